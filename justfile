@@ -1,0 +1,21 @@
+# The verbs of this house; one verb is one line. They work in the active environment.
+
+# Style, floors and types; changes nothing.
+check:
+    ruff check . && ruff format --check . && mypy --strict && lint-imports
+
+# Put right what a tool can put right.
+fix:
+    ruff check --fix . && ruff format .
+
+# Every test, against the installed package.
+test *args:
+    pytest {{args}}
+
+# Measure frazil beside its peers and write the table.
+bench *args:
+    python -m benchmarks {{args}}
+
+# Run every block of the README and of docs/.
+docs:
+    pytest tests/test_docs.py

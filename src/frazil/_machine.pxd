@@ -1,0 +1,6 @@
+# The C face of frazil.machine: see _machine.pyx.
+
+cdef class Sense:
+    cdef readonly unsigned long long era
+    cpdef long long now_ns(self) except -1
+    cpdef bint intact(self) noexcept

@@ -1,0 +1,229 @@
+"""Numbers and texts by the million: numpy kernels for the codec and the shuffle.
+
+Converting a column of IDs one by one spends its time in the interpreter. Here a column is a matrix
+of character codes, one row a text, and the loops run over its few columns. The kernels know nothing
+of codecs: they get alphabets and widths, assume what their first lines say, and answer which rows
+are good; saying what is wrong with a row is left to the code for one.
+
+IDs of up to 64 bits are uint64. Wider ones are a structured array with the fields ``hi`` and
+``lo``. This is the only module that loads numpy, and it is imported at first use.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from frazil.errors import ConfigError, Misuse
+
+try:
+    import numpy as np
+    from numpy.typing import NDArray
+except ImportError as error:
+    raise ConfigError(
+        'arrays need numpy; run: pip install "frazil[numpy]"', extra="numpy"
+    ) from error
+
+__all__ = [
+    "WIDE",
+    "checked",
+    "codes",
+    "ints",
+    "listed",
+    "permute",
+    "read",
+    "text_column",
+    "text_row",
+    "to_wide",
+    "write",
+]
+
+WIDE = np.dtype([("hi", "<u8"), ("lo", "<u8")])
+_NONE = 255  # the worth of a character that is no digit
+_LOW = (1 << 64) - 1
+
+
+def checked(numbers: Any, limit: int) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """A row of IDs as uint64, or as WIDE if ``limit`` needs it; and which lie in 0 to ``limit``.
+
+    ``limit`` is all ones. Raises Misuse for what is no row of whole numbers of that kind.
+    """
+    wide = limit > _LOW
+    row = isinstance(numbers, np.ndarray) and numbers.ndim == 1
+    if not row or not (numbers.dtype == WIDE if wide else numbers.dtype.kind in "iu"):
+        want = "[('hi', '<u8'), ('lo', '<u8')]" if wide else "'uint64'"
+        raise Misuse(f"{_kind(numbers)} is no row of IDs; give a numpy array of dtype {want}")
+    if wide:
+        return numbers, numbers["hi"] <= np.uint64(limit >> 64)
+    values = numbers.astype(np.uint64)
+    return values, (values <= np.uint64(limit)) & (numbers >= 0)
+
+
+def ints(numbers: NDArray[Any]) -> list[int]:
+    """The numbers of a row, of either kind, as ints."""
+    if numbers.dtype == WIDE:
+        return [hi << 64 | lo for hi, lo in numbers.tolist()]
+    values: list[int] = numbers.tolist()
+    return values
+
+
+def to_wide(numbers: Sequence[int]) -> NDArray[Any]:
+    """A row of the fields ``hi`` and ``lo`` from ints of up to 128 bits."""
+    return np.array([(n >> 64, n & _LOW) for n in numbers], dtype=WIDE)
+
+
+def text_row(texts: Sequence[str], length: int) -> NDArray[np.bytes_]:
+    """ASCII texts of at most ``length`` characters as an array of bytes."""
+    return np.array(texts, dtype=f"S{length}")
+
+
+def write(
+    values: NDArray[np.uint64], prefix: str, digits: str, places: int, checks: str
+) -> NDArray[np.bytes_]:
+    """Texts of ``places`` digits, in decimal without leading zeros, ``checks[n % 37]`` at the end.
+
+    Every value must fit its places; ``checks`` may be empty.
+    """
+    start, end = len(prefix), len(prefix) + places
+    matrix = np.zeros((len(values), end + bool(checks)), np.uint8)
+    matrix[:, :start] = _codes_of(prefix)
+    if checks:
+        matrix[:, end] = _codes_of(checks)[values % np.uint64(len(checks))]
+    rest, base, symbols = values, np.uint64(len(digits)), _codes_of(digits)
+    for column in range(end - 1, start - 1, -1):
+        above = rest // base
+        matrix[:, column] = symbols[rest - above * base]
+        rest = above
+    if len(digits) == 10:
+        powers = np.array([10**power for power in range(1, places)], np.uint64)
+        count = 1 + np.searchsorted(powers, values, side="right")
+        matrix[:, start:] = _at_left(matrix[:, start:], count)
+    return matrix.reshape(-1).view(f"S{matrix.shape[1]}")
+
+
+def read(
+    matrix: NDArray[np.uint8],
+    prefix: str,
+    worth: Mapping[str, int],
+    places: int,
+    limit: int,
+    checks: Mapping[str, int],
+) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+    """The numbers of rows of codes, and which rows are what ``write`` makes of 0 to ``limit``.
+
+    ``places`` must be the fewest that hold the limit: then the digits before the last one never
+    leave 64 bits, and the last is compared with the limit before it is added.
+    """
+    start, end, base = len(prefix), len(prefix) + places, len(set(worth.values()))
+    good: NDArray[np.bool_] = (matrix[:, :start] == _codes_of(prefix)).all(axis=1)
+    body = matrix[:, start:end]
+    if base == 10:
+        count = np.count_nonzero(body, axis=1)
+        good &= (count > 0) & ((count == 1) | (body[:, 0] != ord("0")))
+        body = _at_right(body, count)
+    digits = _table(worth)[body]
+    good &= (digits != _NONE).all(axis=1)
+    values = np.zeros(len(matrix), np.uint64)
+    for column in range(places - 1):
+        values = values * np.uint64(base) + digits[:, column]
+    last, most = digits[:, -1], np.uint64(limit // base)
+    good &= (values < most) | ((values == most) & (last <= limit % base))
+    values = values * np.uint64(base) + last
+    if checks:
+        good &= _table(checks)[matrix[:, end]] == values % np.uint64(37)
+    return values, good
+
+
+def text_column(texts: Iterable[str] | NDArray[Any]) -> list[Any] | NDArray[Any]:
+    """Texts as numpy characters where they are such already, else as a list."""
+    if isinstance(texts, str | bytes) or (isinstance(texts, np.ndarray) and texts.ndim != 1):
+        raise Misuse(f"{_kind(texts)} is no row of texts; give a list of str")
+    if isinstance(texts, np.ndarray) and texts.dtype.kind in "SU":
+        return texts
+    return list(texts)
+
+
+def listed(column: list[Any] | NDArray[Any]) -> list[Any]:
+    """The texts of a column as ``str``, each byte one character."""
+    if isinstance(column, np.ndarray):
+        texts: list[Any] = column.tolist()
+        return texts if column.dtype.kind == "U" else [text.decode("latin-1") for text in texts]
+    return column
+
+
+def codes(column: list[Any] | NDArray[Any], length: int) -> NDArray[np.uint8] | None:
+    """A row of ``length`` ASCII codes for each text, zeros behind; None if one has no such row."""
+    if isinstance(column, np.ndarray):
+        unit = np.dtype(np.uint8 if column.dtype.kind == "S" else np.uint32)
+        plain = np.ascontiguousarray(column, dtype=column.dtype.newbyteorder("="))
+        given = plain.view(unit).reshape(len(column), column.dtype.itemsize // unit.itemsize)
+        if (given > 127).any() or given[:, length:].any():
+            return None
+        matrix = np.zeros((len(column), length), np.uint8)
+        matrix[:, : given.shape[1]] = given[:, :length]
+        return matrix
+    if not all(isinstance(text, str) and len(text) <= length for text in column):
+        return None
+    if "\0" in "".join(column):
+        return None
+    joined = "".join([text.ljust(length, "\0") for text in column])
+    if not joined.isascii():
+        return None
+    return np.frombuffer(joined.encode(), np.uint8).reshape(len(column), length)
+
+
+def permute(numbers: NDArray[Any], tables: Sequence[Sequence[int]]) -> NDArray[Any]:
+    """The bitwise OR of ``tables[i][byte i]`` over the bytes of every number, lowest byte first.
+
+    ``numbers`` is uint64 or WIDE, and so is the result.
+    """
+    if numbers.dtype != WIDE:
+        return _permuted([numbers], tables)
+    words = [numbers["lo"], numbers["hi"]]
+    result = np.empty(len(numbers), WIDE)
+    result["hi"] = _permuted(words, [[entry >> 64 for entry in table] for table in tables])
+    result["lo"] = _permuted(words, [[entry & _LOW for entry in table] for table in tables])
+    return result
+
+
+def _permuted(
+    words: Sequence[NDArray[np.uint64]], tables: Sequence[Sequence[int]]
+) -> NDArray[np.uint64]:
+    result = np.zeros(len(words[0]), np.uint64)
+    for i, table in enumerate(tables):
+        byte = words[i // 8] >> np.uint64(i % 8 * 8) & np.uint64(255)
+        result |= np.array(table, np.uint64)[byte]
+    return result
+
+
+def _codes_of(text: str) -> NDArray[np.uint8]:
+    return np.frombuffer(text.encode("ascii"), np.uint8)
+
+
+def _table(values: Mapping[str, int]) -> NDArray[np.uint8]:
+    table = np.full(256, _NONE, np.uint8)
+    for character, value in values.items():
+        table[ord(character)] = value
+    return table
+
+
+def _at_left(body: NDArray[np.uint8], count: NDArray[np.intp]) -> NDArray[np.uint8]:
+    """The last ``count`` characters of each row at its beginning, zero bytes behind them."""
+    moved = np.zeros_like(body)
+    for n in np.unique(count):
+        rows = count == n
+        moved[rows, :n] = body[rows, body.shape[1] - n :]
+    return moved
+
+
+def _at_right(body: NDArray[np.uint8], count: NDArray[np.intp]) -> NDArray[np.uint8]:
+    """The first ``count`` characters of each row at its end, the digit 0 before them."""
+    moved = np.full_like(body, ord("0"))
+    for n in np.unique(count[count > 0]):
+        rows = count == n
+        moved[rows, body.shape[1] - n :] = body[rows, :n]
+    return moved
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.dtype} with {value.ndim} dimension(s)"
+    return f"a {type(value).__name__}"

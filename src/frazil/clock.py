@@ -1,0 +1,61 @@
+"""Two clocks, told apart by what may be asked of them.
+
+A wall clock says which moment it is and may be wrong, step or stand still. A boot clock says how
+much time has passed and may not step, but has no idea of the moment. An ID library that mixes
+them repeats IDs: it treats a wall-clock reading as progress. frazil reads the wall clock only where
+a registry asks "which moment is it" (and absorbs its steps there, see ``claim``); between two
+such readings it counts with the boot clock, which goes on during a suspend where the system has
+such a clock (Linux: ``CLOCK_BOOTTIME``) and is the monotonic clock elsewhere.
+
+Units: wall time in microseconds since 1970-01-01T00:00:00Z (they fit a double exactly until the
+year 2255, which Lua in Redis needs), boot time in nanoseconds since some fixed moment.
+"""
+
+import time
+from datetime import UTC, datetime, timedelta
+
+__all__ = ["EPOCH", "boot_ns", "moment", "moment_text", "to_us", "wall_us"]
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_BOOTTIME: int | None = getattr(time, "CLOCK_BOOTTIME", None)
+
+
+def wall_us() -> int:
+    """The host's wall clock, in microseconds since 1970."""
+    return time.time_ns() // 1000
+
+
+if _BOOTTIME is None:
+    boot_ns = time.monotonic_ns
+else:
+
+    def boot_ns(_clock: int = _BOOTTIME) -> int:
+        """Time passed since boot, suspend included, in nanoseconds."""
+        return time.clock_gettime_ns(_clock)
+
+
+def to_us(when: datetime) -> int:
+    """Microseconds since 1970 of an aware datetime; a naive one is taken as UTC."""
+    if when.tzinfo is None:
+        when = when.replace(tzinfo=UTC)
+    return (when - EPOCH) // timedelta(microseconds=1)
+
+
+def moment(us: int) -> datetime | None:
+    """The UTC datetime of ``us`` microseconds since 1970; None outside the years 1 to 9999."""
+    try:
+        return EPOCH + timedelta(microseconds=us)
+    except OverflowError:
+        return None
+
+
+def moment_text(us: int) -> str:
+    """An ISO 8601 text of a moment, as short as it is exact; a year past 9999 as ``year 12345``."""
+    when = moment(us)
+    if when is None:
+        return f"year {1970 + round(us / 31_556_952_000_000)}"
+    text = when.strftime("%Y-%m-%dT%H:%M:%S") if when.year >= 1000 else when.isoformat()[:19]
+    fraction = us % 1_000_000
+    if fraction:
+        text += f".{fraction:06d}" if fraction % 1000 else f".{fraction // 1000:03d}"
+    return text + "Z"

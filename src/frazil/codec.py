@@ -1,0 +1,271 @@
+"""Text for numbers: one ID has one text, and a wrong text is shown where it is wrong.
+
+An ID leaves the program as text: in a URL, a log, over the phone. ``str`` and ``int`` look like
+enough, but ``int`` reads ``" 1_0"``, ``"+10"`` and the digits of other scripts as ten, so that one
+ID has many texts, and a cache, a signature or a unique column sees many IDs. And texts that are not
+padded do not sort as their numbers do.
+
+So a codec is a value: an encoding, a width in bits, a prefix, perhaps a check character. What it
+writes is what it reads. Except in decimal, which stays the natural text, all digits are always
+written, so that text sorts (by character code) as the number does. hex, base58 and base62 tell
+upper from lower case; base32 writes upper case and reads both, for texts that people type.
+
+A prefix names the type of the record, ``order_``: one or more parts of ASCII letters and digits,
+each closed by ``_``, a letter first, at most 32 characters. No encoding uses ``_``, so it is always
+clear where the prefix ends and the ID begins.
+
+Limits: 1 to 128 bits. Reading looks at no more characters than an ID can have, however long the
+text is. A check character finds every single wrong character and every swap of two neighbours; it
+is no signature.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from operator import index as whole
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from frazil.alphabet import CHECK_WORTH, CHECKS, DIGITS, number_of, stranger, text_of, worth
+from frazil.errors import CodecError, ConfigError, InternalError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Codec"]
+
+_BITS_MAX = 128
+_PREFIX = re.compile(r"(?=.{2,32}\Z)[A-Za-z][A-Za-z0-9]*_(?:[A-Za-z0-9]+_)*", re.ASCII)
+_FACT_MAX = 256  # characters of a refused text that an error keeps
+
+
+@dataclass(frozen=True)
+class Codec:
+    """How numbers of ``bits`` bits are written; raises ConfigError for what cannot be.
+
+    ``encoding`` is decimal, hex, base32, base58 or base62; ``check`` adds a check character, in
+    base32 only.
+    """
+
+    encoding: str
+    bits: int
+    prefix: str = field(default="", kw_only=True)
+    check: bool = field(default=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.encoding not in DIGITS:
+            raise ConfigError(
+                f"encoding {self.encoding!r} is unknown; write one of {', '.join(DIGITS)}",
+                encoding=self.encoding,
+            )
+        if type(self.bits) is not int or not 1 <= self.bits <= _BITS_MAX:
+            raise ConfigError(
+                f"{self.bits!r} is no width for an ID; write 1 to {_BITS_MAX} bits",
+                bits=self.bits,
+                limit=_BITS_MAX,
+            )
+        if self.prefix != "" and not _PREFIX.fullmatch(str(self.prefix)):
+            raise ConfigError(
+                f"prefix {self.prefix!r} could not be told from an ID; write at most 32 ASCII "
+                "letters and digits, a letter first and '_' last, like 'order_'",
+                prefix=self.prefix,
+            )
+        if self.check and self.encoding != "base32":
+            raise ConfigError(
+                f"{self.encoding} has no check character; use encoding 'base32' for one",
+                encoding=self.encoding,
+            )
+
+    @cached_property
+    def width(self) -> int | None:
+        """Digits of every text, without prefix and check character; None for decimal."""
+        return None if self.encoding == "decimal" else self._places
+
+    @cached_property
+    def _limit(self) -> int:
+        return (1 << self.bits) - 1
+
+    @cached_property
+    def _places(self) -> int:
+        base, places = len(DIGITS[self.encoding]), 1
+        while base**places <= self._limit:
+            places += 1
+        return places
+
+    @cached_property
+    def _length(self) -> int:
+        return len(self.prefix) + self._places + self.check
+
+    @cached_property
+    def _digits(self) -> str:
+        return "".join(worth(self.encoding))
+
+    def encode(self, n: int) -> str:
+        """The text of ``n``; raises CodecError (value, limit) for what is no ID of this width."""
+        n = self._checked(n)
+        body = text_of(n, self.encoding, self._places)
+        return f"{self.prefix}{body}{CHECKS[n % 37]}" if self.check else self.prefix + body
+
+    def decode(self, text: str) -> int:
+        """The number of ``text``; raises CodecError (text, position, character) for other texts.
+
+        ``position`` counts from 0 and includes the prefix; ``character`` is empty where the text
+        ends too early. Of a long text the error keeps the first 256 characters.
+        """
+        given: object = text
+        if not isinstance(given, str):
+            raise CodecError(f"the text of an ID is str, not {type(given).__name__}", text=given)
+        if len(text) <= self._length and text.startswith(self.prefix):
+            body = text[len(self.prefix) : len(text) - self.check]
+            if self._is_written(body):
+                n = number_of(body, self.encoding)
+                if n <= self._limit and not (self.check and CHECK_WORTH.get(text[-1]) != n % 37):
+                    return n
+        self._refuse(text)
+
+    def to_bytes(self, n: int) -> bytes:
+        """``n`` as raw bytes, big endian, the bits rounded up to whole bytes."""
+        return self._checked(n).to_bytes((self.bits + 7) // 8, "big")
+
+    def from_bytes(self, data: bytes | bytearray | memoryview) -> int:
+        """The number of raw bytes; raises CodecError for a wrong length or too large a number."""
+        if not isinstance(data, bytes | bytearray | memoryview):
+            raise CodecError(f"from_bytes reads bytes, not {type(data).__name__}", value=data)
+        size, given = (self.bits + 7) // 8, memoryview(data).nbytes
+        if given != size:
+            raise CodecError(
+                f"an ID of {self.bits} bits has {size} bytes, not {given}", value=given, limit=size
+            )
+        return self._checked(int.from_bytes(bytes(data), "big"))
+
+    def encode_array(self, numbers: NDArray[Any]) -> NDArray[np.bytes_]:
+        """The texts of a numpy array of one dimension, as an array of bytes (dtype ``S``).
+
+        ``numbers`` has an integer dtype, or for more than 64 bits the fields ``hi`` and ``lo``
+        (uint64 each). Raises CodecError (index, value, limit), Misuse for another kind of array,
+        ConfigError without numpy.
+        """
+        from frazil import arrays
+
+        values, fits = arrays.checked(numbers, self._limit)
+        if not fits.all():
+            _each(self.encode, arrays.ints(numbers), int(fits.argmin()))
+        if self.bits > 64:
+            texts = [self.encode(n) for n in arrays.ints(values)]
+            return arrays.text_row(texts, self._length)
+        checks = CHECKS if self.check else ""
+        return arrays.write(values, self.prefix, DIGITS[self.encoding], self._places, checks)
+
+    def decode_array(self, texts: Iterable[str] | NDArray[Any]) -> NDArray[Any]:
+        """The numbers of many texts, as uint64 (more than 64 bits: the fields ``hi`` and ``lo``).
+
+        ``texts`` is an array of one dimension of texts or bytes, or any iterable of ``str``. As
+        strict as ``decode``: raises its CodecError, with the ``index`` of the first wrong text.
+        Misuse and ConfigError are as for ``encode_array``.
+        """
+        from frazil import arrays
+
+        column = arrays.text_column(texts)
+        if self.bits > 64:
+            return arrays.to_wide(_each(self.decode, arrays.listed(column)))
+        codes = arrays.codes(column, self._length)
+        first = 0
+        if codes is not None:
+            checks = CHECK_WORTH if self.check else {}
+            values, good = arrays.read(
+                codes, self.prefix, worth(self.encoding), self._places, self._limit, checks
+            )
+            if good.all():
+                return values
+            first = int(good.argmin())
+        _each(self.decode, arrays.listed(column), first)
+        raise InternalError("reading many texts refused what reading one accepts")
+
+    def _checked(self, n: int) -> int:
+        """``n`` as an int of the width; an integer of numpy is one too, a bool is not."""
+        if type(n) is int and 0 <= n <= self._limit:
+            return n
+        try:
+            number = whole(n)
+        except TypeError:
+            number = None
+        if number is None or isinstance(n, bool):
+            raise CodecError(f"an ID is a whole number, not {type(n).__name__}", value=n)
+        if not 0 <= number <= self._limit:
+            size = number.bit_length()
+            shown = number if size <= 2 * _BITS_MAX else f"a number of {size} bits"
+            raise CodecError(
+                f"{shown} does not fit {self.bits} bits, which hold 0 to {self._limit}",
+                value=n,
+                limit=self._limit,
+            )
+        return number
+
+    def _is_written(self, body: str) -> bool:
+        """Whether these are digits in the one way that ``encode`` writes them."""
+        if body.strip(self._digits):  # what is left begins with a stranger
+            return False
+        if self.encoding == "decimal":
+            return body == "0" or (body != "" and body[0] != "0")
+        return len(body) == self._places
+
+    def _refuse(self, text: str) -> NoReturn:
+        position, reason = self._fault(text)
+        raise CodecError(
+            f"not the {self.encoding} text of a {self.bits}-bit ID: {reason}\n"
+            f"{_drawing(text, position)}",
+            text=text[:_FACT_MAX],
+            position=position,
+            character=text[position : position + 1],
+        )
+
+    def _fault(self, text: str) -> tuple[int, str]:
+        """Where a refused text is first wrong, and why."""
+        for position, expected in enumerate(self.prefix):
+            if text[position : position + 1] != expected:
+                return position, f"it must begin with {self.prefix!r}"
+        start, end = len(self.prefix), len(self.prefix) + self._places
+        body = text[start:end]
+        for position, character in enumerate(body, start):
+            if character not in self._digits:
+                return position, stranger(character, self.encoding)
+        if self.encoding == "decimal":
+            if body == "":
+                return start, "the number is missing"
+            if body[0] == "0" and body != "0":
+                return start, "a decimal ID has no leading zeros"
+        elif len(text) < self._length:
+            return len(text), f"it ends after {len(text)} of {self._length} characters"
+        if self.check and text[end] not in CHECK_WORTH:
+            return end, stranger(text[end], self.encoding)
+        if len(text) > self._length:
+            return self._length, f"it must end after {self._length} characters"
+        most = text_of(self._limit, self.encoding, self._places)
+        if number_of(body, self.encoding) > self._limit:
+            values = worth(self.encoding)
+            places = enumerate(zip(body, most, strict=True), start)
+            position = next(i for i, (one, other) in places if values[one] != values[other])
+            return position, f"it is larger than {most}, the largest"
+        return end, "the check character does not fit; some character was misread"
+
+
+def _drawing(text: str, position: int) -> str:
+    """The text as printable ASCII, cut soon after the wrong character, and a caret below that."""
+    shown = [c if " " <= c <= "~" else ascii(c)[1:-1] for c in text[: position + 24]]
+    before = len("".join(shown[:position]))
+    cut = "..." if len(text) > len(shown) else ""
+    return f"    {''.join(shown)}{cut}\n    {' ' * before}^"
+
+
+def _each(call: Callable[[Any], Any], column: Sequence[Any], first: int = 0) -> list[Any]:
+    """``call`` of every element from ``first`` on; an error names the element."""
+    results = []
+    for i in range(first, len(column)):
+        try:
+            results.append(call(column[i]))
+        except CodecError as error:
+            raise CodecError(f"element {i}: {error}", index=i, **error.facts) from None
+    return results

@@ -1,0 +1,208 @@
+"""Drawings: a layout, or an ID in it, so that a person sees the cut.
+
+Drawings of bit layouts that are kept by hand go wrong: one well known project shows 8 bits of
+generator in its README, has 11 in its code, and claims both on one page of its manual. So frazil
+draws from the layout itself. There is one model, rows of cells, and three ways to show it: ``draw``
+in plain text, ``svg`` for documents, and ``spans`` for a terminal that brings its own colours.
+
+A cell is a piece, or as much of one as fits a row. Over it stands the ID's bit at its left edge,
+inside it the name, the bits of the field's value (``~`` where they run backwards), and with an ID
+its bits as they are. A row breaks between pieces and cuts only what is wider than a row.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from frazil.clock import moment_text
+from frazil.field import Piece, Role
+from frazil.layout import Layout
+
+__all__ = ["COLOURS", "draw", "spans", "svg"]
+
+_PADDING = 3  # columns of a cell beside its content: a blank on both sides and one border
+_SVG_COLUMNS = 100
+_COLUMN, _LINE, _MARGIN = 8.6, 20.0, 12.0  # SVG units; a monospaced 14 px letter is 8.4 wide
+COLOURS = {
+    "ground": ("#ffffff", "#0f141b"),
+    "plain": ("#14181f", "#f2f5f9"),
+    "quiet": ("#3d4552", "#c9d1dc"),
+    "time": ("#cfe3ff", "#1d3f6b"),
+    "run": ("#e6dafb", "#46316f"),
+    "node": ("#d0efd4", "#1b4b2d"),
+    "sequence": ("#ffe3b5", "#5f3c0c"),
+    "fixed": ("#e3e6eb", "#363d48"),
+}
+"""What is drawn in which colour, (on light, on dark): the ground, two kinds of text, each role."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    role: Role
+    top: int
+    bits: int
+    lines: tuple[str, ...]
+
+    @property
+    def columns(self) -> int:
+        return max(self.bits, len(str(self.top)), *map(len, self.lines))
+
+
+def draw(layout: Layout, value: int | None = None, *, width: int = 100) -> str:
+    """The layout in boxes, most significant bit first, in rows of at most ``width`` columns.
+
+    With an ID as ``value`` its bits and its decoded fields too. Only a single name that is wider
+    than ``width`` makes a row longer. LayoutError if the ID does not fit the layout.
+    """
+    readings = _readings(layout, value)
+    rows = [line for row in _rows(layout, value, width) for line in _boxes(row)]
+    if readings:
+        column = max(len(name) for name, _ in readings)
+        rows += ["", *(f"{name:<{column}}  {text}" for name, text in readings)]
+    return "\n".join(rows)
+
+
+def spans(layout: Layout, value: int) -> list[tuple[str, Role, str]]:
+    """(field name, role, bits) for each piece of an ID, most significant first.
+
+    The bits of all spans, joined, are the ID in binary. LayoutError if it does not fit.
+    """
+    layout.unpack(value)
+    bits = f"{value:0{layout.bits}b}"
+    found = []
+    for piece in layout.pieces:
+        found.append((piece.name, piece.role, bits[: piece.bits]))
+        bits = bits[piece.bits :]
+    return found
+
+
+def _readings(layout: Layout, value: int | None) -> list[tuple[str, str]]:
+    """(name, text) for each field value of an ID; nothing without one."""
+    if value is None:
+        return []
+    values = layout.unpack(value)
+    readings = []
+    for field in layout.fields:
+        text = str(values[field.name])
+        if field.role == "time":
+            us = values.moment_us
+            text += " = " + ("a tick of an epoch not chosen yet" if us is None else moment_text(us))
+        if field.name in values.foreign:
+            text += f" (not {field.fixed}, as this layout has it)"
+        readings.append((field.name, text))
+    if "node" in values and "node" not in dict(readings):
+        readings.append(("node", f"{values['node']} (its parts together)"))
+    return readings
+
+
+def _rows(layout: Layout, value: int | None, width: int) -> list[list[_Cell]]:
+    """The cells of a layout, in rows of at most ``width`` columns with their borders."""
+    digits = "" if value is None else f"{value:0{layout.bits}b}"
+    most = max(1, width - 1 - _PADDING)
+    rows: list[list[_Cell]] = []
+    room = 0
+    top = layout.bits - 1
+    for piece in layout.pieces:
+        for high in range(piece.high, piece.low - 1, -most):
+            low = max(piece.low, high - most + 1)
+            start = layout.bits - 1 - top
+            cell = _cell(layout, piece, high, low, top, digits[start : start + high - low + 1])
+            if cell.columns + _PADDING > room:
+                rows.append([])
+                room = width - 1
+            rows[-1].append(cell)
+            room -= cell.columns + _PADDING
+            top -= cell.bits
+    return rows
+
+
+def _cell(layout: Layout, piece: Piece, high: int, low: int, top: int, digits: str) -> _Cell:
+    """The cell of bits ``high`` to ``low`` of a piece; without an ID, ``digits`` is empty."""
+    whole = high - low + 1 == next(f.bits for f in layout.fields if f.name == piece.name)
+    extent = str(high + 1) if whole else f"{high}..{low}"
+    lines = [piece.name, extent + "~" * piece.reversed]
+    if digits:
+        lines.append(digits)
+    return _Cell(piece.role, top, high - low + 1, tuple(lines))
+
+
+def _boxes(row: list[_Cell]) -> Iterator[str]:
+    """The lines of text of one row: the bit numbers, then the cells in their borders."""
+    yield "".join(f"  {cell.top:<{cell.columns}} " for cell in row).rstrip()
+    bars = ["─" * (cell.columns + 2) for cell in row]
+    yield f"┌{'┬'.join(bars)}┐"
+    for texts in zip(*(cell.lines for cell in row), strict=True):
+        inside = (f" {text:<{cell.columns}} " for text, cell in zip(texts, row, strict=True))
+        yield f"│{'│'.join(inside)}│"
+    yield f"└{'┴'.join(bars)}┘"
+
+
+def svg(layout: Layout, value: int | None = None) -> str:
+    """The drawing as one SVG element that needs nothing else, for a document or a page.
+
+    It has a title and a description for screen readers, and its own ground and colours for light
+    and dark displays. LayoutError if the ID does not fit the layout.
+    """
+    rows, readings = _rows(layout, value, _SVG_COLUMNS), _readings(layout, value)
+    body: list[str] = []
+    y = _MARGIN
+    for row in rows:
+        body += _svg_row(row, y)
+        y += _LINE * (len(row[0].lines) + 2)
+    column = max((len(name) for name, _ in readings), default=0) + 2
+    for name, text in readings:
+        y += _LINE
+        body.append(_svg_text(_MARGIN, y, "quiet", name))
+        body.append(_svg_text(_MARGIN + column * _COLUMN, y, "plain", text))
+    lengths = [sum(cell.columns + _PADDING for cell in row) for row in rows]
+    lengths += [column + len(text) for _, text in readings]
+    size = f"{_MARGIN * 2 + max(lengths) * _COLUMN:g} {y + _MARGIN + 2:g}"
+    key = f"frazil-{layout.fingerprint}" + ("" if value is None else f"-{value:x}")
+    title = (
+        f"Layout of {layout.bits} bits" if value is None else f"ID {value} of {layout.bits} bits"
+    )
+    told = ["Most significant bit first: " + str(layout), *(" ".join(pair) for pair in readings)]
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" class="frazil-drawing" '
+        f'role="img" aria-labelledby="{key}-title {key}-desc">'
+    )
+    return "\n".join(
+        [
+            head,
+            f'<title id="{key}-title">{title}</title>',
+            f'<desc id="{key}-desc">{"; ".join(told)}</desc>',
+            f"<style>{_style()}</style>",
+            '<rect class="ground" width="100%" height="100%" rx="6"/>',
+            *body,
+            "</svg>\n",
+        ]
+    )
+
+
+def _svg_row(row: list[_Cell], y: float) -> Iterator[str]:
+    """One row of boxes from ``y`` down. Names are of letters, digits and _: nothing to escape."""
+    x = _MARGIN
+    for cell in row:
+        length = (cell.columns + _PADDING) * _COLUMN
+        yield _svg_text(x + 6, y + _LINE * 0.75, "quiet", str(cell.top))
+        yield (
+            f'<rect class="{cell.role}" x="{x:g}" y="{y + _LINE:g}" width="{length - 2:g}" '
+            f'height="{_LINE * len(cell.lines) + 8:g}" rx="3"/>'
+        )
+        for i, line in enumerate(cell.lines):
+            kind = "plain" if i != 1 else "quiet"
+            yield _svg_text(x + 6, y + _LINE * (i + 1.75) + 4, kind, line)
+        x += length
+
+
+def _svg_text(x: float, y: float, kind: str, text: str) -> str:
+    return f'<text class="{kind}" x="{x:g}" y="{y:g}">{text}</text>'
+
+
+def _style() -> str:
+    """The style sheet: light colours, and the dark ones for displays that ask for them."""
+    light, dark = (
+        "".join(f".frazil-drawing .{name}{{fill:{pair[shade]}}}" for name, pair in COLOURS.items())
+        for shade in (0, 1)
+    )
+    font = ".frazil-drawing text{font:14px ui-monospace,Menlo,Consolas,monospace;white-space:pre}"
+    return f"{font}{light}@media (prefers-color-scheme:dark){{{dark}}}"

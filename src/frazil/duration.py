@@ -1,0 +1,54 @@
+"""Durations as people write them: ``"200ms"``, ``1.5`` (seconds) or a ``timedelta``.
+
+A bare number that means milliseconds here and seconds there is a classic way to be wrong by a
+factor of a thousand, so a text must carry its unit, and every name inside frazil does.
+"""
+
+import math
+import re
+from datetime import timedelta
+from fractions import Fraction
+
+from frazil.errors import ConfigError
+
+__all__ = ["UNITS_US", "duration_text", "duration_us"]
+
+UNITS_US = {
+    "us": 1,
+    "ms": 1_000,
+    "s": 1_000_000,
+    "min": 60_000_000,
+    "h": 3_600_000_000,
+    "d": 86_400_000_000,
+}
+_TEXT = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,9})?)\s*(us|ms|s|min|h|d)")
+
+
+def duration_us(value: str | float | timedelta, *, name: str = "duration") -> int:
+    """Whole microseconds of a duration; raises ConfigError for what is not one, or is negative."""
+    if isinstance(value, timedelta):
+        us = Fraction(value // timedelta(microseconds=1))
+    elif isinstance(value, str):
+        match = _TEXT.fullmatch(value.strip())
+        if match is None:
+            raise ConfigError(
+                f"{name} {value!r} is not a duration; write a number and a unit "
+                f"({', '.join(UNITS_US)}), like '200ms'",
+                value=value,
+            )
+        us = Fraction(match[1]) * UNITS_US[match[2]]
+    elif isinstance(value, bool) or not math.isfinite(value):
+        raise ConfigError(f"{name} {value!r} is not a duration", value=value)
+    else:
+        us = Fraction(value) * 1_000_000
+    if us < 0:
+        raise ConfigError(f"{name} {value!r} is negative; a duration is not", value=value)
+    return round(us)
+
+
+def duration_text(us: int) -> str:
+    """The shortest exact text of a duration: 1500000 is ``1500ms``, 1000000 is ``1s``."""
+    for unit in ("d", "h", "min", "s", "ms"):
+        if us and us % UNITS_US[unit] == 0:
+            return f"{us // UNITS_US[unit]}{unit}"
+    return f"{us}us"

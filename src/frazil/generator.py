@@ -1,0 +1,322 @@
+"""What users hold: a walk that waits by itself.
+
+The walk answers an ID, a wait, or "no claim"; a caller wants an ID. This is the skin between: it
+sleeps through the waits, calls the keeper when there is no claim, starts a new life after a fork,
+and raises what cannot be waited for. Neither a lock nor the interpreter is held while it waits, and
+it polls nothing: it sleeps for the time the walk named, or until the keeper wakes it.
+
+The everyday call does not come here at all: ``Generator`` inherits ``__call__`` and ``__next__``
+from the walk, which answers in C while its tick has cells left. Only a tick's end comes here.
+
+**Fork is a new owner.** In a child every generator finds its sense of self gone (see ``machine``),
+forgets the claim, which is its parent's, and calls a keeper of its own when it needs an ID.
+Pickling and copying carry the configuration and never the claim.
+"""
+
+import os
+import random
+import time
+from _thread import allocate_lock
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
+
+from frazil.clock import boot_ns
+from frazil.duration import duration_text, duration_us
+from frazil.errors import Closed, ConfigError, FrazilError
+from frazil.guarded import GuardedWalk
+from frazil.keeper import Keeper
+from frazil.machine import Sense
+from frazil.registries import connect
+from frazil.registries.base import Registry
+from frazil.schemes import Scheme, scheme
+from frazil.walk import CLOSED, COMPILED, FORKED, SPENT, Pause, Walk
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Config", "Generator", "configure", "open_generator", "walk_arguments"]
+
+_LONGEST_NAP_NS = 50_000_000  # so that a close by another thread is noticed
+
+Duration = str | float | timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """All that ``open`` was told. Two generators of equal configs share nothing but that."""
+
+    url: str
+    namespace: str
+    scheme: Scheme
+    lead_us: int
+    timeout_us: int
+    scattered: bool
+
+
+def configure(
+    url: str | None,
+    scheme_: str | Scheme,
+    namespace: str,
+    fields: Mapping[str, int] | None,
+    lead: Duration,
+    timeout: Duration,
+    sequence_start: int | str,
+) -> tuple[Config, Registry]:
+    """Check what ``open`` was told. Contacts nothing. Raises ConfigError and LayoutError."""
+    if sequence_start not in (0, "random") or isinstance(sequence_start, bool):
+        raise ConfigError(f'sequence_start is 0 or "random", not {sequence_start!r}')
+    config = Config(
+        url=url or os.environ.get("FRAZIL_URL") or "sqlite:",
+        namespace=namespace,
+        scheme=scheme(scheme_, fields=fields),
+        lead_us=duration_us(lead, name="lead"),
+        timeout_us=duration_us(timeout, name="timeout"),
+        scattered=sequence_start == "random",
+    )
+    registry = connect(config.url, namespace, config.scheme)
+    horizon_us = registry.terms.horizon_ticks * registry.terms.tick_us
+    if config.lead_us > horizon_us and registry.terms.timed:
+        raise ConfigError(
+            f"lead={duration_text(config.lead_us)} is more than the registry's horizon "
+            f"{duration_text(horizon_us)}; nothing is given away that far ahead "
+            "(raise ?horizon= for all members, or lower lead=)",
+            value=config.lead_us,
+            limit=horizon_us,
+        )
+    return config, registry
+
+
+def walk_arguments(
+    scheme_: Scheme, lead_us: int, dice: int | None, *, clocked: bool = True
+) -> tuple[Any, ...]:
+    """The arguments of ``Walk`` for a scheme, after the sense.
+
+    clocked=False is for a walk that takes each claim as due when it comes.
+    """
+    layout = scheme_.layout
+    free = {field.name: 0 for field in layout.fields if field.fixed is None}
+    counting = layout.axis == "sequence"
+    return (
+        scheme_.bits,
+        scheme_.positions(layout.axis),
+        scheme_.positions("node"),
+        () if counting else scheme_.positions("sequence"),
+        scheme_.pack(**free),
+        (layout.tick_us or 0) * 1000 if clocked else 0,
+        lead_us * 1000,
+        dice,
+    )
+
+
+if TYPE_CHECKING:
+    _Base: TypeAlias = GuardedWalk
+else:
+    _Base = Walk if COMPILED else GuardedWalk
+
+
+class Generator(_Base):
+    """Unique IDs: call it, iterate over it, or take many at once. Made by ``frazil.open``.
+
+    Threads may share it. ``scheme`` reads and writes its IDs; ``config`` is what it was opened
+    with.
+    """
+
+    def __init__(self, config: Config, registry: Registry) -> None:
+        dice = random.SystemRandom().getrandbits(48) if config.scattered else None
+        super().__init__(Sense(), *walk_arguments(config.scheme, config.lead_us, dice))
+        self.config = config
+        self.scheme = config.scheme
+        self._registry = registry
+        self._keeper = Keeper(self, registry)
+        self._lives: dict[int, Keeper] = {}
+        self._spare: Generator | None = None
+
+    def take(self, n: int) -> list[int]:
+        """The next ``n`` IDs, in order, in one step; a tick's end is no obstacle."""
+        left = _count(n)
+        ids = self.take_ready(left)
+        since_ns = boot_ns()
+        while len(ids) < left:
+            self._wait(self.pause_ns(), since_ns)
+            more = self.take_ready(left - len(ids))
+            if more:
+                ids += more
+                since_ns = boot_ns()
+        return ids
+
+    def array(self, n: int) -> "NDArray[np.uint64]":
+        """The next ``n`` IDs as a numpy array of uint64.
+
+        IDs wider than 64 bits come as a structured array with the fields ``hi`` and ``lo``. Raises
+        ConfigError where numpy is not installed.
+        """
+        try:
+            import numpy as np
+        except ImportError:
+            raise ConfigError('arrays need numpy: pip install "frazil[numpy]"') from None
+        if self.scheme.bits > 64:
+            array = np.empty(_count(n), dtype=[("hi", "<u8"), ("lo", "<u8")])
+            words = array.view("<u8")
+        else:
+            array = words = np.empty(_count(n), dtype=np.uint64)
+        at = self.fill(words, 0)
+        since_ns = boot_ns()
+        while at < n:
+            self._wait(self.pause_ns(), since_ns)
+            before, at = at, self.fill(words, at)
+            if at > before:
+                since_ns = boot_ns()
+        return array
+
+    def text(self) -> str:
+        """The next ID in the scheme's text form."""
+        return self.scheme.format(self())
+
+    def close(self) -> None:
+        """Issue nothing more, and give back the unused part of the claim. Twice is no error."""
+        if not self.closed:
+            self._keeper.end(self.finish(), wait=True)
+
+    def stalled(self) -> int:
+        """The next ID, when the tick's cells are used up or there is no claim."""
+        since_ns = boot_ns()
+        while True:
+            answer = self.poll()
+            if not isinstance(answer, Pause):
+                return answer
+            self._wait(answer.wait_ns, since_ns)
+
+    def spare(self) -> "Generator":
+        """A sibling with claims of its own, for whoever interrupts a step (see ``guarded``)."""
+        if self._spare is None:
+            self._spare = Generator(self.config, self._registry)
+        return self._spare
+
+    def reborn(self) -> None:
+        """After a fork: forget what is the parent's. Of several threads, one does it."""
+        sense = Sense()
+        keeper = Keeper(self, self._registry)
+        if self._lives.setdefault(sense.era, keeper) is not keeper:
+            time.sleep(0.001)
+            return
+        if isinstance(self, GuardedWalk):
+            self.unlock()
+        self.forget()
+        self._keeper = keeper
+        self._spare = None
+        self.sense = sense
+
+    def call_keeper(self, wake: Any) -> Keeper:
+        """Have ``wake(error or None)`` called when there is a claim; answers whom was asked."""
+        self._keeper.call(wake)
+        return self._keeper
+
+    def nap_ns(self, pause_ns: int, since_ns: int) -> int | None:
+        """How long to sleep for a pause of the walk; None: until the keeper has a claim.
+
+        since_ns: when the caller began to wait. Raises what waiting does not help.
+        """
+        if pause_ns == FORKED:
+            self.reborn()
+            return 0
+        if pause_ns == CLOSED:
+            raise Closed("this generator was closed; open another")
+        if pause_ns == SPENT:
+            return None
+        waited_ns = boot_ns() - since_ns
+        if waited_ns + pause_ns > self.config.timeout_us * 1000 + _LONGEST_NAP_NS:
+            raise self._keeper.complaint(waited_ns / 1e9)
+        return min(pause_ns, _LONGEST_NAP_NS)
+
+    def patience_s(self, since_ns: int) -> float:
+        """Seconds that a caller who waits since then may still wait for a claim."""
+        return max(self.config.timeout_us / 1e6 - (boot_ns() - since_ns) / 1e9, 0.0)
+
+    def _wait(self, pause_ns: int, since_ns: int) -> None:
+        """Wait as long as the walk says, or for a claim; raises what waiting does not help."""
+        nap_ns = self.nap_ns(pause_ns, since_ns)
+        if nap_ns is not None:
+            time.sleep(nap_ns / 1e9)
+            return
+        gate = allocate_lock()
+        gate.acquire()
+        outcome: list[FrazilError | None] = []
+
+        def wake(error: FrazilError | None) -> None:
+            outcome.append(error)
+            gate.release()
+
+        keeper = self.call_keeper(wake)
+        if not gate.acquire(timeout=self.patience_s(since_ns)):
+            raise keeper.complaint((boot_ns() - since_ns) / 1e9)
+        if outcome[0] is not None:
+            raise outcome[0].again()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        keeper = self.__dict__.get("_keeper")
+        if keeper is not None and not self.closed:
+            keeper.end(self.finish(), wait=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopen, (self.config,)
+
+    def __repr__(self) -> str:
+        config = self.config
+        return (
+            f"<frazil.Generator {config.scheme.name} {config.namespace!r} at {config.url}"
+            f"{' closed' if self.closed else ''}>"
+        )
+
+
+def open_generator(
+    url: str | None = None,
+    scheme: str | Scheme = "icicle",
+    *,
+    namespace: str = "default",
+    fields: Mapping[str, int] | None = None,
+    lead: Duration = 0,
+    timeout: Duration = 10,
+    sequence_start: int | str = 0,
+) -> Generator:
+    """A generator of unique IDs. Nothing is contacted before the first ID is asked for.
+
+    url: the registry: ``sqlite:`` (the default; or what the environment's FRAZIL_URL says),
+    ``sqlite:///path``, ``static:7``, ``static:env:NAME``, ``static:hostname``, ``memory:``.
+    scheme: a name (``frazil.schemes.names()``), a layout text, or a Scheme.
+    namespace: whose IDs must not repeat among each other; members share it, the scheme and the url.
+    fields: values of the layout's constants, like ``{"cluster": 3}``.
+    lead: how far timestamps may run ahead of the clock when a tick's sequence is used up, instead
+    of waiting; a duration (``"200ms"``, seconds, a timedelta), at most the registry's horizon.
+    timeout: how long a call waits for a claim before it raises PoolExhausted or
+    RegistryUnavailable.
+    sequence_start: 0, or "random" for consumers that shard by ``id % n``.
+
+    Raises ConfigError and LayoutError.
+    """
+    config, registry = configure(url, scheme, namespace, fields, lead, timeout, sequence_start)
+    return Generator(config, registry)
+
+
+def _reopen(config: Config) -> Generator:
+    return Generator(config, connect(config.url, config.namespace, config.scheme))
+
+
+def _count(n: int) -> int:
+    if not isinstance(n, int) or isinstance(n, bool) or n < 0:
+        raise ConfigError(f"how many IDs? {n!r} is no whole number from 0 on", value=n)
+    return n

@@ -1,0 +1,294 @@
+"""The keeper: sees to it that a generator has a claim before it needs one.
+
+A generator that asked its registry for each claim at the moment it ran out would stand still for a
+round trip each time, and one that asked from whatever thread needs an ID would do I/O inside signal
+handlers and hold up an event loop. So all talk with the registry happens here, in one thread of the
+generator's own, started at the first need. Callers who find no claim leave a call and sleep.
+
+- A busy generator's claim is renewed when less than half of what was wanted is left, and twice as
+  much is wanted each time, up to the horizon; the first is 100 ms, so short lives burn little.
+- A generator from which nothing was drawn since the last look gives the rest of its claim back.
+- A claim that somebody else has taken over is used to its end; then there is a new one.
+- A registry that does not answer is asked again after 50 ms, then twice as long each time up to
+  2 s, each with a random part so that a fleet does not return as one. The claim goes on meanwhile.
+
+**Close, then release.** What is given back is decided in one step with the end of issuing, so that
+no ID is made after it. **A child releases nothing**: fork copies this object, and ``atexit`` and
+``__del__`` run in the child too; an object of another era only forgets.
+
+The threads are daemons; ``atexit`` closes what is still open while they still run.
+"""
+
+import atexit
+import os
+import random
+import secrets
+import socket
+import weakref
+from _thread import allocate_lock
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from threading import Thread
+
+from frazil import clock
+from frazil.claim import Ask, Claim, Lost, Seen, Terms, Wait
+from frazil.errors import (
+    ConfigError,
+    FrazilError,
+    InternalError,
+    PoolExhausted,
+    RegistryUnavailable,
+    TryLater,
+)
+from frazil.machine import Sense
+from frazil.registries.base import Registry
+from frazil.walk import Walk
+
+__all__ = ["FIRST_CLAIM_US", "Keeper", "ask_of", "holder_name"]
+
+FIRST_CLAIM_US = 100_000
+_FIRST_RETRY_S = 0.05
+_LAST_RETRY_S = 2.0
+_FAREWELL_S = 2.0
+
+Wake = Callable[[FrazilError | None], None]
+
+
+def holder_name() -> str:
+    """How this process signs its claims: host and process number."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+def ask_of(seen: Seen, held: Claim | None = None) -> Ask:
+    """A verb's request from this process, now."""
+    return Ask(seen, clock.wall_us(), secrets.token_hex(8), holder_name(), held)
+
+
+@dataclass(slots=True)
+class Call:
+    """A message to the thread: somebody needs a claim (wake), or the end (used, wake)."""
+
+    wake: Wake
+    used: int | None = None
+
+
+class Keeper:
+    """Keeps one walk supplied from one registry.
+
+    walk: held weakly; the keeper ends with it. ``claim`` is the claim held; ``trouble`` the error
+    of a registry that does not answer, since ``trouble_since_us``, else None.
+    """
+
+    def __init__(self, walk: Walk, registry: Registry) -> None:
+        self._walk = weakref.ref(walk)
+        self.registry = registry
+        self.terms: Terms = registry.terms
+        self.claim: Claim | None = None
+        self.trouble: TryLater | None = None
+        self.trouble_since_us = 0
+        self._seen = Seen()
+        self._sense = Sense()
+        self._calls: SimpleQueue[Call] = SimpleQueue()
+        self._unstarted = allocate_lock()
+        self._pending: list[Call] = []
+        self._want = self._first_want()
+        self._renewable = False
+        self._drawn = 0
+        self._retry_s = _FIRST_RETRY_S
+        self._rest_until_ns = 0
+        _live.add(self)
+
+    def call(self, wake: Wake) -> None:
+        """Have ``wake`` called, from the keeper's thread, when the walk can go on (or cannot)."""
+        self._post(Call(wake))
+
+    def end(self, used: int, *, wait: bool) -> None:
+        """The walk has closed: give back its claim from ``used`` on, and end the thread."""
+        if not self._sense.intact() or not self._unstarted.locked():
+            return
+        gate = allocate_lock()
+        gate.acquire()
+        self._post(Call(lambda _: gate.release(), used))
+        if wait:
+            gate.acquire(timeout=_FAREWELL_S)
+
+    def finish(self) -> None:
+        """At the interpreter's exit: close the walk, if it is this process's, and release."""
+        walk = self._walk()
+        if walk is not None and self._sense.intact() and not walk.closed:
+            self.end(walk.finish(), wait=True)
+
+    def complaint(self, waited_s: float) -> FrazilError:
+        """Why a caller who waited so long has no ID."""
+        if isinstance(self.trouble, RegistryUnavailable):
+            return RegistryUnavailable(
+                f"no claim since {clock.moment_text(self.trouble_since_us)}: {self.trouble}. "
+                "IDs go on by themselves when the registry answers again",
+                **self.trouble.facts,
+            )
+        return PoolExhausted(
+            f"no claim from {self.registry.url} within {waited_s:.1f} s: all "
+            f"{len(self.terms.slots)} node numbers are in use; use a layout with more node bits, "
+            "fewer processes, or a longer timeout=",
+            waited_s=waited_s,
+        )
+
+    def _post(self, call: Call) -> None:
+        self._calls.put(call)
+        if self._unstarted.acquire(blocking=False):
+            Thread(target=self._run, name="frazil-keeper", daemon=True).start()
+
+    def _run(self) -> None:
+        wait_s: float | None = None
+        while True:
+            call = self._next_call(wait_s)
+            walk = self._walk()
+            if call is not None and call.used is not None:
+                self._depart(call)
+                return
+            if walk is None:
+                return
+            if call is not None:
+                self._pending.append(call)
+            wait_s = self._tend(walk)
+            del walk
+
+    def _next_call(self, wait_s: float | None) -> Call | None:
+        try:
+            return self._calls.get(timeout=wait_s)
+        except Empty:
+            return None
+
+    def _tend(self, walk: Walk) -> float | None:
+        """Do what is due; answers after how many seconds to look again (None: when called)."""
+        if self._pending and walk.left() > 0:
+            self._wake(None)
+        resting_ns = self._rest_until_ns - self._sense.now_ns()
+        if resting_ns > 0:
+            return resting_ns / 1e9
+        try:
+            if self._pending:
+                self._supply(walk)
+            elif self.claim is not None and self._ending(walk):
+                self._look_after(walk)
+            self.trouble, self._retry_s = None, _FIRST_RETRY_S
+        except TryLater as error:
+            self._complain(error)
+        except FrazilError as error:
+            self._wake(error)
+        except Exception as error:  # noqa: BLE001 - a bug must not leave callers waiting
+            self._wake(InternalError(f"the keeper failed: {error!r}; please report this"))
+        return self._next_look_s(walk)
+
+    def _supply(self, walk: Walk) -> None:
+        """Callers wait: make the claim longer, or get another if it is somebody else's by now."""
+        if self._renewable:
+            self._renew(walk)
+        if not self._renewable:
+            self._grant(walk)
+        if walk.left() > 0:
+            self._wake(None)
+        else:  # as far ahead of the registry's clock as can be: only time helps
+            self._rest(self._want * self.terms.tick_us // 8)
+
+    def _look_after(self, walk: Walk) -> None:
+        """Less than half is left: renew a busy walk's claim, give an idle one's back."""
+        busy = walk.drawn != self._drawn or not walk.begun()
+        self._drawn = walk.drawn
+        if not busy:
+            self._release(walk.leave())
+        elif self._renewable:
+            self._renew(walk)
+
+    def _grant(self, walk: Walk) -> None:
+        sent_ns = self._sense.now_ns()
+        reply = self.registry.grant(ask_of(self._seen), self._want)
+        self._seen = reply.seen
+        if isinstance(reply, Wait):
+            self._rest(max(reply.wait_us, 1_000))
+            return
+        self.claim, self._renewable, self._drawn = reply, True, walk.drawn
+        node = reply.slot % self.terms.nodes
+        middle_ns = (sent_ns + self._sense.now_ns()) // 2
+        walk.adopt(node, reply.start, reply.until, *reply.time(self.terms), middle_ns)
+
+    def _renew(self, walk: Walk) -> None:
+        """Ask for twice as much as last time. If the claim is lost, it is only used to its end."""
+        claim = self.claim
+        assert claim is not None
+        want = min(2 * self._want, self.terms.horizon_ticks)
+        sent_ns = self._sense.now_ns()
+        target = walk.until - walk.left() + want
+        reply = self.registry.renew(ask_of(self._seen, claim), target)
+        self._seen = reply.seen
+        if isinstance(reply, Lost):
+            self._renewable = False
+            return
+        self.claim, self._want = reply, want
+        middle_ns = (sent_ns + self._sense.now_ns()) // 2
+        walk.prolong(reply.until, *reply.time(self.terms), middle_ns)
+
+    def _release(self, used: int) -> None:
+        claim, self.claim = self.claim, None
+        self._want = self._first_want()
+        if claim is None or not self._renewable:
+            return
+        self._renewable = False
+        # A walk that closed before it could adopt this claim knows only of an earlier one.
+        reply = self.registry.release(ask_of(self._seen, claim), max(used, claim.start))
+        self._seen = reply.seen if isinstance(reply, Lost) else reply
+
+    def _depart(self, call: Call) -> None:
+        """The last thing the thread does."""
+        _live.discard(self)
+        with suppress(FrazilError):  # what is not given back is wasted, and nothing worse
+            self._release(call.used or 0)
+        self._wake(ConfigError("this generator is closed; open another"))
+        call.wake(None)
+
+    def _wake(self, error: FrazilError | None) -> None:
+        """Answer everybody who called."""
+        pending, self._pending = self._pending, []
+        for call in pending:
+            call.wake(error)
+
+    def _complain(self, error: TryLater) -> None:
+        if self.trouble is None:
+            self.trouble_since_us = clock.wall_us()
+        self.trouble = error
+        self._rest(int(self._retry_s * random.uniform(0.5, 1.0) * 1e6))  # noqa: S311 - jitter
+        self._retry_s = min(2 * self._retry_s, _LAST_RETRY_S)
+
+    def _rest(self, us: int) -> None:
+        """Leave the registry in peace for so long, whoever calls."""
+        self._rest_until_ns = self._sense.now_ns() + us * 1000
+
+    def _ending(self, walk: Walk) -> bool:
+        return self.terms.timed and 2 * walk.reach() < self._want
+
+    def _next_look_s(self, walk: Walk) -> float | None:
+        """Seconds until this has something to do, if nobody calls."""
+        resting_s = (self._rest_until_ns - self._sense.now_ns()) / 1e9
+        if self._pending or self.trouble is not None:
+            return max(resting_s, 0.0)
+        if self.claim is None or not self.terms.timed or not (self._renewable or walk.reach()):
+            return None
+        ticks = walk.reach() - self._want // 2
+        least = max(1, self._want // 8)
+        return max(ticks, least) * self.terms.tick_us / 1e6
+
+    def _first_want(self) -> int:
+        if not self.terms.timed:
+            return 1
+        return max(1, min(FIRST_CLAIM_US // self.terms.tick_us, self.terms.horizon_ticks))
+
+
+_live: weakref.WeakSet[Keeper] = weakref.WeakSet()
+
+
+@atexit.register
+def _finish() -> None:
+    for keeper in list(_live):
+        keeper.finish()

@@ -1,0 +1,344 @@
+"""Layouts: how an ID is cut into fields, as a value.
+
+Libraries of this kind keep the cut in constants, or in globals that the decoder reads again later.
+Then a second layout in one process decodes the IDs of the first, and nobody can ask how long the
+time lasts. A ``Layout`` is frozen and equal by value. From its pieces, its tick and its epoch
+everything else follows, once: packing and unpacking, how many IDs a node has per tick, the day on
+which the time runs out, whether a database column or JavaScript holds every ID, the drawing.
+
+At most one field is the *axis* along which claims advance: the time, else the run, else the
+sequence. A tick is a whole number of microseconds. Widths go up to 128 bits; a time of 71 bits
+outlives every calendar, so moments are integers (µs since 1970) and become ``datetime`` only
+where one exists. A value that does not fit is a LayoutError with the field, the value and the
+limit. This module is the plain form; where speed counts, ``positions`` says what to compute.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cached_property
+from hashlib import sha256
+from typing import Literal
+
+from frazil import clock
+from frazil.field import MOST_BITS, ROLES, Field, Piece, Role, fields_of, fit, misfit
+from frazil.layout_text import format_layout, parse_layout
+from frazil.timeline import Timeline
+from frazil.values import Values
+from frazil.window import window_of
+
+__all__ = ["Axis", "Layout"]
+
+Axis = Literal["time", "run", "sequence"]
+_BIGINT_END = 1 << 63
+_JAVASCRIPT_END = 1 << 53
+
+
+@dataclass(frozen=True, repr=False)
+class Layout:
+    """A cut of 1 to 128 bits, most significant piece first.
+
+    ``tick_us`` is the length of a tick in µs and ``epoch_us`` the moment of tick 0 in µs since
+    1970; both are None without a time field. With one, an ``epoch_us`` of None is an epoch that
+    is chosen at deployment (``with_epoch``). Raises LayoutError for what is no layout.
+    """
+
+    pieces: tuple[Piece, ...]
+    tick_us: int | None = None
+    epoch_us: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "pieces", tuple(self.pieces))
+        if not 1 <= self.bits <= MOST_BITS:
+            raise misfit(
+                f"the fields add up to {self.bits} bits{self._sum}; a layout has 1 to {MOST_BITS}",
+                value=self.bits,
+                limit=MOST_BITS,
+            )
+        self._check_axis()
+        self._check_time()
+
+    @classmethod
+    def parse(cls, text: str, *, bits: int | None = None) -> "Layout":
+        """The layout of a text (``str(layout)`` gives it back), of ``bits`` bits if that is said.
+
+        Raises LayoutError with the position of the word that is wrong, or naming the field.
+        """
+        layout = cls(*parse_layout(text))
+        if bits is not None and layout.bits != bits:
+            raise misfit(
+                f"the fields add up to {layout.bits} bits{layout._sum}, not {bits}; widen or "
+                "narrow one, or add a constant",
+                value=layout.bits,
+                limit=bits,
+            )
+        return layout
+
+    def __str__(self) -> str:
+        return format_layout(self.pieces, self.tick_us, self.epoch_us)
+
+    def __repr__(self) -> str:
+        return f"Layout.parse({str(self)!r})"
+
+    # --- the cut
+
+    @cached_property
+    def bits(self) -> int:
+        """The width of an ID."""
+        return sum(piece.bits for piece in self.pieces)
+
+    @cached_property
+    def fields(self) -> tuple[Field, ...]:
+        """The fields, in the order of their first pieces from the most significant bit."""
+        return fields_of(self.pieces)
+
+    @cached_property
+    def axis(self) -> Axis:
+        """The field along which claims advance."""
+        return "time" if self.bits_of("time") else "run" if self.bits_of("run") else "sequence"
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """16 hex characters that differ, but for a 2**-64 chance, where the canonical text does."""
+        return sha256(str(self).encode()).hexdigest()[:16]
+
+    @property
+    def fixed(self) -> dict[str, int]:
+        """The values of the constant fields, by name."""
+        return {field.name: field.fixed for field in self.fields if field.fixed is not None}
+
+    def bits_of(self, role: Role) -> int:
+        """The bits of a role, all its fields together; 0 where the layout has none."""
+        return sum(field.bits for field in self._of(role))
+
+    def positions(self, role: Role) -> tuple[int, ...]:
+        """For each bit of the role's value from the least significant, its bit in the ID (0 = lsb).
+
+        Reversal and pieces are in it; the parts of a node count as one number, first part on top.
+        """
+        return tuple(bit for field in reversed(self._of(role)) for bit in field.positions)
+
+    def with_fixed(self, **values: int) -> "Layout":
+        """The same layout with other values of constant fields; LayoutError if one is not one."""
+        for name, value in values.items():
+            if name not in self.fixed:
+                raise misfit(
+                    f"{name} is not a constant of this layout, which has "
+                    f"{', '.join(self.fixed) or 'none'}; only constants are given a value here",
+                    field=name,
+                    value=value,
+                )
+        pieces = [
+            replace(piece, value=values[piece.name])
+            if piece.value is not None and piece.name in values
+            else piece
+            for piece in self.pieces
+        ]
+        return replace(self, pieces=tuple(pieces))
+
+    def with_epoch(self, epoch_us: int) -> "Layout":
+        """The same layout counting from ``epoch_us`` (µs since 1970)."""
+        return replace(self, epoch_us=epoch_us)
+
+    # --- numbers
+
+    def pack(self, /, **values: int) -> int:
+        """The ID of raw field values (ticks for the time); constants may be left out.
+
+        A node in parts is given part by part or as ``node=``. Raises LayoutError for an unknown
+        or missing name and for a value that does not fit.
+        """
+        given = self._in_parts(values)
+        unknown = given.keys() - {field.name for field in self.fields}
+        if unknown:
+            raise misfit(
+                f"this layout has no field {', '.join(sorted(unknown))}; it has {self._names}",
+                field=min(unknown),
+                value=given[min(unknown)],
+            )
+        number = 0
+        for field in self.fields:
+            if field.name in given:
+                number |= field.place(given[field.name])
+            elif field.fixed is not None:
+                number |= field.place(field.fixed)
+            else:
+                raise misfit(
+                    f"no value for {field.name}, which is 0 to {field.limit}; pack needs every "
+                    f"field of {self._names} that is no constant",
+                    field=field.name,
+                    limit=field.limit,
+                )
+        return number
+
+    def unpack(self, number: int) -> Values:
+        """The field values of an ID, as read: a constant may differ (``Values.foreign``)."""
+        fit("ID", self.bits, number)
+        read = {field.name: field.read(number) for field in self.fields}
+        foreign = tuple(name for name, value in self.fixed.items() if read[name] != value)
+        node = None
+        if "node" not in read and self.bits_of("node"):
+            node = 0
+            for part in self._of("node"):
+                node = node << part.bits | read[part.name]
+        us = None
+        if self.tick_us is not None and self.epoch_us is not None:
+            us = self.us_at(read["time"])
+        return Values(read, node=node, moment_us=us, foreign=foreign)
+
+    @cached_property
+    def signed_safe(self) -> bool:
+        """Whether a signed 64-bit column holds every ID: none reaches 2**63."""
+        return self._highest < _BIGINT_END
+
+    @cached_property
+    def javascript_safe(self) -> bool:
+        """Whether JavaScript, whose numbers are doubles, holds every ID: none reaches 2**53."""
+        return self._highest < _JAVASCRIPT_END
+
+    # --- capacity
+
+    @property
+    def axis_end(self) -> int:
+        """The first value of the axis that does not fit its field."""
+        return 1 << self.bits_of(self.axis)
+
+    @property
+    def sequences(self) -> int:
+        """IDs of a node in one tick, or of a run; all IDs of a node where there is neither."""
+        return 1 << self.bits_of("sequence")
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes may issue at once; 1 without a node field."""
+        return 1 << self.bits_of("node")
+
+    @property
+    def ids_per_second(self) -> float | None:
+        """What one node can issue in a second; None without a time."""
+        return None if self.tick_us is None else self.sequences * 1_000_000 / self.tick_us
+
+    @property
+    def exhausted_us(self) -> int | None:
+        """The moment (µs since 1970) at which the time field is full; None without a time."""
+        return None if self.tick_us is None else self._time.end_us
+
+    # --- time
+
+    def tick_at(self, us: int) -> int:
+        """The tick that a moment (µs since 1970) falls into; LayoutError outside the field."""
+        return self._time.tick_at(us)
+
+    def us_at(self, tick: int) -> int:
+        """The moment (µs since 1970) at which a tick begins; ``axis_end`` is taken as a bound."""
+        return self._time.us_at(tick)
+
+    def window(self, start: datetime | int, stop: datetime | int) -> range:
+        """The IDs whose tick begins at or after ``start`` and before ``stop``, as one range.
+
+        Moments are datetimes (naive ones are UTC) or µs since 1970. An ID of this layout is in
+        the range exactly if its moment is in ``[start, stop)``. LayoutError where no one range
+        has that property (the time must lead, with none but constants above it, in order, in one
+        run of bits), and where a moment is outside the time field.
+        """
+        start_us, stop_us = (
+            clock.to_us(when) if isinstance(when, datetime) else when for when in (start, stop)
+        )
+        first, end = self._time.tick_from(start_us), self._time.tick_from(stop_us)
+        if start_us > stop_us:
+            raise misfit(
+                f"a window from {start} to {stop} ends before it starts; swap the two",
+                field="time",
+                value=start,
+                limit=stop,
+            )
+        return window_of(self.fields, first, end)
+
+    # --- inside
+
+    @cached_property
+    def _time(self) -> Timeline:
+        if self.tick_us is None:
+            raise misfit(
+                "this layout has no time field, so its IDs have no moment; choose one with a time",
+                field="time",
+            )
+        return Timeline(self.bits_of("time"), self.tick_us, self.epoch_us)
+
+    @cached_property
+    def _highest(self) -> int:
+        """No ID of this layout is above this: its constants, and ones everywhere else."""
+        return sum(
+            field.place(field.limit if field.fixed is None else field.fixed)
+            for field in self.fields
+        )
+
+    @property
+    def _names(self) -> str:
+        return ", ".join(field.name for field in self.fields)
+
+    @property
+    def _sum(self) -> str:
+        """What the width is made of, for a message."""
+        words = " + ".join(f"{piece.name} {piece.bits}" for piece in self.pieces)
+        return f" ({words})" if words else ""
+
+    def _of(self, role: Role) -> tuple[Field, ...]:
+        if role not in ROLES:
+            raise misfit(
+                f"{role!r} is not a role of changing bits; those are {', '.join(ROLES)}",
+                field=str(role),
+            )
+        return tuple(field for field in self.fields if field.role == role)
+
+    def _in_parts(self, values: dict[str, int]) -> dict[str, int]:
+        """The values with ``node=`` cut into the parts that the layout names."""
+        parts = [field for field in self._of("node") if field.name != "node"]
+        if not parts or "node" not in values:
+            return values
+        twice = [part.name for part in parts if part.name in values]
+        if twice:
+            raise misfit(
+                f"node and its part {twice[0]} are both given; give the node or its parts",
+                field="node",
+                value=values["node"],
+            )
+        rest = fit("node", self.bits_of("node"), values["node"])
+        given = {name: value for name, value in values.items() if name != "node"}
+        for part in reversed(parts):
+            given[part.name] = rest & part.limit
+            rest >>= part.bits
+        return given
+
+    def _check_axis(self) -> None:
+        if self.bits_of("time") and self.bits_of("run"):
+            raise misfit(
+                "a layout counts along a time or along a run, not both; leave one out",
+                field="run",
+                value=self.bits_of("run"),
+            )
+        if not self.bits_of(self.axis):
+            raise misfit(
+                f"the layout has only {self._names}, so a node could issue one ID and no more; add "
+                "a time, a run or a sequence",
+                field="sequence",
+                value=0,
+                limit=1,
+            )
+
+    def _check_time(self) -> None:
+        if not self.bits_of("time"):
+            if self.tick_us is not None or self.epoch_us is not None:
+                raise misfit(
+                    "the layout has no time field, so it takes no tick and no epoch; leave them "
+                    "out, or add a time",
+                    field="time",
+                    value=self.tick_us,
+                )
+        elif self.tick_us is None:
+            raise misfit(
+                "the layout has a time field but no tick; add one, like "
+                "'@1ms since 2025-01-01T00:00:00Z'",
+                field="time",
+            )
+        else:
+            _ = self._time  # built here, so that a wrong tick or epoch shows at once

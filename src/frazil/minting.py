@@ -1,0 +1,79 @@
+"""Minting: a few IDs for a process that will not stay.
+
+A command or a cloud function that wants one ID would claim 100 ms of a node number, use one cell of
+it and die. ``mint`` asks the registry for just the ticks that it fills and leaves nothing behind:
+one round trip, no thread, no claim to give back.
+"""
+
+import time
+from collections.abc import Mapping
+
+from frazil.claim import Claim, Seen, Terms, Wait
+from frazil.clock import boot_ns
+from frazil.errors import PoolExhausted
+from frazil.generator import Duration, configure, walk_arguments
+from frazil.keeper import ask_of
+from frazil.machine import Sense
+from frazil.schemes import Scheme
+from frazil.walk import Walk
+
+__all__ = ["mint"]
+
+
+def mint(
+    n: int = 1,
+    url: str | None = None,
+    scheme: str | Scheme = "icicle",
+    *,
+    namespace: str = "default",
+    fields: Mapping[str, int] | None = None,
+    lead: Duration = 0,
+    timeout: Duration = 10,
+) -> list[int]:
+    """``n`` unique IDs, in order. The arguments are those of ``frazil.open``.
+
+    Timestamps lie in the ticks that the IDs fill, so many IDs take as long as their layout needs
+    for them, less ``lead``. Raises what the registry raises, and PoolExhausted after ``timeout``
+    without an ID.
+    """
+    config, registry = configure(url, scheme, namespace, fields, lead, timeout, 0)
+    terms = registry.terms
+    per_tick = 1 if config.scheme.layout.axis == "sequence" else config.scheme.layout.sequences
+    # What is minted is ours for good and used at once, so this walk needs no clock.
+    walk = Walk(Sense(), *walk_arguments(config.scheme, 0, None, clocked=False))
+    ids: list[int] = []
+    seen = Seen()
+    deadline_ns = boot_ns() + config.timeout_us * 1000
+    while len(ids) < n:
+        ticks = min(-(-(n - len(ids)) // per_tick), terms.horizon_ticks)
+        sent_ns = boot_ns()
+        reply = registry.mint(ask_of(seen), ticks)
+        seen = reply.seen
+        if isinstance(reply, Wait):
+            _sleep(reply.wait_us * 1000, deadline_ns, registry.url)
+            continue
+        _sleep(_early_ns(reply, terms, config.lead_us, sent_ns), deadline_ns, registry.url)
+        walk.adopt(reply.slot % terms.nodes, reply.start, reply.until, 0, 0, 0)
+        ids += walk.take_ready(n - len(ids))
+        deadline_ns = boot_ns() + config.timeout_us * 1000
+    return ids
+
+
+def _early_ns(claim: Claim, terms: Terms, lead_us: int, sent_ns: int) -> int:
+    """How long until the claim's last tick is no more than ``lead_us`` ahead of the clock."""
+    if not terms.timed:
+        return 0
+    now, into_ns = claim.time(terms)
+    passed_ns = (boot_ns() - sent_ns) // 2
+    return ((claim.until - 1 - now) * terms.tick_us - lead_us) * 1000 - into_ns - passed_ns
+
+
+def _sleep(wait_ns: int, deadline_ns: int, url: str) -> None:
+    if wait_ns <= 0:
+        return
+    if boot_ns() + wait_ns > deadline_ns:
+        raise PoolExhausted(
+            f"{url} has nothing to give for the next {wait_ns / 1e9:.1f} s; try again then",
+            retry_after_s=wait_ns / 1e9,
+        )
+    time.sleep(wait_ns / 1e9)

@@ -1,0 +1,376 @@
+"""The record of a namespace, and the verbs on it: the one home of "no two claims overlap".
+
+The obvious way to hand out node numbers is a lease: "number 7 is yours for 10 s". A holder that is
+paused for 11 s does not know that it lost the number, and goes on. Checking the clock before each
+ID does not help, since a pause fits between the check and the use.
+
+So nothing is leased. For each slot the record keeps one number, the *floor*: the first tick not
+yet given away. A grant answers ``[floor, until)`` and moves the floor to ``until`` in the same
+atomic step. Regions given for one slot are then disjoint, whatever clocks, pauses, crashes and
+lost replies do; a late, lost or repeated request can waste ticks and no more. Tokens only decide
+who may make a region longer, or give its unused end back.
+
+A store may forget (a flush, a restart without its last writes, a failover, a restored copy). Three
+things together answer that:
+
+- the **horizon**: nothing is ever given at or beyond ``now + horizon``, by any verb;
+- the **incarnation**: whatever changes when a store may have lost or forked its history, and what
+  members remember of it (``Seen``), so that a loss is noticed by the first verb after it;
+- the **guard**: that verb sets ``guard := latest known now + horizon``, beyond everything that the
+  lost state can have given away, and voids all tokens, in the same step. No floor is below it.
+
+**Clock.** ``now`` is the store's reading plus an offset, and never goes back: a step back of the
+clock is added to the offset, which later shrinks by at most an eighth of the time that passes. A
+step forward of over a minute needs a witness, the asking member's clock; one wrong reading would
+otherwise move a whole namespace into the future. Readings are in microseconds, so that the offset
+also shrinks when verbs come every millisecond.
+
+The verbs are pure: they change the record they are given and answer. A store supplies one that is
+locked, and keeps what they did before it passes the answer on; when they raise, nothing is kept.
+Layouts without time use the same record without a clock. There nothing can be guarded by waiting,
+so a record that is missing or older than a member's memory is an error for a person to settle.
+
+The method and its proof obligations are this project's claim protocol; invariants I0 to I5 are in
+docs/explain/why-unique.md.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from frazil import clock
+from frazil.claim import Ask, Claim, Holding, Lost, Seen, Terms, Wait
+from frazil.drawing import draw
+from frazil.errors import ClockError, ConfigError, LayoutExhausted
+from frazil.layout import Layout
+
+__all__ = ["JUMP_US", "WITNESS_US", "Record", "Slot", "SlotTable", "Slots"]
+
+JUMP_US = 60_000_000
+WITNESS_US = 10_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A slot's first tick not yet given away, where its last claim began, and whose that was."""
+
+    until: int = 0
+    start: int = 0
+    token: str = ""
+    holder: str = ""
+    since_us: int = 0
+
+
+UNTOUCHED = Slot()
+
+
+class Slots(Protocol):
+    """The slots of a record, as far as the verbs need them. A slot never put is UNTOUCHED."""
+
+    def get(self, n: int) -> Slot:
+        """Slot number n."""
+
+    def put(self, n: int, slot: Slot) -> None:
+        """Store slot number n."""
+
+    def fit(self, now: int, guard: int, among: range) -> int | None:
+        """Of the slots with floor <= now that with the greatest floor, the lowest on a tie."""
+
+    def least(self, now: int, guard: int, among: range) -> int:
+        """The slot with the least floor; on a tie one that is not held, then the lowest."""
+
+    def void(self) -> None:
+        """Take every token away."""
+
+    def touched(self) -> Iterator[tuple[int, Slot]]:
+        """All slots ever put, by number."""
+
+
+class SlotTable(dict[int, Slot]):
+    """Slots in memory, for stores that read and write the whole record."""
+
+    def get(self, n: int) -> Slot:  # type: ignore[override]
+        """Slot number n."""
+        return super().get(n, UNTOUCHED)
+
+    def put(self, n: int, slot: Slot) -> None:
+        """Store slot number n."""
+        self[n] = slot
+
+    def fit(self, now: int, guard: int, among: range) -> int | None:
+        """Of the slots with floor <= now that with the greatest floor, the lowest on a tie."""
+        if guard > now:
+            return None
+        above = [(-s.until, n) for n, s in self.items() if guard < s.until <= now and n in among]
+        if above:
+            return min(above)[1]
+        return next((n for n in among if self.get(n).until <= guard), None)
+
+    def least(self, now: int, guard: int, among: range) -> int:
+        """The slot with the least floor; on a tie one that is not held, then the lowest."""
+        free = next((n for n in among if n not in self), None)
+        candidates = [n for n in self if n in among]
+        if free is not None:
+            candidates.append(free)
+
+        def rank(n: int) -> tuple[int, bool, int]:
+            slot = self.get(n)
+            return max(slot.until, guard), bool(slot.token) and slot.until > now, n
+
+        return min(candidates, key=rank)
+
+    def void(self) -> None:
+        """Take every token away."""
+        for n, slot in self.items():
+            if slot.token:
+                self[n] = Slot(slot.until, slot.start)
+
+    def touched(self) -> Iterator[tuple[int, Slot]]:
+        """All slots ever put, by number."""
+        return iter(sorted(self.items()))
+
+
+@dataclass(slots=True)
+class Record:
+    """The state of one namespace. sid is "" for a record that does not exist yet.
+
+    ``last_us``, ``offset_us`` and ``top_us`` are the clock: the store's last reading, what is added
+    to it, and the highest ``now`` ever used.
+    """
+
+    slots: Slots = field(default_factory=SlotTable)
+    sid: str = ""
+    incarnation: str = ""
+    fingerprint: str = ""
+    layout: str = ""
+    revision: int = 0
+    guard: int = 0
+    last_us: int = 0
+    offset_us: int = 0
+    top_us: int = 0
+
+    def floor(self, n: int) -> int:
+        """The first tick of slot n that may still be given away."""
+        return max(self.slots.get(n).until, self.guard)
+
+    def grant(
+        self, terms: Terms, ask: Ask, reading_us: int, incarnation: str, want: int
+    ) -> Claim | Wait:
+        """A region of up to ``want`` ticks for a new owner, or how long until there is one.
+
+        Raises ConfigError (other terms, missing counter), ClockError, LayoutExhausted; then
+        nothing was changed.
+        """
+        now_us = self._arrive(terms, ask, reading_us, incarnation)
+        now = terms.tick_at(now_us) if terms.timed else 0
+        n = self._choose(terms, now)
+        start = max(self.floor(n), now)
+        if start >= terms.end:
+            raise _exhausted(terms)
+        bound = self._bound(terms, now, start)
+        until = min(start + want, bound)
+        least = min(want, max(1, terms.horizon_ticks // 100), terms.end - start)
+        if until - start < least:
+            wait = start + least - bound
+            return Wait(wait * terms.tick_us, self._seen(now_us))
+        self.slots.put(n, Slot(until, start, ask.token, ask.holder, now_us))
+        return Claim(n, start, until, ask.token, now_us, self._seen(now_us))
+
+    def mint(
+        self, terms: Terms, ask: Ask, reading_us: int, incarnation: str, ticks: int
+    ) -> Claim | Wait:
+        """A region of up to ``ticks`` ticks that is used at once: no token is left behind."""
+        reply = self.grant(terms, ask, reading_us, incarnation, ticks)
+        if isinstance(reply, Claim):
+            self.slots.put(reply.slot, Slot(reply.until, reply.start))
+            reply = Claim(reply.slot, reply.start, reply.until, "", reply.now_us, reply.seen)
+        return reply
+
+    def renew(
+        self, terms: Terms, ask: Ask, reading_us: int, incarnation: str, until: int
+    ) -> Claim | Lost:
+        """Make the claim held longer, to ``until`` or as near as the horizon allows.
+
+        Also late, past the claim's end: as long as the token stands, nobody else came.
+        """
+        now_us = self._arrive(terms, ask, reading_us, incarnation)
+        held, slot = self._held(ask)
+        if slot is None or slot.until != held.until:
+            return Lost(self._seen(now_us))
+        now = terms.tick_at(now_us) if terms.timed else 0
+        reached = max(slot.until, min(until, self._bound(terms, now, slot.until)))
+        self.slots.put(held.slot, Slot(reached, slot.start, held.token, ask.holder, slot.since_us))
+        return Claim(held.slot, held.start, reached, held.token, now_us, self._seen(now_us))
+
+    def release(
+        self, terms: Terms, ask: Ask, reading_us: int, incarnation: str, used: int
+    ) -> Seen | Lost:
+        """Give back everything from tick ``used`` on. The holder has closed before it asks this."""
+        now_us = self._arrive(terms, ask, reading_us, incarnation)
+        held, slot = self._held(ask)
+        if slot is None or not slot.start <= used <= slot.until:
+            return Lost(self._seen(now_us))
+        self.slots.put(held.slot, Slot(used, slot.start))
+        return self._seen(now_us)
+
+    def initialise(
+        self, terms: Terms, ask: Ask, reading_us: int, incarnation: str, start: int
+    ) -> Seen:
+        """Say that this namespace is new: nothing was ever given away, so nothing is guarded.
+
+        ``start`` is the first value of a counter (an axis without time). Raises ConfigError for a
+        namespace that exists.
+        """
+        if self.sid:
+            raise ConfigError(
+                "this namespace has a record already; to start anew choose another name",
+                revision=self.revision,
+            )
+        if not 0 <= start < terms.end:
+            raise ConfigError(f"--start {start} is not within 0..{terms.end - 1}", value=start)
+        self._found(terms, ask, incarnation)
+        self.guard = start
+        now_us = self._tell_time(terms, ask, reading_us)
+        return self._seen(now_us)
+
+    def holdings(self) -> list[Holding]:
+        """Who holds what: every slot that was ever given, by number."""
+        return [
+            Holding(n, s.start, s.until, bool(s.token), s.holder, s.since_us)
+            for n, s in self.slots.touched()
+        ]
+
+    def _arrive(self, terms: Terms, ask: Ask, reading_us: int, incarnation: str) -> int:
+        """What every verb does first: check the terms, notice a loss, tell the time."""
+        if self.sid and self.fingerprint != terms.fingerprint:
+            raise _stranger(self.layout, terms)
+        if not terms.timed:
+            self._refuse_loss(ask, incarnation)
+            self.revision += 1
+            return 0
+        lost = self._is_loss(terms, ask, incarnation)
+        now_us = self._tell_time(terms, ask, reading_us)
+        if lost:
+            self._found(terms, ask, incarnation)
+            latest_us = max(reading_us, self.top_us, ask.seen.now_us)
+            self.guard = max(self.guard, terms.tick_at(latest_us) + terms.horizon_ticks)
+            if ask.held is not None:
+                self.guard = max(self.guard, ask.held.until)
+            self.slots.void()
+        self.revision += 1
+        return now_us
+
+    def _is_loss(self, terms: Terms, ask: Ask, incarnation: str) -> bool:
+        seen, held = ask.seen, ask.held
+        if not self.sid or self.incarnation != incarnation:
+            return True
+        if held is not None and held.until > self.floor(held.slot):
+            return True
+        if seen.sid == self.sid:
+            return seen.revision > self.revision
+        # Another record's member: only the clock that it remembers says anything about this one.
+        return bool(seen.sid) and terms.tick_at(seen.now_us) + terms.horizon_ticks > self.guard
+
+    def _refuse_loss(self, ask: Ask, incarnation: str) -> None:
+        """Without time a loss cannot be waited out; the part before "/" is about the data."""
+        seen = ask.seen
+        if not self.sid:
+            problem = "this counter does not exist"
+        elif self.incarnation.partition("/")[0] != incarnation.partition("/")[0]:
+            problem = "the store of this counter was replaced"
+        elif seen.sid and (seen.sid != self.sid or seen.revision > self.revision):
+            problem = "this counter is older than what was already given away"
+        else:
+            self.incarnation = incarnation
+            return
+        raise ConfigError(
+            f"{problem}; find the highest value in use and run: frazil init URL --start N",
+            revision=self.revision,
+        )
+
+    def _found(self, terms: Terms, ask: Ask, incarnation: str) -> None:
+        """Make the record this incarnation's; its identity is given once."""
+        if not self.sid:
+            self.sid = ask.token
+        if ask.seen.sid == self.sid:
+            self.revision = max(self.revision, ask.seen.revision)
+        self.incarnation = incarnation
+        self.fingerprint = terms.fingerprint
+        self.layout = terms.layout
+
+    def _tell_time(self, terms: Terms, ask: Ask, reading_us: int) -> int:
+        """Take a reading of the store's clock; answers ``now``, which never goes back."""
+        if not terms.timed:
+            return 0
+        passed_us = reading_us - self.last_us
+        apart_us = abs(ask.witness_us - reading_us)
+        if passed_us > JUMP_US and apart_us > WITNESS_US:
+            raise ClockError(
+                f"the registry's clock says {clock.moment_text(reading_us)}, this host's says "
+                f"{clock.moment_text(ask.witness_us)}; set the one that is wrong and try again",
+                reading_us=reading_us,
+                witness_us=ask.witness_us,
+            )
+        offset_us = self.offset_us
+        offset_us -= passed_us if passed_us < 0 else min(offset_us, passed_us // 8)
+        now_us = reading_us + offset_us
+        if now_us < terms.epoch_us:
+            raise ClockError(
+                f"the clock says {clock.moment_text(now_us)}, which is before the layout's epoch "
+                f"{clock.moment_text(terms.epoch_us)}; set the clock",
+                reading_us=reading_us,
+                witness_us=ask.witness_us,
+            )
+        self.last_us, self.offset_us = reading_us, offset_us
+        self.top_us = max(self.top_us, now_us)
+        return now_us
+
+    def _choose(self, terms: Terms, now: int) -> int:
+        if not terms.timed:
+            return self.slots.least(terms.end, self.guard, terms.slots)
+        n = self.slots.fit(now, self.guard, terms.slots)
+        return self.slots.least(now, self.guard, terms.slots) if n is None else n
+
+    def _bound(self, terms: Terms, now: int, start: int) -> int:
+        """The first tick that may not be given away."""
+        ahead = now if terms.timed else start
+        return min(ahead + terms.horizon_ticks, terms.end)
+
+    def _held(self, ask: Ask) -> tuple[Claim, Slot | None]:
+        """The claim asked about, and its slot if the token on it is still that claim's."""
+        if ask.held is None or not ask.held.token:
+            raise ConfigError("renew and release need the claim that they are about")
+        slot = self.slots.get(ask.held.slot)
+        return ask.held, slot if slot.token == ask.held.token else None
+
+    def _seen(self, now_us: int) -> Seen:
+        return Seen(self.sid, self.revision, now_us)
+
+
+def _exhausted(terms: Terms) -> LayoutExhausted:
+    what = "time field" if terms.timed else "counter"
+    return LayoutExhausted(
+        f"the {what} of {terms.layout!r} has come to its end ({terms.end}); "
+        "choose a wider layout under a new namespace",
+        limit=terms.end,
+    )
+
+
+def _stranger(theirs: str, terms: Terms) -> ConfigError:
+    """Another layout under the same name: show both."""
+
+    def show(text: str) -> str:
+        return f"{text}\n{draw(Layout.parse(text.partition(' | ')[0]))}"
+
+    same = theirs == terms.layout
+    return ConfigError(
+        "this namespace belongs to other members: "
+        + (
+            "they use another horizon or shuffle"
+            if same
+            else f"their layout is\n{show(theirs)}\nyours is\n{show(terms.layout)}"
+        )
+        + "\nUse the same scheme, or another namespace.",
+        theirs=theirs,
+        ours=terms.layout,
+    )

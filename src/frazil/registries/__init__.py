@@ -1,0 +1,38 @@
+"""Registries: where claims are kept, chosen by URL.
+
+A table of strings names the module of each kind, so that importing frazil imports no driver.
+"""
+
+from importlib import import_module
+
+from frazil.errors import ConfigError
+from frazil.registries.base import Registry
+from frazil.schemes import Scheme
+
+__all__ = ["BACKENDS", "connect"]
+
+BACKENDS = {
+    "memory": "frazil.registries.memory:MemoryRegistry",
+    "sqlite": "frazil.registries.sqlite:SqliteRegistry",
+    "static": "frazil.registries.static:connect_static",
+}
+
+
+def connect(url: str, namespace: str, scheme: Scheme) -> Registry:
+    """The registry at a URL, for one namespace and scheme; nothing is contacted yet.
+
+    Raises ConfigError for a URL that is none, and for options that its backend does not know.
+    """
+    kind, colon, _ = url.partition(":")
+    if not colon or kind not in BACKENDS:
+        from difflib import get_close_matches  # only where a person waits for the hint
+
+        near = get_close_matches(kind, BACKENDS, 1)
+        hint = f"did you mean {near[0]}: ?" if near else f"known: {', '.join(BACKENDS)}"
+        raise ConfigError(f"no registry is called {url!r}; {hint}", url=url)
+    if not namespace or len(namespace) > 200 or not namespace.isprintable():
+        raise ConfigError(f"namespace {namespace!r}: 1 to 200 printable characters")
+    module, _, name = BACKENDS[kind].partition(":")
+    backend = getattr(import_module(module), name)
+    registry: Registry = backend(url, namespace, scheme)
+    return registry

@@ -1,0 +1,174 @@
+"""What a registry is: five verbs on the record of one namespace, each one atomic and durable step.
+
+``RecordRegistry`` is all of a registry but the store. A store says how to hold a record locked for
+the length of a step and keep it (``step``), what its clock reads, and what its incarnation is; the
+verbs themselves are pure and live in ``record``.
+"""
+
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager
+from typing import Protocol
+from urllib.parse import parse_qsl, urlsplit
+
+from frazil import clock
+from frazil.claim import Ask, Claim, Holding, Lost, Seen, Terms, Wait
+from frazil.duration import duration_us
+from frazil.errors import ConfigError
+from frazil.record import Record
+from frazil.schemes import Scheme
+
+__all__ = ["Options", "RecordRegistry", "Registry", "terms_of"]
+
+_LEAST_HORIZON_TICKS = 4  # with fewer a generator would stand still at each change of a slow tick
+_AXIS_LIMIT = 1 << 62  # as far as a walk counts
+_LONGEST_BLOCK = {"run": 64, "sequence": 1 << 20}
+
+
+def terms_of(scheme: Scheme, horizon_us: int, node: int | None = None) -> Terms:
+    """The terms under which a scheme's regions are claimed.
+
+    Constants are no part of the identity: each combination of their values owns slots of its own,
+    ``constants * nodes`` to before ``(constants + 1) * nodes``, so deployments with different
+    constants share a record and never a region. node: the one node number to hand out, if any.
+    """
+    layout = scheme.layout
+    constants = 0
+    for field in layout.fields:
+        if field.fixed is not None:
+            constants = constants << field.bits | field.fixed
+    first = constants * layout.nodes
+    slots = range(first, first + layout.nodes)
+    if node is not None:
+        if not 0 <= node < layout.nodes:
+            raise ConfigError(
+                f"node number {node} is not within 0..{layout.nodes - 1} of scheme {scheme.name}",
+                value=node,
+                limit=layout.nodes - 1,
+            )
+        slots = slots[node : node + 1]
+    tick_us = layout.tick_us or 0
+    horizon_ticks = _LONGEST_BLOCK.get(layout.axis, 0)
+    if tick_us:
+        horizon_ticks = max(_LEAST_HORIZON_TICKS, -(-horizon_us // tick_us))
+    same = scheme.with_fields(**dict.fromkeys(layout.fixed, 0))
+    return Terms(
+        identity=same.fingerprint,
+        layout=str(layout),
+        slots=slots,
+        nodes=layout.nodes,
+        end=min(layout.axis_end, _AXIS_LIMIT),
+        tick_us=tick_us,
+        epoch_us=layout.epoch_us or 0,
+        horizon_ticks=horizon_ticks,
+    )
+
+
+class Registry(Protocol):
+    """The verbs of ``record`` on one namespace of one store.
+
+    Every verb may raise RegistryUnavailable (with ``outcome_known``), ConfigError and ClockError.
+    The object may be used by one thread at a time, and after a fork by the child as well.
+    """
+
+    url: str
+    terms: Terms
+
+    def grant(self, ask: Ask, want: int) -> Claim | Wait:
+        """A region of up to ``want`` ticks for a new owner."""
+
+    def mint(self, ask: Ask, ticks: int) -> Claim | Wait:
+        """A region of up to ``ticks`` ticks that is used at once; nothing is left to release."""
+
+    def renew(self, ask: Ask, until: int) -> Claim | Lost:
+        """Make the claim in ``ask`` longer."""
+
+    def release(self, ask: Ask, used: int) -> Seen | Lost:
+        """Give back the claim in ``ask`` from tick ``used`` on."""
+
+    def initialise(self, ask: Ask, start: int) -> Seen:
+        """Say that the namespace is new."""
+
+    def holdings(self) -> list[Holding]:
+        """Who holds what."""
+
+
+class RecordRegistry(ABC):
+    """A registry over a store that can hold one record locked for the length of a verb."""
+
+    def __init__(self, url: str, namespace: str, terms: Terms) -> None:
+        self.url = url
+        self.namespace = namespace
+        self.terms = terms
+
+    @abstractmethod
+    def step(self) -> AbstractContextManager[tuple[Record, str]]:
+        """The record, locked, and the store's incarnation.
+
+        What the block leaves in the record is durable when the block has ended; if it raises,
+        nothing is kept.
+        """
+
+    def reading_us(self) -> int:
+        """The store's clock in µs since 1970, read inside a step. Here: this host's."""
+        return clock.wall_us()
+
+    def grant(self, ask: Ask, want: int) -> Claim | Wait:
+        """See Registry."""
+        with self.step() as (record, incarnation):
+            return record.grant(self.terms, ask, self.reading_us(), incarnation, want)
+
+    def mint(self, ask: Ask, ticks: int) -> Claim | Wait:
+        """See Registry."""
+        with self.step() as (record, incarnation):
+            return record.mint(self.terms, ask, self.reading_us(), incarnation, ticks)
+
+    def renew(self, ask: Ask, until: int) -> Claim | Lost:
+        """See Registry."""
+        with self.step() as (record, incarnation):
+            return record.renew(self.terms, ask, self.reading_us(), incarnation, until)
+
+    def release(self, ask: Ask, used: int) -> Seen | Lost:
+        """See Registry."""
+        with self.step() as (record, incarnation):
+            return record.release(self.terms, ask, self.reading_us(), incarnation, used)
+
+    def initialise(self, ask: Ask, start: int) -> Seen:
+        """See Registry."""
+        with self.step() as (record, incarnation):
+            return record.initialise(self.terms, ask, self.reading_us(), incarnation, start)
+
+    def holdings(self) -> list[Holding]:
+        """See Registry."""
+        with self.step() as (record, _):
+            return record.holdings()
+
+
+class Options:
+    """The ``?name=value`` part of a registry URL, each taken once, by name and kind."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        pairs = parse_qsl(urlsplit(url).query, keep_blank_values=True)
+        self._left: dict[str, str] = dict(pairs)
+        self._known: list[str] = []
+        if len(self._left) < len(pairs):
+            raise ConfigError(f"{url}: an option is given twice", url=url)
+
+    def text(self, name: str, default: str | None = None) -> str | None:
+        """The option as it stands."""
+        self._known.append(name)
+        return self._left.pop(name, default)
+
+    def duration_us(self, name: str, default_us: int) -> int:
+        """The option as a duration, in µs."""
+        text = self.text(name)
+        return default_us if text is None else duration_us(text, name=f"?{name}=")
+
+    def finish(self) -> None:
+        """Refuse what nobody took: a misspelt option must not be a silent default."""
+        if self._left:
+            raise ConfigError(
+                f"{self.url}: unknown option {', '.join(sorted(self._left))}; "
+                f"known here: {', '.join(sorted(self._known)) or 'none'}",
+                url=self.url,
+            )

@@ -1,0 +1,57 @@
+"""``memory:``: claims within one process, for tests.
+
+All generators of a process that name ``memory:`` (or ``memory:NAME``) share one set of records, as
+processes on a host share a file. It must not look as if it worked across processes: a forked child
+has a copy of the records, and would grant from it what its parent grants too. So the child is
+refused.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from threading import Lock
+
+from frazil.claim import Terms
+from frazil.errors import ConfigError
+from frazil.machine import Sense
+from frazil.record import Record, SlotTable
+from frazil.registries.base import Options, RecordRegistry, terms_of
+from frazil.schemes import Scheme
+
+__all__ = ["MemoryRegistry"]
+
+HORIZON_US = 1_000_000
+
+_records: dict[tuple[str, str], Record] = {}
+_lock = Lock()
+_sense = Sense()
+
+
+class MemoryRegistry(RecordRegistry):
+    """A registry in this process's memory. Options: ``?horizon=``."""
+
+    def __init__(self, url: str, namespace: str, scheme: Scheme) -> None:
+        options = Options(url)
+        terms = terms_of(scheme, options.duration_us("horizon", HORIZON_US))
+        options.finish()
+        self._prepare(url, namespace, terms)
+
+    def _prepare(self, url: str, namespace: str, terms: Terms) -> None:
+        super().__init__(url, namespace, terms)
+        self._key = url.partition("?")[0], namespace
+
+    @contextmanager
+    def step(self) -> Iterator[tuple[Record, str]]:
+        """See RecordRegistry."""
+        if not _sense.intact():
+            raise ConfigError(
+                f"{self.url} keeps its claims in one process, and this is a fork of it; "
+                "use sqlite: (any number of processes on this host)",
+                url=self.url,
+            )
+        with _lock:
+            kept = _records.get(self._key) or Record(slots=SlotTable())
+            assert isinstance(kept.slots, SlotTable)
+            record = replace(kept, slots=SlotTable(kept.slots))
+            yield record, "memory"
+            _records[self._key] = record

@@ -1,0 +1,260 @@
+"""Schemes: what a user picks by name, a layout with its shuffle and its text.
+
+A layout alone does not say what an ID looks like. Chibrary's numbers are shuffled after they are
+packed, TSIDs are written in base32, and an application that has to put three objects together
+in the right order will one day skip a step and store numbers that nobody else can read. A scheme is
+the three together, as one frozen value with one direction: ``pack`` then ``format`` out, ``parse``
+then ``unpack`` in. **An ID of a shuffled scheme is the shuffled number**: ``pack`` answers it,
+``format`` writes it, ``unpack`` expects it.
+
+The presets are the layouts of published systems, bit for bit, as data. What changes from one
+deployment to the next is said beside the name: constants (``fields={"cluster": 3}``), the epoch,
+the text, a shuffle. The ``fingerprint`` is that of the numbers: it covers the layout with its
+constants, epoch and tick and the shuffle, and not the text, since one ID may be written in two ways
+and is still the same.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from hashlib import sha256
+from types import MappingProxyType
+from typing import NamedTuple
+
+from frazil.clock import to_us
+from frazil.codec import Codec
+from frazil.errors import ConfigError, LayoutError
+from frazil.field import Role
+from frazil.layout import Layout
+from frazil.shuffle import Shuffle
+from frazil.values import Values
+
+__all__ = ["PRESETS", "Preset", "Scheme", "names", "scheme"]
+
+
+class Preset(NamedTuple):
+    """A scheme as text: the layout, the encoding, the shuffle (empty for none)."""
+
+    layout: str
+    encoding: str = "decimal"
+    shuffle: str = ""
+
+
+_UNIQUEID = "sequence:6 node[10..8] mode:1={mode} node[7..0] cluster:4=0"
+_CHIBRARY_SHUFFLE = (
+    "table:3,15,20,26,6,25,23,0,16,41,18,46,42,32,31,34,1,12,7,38,33,24,2,10,14,37,5,43,13,29,27,"
+    "35,21,8,44,4,9,30,36,19,39,45,40,17,22,11,28"
+)
+_SNOWFLAKE = "sign:1=0 time:41 node:10 sequence:12 @1ms since "
+
+PRESETS: Mapping[str, Preset] = MappingProxyType(
+    {
+        "icicle": Preset(_SNOWFLAKE + "2016-02-18T09:43:20.316Z"),
+        "snowflake": Preset(_SNOWFLAKE + "2010-11-04T01:42:54.657Z"),
+        "discord": Preset(
+            "time:42 node.worker:5 node.process:5 sequence:12 @1ms since 2015-01-01T00:00:00Z"
+        ),
+        "instagram": Preset("time:41 node:13 sequence:10 @1ms since 2011-08-24T21:07:01.721Z"),
+        "sonyflake": Preset("sign:1=0 time:39 sequence:8 node:16 @10ms since 2014-09-01T00:00:00Z"),
+        "tsid": Preset("time:42 node:10 sequence:12 @1ms since 2020-01-01T00:00:00Z", "base32"),
+        "globalid": Preset("node:10 time:47 sequence:7 @1ms since 1970-01-01T00:00:00Z"),
+        "globalid-128": Preset(
+            "zero:20=0 node:20 time:71 sequence:17 @1ms since 1970-01-01T00:00:00Z", "hex"
+        ),
+        "uniqueid-spread": Preset(
+            f"time:42~ {_UNIQUEID.format(mode=0)} @1ms since 1970-01-01T00:00:00Z", "hex"
+        ),
+        "uniqueid-sequential": Preset(
+            f"time:42 {_UNIQUEID.format(mode=1)} @1ms since 1970-01-01T00:00:00Z", "hex"
+        ),
+        "chibrary": Preset("version:3=0 run:30 sequence:14", "base62", _CHIBRARY_SHUFFLE),
+        "chibrary-time": Preset("version:3=0 time:32 sequence:8 node:4 @1s since ?", "base62"),
+        "chibrary-40": Preset("node.server:4 node.pid:16 sequence:20", "base62"),
+        "js53": Preset("time:32 node:10 sequence:11 @1s since 2025-01-01T00:00:00Z"),
+        "tickets": Preset("sign:1=0 sequence:63"),
+    }
+)
+"""Every scheme that has a name."""
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """A layout, how its numbers are shuffled, and how they are written.
+
+    ``encoding``, ``prefix`` and ``check`` are those of ``Codec``. Raises ConfigError for a shuffle
+    of another width, a text that cannot be, and a layout whose epoch is still to be chosen.
+    """
+
+    name: str
+    layout: Layout
+    encoding: str
+    shuffle: Shuffle | None = None
+    prefix: str = ""
+    check: bool = False
+
+    def __post_init__(self) -> None:
+        if self.layout.tick_us is not None and self.layout.epoch_us is None:
+            raise ConfigError(
+                f"scheme {self.name!r} leaves its epoch to the deployment; choose it once and for "
+                "all, like epoch='2025-01-01T00:00:00Z'",
+                scheme=self.name,
+            )
+        if self.shuffle is not None and self.shuffle.bits != self.layout.bits:
+            raise ConfigError(
+                f"the shuffle moves {self.shuffle.bits} bits and the layout has "
+                f"{self.layout.bits}; give a shuffle of that width",
+                value=self.shuffle.bits,
+                limit=self.layout.bits,
+            )
+        _ = self.codec  # built here, so that a text that cannot be shows at once
+
+    @cached_property
+    def codec(self) -> Codec:
+        """The text form of the IDs."""
+        return Codec(self.encoding, self.bits, prefix=self.prefix, check=self.check)
+
+    @property
+    def bits(self) -> int:
+        """The width of an ID."""
+        return self.layout.bits
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """16 hex characters of what the numbers mean; the text form is not in it.
+
+        Without a shuffle it is the fingerprint of the layout.
+        """
+        if self.shuffle is None:
+            return self.layout.fingerprint
+        both = f"{self.layout.fingerprint} {self.shuffle.fingerprint}"
+        return sha256(both.encode()).hexdigest()[:16]
+
+    def format(self, n: int) -> str:
+        """The text of an ID; raises CodecError for a number that is not of the width."""
+        return self.codec.encode(n)
+
+    def parse(self, text: str) -> int:
+        """The ID of a text; raises CodecError, which shows the wrong character."""
+        return self.codec.decode(text)
+
+    def pack(self, /, **values: int) -> int:
+        """The ID of raw field values (see ``Layout.pack``), shuffled where the scheme shuffles."""
+        n = self.layout.pack(**values)
+        return n if self.shuffle is None else self.shuffle.apply(n)
+
+    def unpack(self, n: int) -> Values:
+        """The field values of an ID; raises LayoutError for a number that is not of the width."""
+        return self.layout.unpack(n if self.shuffle is None else self.shuffle.invert(n))
+
+    def positions(self, role: Role) -> tuple[int, ...]:
+        """For each bit of a role's value, lowest first, its bit in the ID (0 = lsb)."""
+        bits = self.layout.positions(role)
+        return bits if self.shuffle is None else tuple(map(self.shuffle.position_of, bits))
+
+    def window(self, start: datetime | int, stop: datetime | int) -> range:
+        """The IDs of a stretch of time as one range (see ``Layout.window``).
+
+        Raises LayoutError where there is none; a shuffle never leaves one.
+        """
+        if self.shuffle is not None:
+            raise LayoutError(
+                f"scheme {self.name!r} shuffles its bits, so the IDs of an interval are no one "
+                "range; filter by the unpacked moment instead",
+                field="time",
+            )
+        return self.layout.window(start, stop)
+
+    def with_fields(self, /, **fixed: int) -> "Scheme":
+        """The same scheme with other constants; LayoutError for a field that is not one."""
+        return replace(self, layout=self.layout.with_fixed(**fixed))
+
+    def with_epoch(self, epoch_us: int) -> "Scheme":
+        """The same scheme counting from ``epoch_us`` (µs since 1970)."""
+        return replace(self, layout=self.layout.with_epoch(epoch_us))
+
+
+def names() -> tuple[str, ...]:
+    """The names that ``scheme`` knows, the default first."""
+    return tuple(PRESETS)
+
+
+def scheme(
+    spec: str | Scheme = "icicle",
+    *,
+    fields: Mapping[str, int] | None = None,
+    epoch: datetime | str | int | None = None,
+    encoding: str | None = None,
+    shuffle: Shuffle | str | None = None,
+    prefix: str = "",
+    check: bool = False,
+) -> Scheme:
+    """The scheme of a name, of a layout text (decimal), or of a scheme, changed as said.
+
+    ``fields`` sets constants; ``epoch`` is an aware datetime, an ISO 8601 text with its offset (or
+    a date alone, midnight in UTC), or µs since 1970; ``shuffle`` is a ``Shuffle`` or its text. What
+    is left out stays as it is in ``spec``. Raises ConfigError for an unknown name, an epoch
+    that is no moment or is missing, a shuffle or text that does not fit; LayoutError for a
+    layout, or fields of it, that cannot be.
+    """
+    if isinstance(spec, Scheme):
+        name, layout, own = spec.name, spec.layout, spec.shuffle
+        default, prefix, check = spec.encoding, prefix or spec.prefix, check or spec.check
+    else:
+        preset = _preset(spec)
+        name = spec if spec in PRESETS else "custom"
+        layout = Layout.parse(preset.layout)
+        default = preset.encoding
+        own = Shuffle.parse(preset.shuffle, layout.bits) if preset.shuffle else None
+    if fields:
+        layout = layout.with_fixed(**fields)
+    if epoch is not None:
+        layout = layout.with_epoch(_epoch_us(epoch))
+    if isinstance(shuffle, str):
+        shuffle = Shuffle.parse(shuffle, layout.bits)
+    encoding = default if encoding is None else encoding
+    return Scheme(name, layout, encoding, shuffle or own, prefix, check)
+
+
+def _preset(spec: str) -> Preset:
+    given: object = spec
+    if not isinstance(given, str):
+        raise ConfigError(
+            f"a scheme is a name, a layout text or a Scheme, not {type(given).__name__}",
+            value=given,
+        )
+    if spec in PRESETS:
+        return PRESETS[spec]
+    if ":" in spec:
+        return Preset(spec)
+    from difflib import get_close_matches  # only where a person waits for the hint
+
+    near = get_close_matches(spec[:80].lower(), PRESETS, n=1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    raise ConfigError(
+        f"no scheme is called {spec[:80]!r}; {hint}The names are {', '.join(PRESETS)}; a layout "
+        "text like 'time:42 node:10 sequence:12 @1ms since 2025-01-01T00:00:00Z' will do as well",
+        scheme=spec,
+        near=near,
+    )
+
+
+def _epoch_us(epoch: datetime | str | int) -> int:
+    when: object = epoch
+    if isinstance(when, str):
+        try:
+            when = datetime.fromisoformat(when)
+        except ValueError:
+            when = None
+        else:
+            if len(str(epoch)) == len("2025-01-01"):
+                when = when.replace(tzinfo=UTC)
+    if isinstance(when, datetime) and when.tzinfo is not None:
+        return to_us(when)
+    if isinstance(when, int) and not isinstance(when, bool):
+        return when
+    raise ConfigError(
+        f"epoch {epoch!r} is no moment; write it with its offset, like '2025-01-01T00:00:00Z', or "
+        "give an aware datetime or microseconds since 1970",
+        value=epoch,
+    )

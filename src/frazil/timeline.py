@@ -1,0 +1,124 @@
+"""The timeline of a layout: which tick is now, and which moment a tick is.
+
+A tick number means nothing without the length of a tick and the moment of tick 0. Code that keeps
+the three apart reads one of them in the wrong unit sooner or later: a field of 47 bits holds
+milliseconds for 4,459 years and microseconds for less than five. A ``Timeline`` holds them together
+with the width of the field, so it knows where it ends, and it refuses a moment outside of itself
+by date instead of letting it wrap.
+
+All moments are ints, µs since 1970, exact at any width; a timeline may end long after the last
+year of ``datetime``. The epoch may be unset (None): such a timeline has a tick but no moments.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from frazil import clock
+from frazil.errors import LayoutError
+from frazil.field import fit, misfit
+
+__all__ = ["Timeline"]
+
+_EARLIEST_US = clock.to_us(datetime(1, 1, 1, tzinfo=UTC))  # a text has no year before
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """``2**bits`` ticks of ``tick_us`` µs, the first at ``epoch_us`` (None: not chosen yet)."""
+
+    bits: int
+    tick_us: int
+    epoch_us: int | None
+
+    def __post_init__(self) -> None:
+        if type(self.tick_us) is not int or self.tick_us < 1:
+            raise misfit(
+                f"a tick is a whole number of microseconds, at least 1, not {self.tick_us!r}; "
+                "give tick_us as an int",
+                field="tick",
+                value=self.tick_us,
+                limit=1,
+            )
+        if self.epoch_us is not None:
+            _check_epoch(self.epoch_us)
+
+    @property
+    def end(self) -> int:
+        """The first tick that does not fit the field."""
+        return 1 << self.bits
+
+    @property
+    def end_us(self) -> int:
+        """The moment at which the last tick is over."""
+        return self.us_at(self.end)
+
+    def us_at(self, tick: int) -> int:
+        """The moment at which a tick begins. ``end`` is taken too, as the bound of an interval."""
+        if tick != self.end:
+            fit("time", self.bits, tick)
+        return self._since() + tick * self.tick_us
+
+    def tick_at(self, us: int) -> int:
+        """The tick that a moment falls into; LayoutError if the field does not reach it."""
+        tick = self._passed(us) // self.tick_us
+        if not 0 <= tick < self.end:
+            raise self._outside(us)
+        return tick
+
+    def tick_from(self, us: int) -> int:
+        """The first tick that begins at ``us`` or later, ``end`` included; else LayoutError."""
+        passed = self._passed(us)
+        tick = -(-passed // self.tick_us)
+        if passed < 0 or tick > self.end:
+            raise self._outside(us)
+        return tick
+
+    def _since(self) -> int:
+        if self.epoch_us is None:
+            raise misfit(
+                "the epoch of this layout is chosen at deployment and is not set; write a moment "
+                "after 'since', or call with_epoch",
+                field="since",
+            )
+        return self.epoch_us
+
+    def _passed(self, us: int) -> int:
+        if isinstance(us, bool) or not isinstance(us, int):
+            raise misfit(
+                f"a moment is an int of µs since 1970, not {us!r}; convert it first",
+                field="time",
+                value=us,
+            )
+        return us - self._since()
+
+    def _outside(self, us: int) -> LayoutError:
+        start_us, end_us = self._since(), self.end_us
+        return misfit(
+            f"{clock.moment_text(us)} is outside the time field, which holds "
+            f"{clock.moment_text(start_us)} up to {clock.moment_text(end_us)}; choose a moment "
+            "inside, or a layout with another epoch or more bits of time",
+            field="time",
+            value=us,
+            limit=(start_us, end_us),
+        )
+
+
+def _check_epoch(epoch_us: int) -> None:
+    now_us = clock.wall_us()
+    if type(epoch_us) is not int or epoch_us < _EARLIEST_US:
+        raise misfit(
+            f"an epoch is an int of µs since 1970, from the year 1 on, not {epoch_us!r}; give "
+            "another one",
+            field="since",
+            value=epoch_us,
+            limit=_EARLIEST_US,
+        )
+    if epoch_us > now_us:
+        raise misfit(
+            f"the epoch {clock.moment_text(epoch_us)} is in the future (it is "
+            f"{clock.moment_text(now_us)}), so no tick is now; choose an earlier one, or set the "
+            "clock of this host",
+            field="since",
+            value=epoch_us,
+            limit=now_us,
+        )

@@ -1,0 +1,404 @@
+# cython: language_level=3, infer_types=True, boundscheck=False, wraparound=False, cdivision=True
+# cython: annotation_typing=False
+"""The walk: a generator's way through the cells of its claim, one ID per cell, never twice.
+
+A claim is a slot (a node number) and a half-open interval of ticks. Its cells are the pairs
+(tick, sequence). The walk visits them in increasing order and meets nobody, because nobody else
+holds the claim. That is the second of the two sentences that make IDs unique, and this file is its
+one home; the first, "no two claims overlap", is at home in ``record``.
+
+The obvious walk reads the wall clock, resets the sequence when the millisecond changed, and waits
+when it did not. It repeats cells when the clock is stepped back, when it is ``==`` where ``<=`` is
+meant, when two processes walk one claim, and when two threads stand between its reads and writes.
+Here no cell depends on a clock being right:
+
+- The *cursor* (tick, sequence) only moves forward, by comparison with itself.
+- The clock only says which tick is *due*. It is the registry's ``now`` at the last verb, carried
+  on with the boot clock. When it says an earlier tick than the cursor's, the cursor stays.
+- A tick at or past ``until`` is not entered: the claim is spent, however late it is by then.
+- The tick's cells used up, the next tick is entered early if it is at most ``lead`` ahead of the
+  due one (it is inside the claim, so it is ours); otherwise the answer is "wait so long".
+
+So ``poll`` has three answers: an ID, a wait, or "no claim here" (spent, closed, or left behind by
+a fork). It never sleeps and does no I/O; what to do about the last two is the caller's matter.
+
+**Cost.** Packing a number bit by bit for each ID would cost more than all the rest. Every field is
+scattered linearly: each bit of a value owns one bit of the ID, also where the layout reverses time,
+cuts a field in pieces or shuffles everything. So a tick's part of the ID changes by XOR with the
+places of just those bits that differ from the last tick's, about two for a step of one, and
+within a tick an ID is ``base + (sequence << shift)``.
+
+**Atomic steps.** This source runs compiled (``walk.pxd`` gives it C types) or interpreted.
+Compiled, no other thread and no signal handler runs between the lines of a method, as none of them
+runs Python code before the cells it takes are marked as taken. Interpreted that is not so, and
+``guarded`` puts a lock around each step.
+
+Units: ticks count from the layout's epoch and are below 2^62, ``_ns`` are boot-clock nanoseconds.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from frazil.errors import InternalError
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from frazil import machine
+
+    Words = array[int] | memoryview[int]
+
+__all__ = ["CLOSED", "COMPILED", "FORKED", "SPENT", "Pause", "Walk"]
+
+COMPILED = not __file__.endswith(".py")
+"""Whether the walk in use is the compiled one."""
+
+SPENT = -1
+CLOSED = -2
+FORKED = -3
+
+_NEVER_NS = (1 << 62) - 1
+
+
+class Pause:
+    """Why there is no ID now. ``wait_ns``: how long to wait, or SPENT, CLOSED or FORKED."""
+
+    def __init__(self, wait_ns: int) -> None:
+        self.wait_ns = wait_ns
+
+    def __repr__(self) -> str:
+        names = {SPENT: "spent", CLOSED: "closed", FORKED: "forked"}
+        return f"<Pause {names.get(self.wait_ns, f'{self.wait_ns} ns')}>"
+
+
+def _halves(positions: Sequence[int]) -> tuple[array[int], array[int]]:
+    """The places of a field's bits, least significant first, as words for ID bits 0-63, 64-127."""
+    places = [1 << position for position in positions]
+    mask = (1 << 64) - 1
+    return array("Q", [p & mask for p in places]), array("Q", [p >> 64 for p in places])
+
+
+class Walk:
+    """One generator's cursor. See the module; ``poll`` is the whole of it, the rest is speed.
+
+    bits: width of the ID. axis, node, sequence: for each bit of that value, least significant
+    first, its position in the ID. constant: the fixed fields, in place. tick_ns: length of a tick,
+    0 for a layout without time. lead_ns: how far ahead of the due tick the cursor may go.
+    scattered_start: begin each tick at a random sequence, for consumers that use ``id % n``.
+    """
+
+    def __init__(
+        self,
+        sense: machine.Sense,
+        bits: int,
+        axis: Sequence[int],
+        node: Sequence[int],
+        sequence: Sequence[int],
+        constant: int,
+        tick_ns: int,
+        lead_ns: int,
+        dice: int | None,
+    ) -> None:
+        self.sense = sense
+        self.wide = bits > 64
+        self.axis_low, self.axis_high = _halves(axis)
+        self.node_low, self.node_high = _halves(node)
+        self.sequence_low, self.sequence_high = _halves(sequence)
+        self.axis_bits = min(len(axis), 62)
+        self.constant_low = constant & ((1 << 64) - 1)
+        self.constant_high = constant >> 64
+        self.sequences = 1 << len(sequence)
+        self.shift = sequence[0] if len(sequence) else 0
+        run = list(range(self.shift, self.shift + len(sequence)))
+        self.shifted = list(sequence) == run and max(run, default=0) < 64
+        self.plain = self.shifted and not self.wide
+        self.tick_ns = tick_ns
+        self.lead_ticks = lead_ns // tick_ns if tick_ns else 0
+        self.scattered_start = dice is not None
+        self.dice = dice or 0
+        self.word = 1 << 64
+        self.wide_base = 0
+        self.tick = -1
+        self.placed = 0
+        self.low = 0
+        self.high = 0
+        self.start = 0
+        self.until = 0
+        self.drawn = 0
+        self.anchor_tick = 0
+        self.anchor_ns = 0
+        self.closed = False
+        self.held = False
+        self.fresh = True
+        self.sequence = self.sequences
+        self.turn_ns = 0
+
+    def __call__(self) -> int:
+        """The next ID, waiting for it if it must (how is up to ``stalled``)."""
+        if self.sense.now_ns() < self.turn_ns and self.sequence < self.sequences:
+            if self.sense.intact():
+                return self.draw()
+        return self.stalled()
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> int:
+        if self.sense.now_ns() < self.turn_ns and self.sequence < self.sequences:
+            if self.sense.intact():
+                return self.draw()
+        return self.stalled()
+
+    def stalled(self) -> int:
+        """What ``__call__`` does when no ID is ready. The bare walk waits for nothing."""
+        return self.poll()  # type: ignore[return-value]
+
+    def poll(self) -> int | Pause:
+        """An ID, or a Pause."""
+        wait_ns = self.turn()
+        if wait_ns == 0:
+            return self.draw()
+        return Pause(wait_ns)
+
+    def pause_ns(self) -> int:
+        """Why there is no ID now: nanoseconds to wait, or SPENT, CLOSED, FORKED; 0 if there is."""
+        return self.turn()
+
+    def due(self, now_ns: int) -> int:
+        """The tick that the registry's clock is in now, by the last reading and the boot clock."""
+        if now_ns < self.anchor_ns:
+            return self.anchor_tick
+        return self.anchor_tick + (now_ns - self.anchor_ns) // self.tick_ns
+
+    def turn(self) -> int:
+        """Make the cursor stand on a free cell. 0 when it does, else nanoseconds or a reason."""
+        if not self.sense.intact():
+            return FORKED
+        if self.closed:
+            return CLOSED
+        if not self.held:
+            return SPENT
+        tick = self.tick
+        if self.tick_ns == 0:
+            if self.sequence < self.sequences:
+                return 0
+            tick += 1
+        else:
+            now_ns = self.sense.now_ns()
+            due = self.due(now_ns)
+            if due > tick:
+                tick = due
+            elif self.sequence < self.sequences:
+                return 0
+            else:
+                tick += 1
+                if tick > due + self.lead_ticks:
+                    if tick >= self.until:
+                        return SPENT
+                    ahead = tick - self.lead_ticks - self.anchor_tick
+                    return self.anchor_ns + ahead * self.tick_ns - now_ns
+        if tick >= self.until:
+            return SPENT
+        self.enter(tick)
+        return 0
+
+    def enter(self, tick: int) -> None:
+        """Move the cursor to the first cell of a later tick inside the claim."""
+        self.flip(tick ^ self.placed, self.axis_low, self.axis_high)
+        follows = tick == self.tick + 1 and not self.fresh and self.sequence >= self.sequences
+        self.placed = tick
+        self.tick = tick
+        self.fresh = False
+        if self.tick_ns:
+            self.turn_ns = self.anchor_ns + (tick + 1 - self.anchor_tick) * self.tick_ns
+        # A tick that follows a used-up one starts at 0: there the room is needed.
+        if self.scattered_start and not follows:
+            self.dice = (self.dice * 25214903917 + 11) & 0xFFFFFFFFFFFF  # drand48's step
+            self.sequence = (self.dice >> 16) % self.sequences
+        else:
+            self.sequence = 0
+        if self.wide:
+            self.wide_base = self.word * self.high + self.low
+
+    def flip(self, flips: int, low: Words, high: Words) -> None:
+        """XOR the places of the bits in ``flips`` into the base."""
+        bit = 0
+        while flips:
+            if flips & 1:
+                self.low ^= low[bit]
+                self.high ^= high[bit]
+            flips >>= 1
+            bit += 1
+
+    def draw(self) -> int:
+        """The ID of the cell under the cursor, which moves on first. Precondition: turn() == 0."""
+        self.sequence += 1
+        self.drawn += 1
+        if self.shifted:
+            if self.wide:
+                return self.wide_base + ((self.sequence - 1) << self.shift)
+            return self.low + ((self.sequence - 1) << self.shift)
+        return self.scatter(self.low, self.high, self.sequence - 1)
+
+    def scatter(self, low: int, high: int, cell: int) -> int:
+        """The ID with base (high, low) and the bits of ``cell`` each in its own place."""
+        bit = 0
+        while cell:
+            if cell & 1:
+                low ^= self.sequence_low[bit]
+                high ^= self.sequence_high[bit]
+            cell >>= 1
+            bit += 1
+        if self.wide:
+            return self.word * high + low
+        return low
+
+    def take_ready(self, count: int) -> list[int]:
+        """Up to ``count`` IDs in order: all that may be had without waiting. Maybe none."""
+        ids: list[int] = []
+        while count > 0 and self.turn() == 0:
+            first = self.sequence
+            room = self.sequences - first
+            if room > count:
+                room = count
+            self.sequence = first + room
+            self.drawn += room
+            self.extend(ids, first, first + room)
+            count -= room
+        return ids
+
+    def extend(self, ids: list[int], first: int, stop: int) -> None:
+        """Append the IDs of this tick's cells, already marked as taken, to a list."""
+        low = self.low
+        high = self.high
+        base = self.wide_base
+        shift = self.shift
+        if not self.shifted:
+            ids.extend([self.scatter(low, high, cell) for cell in range(first, stop)])
+        elif self.wide:
+            ids.extend([base + (cell << shift) for cell in range(first, stop)])
+        elif (low + ((stop - 1) << shift)) >> 63:
+            ids.extend([low + (cell << shift) for cell in range(first, stop)])
+        else:  # a range of numbers that fit a C long is the fastest list there is
+            ids.extend(range(low + (first << shift), low + ((stop - 1) << shift) + 1, 1 << shift))
+
+    def fill(self, out: Words, at: int) -> int:
+        """Write IDs into ``out`` from index ``at`` on; answers how far it came without waiting.
+
+        ``out`` is a buffer of 64-bit words; an ID wider than that takes two, the high one first.
+        """
+        size = len(out) // 2 if self.wide else len(out)
+        while at < size and self.turn() == 0:
+            first = self.sequence
+            room = self.sequences - first
+            if room > size - at:
+                room = size - at
+            self.sequence = first + room
+            self.drawn += room
+            self.paint(out, at, first, first + room)
+            at += room
+        return at
+
+    def paint(self, out: Words, at: int, first: int, stop: int) -> None:
+        """Write the IDs of this tick's cells, already marked as taken, into a buffer."""
+        low = self.low
+        high = self.high
+        shift = self.shift
+        if self.wide:
+            for cell in range(first, stop):
+                identity = self.scatter(low, high, cell)
+                out[2 * at] = identity >> 64
+                out[2 * at + 1] = identity & 0xFFFFFFFFFFFFFFFF
+                at += 1
+        elif self.shifted:
+            for cell in range(first, stop):
+                out[at] = low + (cell << shift)
+                at += 1
+        else:
+            for cell in range(first, stop):
+                out[at] = self.scatter(low, high, cell)
+                at += 1
+
+    def adopt(
+        self, node: int, start: int, until: int, now_tick: int, into_ns: int, read_ns: int
+    ) -> None:
+        """Begin a claim: ticks ``start`` to before ``until`` of one node, after all ticks walked.
+
+        The registry's clock stood ``into_ns`` within ``now_tick`` when the boot clock read
+        ``read_ns``. Precondition: 0 <= start <= until.
+        """
+        if not 0 <= start <= until or node >> len(self.node_low) or (until - 1) >> self.axis_bits:
+            raise InternalError(f"claim [{start}, {until}) of node {node} leaves the layout")
+        self.low = self.constant_low
+        self.high = self.constant_high
+        self.placed = 0
+        self.flip(node, self.node_low, self.node_high)
+        self.start = start
+        self.until = until
+        if start > self.tick:
+            self.tick = start - 1
+        self.fresh = True
+        self.sequence = self.sequences
+        self.turn_ns = 0
+        self.anchor(now_tick, into_ns, read_ns)
+        self.held = not self.closed
+
+    def prolong(self, until: int, now_tick: int, into_ns: int, read_ns: int) -> None:
+        """The claim now reaches to ``until``; the clock is read anew. The cursor stays."""
+        if until > self.until:
+            self.until = until
+        self.anchor(now_tick, into_ns, read_ns)
+
+    def anchor(self, now_tick: int, into_ns: int, read_ns: int) -> None:
+        """Follow the registry's clock. An earlier reading than expected only delays the cursor."""
+        self.anchor_tick = now_tick
+        self.anchor_ns = read_ns - into_ns
+        if not self.tick_ns:
+            self.turn_ns = _NEVER_NS
+        elif not self.fresh:
+            self.turn_ns = self.anchor_ns + (self.tick + 1 - now_tick) * self.tick_ns
+
+    def left(self) -> int:
+        """Ticks of the claim that are still ahead of the cursor and of the clock; 0 when spent."""
+        if not self.held:
+            return 0
+        at = self.tick
+        if self.sequence >= self.sequences:
+            at += 1
+        if self.tick_ns:
+            due = self.due(self.sense.now_ns())
+            if due > at:
+                at = due
+        return self.until - at if self.until > at else 0
+
+    def reach(self) -> int:
+        """Ticks from the registry's clock to the claim's end; 0 when it has passed that."""
+        due = self.due(self.sense.now_ns()) if self.tick_ns else self.tick
+        return self.until - due if self.held and self.until > due else 0
+
+    def begun(self) -> bool:
+        """Whether the registry's clock has come to the claim's first tick."""
+        return self.tick_ns == 0 or self.due(self.sense.now_ns()) >= self.start
+
+    def leave(self) -> int:
+        """Let the claim go, and answer the first tick of it in which nothing was issued."""
+        used = self.start
+        if not self.fresh and self.tick >= used:
+            used = self.tick + 1
+        self.forget()
+        return used
+
+    def finish(self) -> int:
+        """Leave, for good: every later call answers CLOSED."""
+        self.closed = True
+        return self.leave()
+
+    def forget(self) -> None:
+        """Hold nothing. The ticks walked stay behind all the same."""
+        self.held = False
+        self.fresh = True
+        self.sequence = self.sequences
+        self.turn_ns = 0

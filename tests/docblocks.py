@@ -1,0 +1,165 @@
+"""Runs the fenced blocks of a Markdown page and compares what they show with what happens.
+
+A page's blocks run from top to bottom in one empty folder; there are two kinds that run.
+
+``python``: one namespace for the whole page. What a statement shows, its value or what it printed
+or the error it raised, is written in ``# →`` comments, on its last line or in the lines below it,
+one comment for each line of output. A statement without one is only run, and may not raise::
+
+    frazil.scheme("tsid").layout.width      # → 64
+    frazil.scheme("nonsense")               # → LayoutError: …
+    print("one", "two", sep=chr(10))
+    # → one
+    # → two
+
+``console``: each line that begins with ``$`` is a command for the shell (a backslash at its end
+continues it), and the lines up to the next one are its output, both streams together. A command
+that fails shows ``[exit 1]`` as its last line.
+
+``…`` stands for any text, and a line of nothing else for any lines. A block of another kind, or
+one that cannot run, carries the reason on the line above it: ``<!-- not run: reason -->``.
+"""
+
+import ast
+import contextlib
+import io
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Block", "blocks", "commands", "matches", "run_console", "run_python"]
+
+_FENCE = re.compile(r"(?P<indent> *)(?P<fence>```+|~~~+)\s*(?P<kind>\S*)")
+_NOT_RUN = re.compile(r"\s*<!-- not run: (?P<reason>.+?) -->\s*")
+_ARROW = re.compile(r"# → ?(.*)")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its page, the line its text begins on, its kind, and why it is not run."""
+
+    page: Path
+    line: int
+    kind: str
+    text: str
+    not_run: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.page.name}:{self.line}"
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    """The fenced blocks of a page, in order; one that is never closed is an error."""
+    lines = iter(enumerate(page.read_text(encoding="utf-8").splitlines(), 1))
+    above = ""
+    for number, line in lines:
+        opening = _FENCE.match(line)
+        if opening is None:
+            above = line if line.strip() else above
+            continue
+        body: list[str] = []
+        for _, inner in lines:
+            if inner.strip() == opening["fence"]:
+                break
+            body.append(inner.removeprefix(opening["indent"]))
+        else:
+            raise AssertionError(f"{page.name}:{number}: this block is never closed")
+        reason = _NOT_RUN.fullmatch(above)
+        above = ""
+        yield Block(page, number + 1, opening["kind"], "\n".join(body), reason and reason["reason"])
+
+
+def matches(expected: str, actual: str) -> bool:
+    """Whether a text is as expected; ``…`` stands for any text, spaces at line ends for nothing."""
+
+    def trim(text: str) -> str:
+        return "\n".join(line.rstrip() for line in text.strip("\n").splitlines())
+
+    pattern = ".*?".join(re.escape(part) for part in trim(expected).split("…"))
+    return re.fullmatch(pattern, trim(actual), re.DOTALL) is not None
+
+
+def run_python(block: Block, namespace: dict[str, Any]) -> None:
+    """Run the statements of a block, and compare what each shows with its arrows."""
+    lines = block.text.splitlines()
+    body = ast.parse(block.text).body
+    for statement, after in zip(body, [*body[1:], None], strict=True):
+        first, last = statement.end_lineno or 0, after.lineno - 1 if after else len(lines)
+        found = [_ARROW.search(line) for line in lines[first - 1 : last]]
+        arrows = [arrow[1] for arrow in found if arrow]
+        shown = _execute(statement, block, namespace, may_raise=bool(arrows))
+        if arrows:
+            place = f"{block.page.name}:{block.line + first - 1}"
+            _compare("\n".join(arrows), shown, f"{place}: {ast.unparse(statement)}")
+
+
+def _execute(
+    statement: ast.stmt, block: Block, namespace: dict[str, Any], *, may_raise: bool
+) -> str:
+    """What one statement shows: its value, what it printed, or the error that it raised."""
+    ast.increment_lineno(statement, block.line - 1)
+    printed, value = io.StringIO(), None
+    try:
+        with contextlib.redirect_stdout(printed):
+            if isinstance(statement, ast.Expr):
+                expression = ast.Expression(statement.value)
+                value = eval(compile(expression, block.page, "eval"), namespace)
+            else:
+                exec(compile(ast.Module([statement], []), block.page, "exec"), namespace)
+    except Exception as error:
+        if not may_raise:
+            raise
+        return f"{printed.getvalue()}{type(error).__name__}: {error}"
+    return printed.getvalue() + ("" if value is None else repr(value))
+
+
+def commands(block: Block) -> list[tuple[str, str]]:
+    """The commands of a console block, each with the output that the page shows."""
+    found: list[tuple[str, str]] = []
+    for line in block.text.replace("\\\n", "").splitlines():
+        if line.startswith("$ "):
+            found.append((line.removeprefix("$ "), ""))
+        elif found:
+            command, output = found[-1]
+            found[-1] = (command, f"{output}{line}\n")
+        else:
+            raise AssertionError(f"{block}: output without a command")
+    return found
+
+
+def run_console(block: Block, folder: Path) -> None:
+    """Run the commands of a block in ``folder``, and compare what each prints."""
+    beside_python = str(Path(sys.executable).parent)
+    environment = {
+        **os.environ,
+        "COLUMNS": "100",
+        "HOME": str(folder),
+        "NO_COLOR": "1",
+        "PATH": os.pathsep.join([beside_python, os.environ.get("PATH", os.defpath)]),
+        "PYTHONIOENCODING": "utf-8",
+    }
+    for command, expected in commands(block):
+        done = subprocess.run(
+            ["bash", "-c", command],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=600,
+            check=False,
+        )
+        shown = done.stdout.decode("utf-8")
+        if done.returncode:
+            shown = f"{shown.rstrip()}\n[exit {done.returncode}]\n"
+        _compare(expected, shown, f"{block}: $ {command}")
+
+
+def _compare(expected: str, shown: str, what: str) -> None:
+    if not matches(expected, shown):
+        raise AssertionError(f"{what}\n-- the page says\n{expected}\n-- what happens\n{shown}")

@@ -1,0 +1,31 @@
+"""What a test needs from outside Python's standard library: present, or said to be missing.
+
+A test that quietly skips is a test that may never run. Away from CI a missing tool skips the test
+and the reason names the tool; with ``CI=true`` it is a failure.
+"""
+
+import importlib.util
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+__all__ = ["needs"]
+
+
+def needs(name: str, why: str) -> None:
+    """Skip, or in CI fail, unless ``name`` is a command on PATH or a module that can be imported.
+
+    ``why`` says what cannot be tested without it: ``needs("gunicorn", "forks of a real server")``.
+    Works inside a test and at the top of a module.
+    """
+    beside_python = str(Path(sys.executable).parent)
+    path = os.pathsep.join([beside_python, os.environ.get("PATH", os.defpath)])
+    if shutil.which(name, path=path) or importlib.util.find_spec(name):
+        return
+    reason = f"{why}: needs {name!r}, which is neither a command nor a module here"
+    if os.environ.get("CI") == "true":
+        pytest.fail(reason)
+    pytest.skip(reason, allow_module_level=True)

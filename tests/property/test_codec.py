@@ -1,0 +1,170 @@
+"""The codec beside a slow one that does what the words say, one division at a time."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from frazil.alphabet import CHECKS, DIGITS
+from frazil.arrays import ints
+from frazil.codec import Codec
+from frazil.errors import CodecError
+
+__all__: list[str] = []
+
+
+def slow_text(codec: Codec, n: int) -> str:
+    """The text of ``n`` by repeated division."""
+    digits = DIGITS[codec.encoding]
+    text, rest = "", n
+    while rest or not text:
+        rest, low = rest // len(digits), rest % len(digits)
+        text = digits[low] + text
+    if codec.encoding != "decimal":
+        largest = 2**codec.bits - 1
+        width = 1
+        while largest >= len(digits):
+            largest //= len(digits)
+            width += 1
+        text = text.rjust(width, digits[0])
+    return codec.prefix + text + (CHECKS[n % 37] if codec.check else "")
+
+
+def slow_number(codec: Codec, text: str) -> int | None:
+    """The number whose slow text this is, or None; trusts nothing but ``slow_text``."""
+    head, body = text[: len(codec.prefix)], text[len(codec.prefix) :]
+    if codec.encoding == "base32":
+        body = "".join(c.upper() if c in "abcdefghijklmnopqrstuvwxyz" else c for c in body)
+    digits = body[:-1] if codec.check else body
+    if digits == "" or any(c not in DIGITS[codec.encoding] for c in digits):
+        return None
+    n = 0
+    for character in digits:
+        n = n * len(DIGITS[codec.encoding]) + DIGITS[codec.encoding].index(character)
+    return n if n < 2**codec.bits and slow_text(codec, n) == head + body else None
+
+
+@st.composite
+def codecs(draw: st.DrawFn) -> Codec:
+    encoding = draw(st.sampled_from(sorted(DIGITS)))
+    return Codec(
+        encoding,
+        draw(st.integers(1, 128)),
+        prefix=draw(st.sampled_from(["", "a_", "order_", "Shop_order2_"])),
+        check=encoding == "base32" and draw(st.booleans()),
+    )
+
+
+def numbers(bits: int) -> st.SearchStrategy[int]:
+    """All sizes alike, the ends of the width often."""
+    small = st.integers(0, bits).flatmap(lambda size: st.integers(0, 2**size - 1))
+    return small | small.map(lambda n: 2**bits - 1 - n)
+
+
+@st.composite
+def near_texts(draw: st.DrawFn) -> tuple[Codec, str]:
+    """A text that is right, or wrong in one or two characters, or wrong altogether."""
+    codec = draw(codecs())
+    text = codec.encode(draw(numbers(codec.bits)))
+    for _ in range(draw(st.integers(0, 2))):
+        at = draw(st.integers(0, len(text)))
+        symbols = "09azAZ_- +OoIlLUuGg*~$=\0\n\u0663\u017f\u212a" + DIGITS[codec.encoding]
+        put = draw(st.sampled_from(["", *symbols]))
+        text = text[:at] + put + text[at + draw(st.integers(0, 1)) :]
+    return codec, draw(st.just(text) | st.text(max_size=60))
+
+
+@given(st.data(), codecs())
+def test_text_and_number_are_one_to_one(data: st.DataObject, codec: Codec) -> None:
+    n = data.draw(numbers(codec.bits))
+    text = codec.encode(n)
+    assert text == slow_text(codec, n)
+    assert codec.decode(text) == n
+    assert codec.from_bytes(codec.to_bytes(n)) == n
+
+
+@given(st.data(), codecs())
+def test_text_sorts_as_the_number_does(data: st.DataObject, codec: Codec) -> None:
+    assume(codec.encoding != "decimal")
+    a, b = (data.draw(numbers(codec.bits)) for _ in range(2))
+    assert (codec.encode(a) < codec.encode(b)) == (a < b)
+    assert (codec.to_bytes(a) < codec.to_bytes(b)) == (a < b)
+
+
+@given(near_texts())
+def test_a_text_is_read_exactly_if_it_is_one(case: tuple[Codec, str]) -> None:
+    codec, text = case
+    expected = slow_number(codec, text)
+    if expected is not None:
+        assert codec.decode(text) == expected
+        return
+    with pytest.raises(CodecError) as error:
+        codec.decode(text)
+    position = error.value.facts["position"]
+    assert 0 <= position <= len(text)
+    assert error.value.facts["character"] == text[position : position + 1]
+    assert position == len(text) or not can_begin(codec, text[: position + 1], len(text))
+
+
+def can_begin(codec: Codec, start: str, length: int) -> bool:
+    """Whether the text of some ID begins so; in decimal, one of ``length`` characters."""
+    head, body = start[: len(codec.prefix)], start[len(codec.prefix) :]
+    if not codec.prefix.startswith(head):
+        return False
+    if body == "":
+        return True
+    if codec.width is None:
+        return slow_number(codec, start + "0" * (length - len(start))) is not None
+    if len(body) > codec.width:
+        return slow_number(codec, start) is not None
+    least = body + DIGITS[codec.encoding][0] * (codec.width - len(body))
+    return slow_number(Codec(codec.encoding, codec.bits), least) is not None
+
+
+@given(st.lists(near_texts().map(lambda case: case[1]), max_size=6), st.data(), codecs())
+def test_columns_are_read_as_single_texts_are(
+    others: list[str], data: st.DataObject, codec: Codec
+) -> None:
+    rows = data.draw(st.lists(numbers(codec.bits), max_size=20))
+    texts = [codec.encode(n) for n in rows]
+    if others:
+        texts.insert(data.draw(st.integers(0, len(texts))), others[0])
+    expected = [slow_number(codec, text) for text in texts]
+    forms: list[list[str] | np.ndarray] = [texts]
+    if not any(text.endswith("\0") for text in texts):
+        forms.append(np.array(texts, "U"))
+        if all(text.isascii() for text in texts):
+            forms.append(np.array(texts, "S"))
+    for form in forms:
+        if None in expected:
+            with pytest.raises(CodecError) as error:
+                codec.decode_array(form)
+            assert error.value.facts["index"] == expected.index(None)
+        else:
+            column = codec.decode_array(form)
+            assert ints(column) == expected
+
+
+@given(st.data(), codecs())
+def test_columns_are_written_as_single_numbers_are(data: st.DataObject, codec: Codec) -> None:
+    rows = data.draw(st.lists(numbers(codec.bits), max_size=20))
+    if codec.bits > 64:
+        pairs = [(n >> 64, n & (2**64 - 1)) for n in rows]
+        column = codec.encode_array(np.array(pairs, [("hi", "<u8"), ("lo", "<u8")]))
+    else:
+        column = codec.encode_array(np.array(rows, np.uint64))
+    assert [text.decode() for text in column.tolist()] == [slow_text(codec, n) for n in rows]
+
+
+@given(st.data(), st.integers(5, 128))
+def test_the_check_finds_one_wrong_character_and_one_swap(data: st.DataObject, bits: int) -> None:
+    codec = Codec("base32", bits, check=True)
+    n = data.draw(numbers(bits))
+    text = codec.encode(n)
+    at = data.draw(st.integers(0, len(text) - 1))
+    symbols = CHECKS if at == len(text) - 1 else DIGITS["base32"]
+    wrong = text[:at] + data.draw(st.sampled_from(symbols)) + text[at + 1 :]
+    swapped = text[:at] + text[at : at + 2][::-1] + text[at + 2 :]
+    for misread in {wrong, swapped} - {text}:
+        with pytest.raises(CodecError):
+            codec.decode(misread)

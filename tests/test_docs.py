@@ -1,0 +1,154 @@
+"""Every fenced block of the README and of docs/ is run, and must show what the page says.
+
+The convention (arrows, dollars, the wildcard and the reason for not running) is described and
+kept in ``tests/docblocks.py``; here stand the pages, and the proof that a wrong page is found.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import docblocks
+from tests.docblocks import Block, blocks, commands, matches
+
+__all__: list[str] = []
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+NOT_RUN = [block for page in PAGES if page.exists() for block in blocks(page) if block.not_run]
+
+
+def run(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run every block of a page, from top to bottom, in an empty folder."""
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    namespace: dict[str, Any] = {"__name__": "page"}
+    try:
+        for block in blocks(page):
+            if block.not_run:
+                continue
+            if block.kind == "python":
+                docblocks.run_python(block, namespace)
+            elif block.kind == "console":
+                docblocks.run_console(block, folder)
+            else:
+                raise AssertionError(f"{block}: a {block.kind!r} block needs a reason not to run")
+    finally:
+        for value in namespace.values():
+            if callable(close := getattr(value, "close", None)) and not isinstance(value, type):
+                close()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(page, tmp_path / "empty", monkeypatch)
+
+
+@pytest.mark.parametrize("block", NOT_RUN, ids=str)
+def test_not_run(block: Block) -> None:
+    """Lists, as skipped tests with their reasons, the blocks that are shown and not run.
+
+    An installation from this folder is no exception to the rule: `.ci/run` holds it, word for word.
+    """
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    for command, _ in commands(block) if block.kind == "console" else []:
+        if "pip install ." in command or 'pip install ".' in command:
+            assert all(part.strip() in script for part in command.split("&&")), command
+    pytest.skip(str(block.not_run))
+
+
+def page_of(tmp_path: Path, text: str) -> Path:
+    page = tmp_path / "page.md"
+    page.write_text(text, encoding="utf-8")
+    return page
+
+
+GOOD = """
+```python
+x = 6
+x * 7       # → 42
+print(x)
+# → 6
+print("a\\nb")
+# → a
+# → b
+int("six")  # → ValueError: invalid … 'six'
+def f():
+    return x
+f()
+# → 6
+```
+and
+
+```console
+$ echo one; echo two >&2
+one
+two
+$ cat nothing
+…
+[exit 1]
+$ echo long \\
+  command > file
+$ seq 9
+1
+…
+9
+```
+
+```python
+from pathlib import Path
+Path("file").read_text()  # → 'long…command…'
+```
+
+<!-- not run: it is a picture -->
+```text
+  o
+```
+"""
+
+
+def test_good_page_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(page_of(tmp_path, GOOD), tmp_path / "empty", monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("block", "error"),
+    [
+        ("```python\n1 + 1  # → 3\n```", "page.md:2: 1 \\+ 1"),
+        ("```python\nprint(1)\n# → 1\n# → 2\n```", "what happens"),
+        ("```python\nx = 1  # → 1\n```", "what happens"),
+        ("```python\nint('six')\n```", "invalid literal"),
+        ("```python\nint('six')  # → 6\n```", "ValueError: invalid"),
+        ("```console\n$ echo one\ntwo\n```", r"page.md:2: \$ echo one"),
+        ("```console\n$ echo one\n```", "what happens"),
+        ("```console\n$ exit 3\n```", r"\[exit 3\]"),
+        ("```console\none\n```", "output without a command"),
+        ("```text\nx\n```", "needs a reason"),
+        ("```\nx\n```", "needs a reason"),
+        ("<!-- not run: x -->\nwords between\n```sh\nx\n```", "needs a reason"),
+        ("```python\n", "never closed"),
+    ],
+)
+def test_wrong_page_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: str, error: str
+) -> None:
+    page = page_of(tmp_path, block)
+    with pytest.raises((AssertionError, ValueError), match=error):
+        run(page, tmp_path / "empty", monkeypatch)
+
+
+def test_each_block_has_its_place(tmp_path: Path) -> None:
+    found = list(blocks(page_of(tmp_path, GOOD)))
+    assert [block.kind for block in found] == ["python", "console", "python", "text"]
+    assert [block.not_run for block in found] == [None, None, None, "it is a picture"]
+    assert str(found[0]) == "page.md:3"
+
+
+def test_wildcard_is_the_only_freedom() -> None:
+    assert matches("a…c\n", "abc")
+    assert matches("a\n…\nd\n", "a\nb\nc\nd\n")
+    assert matches("1.5", "1.5  \n")
+    assert not matches("1.5", "1x5")
+    assert not matches("a…c", "abcd")
+    assert not matches("", "output")

@@ -1,0 +1,117 @@
+"""What the package shows is what it means to show, and importing it stays light.
+
+The names in ``__all__`` are the API. Names that leak in by an import, names without words, and
+third-party packages that come along with ``import frazil`` are found here.
+"""
+
+import ast
+import importlib
+import inspect
+import json
+import pkgutil
+import re
+import subprocess
+import sys
+from collections.abc import Iterable
+from itertools import pairwise
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import frazil
+
+__all__: list[str] = []
+
+MODULES = ["frazil", *(info.name for info in pkgutil.walk_packages(frazil.__path__, "frazil."))]
+COMPILED_ONLY = {"frazil._machine"}
+# Compiled code keeps its shared types in modules made in memory; there is no package behind them.
+MADE_IN_MEMORY = re.compile(r"cython_runtime|_cython_[0-9_]+")
+NEW_MODULES = """
+import json, sys
+before = set(sys.modules)
+import frazil
+print(json.dumps(sorted({name.split(".")[0] for name in set(sys.modules) - before})))
+"""
+
+
+def test_all_is_what_can_be_seen() -> None:
+    """Submodules and what is underscored may be seen or listed, as they come; all else is both."""
+
+    def of_note(names: Iterable[str]) -> set[str]:
+        return {
+            name
+            for name in names
+            if not name.startswith("_") and not isinstance(getattr(frazil, name), ModuleType)
+        }
+
+    assert of_note(frazil.__all__) == of_note(vars(frazil))
+    assert len(set(frazil.__all__)) == len(frazil.__all__)
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name not in COMPILED_ONLY])
+def test_all_of_a_module_exists(name: str) -> None:
+    if name.endswith("__main__"):
+        pytest.skip("runs the command when it is imported")
+    module = importlib.import_module(name)
+    assert [name for name in module.__all__ if not hasattr(module, name)] == []
+
+
+def constants_with_words() -> set[str]:
+    """The names that are assigned in some module with a string, their words, right below."""
+    package = Path(frazil.__file__).parent
+    bodies = (
+        ast.parse(path.read_text(encoding="utf-8")).body for path in sorted(package.rglob("*.py"))
+    )
+    return {
+        ast.unparse(target)
+        for body in bodies
+        for statement, below in pairwise(body)
+        if isinstance(statement, ast.Assign | ast.AnnAssign)
+        for target in (
+            statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        )
+        if isinstance(below, ast.Expr)
+        and isinstance(below.value, ast.Constant)
+        and isinstance(below.value.value, str)
+    }
+
+
+@pytest.mark.parametrize("name", [name for name in frazil.__all__ if not name.startswith("__")])
+def test_name_has_words(name: str) -> None:
+    value = getattr(frazil, name)
+    if isinstance(value, type | ModuleType) or inspect.isroutine(value):
+        assert inspect.getdoc(value)
+    else:
+        assert name in constants_with_words()
+
+
+@pytest.mark.parametrize("name", frazil.__all__)
+def test_members_have_words(name: str) -> None:
+    value = getattr(frazil, name)
+    if not isinstance(value, type):
+        return
+    members = (
+        (member, thing)
+        for member, thing in vars(value).items()
+        if not member.startswith("_")
+        and (inspect.isroutine(thing) or isinstance(thing, property | classmethod | staticmethod))
+    )
+    assert [member for member, thing in members if not inspect.getdoc(thing)] == []
+
+
+def new_modules(*options: str) -> set[str]:
+    """The top-level modules that ``import frazil`` adds in a new interpreter."""
+    answer = subprocess.run(
+        [sys.executable, *options, "-c", NEW_MODULES], capture_output=True, text=True, check=True
+    )
+    return {name for name in json.loads(answer.stdout) if not MADE_IN_MEMORY.fullmatch(name)}
+
+
+def test_import_loads_nothing_foreign() -> None:
+    assert new_modules() - sys.stdlib_module_names == {"frazil"}
+
+
+def test_import_loads_no_loop_and_no_network() -> None:
+    """Heavy parts of the standard library that the first ID does not need."""
+    assert new_modules() & {"asyncio", "http", "multiprocessing", "ssl", "unittest"} == set()

@@ -1,0 +1,201 @@
+"""House rules that a machine can read, so that nobody has to.
+
+Short functions, narrow lines, small files, words on every module, and each outside thing in the few
+places that may know it: the clock, the system, the terminal, other people's packages.
+"""
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+__all__: list[str] = []
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "src" / "frazil"
+LINES_PER_FUNCTION = 60
+LINES_PER_FILE = 400
+COLUMNS = 100
+SUFFIXES = {".py", ".pyx", ".pxd", ".lua", ".sh"}
+# In two halves each, so that this line is not a find.
+MARKERS = re.compile("|".join([r"\bTO" + r"DO\b", r"\bFIX" + r"ME\b", r"\bX" + r"XX\b"]))
+
+SYSTEM = {"_thread", "os", "random", "threading", "time"}
+SYSTEM_PLACES = {
+    "aio",
+    "cli",
+    "clock",
+    "generator",
+    "guarded",
+    "keeper",
+    "machine",
+    "minting",
+    "registries",
+    "testing",
+}
+TERMINAL = {"click", "rich"}
+LAZY = {"numpy", "pyarrow"}
+LAZY_MODULE = "frazil.arrays"  # loads numpy at its top, and so is itself imported in functions only
+
+
+def sources() -> list[Path]:
+    """Every file that people write code in."""
+    found = [ROOT / ".ci" / "run"]
+    for folder in ("src", "tests", "benchmarks"):
+        found += (path for path in (ROOT / folder).rglob("*") if path.suffix in SUFFIXES)
+    return sorted(found)
+
+
+def modules(folder: Path = PACKAGE) -> list[Path]:
+    return sorted(folder.rglob("*.py"))
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else path.name
+
+
+def place(path: Path) -> str:
+    """The first name below the package: ``registries`` for ``registries/sqlite.py``."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def text_faults(text: str) -> list[str]:
+    """What is wrong with a file as text."""
+    lines = text.splitlines()
+    faults: list[str] = []
+    for number, line in enumerate(lines, 1):
+        if len(line) > COLUMNS:
+            faults.append(f"line {number} has {len(line)} columns")
+        if MARKERS.search(line):
+            faults.append(f"line {number} has a marker")
+    if len(lines) > LINES_PER_FILE:
+        faults.append(f"{len(lines)} lines")
+    return faults
+
+
+def code_faults(tree: ast.Module) -> list[str]:
+    """What is wrong with a Python file of any kind."""
+    faults = [] if ast.get_docstring(tree) else ["no module docstring"]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            length = (node.end_lineno or 0) - node.lineno + 1
+            if length > LINES_PER_FUNCTION:
+                faults.append(f"{node.name} has {length} lines")
+    return faults
+
+
+def package_faults(tree: ast.Module, where: str) -> list[str]:
+    """What is wrong with a module of the package; ``where`` is its place (see ``place``)."""
+    faults = [] if "__all__" in assigned(tree) else ["no __all__"]
+    if where != "cli":
+        faults += [
+            f"line {node.lineno} prints"
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "print"
+        ]
+    for line, module, lazy in imports(tree):
+        top = module.partition(".")[0]
+        if top in SYSTEM and where not in SYSTEM_PLACES:
+            faults.append(f"line {line} imports {top}, which only {sorted(SYSTEM_PLACES)} may")
+        elif not lazy and (module == LAZY_MODULE or (top in LAZY and where != "arrays")):
+            faults.append(f"line {line} imports {module} outside of a function")
+        elif top in TERMINAL and where != "cli":
+            faults.append(f"line {line} imports {top} outside of the command")
+        elif top not in sys.stdlib_module_names | TERMINAL | LAZY | {"frazil"}:
+            faults.append(f"line {line} imports {top}, which is not ours to import")
+    return faults
+
+
+def assigned(tree: ast.Module) -> set[str]:
+    """The names that are given a value at the top of a module."""
+    targets: list[ast.expr] = []
+    for node in tree.body:
+        if isinstance(node, ast.Assign):
+            targets += node.targets
+        elif isinstance(node, ast.AnnAssign):
+            targets.append(node.target)
+    return {target.id for target in targets if isinstance(target, ast.Name)}
+
+
+def imports(tree: ast.AST, *, lazy: bool = False) -> Iterator[tuple[int, str, bool]]:
+    """Each import below ``tree``: line, module, and whether it waits until a function needs it.
+
+    ``from frazil import b`` counts as ``frazil.b`` too, for ``b`` may be a module. What stands
+    under ``if TYPE_CHECKING:`` never runs and so counts as waiting.
+    """
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name, lazy) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            module = "frazil" if node.level else node.module or ""
+            yield node.lineno, module, lazy
+            if module == "frazil":
+                yield from ((node.lineno, f"{module}.{alias.name}", lazy) for alias in node.names)
+        else:
+            waits = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or (
+                isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+            )
+            yield from imports(node, lazy=lazy or waits)
+
+
+@pytest.mark.parametrize("path", sources(), ids=name)
+def test_file(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    faults = text_faults(text)
+    if path.suffix == ".py":
+        faults += code_faults(ast.parse(text))
+    assert faults == []
+
+
+@pytest.mark.parametrize("path", modules(), ids=name)
+def test_module(path: Path) -> None:
+    assert package_faults(ast.parse(path.read_text(encoding="utf-8")), place(path)) == []
+
+
+def test_package_is_seen() -> None:
+    """Were the folder renamed, every test above would pass by finding nothing."""
+    assert {"errors", "clock"} <= {place(path) for path in modules()}
+
+
+def test_long_function_is_found() -> None:
+    body = "    pass\n" * LINES_PER_FUNCTION
+    assert code_faults(ast.parse(f'"""Doc."""\ndef long():\n{body}')) == ["long has 61 lines"]
+    assert code_faults(ast.parse("x = 1")) == ["no module docstring"]
+
+
+def test_text_faults_are_found() -> None:
+    assert text_faults("x" * (COLUMNS + 1)) == ["line 1 has 101 columns"]
+    assert text_faults("# TO" + "DO: later") == ["line 1 has a marker"]
+    assert text_faults("\n" * (LINES_PER_FILE + 1)) == ["401 lines"]
+    assert text_faults("x" * COLUMNS + "\n") == []
+
+
+@pytest.mark.parametrize(
+    ("code", "fault"),
+    [
+        ("import time", "imports time"),
+        ("def f():\n    from os import path", "imports os"),
+        ("import numpy as np", "outside of a function"),
+        ("from numpy.typing import NDArray", "outside of a function"),
+        ("from frazil import arrays", "outside of a function"),
+        ("from frazil.arrays import WIDE", "outside of a function"),
+        ("import rich.table", "outside of the command"),
+        ("def f():\n    import requests", "not ours"),
+        ("print('x')", "prints"),
+    ],
+)
+def test_package_faults_are_found(code: str, fault: str) -> None:
+    (found,) = package_faults(ast.parse(f"__all__ = []\n{code}"), "layout")
+    assert fault in found
+
+
+def test_allowed_things_are_allowed() -> None:
+    lazy = "def f():\n    import numpy\nif TYPE_CHECKING:\n    import numpy"
+    assert package_faults(ast.parse(f"__all__: list[str] = []\n{lazy}"), "layout") == []
+    assert package_faults(ast.parse("__all__ = []\nimport numpy"), "arrays") == []
+    assert package_faults(ast.parse("__all__ = []\nimport time, os"), "clock") == []
+    assert package_faults(ast.parse("__all__ = []\nimport click\nprint(1)"), "cli") == []
+    assert package_faults(ast.parse("import math"), "layout") == ["no __all__"]

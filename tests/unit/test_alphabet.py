@@ -1,0 +1,30 @@
+"""The alphabets are the published ones, and sort as their values do."""
+
+import pytest
+
+from frazil.alphabet import CHECKS, DIGITS, worth
+
+__all__: list[str] = []
+
+
+def test_published_alphabets() -> None:
+    assert DIGITS["base32"] == "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+    assert DIGITS["base58"] == "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+    assert DIGITS["base62"] == "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+    assert CHECKS == "0123456789ABCDEFGHJKMNPQRSTVWXYZ*~$=U"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "base"),
+    [("decimal", 10), ("hex", 16), ("base32", 32), ("base58", 58), ("base62", 62)],
+)
+def test_digits_are_distinct_and_in_the_order_of_their_codes(encoding: str, base: int) -> None:
+    digits = DIGITS[encoding]
+    assert len(digits) == base
+    assert list(digits) == sorted(set(digits))
+
+
+def test_only_base32_reads_either_case() -> None:
+    assert worth("base32")["z"] == worth("base32")["Z"] == 31
+    assert worth("base62")["z"] != worth("base62")["Z"]
+    assert "A" not in worth("hex")

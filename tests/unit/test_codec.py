@@ -1,0 +1,270 @@
+"""What a codec writes, what it refuses to read, and where it points."""
+
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from frazil.alphabet import DIGITS
+from frazil.codec import Codec
+from frazil.errors import CodecError, ConfigError
+
+__all__: list[str] = []
+
+LARGEST = {
+    "decimal": "18446744073709551615",
+    "hex": "ffffffffffffffff",
+    "base32": "FZZZZZZZZZZZZ",
+    "base58": "jpXCZedGfVQ",
+    "base62": "LygHa16AHYF",
+}
+
+
+@pytest.mark.parametrize("encoding", DIGITS)
+def test_smallest_and_largest(encoding: str) -> None:
+    codec = Codec(encoding, 64)
+    smallest = "0" if encoding == "decimal" else DIGITS[encoding][0] * len(LARGEST[encoding])
+    assert (codec.encode(0), codec.encode(2**64 - 1)) == (smallest, LARGEST[encoding])
+    assert (codec.decode(smallest), codec.decode(LARGEST[encoding])) == (0, 2**64 - 1)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "bits", "width"),
+    [
+        ("decimal", 64, None),
+        ("hex", 64, 16),
+        ("hex", 65, 17),
+        ("base32", 64, 13),
+        ("base32", 65, 13),
+        ("base32", 66, 14),
+        ("base58", 64, 11),
+        ("base58", 128, 22),
+        ("base62", 47, 8),
+        ("base62", 48, 9),
+        ("base62", 1, 1),
+    ],
+)
+def test_width_is_the_fewest_digits_that_hold_the_bits(
+    encoding: str, bits: int, width: int | None
+) -> None:
+    assert Codec(encoding, bits).width == width
+
+
+def test_base32_is_upper_case_out_and_either_case_in() -> None:
+    codec = Codec("base32", 11, check=True)
+    assert codec.encode(1234) == "16JD"
+    assert codec.decode("16JD") == codec.decode("16jd") == 1234
+
+
+def test_every_check_symbol_is_written_and_read() -> None:
+    codec = Codec("base32", 11, check=True)
+    assert (
+        "".join(codec.encode(n)[-1] for n in range(37)) == "0123456789ABCDEFGHJKMNPQRSTVWXYZ*~$=U"
+    )
+    assert [codec.decode(codec.encode(n).lower()) for n in range(37)] == list(range(37))
+
+
+def test_prefix_is_written_and_wanted() -> None:
+    codec = Codec("base62", 47, prefix="order_")
+    assert codec.encode(8860652339216) == "order_2VznWE2i"
+    assert codec.decode("order_2VznWE2i") == 8860652339216
+    assert codec.width == 8
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    ["order", "_", "_order_", "1order_", "or-der_", "ordér_", "a__", "a" * 32 + "_", "a_\n", "a_ "],
+)
+def test_prefix_that_could_be_mistaken(prefix: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        Codec("hex", 64, prefix=prefix)
+    assert error.value.facts["prefix"] == prefix
+
+
+@pytest.mark.parametrize("prefix", ["a_", "order_", "Order2_", "shop_order_", "a" * 31 + "_"])
+def test_prefix_that_is_fine(prefix: str) -> None:
+    codec = Codec("decimal", 64, prefix=prefix)
+    assert codec.decode(codec.encode(7)) == 7
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "word"),
+    [
+        (("base64", 64), {}, "base62"),
+        (("bytes", 64), {}, "base62"),
+        (("hex", 0), {}, "128"),
+        (("hex", 129), {}, "128"),
+        (("hex", True), {}, "128"),
+        (("base62", 64), {"check": True}, "base32"),
+        (("hex", 64), {"prefix": None}, "order_"),
+    ],
+)
+def test_codecs_that_cannot_be(
+    arguments: tuple[str, int], options: dict[str, bool], word: str
+) -> None:
+    with pytest.raises(ConfigError, match=word):
+        Codec(*arguments, **options)  # type: ignore[arg-type]
+
+
+# (encoding, bits, prefix, check), text, position, part of the reason
+WRONG = [
+    (("decimal", 64, "", False), "", 0, "missing"),
+    (("decimal", 64, "", False), "00", 0, "leading zeros"),
+    (("decimal", 64, "", False), "017", 0, "leading zeros"),
+    (("decimal", 64, "", False), "+1", 0, "not a character"),
+    (("decimal", 64, "", False), "-1", 0, "not a character"),
+    (("decimal", 64, "", False), "1_0", 1, "not a character"),
+    (("decimal", 64, "", False), " 1", 0, "not a character"),
+    (("decimal", 64, "", False), "1\n", 1, "not a character"),
+    (("decimal", 64, "", False), "1\0", 1, "not a character"),
+    (("decimal", 64, "", False), "1\u0663", 1, "not a character"),
+    (("decimal", 64, "", False), "18446744073709551616", 19, "largest"),
+    (("decimal", 64, "", False), "28446744073709551615", 0, "largest"),
+    (("decimal", 64, "", False), "184467440737095516150", 20, "must end"),
+    (("decimal", 8, "", False), "256", 2, "largest"),
+    (("hex", 64, "", False), "07617B3c4e802000", 5, "did you mean b"),
+    (("hex", 64, "", False), "0x617b3c4e802000", 1, "not a character"),
+    (("hex", 64, "", False), "7617b3c4e802000", 15, "ends after 15 of 16"),
+    (("hex", 64, "", False), "07617b3c4e8020000", 16, "must end"),
+    (("hex", 64, "", False), "07617b3c4e8020_0", 14, "not a character"),
+    (("hex", 63, "", False), "8000000000000000", 0, "largest"),
+    (("base62", 47, "", False), "2Vzn-E2i", 4, "not a character"),
+    (("base62", 47, "", False), "2VznWE2", 7, "ends after"),
+    (("base62", 47, "", False), "2VznWE2i,", 8, "must end"),
+    (("base62", 47, "", False), "dxlGgaI4", 7, "largest"),
+    (("base62", 47, "", False), "zzzzzzzz", 0, "largest"),
+    (("base58", 64, "", False), "1111111111l", 10, "leaves out"),
+    (("base58", 64, "", False), "jpXCZedGfVR", 10, "largest"),
+    (("base32", 64, "", False), "0000000000O00", 10, "did you mean 0"),
+    (("base32", 64, "", False), "000000000000i", 12, "did you mean 1"),
+    (("base32", 64, "", False), "L000000000000", 0, "did you mean 1"),
+    (("base32", 64, "", False), "U000000000000", 0, "did you mean V"),
+    (("base32", 64, "", False), "g000000000000", 0, "largest"),
+    (("base32", 64, "", False), "\u017f000000000000", 0, "not a character"),
+    (("base32", 11, "", True), "16JE", 3, "misread"),
+    (("base32", 11, "", True), "17JD", 3, "misread"),
+    (("base32", 11, "", True), "16J", 3, "ends after"),
+    (("base32", 11, "", True), "16J!", 3, "not a character"),
+    (("base32", 11, "", True), "16JO", 3, "did you mean 0"),
+    (("base32", 11, "", True), "16JDD", 4, "must end"),
+    (("base32", 11, "", True), "00\u017f1", 2, "not a character"),
+    (("base32", 11, "", True), "00T\u017f", 3, "not a character"),
+    (("hex", 8, "order_", False), "ff", 0, "begin with 'order_'"),
+    (("hex", 8, "order_", False), "", 0, "begin with 'order_'"),
+    (("hex", 8, "order_", False), "Order_ff", 0, "begin with 'order_'"),
+    (("hex", 8, "order_", False), "order-ff", 5, "begin with 'order_'"),
+    (("hex", 8, "order_", False), "order_", 6, "ends after"),
+    (("hex", 8, "order_", False), "order_fg", 7, "not a character"),
+    (("decimal", 8, "order_", False), "order_", 6, "missing"),
+    (("decimal", 8, "order_", False), "order_00", 6, "leading zeros"),
+    (("base32", 5, "o_", True), "o_", 2, "ends after"),
+]
+
+
+@pytest.mark.parametrize(("shape", "text", "position", "reason"), WRONG)
+def test_wrong_texts_are_shown_where_they_are_wrong(
+    shape: tuple[str, int, str, bool], text: str, position: int, reason: str
+) -> None:
+    encoding, bits, prefix, check = shape
+    codec = Codec(encoding, bits, prefix=prefix, check=check)
+    with pytest.raises(CodecError) as error:
+        codec.decode(text)
+    facts = error.value.facts
+    assert facts == {
+        "text": text,
+        "position": position,
+        "character": text[position : position + 1],
+    }
+    assert reason in str(error.value)
+    with pytest.raises(CodecError) as bulk:
+        codec.decode_array([codec.encode(0), text, codec.encode(1)])
+    assert bulk.value.facts == {"index": 1, **facts}
+    assert str(bulk.value) == f"element 1: {error.value}"
+
+
+def test_the_caret_is_below_the_wrong_character() -> None:
+    with pytest.raises(CodecError) as error:
+        Codec("base62", 47).decode("2Vzn-E2i")
+    _, drawn, caret = str(error.value).split("\n")
+    assert drawn[caret.index("^")] == "-"
+
+
+def test_the_caret_stays_in_line_behind_characters_that_do_not_print() -> None:
+    with pytest.raises(CodecError) as error:
+        Codec("hex", 64).decode("0123\x1b[31m\u4f60")
+    _, drawn, caret = str(error.value).split("\n")
+    assert drawn.isprintable()
+    assert drawn.isascii()
+    assert drawn[caret.index("^") :].startswith("\\x1b[31m")
+
+
+def test_a_hostile_text_makes_a_short_error() -> None:
+    with pytest.raises(CodecError) as error:
+        Codec("decimal", 128).decode("1" * 5_000_000)
+    assert error.value.facts["position"] == 39
+    assert len(str(error.value)) < 300
+    assert len(error.value.facts["text"]) == 256
+
+
+@pytest.mark.parametrize("text", [b"07", 7, None, ["07"]])
+def test_only_str_is_text(text: object) -> None:
+    with pytest.raises(CodecError, match="str"):
+        Codec("hex", 8).decode(text)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "n", [-1, 256, 2**200, 1 << 100_000], ids=["negative", "256", "wide", "very wide"]
+)
+def test_numbers_out_of_range(n: int) -> None:
+    for encode in (Codec("hex", 8).encode, Codec("hex", 8).to_bytes):
+        with pytest.raises(CodecError) as error:
+            encode(n)
+        assert error.value.facts == {"value": n, "limit": 255}
+        assert len(str(error.value)) < 200
+
+
+@pytest.mark.parametrize("n", [True, 1.0, "1", None, np.bool_(True)])
+def test_only_whole_numbers_are_ids(n: object) -> None:
+    with pytest.raises(CodecError, match="whole number"):
+        Codec("hex", 8).encode(n)  # type: ignore[arg-type]
+
+
+def test_a_number_of_numpy_is_a_number() -> None:
+    assert Codec("hex", 64).encode(np.uint64(2**64 - 1)) == "f" * 16  # type: ignore[arg-type]
+
+
+def test_raw_bytes() -> None:
+    codec = Codec("hex", 47)
+    assert codec.to_bytes(0x0102) == b"\0\0\0\0\x01\x02"
+    assert codec.from_bytes(b"\0\0\0\0\x01\x02") == 0x0102
+    assert codec.from_bytes(memoryview(bytearray(b"\0\0\0\0\x01\x02"))) == 0x0102
+    for wrong in (b"", b"\0" * 5, b"\0" * 7, b"\xff" * 6):
+        with pytest.raises(CodecError):
+            codec.from_bytes(wrong)
+    with pytest.raises(CodecError, match="str"):
+        codec.from_bytes("\0" * 6)  # type: ignore[arg-type]
+
+
+def test_a_codec_is_a_value() -> None:
+    codec = Codec("base32", 64, prefix="a_", check=True)
+    codec.encode(1)
+    again = pickle.loads(pickle.dumps(codec))
+    assert again == codec
+    assert hash(again) == hash(codec)
+    assert codec != Codec("base32", 64, prefix="a_")
+    with pytest.raises(AttributeError):
+        codec.bits = 3  # type: ignore[misc]
+
+
+def test_without_numpy_the_error_names_the_extra() -> None:
+    code = (
+        "import sys; sys.modules['numpy'] = None\n"
+        "from frazil.codec import Codec\n"
+        "try: Codec('hex', 8).decode_array(['07'])\n"
+        "except Exception as error: print(type(error).__name__, error)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.startswith("ConfigError")
+    assert 'pip install "frazil[numpy]"' in run.stdout

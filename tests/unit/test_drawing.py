@@ -1,0 +1,171 @@
+"""Drawings: exact text for small layouts, and what must hold for every one."""
+
+import re
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from frazil.drawing import COLOURS, draw, spans, svg
+from frazil.errors import LayoutError
+from frazil.layout import Layout
+
+SMALL = Layout.parse("sign:1=0 time:12 node[3..2] sequence:3 node[1..0] @1s since 1970-01-01")
+SPREAD = Layout.parse(
+    "time:42~ sequence:6 node[10..8] mode:1=0 node[7..0] cluster:4=0 @1ms since 1970-01-01"
+)
+WIDE = Layout.parse("zero:20=0 node:20 time:71 sequence:17 @1ms since 1970-01-01")
+DISCORD = Layout.parse("time:42 node.worker:5 node.process:5 sequence:12 @1ms since 2015-01-01")
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def test_a_layout_drawn() -> None:
+    assert (
+        draw(SMALL)
+        == """\
+  19     18             6      4          1
+┌──────┬──────────────┬──────┬──────────┬──────┐
+│ sign │ time         │ node │ sequence │ node │
+│ 1    │ 12           │ 3..2 │ 3        │ 1..0 │
+└──────┴──────────────┴──────┴──────────┴──────┘"""
+    )
+
+
+def test_an_id_drawn() -> None:
+    number = SMALL.pack(sign=1, time=61, node=0b1001, sequence=5)
+    assert (
+        draw(SMALL, number)
+        == """\
+  19     18             6      4          1
+┌──────┬──────────────┬──────┬──────────┬──────┐
+│ sign │ time         │ node │ sequence │ node │
+│ 1    │ 12           │ 3..2 │ 3        │ 1..0 │
+│ 1    │ 000000111101 │ 10   │ 101      │ 01   │
+└──────┴──────────────┴──────┴──────────┴──────┘
+
+sign      1 (not 0, as this layout has it)
+time      61 = 1970-01-01T00:01:01Z
+node      9
+sequence  5"""
+    )
+
+
+def test_a_reversed_field_is_marked() -> None:
+    assert "│ 42~ " in draw(SPREAD)
+
+
+def test_a_piece_wider_than_a_row_is_cut() -> None:
+    assert (
+        draw(Layout.parse("sequence:20"), 0b1011_0110_0001_1110_0101, width=16)
+        == """\
+  19
+┌──────────────┐
+│ sequence     │
+│ 19..8        │
+│ 101101100001 │
+└──────────────┘
+  7
+┌──────────┐
+│ sequence │
+│ 7..0     │
+│ 11100101 │
+└──────────┘
+
+sequence  745957"""
+    )
+
+
+@pytest.mark.parametrize("layout", [SMALL, SPREAD, WIDE, DISCORD], ids=str)
+@pytest.mark.parametrize("width", [1, 16, 40, 79, 100, 300])
+def test_every_bit_is_drawn_once_and_rows_keep_the_width(layout: Layout, width: int) -> None:
+    number = (0x9E3779B97F4A7C15 << 64 | 0xF39CC0605CEDC835) & ((1 << layout.bits) - 1)
+    lines = draw(layout, number, width=width).split("\n\n")[0].splitlines()
+    bits = "".join(re.sub("[^01]", "", line) for line in lines[4::6])
+    assert int(bits, 2) == number
+    assert len(bits) == layout.bits
+    if width >= 16:
+        assert max(map(len, lines)) <= width
+    if width >= 300:
+        assert len(lines) == 6
+
+
+def test_a_node_in_parts_is_shown_whole_too() -> None:
+    drawing = draw(DISCORD, 175928847299117063)
+    assert drawing.endswith(
+        "worker    1\nprocess   0\nsequence  7\nnode      32 (its parts together)"
+    )
+    assert "= 2016-04-30T11:18:25.796Z" in drawing
+
+
+def test_moments_that_no_calendar_has() -> None:
+    assert "= year 7482" in draw(WIDE, WIDE.pack(time=2**71 - 1, node=0, sequence=0))
+    unset = Layout.parse("time:8 sequence:3 @1s since ?")
+    assert "time      1 = a tick of an epoch not chosen yet" in draw(unset, 8)
+
+
+def test_spans_are_the_id_in_binary() -> None:
+    number = SPREAD.pack(time=143062936275, sequence=10, node=1, cluster=5)
+    found = spans(SPREAD, number)
+    assert int("".join(bits for _, _, bits in found), 2) == number
+    assert [(name, role, len(bits)) for name, role, bits in found] == [
+        ("time", "time", 42),
+        ("sequence", "sequence", 6),
+        ("node", "node", 3),
+        ("mode", "fixed", 1),
+        ("node", "node", 8),
+        ("cluster", "fixed", 4),
+    ]
+
+
+@pytest.mark.parametrize("show", [draw, spans, svg])
+def test_an_id_of_another_width_is_refused(show: object) -> None:
+    with pytest.raises(LayoutError):
+        show(SMALL, 1 << 20)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("number", [None, SMALL.pack(time=61, node=9, sequence=5)])
+def test_an_svg_is_whole_and_says_what_it_shows(number: int | None) -> None:
+    root = ET.fromstring(svg(SMALL, number))
+    title, desc = root.find(f"{SVG}title"), root.find(f"{SVG}desc")
+    assert title is not None
+    assert desc is not None
+    assert root.get("role") == "img"
+    assert root.get("aria-labelledby") == f"{title.get('id')} {desc.get('id')}"
+    assert str(SMALL) in (desc.text or "")
+    assert number is None or f"ID {number}" in (title.text or "")
+    assert number is None or "node 9" in (desc.text or "")
+    texts = [element.text for element in root.iter(f"{SVG}text")]
+    assert texts[:5] == ["19", "sign", "1", "0", "18"] if number else ["19", "sign", "1", "18"]
+    kinds = [rect.get("class") for rect in root.iter(f"{SVG}rect")]
+    assert kinds == ["ground", "fixed", "time", "node", "sequence", "node"]
+    assert "http" not in svg(SMALL, number).replace("http://www.w3.org/2000/svg", "")
+
+
+def test_an_svg_stays_inside_its_view() -> None:
+    root = ET.fromstring(svg(WIDE, WIDE.pack(time=2**71 - 1, node=7, sequence=9)))
+    _, _, width, height = map(float, (root.get("viewBox") or "").split())
+    for element in root.iter():
+        if element.tag in (f"{SVG}text", f"{SVG}rect") and element.get("x"):
+            x, y = float(element.get("x") or 0), float(element.get("y") or 0)
+            right = x + float(element.get("width") or 8.4 * len(element.text or ""))
+            assert right <= width
+            assert y + float(element.get("height") or 0) <= height
+
+
+def test_two_drawings_on_a_page_keep_their_titles_apart() -> None:
+    ids = [re.findall(r' id="([^"]+)"', svg(*case)) for case in ((SMALL,), (SMALL, 8), (WIDE,))]
+    assert len({name for group in ids for name in group}) == 6
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance by the Web Content Accessibility Guidelines 2.1."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("shade", [0, 1], ids=["light", "dark"])
+@pytest.mark.parametrize("text", ["plain", "quiet"])
+@pytest.mark.parametrize("under", [name for name in COLOURS if name not in ("plain", "quiet")])
+def test_text_is_readable_on_every_colour(under: str, text: str, shade: int) -> None:
+    low, high = sorted(luminance(COLOURS[name][shade]) for name in (under, text))
+    assert (high + 0.05) / (low + 0.05) >= 4.5

@@ -1,0 +1,366 @@
+"""Layouts against the published numbers, and every way in which one can be wrong."""
+
+import copy
+import json
+import pickle
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from frazil.errors import LayoutError
+from frazil.layout import Layout
+
+VECTORS = Path(__file__).parent.parent / "vectors"
+TEXTS = {
+    "icicle": "sign:1=0 time:41 node:10 sequence:12 @1ms since 2016-02-18T09:43:20.316Z",
+    "discord": "time:42 node.worker:5 node.process:5 sequence:12 @1ms since 2015-01-01T00:00:00Z",
+    "instagram": "time:41 node:13 sequence:10 @1ms since 2011-08-24T21:07:01.721Z",
+    "sonyflake": "sign:1=0 time:39 sequence:8 node:16 @10ms since 2014-09-01T00:00:00Z",
+    "globalid": "node:10 time:47 sequence:7 @1ms since 1970-01-01T00:00:00Z",
+    "globalid-128": "zero:20=0 node:20 time:71 sequence:17 @1ms since 1970-01-01T00:00:00Z",
+    "spread": "time:42~ sequence:6 node[10..8] mode:1=0 node[7..0] cluster:4=0 "
+    "@1ms since 1970-01-01T00:00:00Z",
+    "sequential": "time:42 sequence:6 node[10..8] mode:1=1 node[7..0] cluster:4=0 "
+    "@1ms since 1970-01-01T00:00:00Z",
+    "chibrary": "version:3=0 run:30 sequence:14",
+    "chibrary-time": "version:3=0 time:32 sequence:8 node:4 @1s since ?",
+    "chibrary-40": "node.server:4 node.pid:16 sequence:20",
+    "js53": "time:32 node:10 sequence:11 @1s since 2025-01-01T00:00:00Z",
+}
+LAYOUTS = {name: Layout.parse(text) for name, text in TEXTS.items()}
+
+
+def vectors(name: str, cases: str = "cases") -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads((VECTORS / f"{name}.json").read_text())[cases]
+    assert found
+    return found
+
+
+def check(layout: Layout, number: int, **values: int) -> None:
+    """Both ways: the values pack to the number, and the number holds the values."""
+    assert layout.pack(**values) == number
+    read = layout.unpack(number)
+    assert {name: read[name] for name in values} == values
+
+
+# --- the published numbers
+
+
+@pytest.mark.parametrize("case", vectors("icicle"))
+def test_icicle_vectors(case: dict[str, Any]) -> None:
+    layout = LAYOUTS["icicle"]
+    us = case["time_ms"] * 1000
+    values = {"time": layout.tick_at(us), "node": case["shard"], "sequence": case["sequence"]}
+    check(layout, case["id"], **values)
+    assert layout.unpack(case["id"]).moment_us == us
+
+
+@pytest.mark.parametrize("case", vectors("uniqueid"))
+def test_uniqueid_vectors(case: dict[str, Any]) -> None:
+    layout = LAYOUTS["spread" if case["mode"] == "SPREAD" else "sequential"]
+    number = int(case["hex"], 16)
+    values = {
+        "time": case["timestamp_ms"],
+        "sequence": case["sequence"],
+        "node": case["generator"],
+        "cluster": case["cluster"],
+    }
+    check(layout, number, **values)
+    del values["cluster"]
+    assert layout.with_fixed(cluster=case["cluster"]).pack(**values) == number
+
+
+@pytest.mark.parametrize("case", vectors("globalid"))
+def test_globalid_vectors(case: dict[str, Any]) -> None:
+    values = {"time": case["time_ms"], "node": case["node"], "sequence": case["sequence"]}
+    check(LAYOUTS["globalid"], case["id"], **values)
+
+
+@pytest.mark.parametrize("case", vectors("globalid", "cases_128"))
+def test_globalid_128_vectors(case: dict[str, Any]) -> None:
+    values = {"time": case["time_ms"], "node": case["node"], "sequence": case["sequence"]}
+    check(LAYOUTS["globalid-128"], int(case["id"]), **values)
+
+
+@pytest.mark.parametrize("case", vectors("chibrary"))
+def test_chibrary_vectors_before_the_shuffle(case: dict[str, Any]) -> None:
+    values = {name: case[name] for name in ("version", "run", "sequence")}
+    check(LAYOUTS["chibrary"], case["unshuffled"], **values)
+
+
+def test_known_ids() -> None:
+    discord, instagram = vectors("known")
+    read = LAYOUTS["discord"].unpack(discord["id"])
+    assert read.moment == datetime.fromisoformat(discord["time"])
+    assert [read[name] for name in ("worker", "process", "sequence")] == [1, 0, 7]
+    fields = instagram["fields"]
+    values = {
+        "time": fields["time_ms_since_epoch"],
+        "node": fields["node"],
+        "sequence": fields["sequence"],
+    }
+    check(LAYOUTS["instagram"], instagram["id"], **values)
+
+
+# --- what is a layout
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_a_canonical_text_round_trips(text: str) -> None:
+    layout = Layout.parse(text)
+    assert str(layout) == text
+    assert Layout.parse(str(layout)) == layout
+    assert eval(repr(layout)) == layout
+    assert hash(layout) == hash(Layout.parse(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "words"),
+    [
+        ("", None, "0 bits"),
+        ("time:99 sequence:30 @1s since ?", None, "129 bits (time 99 + sequence 30)"),
+        ("shard:5 sequence:3", "shard", "needs its value"),
+        ("sign:1=2 sequence:3", "sign", "0 to 1"),
+        ("run:4 run:4", "run", "written twice"),
+        ("node[4..2] sequence:3 node[2..0]", "node", "bits 2 lie in more than one piece"),
+        ("node[4..3] sequence:3 node[1..0]", "node", "bits 2 are in no piece"),
+        ("time:8 run:8 @1s since ?", "run", "not both"),
+        ("node:8 zero:3=0", "sequence", "add a time"),
+        ("time:8 sequence:3", "time", "no tick"),
+        ("sequence:3 @1ms since ?", "time", "no time field"),
+        ("time:8=3 sequence:2 @1s since ?", "time", "cannot be fixed"),
+    ],
+)
+def test_a_text_that_is_no_layout(text: str, field: str | None, words: str) -> None:
+    with pytest.raises(LayoutError) as caught:
+        Layout.parse(text)
+    assert words in str(caught.value)
+    assert caught.value.field == field
+    assert {"value", "limit"} <= caught.value.facts.keys()
+
+
+def test_a_width_can_be_demanded() -> None:
+    assert Layout.parse(TEXTS["icicle"], bits=64) == LAYOUTS["icicle"]
+    with pytest.raises(LayoutError, match=r"63 bits \(time 41 \+ node 10 \+ sequence 12\), not 64"):
+        Layout.parse("time:41 node:10 sequence:12 @1ms since ?", bits=64)
+
+
+def test_128_bits_are_taken_and_129_are_not() -> None:
+    assert Layout.parse("sequence:128").pack(sequence=2**128 - 1) == 2**128 - 1
+    with pytest.raises(LayoutError, match="1 to 128"):
+        Layout.parse("sequence:129")
+
+
+# --- the value
+
+
+def test_a_layout_is_frozen_and_equal_by_value() -> None:
+    layout = LAYOUTS["spread"]
+    pieces: Any = list(layout.pieces)
+    assert layout == Layout(pieces, layout.tick_us, layout.epoch_us)
+    assert layout != LAYOUTS["sequential"]
+    assert pickle.loads(pickle.dumps(layout)) == layout == copy.deepcopy(layout)
+    with pytest.raises(AttributeError):
+        layout.tick_us = 5  # type: ignore[misc]
+
+
+def test_fingerprints_differ_and_stay() -> None:
+    assert len({layout.fingerprint for layout in LAYOUTS.values()}) == len(LAYOUTS)
+    # Pinned: a registry stores it, so it must not change with a release.
+    assert LAYOUTS["icicle"].fingerprint == "4f028bbbfe59cca5"
+    assert LAYOUTS["spread"].with_fixed(cluster=1).fingerprint != LAYOUTS["spread"].fingerprint
+
+
+def test_bits_and_positions_of_roles() -> None:
+    spread = LAYOUTS["spread"]
+    assert [spread.bits_of(role) for role in ("time", "run", "node", "sequence")] == [42, 0, 11, 6]
+    assert spread.positions("time") == tuple(range(63, 21, -1))
+    assert spread.positions("node") == (*range(4, 12), *range(13, 16))
+    assert spread.positions("run") == ()
+    assert [field.name for field in spread.fields] == [
+        "time",
+        "sequence",
+        "node",
+        "mode",
+        "cluster",
+    ]
+    assert LAYOUTS["discord"].positions("node") == tuple(range(12, 22))
+    with pytest.raises(LayoutError, match="fixed"):
+        spread.positions("fixed")
+
+
+def test_the_first_part_of_a_node_is_its_top_also_when_parts_lie_apart() -> None:
+    layout = Layout.parse("node.rack:2 sequence:3 node.host:4")
+    assert layout.positions("node") == (0, 1, 2, 3, 7, 8)
+    number = layout.pack(node=0b10_0011, sequence=0)
+    assert number == 0b10_000_0011 == layout.pack(rack=2, host=3, sequence=0)
+
+
+def test_fixed_values() -> None:
+    spread = LAYOUTS["spread"]
+    assert spread.fixed == {"mode": 0, "cluster": 0}
+    other = spread.with_fixed(cluster=3)
+    assert other.fixed == {"mode": 0, "cluster": 3}
+    assert str(other) == TEXTS["spread"].replace("cluster:4=0", "cluster:4=3")
+    assert other.pack(time=0, sequence=0, node=0) == 3
+    assert spread.with_fixed() == spread
+    with pytest.raises(LayoutError, match="0 to 15") as caught:
+        spread.with_fixed(cluster=16)
+    assert caught.value.facts == {"field": "cluster", "value": 16, "limit": 15}
+    with pytest.raises(LayoutError, match="not a constant of this layout, which has mode, cluster"):
+        spread.with_fixed(node=3)
+    with pytest.raises(LayoutError, match="which has none"):
+        LAYOUTS["js53"].with_fixed(cluster=3)
+
+
+def test_a_constant_in_pieces_is_replaced_whole() -> None:
+    layout = Layout.parse("c[3..2]=0 sequence:4 c[1..0]").with_fixed(c=0b1001)
+    assert layout.pack(sequence=0) == 0b10_0000_01
+
+
+# --- pack and unpack
+
+
+@pytest.mark.parametrize(
+    ("values", "field", "limit"),
+    [
+        ({"time": 2**41, "node": 0, "sequence": 0}, "time", 2**41 - 1),
+        ({"time": 0, "node": 1024, "sequence": 0}, "node", 1023),
+        ({"time": 0, "node": -1, "sequence": 0}, "node", 1023),
+        ({"time": 0, "node": 0, "sequence": 4096}, "sequence", 4095),
+        ({"time": 0, "node": True, "sequence": 0}, "node", 1023),
+        ({"time": 0, "node": None, "sequence": 0}, "node", 1023),
+        ({"time": 1.0, "node": 0, "sequence": 0}, "time", 2**41 - 1),
+        ({"time": 0, "node": 0, "sequence": 0, "sign": 2}, "sign", 1),
+    ],
+)
+def test_pack_masks_nothing(values: dict[str, Any], field: str, limit: int) -> None:
+    with pytest.raises(LayoutError) as caught:
+        LAYOUTS["icicle"].pack(**values)
+    assert caught.value.facts == {"field": field, "value": values[field], "limit": limit}
+
+
+def test_pack_wants_each_name_and_no_other() -> None:
+    layout = LAYOUTS["icicle"]
+    with pytest.raises(LayoutError, match="no value for sequence") as caught:
+        layout.pack(time=1, node=2)
+    assert (caught.value.field, caught.value.limit) == ("sequence", 4095)
+    with pytest.raises(LayoutError, match="no field seq; it has sign, time, node, sequence"):
+        layout.pack(time=1, node=2, seq=3)
+
+
+def test_a_node_in_parts_is_given_whole_or_in_parts() -> None:
+    layout = LAYOUTS["discord"]
+    whole = layout.pack(time=5, node=33, sequence=1)
+    assert whole == layout.pack(time=5, worker=1, process=1, sequence=1)
+    values = layout.unpack(whole)
+    assert list(values) == ["time", "worker", "process", "sequence"]
+    assert values["node"] == 33
+    assert "node" in values
+    assert len(values) == 4
+    assert layout.pack(**values) == whole
+    with pytest.raises(LayoutError, match="both given"):
+        layout.pack(time=5, node=33, worker=1, process=1, sequence=1)
+    with pytest.raises(LayoutError, match="no value for process"):
+        layout.pack(time=5, worker=1, sequence=1)
+    with pytest.raises(LayoutError) as caught:
+        layout.pack(time=5, node=1024, sequence=1)
+    assert caught.value.facts == {"field": "node", "value": 1024, "limit": 1023}
+
+
+@pytest.mark.parametrize("number", [-1, 2**64, True, 1.0, "7"])
+def test_unpack_refuses_what_is_no_id_of_the_width(number: Any) -> None:
+    with pytest.raises(LayoutError) as caught:
+        LAYOUTS["icicle"].unpack(number)
+    assert caught.value.limit == 2**64 - 1
+
+
+def test_a_foreign_constant_is_read_and_named() -> None:
+    layout = LAYOUTS["spread"]
+    values = layout.unpack(layout.pack(time=1, sequence=2, node=3, cluster=9))
+    assert values["cluster"] == 9
+    assert values.foreign == ("cluster",)
+    assert layout.with_fixed(cluster=9).unpack(9).foreign == ()
+
+
+def test_values_are_read_only() -> None:
+    values = LAYOUTS["icicle"].unpack(4096)
+    assert dict(values) == {"sign": 0, "time": 0, "node": 1, "sequence": 0}
+    assert values.moment == datetime(2016, 2, 18, 9, 43, 20, 316000, tzinfo=UTC)
+    assert "node=1" in repr(values)
+    assert "2016-02-18T09:43:20.316Z" in repr(values)
+    with pytest.raises(TypeError):
+        values["node"] = 2  # type: ignore[index]
+    with pytest.raises(KeyError):
+        values["cluster"]
+
+
+def test_moments_that_are_not_there() -> None:
+    wide = LAYOUTS["globalid-128"]
+    far = wide.unpack(wide.pack(time=2**71 - 1, node=0, sequence=0))
+    assert far.moment is None
+    assert far.moment_us == (2**71 - 1) * 1000
+    assert LAYOUTS["chibrary"].unpack(5).moment_us is None
+    assert LAYOUTS["chibrary"].unpack(5).moment is None
+    assert LAYOUTS["chibrary-time"].unpack(5).moment is None
+
+
+# --- capacity
+
+
+def test_axes() -> None:
+    axes = {name: layout.axis for name, layout in LAYOUTS.items()}
+    assert axes["icicle"] == axes["globalid-128"] == "time"
+    assert axes["chibrary"] == "run"
+    assert axes["chibrary-40"] == "sequence"
+    assert LAYOUTS["icicle"].axis_end == 2**41
+    assert LAYOUTS["chibrary"].axis_end == 2**30
+    assert LAYOUTS["chibrary-40"].axis_end == 2**20
+
+
+def test_capacity() -> None:
+    icicle, sony = LAYOUTS["icicle"], LAYOUTS["sonyflake"]
+    assert (icicle.sequences, icicle.nodes, icicle.ids_per_second) == (4096, 1024, 4_096_000)
+    assert (sony.sequences, sony.nodes, sony.ids_per_second) == (256, 65536, 25_600)
+    assert LAYOUTS["chibrary"].nodes == 1
+    assert LAYOUTS["chibrary"].ids_per_second is None
+    assert LAYOUTS["chibrary-40"].nodes == 2**20
+    lonely = Layout.parse("time:8 @4us since ?")
+    assert (lonely.sequences, lonely.ids_per_second) == (1, 250_000)
+
+
+def test_the_end_of_time() -> None:
+    assert LAYOUTS["icicle"].exhausted_us == 1455788600316_000 + 2**41 * 1000
+    assert LAYOUTS["js53"].exhausted_us == 1735689600_000000 + 2**32 * 10**6
+    assert LAYOUTS["globalid-128"].exhausted_us == 2**71 * 1000
+    assert LAYOUTS["chibrary"].exhausted_us is None
+
+
+@pytest.mark.parametrize(
+    ("text", "signed", "javascript"),
+    [
+        (TEXTS["icicle"], True, False),
+        (TEXTS["globalid"], False, False),
+        (TEXTS["globalid-128"], False, False),
+        (TEXTS["js53"], True, True),
+        (TEXTS["chibrary"], True, True),
+        ("sequence:53", True, True),
+        ("sequence:54", True, False),
+        ("zero:1=0 sequence:53", True, True),
+        ("one:1=1 sequence:53", True, False),
+        ("sequence:63", True, False),
+        ("sequence:64", False, False),
+        ("sequence:1 zero:63=0", False, False),
+        ("sequence:1 zero:53=0", True, False),
+        ("sign:1=1 sequence:63", False, False),
+        ("zero:65=0 sequence:63", True, False),
+        ("zero:64=0 sequence:64", False, False),
+        ("zero:75=0 sequence:53", True, True),
+        ("zero[11..6]=0 zero[5..0] sequence:52", True, True),
+    ],
+)
+def test_what_holds_every_id(text: str, signed: bool, javascript: bool) -> None:
+    layout = Layout.parse(text)
+    assert (layout.signed_safe, layout.javascript_safe) == (signed, javascript)

@@ -1,0 +1,347 @@
+"""The verbs, on a record in memory: each rule of the protocol by itself."""
+
+import pytest
+
+from frazil.claim import Ask, Claim, Lost, Seen, Terms, Wait
+from frazil.errors import ClockError, ConfigError, LayoutExhausted
+from frazil.record import Record, SlotTable
+
+LAYOUT = "time:40 node:2 sequence:2 @1ms since 1970-01-01T00:00:00Z"
+TERMS = Terms("same", LAYOUT, range(4), 4, 1 << 40, 1000, 0, 100)
+T0 = 1_000_000_000  # µs, so tick 1,000,000
+NOW = T0 // 1000
+
+
+class World:
+    """A record, a clock for it, and members with a memory."""
+
+    def __init__(self, terms=TERMS, *, new=True):
+        self.terms, self.record, self.us, self.tokens = terms, Record(), T0, 0
+        self.incarnation = "data/boot"
+        if new:
+            self.record.initialise(terms, self.ask(), self.us, self.incarnation, 0)
+
+    def ask(self, seen=None, held=None, witness=None):
+        self.tokens += 1
+        witness = self.us if witness is None else witness
+        return Ask(seen or Seen(), witness, f"token{self.tokens}", "me", held)
+
+    def grant(self, want=10, **ask):
+        return self.record.grant(self.terms, self.ask(**ask), self.us, self.incarnation, want)
+
+    def mint(self, ticks, **ask):
+        return self.record.mint(self.terms, self.ask(**ask), self.us, self.incarnation, ticks)
+
+    def renew(self, claim, until, **ask):
+        ask = self.ask(held=claim, **ask)
+        return self.record.renew(self.terms, ask, self.us, self.incarnation, until)
+
+    def release(self, claim, used, **ask):
+        ask = self.ask(held=claim, **ask)
+        return self.record.release(self.terms, ask, self.us, self.incarnation, used)
+
+    def tick(self, ticks):
+        self.us += ticks * 1000
+
+
+def region(claim):
+    assert isinstance(claim, Claim), claim
+    return claim.slot, claim.start, claim.until
+
+
+def test_a_new_namespace_grants_at_once():
+    assert region(World().grant(10)) == (0, NOW, NOW + 10)
+
+
+def test_a_first_use_waits_one_horizon():
+    world = World(new=False)
+    reply = world.grant(10)
+    assert isinstance(reply, Wait)
+    assert reply.wait_us == 1_000
+    world.tick(1)
+    assert region(world.grant(10)) == (0, NOW + 100, NOW + 101)
+    world.tick(99)
+    assert region(world.grant(10)) == (1, NOW + 100, NOW + 110)
+
+
+def test_nothing_is_given_beyond_the_horizon_by_any_verb():
+    world = World()
+    claim = world.grant(1000)
+    assert region(claim) == (0, NOW, NOW + 100)
+    assert world.renew(claim, NOW + 1000).until == NOW + 100
+    world.tick(5)
+    assert world.renew(claim, NOW + 1000).until == NOW + 105
+    assert world.mint(1000).until == NOW + 105
+
+
+def test_best_fit_keeps_untouched_slots_in_reserve():
+    world = World()
+    first, second = world.grant(10), world.grant(20)
+    assert (first.slot, second.slot) == (0, 1)
+    world.tick(30)
+    assert world.grant(10).slot == 1  # its floor is the greatest at or before now
+    assert world.grant(10).slot == 0
+    assert world.grant(10).slot == 2
+
+
+def test_a_full_pool_is_shared_in_time():
+    world = World()
+    claims = [world.grant(10 + n) for n in range(4)]
+    extra = world.grant(10)
+    assert region(extra) == (0, NOW + 10, NOW + 20)
+    assert isinstance(world.renew(claims[0], NOW + 50), Lost)
+    assert isinstance(world.release(claims[0], NOW + 1), Lost)
+    assert isinstance(world.renew(claims[1], NOW + 50), Claim)
+
+
+def test_a_full_pool_waits_at_the_horizon():
+    world = World()
+    for _ in range(4):
+        world.grant(100)
+    reply = world.grant(10)
+    assert isinstance(reply, Wait)
+    world.us += reply.wait_us
+    assert isinstance(world.grant(10), Claim)
+
+
+def test_of_equal_floors_one_that_nobody_holds_is_taken():
+    world = World()
+    claims = [world.grant(10) for _ in range(4)]
+    world.release(claims[2], NOW + 10)
+    assert world.grant(10).slot == 2
+
+
+def test_renewal_needs_the_token_and_the_until():
+    world = World()
+    claim = world.grant(10)
+    longer = world.renew(claim, NOW + 20)
+    assert longer.until == NOW + 20
+    assert isinstance(world.renew(claim, NOW + 30), Lost)  # a reply that was lost: until differs
+    forged = Claim(0, NOW, NOW + 20, "other", T0)
+    assert isinstance(world.renew(forged, NOW + 30), Lost)
+
+
+def test_a_late_renewal_by_the_last_holder_is_fine():
+    world = World()
+    claim = world.grant(10)
+    world.tick(50)
+    assert world.renew(claim, NOW + 60).until == NOW + 60
+
+
+def test_release_gives_back_the_rest_once():
+    world = World()
+    claim = world.grant(50)
+    world.tick(3)
+    assert isinstance(world.release(claim, NOW + 3), Seen)
+    assert isinstance(world.release(claim, NOW + 3), Lost)
+    assert region(world.grant(10)) == (0, NOW + 3, NOW + 13)
+
+
+@pytest.mark.parametrize("used", [NOW - 1, NOW + 51])
+def test_release_refuses_what_is_outside_the_claim(used):
+    world = World()
+    assert isinstance(world.release(world.grant(50), used), Lost)
+
+
+def test_mint_leaves_no_token():
+    world = World()
+    claim = world.mint(3)
+    assert (claim.token, region(claim)) == ("", (0, NOW, NOW + 3))
+    assert world.record.slots.get(0).token == ""
+    with pytest.raises(ConfigError):
+        world.renew(claim, NOW + 10)
+
+
+class TestClock:
+    def test_now_never_goes_back(self):
+        world = World()
+        nows = []
+        for step in (5, -3_600_000, 10, 10, 70, -1, 0, 3_000):
+            world.tick(step)
+            nows.append(world.mint(1).now_us)
+        assert nows == sorted(nows)
+
+    def test_a_step_back_is_no_outage(self):
+        world = World()
+        claim = world.grant(50)
+        world.tick(-3_600_000)
+        world.tick(8)
+        longer = world.renew(claim, NOW + 80)
+        assert longer.until == NOW + 80
+        assert longer.now_us == T0 + 7_000  # an eighth of what passed makes up for the step
+
+    def test_the_offset_also_shrinks_when_verbs_come_every_tick(self):
+        world = World()
+        world.tick(-100)
+        world.mint(1)
+        for _ in range(1000):
+            world.tick(1)
+            world.mint(1)
+        assert world.record.offset_us == 0
+
+    def test_a_step_forward_needs_a_witness(self):
+        world = World()
+        before = world.record.last_us, world.record.revision
+        wrong = world.us
+        world.tick(3_600_000)
+        with pytest.raises(ClockError) as caught:
+            world.grant(10, witness=wrong)
+        assert caught.value.reading_us == world.us
+        assert (world.record.last_us, world.record.revision) == before
+        assert isinstance(world.grant(10), Claim)  # when both say so, it is so
+
+    def test_a_first_reading_needs_one_too(self):
+        world = World(new=False)
+        with pytest.raises(ClockError):
+            world.grant(10, witness=T0 - 3_600_000_000)
+        assert world.record.sid == ""
+
+    def test_a_clock_before_the_epoch_is_refused(self):
+        world = World(Terms("same", LAYOUT, range(4), 4, 1 << 40, 1000, 2 * T0, 100), new=False)
+        with pytest.raises(ClockError, match="epoch"):
+            world.grant(10)
+
+
+class TestLoss:
+    def test_the_guard_lies_beyond_all_that_was_given(self):
+        world = World()
+        given = [world.grant(100) for _ in range(3)]
+        world.record = Record()  # forgotten
+        world.tick(1)
+        while isinstance(reply := world.grant(10), Wait):
+            world.us += reply.wait_us
+        assert reply.start >= max(claim.until for claim in given)
+
+    def test_another_incarnation_voids_every_token(self):
+        world = World()
+        claim = world.grant(50)
+        world.incarnation = "data/another boot"
+        assert isinstance(world.renew(claim, NOW + 90), Lost)
+        assert world.record.guard == NOW + 100
+        assert not any(slot.token for _, slot in world.record.slots.touched())
+
+    def test_members_remember_the_revision(self):
+        world = World()
+        claim = world.grant(10)
+        seen = claim.seen
+        world.record.revision = 1  # an older copy was put back
+        world.grant(10, seen=seen)
+        assert world.record.guard == NOW + 100
+        assert world.record.revision > seen.revision
+
+    def test_members_remember_what_they_hold(self):
+        world = World()
+        claim = world.grant(50)
+        world.record.slots = SlotTable()
+        world.release(claim, NOW + 50)
+        assert world.record.guard >= NOW + 100
+
+    def test_members_remember_the_clock(self):
+        world = World()
+        world.tick(5_000)
+        seen = world.grant(100).seen
+        world.record = Record()
+        world.us = T0  # and the clock is back too: the double fault, closed by one member's memory
+        world.grant(10, seen=seen)
+        assert world.record.guard == NOW + 5_000 + 100
+
+    def test_a_member_of_another_record_counts_by_its_clock(self):
+        world = World()
+        world.grant(10, seen=Seen("another", 999, world.us + 50_000))
+        assert world.record.guard == NOW + 150
+        guard = world.record.guard
+        world.grant(10, seen=Seen("another", 9_999, world.us - 50_000_000))
+        assert world.record.guard == guard
+
+    def test_holders_go_on_to_their_until_and_nobody_comes_into_it(self):
+        world = World()
+        claim = world.grant(100)
+        world.incarnation = "data/2"
+        reply = world.grant(50)
+        while isinstance(reply, Wait):
+            world.us += reply.wait_us
+            reply = world.grant(50)
+        assert reply.start >= claim.until
+
+
+class TestTerms:
+    def test_other_terms_are_refused_with_both_drawings(self):
+        world = World()
+        other = "time:40 node:1 sequence:3 @1ms since 1970-01-01T00:00:00Z"
+        terms = Terms("other", other, range(2), 2, 1 << 40, 1000, 0, 100)
+        with pytest.raises(ConfigError) as caught:
+            world.record.grant(terms, world.ask(), world.us, "data/boot", 10)
+        assert LAYOUT in str(caught.value)
+        assert other in str(caught.value)
+        assert str(caught.value).count("┌") == 2
+
+    @pytest.mark.parametrize("change", ["identity", "tick_us", "epoch_us", "horizon_ticks"])
+    def test_the_fingerprint_covers(self, change):
+        from dataclasses import replace
+
+        value = "x" if change == "identity" else 7
+        assert replace(TERMS, **{change: value}).fingerprint != TERMS.fingerprint
+
+    def test_the_end_of_the_time_field(self):
+        end = NOW + 30
+        world = World(Terms("same", LAYOUT, range(4), 4, end, 1000, 0, 100))
+        assert world.grant(1000).until == end
+        world.tick(29)
+        assert region(world.grant(10)) == (1, end - 1, end)
+        world.tick(1)
+        with pytest.raises(LayoutExhausted):
+            world.grant(10)
+
+    def test_a_second_initialise_is_refused(self):
+        world = World()
+        with pytest.raises(ConfigError, match="already"):
+            world.record.initialise(TERMS, world.ask(), world.us, "data/boot", 0)
+
+
+class TestCounter:
+    """Layouts without time: no clock, no guard, no silent zero."""
+
+    TERMS = Terms("count", "run:30 sequence:14", range(1), 1, 1 << 30, 0, 0, 64)
+
+    def test_a_missing_counter_is_an_error(self):
+        with pytest.raises(ConfigError, match="frazil init"):
+            World(self.TERMS, new=False).grant(1)
+
+    def test_blocks_follow_each_other(self):
+        world = World(self.TERMS)
+        assert [region(world.grant(2)) for _ in range(3)] == [(0, 0, 2), (0, 2, 4), (0, 4, 6)]
+
+    def test_renewal_and_release(self):
+        world = World(self.TERMS)
+        claim = world.grant(2)
+        claim = world.renew(claim, 5)
+        assert claim.until == 5
+        world.release(claim, 3)
+        assert region(world.grant(1)) == (0, 3, 4)
+
+    def test_start(self):
+        world = World(self.TERMS, new=False)
+        world.record.initialise(self.TERMS, world.ask(), 0, "data/boot", 700)
+        assert region(world.grant(1)) == (0, 700, 701)
+
+    def test_a_restart_is_no_loss_and_another_store_is(self):
+        world = World(self.TERMS)
+        world.incarnation = "data/another boot"
+        assert isinstance(world.grant(1), Claim)
+        world.incarnation = "other data/boot"
+        with pytest.raises(ConfigError, match="replaced"):
+            world.grant(1)
+
+    def test_an_older_copy_is_refused(self):
+        world = World(self.TERMS)
+        seen = world.grant(1).seen
+        world.record.revision = 0
+        with pytest.raises(ConfigError, match="older"):
+            world.grant(1, seen=seen)
+
+    def test_the_end(self):
+        world = World(self.TERMS, new=False)
+        world.record.initialise(self.TERMS, world.ask(), 0, "data/boot", (1 << 30) - 1)
+        assert world.grant(5).until == 1 << 30
+        with pytest.raises(LayoutExhausted):
+            world.grant(1)

@@ -1,0 +1,336 @@
+"""Every preset gives the published numbers both ways, and schemes are put together right."""
+
+import json
+import pickle
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from frazil.errors import CodecError, ConfigError, LayoutError
+from frazil.layout import Layout
+from frazil.schemes import PRESETS, Scheme, names, scheme
+from frazil.shuffle import Shuffle
+
+__all__: list[str] = []
+
+VECTORS = Path(__file__).parents[1] / "vectors"
+SINCE = "2015-01-01T00:00:00Z"
+NAIVE = datetime(2025, 1, 1, tzinfo=UTC).replace(tzinfo=None)
+
+
+def cases(system: str, key: str = "cases") -> list[dict[str, Any]]:
+    listed: list[dict[str, Any]] = json.loads((VECTORS / f"{system}.json").read_text())[key]
+    assert listed
+    return listed
+
+
+def preset(name: str) -> Scheme:
+    return scheme(name, epoch=SINCE if name == "chibrary-time" else None)
+
+
+def check(s: Scheme, n: int, text: str, **values: int) -> None:
+    """One ID, its fields and its text, each from the other."""
+    assert s.pack(**values) == n
+    assert dict(s.unpack(n)) == {**s.layout.fixed, **values}
+    assert s.format(n) == text
+    assert s.parse(text) == n
+
+
+@pytest.mark.parametrize("case", cases("icicle"), ids=lambda case: case["id"])
+def test_icicle(case: dict[str, Any]) -> None:
+    s = scheme()
+    ticks = case["time_ms"] - 1455788600316
+    check(s, case["id"], str(case["id"]), time=ticks, node=case["shard"], sequence=case["sequence"])
+    assert s.unpack(case["id"]).moment_us == case["time_ms"] * 1000
+    seconds, us = case["redis_time"]
+    assert s.layout.tick_at(seconds * 1_000_000 + us) == ticks
+
+
+@pytest.mark.parametrize("case", cases("uniqueid"), ids=lambda case: case["hex"])
+def test_uniqueid(case: dict[str, Any]) -> None:
+    spread = case["mode"] == "SPREAD"
+    s = scheme("uniqueid-spread" if spread else "uniqueid-sequential")
+    values = {
+        "time": case["timestamp_ms"],
+        "sequence": case["sequence"],
+        "node": case["generator"],
+        "cluster": case["cluster"],
+    }
+    n = int(case["hex"], 16)
+    check(s, n, case["hex"], **values)
+    assert s.codec.to_bytes(n) == bytes.fromhex(case["hex"])
+    of_cluster = scheme(s, fields={"cluster": values.pop("cluster")})
+    check(of_cluster, n, case["hex"], **values)
+    assert of_cluster.unpack(n).foreign == ()
+
+
+@pytest.mark.parametrize("case", cases("chibrary"), ids=lambda case: case["call_number"])
+def test_chibrary(case: dict[str, Any]) -> None:
+    s = scheme("chibrary")
+    values = {name: case[name] for name in ("version", "run", "sequence")}
+    check(s, case["shuffled"], case["call_number"], **values)
+    assert s.shuffle is not None
+    assert s.shuffle.apply(case["unshuffled"]) == case["shuffled"]
+    assert s.shuffle.invert(case["shuffled"]) == case["unshuffled"]
+    assert s.layout.pack(**values) == case["unshuffled"]
+    mine = s.with_fields(version=case["version"])
+    assert mine.pack(run=case["run"], sequence=case["sequence"]) == case["shuffled"]
+
+
+@pytest.mark.parametrize("case", cases("globalid"), ids=lambda case: case["id"])
+def test_globalid(case: dict[str, Any]) -> None:
+    values = {"node": case["node"], "time": case["time_ms"], "sequence": case["sequence"]}
+    check(scheme("globalid"), case["id"], str(case["id"]), **values)
+
+
+@pytest.mark.parametrize("case", cases("globalid", "cases_128"), ids=lambda case: case["id"])
+def test_globalid_128(case: dict[str, Any]) -> None:
+    values = {"node": case["node"], "time": case["time_ms"], "sequence": case["sequence"]}
+    n = int(case["id"])
+    check(scheme("globalid-128"), n, f"{n:032x}", **values)
+
+
+def test_known_ids() -> None:
+    discord, instagram = cases("known")
+    s = scheme("discord")
+    read = s.unpack(discord["id"])
+    assert read.moment == datetime.fromisoformat(discord["time"])
+    assert (read["worker"], read["process"], read["sequence"]) == (1, 0, 7)
+    assert read["node"] == 1 << 5
+    check(s, discord["id"], str(discord["id"]), **read)
+    check(
+        scheme("instagram"),
+        instagram["id"],
+        str(instagram["id"]),
+        time=instagram["fields"]["time_ms_since_epoch"],
+        node=instagram["fields"]["node"],
+        sequence=instagram["fields"]["sequence"],
+    )
+
+
+# Shifts read off the table of presets; base62 by repeated division.
+OTHERS = [
+    ("snowflake", {"time": 1, "node": 2, "sequence": 3}, 1 << 22 | 2 << 12 | 3, "4202499"),
+    ("sonyflake", {"time": 1, "sequence": 2, "node": 3}, 1 << 24 | 2 << 16 | 3, "16908291"),
+    ("tsid", {"time": 1, "node": 2, "sequence": 3}, 1 << 22 | 2 << 12 | 3, "0000000040803"),
+    (
+        "chibrary-time",
+        {"time": 1, "sequence": 2, "node": 3, "version": 7},
+        7 << 44 | 1 << 12 | 2 << 4 | 3,
+        "Yy2bqmKR",
+    ),
+    ("chibrary-40", {"server": 1, "pid": 2, "sequence": 3}, 1 << 36 | 2 << 20 | 3, "1D0mig7"),
+    ("js53", {"time": 1, "node": 2, "sequence": 3}, 1 << 21 | 2 << 11 | 3, "2101251"),
+    ("tickets", {"sequence": 2**63 - 1}, 2**63 - 1, "9223372036854775807"),
+]
+
+
+@pytest.mark.parametrize(("name", "values", "n", "text"), OTHERS, ids=lambda value: str(value)[:13])
+def test_other_presets(name: str, values: dict[str, int], n: int, text: str) -> None:
+    check(preset(name), n, text, **values)
+
+
+EPOCHS_US = {
+    "icicle": 1455788600316_000,
+    "snowflake": 1288834974657_000,
+    "discord": 1420070400000_000,
+    "instagram": 1314220021721_000,
+    "sonyflake": 1409529600000_000,
+    "tsid": 1577836800000_000,
+    "globalid": 0,
+    "globalid-128": 0,
+    "uniqueid-spread": 0,
+    "uniqueid-sequential": 0,
+    "chibrary": None,
+    "chibrary-time": 1420070400000_000,
+    "chibrary-40": None,
+    "js53": 1735689600000_000,
+    "tickets": None,
+}
+TICKS_US = {"sonyflake": 10_000, "js53": 1_000_000, "chibrary-time": 1_000_000}
+BITS = {"globalid-128": 128, "js53": 53, "chibrary": 47, "chibrary-time": 47, "chibrary-40": 40}
+WIDTHS = {"tsid": 13, "globalid-128": 32, "uniqueid-spread": 16, "uniqueid-sequential": 16} | {
+    "chibrary": 8,
+    "chibrary-time": 8,
+    "chibrary-40": 7,
+}
+
+
+def test_the_table_of_presets() -> None:
+    assert names() == tuple(PRESETS) == tuple(EPOCHS_US)
+    for name in names():
+        s = preset(name)
+        assert s.name == name
+        assert s.layout.epoch_us == EPOCHS_US[name]
+        timed = EPOCHS_US[name] is not None
+        assert s.layout.tick_us == (TICKS_US.get(name, 1000) if timed else None)
+        assert s.bits == s.codec.bits == BITS.get(name, 64)
+        assert s.codec.width == WIDTHS.get(name)
+        assert (s.shuffle is not None) == (name == "chibrary")
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_positions_are_where_the_bits_come_out(name: str) -> None:
+    s = preset(name)
+    zero = dict.fromkeys((field.name for field in s.layout.fields), 0)
+    for role in ("time", "node", "run", "sequence"):
+        positions = s.positions(role)
+        assert len(positions) == s.layout.bits_of(role)
+        if role in zero:
+            for bit, position in enumerate(positions):
+                assert s.pack(**{**zero, role: 1 << bit}) == 1 << position
+
+
+def test_positions_of_a_node_in_parts() -> None:
+    assert scheme("discord").positions("node") == tuple(range(12, 22))
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_any_preset_can_be_shuffled_and_keeps_its_meaning(name: str) -> None:
+    plain = preset(name)
+    shuffled = scheme(plain, shuffle="seed:v1:hello")
+    assert shuffled.shuffle == Shuffle.from_seed("hello", plain.bits)
+    limits = {field.name: field.limit for field in plain.layout.fields}
+    for values in (limits, dict.fromkeys(limits, 0), {**limits, "sequence": 5}):
+        n = shuffled.pack(**values)
+        assert dict(shuffled.unpack(n)) == values
+        assert shuffled.parse(shuffled.format(n)) == n
+    assert shuffled.pack(**{**limits, "sequence": 5}) != plain.pack(**{**limits, "sequence": 5})
+    for n in (-1, 1 << plain.bits):
+        for s in (plain, shuffled):
+            with pytest.raises(LayoutError):
+                s.unpack(n)
+            with pytest.raises(CodecError):
+                s.format(n)
+
+
+def test_a_layout_text_is_a_scheme() -> None:
+    text = "version:3=0 run:30 sequence:14"
+    s = scheme(text)
+    assert (s.name, s.encoding, str(s.layout)) == ("custom", "decimal", text)
+    assert s.fingerprint == Layout.parse(text).fingerprint
+
+
+def test_a_scheme_is_changed_only_as_said() -> None:
+    s = scheme("tsid", prefix="order_", check=True)
+    assert s.format(0) == "order_00000000000000"
+    assert scheme(s) == s
+    other = scheme(s, epoch=0, shuffle=Shuffle.from_seed(1, 64))
+    assert (other.prefix, other.check, other.encoding) == ("order_", True, "base32")
+    assert scheme(other, prefix="o_").shuffle == other.shuffle
+    assert scheme("chibrary", encoding="hex").shuffle == scheme("chibrary").shuffle
+    assert scheme("icicle", encoding="base58").codec.width == 11
+
+
+def test_the_fingerprint_covers_the_numbers_and_not_their_text() -> None:
+    plain = scheme("uniqueid-spread")
+    assert plain.fingerprint == scheme(plain, encoding="base62", prefix="a_").fingerprint
+    different = {
+        plain.fingerprint,
+        scheme("uniqueid-sequential").fingerprint,
+        plain.with_fields(cluster=1).fingerprint,
+        plain.with_epoch(1).fingerprint,
+        scheme(plain, shuffle="seed:v1:a").fingerprint,
+        scheme(plain, shuffle="seed:v1:b").fingerprint,
+        scheme(plain, shuffle="seed:v1:b", fields={"cluster": 1}).fingerprint,
+    }
+    assert len(different) == 7
+
+
+def test_with_fields_and_with_epoch() -> None:
+    s = scheme("uniqueid-spread", fields={"cluster": 3})
+    assert s == scheme("uniqueid-spread").with_fields(cluster=3)
+    assert s.pack(time=0, sequence=0, node=0) == 3
+    assert s.with_epoch(5_000).unpack(3).moment_us == 5_000
+    with pytest.raises(LayoutError):
+        scheme("uniqueid-spread", fields={"cluster": 16})
+    with pytest.raises(LayoutError):
+        scheme("icicle", fields={"cluster": 3})
+
+
+@pytest.mark.parametrize(
+    "epoch",
+    [
+        1735689600_000_000,
+        "2025-01-01",
+        "2025-01-01T00:00:00Z",
+        "2025-01-01T01:00:00+01:00",
+        datetime(2025, 1, 1, tzinfo=UTC),
+        datetime(2025, 1, 1, 1, tzinfo=timezone(timedelta(hours=1))),
+    ],
+)
+def test_epochs(epoch: datetime | str | int) -> None:
+    s = scheme("chibrary-time", epoch=epoch)
+    assert s.layout.epoch_us == 1735689600_000_000
+
+
+@pytest.mark.parametrize("epoch", ["", "today", "2025-01-01T00:00:00", NAIVE, True, 1.5], ids=repr)
+def test_what_is_no_epoch(epoch: Any) -> None:
+    with pytest.raises(ConfigError, match="Z"):
+        scheme("chibrary-time", epoch=epoch)
+
+
+def test_an_open_epoch_must_be_chosen() -> None:
+    for spec in ("chibrary-time", PRESETS["chibrary-time"].layout):
+        with pytest.raises(ConfigError, match="epoch="):
+            scheme(spec)
+    with pytest.raises(LayoutError):
+        scheme("chibrary", epoch=0)
+
+
+def test_unknown_names_are_told_the_names() -> None:
+    with pytest.raises(ConfigError) as error:
+        scheme("iciclee")
+    assert "did you mean 'icicle'?" in str(error.value)
+    assert all(name in str(error.value) for name in names())
+    with pytest.raises(ConfigError) as error:
+        scheme("q" * 100_000)
+    assert "did you mean" not in str(error.value)
+    assert len(str(error.value)) < 1000
+    with pytest.raises(ConfigError, match="int"):
+        scheme(5)  # type: ignore[arg-type]
+    with pytest.raises(LayoutError):
+        scheme("time:")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"encoding": "base64"},
+        {"encoding": ""},
+        {"prefix": "order"},
+        {"check": True},
+        {"shuffle": "hello"},
+        {"shuffle": "table:1,0"},
+        {"shuffle": Shuffle((1, 0))},
+    ],
+    ids=repr,
+)
+def test_what_does_not_fit_the_layout(options: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError):
+        scheme("icicle", **options)
+
+
+def test_windows() -> None:
+    s = scheme()
+    start, stop = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)
+    window = s.window(start, stop)
+    assert s.unpack(window[0]).moment == start
+    assert s.unpack(window[-1]).moment == stop - timedelta(milliseconds=1)
+    with pytest.raises(LayoutError, match="shuffles"):
+        scheme(s, shuffle="seed:v1:hello").window(start, stop)
+    with pytest.raises(LayoutError):
+        scheme("uniqueid-spread").window(start, stop)
+
+
+def test_a_scheme_is_a_value() -> None:
+    s = scheme("chibrary")
+    again = pickle.loads(pickle.dumps(s))
+    assert again == s
+    assert hash(again) == hash(s)
+    assert again.format(1) == s.format(1)
+    assert len({preset(name) for name in names()}) == len(names())
+    with pytest.raises(AttributeError):
+        s.name = "mine"  # type: ignore[misc]

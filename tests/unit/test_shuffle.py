@@ -1,0 +1,159 @@
+"""Tables, seeds, texts and the published vectors."""
+
+import json
+import pickle
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from frazil.errors import ConfigError, LayoutError
+from frazil.shuffle import METHODS, Shuffle
+
+__all__: list[str] = []
+
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "chibrary.json").read_text())
+HELLO_8 = (3, 2, 7, 1, 6, 4, 5, 0)
+HELLO_128 = "ce7afb42d6ddcb92"
+CHIBRARY = Shuffle(tuple(VECTORS["shuffle_table"]))
+
+
+@pytest.mark.parametrize("case", VECTORS["cases"], ids=lambda case: case["call_number"])
+def test_published_numbers(case: dict[str, int]) -> None:
+    assert CHIBRARY.apply(case["unshuffled"]) == case["shuffled"]
+    assert CHIBRARY.invert(case["shuffled"]) == case["unshuffled"]
+
+
+def test_output_bit_i_from_the_top_is_input_bit_table_i() -> None:
+    shuffle = Shuffle((2, 0, 1))
+    assert [shuffle.apply(n) for n in (0b100, 0b010, 0b001)] == [0b010, 0b001, 0b100]
+    assert shuffle.inverse == (1, 2, 0)
+    assert [shuffle.position_of(bit) for bit in (2, 1, 0)] == [1, 0, 2]
+
+
+def test_the_version_of_a_call_number_lies_at_7_16_and_22_from_the_top() -> None:
+    assert sorted(46 - CHIBRARY.position_of(bit) for bit in (46, 45, 44)) == [7, 16, 22]
+
+
+def test_seeds_stand_for_the_same_table_for_ever() -> None:
+    assert METHODS == ("v1",)
+    assert Shuffle.from_seed("hello", 8).table == HELLO_8
+    wide = Shuffle.from_seed("hello", 128).table
+    assert sha256(str(wide).encode()).hexdigest()[:16] == HELLO_128
+
+
+def test_seed_width_and_only_they_decide() -> None:
+    assert Shuffle.from_seed(7, 64) == Shuffle.from_seed("7", 64, version="v1")
+    assert Shuffle.from_seed(7, 64) != Shuffle.from_seed(8, 64)
+    assert Shuffle.from_seed(7, 1).table == (0,)
+    narrow = [n for n in Shuffle.from_seed(7, 64).table if n < 63]
+    assert narrow != list(Shuffle.from_seed(7, 63).table)
+
+
+def test_every_order_of_three_bits_comes_up_about_equally_often() -> None:
+    counts: dict[tuple[int, ...], int] = {}
+    for seed in range(3000):
+        table = Shuffle.from_seed(seed, 3).table
+        counts[table] = counts.get(table, 0) + 1
+    assert len(counts) == 6
+    assert all(400 < count < 600 for count in counts.values())
+
+
+@pytest.mark.parametrize(
+    "table",
+    [(), (1,), (0, 0), (0, 2), (-1, 0), (True, False), (0.0, 1), ("0",), tuple(range(129))],
+    ids=lambda table: str(table)[:20],
+)
+def test_tables_that_are_no_permutation(table: tuple[int, ...]) -> None:
+    with pytest.raises(ConfigError):
+        Shuffle(table)
+
+
+@pytest.mark.parametrize(
+    "seed",
+    ["", True, None, 1.5, 1 << 100_000, "\ud800"],
+    ids=["empty", "bool", "None", "float", "long", "surrogate"],
+)
+def test_what_is_no_seed(seed: object) -> None:
+    with pytest.raises(ConfigError, match="seed"):
+        Shuffle.from_seed(seed, 64)  # type: ignore[arg-type]
+
+
+def test_methods_and_widths_that_are_not() -> None:
+    with pytest.raises(ConfigError, match="v1"):
+        Shuffle.from_seed("hello", 64, version="v0")
+    for bits in (0, 129, True, 1.0):
+        with pytest.raises(ConfigError, match="128"):
+            Shuffle.from_seed("hello", bits)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "shuffle",
+    [
+        CHIBRARY,
+        Shuffle((1, 0), version="y2015"),
+        Shuffle.from_seed("hello", 47),
+        Shuffle.from_seed("a:b,\n\u4f60", 128),
+        Shuffle.from_seed(-7, 9),
+    ],
+    ids=lambda shuffle: ascii(shuffle.text[:30]),
+)
+def test_texts_round_trip(shuffle: Shuffle) -> None:
+    again = Shuffle.parse(shuffle.text, shuffle.bits)
+    assert again == shuffle
+    assert again.text == shuffle.text
+    assert pickle.loads(pickle.dumps(shuffle)) == shuffle
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "hello",
+        "seed:hello",
+        "seed:v1:",
+        "seed:v9:hello",
+        "table:",
+        "table:1,0,",
+        "table:01,0",
+        "table:1, 0",
+        "table:1,1",
+        "table:2,1,0",
+        "table:V2:1,0",
+        "TABLE:1,0",
+        "table:\u0661,0",
+    ],
+)
+def test_texts_that_are_no_shuffle_of_two_bits(text: str) -> None:
+    with pytest.raises(ConfigError):
+        Shuffle.parse(text, 2)
+
+
+def test_versions_are_names() -> None:
+    assert Shuffle((1, 0), version="v2").text == "table:v2:1,0"
+    for version in ("V2", "2", "v 2", "v" * 17, None):
+        with pytest.raises(ConfigError, match="v2"):
+            Shuffle((1, 0), version=version)  # type: ignore[arg-type]
+
+
+def test_the_fingerprint_is_that_of_the_exchange() -> None:
+    seeded = Shuffle.from_seed("hello", 8)
+    assert seeded.fingerprint == Shuffle(seeded.table, version="v2").fingerprint
+    assert seeded.fingerprint != Shuffle.from_seed("hullo", 8).fingerprint
+    assert len(seeded.fingerprint) == 16
+
+
+@pytest.mark.parametrize(
+    "n", [-1, 1 << 47, True, 1.0, "1", None, 1 << 100_000], ids=lambda n: str(type(n))
+)
+def test_numbers_that_are_not_of_the_width(n: object) -> None:
+    for call in (CHIBRARY.apply, CHIBRARY.invert):
+        with pytest.raises(LayoutError) as error:
+            call(n)  # type: ignore[arg-type]
+        assert error.value.facts == {"field": "ID", "value": n, "limit": (1 << 47) - 1}
+
+
+@pytest.mark.parametrize("bit", [-1, 47, True, 1.0])
+def test_bits_that_are_not_there(bit: object) -> None:
+    with pytest.raises(LayoutError, match="46"):
+        CHIBRARY.position_of(bit)  # type: ignore[arg-type]
