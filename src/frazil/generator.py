@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Config", "Generator", "configure", "open_generator", "walk_arguments"]
+__all__ = ["Config", "Generator", "check_count", "configure", "open_generator", "walk_arguments"]
 
 _LONGEST_NAP_NS = 50_000_000  # so that a close by another thread is noticed
 
@@ -137,7 +137,7 @@ class Generator(_Base):
 
     def take(self, n: int) -> list[int]:
         """The next ``n`` IDs, in order, in one step; a tick's end is no obstacle."""
-        left = _count(n)
+        left = check_count(n)
         ids = self.take_ready(left)
         since_ns = boot_ns()
         while len(ids) < left:
@@ -159,10 +159,10 @@ class Generator(_Base):
         except ImportError:
             raise ConfigError('arrays need numpy: pip install "frazil[numpy]"') from None
         if self.scheme.bits > 64:
-            array = np.empty(_count(n), dtype=[("hi", "<u8"), ("lo", "<u8")])
+            array = np.empty(check_count(n), dtype=[("hi", "<u8"), ("lo", "<u8")])
             words = array.view("<u8")
         else:
-            array = words = np.empty(_count(n), dtype=np.uint64)
+            array = words = np.empty(check_count(n), dtype=np.uint64)
         at = self.fill(words, 0)
         since_ns = boot_ns()
         while at < n:
@@ -316,7 +316,8 @@ def _reopen(config: Config) -> Generator:
     return Generator(config, connect(config.url, config.namespace, config.scheme))
 
 
-def _count(n: int) -> int:
+def check_count(n: int) -> int:
+    """``n`` if it is a number of IDs; else ConfigError."""
     if not isinstance(n, int) or isinstance(n, bool) or n < 0:
         raise ConfigError(f"how many IDs? {n!r} is no whole number from 0 on", value=n)
     return n

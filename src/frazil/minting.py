@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from frazil.claim import Claim, Seen, Terms, Wait
 from frazil.clock import boot_ns
 from frazil.errors import PoolExhausted
-from frazil.generator import Duration, configure, walk_arguments
+from frazil.generator import Duration, check_count, configure, walk_arguments
 from frazil.keeper import ask_of
 from frazil.machine import Sense
 from frazil.schemes import Scheme
@@ -44,7 +44,7 @@ def mint(
     ids: list[int] = []
     seen = Seen()
     deadline_ns = boot_ns() + config.timeout_us * 1000
-    while len(ids) < n:
+    while len(ids) < check_count(n):
         ticks = min(-(-(n - len(ids)) // per_tick), terms.horizon_ticks)
         sent_ns = boot_ns()
         reply = registry.mint(ask_of(seen), ticks)

@@ -165,6 +165,7 @@ class TestClock:
         world = World()
         claim = world.grant(50)
         world.tick(-3_600_000)
+        assert world.mint(1).now_us == T0
         world.tick(8)
         longer = world.renew(claim, NOW + 80)
         assert longer.until == NOW + 80
@@ -224,7 +225,7 @@ class TestLoss:
         world = World()
         claim = world.grant(10)
         seen = claim.seen
-        world.record.revision = 1  # an older copy was put back
+        world.record.revision = 0  # an older copy was put back
         world.grant(10, seen=seen)
         assert world.record.guard == NOW + 100
         assert world.record.revision > seen.revision

@@ -1,0 +1,143 @@
+"""What an audit found, for people and for programs."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from frazil.cli.auditor import Auditor, Place
+from frazil.cli.survey import Survey
+from frazil.clock import moment_text
+from frazil.duration import duration_text
+from frazil.schemes import Scheme
+
+__all__ = ["as_json", "as_text"]
+
+_NODES_SHOWN = 10
+
+
+def as_json(auditor: Auditor) -> dict[str, Any]:
+    """The findings as JSON values; a place has ``file`` and ``line`` or ``row``."""
+    found: dict[str, Any] = {
+        "files": auditor.names,
+        "scheme": None if auditor.scheme is None else auditor.scheme.name,
+        "clean": auditor.clean,
+        "rows": auditor.rows,
+        "invalid": {
+            "count": auditor.invalid,
+            "first": [
+                {"text": one.text, "reason": one.reason} | _json_place(auditor, one.position)
+                for one in auditor.first_invalid
+            ],
+        },
+        "duplicates": {
+            "count": auditor.duplicates,
+            "first": [
+                {
+                    "id": auditor.text(one.key),
+                    "first": _json_place(auditor, one.first),
+                    "again": _json_place(auditor, one.again),
+                }
+                for one in auditor.first_duplicates
+            ],
+        },
+        "temporary_files": auditor.parts,
+    }
+    if auditor.scheme is not None and auditor.survey is not None:
+        found |= _json_survey(auditor, auditor.scheme, auditor.survey)
+    return found
+
+
+def _json_survey(auditor: Auditor, scheme: Scheme, survey: Survey) -> dict[str, Any]:
+    order = moments = None
+    if survey.first_tick is not None and survey.last_tick is not None:
+        order = {
+            "late": survey.late,
+            "worst_us": survey.late_ticks * (scheme.layout.tick_us or 0),
+            "worst_at": _json_place(auditor, survey.late_at),
+        }
+        moments = {
+            "first": moment_text(scheme.layout.us_at(survey.first_tick)),
+            "last": moment_text(scheme.layout.us_at(survey.last_tick)),
+        }
+    return {
+        "order": order,
+        "time": moments,
+        "nodes": {str(node): count for node, count in sorted(survey.nodes.items())},
+        "foreign": {
+            "count": survey.foreign_ids,
+            "fields": dict(survey.foreign),
+            "first": _json_place(auditor, survey.foreign_at),
+        },
+    }
+
+
+def _json_place(auditor: Auditor, position: int | None) -> dict[str, Any]:
+    if position is None:
+        return {}
+    place = auditor.place(position)
+    return {"file": place.file, place.unit: place.number}
+
+
+def as_text(auditor: Auditor) -> Iterator[tuple[str, str]]:
+    """The findings as pairs of what is meant and what is said of it."""
+    yield "files", ", ".join(auditor.names)
+    valid = auditor.rows - auditor.invalid
+    kind = "" if auditor.scheme is None else f" of scheme {auditor.scheme.name}"
+    yield "IDs", f"{valid:,} valid{kind}, in {auditor.rows:,} rows"
+    if auditor.invalid:
+        yield "invalid", _count(auditor.invalid, "row") + _more(auditor.invalid, auditor)
+        for bad in auditor.first_invalid:
+            yield "", f"{_words(auditor, bad.position)}: {bad.text!r}: {bad.reason}"
+        if auditor.scheme is not None and auditor.invalid == auditor.rows:
+            yield "", "say how these IDs are made with --scheme, or compare them with --no-decode"
+    yield from _duplicates(auditor)
+    if auditor.scheme is not None and auditor.survey is not None:
+        yield from _survey(auditor, auditor.scheme, auditor.survey)
+
+
+def _duplicates(auditor: Auditor) -> Iterator[tuple[str, str]]:
+    if not auditor.duplicates:
+        yield "duplicates", "none"
+        return
+    yield "duplicates", _count(auditor.duplicates, "row") + _more(auditor.duplicates, auditor)
+    for one in auditor.first_duplicates:
+        first, again = (_words(auditor, position) for position in (one.first, one.again))
+        yield "", f"{auditor.text(one.key)}: {first}, and {again}"
+
+
+def _survey(auditor: Auditor, scheme: Scheme, survey: Survey) -> Iterator[tuple[str, str]]:
+    layout = scheme.layout
+    if survey.foreign_ids and survey.foreign_at is not None:
+        names = ", ".join(f"{name} ({count:,})" for name, count in survey.foreign.most_common())
+        where = _words(auditor, survey.foreign_at)
+        yield "foreign", f"{_count(survey.foreign_ids, 'ID')} with another {names}; {where} first"
+    if survey.first_tick is not None and survey.last_tick is not None:
+        if survey.late and survey.late_at is not None:
+            worst = duration_text(survey.late_ticks * (layout.tick_us or 0))
+            where = _words(auditor, survey.late_at)
+            yield "order", f"{_count(survey.late, 'ID')} late, by {worst} at worst ({where})"
+        else:
+            yield "order", "sorted by time"
+        first, last = layout.us_at(survey.first_tick), layout.us_at(survey.last_tick)
+        yield "time", f"{moment_text(first)} to {moment_text(last)} ({duration_text(last - first)})"
+    if survey.nodes:
+        most = survey.nodes.most_common(_NODES_SHOWN)
+        words = ", ".join(f"{node} ({_count(count, 'ID')})" for node, count in most)
+        rest = len(survey.nodes) - len(most)
+        yield "nodes", words + (f", and {rest:,} more" if rest else "")
+    if survey.uncounted:
+        yield "", f"{_count(survey.uncounted, 'ID')} of further nodes, too many to be counted"
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'s' * (n != 1)}"
+
+
+def _more(count: int, auditor: Auditor) -> str:
+    """That not all are shown, where that is so."""
+    return f", the first {auditor.most}:" if count > auditor.most > 0 else ""
+
+
+def _words(auditor: Auditor, position: int) -> str:
+    place: Place = auditor.place(position)
+    where = f"{place.unit} {place.number}"
+    return where if len(auditor.names) == 1 else f"{place.file} {where}"

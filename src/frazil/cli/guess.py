@@ -1,0 +1,136 @@
+"""Guessing: of which scheme a number is an ID.
+
+Sixty-four bits decode under every layout of sixty-four bits, and all but one of the results are
+nonsense that looks like an answer. What tells them apart is how *surprising* a reading would be if
+the number were anything. A constant that is right by chance is one in two for each of its bits. A
+moment a minute ago, in a field that spans seventy years, is one in tens of millions. A first
+sequence of 4,096 is one in 4,096. So the score of a reading is the sum of such surprises, in bits:
+log2 of how many random numbers would have to be tried to see one as neat.
+
+Refused outright: a constant that is not the layout's, a moment before 2005 or more than a day
+ahead, and one in the first month of the epoch, when no scheme was in use yet (small numbers all lie
+there). The scheme's own encoding counts 4 bits, a convention. Limits: an old ID has little to
+surprise with, and schemes that share a cut, as icicle and snowflake do, differ in epoch alone.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from math import log2
+
+from frazil.cli.reading import Reading, read_as, readings
+from frazil.cli.terminal import ago
+from frazil.clock import moment_text, to_us
+from frazil.duration import UNITS_US
+from frazil.schemes import PRESETS, Scheme
+from frazil.schemes import scheme as make_scheme
+from frazil.values import Values
+
+__all__ = ["LIKELY_BITS", "Fit", "fit_of", "fits_of", "presets"]
+
+LIKELY_BITS = 12.0
+"""A score that one random number in 4,096 reaches."""
+
+_OWN_ENCODING_BITS = 4.0
+_OLDEST_US = to_us(datetime(2005, 1, 1, tzinfo=UTC))
+_AHEAD_US = UNITS_US["d"]
+_FIRST_USE_US = 30 * UNITS_US["d"]
+_DEPLOYED = {"cluster"}  # constants whose value each deployment chooses
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A reading under a scheme. ``refused`` says why it cannot be one; else ``score`` in bits."""
+
+    scheme: Scheme
+    reading: Reading
+    values: Values
+    score: float
+    reasons: tuple[str, ...]
+    refused: str = ""
+
+    @property
+    def own(self) -> bool:
+        """Whether it is written as the scheme writes."""
+        return self.reading.encoding == self.scheme.encoding
+
+    @property
+    def likely(self) -> bool:
+        """Whether a word in the middle of a text may be taken for this."""
+        return not self.refused and self.score >= LIKELY_BITS
+
+
+@cache
+def presets() -> tuple[Scheme, ...]:
+    """The schemes that have a name and an epoch, in the order of their table."""
+    return tuple(make_scheme(n) for n in PRESETS if not PRESETS[n].layout.endswith("since ?"))
+
+
+def fits_of(
+    text: str, schemes: Iterable[Scheme], now_us: int, *, strict: bool = False
+) -> list[Fit]:
+    """The best fit of ``text`` under each scheme that can read it: the likely first, refused last.
+
+    ``strict`` takes only the text that the scheme itself writes.
+    """
+    best = []
+    for scheme in schemes:
+        found = read_as(text, scheme) if strict else readings(text, scheme.bits)
+        fits = [fit_of(scheme, reading, now_us) for reading in found]
+        if fits:
+            best.append(min(fits, key=_order))
+    return sorted(best, key=_order)
+
+
+def fit_of(scheme: Scheme, reading: Reading, now_us: int) -> Fit:
+    """How well a reading fits a scheme, by the clock ``now_us`` (µs since 1970)."""
+    values = scheme.unpack(reading.number)
+    adopted = _DEPLOYED.intersection(values.foreign)
+    if adopted:
+        scheme = scheme.with_fields(**{name: values[name] for name in adopted})
+        values = scheme.unpack(reading.number)
+    refused = _impossible(scheme, values, now_us)
+    score, reasons = 0.0, []
+    if not refused and values.moment_us is not None:
+        span_us = (scheme.layout.exhausted_us or 0) - (scheme.layout.epoch_us or 0)
+        apart_us = max(abs(now_us - values.moment_us), 1_000_000)
+        score += log2(span_us / apart_us)
+        reasons.append(f"made {ago(values.moment_us, now_us)}")
+    for name in ("run", "sequence"):
+        bits = scheme.layout.bits_of(name)
+        if bits:
+            surprise = bits - log2(values[name] + 1)
+            score += surprise
+            if surprise >= 4:
+                reasons.append(f"{name} {values[name]:,}")
+    right = [f for f in scheme.layout.fields if f.fixed is not None and f.name not in adopted]
+    score += sum(field.bits for field in right)
+    reasons += [f"{field.name} is {field.fixed}" for field in right]
+    if reading.encoding == scheme.encoding:
+        score += _OWN_ENCODING_BITS
+        reasons.append(f"in {reading.manner}, as it should")
+    return Fit(scheme, reading, values, score, tuple(reasons), refused)
+
+
+def _impossible(scheme: Scheme, values: Values, now_us: int) -> str:
+    """Why these cannot be the values of an ID of the scheme; "" if they can."""
+    for name in values.foreign:
+        return f"its {name} is {values[name]}, not {scheme.layout.fixed[name]}"
+    us = values.moment_us
+    if us is None:
+        return ""
+    when = f"it would be of {moment_text(us).partition('T')[0]}"
+    if us > now_us + _AHEAD_US:
+        return f"{when}, {ago(us, now_us)}"
+    if us < _OLDEST_US:
+        return f"{when}, before such IDs were made"
+    if us < (scheme.layout.epoch_us or 0) + _FIRST_USE_US:
+        return f"{when}, in the first month of its epoch"
+    return ""
+
+
+def _order(fit: Fit) -> tuple[bool, float]:
+    # Python's sort is stable: on a tie the order of the table stands. Refused readings too have
+    # an order, so that of two the scheme's own encoding is shown.
+    return bool(fit.refused), -fit.score

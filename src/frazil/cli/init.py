@@ -1,0 +1,55 @@
+"""``frazil init``: say that a namespace is new.
+
+A registry that knows nothing of a namespace cannot tell a first use from a loss, so the first claim
+waits one horizon, past everything that a lost record can have given away. Only a person knows that
+there was nothing before. Counters (layouts without time) cannot be guarded by waiting at all: for
+them this is the one way to begin, and ``--start`` is where.
+"""
+
+import click
+
+from frazil.claim import Seen
+from frazil.cli import store
+from frazil.cli.options import registry_argument, scheme_options
+from frazil.keeper import ask_of
+from frazil.schemes import Scheme
+
+__all__ = ["command"]
+
+
+@click.command
+@registry_argument
+@scheme_options
+@click.option(
+    "--start",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="The first value of a counter; above all that are in use.  [default: 0]",
+)
+def command(*, url: str, namespace: str, scheme: Scheme, start: int | None) -> None:
+    """Say that a namespace is new: nothing was given away before.
+
+    For a layout with time this saves one wait, of about a second, at the first use. A layout
+    without time (chibrary, tickets) needs it once, with the first number that may be given.
+    A namespace that exists is left as it is, and that is an error.
+
+    \b
+      frazil init
+      frazil init --namespace invoices --scheme tickets --start 20001
+      frazil init sqlite:///var/lib/app/claims.db
+    """
+    registry = store.kept(url, namespace, scheme)
+    terms = registry.terms
+    if start is not None and terms.timed:
+        raise click.UsageError(
+            f"--start is for counters; scheme {scheme.name} goes by time and starts now"
+        )
+    registry.initialise(ask_of(Seen()), start or 0)
+    click.echo(
+        f"Namespace {namespace!r} of {url} is new, with scheme {scheme.name}:\n{terms.layout}"
+    )
+    if terms.timed:
+        click.echo("The first ID will not have to wait.")
+    else:
+        axis = "run" if scheme.layout.axis == "run" else "number"
+        click.echo(f"The first {axis} to be given is {start or 0}.")

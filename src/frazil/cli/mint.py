@@ -1,0 +1,123 @@
+"""``frazil mint``: new IDs on standard output.
+
+One ID must cost a start of Python and one step of the registry: nothing is claimed that would have
+to be given back, no thread is started, nothing is drawn. A million IDs must neither fill the memory
+nor be asked for in a million steps. So a few are minted at once, and many come from a generator,
+in chunks of about a quarter of a second of the layout's IDs, each printed before the next is made.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import nullcontext
+
+import click
+
+import frazil
+from frazil.cli.options import count_option, json_option, registry_options, scheme_options
+from frazil.cli.progress import progress
+from frazil.cli.store import look
+from frazil.duration import duration_text
+from frazil.registries import connect
+from frazil.registries.base import RecordRegistry
+from frazil.schemes import Scheme
+
+__all__ = ["command"]
+
+_CHUNK = 65_536
+_LONG_S = 2.0  # what takes longer gets a progress bar
+
+
+@click.command
+@count_option
+@registry_options
+@scheme_options
+@click.option(
+    "--lead",
+    default="0s",
+    show_default=True,
+    metavar="DURATION",
+    help="How far timestamps may run ahead of the clock, instead of waiting.",
+)
+@click.option(
+    "--timeout",
+    default="10s",
+    show_default=True,
+    metavar="DURATION",
+    help="How long to wait for the registry.",
+)
+@json_option
+def command(
+    *,
+    count: int,
+    url: str,
+    namespace: str,
+    scheme: Scheme,
+    lead: str,
+    timeout: str,
+    as_json: bool,
+) -> None:
+    """Print unique IDs, one a line, in the scheme's text.
+
+    Nothing needs to be set up: claims are kept in a file in your state directory, which all
+    your processes on this host share. A namespace has one scheme; name another for another.
+
+    \b
+      frazil mint
+      frazil mint -n 1000000 --lead 1s > ids.txt
+      frazil mint --namespace orders --scheme tsid --prefix order_
+      frazil mint --namespace users --scheme uniqueid-spread --field cluster=3
+    """
+    ids = _chunks(count, url, namespace, scheme, lead, timeout)
+    first = next(ids)
+    if as_json:
+        head = json.dumps({"scheme": scheme.name, "namespace": namespace})
+        click.echo(f'{head[:-1]}, "ids": [\n ', nl=False)
+        click.echo(_quoted(scheme, first), nl=False)
+        for chunk in ids:
+            click.echo(",\n " + _quoted(scheme, chunk), nl=False)
+        click.echo("]}")
+        return
+    click.echo("\n".join(map(scheme.format, first)))
+    for chunk in ids:
+        click.echo("\n".join(map(scheme.format, chunk)))
+
+
+def _quoted(scheme: Scheme, ids: list[int]) -> str:
+    # No encoding, prefix or check character needs an escape in JSON.
+    return ",\n ".join(f'"{scheme.format(n)}"' for n in ids)
+
+
+def _chunks(
+    count: int, url: str, namespace: str, scheme: Scheme, lead: str, timeout: str
+) -> Iterator[list[int]]:
+    """``count`` IDs in lists, none of them empty."""
+    rate = scheme.layout.ids_per_second or float(_CHUNK) * 4
+    chunk = max(1, min(_CHUNK, int(rate / 4)))
+    if sys.stderr.isatty():
+        _say_first_use(url, namespace, scheme)
+    if count <= chunk:
+        yield frazil.mint(count, url, scheme, namespace=namespace, lead=lead, timeout=timeout)
+        return
+    # IDs that scroll by on the same terminal are progress enough.
+    watched = count / rate > _LONG_S and not sys.stdout.isatty()
+    bar = progress("minting", count) if watched else nullcontext(lambda _: None)
+    with (
+        frazil.open(url, scheme, namespace=namespace, lead=lead, timeout=timeout) as generator,
+        bar as tell,
+    ):
+        for made in range(0, count, chunk):
+            tell(made)
+            yield generator.take(min(chunk, count - made))
+
+
+def _say_first_use(url: str, namespace: str, scheme: Scheme) -> None:
+    """Tell whoever watches why the first ID of a namespace takes a while."""
+    registry = connect(url, namespace, scheme)
+    if isinstance(registry, RecordRegistry) and registry.terms.timed and look(registry) is None:
+        wait = duration_text(registry.terms.horizon_ticks * registry.terms.tick_us)
+        click.echo(
+            f"first use of namespace {namespace!r} of {url}: waiting {wait}, in case it was only "
+            "forgotten (frazil init skips this)",
+            err=True,
+        )

@@ -1,0 +1,301 @@
+"""``frazil plan``: what a layout carries, and until when, before anybody stores an ID of it.
+
+The width of each field decides things that hurt years later: the day on which the time is full, how
+many nodes there may ever be, whether a database column or a browser changes the number on its way.
+All of that follows from the layout, so it is computed here for any name or layout text, and beside
+others. A *carried* layout needs no epoch: one that is chosen at deployment is planned from there.
+
+Figures are those of the layout. What one process reaches is measured by ``frazil bench``.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import click
+
+from frazil.alphabet import DIGITS
+from frazil.cli import terminal
+from frazil.cli.options import json_option, layout_text
+from frazil.clock import moment_text, wall_us
+from frazil.codec import Codec
+from frazil.drawing import draw
+from frazil.duration import duration_text
+from frazil.errors import LayoutError
+from frazil.layout import Layout
+from frazil.schemes import PRESETS
+from frazil.schemes import scheme as make_scheme
+from frazil.shuffle import Shuffle
+
+__all__ = ["Plan", "command"]
+
+_COLUMNS = 80
+_SIDE_BY_SIDE = 3  # as many fit beside each other; more become one line each
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A layout under a name, and how its IDs are written and shuffled."""
+
+    name: str
+    layout: Layout
+    encoding: str = "decimal"
+    shuffle: Shuffle | None = None
+
+    @cached_property
+    def highest(self) -> int:
+        """The largest ID."""
+        layout = self.layout
+        n = layout.pack(**{f.name: f.limit for f in layout.fields if f.fixed is None})
+        return n if self.shuffle is None else self.shuffle.apply(n)
+
+    @cached_property
+    def lasts_us(self) -> int | None:
+        """How long the time field is, in µs; None without one."""
+        tick_us = self.layout.tick_us
+        return None if tick_us is None else self.layout.axis_end * tick_us
+
+    @cached_property
+    def end_us(self) -> int | None:
+        """When the time field is full, in µs since 1970; None without a time or an epoch."""
+        return None if self.layout.epoch_us is None else self.layout.exhausted_us
+
+    @cached_property
+    def widths(self) -> dict[str, int]:
+        """The longest text in each encoding, in characters."""
+        codecs = {encoding: Codec(encoding, self.layout.bits) for encoding in DIGITS}
+        return {name: c.width or len(c.encode(self.highest)) for name, c in codecs.items()}
+
+    @cached_property
+    def unsorted(self) -> str:
+        """Why IDs do not sort by the time at which they were made; "" if they do."""
+        if self.layout.tick_us is None:
+            return "there is no time in it"
+        if self.shuffle is not None:
+            return "its bits are shuffled"
+        layout = self.layout.with_epoch(0)
+        try:
+            layout.window(0, 0)
+        except LayoutError as error:
+            return str(error).partition(", so ")[0]
+        return ""
+
+    @cached_property
+    def in_all(self) -> float | None:
+        """IDs per second of all nodes together; None without a time."""
+        each = self.layout.ids_per_second
+        return None if each is None else each * self.layout.nodes
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything that is shown, with units in the names."""
+        layout, now_us = self.layout, wall_us()
+        end_us = self.end_us
+        return {
+            "scheme": self.name,
+            "layout": str(layout),
+            "fingerprint": layout.fingerprint,
+            "bits": layout.bits,
+            "axis": layout.axis,
+            "exhausted": None if end_us is None else moment_text(end_us),
+            "years": None if self.lasts_us is None else round(terminal.years(self.lasts_us), 1),
+            "years_left": None if end_us is None else round(terminal.years(end_us - now_us), 1),
+            "nodes": layout.nodes,
+            "ids_per_node": layout.sequences,
+            "ids_per_second": layout.ids_per_second,
+            "ids_per_second_in_all": self.in_all,
+            "highest": str(self.highest),
+            "javascript_safe": self.highest < 1 << 53,
+            "bigint_safe": self.highest < 1 << 63,
+            "sorted_by_time": not self.unsorted,
+            "encoding": self.encoding,
+            "characters": self.widths,
+        }
+
+
+@click.command
+@click.argument("layouts", nargs=-1, metavar="[NAME|LAYOUT]...")
+@click.option("--epoch", metavar="MOMENT", help="Count time from here instead, like 2025-01-01.")
+@click.option(
+    "--bits", type=click.IntRange(1, 128), metavar="N", help="Refuse layouts of another width."
+)
+@json_option
+def command(
+    *, layouts: tuple[str, ...], epoch: str | None, bits: int | None, as_json: bool
+) -> None:
+    """How long a layout lasts, and how much it carries.
+
+    Takes names of schemes and layout texts, most significant bit first; several are shown side
+    by side, and none means every scheme there is.
+
+    \b
+      frazil plan
+      frazil plan icicle snowflake tsid
+      frazil plan "time:42 node:8 sequence:14 @1ms since 2025-01-01" --bits 64
+      frazil plan js53 --epoch 2026-01-01 --json
+    """
+    specs = _put_together(layouts) or list(PRESETS)
+    plans = [_planned(spec, epoch, bits) for spec in specs]
+    if as_json:
+        terminal.echo_json(plan.as_json() for plan in plans)
+    elif len(plans) == 1:
+        _show_one(plans[0])
+    elif len(plans) <= _SIDE_BY_SIDE:
+        _show_beside(plans)
+    else:
+        _show_lines(plans)
+
+
+def _put_together(given: Sequence[str]) -> list[str]:
+    """What was given, as layouts; the words of one that was typed without quotes are joined."""
+    bare = len(given) > 1 and not any(" " in word or word in PRESETS for word in given)
+    return [" ".join(given)] if bare and any(":" in word for word in given) else list(given)
+
+
+def _planned(spec: str, epoch: str | None, bits: int | None) -> Plan:
+    if spec not in PRESETS and ":" not in spec and "[" not in spec:
+        make_scheme(spec)  # raises, with the names and the nearest of them
+    layout = Layout.parse(layout_text(spec), bits=bits)
+    if epoch is not None and layout.tick_us is not None:
+        layout = make_scheme(str(layout), epoch=epoch).layout
+    if spec not in PRESETS:
+        return Plan(str(layout), layout)
+    preset = PRESETS[spec]
+    shuffle = Shuffle.parse(preset.shuffle, layout.bits) if preset.shuffle else None
+    return Plan(spec, layout, preset.encoding, shuffle)
+
+
+# --- in words
+
+
+def _show_one(plan: Plan) -> None:
+    console = terminal.console()
+    width = max(_COLUMNS, console.width) if console.is_terminal else _COLUMNS
+    named = plan.name if plan.name == str(plan.layout) else f"{plan.name}: {plan.layout}"
+    click.echo(f"{named}\n")
+    click.echo(draw(plan.layout, width=min(width, 100)) + "\n")
+    terminal.echo(terminal.facts(_details(plan)))
+
+
+def _show_beside(plans: Sequence[Plan]) -> None:
+    titles, notes = _titles(plans)
+    shown = terminal.table("", *titles)
+    for rows in zip(*map(_details, plans), strict=True):
+        shown.add_row(rows[0][0], *(text for _, text in rows))
+    terminal.echo(shown)
+    _note(notes)
+
+
+def _show_lines(plans: Sequence[Plan]) -> None:
+    titles, notes = _titles(plans)
+    columns = ("scheme", "bits", "until", "nodes", "IDs/s", "JS", "BIGINT", "sorted", "text")
+    shown = terminal.table(*columns, right=columns[1:5], gap=2)
+    for title, plan in zip(titles, plans, strict=True):
+        rate = plan.layout.ids_per_second
+        shown.add_row(
+            title,
+            str(plan.layout.bits),
+            _until(plan),
+            _number(plan.layout.nodes),
+            "-" if rate is None else _number(rate),
+            _yes(plan.highest < 1 << 53),
+            _yes(plan.highest < 1 << 63),
+            _yes(not plan.unsorted),
+            f"{plan.encoding} {plan.widths[plan.encoding]}",
+        )
+    terminal.echo(shown)
+    _note(notes)
+    click.echo(
+        "\nuntil: the year in which the time is full. IDs/s: of each node. JS, BIGINT: JavaScript "
+        "and\na signed 64-bit column hold every ID. sorted: by time. text: encoding and length."
+    )
+
+
+def _titles(plans: Sequence[Plan]) -> tuple[list[str], list[str]]:
+    """A short title for each plan, and the notes that say what the titles stand for."""
+    titles: list[str] = []
+    notes: list[str] = []
+    for plan in plans:
+        if plan.name == str(plan.layout):
+            titles.append(f"layout {len(notes) + 1}")
+            notes.append(f"{titles[-1]}: {plan.layout}")
+        else:
+            titles.append(plan.name)
+    return titles, notes
+
+
+def _note(notes: Sequence[str]) -> None:
+    if notes:
+        click.echo("\n" + "\n".join(notes))
+
+
+def _until(plan: Plan) -> str:
+    if plan.end_us is not None:
+        text = moment_text(plan.end_us)
+        return _number(int(text[5:])) if text.startswith("year ") else text[:4]
+    return "-" if plan.lasts_us is None else f"+{terminal.years(plan.lasts_us):.0f} y"
+
+
+def _details(plan: Plan) -> list[tuple[str, str]]:
+    """(what, answer) for everything that follows from the layout; the same rows for every plan."""
+    layout = plan.layout
+    others = ", ".join(f"{name} {n}" for name, n in plan.widths.items() if name != plan.encoding)
+    return [
+        ("width", f"{layout.bits} bits"),
+        ("lasts", _lifetime(plan)),
+        ("nodes", _nodes(layout)),
+        ("each node", _pace(layout)),
+        ("all nodes", "-" if plan.in_all is None else f"{_number(plan.in_all)} IDs/s"),
+        ("JavaScript", "exact" if plan.highest < 1 << 53 else "not exact: pass IDs as text"),
+        ("BIGINT", "fits" if plan.highest < 1 << 63 else "does not fit: goes beyond 2**63 - 1"),
+        ("sorted by time", f"no: {plan.unsorted}" if plan.unsorted else _order(layout)),
+        ("text", f"{plan.encoding}, {plan.widths[plan.encoding]} characters ({others})"),
+        ("fingerprint", layout.fingerprint),
+    ]
+
+
+def _lifetime(plan: Plan) -> str:
+    if plan.lasts_us is None:
+        what = "runs" if plan.layout.axis == "run" else "numbers"
+        return f"until {_number(plan.layout.axis_end)} {what} are used up"
+    lasts = terminal.years(plan.lasts_us)
+    if plan.end_us is None:
+        return f"{_number(lasts)} years from an epoch of your choice"
+    left = terminal.years(plan.end_us - wall_us())
+    day = moment_text(plan.end_us).partition("T")[0]
+    if left <= 0:
+        return f"ran out on {day}, {_number(-left)} years ago"
+    return f"until {day}, {_number(left)} of {_number(lasts)} years are left"
+
+
+def _nodes(layout: Layout) -> str:
+    if layout.axis == "time":
+        return f"{layout.nodes:,}"
+    what = "runs" if layout.axis == "run" else "blocks"
+    return f"{layout.nodes:,}" if layout.nodes > 1 else f"any number, each with {what} of its own"
+
+
+def _pace(layout: Layout) -> str:
+    if layout.axis == "run":
+        return f"{layout.sequences:,} IDs in each run"
+    if layout.ids_per_second is None or layout.tick_us is None:
+        return "as fast as it counts"
+    tick = duration_text(layout.tick_us)
+    return f"{_number(layout.ids_per_second)} IDs/s ({layout.sequences:,} in {tick})"
+
+
+def _order(layout: Layout) -> str:
+    tick = duration_text(layout.tick_us or 0)
+    return f"yes; between nodes to {tick}, besides their clocks' skew and a lead"
+
+
+def _number(value: float) -> str:
+    """A figure to read, not to calculate with: exact below a million, three digits above."""
+    for size, unit in ((10**18, "E"), (10**15, "P"), (10**12, "T"), (10**9, "G"), (10**6, "M")):
+        if value >= size:
+            return f"{value / size:.3g} {unit}"
+    return f"{value:,.0f}" if value >= 1000 or value == int(value) else f"{value:.3g}"
+
+
+def _yes(answer: object) -> str:
+    return "yes" if answer else "no"

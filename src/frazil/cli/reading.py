@@ -1,0 +1,92 @@
+"""Readings: which numbers a text may stand for, when nobody says how it was written.
+
+A codec is strict: it knows its encoding and refuses every other text. Whoever pastes an ID from a
+log knows only that it is one. So here a text is held against every encoding in turn, each as strict
+as ever but for what other programs do to numbers on the way: hex in capitals or after ``0x``, and
+unsigned numbers that a signed column or language shows as negative ones. Several encodings may take
+the same text; which reading is likely is for ``guess``.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from frazil.alphabet import DIGITS
+from frazil.codec import Codec
+from frazil.errors import CodecError
+from frazil.schemes import Scheme
+
+__all__ = ["Reading", "read_as", "readings", "words"]
+
+_WORD = re.compile(r"(?:(?<![\w])-)?\w+[*~$=]?", re.ASCII)
+_CHECK_MARKS = "*~$="
+_SIGNED = re.compile(r"-[0-9]{1,19}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A text as a number: how it is written, and the prefix that it carries."""
+
+    text: str
+    encoding: str
+    number: int
+    prefix: str = ""
+    check: bool = False
+
+    @property
+    def manner(self) -> str:
+        """The encoding in words."""
+        return self.encoding + " with a check character" * self.check
+
+
+def readings(text: str, bits: int) -> list[Reading]:
+    """Every way to read ``text`` as a number of ``bits`` bits; none for what is no ID."""
+    if bits == 64 and _SIGNED.fullmatch(text):
+        number = (1 << 64) + int(text)
+        return [Reading(text, "decimal", number)] if number >> 63 == 1 else []
+    head, underscore, body = text.rpartition("_")
+    prefix = head + underscore
+    if body[:2] in {"0x", "0X"}:
+        codec = _codec("hex", bits)
+        return _read(text, prefix, body[2:].lower().rjust(codec.width or 0, "0"), codec)
+    found = []
+    for encoding in DIGITS:
+        written = body.lower() if encoding == "hex" else body
+        found += _read(text, prefix, written, _codec(encoding, bits))
+    return found + _read(text, prefix, body, _codec("base32", bits, check=True))
+
+
+def read_as(text: str, scheme: Scheme) -> list[Reading]:
+    """The one reading of ``text`` that the scheme's own codec allows, or none."""
+    codec = scheme.codec
+    return [
+        Reading(text, codec.encoding, found.number, codec.prefix, codec.check)
+        for found in _read(text, "", text, codec)
+    ]
+
+
+def words(line: str) -> Iterator[str]:
+    """What in a line may be the text of an ID, each once: words, and numbers with their sign."""
+    seen = set()
+    for match in _WORD.finditer(line):
+        for word in (match[0], match[0].rstrip(_CHECK_MARKS), match[0].lstrip("-")):
+            if word and word not in seen:
+                seen.add(word)
+                yield word
+
+
+def _read(text: str, prefix: str, body: str, codec: Codec) -> list[Reading]:
+    # Most words are of another length; an error with its drawing for each would take long.
+    if codec.width is not None and len(body) != len(codec.prefix) + codec.width + codec.check:
+        return []
+    try:
+        number = codec.decode(body)
+    except CodecError:
+        return []
+    return [Reading(text, codec.encoding, number, prefix, codec.check)]
+
+
+@cache
+def _codec(encoding: str, bits: int, *, check: bool = False) -> Codec:
+    return Codec(encoding, bits, check=check)

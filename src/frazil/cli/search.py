@@ -1,0 +1,104 @@
+"""Searching: the IDs in a text, which may be one as a whole or a line of a log with some in it.
+
+A text that is an ID from end to end was meant as one, so any sensible reading of it will do. A word
+in a line was not: lines are full of ports, durations, host names and trace IDs, and most of
+them decode as *something*. So a word counts only if it would be a strange coincidence were it no ID
+(see ``guess``), or if it is written as the one scheme in question writes and has a sensible moment.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from frazil.cli.guess import Fit, fits_of, presets
+from frazil.cli.reading import words
+from frazil.errors import CodecError
+from frazil.schemes import Scheme
+
+__all__ = ["Finding", "Search"]
+
+_SHORTEST_WORD = 8  # chibrary's; an ID with a time in it has more
+_SHOWN = 60
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A text that is an ID: of the first of ``fits``, or else of another of them.
+
+    guessed: whether nobody said which, so that the others are of interest.
+    """
+
+    fits: tuple[Fit, ...]
+    guessed: bool = False
+
+
+@dataclass(frozen=True)
+class Search:
+    """What to look for.
+
+    scheme: the one in question. sure: it was named, so no other counts. guess: look at all schemes
+    even if this one would do. strict: only the text that the scheme itself writes.
+    """
+
+    scheme: Scheme
+    now_us: int
+    sure: bool = False
+    guess: bool = False
+    strict: bool = False
+
+    def find(self, line: str) -> list[Finding]:
+        """The IDs in a text, in their order; an empty list if there is none."""
+        whole = self._whole(line.strip())
+        if whole is not None:
+            return [whole]
+        candidates = [word for word in words(line) if len(word) >= _SHORTEST_WORD]
+        if not self.guess:
+            own = self._among(candidates, [self.scheme], guessed=False)
+            if own or self.sure:
+                return own
+        # Any number could be a bare counter's, so only schemes with more to them count here.
+        others = [scheme for scheme in presets() if scheme.layout.axis != "sequence"]
+        return self._among(candidates, others, guessed=True)
+
+    def explain(self, text: str) -> str:
+        """Why there is no ID in a text, for whoever thinks that there is."""
+        text = text.strip()
+        shown = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+        if len(text.split()) != 1:
+            return f"no ID was found in {shown!r}"
+        refused = () if self.sure else fits_of(text, presets(), self.now_us)
+        if refused:
+            reasons = "".join(f"\n  {fit.scheme.name}: {fit.refused}" for fit in refused)
+            return f"{shown!r} fits no scheme:{reasons}\nName the scheme to see it all the same."
+        try:
+            self.scheme.parse(text)
+        except CodecError as error:
+            hint = "" if self.sure else "\nNor is it an ID of another scheme, in any encoding."
+            return f"{error}{hint}"
+        return f"{shown!r} is no ID of scheme {self.scheme.name}"
+
+    def _whole(self, text: str) -> Finding | None:
+        if not self.guess:
+            own = fits_of(text, [self.scheme], self.now_us, strict=self.strict)
+            if own and (self.sure or not own[0].refused):
+                others = () if self.sure else fits_of(text, presets(), self.now_us)
+                rivals = [f for f in others if not f.refused and f.scheme != self.scheme]
+                return Finding((*own, *rivals))
+        if self.sure:
+            return None
+        fits = fits_of(text, presets(), self.now_us)
+        return Finding(tuple(fits), guessed=True) if fits and not fits[0].refused else None
+
+    def _among(
+        self, candidates: Iterable[str], schemes: Iterable[Scheme], *, guessed: bool
+    ) -> list[Finding]:
+        found: list[Finding] = []
+        for word in candidates:
+            fits = fits_of(word, schemes, self.now_us, strict=self.strict)
+            if fits and (fits[0].likely or (not guessed and _is_plain(fits[0]))):
+                found.append(Finding(tuple(fits), guessed))
+        return found
+
+
+def _is_plain(fit: Fit) -> bool:
+    """Whether this is the scheme's own text with a sensible moment."""
+    return fit.own and not fit.refused and fit.values.moment_us is not None

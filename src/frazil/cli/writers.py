@@ -1,0 +1,228 @@
+"""Writers: the rows of a table with one column more.
+
+Where the format stays, the text of a row is copied and the ID put before or behind it, so that not
+a character of the row changes. Where it changes, values are written in the plainest way that reads
+back the same: in CSV nothing for null, JSON for lists and objects; in JSON Lines a text for dates
+and decimals, null for what JSON has no number for. An ID is a text in both, because a reader that
+takes JSON numbers as doubles would change it.
+"""
+
+import csv
+import io
+import json
+import math
+from datetime import date, time, timedelta
+from decimal import Decimal
+from typing import IO, Any, Protocol
+from uuid import UUID
+
+from frazil.cli.chunks import Chunk, Table
+from frazil.cli.csv_table import CsvTable
+from frazil.cli.tables import JsonTable
+from frazil.errors import ConfigError
+
+__all__ = ["CsvWriter", "JsonWriter", "Writer", "open_writer"]
+
+
+class Writer(Protocol):
+    """Writes the rows of one table, with IDs."""
+
+    def write(self, chunk: Chunk, ids: list[Any]) -> None:
+        """Write a chunk with its IDs."""
+
+    def close(self) -> None:
+        """Write what the format has at its end; the file stays open."""
+
+
+def open_writer(
+    kind: str, file: IO[bytes], table: Table, column: str, *, last: bool, numeric: bool
+) -> Writer:
+    """The writer of a format. ``numeric``: IDs are ints, for a Parquet column of int64.
+
+    Raises ConfigError if the table has the column already.
+    """
+    if column in table.names:
+        raise taken(table, column)
+    if kind == "csv":
+        return CsvWriter(file, table, column, last=last)
+    if kind == "jsonl":
+        return JsonWriter(file, table, column, last=last)
+    from frazil.cli.parquet import ParquetWriter
+
+    return ParquetWriter(file, table, column, last=last, numeric=numeric)
+
+
+def taken(table: Table, column: str) -> ConfigError:
+    """The error of a column that is there already."""
+    return ConfigError(
+        f"{table.source.name} has a column {column!r} already; name another with --column",
+        path=table.source.path,
+        column=column,
+    )
+
+
+class CsvWriter:
+    """CSV; from CSV with the text of each row as it was, else in the dialect of RFC 4180."""
+
+    def __init__(self, file: IO[bytes], table: Table, column: str, *, last: bool) -> None:
+        self._file = file
+        self._table = table
+        self._last = last
+        self._delimiter = table.delimiter if isinstance(table, CsvTable) else ","
+        self._newline = table.newline if isinstance(table, CsvTable) else "\r\n"
+        if not isinstance(table, CsvTable):
+            names = [*table.names, column] if last else [column, *table.names]
+            _write(file, self._text([names]), table)
+        elif table.header is not None:
+            self._copy([table.header], [self._text([[column]]).rstrip("\r\n")])
+
+    def write(self, chunk: Chunk, ids: list[Any]) -> None:
+        """See Writer."""
+        if isinstance(self._table, CsvTable):
+            self._copy(chunk.texts, ids)
+            return
+        names = self._table.names
+        known = set(names)
+        rows = []
+        for number, row, n in zip(chunk.numbers, self._table.rows(chunk), ids, strict=True):
+            if not row.keys() <= known:
+                source, unit = self._table.source, self._table.unit
+                raise ConfigError(
+                    f"{source.name}, {unit} {number}: the column {min(row.keys() - known)!r} is "
+                    "not in the first row, which names those of a CSV file; write JSON Lines",
+                    path=source.path,
+                    line=number,
+                )
+            fields = [_field(row.get(name)) for name in names]
+            rows.append([*fields, n] if self._last else [n, *fields])
+        _write(self._file, self._text(rows), self._table)
+
+    def close(self) -> None:
+        """See Writer."""
+
+    def _copy(self, texts: list[str], ids: list[str]) -> None:
+        delimiter, newline = self._delimiter, self._newline
+        if texts and not texts[-1].endswith(("\n", "\r")) and self._last:
+            texts = [*texts[:-1], texts[-1] + newline]
+        if not self._last:
+            joined = [f"{n}{delimiter}{text}" for n, text in zip(ids, texts, strict=True)]
+        else:
+            bodies = [text.rstrip("\r\n") for text in texts]
+            joined = [
+                f"{body}{delimiter}{n}{text[len(body) :]}"
+                for body, n, text in zip(bodies, ids, texts, strict=True)
+            ]
+        _copy(self._file, "".join(joined))
+
+    def _text(self, rows: list[list[Any]]) -> str:
+        text = io.StringIO(newline="")
+        csv.writer(text, delimiter=self._delimiter, lineterminator=self._newline).writerows(rows)
+        return text.getvalue()
+
+
+class JsonWriter:
+    """JSON Lines; from JSON Lines with the text of each object as it was."""
+
+    def __init__(self, file: IO[bytes], table: Table, column: str, *, last: bool) -> None:
+        self._file = file
+        self._table = table
+        self._column = column
+        self._key = json.dumps(column, ensure_ascii=False)
+        self._last = last
+
+    def write(self, chunk: Chunk, ids: list[Any]) -> None:
+        """See Writer."""
+        if not isinstance(self._table, JsonTable):
+            column, last = self._column, self._last
+            rows = self._table.rows(chunk)
+            dumped = [
+                self._dumped({**row, column: n} if last else {column: n, **row}, number)
+                for number, row, n in zip(chunk.numbers, rows, ids, strict=True)
+            ]
+            _write(self._file, "".join(dumped), self._table)
+        elif any(self._column in record for record in chunk.records):
+            raise taken(self._table, self._column)
+        else:
+            add = self._behind if self._last else self._before
+            lines = [
+                add(text, f'{self._key}: "{n}"', ", " if record else "")
+                for text, record, n in zip(chunk.texts, chunk.records, ids, strict=True)
+            ]
+            _copy(self._file, "".join(lines))
+
+    def close(self) -> None:
+        """See Writer."""
+
+    @staticmethod
+    def _before(text: str, pair: str, comma: str) -> str:
+        at = text.index("{") + 1
+        return f"{text[:at]}{pair}{comma}{text[at:]}"
+
+    @staticmethod
+    def _behind(text: str, pair: str, comma: str) -> str:
+        at = text.rindex("}")
+        return f"{text[:at]}{comma}{pair}{text[at:]}"
+
+    def _dumped(self, row: dict[str, Any], number: int) -> str:
+        try:
+            try:
+                text = json.dumps(row, ensure_ascii=False, allow_nan=False, default=_plain)
+            except ValueError:
+                text = json.dumps(_without_nan(row), ensure_ascii=False, default=_plain)
+        except TypeError as error:
+            source, unit = self._table.source, self._table.unit
+            raise ConfigError(
+                f"{source.name}, {unit} {number}: JSON has no form for it ({error}); leave that "
+                "column out, or write Parquet",
+                path=source.path,
+                line=number,
+            ) from None
+        return text + "\n"
+
+
+def _copy(file: IO[bytes], text: str) -> None:
+    """Write text as it was read; bytes that are not UTF-8 stay what they were."""
+    file.write(text.encode("utf-8", "surrogateescape"))
+
+
+def _write(file: IO[bytes], text: str, table: Table) -> None:
+    """Write new text, which has to be right."""
+    try:
+        file.write(text.encode())
+    except UnicodeEncodeError as error:
+        raise ConfigError(
+            f"{table.source.name} has text that is not UTF-8, in a row with "
+            f"{text[max(0, error.start - 30) : error.start]!r}; convert it first",
+            path=table.source.path,
+        ) from None
+
+
+def _field(value: Any) -> str:
+    """A value as the text of a CSV field."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | float | list | dict):
+        return json.dumps(value, ensure_ascii=False, default=_plain)
+    return _plain(value)
+
+
+def _plain(value: Any) -> str:
+    """The text of a value that JSON does not know; raises TypeError for bytes and the like."""
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, Decimal | timedelta | UUID):
+        return str(value)
+    raise TypeError(f"a value is {type(value).__name__}")
+
+
+def _without_nan(value: Any) -> Any:
+    """The value with null for the numbers that JSON cannot write."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {key: _without_nan(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without_nan(item) for item in value]
+    return value

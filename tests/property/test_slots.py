@@ -1,0 +1,60 @@
+"""The slots of a record: the table, the SQL and a slow reference choose alike."""
+
+import sqlite3
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from frazil.record import Slot, SlotTable
+from frazil.registries.sqlite import SqlSlots, _lay_out
+
+TICKS = st.integers(0, 12)
+NUMBERS = st.integers(0, 9)
+SLOT = st.builds(Slot, until=TICKS, start=st.just(0), token=st.sampled_from(["", "t"]))
+RANGES = st.tuples(NUMBERS, st.integers(1, 6)).map(lambda r: range(r[0], r[0] + r[1]))
+
+
+def database(slots):
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    _lay_out(db)
+    other = SqlSlots(db, "other")
+    rows = SqlSlots(db, "this")
+    for n, slot in slots.items():
+        rows.put(n, slot)
+        other.put(n, Slot(99, 0, "x"))
+    return rows
+
+
+def floor(slots, n, guard):
+    return max(slots.get(n, Slot()).until, guard)
+
+
+@given(slots=st.dictionaries(NUMBERS, SLOT), now=TICKS, guard=TICKS, among=RANGES)
+def test_fit(slots, now, guard, among):
+    ranked = [(-floor(slots, n, guard), n) for n in among if floor(slots, n, guard) <= now]
+    expected = min(ranked)[1] if ranked else None
+    assert SlotTable(slots).fit(now, guard, among) == expected
+    assert database(slots).fit(now, guard, among) == expected
+
+
+@given(slots=st.dictionaries(NUMBERS, SLOT), now=TICKS, guard=TICKS, among=RANGES)
+def test_least(slots, now, guard, among):
+    def rank(n):
+        slot = slots.get(n, Slot())
+        return floor(slots, n, guard), bool(slot.token) and slot.until > now, n
+
+    expected = min(among, key=rank)
+    assert SlotTable(slots).least(now, guard, among) == expected
+    assert database(slots).least(now, guard, among) == expected
+
+
+@given(slots=st.dictionaries(NUMBERS, SLOT))
+def test_get_put_touched_void(slots):
+    for kept in (SlotTable(slots), database(slots)):
+        assert list(kept.touched()) == sorted(slots.items())
+        assert all(kept.get(n) == slots.get(n, Slot()) for n in range(12))
+        kept.void()
+        assert all(not slot.token for _, slot in kept.touched())
+        assert [slot.until for _, slot in kept.touched()] == [
+            slots[n].until for n in sorted(slots)
+        ]

@@ -1,0 +1,385 @@
+"""What users hold: calls, batches, waiting, closing, copying."""
+
+import copy
+import pickle
+import re
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import frazil
+from frazil import aio
+from frazil.errors import Closed, ConfigError, LayoutError, PoolExhausted, RegistryUnavailable
+from frazil.registries import memory
+from frazil.registries.memory import MemoryRegistry
+
+WIDE = "sign:1=0 time:39 node:4 sequence:20 @1ms since 2025-01-01T00:00:00Z"
+
+
+@pytest.fixture
+def url(request):
+    """A memory registry of this test's own, which says that it is new."""
+    return f"memory:{request.node.name}"
+
+
+def opened(url, scheme=WIDE, **options):
+    return frazil.open(url, scheme, **{"lead": "1s"} | options)
+
+
+def test_the_first_lines_of_the_readme(url):
+    with opened(url) as ids:
+        first = ids()
+        assert isinstance(first, int)
+        assert next(ids) == first + 1
+        assert ids.take(3) == [first + 2, first + 3, first + 4]
+        assert ids.text() == str(first + 5)
+        moment = ids.scheme.unpack(first).moment
+        assert abs(moment.timestamp() - time.time()) < 3
+
+
+def test_iteration(url):
+    with opened(url) as ids:
+        got = [n for n, _ in zip(ids, range(5), strict=False)]
+    assert got == sorted(set(got))
+
+
+@pytest.mark.parametrize("scheme", ["icicle", "uniqueid-spread", "globalid", "chibrary-time"])
+def test_take_and_array_cross_ticks(url, scheme):
+    scheme = frazil.scheme(scheme, epoch="2020-01-01" if scheme == "chibrary-time" else None)
+    with opened(url, scheme) as ids:
+        numbers = ids.take(1000) + [int(n) for n in ids.array(1000)]
+    cells = [ids.scheme.unpack(n) for n in numbers]
+    order = [(c["time"], c["sequence"]) for c in cells]
+    assert order == sorted(set(order))
+    assert len({c["node"] for c in cells}) == 1
+
+
+def test_wide_arrays_have_two_words(url):
+    with opened(url, "globalid-128") as ids:
+        array = ids.array(5)
+        after = ids()
+    whole = [int(hi) << 64 | int(lo) for hi, lo in zip(array["hi"], array["lo"], strict=True)]
+    assert [*whole, after] == list(range(after - 5, after + 1))
+
+
+def test_array_is_uint64(url):
+    with opened(url) as ids:
+        array = ids.array(1000)
+        assert array.dtype == np.uint64
+        assert array.shape == (1000,)
+        assert ids.array(0).shape == (0,)
+
+
+@pytest.mark.parametrize("n", [-1, 1.5, "3", True, None])
+def test_counts_are_checked(url, n):
+    ids = opened(url)
+    for method in (ids.take, ids.array):
+        with pytest.raises(ConfigError):
+            method(n)
+
+
+def test_close_is_final_and_twice_is_no_error(url):
+    ids = opened(url)
+    ids()
+    ids.close()
+    ids.close()
+    for call in (ids, ids.text, lambda: ids.take(1), lambda: ids.array(1), lambda: next(ids)):
+        with pytest.raises(Closed):
+            call()
+
+
+def test_close_gives_the_rest_back(url):
+    ids = opened(url)
+    ids.take(10)
+    registry = ids._registry
+    assert [h.held for h in registry.holdings()] == [True]
+    ids.close()
+    (holding,) = registry.holdings()
+    assert not holding.held
+    assert holding.until <= holding.start + 1
+
+
+def test_a_dropped_generator_gives_its_claim_back(url):
+    ids = opened(url)
+    ids()
+    registry = ids._registry
+    del ids
+    deadline = time.monotonic() + 5
+    while any(h.held for h in registry.holdings()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not any(h.held for h in registry.holdings())
+
+
+def test_an_idle_generator_lets_go_and_comes_back(url):
+    with opened(url) as ids:
+        first = ids()
+        deadline = time.monotonic() + 5
+        while any(h.held for h in ids._registry.holdings()) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert not any(h.held for h in ids._registry.holdings())
+        assert ids() > first
+
+
+def test_a_busy_generator_keeps_its_claim_and_grows_it(url):
+    with opened(url) as ids:
+        starts, untils = set(), []
+        end = time.monotonic() + 2.5
+        while time.monotonic() < end:
+            ids()
+            claim = ids._keeper.claim
+            starts.add((claim.slot, claim.start))
+            untils.append(claim.until)
+        assert len(starts) == 1
+        assert untils == sorted(untils)
+        assert ids._keeper._want == ids._keeper.terms.horizon_ticks
+
+
+def test_copies_and_pickles_carry_the_configuration_only(url):
+    ids = opened(url, fields=None, namespace="copied")
+    ids()
+    for other in (copy.copy(ids), copy.deepcopy(ids), pickle.loads(pickle.dumps(ids))):
+        assert other.config == ids.config
+        assert other() != ids()
+        slots = {other._keeper.claim.slot, ids._keeper.claim.slot}
+        assert len(slots) == 2
+        other.close()
+    ids.close()
+
+
+def test_generators_of_one_process_never_meet(url):
+    several = [opened(url) for _ in range(8)]
+    numbers = [n for _ in range(50) for ids in several for n in ids.take(20)]
+    assert len(set(numbers)) == len(numbers)
+    for ids in several:
+        ids.close()
+
+
+def test_namespaces_and_constants_are_separate(url):
+    spread = [
+        opened(url, "uniqueid-spread", fields={"cluster": c}, namespace="one") for c in (0, 3)
+    ]
+    a, b = (ids() for ids in spread)
+    assert [spread[0].scheme.unpack(n)["cluster"] for n in (a, b)] == [0, 3]
+    assert len({ids._keeper.claim.slot for ids in spread}) == 2
+    for ids in spread:
+        ids.close()
+
+
+def test_another_layout_in_the_namespace_is_refused(url):
+    with opened(url) as ids:
+        ids()
+        with opened(url, "icicle") as other, pytest.raises(ConfigError, match="other members"):
+            other()
+
+
+def test_threads_share_one(url):
+    with opened(url) as ids:
+        found = []
+
+        def work():
+            found.append([ids() for _ in range(2000)])
+
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    numbers = [n for part in found for n in part]
+    assert len(set(numbers)) == 16_000
+    assert all(part == sorted(part) for part in found)
+
+
+def test_the_first_use_waits_one_horizon_once(url):
+    began = time.monotonic()
+    with frazil.open(url + "?horizon=300ms", WIDE) as ids:
+        ids()
+        waited = time.monotonic() - began
+        assert waited > 0.29
+        assert ids.scheme.unpack(ids()).moment.timestamp() <= time.time() + 0.1
+
+
+def test_random_starts_spread_over_remainders(url):
+    with opened(url, "icicle", sequence_start="random") as ids:
+        remainders = set()
+        for _ in range(300):
+            remainders.add(ids() % 8)
+            time.sleep(0.001)
+        assert remainders == set(range(8))
+
+
+class TestMisuse:
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {"url": "redis"},
+            {"url": "sqlight:///x"},
+            {"url": "memory:?horizom=1s"},
+            {"url": "memory:?horizon=1s&horizon=2s"},
+            {"url": "memory:?horizon=soon"},
+            {"namespace": ""},
+            {"lead": "2s"},
+            {"lead": -1},
+            {"lead": "5"},
+            {"timeout": float("nan")},
+            {"sequence_start": 7},
+            {"sequence_start": False},
+            {"scheme": "iceicle"},
+            {"url": "static:"},
+            {"url": "static:1024"},
+            {"url": "static:env:FRAZIL_NO_SUCH_VARIABLE"},
+        ],
+    )
+    def test_open_refuses(self, options):
+        with pytest.raises((ConfigError, LayoutError)):
+            frazil.open(**{"url": "memory:"} | options)
+
+    def test_unknown_fields(self):
+        with pytest.raises(LayoutError):
+            frazil.open("memory:", "uniqueid-spread", fields={"claster": 3})
+
+
+class TestTrouble:
+    """A registry that is away."""
+
+    @pytest.fixture
+    def away(self, monkeypatch):
+        class Away:
+            down = False
+
+        original = MemoryRegistry.step
+
+        def step(self):
+            if Away.down:
+                raise RegistryUnavailable("gone", url=self.url, outcome_known=True)
+            return original(self)
+
+        monkeypatch.setattr(MemoryRegistry, "step", step)
+        return Away
+
+    def test_the_claim_goes_on_and_then_it_says_since_when(self, url, away):
+        with opened(url, timeout="300ms") as ids:
+            ids()
+            away.down = True
+            caught = self.until_it_stops(ids)
+            assert re.search("no claim since .*gone", str(caught))
+            assert caught.outcome_known
+            away.down = False
+            deadline = time.monotonic() + 5
+            while time.monotonic() < deadline:
+                try:
+                    ids()
+                    break
+                except RegistryUnavailable:
+                    continue
+            assert ids()
+
+    def until_it_stops(self, ids):
+        while True:
+            try:
+                ids()
+            except RegistryUnavailable as error:
+                return error
+
+    def test_a_crowded_pool_says_so(self, url):
+        node = "sign:1=0 time:41 node:1 sequence:21 @1ms since 2025-01-01T00:00:00Z"
+        holders = [opened(url, node) for _ in range(2)]
+        for ids in holders:
+            ids()
+        key = holders[0]._registry._key
+        for n in (0, 1):  # both given away as far as can be
+            record = memory._records[key]
+            slot = record.slots.get(n)
+            record.slots.put(n, type(slot)(slot.until + 10**9, slot.start, slot.token))
+        with opened(url, node, timeout="200ms") as late, pytest.raises(PoolExhausted) as caught:
+            late()
+        assert "all 2 node numbers" in str(caught.value)
+        for ids in holders:
+            ids.close()
+
+
+class TestMint:
+    def test_some(self, url):
+        ids = frazil.mint(10_000, url, WIDE, lead="1s")
+        assert ids == sorted(set(ids))
+        assert len(ids) == 10_000
+        assert not set(ids) & set(frazil.mint(10_000, url, WIDE, lead="1s"))
+
+    def test_leaves_nobody_holding(self, url):
+        frazil.mint(1, url, WIDE, lead="1s")
+        with opened(url) as ids:
+            assert not any(h.held for h in ids._registry.holdings())
+
+    def test_none(self, url):
+        assert frazil.mint(0, url) == []
+
+    def test_gives_up(self, url):
+        with pytest.raises(PoolExhausted):
+            frazil.mint(1, url, WIDE, timeout="10ms")
+
+    @pytest.mark.parametrize("n", [-1, 2.0, "x"])
+    def test_counts_are_checked(self, url, n):
+        with pytest.raises(ConfigError):
+            frazil.mint(n, url)
+
+
+class TestAsyncio:
+    def run(self, body):
+        import asyncio
+
+        return asyncio.run(body)
+
+    def test_calls_batches_and_iteration(self, url):
+        async def body():
+            async with aio.open(url, WIDE, lead="1s") as ids:
+                first = await ids()
+                taken = await ids.take(100)
+                text = await ids.text()
+                async for n in ids:
+                    return first, taken, text, n
+
+        first, taken, text, n = self.run(body())
+        assert [first, *taken, int(text), n] == list(range(first, first + 103))
+
+    def test_waiting_leaves_the_loop_free(self, url):
+        import asyncio
+
+        async def body():
+            beats = 0
+
+            async def heart():
+                nonlocal beats
+                while True:
+                    beats += 1
+                    await asyncio.sleep(0.001)
+
+            pulse = asyncio.create_task(heart())
+            async with aio.open(url, "icicle") as ids:
+                found = await asyncio.gather(*(ids.take(5000) for _ in range(10)))
+            pulse.cancel()
+            return beats, found
+
+        beats, found = self.run(body())
+        numbers = [n for part in found for n in part]
+        assert len(set(numbers)) == 50_000
+        assert beats > 50
+
+    def test_closed(self, url):
+        async def body():
+            ids = aio.open(url, WIDE, lead="1s")
+            await ids()
+            await ids.aclose()
+            with pytest.raises(Closed):
+                await ids()
+
+        self.run(body())
+
+    def test_timeout(self, url):
+        async def body():
+            ids = aio.open(url + "?horizon=5s", WIDE, timeout="50ms")
+            with pytest.raises(PoolExhausted):
+                await ids()
+            await ids.aclose()
+
+        self.run(body())

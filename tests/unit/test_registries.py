@@ -1,0 +1,206 @@
+"""The registries of one host, as far as a test in one process can see; see tests/processes."""
+
+import os
+import sqlite3
+
+import pytest
+
+import frazil
+from frazil.claim import Claim, Lost, Seen, Wait
+from frazil.errors import ConfigError, RegistryUnavailable
+from frazil.keeper import ask_of
+from frazil.registries import connect
+from frazil.registries.sqlite import SqliteRegistry, default_path, filesystem_of, state_home
+from frazil.registries.static import node_number
+
+ICICLE = frazil.scheme("icicle")
+
+
+@pytest.fixture(params=["memory", "sqlite", "static", "static without a file"])
+def registry(request, tmp_path):
+    url = {
+        "memory": f"memory:{request.node.name}",
+        "sqlite": f"sqlite://{tmp_path}/claims.db",
+        "static": f"static:7?state={tmp_path}/seven.db",
+        "static without a file": f"static:{os.getpid() % 1024}?state=none",
+    }[request.param]
+    return connect(url, request.node.name, ICICLE)
+
+
+def test_a_claim_from_beginning_to_end(registry):
+    registry.initialise(ask_of(Seen()), 0)
+    claim = registry.grant(ask_of(Seen()), 100)
+    assert isinstance(claim, Claim)
+    assert claim.slot in registry.terms.slots
+    assert claim.until - claim.start == 100
+    longer = registry.renew(ask_of(claim.seen, claim), claim.until + 100)
+    assert longer.until == claim.until + 100
+    (holding,) = registry.holdings()
+    assert holding.held
+    assert holding.holder.endswith(f":{os.getpid()}")
+    assert isinstance(registry.release(ask_of(longer.seen, longer), longer.start + 1), Seen)
+    (holding,) = registry.holdings()
+    assert not holding.held
+    assert isinstance(registry.renew(ask_of(longer.seen, longer), longer.until), Lost)
+
+
+def test_a_first_use_is_answered_with_a_wait_and_remembered(registry):
+    reply = registry.grant(ask_of(Seen()), 100)
+    assert isinstance(reply, Wait)
+    again = registry.grant(ask_of(reply.seen), 100)
+    assert again.seen.sid == reply.seen.sid
+
+
+def test_initialise_once(registry):
+    registry.initialise(ask_of(Seen()), 0)
+    with pytest.raises(ConfigError, match="already"):
+        registry.initialise(ask_of(Seen()), 0)
+
+
+def test_what_raises_changes_nothing(registry):
+    registry.initialise(ask_of(Seen()), 0)
+    before = registry.grant(ask_of(Seen()), 10)
+    other = connect(registry.url, registry.namespace, frazil.scheme("snowflake"))
+    with pytest.raises(ConfigError, match="other members"):
+        other.grant(ask_of(Seen()), 10)
+    after = registry.mint(ask_of(Seen()), 1)
+    assert after.seen.revision == before.seen.revision + 1
+
+
+class TestSqlite:
+    def test_the_default_place_is_the_users_state(self, monkeypatch, tmp_path):
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+        assert default_path() == tmp_path / "frazil" / "claims.db"
+        assert connect("sqlite:", "x", ICICLE).path == default_path()
+        monkeypatch.setenv("XDG_STATE_HOME", "not/absolute")
+        monkeypatch.setenv("HOME", str(tmp_path))
+        assert state_home() == tmp_path / ".local" / "state"
+
+    @pytest.mark.parametrize(
+        ("url", "path"),
+        [
+            ("sqlite:///var/x.db", "/var/x.db"),
+            ("sqlite:////var/x.db", "/var/x.db"),
+            ("sqlite:x.db", "x.db"),
+            ("sqlite:a%20b.db", "a b.db"),
+        ],
+    )
+    def test_paths(self, url, path):
+        assert os.path.normpath(connect(url, "x", ICICLE).path).replace("//", "/") == path
+
+    def test_a_file_that_is_none(self, tmp_path):
+        path = tmp_path / "notes.txt"
+        path.write_text("this is no database, and it is long enough to be looked at" * 30)
+        with pytest.raises(ConfigError, match="no SQLite file"):
+            connect(f"sqlite://{path}", "x", ICICLE).grant(ask_of(Seen()), 10)
+        assert path.read_text().startswith("this is no")
+
+    def test_a_newer_schema_is_refused(self, tmp_path):
+        path = tmp_path / "claims.db"
+        registry = connect(f"sqlite://{path}", "x", ICICLE)
+        registry.grant(ask_of(Seen()), 10)
+        with sqlite3.connect(path) as db:
+            db.execute("PRAGMA user_version=99")
+        db.close()
+        with pytest.raises(ConfigError, match="another version"):
+            registry.grant(ask_of(Seen()), 10)
+
+    def test_a_busy_file(self, tmp_path):
+        path = tmp_path / "claims.db"
+        registry = connect(f"sqlite://{path}?busy=50ms", "x", ICICLE)
+        registry.grant(ask_of(Seen()), 10)
+        db = sqlite3.connect(path, isolation_level=None)
+        db.execute("BEGIN IMMEDIATE")
+        with pytest.raises(RegistryUnavailable, match="busy") as caught:
+            registry.grant(ask_of(Seen()), 10)
+        assert caught.value.outcome_known
+        db.execute("ROLLBACK")
+        db.close()
+        registry.grant(ask_of(Seen()), 10)
+
+    def test_a_deleted_file_is_a_loss(self, tmp_path):
+        path = tmp_path / "claims.db"
+        registry = connect(f"sqlite://{path}", "x", ICICLE)
+        registry.initialise(ask_of(Seen()), 0)
+        claim = registry.grant(ask_of(Seen()), 1000)
+        path.unlink()
+        reply = registry.grant(ask_of(claim.seen), 1000)
+        assert isinstance(reply, Wait)
+        reply = registry.renew(ask_of(claim.seen, claim), claim.until + 5)
+        assert isinstance(reply, Lost)
+
+    def test_a_replacement_between_open_and_commit_is_seen(self, tmp_path, monkeypatch):
+        path = tmp_path / "claims.db"
+        registry = connect(f"sqlite://{path}", "x", ICICLE)
+        registry.initialise(ask_of(Seen()), 0)
+        store = SqliteRegistry._store
+
+        def replaced(self, db, record):
+            store(self, db, record)
+            path.rename(tmp_path / "away.db")
+            path.write_bytes(b"")
+
+        monkeypatch.setattr(SqliteRegistry, "_store", replaced)
+        with pytest.raises(RegistryUnavailable, match="replaced") as caught:
+            registry.grant(ask_of(Seen()), 10)
+        assert not caught.value.outcome_known
+
+    def test_network_file_systems_are_refused(self, tmp_path, monkeypatch):
+        mounts = tmp_path / "mountinfo"
+        mounts.write_text(
+            "25 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw\n"
+            f"90 25 0:52 / {tmp_path}/with\\040blank rw shared:9 - nfs4 host:/x rw,vers=4.2\n"
+            f"91 25 0:53 / {tmp_path}/share rw - cifs //host/share rw\n"
+            f"92 91 0:54 / {tmp_path}/share/local rw - tmpfs tmpfs rw\n"
+        )
+        for place, kind in {
+            "with blank/deep": "nfs4",
+            "share": "cifs",
+            "share/local/x": "tmpfs",
+            "sharex": "ext4",
+        }.items():
+            assert filesystem_of(tmp_path / place, str(mounts)) == kind
+        assert filesystem_of(tmp_path, str(tmp_path / "nothing")) is None
+        monkeypatch.setattr("frazil.registries.sqlite.filesystem_of", lambda _: "nfs4")
+        with pytest.raises(ConfigError, match="network file system"):
+            connect(f"sqlite://{tmp_path}/claims.db", "x", ICICLE).grant(ask_of(Seen()), 10)
+        assert not (tmp_path / "claims.db").exists()
+
+    def test_this_machine_tells_its_file_system(self, tmp_path):
+        assert filesystem_of(tmp_path)
+
+
+class TestStatic:
+    def test_numbers(self, monkeypatch):
+        monkeypatch.setenv("POD_INDEX", "12")
+        monkeypatch.setattr("socket.gethostname", lambda: "web-31.cluster.local")
+        assert [node_number(t) for t in ("7", "env:POD_INDEX", "hostname")] == [7, 12, 31]
+
+    @pytest.mark.parametrize("text", ["", "x", "-1", "7.5", "env:", "env:NOT_THERE", "hostname"])
+    def test_no_numbers(self, text, monkeypatch):
+        monkeypatch.setattr("socket.gethostname", lambda: "web")
+        with pytest.raises(ConfigError, match="no node number"):
+            node_number(text)
+
+    def test_the_node_is_the_number(self, tmp_path):
+        with frazil.open(f"static:7?state={tmp_path}/s.db", "discord", lead="1s") as ids:
+            assert ids.scheme.unpack(ids())["node"] == 7
+
+    def test_two_on_one_host_share_it_in_time(self, tmp_path):
+        url = f"static:7?state={tmp_path}/s.db&horizon=200ms"
+        wide = "time:40 node:4 sequence:20 @1ms since 2025-01-01T00:00:00Z"
+        both = [frazil.open(url, wide, lead="200ms") for _ in range(2)]
+        numbers = [n for _ in range(5) for ids in both for n in ids.take(500)]
+        assert len(set(numbers)) == 5000
+        for ids in both:
+            ids.close()
+
+    def test_an_unwritable_place_names_the_way_out(self, tmp_path):
+        blocked = tmp_path / "file"
+        blocked.write_text("")
+        with pytest.raises(ConfigError, match=r"\?state=none"):
+            connect(f"static:7?state={blocked}/s.db", "x", ICICLE).grant(ask_of(Seen()), 10)
+
+    def test_too_large(self, tmp_path):
+        with pytest.raises(ConfigError, match="0..1023"):
+            connect(f"static:1024?state={tmp_path}/s.db", "x", ICICLE)

@@ -1,0 +1,322 @@
+"""The walk on a manual clock, compiled and interpreted: every test runs on both."""
+
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+import frazil
+from frazil import walk as walk_in_use
+from frazil.errors import InternalError
+
+MS = 1_000_000
+
+
+def interpreted():
+    """The walk's source as a module of its own, beside the one in use."""
+    name = "frazil_walk_interpreted"
+    if name not in sys.modules:
+        path = Path(frazil.__file__).with_name("walk.py")
+        spec = importlib.util.spec_from_file_location(name, path)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+    return sys.modules[name]
+
+
+@pytest.fixture(params=["in use", "interpreted"])
+def module(request):
+    if request.param == "in use":
+        return walk_in_use
+    return interpreted()
+
+
+def manual_sense(module):
+    """A sense whose clock and era the test sets."""
+    if module.COMPILED:
+        from frazil._machine import Sense as Base
+    else:
+        from frazil.machine import PureSense as Base
+
+    class ManualSense(Base):
+        def __init__(self):
+            super().__init__()
+            self.ns = 10**15
+
+        def now_ns(self):
+            return self.ns
+
+    return ManualSense()
+
+
+class Toy:
+    """A walk over 8-bit time, 3-bit node, 2-bit sequence in 1 ms ticks, and its clock."""
+
+    def __init__(self, module, *, lead_ms=0, bits=13, dice=None, tick_ns=MS, constant=0):
+        self.sense = manual_sense(module)
+        self.walk = module.Walk(
+            self.sense,
+            bits,
+            range(5, bits),
+            range(2, 5),
+            range(2),
+            constant,
+            tick_ns,
+            lead_ms * MS,
+            dice,
+        )
+        self.module = module
+
+    def adopt(self, start, until, now=None, node=1, into_ns=0):
+        now = start if now is None else now
+        self.walk.adopt(node, start, until, now, into_ns, self.sense.ns)
+
+    def cells(self, n):
+        """n IDs as (tick, node, sequence), or how long to wait."""
+        found = []
+        for _ in range(n):
+            answer = self.walk.poll()
+            if not isinstance(answer, int):
+                found.append(answer.wait_ns)
+            else:
+                found.append((answer >> 5, answer >> 2 & 7, answer & 3))
+        return found
+
+
+@pytest.fixture
+def toy(module):
+    return lambda **options: Toy(module, **options)
+
+
+def test_cells_in_order_then_a_wait(toy):
+    t = toy()
+    t.adopt(10, 20)
+    assert t.cells(5) == [(10, 1, 0), (10, 1, 1), (10, 1, 2), (10, 1, 3), MS]
+    t.sense.ns += MS // 4
+    assert t.cells(1) == [MS - MS // 4]
+    t.sense.ns += MS - MS // 4
+    assert t.cells(1) == [(11, 1, 0)]
+
+
+def test_a_new_tick_begins_at_zero_whatever_was_used(toy):
+    t = toy()
+    t.adopt(10, 20)
+    assert t.cells(2) == [(10, 1, 0), (10, 1, 1)]
+    t.sense.ns += 3 * MS
+    assert t.cells(1) == [(13, 1, 0)]
+
+
+def test_no_claim_spent_closed(toy):
+    t = toy()
+    module = t.module
+    assert t.cells(1) == [module.SPENT]
+    t.adopt(10, 12)
+    t.cells(1)
+    t.sense.ns += 2 * MS
+    assert t.cells(2) == [module.SPENT, module.SPENT]
+    assert t.walk.finish() == 11
+    assert t.cells(1) == [module.CLOSED]
+    t.adopt(20, 30)
+    assert t.cells(1) == [module.CLOSED]
+
+
+def test_the_clock_back_keeps_the_cursor(toy):
+    t = toy()
+    t.adopt(10, 20)
+    t.sense.ns += 5 * MS
+    assert t.cells(2) == [(15, 1, 0), (15, 1, 1)]
+    t.sense.ns -= 4 * MS
+    assert t.cells(3) == [(15, 1, 2), (15, 1, 3), 5 * MS]
+    t.walk.prolong(30, 12, 0, t.sense.ns)  # the registry says so too
+    assert t.cells(1) == [4 * MS]
+
+
+def test_a_start_ahead_of_the_clock_is_waited_for_or_led_into(toy):
+    t = toy()
+    t.adopt(10, 20, now=7)
+    assert t.cells(1) == [3 * MS]
+    t = toy(lead_ms=3)
+    t.adopt(10, 20, now=7)
+    assert t.cells(5) == [(10, 1, 0), (10, 1, 1), (10, 1, 2), (10, 1, 3), MS]
+
+
+def test_lead_walks_ahead_and_no_further(toy):
+    t = toy(lead_ms=2)
+    t.adopt(10, 20)
+    cells = t.cells(13)
+    assert cells[:12] == [(tick, 1, s) for tick in (10, 11, 12) for s in range(4)]
+    assert cells[12] == MS
+    t.sense.ns += MS
+    assert t.cells(1) == [(13, 1, 0)]
+
+
+def test_lead_never_leaves_the_claim(toy):
+    t = toy(lead_ms=100)
+    t.adopt(10, 12)
+    assert t.cells(9)[8] == t.module.SPENT
+
+
+def test_a_renewal_lets_it_go_on(toy):
+    t = toy()
+    t.adopt(10, 12)
+    t.sense.ns += 2 * MS
+    assert t.cells(1) == [t.module.SPENT]
+    t.walk.prolong(15, 12, 0, t.sense.ns)
+    assert t.cells(1) == [(12, 1, 0)]
+    t.walk.prolong(11, 12, 0, t.sense.ns)
+    assert t.walk.until == 15
+
+
+def test_a_new_slot_starts_after_the_last_tick(toy):
+    t = toy(lead_ms=5)
+    t.adopt(10, 20)
+    t.cells(6)
+    t.adopt(3, 30, now=3, node=4)
+    assert t.cells(1) == [4 * MS]  # tick 12 is nine ahead and five may be led
+    t.sense.ns += 4 * MS
+    assert t.cells(1) == [(12, 4, 0)]
+
+
+def test_the_tick_of_a_reading_begins_where_the_reading_says(toy):
+    t = toy()
+    t.adopt(10, 20, into_ns=MS // 4)
+    t.cells(4)
+    assert t.cells(1) == [MS - MS // 4]
+
+
+def test_leave_answers_the_first_tick_not_used(toy):
+    t = toy()
+    t.adopt(10, 20)
+    assert t.walk.leave() == 10
+    t.adopt(10, 20)
+    t.cells(1)
+    assert t.walk.leave() == 11
+    assert t.cells(1) == [t.module.SPENT]
+
+
+def test_left_and_reach(toy):
+    t = toy(lead_ms=5)
+    assert (t.walk.left(), t.walk.reach()) == (0, 0)
+    t.adopt(10, 20)
+    assert (t.walk.left(), t.walk.reach()) == (10, 10)
+    t.cells(9)
+    assert (t.walk.left(), t.walk.reach()) == (8, 10)
+    t.sense.ns += 5 * MS
+    assert (t.walk.left(), t.walk.reach()) == (5, 5)
+    t.sense.ns += 50 * MS
+    assert (t.walk.left(), t.walk.reach()) == (0, 0)
+
+
+def test_begun(toy):
+    t = toy()
+    t.adopt(10, 20, now=9)
+    assert not t.walk.begun()
+    t.sense.ns += MS
+    assert t.walk.begun()
+
+
+def test_take_ready_crosses_ticks_and_answers_less_at_the_end(toy):
+    t = toy(lead_ms=2)
+    t.adopt(10, 20)
+    assert t.walk.take_ready(0) == []
+    ids = t.walk.take_ready(5) + t.walk.take_ready(100)
+    assert [(n >> 5, n & 3) for n in ids] == [(k, s) for k in (10, 11, 12) for s in range(4)]
+    assert t.walk.take_ready(1) == []
+    assert t.walk.drawn == 12
+
+
+def test_fill_writes_what_take_would(module):
+    from array import array
+
+    t, u = Toy(module, lead_ms=50), Toy(module, lead_ms=50)
+    for each in (t, u):
+        each.adopt(10, 80)
+    words = array("Q", bytes(8 * 50))
+    assert t.walk.fill(words, 0) == 50
+    assert words.tolist() == u.walk.take_ready(50)
+
+
+def test_without_a_clock_the_claim_alone_counts(toy):
+    t = toy(tick_ns=0)
+    t.walk.adopt(1, 10, 12, 0, 0, 0)
+    cells = t.cells(9)
+    assert cells[:8] == [(k, 1, s) for k in (10, 11) for s in range(4)]
+    assert cells[8] == t.module.SPENT
+    t.walk.prolong(13, 0, 0, 0)
+    assert t.cells(1) == [(12, 1, 0)]
+
+
+def test_scattered_start_keeps_the_order_and_uses_all_of_a_busy_tick(toy):
+    t = toy(lead_ms=60, dice=12345)
+    t.adopt(10, 90)
+    ids = t.walk.take_ready(100)
+    assert ids == sorted(set(ids))
+    assert len({n & 3 for n in ids if n >> 5 == 20}) == 4
+    starts = set()
+    for _ in range(60):
+        t.sense.ns += MS
+        t.walk.prolong(250, 100 + _, 0, t.sense.ns)
+        starts.add(t.cells(1)[0][2])
+    assert starts == {0, 1, 2, 3}
+
+
+def test_a_claim_outside_the_layout_is_refused(toy):
+    t = toy()
+    for node, start, until in ((8, 1, 2), (0, 1, 257), (0, 5, 4), (0, -1, 4)):
+        with pytest.raises((InternalError, OverflowError)):
+            t.walk.adopt(node, start, until, start, 0, 0)
+
+
+def test_a_wiped_page_stops_everything(toy):
+    import os
+
+    t = toy()
+    t.adopt(10, 20)
+    t.cells(1)
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        good = t.cells(1) == [t.module.FORKED] and t.walk.take_ready(5) == []
+        os.write(writer, b"y" if good else b"n")
+        os._exit(0)
+    os.close(writer)
+    assert os.read(reader, 1) == b"y"
+    os.close(reader)
+    os.waitpid(child, 0)
+    assert t.cells(1) == [(10, 1, 1)]
+
+
+LAYOUTS = {
+    "plain": "sign:1=0 time:41 node:10 sequence:12 @1ms since 2016-02-18T09:43:20.316Z",
+    "unsigned": "time:42 node:10 sequence:12 @1ms since 1970-01-01T00:00:00Z",
+    "reversed, split": "time:42~ sequence:6 node[10..8] mode:1=1 node[7..0] cluster:4=9 "
+    "@1ms since 1970-01-01T00:00:00Z",
+    "node first": "node:10 time:47 sequence:7 @1ms since 1970-01-01T00:00:00Z",
+    "wide": "zero:20=5 node:20 time:71 sequence:17 @1ms since 1970-01-01T00:00:00Z",
+    "wide, sequence on top": "sequence:17 node:40 time:71 @1ms since 1970-01-01T00:00:00Z",
+    "sequence in pieces": "sequence[5..3] time:42 sequence[2..0] node:4 "
+    "@1ms since 1970-01-01T00:00:00Z",
+    "sequence in the middle": "time:39 sequence:8 node:16 @10ms since 2014-09-01T00:00:00Z",
+}
+
+
+@pytest.mark.parametrize("shuffle", [None, "seed:v1:walk"])
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=list(LAYOUTS))
+def test_every_cell_is_packed_as_the_scheme_packs_it(module, layout, shuffle):
+    from frazil.generator import walk_arguments
+
+    scheme = frazil.scheme(layout, shuffle=shuffle)
+    sense = manual_sense(module)
+    walk = module.Walk(sense, *walk_arguments(scheme, 10**9, None))
+    tick, node = 1_700_000_000_000 % scheme.layout.axis_end, scheme.layout.nodes - 3
+    walk.adopt(node, tick, tick + 500, tick, 0, sense.ns)
+    got = [walk.poll() for _ in range(3)] + walk.take_ready(700)
+    cells = [divmod(i, scheme.layout.sequences) for i in range(len(got))]
+    assert got == [scheme.pack(time=tick + k, node=node, sequence=s) for k, s in cells]
+    assert walk.take_ready(1)[0] == scheme.pack(
+        time=tick + len(got) // scheme.layout.sequences,
+        node=node,
+        sequence=len(got) % scheme.layout.sequences,
+    )
