@@ -51,7 +51,7 @@ class _Team:
             subprocess.Popen(
                 [*command, plan.url, str(plan.folder), batches],
                 cwd=ROOT,
-                env={**os.environ, "FRAZIL_PURE": "1" if subject.pure else ""},
+                env={**os.environ, **({"FRAZIL_PURE": "1"} if subject.pure else {})},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,

@@ -2,5 +2,6 @@
 
 cdef class Sense:
     cdef readonly unsigned long long era
+    cdef readonly object word
     cpdef long long now_ns(self) except -1
     cpdef bint intact(self) noexcept

@@ -71,6 +71,7 @@ cdef class Sense:
             eras += 1
             page[0] = eras
         self.era = page[0]
+        self.word = <unsigned long long[:1]> page
 
     cpdef long long now_ns(self) except -1:
         """Nanoseconds since boot, suspend included."""

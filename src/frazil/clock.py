@@ -12,7 +12,9 @@ year 2255, which Lua in Redis needs), boot time in nanoseconds since some fixed 
 """
 
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 __all__ = ["EPOCH", "boot_ns", "moment", "moment_text", "to_us", "wall_us"]
 
@@ -25,13 +27,12 @@ def wall_us() -> int:
     return time.time_ns() // 1000
 
 
+boot_ns: Callable[[], int]
+"""Time passed since boot, suspend included where the system can tell, in nanoseconds."""
 if _BOOTTIME is None:
     boot_ns = time.monotonic_ns
 else:
-
-    def boot_ns(_clock: int = _BOOTTIME) -> int:
-        """Time passed since boot, suspend included, in nanoseconds."""
-        return time.clock_gettime_ns(_clock)
+    boot_ns = partial(time.clock_gettime_ns, _BOOTTIME)
 
 
 def to_us(when: datetime) -> int:

@@ -1,21 +1,30 @@
 """The interpreted walk's guard: makes each step of ``walk`` atomic where the compiler does not.
 
-Interpreted, another thread may run between any two lines of a step. A lock stops that. It cannot
-stop a signal handler (or a finalizer): that runs in the thread that holds the lock. With a plain
-lock a handler that asks for an ID would wait for its own thread for ever; with a reentrant one it
-would enter the step half done, and repeat a cell (measured: 222 repeats in 6.9 million).
+Interpreted, another thread may run between any two lines of a step. A lock stops that, and costs
+more than all the rest of an ID. It also cannot stop a signal handler (or a finalizer), which runs
+in the thread that holds the lock: with a plain lock, a handler that asks for an ID waits for its
+own thread for ever; with a reentrant one it enters a step half done, and repeats a cell.
 
-So the lock is reentrant, and a flag tells a step that is under way. Whoever finds the flag set *is*
-that handler, and takes its ID from a generator of its own, the ``spare``, with a claim of its own.
-The flag is set after the lock is had and cleared before it is given up; a handler that runs in one
-of the two gaps finds a whole step before or after its own.
+So the cells of a tick are an *iterator*, a counter of the standard library that hands out every
+number once, whoever calls: one C call with no line in between. All draws from a tick go through its
+iterator, and every tick has one iterator in all, so what a late caller draws from an old tick is
+still nobody else's. The everyday call reads one tuple (when the tick ends, its cells, ...), draws,
+and then asks whether this is still the same process; it needs no lock.
+
+The rest (entering a tick, a new claim, leaving one) is done under a reentrant lock, with a flag
+that tells of a step under way. Whoever finds the flag set *is* a handler that interrupted the step,
+and takes its ID from a generator of its own, the ``spare``, over claims of its own. The flag is set
+after the lock is had and cleared before it is given up; a handler that runs in one of the two gaps
+finds a whole step before or after its own.
 """
 
 from collections.abc import Callable
+from itertools import count, islice
 from threading import RLock
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 from frazil.errors import InternalError
+from frazil.machine import PureSense
 from frazil.walk import Pause, Walk
 
 __all__ = ["GuardedWalk"]
@@ -23,11 +32,18 @@ __all__ = ["GuardedWalk"]
 Answer = TypeVar("Answer")
 
 
+# One tick's cells, as a bare tuple because unpacking that is fastest: the sense's clock, its word
+# and the era that it shows as long as nobody forked; when the tick ends; the cells, and the first
+# number that is none; the base (low, high). In a plain layout the cells are the IDs themselves.
+Turn: TypeAlias = "tuple[Callable[[], int], memoryview, int, int, count[int], int, int, int]"
+
+
 class GuardedWalk(Walk):
     """A Walk whose steps are atomic for threads, signal handlers and finalizers."""
 
     def __init__(self, *arguments: Any) -> None:
         self.unlock()
+        self._turn: Turn = _nothing(arguments[0])
         super().__init__(*arguments)
 
     def unlock(self) -> None:
@@ -39,66 +55,43 @@ class GuardedWalk(Walk):
         """Another generator, with claims of its own, for whoever interrupts a step of this one."""
         raise NotImplementedError
 
-    def _whole(self, step: Callable[[], Answer], interrupting: Callable[[], Answer]) -> Answer:
-        if not self.sense.intact():
-            self.reborn()  # the lock may have been another thread's when the process forked
-        with self._lock:
-            if self._busy:
-                return interrupting()
-            self._busy = True
-            try:
-                return step()
-            finally:
-                self._busy = False
-
     def reborn(self) -> None:
         """In a fork: hold nothing of the parent's, its locks least of all."""
         raise NotImplementedError
 
     def __call__(self) -> int:
-        """See Walk. The steps of ``turn`` and ``draw`` for the usual case are written out here."""
-        if not self.sense.intact():
-            return self.stalled()
-        with self._lock:
-            if self._busy:
-                return int(self.spare()())
-            self._busy = True
-            try:
-                cell = self.sequence
-                ready = cell < self.sequences and self.sense.now_ns() < self.turn_ns
-                if ready and self.plain and self.sense.intact():
-                    self.sequence = cell + 1
-                    self.drawn += 1
-                    return self.low + (cell << self.shift)
-            finally:
-                self._busy = False
+        """See Walk."""
+        now_ns, word, era, ends_ns, cells, end, low, high = self._turn
+        if now_ns() < ends_ns:
+            cell = next(cells)
+            if cell < end and word[0] == era:
+                return cell if self.plain else self.scatter(low, high, cell)
         return self.stalled()
 
     __next__ = __call__
 
     def poll(self) -> int | Pause:
         """See Walk."""
-        return self._whole(super().poll, lambda: self.spare().poll())
+        return self._whole(self._poll, lambda: self.spare().poll())
+
+    def pause_ns(self) -> int:
+        """See Walk. May say that there is an ID when the tick's last one has just been drawn."""
+        return self._whole(super().pause_ns, lambda: self.spare().pause_ns())
 
     def take_ready(self, count: int) -> list[int]:
         """See Walk."""
-        return self._whole(
-            lambda: Walk.take_ready(self, count), lambda: self.spare().take_ready(count)
-        )
+        return self._whole(lambda: self._take(count), lambda: self.spare().take_ready(count))
 
     def fill(self, out: Any, at: int) -> int:
         """See Walk."""
-        return self._whole(lambda: Walk.fill(self, out, at), lambda: self.spare().fill(out, at))
-
-    def paint(self, out: Any, at: int, first: int, stop: int) -> None:
-        """See Walk. Where the words are numpy's, numpy writes them."""
-        if not self.plain:
-            super().paint(out, at, first, stop)
-            return
-        import numpy as np
-
-        cells = np.arange(first, stop, dtype=np.uint64) << np.uint64(self.shift)
-        out[at : at + stop - first] = cells + np.uint64(self.low)
+        size = len(out) // 2 if self.wide else len(out)
+        ids = self.take_ready(size - at)
+        if self.wide:
+            out[2 * at : 2 * (at + len(ids)) : 2] = [n >> 64 for n in ids]
+            out[2 * at + 1 : 2 * (at + len(ids)) : 2] = [n & 0xFFFFFFFFFFFFFFFF for n in ids]
+        else:
+            out[at : at + len(ids)] = ids
+        return at + len(ids)
 
     def adopt(self, *arguments: int) -> None:
         """See Walk."""
@@ -112,13 +105,61 @@ class GuardedWalk(Walk):
         """See Walk."""
         return self._whole(super().left, self._never)
 
-    def pause_ns(self) -> int:
-        """See Walk."""
-        return self._whole(super().pause_ns, lambda: self.spare().pause_ns())
-
     def leave(self) -> int:
         """See Walk. From inside a step nothing is given back: the step may yet use what is left."""
         return self._whole(super().leave, self._abandon)
+
+    def forget(self) -> None:
+        """See Walk."""
+        self._turn = _nothing(self.sense)
+        super().forget()
+
+    def enter(self, tick: int) -> None:
+        """See Walk. The only place where a tick gets its cells."""
+        super().enter(tick)
+        first, end, low = self.sequence, self.sequences, self.low
+        if self.plain:
+            cells = count(low + (first << self.shift), 1 << self.shift)
+            end = low + (end << self.shift)
+        else:
+            cells = count(first)
+        sense = self.sense
+        now_ns, word, era = sense.now_ns, sense.word, sense.era
+        self._turn = now_ns, word, era, self.turn_ns, cells, end, low, self.high
+
+    def anchor(self, *arguments: int) -> None:
+        """See Walk."""
+        super().anchor(*arguments)
+        self._turn = (*self._turn[:3], self.turn_ns, *self._turn[4:])
+
+    def _whole(self, step: Callable[[], Answer], interrupting: Callable[[], Answer]) -> Answer:
+        if not self.sense.intact():
+            self.reborn()  # the lock may have been another thread's when the process forked
+        with self._lock:
+            if self._busy:
+                return interrupting()
+            self._busy = True
+            try:
+                return step()
+            finally:
+                self._busy = False
+
+    def _poll(self) -> int | Pause:
+        ids = self._take(1)
+        return ids[0] if ids else Pause(self.turn())
+
+    def _take(self, n: int) -> list[int]:
+        ids: list[int] = []
+        while len(ids) < n and self.turn() == 0:
+            _, _, _, _, cells, end, low, high = self._turn
+            drawn = list(islice(cells, min(n - len(ids), self.sequences)))
+            own = drawn if drawn[-1] < end else [cell for cell in drawn if cell < end]
+            if own is not drawn:
+                self.sequence = self.sequences  # the tick is used up
+            if not self.plain:
+                own = [self.scatter(low, high, cell) for cell in own]
+            ids += own
+        return ids
 
     def _abandon(self) -> int:
         until = self.until
@@ -127,3 +168,8 @@ class GuardedWalk(Walk):
 
     def _never(self) -> NoReturn:
         raise InternalError("the keeper interrupted a step of its own thread")
+
+
+def _nothing(sense: PureSense) -> Turn:
+    """The turn of a walk that holds no claim: it has ended long ago."""
+    return sense.now_ns, sense.word, sense.era, 0, count(), 0, 0, 0

@@ -95,7 +95,7 @@ class Keeper:
         self._pending: list[Call] = []
         self._want = self._first_want()
         self._renewable = False
-        self._drawn = 0
+        self._tick = 0
         self._retry_s = _FIRST_RETRY_S
         self._rest_until_ns = 0
         _live.add(self)
@@ -173,7 +173,6 @@ class Keeper:
                 self._supply(walk)
             elif self.claim is not None and self._ending(walk):
                 self._look_after(walk)
-            self.trouble, self._retry_s = None, _FIRST_RETRY_S
         except TryLater as error:
             self._complain(error)
         except FrazilError as error:
@@ -195,8 +194,8 @@ class Keeper:
 
     def _look_after(self, walk: Walk) -> None:
         """Less than half is left: renew a busy walk's claim, give an idle one's back."""
-        busy = walk.drawn != self._drawn or not walk.begun()
-        self._drawn = walk.drawn
+        busy = walk.tick != self._tick or not walk.begun()
+        self._tick = walk.tick
         if not busy:
             self._release(walk.leave())
         elif self._renewable:
@@ -205,11 +204,11 @@ class Keeper:
     def _grant(self, walk: Walk) -> None:
         sent_ns = self._sense.now_ns()
         reply = self.registry.grant(ask_of(self._seen), self._want)
-        self._seen = reply.seen
+        self._hear(reply.seen)
         if isinstance(reply, Wait):
             self._rest(max(reply.wait_us, 1_000))
             return
-        self.claim, self._renewable, self._drawn = reply, True, walk.drawn
+        self.claim, self._renewable, self._tick = reply, True, walk.tick
         node = reply.slot % self.terms.nodes
         middle_ns = (sent_ns + self._sense.now_ns()) // 2
         walk.adopt(node, reply.start, reply.until, *reply.time(self.terms), middle_ns)
@@ -222,7 +221,7 @@ class Keeper:
         sent_ns = self._sense.now_ns()
         target = walk.until - walk.left() + want
         reply = self.registry.renew(ask_of(self._seen, claim), target)
-        self._seen = reply.seen
+        self._hear(reply.seen)
         if isinstance(reply, Lost):
             self._renewable = False
             return
@@ -238,7 +237,12 @@ class Keeper:
         self._renewable = False
         # A walk that closed before it could adopt this claim knows only of an earlier one.
         reply = self.registry.release(ask_of(self._seen, claim), max(used, claim.start))
-        self._seen = reply.seen if isinstance(reply, Lost) else reply
+        self._hear(reply.seen if isinstance(reply, Lost) else reply)
+
+    def _hear(self, seen: Seen) -> None:
+        """The registry has answered: remember what it said of itself."""
+        self._seen = seen
+        self.trouble, self._retry_s = None, _FIRST_RETRY_S
 
     def _depart(self, call: Call) -> None:
         """The last thing the thread does."""

@@ -58,14 +58,14 @@ def _era() -> int:
 class PureSense:
     """The two senses of one generator. Make a new one after each fork."""
 
-    __slots__ = ("era",)
+    __slots__ = ("era", "word")
 
     def __init__(self) -> None:
         self.era = _era()
+        self.word = _words  # its first entry is the era, or zero after a fork
 
-    def now_ns(self) -> int:
-        """Nanoseconds since boot, suspend included."""
-        return boot_ns()
+    now_ns = staticmethod(boot_ns)
+    """Nanoseconds since boot, suspend included."""
 
     def intact(self) -> bool:
         """Whether this process is the one that made this object."""

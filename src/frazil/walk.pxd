@@ -32,7 +32,6 @@ cdef class Walk:
     cdef unsigned long long dice
     cdef object word
     cdef object wide_base
-    cdef readonly unsigned long long drawn
     cdef unsigned long long[::1] axis_low
     cdef unsigned long long[::1] axis_high
     cdef unsigned long long[::1] node_low

@@ -127,7 +127,6 @@ class Walk:
         self.high = 0
         self.start = 0
         self.until = 0
-        self.drawn = 0
         self.anchor_tick = 0
         self.anchor_ns = 0
         self.closed = False
@@ -236,7 +235,6 @@ class Walk:
     def draw(self) -> int:
         """The ID of the cell under the cursor, which moves on first. Precondition: turn() == 0."""
         self.sequence += 1
-        self.drawn += 1
         if self.shifted:
             if self.wide:
                 return self.wide_base + ((self.sequence - 1) << self.shift)
@@ -265,7 +263,6 @@ class Walk:
             if room > count:
                 room = count
             self.sequence = first + room
-            self.drawn += room
             self.extend(ids, first, first + room)
             count -= room
         return ids
@@ -297,7 +294,6 @@ class Walk:
             if room > size - at:
                 room = size - at
             self.sequence = first + room
-            self.drawn += room
             self.paint(out, at, first, first + room)
             at += room
         return at

@@ -55,6 +55,4 @@ def test_get_put_touched_void(slots):
         assert all(kept.get(n) == slots.get(n, Slot()) for n in range(12))
         kept.void()
         assert all(not slot.token for _, slot in kept.touched())
-        assert [slot.until for _, slot in kept.touched()] == [
-            slots[n].until for n in sorted(slots)
-        ]
+        assert [slot.until for _, slot in kept.touched()] == [slots[n].until for n in sorted(slots)]

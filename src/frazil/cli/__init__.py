@@ -100,6 +100,8 @@ class _Commands(click.Group):
         except FrazilError as error:
             kind = next(kind for cause, kind in _KINDS.items() if isinstance(error, cause))
             raise kind(str(error)) from error
+        except click.FileError as error:
+            raise _WrongCall(error.format_message()) from error
         except BrokenPipeError:
             _drop_output()
             ctx.exit(_PIPE_CLOSED)

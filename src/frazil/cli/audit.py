@@ -23,7 +23,7 @@ from frazil.cli.progress import progress
 from frazil.cli.stamp import delimiter_option, header_option
 from frazil.cli.streams import Source
 from frazil.cli.tables import FORMATS, format_of, open_table
-from frazil.cli.terminal import console, facts
+from frazil.cli.terminal import echo, facts
 from frazil.errors import ConfigError
 from frazil.schemes import Scheme
 
@@ -114,7 +114,7 @@ def command(
     if as_json:
         click.echo(json.dumps(json_report(auditor), ensure_ascii=False))
     else:
-        console().print(facts(text_report(auditor)))
+        echo(facts(text_report(auditor)))
     click.get_current_context().exit(0 if auditor.clean else 1)
 
 

@@ -8,7 +8,8 @@ know of files.
 
 import heapq
 import importlib.util
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from frazil.schemes import Scheme
 __all__ = ["Auditor", "Invalid", "Place"]
 
 _NUMBER_BITS = 48
+_AT_ONCE = 10_000
 _SHOWN = 60  # characters of a text that is no ID
 
 
@@ -93,8 +95,9 @@ class Auditor:
 
     def finish(self, tell: Callable[[int], None]) -> None:
         """Search what did not fit into the memory; ``tell`` hears of how many IDs that is done."""
-        for duplicate in self._search.rest(tell):
-            self._found((duplicate,))
+        rest = self._search.rest(tell)
+        while some := list(islice(rest, _AT_ONCE)):
+            self._found(some)
 
     def place(self, position: int) -> Place:
         """The place that a position stands for."""
@@ -170,8 +173,7 @@ class Auditor:
             text = text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
             self.first_invalid.append(Invalid(position, text, reason))
 
-    def _found(self, duplicates: Sequence[Duplicate] | Iterable[Duplicate]) -> None:
-        some = list(duplicates)
+    def _found(self, some: list[Duplicate]) -> None:
         if some:
             self.duplicates += len(some)
             self.first_duplicates = heapq.nsmallest(

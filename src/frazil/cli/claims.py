@@ -112,11 +112,11 @@ def command(*, url: str, namespace: str, scheme: Scheme, as_json: bool) -> None:
         path = getattr(registry, "path", None)
         missing = path is not None and not path.exists()
         where = f"{path} does not exist" if missing else f"{url} has no namespace {namespace!r}"
-        click.echo(f"{where}: nothing was given away yet. The first `frazil mint` makes it.")
+        click.echo(f"{where}: nothing was given away yet.\nThe first `frazil mint` makes it.")
     elif not lines:
         click.echo(
-            f"Namespace {namespace!r} of {url} is set up, and nothing was given away yet.\n"
-            f"Its layout is {found.layout}"
+            f"Namespace {namespace!r} of {url} is set up: nothing was given away yet. It is for\n"
+            f"{found.layout}"
         )
     else:
         _show(lines, found.layout)
@@ -142,7 +142,7 @@ def _show(lines: list[Line], layout: str) -> None:
     terminal.echo(shown)
     count = {state: sum(line.state == state for line in lines) for state in _STYLES}
     told = ", ".join(f"{number} {state}" for state, number in count.items() if number)
-    click.echo(f"\n{told}; layout {layout}")
+    click.echo(f"\n{told}, of\n{layout}")
 
 
 def _plain(text: str) -> str:

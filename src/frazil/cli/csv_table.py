@@ -43,8 +43,6 @@ class CsvTable(Lines):
                 f"{source.name} is empty; a CSV file has at least a header", path=source.path
             )
         _, text, record = first
-        self.newline = text[len(text.rstrip("\r\n")) :] or "\n"
-        """How the first line ends."""
         self.header = text if header else None
         numbers = (str(i + 1) for i in range(len(record)))
         self.names = tuple(record if header else numbers)
@@ -87,17 +85,17 @@ class CsvTable(Lines):
                 yield line
 
         reader = csv.reader(feed(), delimiter=self.delimiter)
-        number, text = 1, ""
+        number, after, text = 1, 1, ""
         try:
             for record in reader:
                 text = "".join(taken)
                 taken.clear()
+                number, after = after, reader.line_num + 1
                 if record:
                     yield number, text, record
-                number = reader.line_num + 1
         except csv.Error as error:
-            raise self._broken(number, str(error)) from None
-        self._check_end(number - text.count("\n"), text)
+            raise self._broken(after, str(error)) from None
+        self._check_end(number, text)
 
     def _check_end(self, number: int, text: str) -> None:
         """A quote that is never closed swallows the rest of the file; only the end shows it."""
@@ -120,7 +118,10 @@ class CsvTable(Lines):
             return "\t"
 
         def worth(delimiter: str) -> tuple[bool, int]:
-            widths = [len(record) for record in csv.reader(lines, delimiter=delimiter) if record]
+            try:
+                widths = [len(row) for row in csv.reader(lines, delimiter=delimiter) if row]
+            except csv.Error:
+                return False, 0
             whole = widths[:-1] or widths or [0]  # the last one may go on below these lines
             return min(whole) == max(whole) > 1, whole[0]
 

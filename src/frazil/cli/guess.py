@@ -1,16 +1,17 @@
 """Guessing: of which scheme a number is an ID.
 
 Sixty-four bits decode under every layout of sixty-four bits, and all but one of the results are
-nonsense that looks like an answer. What tells them apart is how *surprising* a reading would be if
-the number were anything. A constant that is right by chance is one in two for each of its bits. A
-moment a minute ago, in a field that spans seventy years, is one in tens of millions. A first
-sequence of 4,096 is one in 4,096. So the score of a reading is the sum of such surprises, in bits:
-log2 of how many random numbers would have to be tried to see one as neat.
+nonsense that looks like an answer. What tells them apart is how *neat* a reading is: made a minute
+ago, the first of its sequence. A scheme has few IDs as neat as that, next to all the texts that
+could stand there instead, so a neat reading is no accident. The score is how many times fewer, in
+bits: log2 of (texts of this length) less log2 of (IDs of this scheme as near to now, on any node,
+with no higher a sequence or run). Constants make a scheme's IDs few and so speak for it by
+themselves, and a wide node field makes them many.
 
 Refused outright: a constant that is not the layout's, a moment before 2005 or more than a day
-ahead, and one in the first month of the epoch, when no scheme was in use yet (small numbers all lie
-there). The scheme's own encoding counts 4 bits, a convention. Limits: an old ID has little to
-surprise with, and schemes that share a cut, as icicle and snowflake do, differ in epoch alone.
+ahead, one in the first week of the epoch (all small numbers lie there), and a counter that nobody
+can have counted to. The scheme's own encoding counts 4 bits, a convention. Limits: an old ID is not
+neat, and of schemes that share a cut, as icicle and snowflake do, the epochs alone decide.
 """
 
 from collections.abc import Iterable
@@ -30,12 +31,14 @@ from frazil.values import Values
 __all__ = ["LIKELY_BITS", "Fit", "fit_of", "fits_of", "presets"]
 
 LIKELY_BITS = 12.0
-"""A score that one random number in 4,096 reaches."""
+"""A score that one random text in 4,096 reaches."""
 
 _OWN_ENCODING_BITS = 4.0
+_NEAT_BITS = 4  # leading zeros that are worth a word
 _OLDEST_US = to_us(datetime(2005, 1, 1, tzinfo=UTC))
 _AHEAD_US = UNITS_US["d"]
-_FIRST_USE_US = 30 * UNITS_US["d"]
+_FIRST_USE_US = 7 * UNITS_US["d"]
+_COUNTED_BITS = 48
 _DEPLOYED = {"cluster"}  # constants whose value each deployment chooses
 
 
@@ -91,32 +94,38 @@ def fit_of(scheme: Scheme, reading: Reading, now_us: int) -> Fit:
         scheme = scheme.with_fields(**{name: values[name] for name in adopted})
         values = scheme.unpack(reading.number)
     refused = _impossible(scheme, values, now_us)
-    score, reasons = 0.0, []
-    if not refused and values.moment_us is not None:
-        span_us = (scheme.layout.exhausted_us or 0) - (scheme.layout.epoch_us or 0)
-        apart_us = max(abs(now_us - values.moment_us), 1_000_000)
-        score += log2(span_us / apart_us)
+    layout = scheme.layout
+    as_neat, reasons = float(layout.bits_of("node")), []
+    if values.moment_us is not None:
+        as_neat += log2(abs(now_us - values.moment_us) // (layout.tick_us or 1) + 1)
         reasons.append(f"made {ago(values.moment_us, now_us)}")
     for name in ("run", "sequence"):
-        bits = scheme.layout.bits_of(name)
+        bits = layout.bits_of(name)
         if bits:
-            surprise = bits - log2(values[name] + 1)
-            score += surprise
-            if surprise >= 4:
+            as_neat += log2(values[name] + 1)
+            if values[name] >> max(0, bits - _NEAT_BITS) == 0:
                 reasons.append(f"{name} {values[name]:,}")
-    right = [f for f in scheme.layout.fields if f.fixed is not None and f.name not in adopted]
-    score += sum(field.bits for field in right)
-    reasons += [f"{field.name} is {field.fixed}" for field in right]
+    reasons += [f"{name} is {values[name]}" for name in layout.fixed if name not in adopted]
+    score = _texts_bits(scheme, reading) - as_neat
     if reading.encoding == scheme.encoding:
         score += _OWN_ENCODING_BITS
-        reasons.append(f"in {reading.manner}, as it should")
+        reasons += [f"{reading.manner} is its encoding"] * (reading.encoding != "decimal")
     return Fit(scheme, reading, values, score, tuple(reasons), refused)
+
+
+def _texts_bits(scheme: Scheme, reading: Reading) -> float:
+    """log2 of how many texts of this length and encoding there are."""
+    if reading.encoding == "decimal":
+        return len(str(reading.number)) * log2(10)
+    return scheme.bits
 
 
 def _impossible(scheme: Scheme, values: Values, now_us: int) -> str:
     """Why these cannot be the values of an ID of the scheme; "" if they can."""
     for name in values.foreign:
         return f"its {name} is {values[name]}, not {scheme.layout.fixed[name]}"
+    if scheme.layout.axis == "sequence" and values["sequence"] >> _COUNTED_BITS:
+        return f"no counter comes to {values['sequence']:,}"
     us = values.moment_us
     if us is None:
         return ""
@@ -126,7 +135,7 @@ def _impossible(scheme: Scheme, values: Values, now_us: int) -> str:
     if us < _OLDEST_US:
         return f"{when}, before such IDs were made"
     if us < (scheme.layout.epoch_us or 0) + _FIRST_USE_US:
-        return f"{when}, in the first month of its epoch"
+        return f"{when}, in the first week of its epoch"
     return ""
 
 

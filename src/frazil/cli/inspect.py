@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _DRAWING_COLUMNS = 100
-_OTHERS_SHOWN = 5
+_OTHERS_SHOWN = 4
 _NEAR_BITS = 4.0  # a guess that is this much weaker could still be right
 
 
@@ -181,7 +181,8 @@ def _show(finding: Finding, now_us: int) -> None:
     if finding.guessed:
         _show_candidates(finding)
     elif near:
-        click.echo(f"\nThe number fits {', '.join(near)} about as well; --guess says why.")
+        names = ", ".join(near[:_OTHERS_SHOWN])
+        click.echo(f"\nIt could as well be of {names}; --guess compares.")
 
 
 def _coloured(drawing: str, layout: Layout) -> "Text":

@@ -117,7 +117,7 @@ def _say_first_use(url: str, namespace: str, scheme: Scheme) -> None:
     if isinstance(registry, RecordRegistry) and registry.terms.timed and look(registry) is None:
         wait = duration_text(registry.terms.horizon_ticks * registry.terms.tick_us)
         click.echo(
-            f"first use of namespace {namespace!r} of {url}: waiting {wait}, in case it was only "
-            "forgotten (frazil init skips this)",
+            f"first use of namespace {namespace!r} in {url} - waiting {wait}, in case it was used "
+            "and forgotten (`frazil init` skips this)",
             err=True,
         )

@@ -115,7 +115,7 @@ class ParquetWriter:
         self._table = table
         self._last = last
         kind = self._arrow.int64() if numeric else self._arrow.string()
-        self._field = self._arrow.field(column, kind, nullable=False)
+        self._field = self._arrow.field(column, kind)
         self._schema: Any = None
         self._writer: Any = None
         if isinstance(table, ParquetTable):

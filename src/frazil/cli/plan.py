@@ -30,6 +30,11 @@ from frazil.shuffle import Shuffle
 
 __all__ = ["Plan", "command"]
 
+_LEGEND = """
+until: the year in which the time is full. IDs/s: of one node. JS, int64:
+whether JavaScript, and a signed BIGINT column, hold every ID. order: whether
+IDs sort by the time they were made. text: encoding and length.
+`frazil plan NAME` says more."""
 _COLUMNS = 80
 _SIDE_BY_SIDE = 3  # as many fit beside each other; more become one line each
 
@@ -188,8 +193,8 @@ def _show_beside(plans: Sequence[Plan]) -> None:
 
 def _show_lines(plans: Sequence[Plan]) -> None:
     titles, notes = _titles(plans)
-    columns = ("scheme", "bits", "until", "nodes", "IDs/s", "JS", "BIGINT", "sorted", "text")
-    shown = terminal.table(*columns, right=columns[1:5], gap=2)
+    columns = ("scheme", "bits", "until", "nodes", "IDs/s", "JS", "int64", "order", "text")
+    shown = terminal.table(*columns, right=columns[1:5])
     for title, plan in zip(titles, plans, strict=True):
         rate = plan.layout.ids_per_second
         shown.add_row(
@@ -200,15 +205,12 @@ def _show_lines(plans: Sequence[Plan]) -> None:
             "-" if rate is None else _number(rate),
             _yes(plan.highest < 1 << 53),
             _yes(plan.highest < 1 << 63),
-            _yes(not plan.unsorted),
+            "-" if plan.unsorted else "time",
             f"{plan.encoding} {plan.widths[plan.encoding]}",
         )
     terminal.echo(shown)
     _note(notes)
-    click.echo(
-        "\nuntil: the year in which the time is full. IDs/s: of each node. JS, BIGINT: JavaScript "
-        "and\na signed 64-bit column hold every ID. sorted: by time. text: encoding and length."
-    )
+    click.echo(_LEGEND)
 
 
 def _titles(plans: Sequence[Plan]) -> tuple[list[str], list[str]]:
@@ -290,10 +292,10 @@ def _order(layout: Layout) -> str:
 
 
 def _number(value: float) -> str:
-    """A figure to read, not to calculate with: exact below a million, three digits above."""
-    for size, unit in ((10**18, "E"), (10**15, "P"), (10**12, "T"), (10**9, "G"), (10**6, "M")):
-        if value >= size:
-            return f"{value / size:.3g} {unit}"
+    """A figure to read, not to calculate with: exact below 10,000, three digits above."""
+    for power, unit in ((18, "E"), (15, "P"), (12, "T"), (9, "G"), (6, "M"), (3, "k")):
+        if value >= 10 ** max(power, 4):
+            return f"{value / 10**power:.3g} {unit}"
     return f"{value:,.0f}" if value >= 1000 or value == int(value) else f"{value:.3g}"
 
 

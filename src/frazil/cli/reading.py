@@ -10,9 +10,9 @@ the same text; which reading is likely is for ``guess``.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
-from frazil.alphabet import DIGITS
+from frazil.alphabet import DIGITS, worth
 from frazil.codec import Codec
 from frazil.errors import CodecError
 from frazil.schemes import Scheme
@@ -40,21 +40,23 @@ class Reading:
         return self.encoding + " with a check character" * self.check
 
 
-def readings(text: str, bits: int) -> list[Reading]:
+@lru_cache(maxsize=256)
+def readings(text: str, bits: int) -> tuple[Reading, ...]:
     """Every way to read ``text`` as a number of ``bits`` bits; none for what is no ID."""
     if bits == 64 and _SIGNED.fullmatch(text):
         number = (1 << 64) + int(text)
-        return [Reading(text, "decimal", number)] if number >> 63 == 1 else []
+        return (Reading(text, "decimal", number),) if number >> 63 == 1 else ()
     head, underscore, body = text.rpartition("_")
     prefix = head + underscore
     if body[:2] in {"0x", "0X"}:
         codec = _codec("hex", bits)
-        return _read(text, prefix, body[2:].lower().rjust(codec.width or 0, "0"), codec)
+        digits = body[2:].lower().rjust(codec.width or 0, "0")
+        return tuple(_read(text, prefix, digits, codec))
     found = []
     for encoding in DIGITS:
         written = body.lower() if encoding == "hex" else body
         found += _read(text, prefix, written, _codec(encoding, bits))
-    return found + _read(text, prefix, body, _codec("base32", bits, check=True))
+    return (*found, *_read(text, prefix, body, _codec("base32", bits, check=True)))
 
 
 def read_as(text: str, scheme: Scheme) -> list[Reading]:
@@ -77,8 +79,11 @@ def words(line: str) -> Iterator[str]:
 
 
 def _read(text: str, prefix: str, body: str, codec: Codec) -> list[Reading]:
-    # Most words are of another length; an error with its drawing for each would take long.
+    # Most words of a log are of another length or alphabet. An error for each, with its drawing,
+    # would take most of the time.
     if codec.width is not None and len(body) != len(codec.prefix) + codec.width + codec.check:
+        return []
+    if not (codec.prefix or codec.check or worth(codec.encoding).keys() >= set(body)):
         return []
     try:
         number = codec.decode(body)

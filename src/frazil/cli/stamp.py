@@ -12,6 +12,7 @@ second for a million rows. So unless told otherwise, timestamps may run ahead of
 
 import importlib.util
 import json
+import sys
 import time
 from typing import Any, NamedTuple
 
@@ -120,6 +121,8 @@ def command(
     kind_out = format_of(output, to, kind)
     if "text" in (kind, kind_out):
         raise ConfigError("plain text has no columns; use --format csv --no-header", path=path)
+    if kind_out == "parquet" and output == "-" and sys.stdout.isatty():
+        raise ConfigError("Parquet is nothing for a terminal; name a file with --output")
     began = time.monotonic()
     open_lead = _lead(lead, url, namespace, scheme)
     with (

@@ -39,6 +39,7 @@ class Source:
     def __init__(self, path: str) -> None:
         self.path = path
         self.name = "standard input" if path == "-" else path
+        self._text: io.TextIOWrapper | None = None
         self.size: int | None = None
         """Bytes in the file as stored; None where nobody knows."""
         if path == "-":
@@ -70,20 +71,17 @@ class Source:
                 )
             packed = start == _GZIP
             data = cast("IO[bytes]", gzip.GzipFile(fileobj=self.stored) if packed else self.stored)
-            text = io.TextIOWrapper(data, "utf-8", "surrogateescape", newline)
-            try:
-                lines = iter(partial(text.readline, _LINE_CHARACTERS), "")
-                for number, line in enumerate(lines, 1):
-                    if len(line) == _LINE_CHARACTERS:
-                        raise ConfigError(
-                            f"{self.name}, line {number}: more than {_LINE_CHARACTERS} characters; "
-                            "is this the format? Say another with --format",
-                            path=self.path,
-                            line=number,
-                        )
-                    yield line.removeprefix("\ufeff") if number == 1 else line
-            finally:
-                text.detach()  # or closing the text would close standard input
+            self._text = io.TextIOWrapper(data, "utf-8", "surrogateescape", newline)
+            lines = iter(partial(self._text.readline, _LINE_CHARACTERS), "")
+            for number, line in enumerate(lines, 1):
+                if len(line) == _LINE_CHARACTERS:
+                    raise ConfigError(
+                        f"{self.name}, line {number}: more than {_LINE_CHARACTERS} characters; "
+                        "is this the format? Say another with --format",
+                        path=self.path,
+                        line=number,
+                    )
+                yield line.removeprefix("\ufeff") if number == 1 else line
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -98,6 +96,8 @@ class Source:
 
     def close(self) -> None:
         """Close the file; standard input stays open."""
+        if self._text is not None:
+            self._text.detach()  # or it would close what it reads when it goes
         if self.path == "-":
             self.stored.detach()
         else:

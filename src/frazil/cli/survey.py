@@ -27,8 +27,7 @@ class Survey:
     def __init__(self, scheme: Scheme) -> None:
         layout = scheme.layout
         self._scheme = scheme
-        self.timed = layout.tick_us is not None
-        self._times = _reader(scheme.positions("time")) if self.timed else None
+        self._times = _reader(scheme.positions("time")) if layout.bits_of("time") else None
         self._nodes = _reader(scheme.positions("node")) if layout.bits_of("node") else None
         self._mask, self._constants = _constants(scheme)
         self._top = -1

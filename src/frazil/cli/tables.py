@@ -13,6 +13,7 @@ from frazil.errors import ConfigError
 __all__ = ["FORMATS", "JsonTable", "TextTable", "format_of", "open_table"]
 
 FORMATS = ("csv", "jsonl", "parquet", "text")
+_DECODE = json.JSONDecoder().decode  # what json.loads comes down to
 _SUFFIXES = {
     ".csv": "csv",
     ".tsv": "csv",
@@ -114,7 +115,7 @@ class JsonTable(Lines):
             if line.isspace():
                 continue
             try:
-                record = json.loads(line)
+                record = _DECODE(line)
             except (ValueError, RecursionError) as error:
                 raise self._no_object(number, str(error)) from None
             if type(record) is not dict:

@@ -38,7 +38,7 @@ def console() -> "Console":
     return Console(highlight=False, emoji=False, markup=False)
 
 
-def table(*columns: str, right: Iterable[str] = (), gap: int = 2) -> "Table":
+def table(*columns: str, right: Iterable[str] = ()) -> "Table":
     """A table with a head and no other lines; the columns named in ``right`` end flush.
 
     The first column is never broken.
@@ -46,8 +46,10 @@ def table(*columns: str, right: Iterable[str] = (), gap: int = 2) -> "Table":
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    padding = (0, gap - 1, 0, 0)
-    made = Table(box=SIMPLE_HEAD, show_edge=False, padding=padding, header_style="bold")
+    # The box brings one blank between columns.
+    made = Table(
+        box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold"
+    )
     flush = set(right)
     for i, column in enumerate(columns):
         justify: Literal["left", "right"] = "right" if column in flush else "left"

@@ -62,19 +62,18 @@ def taken(table: Table, column: str) -> ConfigError:
 
 
 class CsvWriter:
-    """CSV; from CSV with the text of each row as it was, else in the dialect of RFC 4180."""
+    """CSV; from CSV with the text of each row as it was, else with commas, and quotes where needed."""
 
     def __init__(self, file: IO[bytes], table: Table, column: str, *, last: bool) -> None:
         self._file = file
         self._table = table
         self._last = last
         self._delimiter = table.delimiter if isinstance(table, CsvTable) else ","
-        self._newline = table.newline if isinstance(table, CsvTable) else "\r\n"
         if not isinstance(table, CsvTable):
             names = [*table.names, column] if last else [column, *table.names]
             _write(file, self._text([names]), table)
         elif table.header is not None:
-            self._copy([table.header], [self._text([[column]]).rstrip("\r\n")])
+            self._copy([table.header], [self._text([[column]])[:-1]])
 
     def write(self, chunk: Chunk, ids: list[Any]) -> None:
         """See Writer."""
@@ -101,9 +100,7 @@ class CsvWriter:
         """See Writer."""
 
     def _copy(self, texts: list[str], ids: list[str]) -> None:
-        delimiter, newline = self._delimiter, self._newline
-        if texts and not texts[-1].endswith(("\n", "\r")) and self._last:
-            texts = [*texts[:-1], texts[-1] + newline]
+        delimiter = self._delimiter
         if not self._last:
             joined = [f"{n}{delimiter}{text}" for n, text in zip(ids, texts, strict=True)]
         else:
@@ -116,7 +113,7 @@ class CsvWriter:
 
     def _text(self, rows: list[list[Any]]) -> str:
         text = io.StringIO(newline="")
-        csv.writer(text, delimiter=self._delimiter, lineterminator=self._newline).writerows(rows)
+        csv.writer(text, delimiter=self._delimiter, lineterminator="\n").writerows(rows)
         return text.getvalue()
 
 
@@ -166,9 +163,9 @@ class JsonWriter:
     def _dumped(self, row: dict[str, Any], number: int) -> str:
         try:
             try:
-                text = json.dumps(row, ensure_ascii=False, allow_nan=False, default=_plain)
+                text = _ENCODE(row)
             except ValueError:
-                text = json.dumps(_without_nan(row), ensure_ascii=False, default=_plain)
+                text = _ENCODE(_without_nan(row))
         except TypeError as error:
             source, unit = self._table.source, self._table.unit
             raise ConfigError(
@@ -203,8 +200,10 @@ def _field(value: Any) -> str:
         return ""
     if isinstance(value, str):
         return value
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
     if isinstance(value, int | float | list | dict):
-        return json.dumps(value, ensure_ascii=False, default=_plain)
+        return _ENCODE(_without_nan(value))
     return _plain(value)
 
 
@@ -215,6 +214,10 @@ def _plain(value: Any) -> str:
     if isinstance(value, Decimal | timedelta | UUID):
         return str(value)
     raise TypeError(f"a value is {type(value).__name__}")
+
+
+# One encoder, for making one anew with each row would take as long as the row.
+_ENCODE = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_plain).encode
 
 
 def _without_nan(value: Any) -> Any:

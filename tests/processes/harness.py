@@ -1,0 +1,168 @@
+"""What the tests of real processes share: starting workers, and counting what they issued.
+
+Each test has a worker script under ``workers/``, started as a process of its own. A worker appends
+the IDs that it was given, packed as 64-bit words, to ``<out>/<name>.u64``, so that a worker killed
+at any moment leaves what it had written. The test then counts repeats exactly, by sorting.
+
+A test that finds no repeat proves little unless it would have found one. So each runs a second time
+with frazil broken in one place (``workers/broken.py``) and must then find repeats, by the same
+worker, the same files and the same count.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import libfaketime
+import numpy as np
+
+import frazil
+from frazil.claim import Holding, Seen
+from frazil.keeper import ask_of
+from frazil.registries import connect
+
+__all__ = [
+    "INTERPRETED",
+    "NARROW",
+    "ONE_SLOT",
+    "Crew",
+    "clock_set_to",
+    "count",
+    "errors",
+    "held",
+    "initialise",
+    "issued",
+    "until",
+]
+
+WORKERS = Path(__file__).parent / "workers"
+PATIENCE_S = 120
+
+# A wide sequence goes at memory speed; a narrow one turns its tick all the time; one slot is always
+# somebody else's next.
+NARROW = "sign:1=0 time:41 node:8 sequence:14 @1ms since 2025-01-01T00:00:00Z"
+ONE_SLOT = "sign:1=0 time:41 sequence:14 @1ms since 2025-01-01T00:00:00Z"
+
+INTERPRETED = {"FRAZIL_PURE": "1"}
+
+
+class Crew:
+    """The worker processes of one test. ``place`` is a directory for its files."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self._started: list[subprocess.Popen[bytes]] = []
+
+    def start(self, script: str, *, env: dict[str, str] | None = None, **order: Any) -> Any:
+        """Start ``workers/<script>.py``; ``order`` is what it finds in its ``work.order()``."""
+        order = {"out": str(self.place), "broken": ""} | order
+        command = [sys.executable, str(WORKERS / f"{script}.py"), json.dumps(order)]
+        return self.spawn(command, env=env)
+
+    def spawn(self, command: list[str], *, env: dict[str, str] | None = None, **how: Any) -> Any:
+        """Start any command in a process group of its own; what it says goes to files."""
+        number = len(self._started)
+        with (
+            (self.place / f"{number}.stdout").open("wb") as out,
+            (self.place / f"{number}.stderr").open("wb") as err,
+        ):
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                env={**os.environ, **(env or {})},
+                start_new_session=True,
+                **how,
+            )
+        self._started.append(process)
+        return process
+
+    def said(self, process: Any, stream: str = "stdout") -> str:
+        """What a worker has printed so far."""
+        number = self._started.index(process)
+        return (self.place / f"{number}.{stream}").read_text()
+
+    def finish(self, process: Any, *, code: int = 0, patience_s: float = PATIENCE_S) -> str:
+        """Wait for a worker's end, which must be a good one; answers what it printed."""
+        try:
+            ended = process.wait(patience_s)
+        except subprocess.TimeoutExpired:
+            ended = None
+        assert ended == code, f"ended with {ended}:\n{self.said(process, 'stderr')[-4000:]}"
+        return self.said(process)
+
+    def run(self, script: str, *, env: dict[str, str] | None = None, **order: Any) -> str:
+        """Start a worker and wait for its end; answers what it printed."""
+        return self.finish(self.start(script, env=env, **order))
+
+    def stop(self, process: Any) -> str:
+        """Ask a worker to come to its end, and wait for it."""
+        process.send_signal(signal.SIGTERM)
+        return self.finish(process)
+
+    def close(self) -> None:
+        """Leave no process behind, of the workers' own children neither."""
+        for process in self._started:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait(PATIENCE_S)
+
+
+def issued(place: Path, pattern: str = "*.u64") -> "np.ndarray[Any, np.dtype[np.uint64]]":
+    """All IDs in the files of that pattern, in the order in which each file has them."""
+    parts = [np.zeros(0, dtype=np.uint64)]
+    for path in sorted(place.glob(pattern)):
+        whole = path.stat().st_size // 8  # a worker killed while it wrote may leave a part
+        parts.append(np.fromfile(path, dtype=np.uint64, count=whole))
+    return np.concatenate(parts)
+
+
+def count(place: Path, pattern: str = "*.u64") -> tuple[int, int]:
+    """How many IDs were issued, and how many of them repeat an earlier one."""
+    ids = np.sort(issued(place, pattern))
+    return len(ids), int(np.count_nonzero(ids[1:] == ids[:-1]))
+
+
+def errors(place: Path) -> list[str]:
+    """What stopped workers before their end, in their own words."""
+    return [path.read_text() for path in sorted(place.glob("*.error"))]
+
+
+def until(ready: Callable[[], Any], what: str, *, patience_s: float = 60.0) -> Any:
+    """Wait for something to come true; answers it."""
+    deadline = time.monotonic() + patience_s
+    while time.monotonic() < deadline:
+        if found := ready():
+            return found
+        time.sleep(0.005)
+    raise AssertionError(f"waited {patience_s} s for {what}")
+
+
+def initialise(url: str, scheme: str) -> str:
+    """Say that a namespace is new, so that its first user need not wait; answers the URL."""
+    connect(url, "default", frazil.scheme(scheme)).initialise(ask_of(Seen()), 0)
+    return url
+
+
+def held(url: str, scheme: str) -> list[Holding]:
+    """The claims that somebody holds at this moment."""
+    return [h for h in connect(url, "default", frazil.scheme(scheme)).holdings() if h.held]
+
+
+def clock_set_to(moment: str) -> dict[str, str]:
+    """The environment of a process whose wall clock says ``moment`` (UTC) when it starts."""
+    library = next(Path(libfaketime.__file__).parent.rglob("libfaketime.so.1"))
+    return {
+        "LD_PRELOAD": str(library),
+        "FAKETIME": f"@{moment}",
+        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+        "TZ": "UTC",
+    }

@@ -1,0 +1,29 @@
+"""Asyncio: many tasks on one generator, and a loop that goes on meanwhile."""
+
+import json
+
+import pytest
+
+from tests.processes.harness import count
+
+__all__: list[str] = []
+
+pytestmark = pytest.mark.processes
+
+
+def run(crew, place, broken=""):
+    """50 tasks on a namespace whose first claim takes a second to come."""
+    url = f"sqlite:{place}/claims.db"
+    order = {"url": url, "scheme": "icicle", "tasks": 50, "n": 1000}
+    return json.loads(crew.run("tasks", broken=broken, **order))
+
+
+def test_50_tasks(crew, place):
+    said = run(crew, place)
+    assert said["cancelled"] == 20
+    assert said["beats_before_the_first"] > 20
+    assert count(place) == (50_000, 0)
+
+
+def test_a_loop_that_stands_still_is_seen(crew, place):
+    assert run(crew, place, broken="blocking")["beats_before_the_first"] < 20

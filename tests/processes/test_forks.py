@@ -1,0 +1,130 @@
+"""Forks: a copy of a process is another owner, however it was made and however it ends."""
+
+import json
+import os
+import signal
+import time
+from contextlib import suppress
+
+import pytest
+
+import frazil
+from frazil.claim import Seen
+from frazil.errors import FrazilError
+from frazil.keeper import ask_of
+from frazil.registries import connect
+from tests.processes.harness import NARROW, ONE_SLOT, count, errors, initialise
+
+__all__: list[str] = []
+
+pytestmark = pytest.mark.processes
+
+WAYS = [
+    ("by_python", 1, "", "blind"),
+    ("by_python", 3, "", "blind"),
+    ("by_c", 1, "", "blind"),
+    ("by_c", 2, "", "hooks"),
+    ("by_multiprocessing", 2, "fork", "blind"),
+    ("by_multiprocessing", 1, "spawn", "carried"),
+]
+
+
+@pytest.fixture
+def url(place):
+    return initialise(f"sqlite:{place}/claims.db?horizon=5s", NARROW)
+
+
+def test_forks_at_random_moments(crew, place):
+    url = initialise(f"sqlite:{place}/claims.db", "icicle")
+    n = 100_000 if frazil.COMPILED else 20_000
+    said = crew.run("forks", url=url, scheme="icicle", forks=100, n=n)
+    assert errors(place) == []
+    assert json.loads(said) == {"failed": 0}
+    assert count(place, "child-*.u64") == (100 * n, 0)
+    assert count(place, "parent.u64") == (100 * n, 0)
+    assert count(place)[1] == 0
+
+
+def test_forks_unnoticed_are_seen(crew, place):
+    url = initialise(f"sqlite:{place}/claims.db", "icicle")
+    crew.run("forks", broken="blind", url=url, scheme="icicle", forks=5, n=20_000)
+    assert count(place)[1] > 0
+
+
+@pytest.mark.parametrize(("how", "depth", "method", "broken"), WAYS)
+def test_every_way_to_make_a_child(crew, place, url, how, depth, method, broken):
+    crew.run("lineage", url=url, scheme=NARROW, how=how, depth=depth, method=method, n=20_000)
+    assert errors(place) == []
+    issued, repeats = count(place)
+    assert issued >= 20_000 * (depth + 2)
+    assert repeats == 0
+
+
+@pytest.mark.parametrize(("how", "depth", "method", "broken"), WAYS)
+def test_every_way_is_seen(crew, place, url, how, depth, method, broken):
+    order = {"how": how, "depth": depth, "method": method, "n": 20_000}
+    crew.run("lineage", broken=broken, url=url, scheme=NARROW, **order)
+    assert count(place)[1] > 0
+
+
+def ends(crew, place, broken=""):
+    """Children end in all the ways there are, in a pool of one; what is then held, and repeated."""
+    url = initialise(f"sqlite:{place}/claims.db?horizon=5s", ONE_SLOT)
+    order = {"how": "by_exits", "depth": 1, "n": 100_000, "lead": "5s"}
+    said = crew.run("lineage", broken=broken, url=url, scheme=ONE_SLOT, **order)
+    return json.loads(said)["held"], count(place)
+
+
+def test_a_child_releases_nothing(crew, place):
+    _, counted = ends(crew, place)
+    assert errors(place) == []
+    assert counted == (300_000, 0)
+
+
+def test_a_child_that_releases_is_seen(crew, place):
+    _, (_, repeats) = ends(crew, place, broken="child_releases")
+    assert repeats > 0
+
+
+def in_a_child(url, scheme):
+    """Mint in a fork of this very moment; whether it succeeded."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        with suppress(FrazilError):
+            frazil.mint(1, url, scheme)
+            status = 0
+        os._exit(status)
+    for _ in range(2000):
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return status == 0
+        time.sleep(0.005)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return False
+
+
+def test_a_fork_beside_a_thread_that_is_at_the_registry(crew, place):
+    """The child has a copy of a locked file, or of a lock, whose owner does not exist in it."""
+    import threading
+
+    url = initialise(f"sqlite:{place}/claims.db?busy=2s", "icicle")
+    registry = connect(url, "default", frazil.scheme())
+    over = threading.Event()
+
+    def keep_busy():
+        while not over.is_set():
+            registry.mint(ask_of(Seen()), 1)
+
+    thread = threading.Thread(target=keep_busy)
+    thread.start()
+    try:
+        outcomes = []
+        for _ in range(10):
+            time.sleep(0.01)
+            outcomes.append(in_a_child(url, "icicle"))
+    finally:
+        over.set()
+        thread.join()
+    assert outcomes == [True] * 10

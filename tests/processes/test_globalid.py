@@ -1,0 +1,25 @@
+"""GlobalId's own test at its full size and beyond: every node number at work at once."""
+
+import json
+
+import pytest
+
+from tests.processes.harness import count
+
+__all__: list[str] = []
+
+pytestmark = pytest.mark.processes
+
+
+def test_1024_generators(crew, place):
+    order = {"generators": 1024, "requests": 50_000, "n": 10_000}
+    said = json.loads(crew.run("globalid", url="memory:", scheme="globalid", **order))
+    print(f"{said['per_second']} IDs/s from one node")  # noqa: T201 - a figure, not a verdict
+    assert said["nodes"] == 1024
+    assert count(place) == (50_000 + 1024 * 10_000 + 100_000, 0)
+
+
+def test_this_test_can_see(crew, place):
+    order = {"generators": 16, "requests": 5_000, "n": 10_000}
+    crew.run("globalid", broken="forgetful", url="memory:", scheme="globalid", **order)
+    assert count(place)[1] > 0

@@ -1,0 +1,101 @@
+"""gunicorn --preload: the application opened its generator, and made IDs, before the fork."""
+
+import http.client
+import signal
+import socket
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from tests.needs import needs
+from tests.processes.harness import WORKERS, initialise, until
+
+__all__: list[str] = []
+
+pytestmark = pytest.mark.processes
+
+# 64 IDs a millisecond: what the master makes reaches 2 s ahead, and its claim with it.
+SLOW = "sign:1=0 time:41 node:8 sequence:6 @1ms since 2025-01-01T00:00:00Z"
+FIRST = 128_000
+BATCH = 500
+
+
+def ask(port, path):
+    """Status, worker and body of one request on a connection of its own."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, answer.headers["X-Worker"], answer.read()
+    finally:
+        connection.close()
+
+
+def serve(crew, place, broken=""):
+    """Start gunicorn on a port that the kernel chose; answers it and the port."""
+    url = initialise(f"sqlite:{place}/claims.db?horizon=10s", SLOW)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        number = listening.fileno()
+        command = [sys.executable, "-m", "gunicorn", "--preload", "--workers", "4"]
+        command += ["--bind", f"fd://{number}", "--chdir", str(WORKERS), "--timeout", "60"]
+        command += ["--worker-tmp-dir", str(place), "gunicorn_app:application"]
+        env = {"IDS_URL": url, "IDS_SCHEME": SLOW, "IDS_BROKEN": broken, "IDS_FIRST": str(FIRST)}
+        env |= {"HOME": str(place)}
+        server = crew.spawn(command, env=env, pass_fds=[number])
+        port = listening.getsockname()[1]
+    until(lambda: "Booting worker" in crew.said(server, "stderr"), "gunicorn to start")
+    return server, port
+
+
+def load(port):
+    """IDs from the master and all four workers, and who issued them."""
+    answers = [ask(port, "/")]
+
+    def client():
+        for _ in range(25):
+            answers.append(ask(port, f"/{BATCH}"))
+
+    deadline = time.monotonic() + 30
+    while len({worker for _, worker, _ in answers[1:]}) < 4 and time.monotonic() < deadline:
+        clients = [threading.Thread(target=client) for _ in range(8)]
+        for thread in clients:
+            thread.start()
+        for thread in clients:
+            thread.join()
+    return answers
+
+
+def repeats(answers):
+    ids = np.concatenate([np.frombuffer(b, dtype=np.uint64) for s, _, b in answers if s == 200])
+    return len(ids) - len(np.unique(ids))
+
+
+def test_preloaded_application(crew, place):
+    needs("gunicorn", "forks of a real server")
+    server, port = serve(crew, place)
+    answers = load(port)
+    assert {status for status, _, _ in answers} == {200}
+    assert len({worker for _, worker, _ in answers[1:]}) == 4
+    assert sum(len(body) for _, _, body in answers) // 8 >= FIRST + 200 * BATCH
+    assert repeats(answers) == 0
+    server.send_signal(signal.SIGTERM)
+    crew.finish(server)
+
+
+def test_this_test_can_see(crew, place):
+    needs("gunicorn", "forks of a real server")
+    server, port = serve(crew, place, broken="blind")
+    first = ask(port, "/")
+    clients, answers = [], [first]
+    for _ in range(8):
+        client = threading.Thread(target=lambda: answers.append(ask(port, f"/{BATCH}")))
+        clients.append(client)
+        client.start()
+    for client in clients:
+        client.join()
+    assert repeats(answers) > 0
+    server.send_signal(signal.SIGTERM)
+    crew.finish(server)

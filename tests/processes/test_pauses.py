@@ -1,0 +1,73 @@
+"""SIGSTOP for longer than a claim, and for longer than anything is ever given ahead."""
+
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+
+from tests.processes.harness import ONE_SLOT, count, errors, held, initialise, issued, until
+
+__all__: list[str] = []
+
+pytestmark = pytest.mark.processes
+
+
+def size(place, name):
+    path = place / f"{name}.u64"
+    return path.stat().st_size if path.exists() else 0
+
+
+def pause(crew, place, url, broken=""):
+    """One process is stopped, another gets its node number and works, the first goes on."""
+
+    def start(name):
+        worker = crew.start(
+            "stream", broken=broken, url=url, scheme=ONE_SLOT, name=name, nap_s=0.001
+        )
+        until(lambda: size(place, name) > 100_000, f"{name} to be at work")
+        return worker
+
+    def more(*names):
+        before = {name: size(place, name) for name in names}
+        until(
+            lambda: all(size(place, name) > before[name] + 100_000 for name in names),
+            f"{names} to go on",
+        )
+
+    sleeper = start("sleeper")
+    sleeper.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, sleeper.pid, os.WSTOPPED | os.WNOWAIT)
+    until(lambda: size(place, "sleeper") % 8 == 0, "a whole word")
+    asleep = size(place, "sleeper")
+    time.sleep(1.2)
+    rival = start("rival")
+    time.sleep(0.5)
+    more("rival")
+    assert size(place, "sleeper") == asleep
+    last = int(issued(place, "rival.u64").max())
+    sleeper.send_signal(signal.SIGCONT)
+    more("sleeper", "rival")
+    crew.stop(sleeper)
+    crew.stop(rival)
+    return asleep // 8, last
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "static"])
+def test_another_took_over_meanwhile(crew, place, kind):
+    url = {"sqlite": f"sqlite:{place}/c.db", "static": f"static:0?state={place}/c.db"}[kind]
+    initialise(url, ONE_SLOT)
+    asleep, last = pause(crew, place, url)
+    assert errors(place) == []
+    assert count(place)[1] == 0
+    sleeper = issued(place, "sleeper.u64")
+    assert sleeper[: asleep - 1].max() < issued(place, "rival.u64").min()
+    assert np.count_nonzero(sleeper[asleep:] > last) > 0
+    assert held(url, ONE_SLOT) == []
+
+
+def test_this_test_can_see(crew, place):
+    url = initialise(f"sqlite:{place}/c.db", ONE_SLOT)
+    pause(crew, place, url, broken="lease")
+    assert count(place)[1] > 0

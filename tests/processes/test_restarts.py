@@ -1,0 +1,77 @@
+"""kill -9 and a start anew, while the host's clock is set back."""
+
+import random
+import signal
+import time
+
+import pytest
+
+from tests.needs import needs
+from tests.processes.harness import NARROW, clock_set_to, count, errors, initialise, until
+
+__all__: list[str] = []
+
+pytestmark = pytest.mark.processes
+
+# The clock stands at one of these when a process starts: each second start finds it an hour back,
+# and every moment of the hour before comes again.
+CLOCKS = ["2026-03-01 13:00:00", "2026-03-01 12:00:00"]
+
+
+def live_and_die(crew, place, url, times, broken=""):
+    """Start, let it issue for a moment, kill; again and again."""
+    for life in range(times):
+        worker = crew.start(
+            "stream",
+            env=clock_set_to(CLOCKS[life % 2]),
+            broken=broken,
+            url=url,
+            scheme=NARROW,
+            name=f"life-{life}",
+            nap_s=0,
+        )
+        file = place / f"life-{life}.u64"
+        until(
+            lambda file=file: worker.poll() is not None or file.exists() and file.stat().st_size,
+            "the first IDs",
+        )
+        time.sleep(random.uniform(0, 0.1))
+        worker.send_signal(signal.SIGKILL)
+        worker.wait()
+
+
+def urls(place):
+    return {
+        "sqlite": f"sqlite:{place}/claims.db",
+        "static": f"static:5?state={place}/static.db",
+    }
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "static"])
+def test_50_restarts_with_the_clock_an_hour_back(crew, place, kind):
+    needs("libfaketime", "a host clock that is stepped back")
+    live_and_die(crew, place, urls(place)[kind], 50)
+    assert errors(place) == []
+    assert all(count(place, f"life-{life}.u64")[0] for life in range(50))
+    assert count(place)[1] == 0
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "static"])
+def test_this_test_can_see(crew, place, kind):
+    needs("libfaketime", "a host clock that is stepped back")
+    live_and_die(crew, place, urls(place)[kind], 6, broken="forgetful")
+    assert count(place)[1] > 0
+
+
+def test_the_clock_is_really_set(crew, place):
+    """Were the library not loaded, the tests above would pass on a clock that runs true."""
+    import json
+    import sys
+
+    needs("libfaketime", "a host clock that is stepped back")
+    url = initialise(f"sqlite:{place}/claims.db", NARROW)
+    code = "import frazil, sys; ids = frazil.open(*sys.argv[1:]); print(ids.scheme.unpack(ids()))"
+    said = crew.finish(
+        crew.spawn([sys.executable, "-c", code, url, NARROW], env=clock_set_to(CLOCKS[1]))
+    )
+    assert "2026" in said, json.dumps(said)

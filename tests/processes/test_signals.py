@@ -1,0 +1,31 @@
+"""A signal handler that asks for IDs while one is being made."""
+
+import json
+
+import pytest
+
+import frazil
+from tests.processes.harness import INTERPRETED, NARROW, count, initialise
+
+__all__: list[str] = []
+
+pytestmark = pytest.mark.processes
+
+
+@pytest.mark.parametrize("pure", [False, True], ids=["default", "interpreted"])
+def test_handler_asks_while_one_is_made(crew, place, pure):
+    url = initialise(f"sqlite:{place}/claims.db", NARROW)
+    env = INTERPRETED if pure else {}
+    said = json.loads(crew.run("signals", env=env, url=url, scheme=NARROW, seconds=4))
+    assert said["compiled"] == (frazil.COMPILED and not pure)
+    assert said["handled"] > 100
+    issued, repeats = count(place)
+    assert issued > 100_000
+    assert repeats == 0
+
+
+def test_this_test_can_see(crew, place):
+    url = initialise(f"sqlite:{place}/claims.db", NARROW)
+    order = {"url": url, "scheme": NARROW, "seconds": 3}
+    crew.run("signals", env=INTERPRETED, broken="unguarded", **order)
+    assert count(place)[1] > 0

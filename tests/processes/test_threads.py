@@ -1,0 +1,30 @@
+"""Threads on one generator."""
+
+import json
+
+import pytest
+
+import frazil
+from tests.processes.harness import INTERPRETED, NARROW, count, errors
+
+__all__: list[str] = []
+
+pytestmark = pytest.mark.processes
+
+
+def test_eight_threads(crew, place):
+    n = 1_000_000 if frazil.COMPILED else 150_000
+    said = crew.run("threads", url="memory:", scheme=NARROW, threads=8, n=n)
+    assert json.loads(said)["compiled"] == frazil.COMPILED
+    assert errors(place) == []
+    assert count(place) == (8 * n, 0)
+
+
+@pytest.mark.parametrize(
+    ("broken", "env"), [("shared", {}), ("unguarded", INTERPRETED)], ids=["shared", "unguarded"]
+)
+def test_this_test_can_see(crew, place, broken, env):
+    crew.run(
+        "threads", env=env, broken=broken, url="memory:", scheme=NARROW, threads=8, n=50_000
+    )
+    assert count(place)[1] > 0

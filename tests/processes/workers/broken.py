@@ -1,0 +1,176 @@
+"""Ways to break frazil, each in one place and each the mistake of some ID generator in use.
+
+A worker calls one of these functions before it opens a generator. With it the worker must repeat
+IDs; if it does not, its test cannot see.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from frazil import aio, generator, keeper
+from frazil.claim import Lost
+from frazil.guarded import GuardedWalk
+from frazil.machine import Sense
+from frazil.record import Record, SlotTable
+from frazil.registries.base import RecordRegistry
+from frazil.registries.memory import MemoryRegistry
+from frazil.registries.sqlite import SqliteRegistry
+from frazil.walk import Walk
+
+__all__ = [
+    "blind",
+    "blocking",
+    "carried",
+    "child_releases",
+    "forgetful",
+    "hooks",
+    "lease",
+    "open_release",
+    "shared",
+    "spinning",
+    "unguarded",
+    "unguarded_store",
+]
+
+
+def unguarded() -> None:
+    """No lock around an interpreted step."""
+    GuardedWalk._whole = lambda self, step, interrupting: step()
+    GuardedWalk.__call__ = Walk.__call__
+    GuardedWalk.__next__ = Walk.__next__
+
+
+def shared() -> None:
+    """A registry that gives everybody the same region."""
+    honest, given = RecordRegistry.grant, []
+
+    def grant(self: RecordRegistry, ask: Any, want: int) -> Any:
+        if not given:
+            given.append(honest(self, ask, want * 10))
+        return given[0]
+
+    RecordRegistry.grant = grant
+    RecordRegistry.renew = lambda self, ask, until: Lost(ask.seen)
+
+
+class _Blind(Sense):
+    def intact(self) -> bool:
+        return True
+
+
+def blind() -> None:
+    """A process that does not notice that it is a copy."""
+    generator.Sense = keeper.Sense = _Blind
+
+
+def hooks() -> None:
+    """A process that notices only the forks that Python made."""
+    forks = [0]
+
+    class Hooked(Sense):
+        def __init__(self) -> None:
+            self.forks = forks[0]
+
+        def intact(self) -> bool:
+            return self.forks == forks[0]
+
+    os.register_at_fork(after_in_child=lambda: forks.append(forks.pop() + 1))
+    generator.Sense = keeper.Sense = Hooked
+
+
+def child_releases() -> None:
+    """A child whose exit gives back what its parent holds."""
+
+    def end(self: keeper.Keeper, used: int, *, wait: bool) -> None:
+        self._depart(keeper.Call(lambda _: None, used))
+
+    def finish(self: keeper.Keeper) -> None:
+        walk = self._walk()
+        if walk is not None:
+            self.end(walk.finish(), wait=True)
+
+    keeper.Keeper.end, keeper.Keeper.finish = end, finish
+
+
+def open_release() -> None:
+    """A close that gives the claim back while others may still issue from it."""
+
+    def close(self: generator.Generator) -> None:
+        self._keeper._release(self.tick + 1)
+
+    generator.Generator.close = close
+
+
+def lease() -> None:
+    """A generator that holds its number until somebody tells it otherwise."""
+
+    def adopt(self: Any, node: int, start: int, until: int, *clock: int) -> None:
+        end = 1 << len(self.scheme.positions("time"))
+        super(generator.Generator, self).adopt(node, start, end, *clock)
+
+    generator.Generator.adopt = adopt
+
+
+def forgetful() -> None:
+    """A registry that keeps nothing: every start begins at the present moment."""
+
+    @contextmanager
+    def step(self: RecordRegistry) -> Iterator[tuple[Record, str]]:
+        terms = self.terms
+        yield Record(SlotTable(), "same", "same", terms.fingerprint, terms.layout), "same"
+
+    SqliteRegistry.step = MemoryRegistry.step = step
+    Record._is_loss = lambda self, terms, ask, incarnation: False
+
+
+def unguarded_store() -> None:
+    """A registry that takes a lost record for a new one, and tokens of another for its own."""
+
+    def is_loss(self: Record, terms: Any, ask: Any, incarnation: str) -> bool:
+        if not self.sid:
+            self._found(terms, replace(ask, token="same"), incarnation)
+        return False
+
+    Record._is_loss = is_loss
+
+
+def carried() -> None:
+    """A pickle that carries the claim."""
+
+    def state(self: generator.Generator) -> tuple[Any, ...]:
+        return _carry, (self.config, self._keeper.claim)
+
+    generator.Generator.__reduce__ = state
+
+
+def _carry(config: generator.Config, claim: Any) -> generator.Generator:
+    ids = generator._reopen(config)
+    terms = ids._registry.terms
+    node = claim.slot % terms.nodes
+    ids.adopt(node, claim.start, claim.until, *claim.time(terms), ids.sense.now_ns())
+    return ids
+
+
+def spinning() -> None:
+    """A caller who asks again and again whether it is time yet."""
+    patient = generator.Generator.nap_ns
+
+    def nap_ns(self: generator.Generator, pause_ns: int, since_ns: int) -> int | None:
+        nap = patient(self, pause_ns, since_ns)
+        while nap and self.pause_ns() > 0:
+            pass
+        return nap and 0
+
+    generator.Generator.nap_ns = nap_ns
+
+
+def blocking() -> None:
+    """An asyncio skin that waits as a thread would, and the loop with it."""
+
+    async def wait(self: aio.AsyncGenerator, pause_ns: int, since_ns: int) -> None:
+        self.ids._wait(pause_ns, since_ns)
+
+    aio.AsyncGenerator._wait = wait

@@ -1,0 +1,39 @@
+"""close() while other threads issue, and another generator that takes over at once."""
+
+import threading
+import time
+
+import work
+
+from frazil.errors import Closed
+
+order = work.order()
+ids = work.opened(order)
+closed: list[str] = []
+
+
+def issue(number: int) -> None:
+    outlet = work.Outlet(order, f"thread-{number}")
+    end = time.monotonic() + 20
+    try:
+        while time.monotonic() < end:
+            outlet.put([ids() for _ in range(50)] + ids.take(50))
+            if order.broken and ids.left() == 0:
+                return
+    except Closed as error:
+        closed.append(str(error))
+
+
+threads = [threading.Thread(target=issue, args=[number]) for number in range(4)]
+for thread in threads:
+    thread.start()
+time.sleep(0.4)
+ids.close()
+rival = work.opened(order)
+outlet = work.Outlet(order, "rival")
+for _ in range(200):
+    outlet.put(rival.take(200))
+    time.sleep(0.001)
+for thread in threads:
+    thread.join()
+work.tell(closed=len(closed))

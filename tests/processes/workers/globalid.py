@@ -1,0 +1,24 @@
+"""GlobalId's own test: as many generators as there are node numbers, asked at random, then a lot."""
+
+import random
+import time
+
+import work
+
+import frazil
+
+order = work.order()
+generators = [work.opened(order) for _ in range(order.generators)]
+for ids in generators:
+    ids()
+outlet = work.Outlet(order, "random")
+outlet.put([random.choice(generators)() for _ in range(order.requests)])
+outlet = work.Outlet(order, "each")
+for ids in generators:
+    outlet.put(ids.take(order.n // 2) + [ids() for _ in range(order.n - order.n // 2)])
+slots = {ids.scheme.unpack(ids())["node"] for ids in generators}
+since = time.perf_counter()
+lone = [generators[0]() for _ in range(100_000)]
+passed = time.perf_counter() - since
+work.Outlet(order, "lone").put(lone)
+work.tell(compiled=frazil.COMPILED, nodes=len(slots), per_second=round(len(lone) / passed))

@@ -1,0 +1,15 @@
+"""A stranger who keeps the file locked, for a while at a time."""
+
+import sqlite3
+import time
+
+import work
+
+order = work.order()
+db = sqlite3.connect(order.path, timeout=20, isolation_level=None)
+for _ in range(order.times):
+    db.execute("BEGIN EXCLUSIVE")
+    work.tell(locked=True)
+    time.sleep(order.seconds)
+    db.execute("COMMIT")
+    time.sleep(0.3)

@@ -1,0 +1,27 @@
+"""A signal handler that asks for IDs while the program it interrupts is making one."""
+
+import signal
+import time
+
+import work
+
+import frazil
+
+order = work.order()
+ids = work.opened(order)
+inner: list[int] = []
+
+
+def handle(*_: object) -> None:
+    inner.extend((ids(), ids(), *ids.take(1)))
+
+
+outlet = work.Outlet(order, "outer")
+signal.signal(signal.SIGALRM, handle)
+signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)
+end = time.monotonic() + order.seconds
+while time.monotonic() < end:
+    outlet.put([ids() for _ in range(1000)] + ids.take(100))
+signal.setitimer(signal.ITIMER_REAL, 0)
+work.Outlet(order, "inner").put(inner)
+work.tell(compiled=frazil.COMPILED, handled=len(inner) // 3)

@@ -1,0 +1,244 @@
+"""The measuring itself: that every ID is looked at, that a repeat is seen, and that sums are right.
+
+No time is asserted anywhere: how fast something is, a table says, and not a test.
+"""
+
+import json
+import random
+import subprocess
+import sys
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from benchmarks import __main__ as command
+from benchmarks.cases import CASES, Aim, Case, Sample
+from benchmarks.kept import Keeping, Repeats, check
+from benchmarks.report import Report
+from benchmarks.runner import Plan, missing, run_case, scaled
+from benchmarks.subjects import Subject, Work
+from benchmarks.worker import run_round
+from frazil.cli import bench
+from frazil.errors import InternalError
+
+__all__: list[str] = []
+
+ROOT = Path(__file__).resolve().parents[2]
+FEW = ["--rounds", "1", "--scale", "0.01", "--seed", "1"]
+
+
+def benchmarks(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the command as a user does."""
+    return subprocess.run(
+        [sys.executable, "-m", "benchmarks", *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.processes
+def test_run_writes_its_table(tmp_path: Path) -> None:
+    out = tmp_path / "table.md"
+    done = benchmarks("--cases", "processes", "layouts", *FEW, "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    page = out.read_text(encoding="utf-8")
+    assert page == done.stdout.removesuffix("\n")
+    assert "IDs a second of two processes, over one's" in page
+    assert "IDs, all different" in page
+    assert "seed 1" in page
+    for name in ["Commit", "CPU", "Python", "Date"]:
+        assert f"\n- {name}: " in page
+    for peer in missing([CASES["processes"]]):
+        assert f"- {peer}: missing" in page
+
+
+@pytest.mark.processes
+def test_a_repeat_fails_the_run(tmp_path: Path) -> None:
+    """``memory:`` knows nothing of other processes, so two of them are given the same node."""
+    out = tmp_path / "table.md"
+    done = benchmarks("--cases", "processes", "--url", "memory:", *FEW, "--out", str(out))
+    assert done.returncode == 1
+    assert "IDs in namespace 'wide' were made before" in done.stderr
+    assert not out.exists()
+
+
+@pytest.mark.processes
+def test_a_subject_that_fails_fails_the_run(tmp_path: Path) -> None:
+    done = benchmarks("--cases", "take", "--url", "nonsense:", *FEW, "--out", str(tmp_path / "t"))
+    assert done.returncode == 1
+    assert "ConfigError" in done.stderr
+    assert "'frazil, default scheme' ended with code 1" in done.stderr
+
+
+def test_strict_wants_every_peer(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "missing", lambda _: ["oneflake"])
+    assert command.main(["--strict", "--quick"]) == 1
+    assert 'missing: oneflake; run: pip install ".[bench]"' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_every_id_is_counted(tmp_path: Path, wide: bool) -> None:
+    top = 1 << 100 if wide else 0
+    keeping = Keeping(tmp_path, "space", 128 if wide else 64)
+    keeping.add([top + 1, top + 2])
+    keeping.add([top + 3])
+    if not wide:
+        keeping.add(np.array([4, 1 << 63], np.uint64))
+    assert check(tmp_path) == {"space": 3 if wide else 5}
+
+
+@pytest.mark.parametrize("bits", [64, 128])
+def test_a_repeat_is_found_in_another_file(tmp_path: Path, bits: int) -> None:
+    high = 7 << (bits - 8)
+    Keeping(tmp_path, "space", bits).add([high, high + 1])
+    (written,) = (tmp_path / "space").iterdir()
+    written.rename(written.with_stem("another"))
+    assert check(tmp_path) == {"space": 2}
+    Keeping(tmp_path, "space", bits).add([5, high + 1, 6])
+    with pytest.raises(Repeats, match=f"1 of 5 IDs in namespace 'space'.*{high + 1}"):
+        check(tmp_path)
+
+
+def test_namespaces_may_have_the_same_ids(tmp_path: Path) -> None:
+    Keeping(tmp_path, "one", 64).add([1])
+    Keeping(tmp_path, "two", 64).add([1])
+    assert check(tmp_path) == {"one": 1, "two": 1}
+
+
+def test_a_round_keeps_every_batch(tmp_path: Path) -> None:
+    """Also the batch that is not timed, which is one more than the round counts."""
+    numbers = count()
+    work = Work(lambda: [next(numbers) for _ in range(10)])
+    found = run_round(work, 3, Keeping(tmp_path, "space", 64))
+    assert found["count"] == 30
+    assert check(tmp_path) == {"space": 40}
+    assert found["wall_ns"] <= found["ended_ns"] - found["began_ns"]
+
+
+@pytest.mark.parametrize(
+    ("batch", "ids"),
+    [([1, None, 2], 2), ([[1, 2], [3]], 3), (np.arange(5), 5), (None, 1)],
+)
+def test_what_a_batch_counts_as(batch: Any, ids: int) -> None:
+    assert run_round(Work(lambda: batch), 2, None)["count"] == 2 * ids
+
+
+def rounds(*quotients: float) -> list[dict[str, Sample]]:
+    return [{"a": Sample(q * 10.0, 1.0), "b": Sample(10.0, 1.0)} for q in quotients]
+
+
+def case(*aims: Aim) -> Case:
+    subjects = tuple(Subject(name, lambda _: Work(list)) for name in "ab")
+    return Case("letters", "Letters", 1, subjects, aims)
+
+
+def quotient(found: Any) -> float:
+    return float(found["a"].wall_ns / found["b"].wall_ns)
+
+
+@pytest.mark.parametrize(
+    ("most", "least", "reached"),
+    [
+        (1.5, None, True),
+        (1.4, None, False),
+        (None, 1.5, True),
+        (None, 1.6, False),
+        (None, None, None),
+    ],
+)
+def test_an_aim_is_held_against_the_median(
+    most: float | None, least: float | None, reached: bool | None
+) -> None:
+    of_letters = case(Aim("a over b", quotient, most, least))
+    report = Report({}, {}, [], {"space": 3}, [(of_letters, rounds(9.0, 1.5, 0.5))])
+    (entry,) = report.aims()
+    assert (entry["median"], entry["least"], entry["greatest"]) == (1.5, 0.5, 9.0)
+    assert entry["reached"] is reached
+    assert "0.5 to 9" in report.as_markdown()
+    assert json.loads(json.dumps(report.as_json()))["unique_ids"] == {"space": 3}
+
+
+def test_an_aim_without_its_subject_is_left_out() -> None:
+    alone = [{"a": each["a"]} for each in rounds(1.0)]
+    report = Report({}, {}, ["b"], {}, [(case(Aim("a over b", quotient, 1.0)), alone)])
+    assert report.aims() == []
+    assert "| b | missing |" in report.as_markdown()
+    assert 'b: missing, so not measured (`pip install ".[bench]"`)' in report.as_markdown()
+
+
+def test_aims_name_subjects_that_are_there() -> None:
+    for each in CASES.values():
+        names = [subject.name for subject in each.subjects]
+        assert len(set(names)) == len(names)
+        for aim in each.aims:
+            aim.number({name: Sample(1.0, 1.0) for name in names})
+
+
+def test_scaled() -> None:
+    assert [scaled(200, 1.0), scaled(200, 0.1), scaled(1, 0.1)] == [200, 20, 1]
+
+
+@pytest.mark.processes
+def test_every_round_has_every_subject(tmp_path: Path) -> None:
+    lines: list[str] = []
+    plan = Plan("memory:", tmp_path, 2, 0.1, random.Random(1))
+    found = run_case(CASES["import"], plan, missing([CASES["import"]]), lines.append)
+    assert [line.partition(": ")[2] for line in lines] == ["round 1 of 2", "round 2 of 2"]
+    assert all({"no import", "import frazil"} <= set(each) for each in found)
+    assert all(sample.wall_ns > 0 for each in found for sample in each.values())
+
+
+def bench_json(*options: str) -> dict[str, Any]:
+    result = CliRunner().invoke(
+        bench.command, ["--url", "memory:", "--seconds", "0.01", "--json", *options]
+    )
+    assert result.exit_code == 0, result.output
+    found: dict[str, Any] = json.loads(result.output)
+    return found
+
+
+@pytest.mark.parametrize("scheme", ["icicle", "globalid-128", "chibrary"])
+def test_bench_has_a_line_for_each_way(scheme: str) -> None:
+    found = bench_json("--scheme", scheme)
+    lines = {line["what"]: line for line in found["lines"]}
+    assert {"object()", "ids()", "list(range)", "ids.take(10000)", "ids.array(100000)"} <= set(
+        lines
+    )
+    assert ("ids(), lead 1s" in lines) == (scheme != "chibrary")
+    take = lines["ids.take(10000)"]
+    assert take["ratio"] == pytest.approx(take["ns_each"] / lines["list(range)"]["ns_each"])
+    made = sum(line["count"] for what, line in lines.items() if what.startswith("ids"))
+    assert found["unique"] == made
+
+
+def test_bench_without_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "find_spec", lambda _: None)
+    names = [line["what"] for line in bench_json()["lines"]]
+    assert "ids.take(10000)" in names
+    assert not any("numpy" in name or "array" in name for name in names)
+
+
+def test_bench_keeps_out_of_other_namespaces() -> None:
+    assert bench_json()["namespace"] != bench_json("--scheme", "tsid")["namespace"]
+    assert bench_json("--namespace", "mine")["namespace"] == "mine"
+
+
+def test_bench_shows_a_table() -> None:
+    result = CliRunner().invoke(bench.command, ["--url", "memory:", "--seconds", "0.01"])
+    assert result.exit_code == 0, result.output
+    assert "x list(range)" in result.output
+    assert "no two alike" in result.output
+
+
+def test_bench_refuses_a_repeat() -> None:
+    bench.check_unique([3, 1, 2])
+    with pytest.raises(InternalError, match="1 of 4 IDs repeat, the first of them 3"):
+        bench.check_unique([3, 1, 3, 2])
