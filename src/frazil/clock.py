@@ -27,12 +27,10 @@ def wall_us() -> int:
     return time.time_ns() // 1000
 
 
-boot_ns: Callable[[], int]
+boot_ns: Callable[[], int] = (
+    time.monotonic_ns if _BOOTTIME is None else partial(time.clock_gettime_ns, _BOOTTIME)
+)
 """Time passed since boot, suspend included where the system can tell, in nanoseconds."""
-if _BOOTTIME is None:
-    boot_ns = time.monotonic_ns
-else:
-    boot_ns = partial(time.clock_gettime_ns, _BOOTTIME)
 
 
 def to_us(when: datetime) -> int:

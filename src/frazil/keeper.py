@@ -35,7 +35,7 @@ from threading import Thread
 from frazil import clock
 from frazil.claim import Ask, Claim, Lost, Seen, Terms, Wait
 from frazil.errors import (
-    ConfigError,
+    Closed,
     FrazilError,
     InternalError,
     PoolExhausted,
@@ -185,12 +185,13 @@ class Keeper:
         """Callers wait: make the claim longer, or get another if it is somebody else's by now."""
         if self._renewable:
             self._renew(walk)
+            if self._renewable and not walk.left():
+                # As far ahead of the registry's clock as can be: only time helps.
+                self._rest(self._want * self.terms.tick_us // 8)
         if not self._renewable:
             self._grant(walk)
         if walk.left() > 0:
             self._wake(None)
-        else:  # as far ahead of the registry's clock as can be: only time helps
-            self._rest(self._want * self.terms.tick_us // 8)
 
     def _look_after(self, walk: Walk) -> None:
         """Less than half is left: renew a busy walk's claim, give an idle one's back."""
@@ -249,7 +250,7 @@ class Keeper:
         _live.discard(self)
         with suppress(FrazilError):  # what is not given back is wasted, and nothing worse
             self._release(call.used or 0)
-        self._wake(ConfigError("this generator is closed; open another"))
+        self._wake(Closed("this generator was closed; open another"))
         call.wake(None)
 
     def _wake(self, error: FrazilError | None) -> None:
@@ -275,10 +276,12 @@ class Keeper:
     def _next_look_s(self, walk: Walk) -> float | None:
         """Seconds until this has something to do, if nobody calls."""
         resting_s = (self._rest_until_ns - self._sense.now_ns()) / 1e9
-        if self._pending or self.trouble is not None:
+        if self._pending:
             return max(resting_s, 0.0)
         if self.claim is None or not self.terms.timed or not (self._renewable or walk.reach()):
             return None
+        if self.trouble is not None:
+            return max(resting_s, 0.001)
         ticks = walk.reach() - self._want // 2
         least = max(1, self._want // 8)
         return max(ticks, least) * self.terms.tick_us / 1e6

@@ -202,5 +202,5 @@ class TestStatic:
             connect(f"static:7?state={blocked}/s.db", "x", ICICLE).grant(ask_of(Seen()), 10)
 
     def test_too_large(self, tmp_path):
-        with pytest.raises(ConfigError, match="0..1023"):
+        with pytest.raises(ConfigError, match=r"0\.\.1023"):
             connect(f"static:1024?state={tmp_path}/s.db", "x", ICICLE)
