@@ -190,18 +190,18 @@ def arange(namespace: str, count: int) -> Subject:
     return Subject("numpy.arange", make, "numpy")
 
 
-def starting(name: str, code: str, package: str | None = None) -> Subject:
-    """A new interpreter that runs one line and ends."""
+def starting(module: str, package: str | None = None) -> Subject:
+    """A new interpreter that imports a module and is gone at once, without tidying up."""
 
     def make(_: str) -> Work:
-        command = [sys.executable, "-c", code]
+        command = [sys.executable, "-c", f"import {module}, os; os._exit(0)"]
 
         def batch() -> None:
             subprocess.run(command, check=True)
 
         return Work(batch)
 
-    return Subject(name, make, package)
+    return Subject(f"import {module}", make, package)
 
 
 def _locked_def() -> Callable[[], Any]:

@@ -230,9 +230,9 @@ def _preset(spec: str) -> Preset:
     from difflib import get_close_matches  # only where a person waits for the hint
 
     near = get_close_matches(spec[:80].lower(), PRESETS, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
+    hint = f"did you mean {near[0]!r}? The" if near else "the"
     raise ConfigError(
-        f"no scheme is called {spec[:80]!r}; {hint}The names are {', '.join(PRESETS)}; a layout "
+        f"no scheme is called {spec[:80]!r}; {hint} names are {', '.join(PRESETS)}; a layout "
         "text like 'time:42 node:10 sequence:12 @1ms since 2025-01-01T00:00:00Z' will do as well",
         scheme=spec,
         near=near,

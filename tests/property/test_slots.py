@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from frazil.record import Slot, SlotTable
-from frazil.registries.sqlite import SqlSlots, _lay_out
+from frazil.registries.rows import SqlSlots, lay_out
 
 TICKS = st.integers(0, 12)
 NUMBERS = st.integers(0, 9)
@@ -16,7 +16,7 @@ RANGES = st.tuples(NUMBERS, st.integers(1, 6)).map(lambda r: range(r[0], r[0] + 
 
 def database(slots):
     db = sqlite3.connect(":memory:", isolation_level=None)
-    _lay_out(db)
+    lay_out(db)
     other = SqlSlots(db, "other")
     rows = SqlSlots(db, "this")
     for n, slot in slots.items():

@@ -32,8 +32,8 @@ with frazil.open("memory:") as held:
 
 try:
     held()
-except errors.TryLater as error:
-    assert error.facts
+except errors.TryLater as trouble:
+    raise SystemExit(str(trouble.facts)) from trouble
 
 
 async def wait_for_some() -> list[int]:

@@ -10,7 +10,8 @@ from frazil.claim import Claim, Lost, Seen, Wait
 from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.keeper import ask_of
 from frazil.registries import connect
-from frazil.registries.sqlite import SqliteRegistry, default_path, filesystem_of, state_home
+from frazil.registries.place import filesystem_of, state_home
+from frazil.registries.sqlite import SqliteRegistry, default_path
 from frazil.registries.static import node_number
 
 ICICLE = frazil.scheme("icicle")

@@ -88,7 +88,7 @@ def command(
     show: int,
     as_json: bool,
 ) -> None:
-    r"""Find duplicates, invalid IDs and disorder in files of IDs.
+    """Find duplicates, invalid IDs and disorder in files of IDs.
 
     CSV, JSON Lines, Parquet, or plain text with one ID per line; .gz is read. Files may be larger
     than memory (TMPDIR says where temporary files go). Exit code 1 means that there are

@@ -17,7 +17,7 @@ import click
 
 from frazil.claim import Holding
 from frazil.cli import store, terminal
-from frazil.cli.options import is_default, json_option, registry_argument, scheme_options
+from frazil.cli.options import is_default, json_option, layout_options, registry_argument
 from frazil.clock import moment_text, wall_us
 from frazil.layout import Layout
 from frazil.schemes import Scheme
@@ -85,7 +85,7 @@ class Line:
 
 @click.command
 @registry_argument
-@scheme_options
+@layout_options
 @json_option
 def command(*, url: str, namespace: str, scheme: Scheme, as_json: bool) -> None:
     """List who holds which node number.
@@ -100,7 +100,8 @@ def command(*, url: str, namespace: str, scheme: Scheme, as_json: bool) -> None:
       frazil claims static:7
     """
     registry = store.kept(url, namespace, scheme)
-    found = store.look(registry, same_terms=not is_default("scheme"))
+    named = not all(map(is_default, ("scheme", "field", "epoch")))
+    found = store.look(registry, same_terms=named)
     lines = []
     if found is not None:
         layout = Layout.parse(found.layout)

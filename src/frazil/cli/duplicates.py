@@ -91,17 +91,17 @@ class Duplicates:
     def _step(self, keys: Sequence[Key], positions: Sequence[int], found: list[Duplicate]) -> None:
         seen = self._seen
         room = self._used < self._memory * 3 // 4
-        if room:
+        if room and len(set(keys)) == len(keys) and seen.keys().isdisjoint(keys):
+            seen.update(zip(keys, positions, strict=True))
             self._used += _ENTRY_BYTES * len(keys) + sum(map(getsizeof, keys))
-            if len(set(keys)) == len(keys) and seen.keys().isdisjoint(keys):
-                seen.update(zip(keys, positions, strict=True))
-                return
+            return
         for key, position in zip(keys, positions, strict=True):
             first = seen.get(key)
             if first is not None:
                 found.append(Duplicate(key, first, position))
             elif room:
                 seen[key] = position
+                self._used += _ENTRY_BYTES + getsizeof(key)
             else:
                 self._put(key, position)
         if self._buffered >= self._buffer_rows:

@@ -10,7 +10,7 @@ import click
 
 from frazil.claim import Seen
 from frazil.cli import store
-from frazil.cli.options import registry_argument, scheme_options
+from frazil.cli.options import layout_options, registry_argument
 from frazil.keeper import ask_of
 from frazil.schemes import Scheme
 
@@ -19,7 +19,7 @@ __all__ = ["command"]
 
 @click.command
 @registry_argument
-@scheme_options
+@layout_options
 @click.option(
     "--start",
     type=click.IntRange(min=0),

@@ -1,8 +1,9 @@
 """Options that several commands share, so that one word means one thing in all of them.
 
 A scheme is said in up to six options, and a command wants a ``Scheme``. ``scheme_options`` puts the
-six on a command and hands it the one; what does not fit together is refused before the command
-starts. The other decorators add the options whose values are used as they stand.
+six on a command and hands it the one (``layout_options`` only the three that matter to numbers);
+what does not fit together is refused before the command starts. The other decorators add options
+whose values are used as they stand.
 """
 
 from collections.abc import Callable
@@ -19,6 +20,7 @@ __all__ = [
     "count_option",
     "is_default",
     "json_option",
+    "layout_options",
     "layout_text",
     "namespace_option",
     "registry_argument",
@@ -30,26 +32,52 @@ Command = Callable[..., None]
 
 
 def scheme_options(run: Command) -> Command:
-    """``--scheme``, ``--field``, ``--epoch``, ``--encoding``, ``--prefix``, ``--check``.
+    """What makes a scheme: those of ``layout_options``, ``--encoding``, ``--prefix``, ``--check``.
 
     The command gets them as one argument, ``scheme``.
     """
 
     @wraps(run)
-    def with_scheme(
+    def with_text(
         *args: Any,
-        scheme: str,
-        field: tuple[str, ...],
-        epoch: str | None,
+        scheme: Scheme,
         encoding: str | None,
         prefix: str,
         check: bool,
         **rest: Any,
     ) -> None:
-        run(*args, scheme=_chosen(scheme, field, epoch, encoding, prefix, check=check), **rest)
+        chosen = make_scheme(scheme, encoding=encoding, prefix=prefix, check=check)
+        run(*args, scheme=chosen, **rest)
 
     return _all(
-        with_scheme,
+        with_text,
+        layout_options,
+        click.option(
+            "--encoding",
+            type=click.Choice(list(DIGITS)),
+            help="How IDs are written, if not as the scheme does.",
+        ),
+        click.option(
+            "--prefix", default="", metavar="TEXT", help="Stands before each ID, like order_."
+        ),
+        click.option("--check", is_flag=True, help="End with a check character (base32 only)."),
+    )
+
+
+def layout_options(run: Command) -> Command:
+    """``--scheme``, ``--field`` and ``--epoch``, for commands that show no text of an ID.
+
+    The command gets them as one argument, ``scheme``.
+    """
+
+    @wraps(run)
+    def with_layout(
+        *args: Any, scheme: str, field: tuple[str, ...], epoch: str | None, **rest: Any
+    ) -> None:
+        run(*args, scheme=_chosen(scheme, field, epoch), **rest)
+
+    return _all(
+        with_layout,
         click.option(
             "-s",
             "--scheme",
@@ -69,15 +97,6 @@ def scheme_options(run: Command) -> Command:
             metavar="MOMENT",
             help="Count time from here, like 2025-01-01 or 2025-01-01T00:00:00Z.",
         ),
-        click.option(
-            "--encoding",
-            type=click.Choice(list(DIGITS)),
-            help="How IDs are written, if not as the scheme does.",
-        ),
-        click.option(
-            "--prefix", default="", metavar="TEXT", help="Stands before each ID, like order_."
-        ),
-        click.option("--check", is_flag=True, help="End with a check character (base32 only)."),
     )
 
 
@@ -150,23 +169,13 @@ def layout_text(spec: str) -> str:
     return PRESETS[spec].layout if spec in PRESETS else spec
 
 
-def _chosen(
-    spec: str,
-    fields: tuple[str, ...],
-    epoch: str | None,
-    encoding: str | None,
-    prefix: str,
-    *,
-    check: bool,
-) -> Scheme:
+def _chosen(spec: str, fields: tuple[str, ...], epoch: str | None) -> Scheme:
     if epoch is None and layout_text(spec).rstrip().endswith("since ?"):
         raise click.UsageError(
             f"{spec!r} leaves its epoch to you; choose one and say it in every command, like "
             "--epoch 2025-01-01"
         )
-    return make_scheme(
-        spec, fields=_values(fields), epoch=epoch, encoding=encoding, prefix=prefix, check=check
-    )
+    return make_scheme(spec, fields=_values(fields), epoch=epoch)
 
 
 def _values(fields: tuple[str, ...]) -> dict[str, int]:

@@ -137,6 +137,10 @@ class ParquetWriter:
             self._open(self._arrow.schema(strings))
         self._writer.close()
 
+    def abandon(self) -> None:
+        """Write nothing more, in particular no end, which would make a part look whole."""
+        self._file.abandoned = True
+
     def _open(self, schema: Any, compression: Any = "snappy") -> None:
         self._schema = schema
         self._full = schema.insert(len(schema) if self._last else 0, self._field)
@@ -187,13 +191,15 @@ class _Counted:
     """A file that knows how much was written, which a pipe does not; Parquet asks for that."""
 
     closed = False
+    abandoned = False
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self._size = 0
 
     def write(self, data: bytes) -> int:
-        self._file.write(data)
+        if not self.abandoned:
+            self._file.write(data)
         self._size += memoryview(data).nbytes
         return memoryview(data).nbytes
 
@@ -201,7 +207,7 @@ class _Counted:
         return self._size
 
     def flush(self) -> None:
-        self._file.flush()
+        """Whoever opened the file does that."""
 
     def close(self) -> None:
         """The file stays open for whoever opened it."""

@@ -3,7 +3,7 @@
 The width of each field decides things that hurt years later: the day on which the time is full, how
 many nodes there may ever be, whether a database column or a browser changes the number on its way.
 All of that follows from the layout, so it is computed here for any name or layout text, and beside
-others. A *carried* layout needs no epoch: one that is chosen at deployment is planned from there.
+others. A layout whose epoch is left to the deployment is planned in years from there.
 
 Figures are those of the layout. What one process reaches is measured by ``frazil bench``.
 """

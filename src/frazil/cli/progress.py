@@ -14,7 +14,7 @@ __all__ = ["progress"]
 @contextmanager
 def progress(label: str, total: int | None) -> Iterator[Callable[[int], None]]:
     """A bar while the block runs; call what it gives with how much of ``total`` is done."""
-    if not sys.stderr.isatty():
+    if not _watched():
         yield lambda _done: None
         return
     from rich.console import Console
@@ -36,3 +36,7 @@ def progress(label: str, total: int | None) -> Iterator[Callable[[int], None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=total)
         yield lambda done: bar.update(task, completed=done)
+
+
+def _watched() -> bool:
+    return sys.stderr.isatty()

@@ -21,6 +21,7 @@ __all__ = ["Reading", "read_as", "readings", "words"]
 
 _WORD = re.compile(r"(?:(?<![\w])-)?\w+[*~$=]?", re.ASCII)
 _CHECK_MARKS = "*~$="
+_PREFIX = re.compile(r"(?:[A-Za-z][A-Za-z0-9]*_(?:[A-Za-z0-9]+_)*)?", re.ASCII)
 _SIGNED = re.compile(r"-[0-9]{1,19}", re.ASCII)
 
 
@@ -48,7 +49,9 @@ def readings(text: str, bits: int) -> tuple[Reading, ...]:
         return (Reading(text, "decimal", number),) if number >> 63 == 1 else ()
     head, underscore, body = text.rpartition("_")
     prefix = head + underscore
-    if body[:2] in {"0x", "0X"}:
+    if not _PREFIX.fullmatch(prefix):
+        return ()
+    if body[:2] in {"0x", "0X"} and body[2:]:
         codec = _codec("hex", bits)
         digits = body[2:].lower().rjust(codec.width or 0, "0")
         return tuple(_read(text, prefix, digits, codec))

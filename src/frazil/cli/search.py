@@ -4,12 +4,15 @@ A text that is an ID from end to end was meant as one, so any sensible reading o
 in a line was not: lines are full of ports, durations, host names and trace IDs, and most of
 them decode as *something*. So a word counts only if it would be a strange coincidence were it no ID
 (see ``guess``), or if it is written as the one scheme in question writes and has a sensible moment.
+
+Nobody needs to name the default scheme. Its own text is taken for its own, unless another scheme is
+more likely by so much that it would be the strange coincidence.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 
-from frazil.cli.guess import Fit, fits_of, presets
+from frazil.cli.guess import LIKELY_BITS, Fit, fits_of, presets
 from frazil.cli.reading import words
 from frazil.errors import CodecError
 from frazil.schemes import Scheme
@@ -50,14 +53,8 @@ class Search:
         whole = self._whole(line.strip())
         if whole is not None:
             return [whole]
-        candidates = [word for word in words(line) if len(word) >= _SHORTEST_WORD]
-        if not self.guess:
-            own = self._among(candidates, [self.scheme], guessed=False)
-            if own or self.sure:
-                return own
-        # Any number could be a bare counter's, so only schemes with more to them count here.
-        others = [scheme for scheme in presets() if scheme.layout.axis != "sequence"]
-        return self._among(candidates, others, guessed=True)
+        candidates = (self._in_line(word) for word in words(line) if len(word) >= _SHORTEST_WORD)
+        return [finding for finding in candidates if finding is not None]
 
     def explain(self, text: str) -> str:
         """Why there is no ID in a text, for whoever thinks that there is."""
@@ -77,26 +74,37 @@ class Search:
         return f"{shown!r} is no ID of scheme {self.scheme.name}"
 
     def _whole(self, text: str) -> Finding | None:
-        if not self.guess:
-            own = fits_of(text, [self.scheme], self.now_us, strict=self.strict)
-            if own and (self.sure or not own[0].refused):
-                others = () if self.sure else fits_of(text, presets(), self.now_us)
-                rivals = [f for f in others if not f.refused and f.scheme != self.scheme]
-                return Finding((*own, *rivals))
+        own = self._own(text)
         if self.sure:
-            return None
-        fits = fits_of(text, presets(), self.now_us)
-        return Finding(tuple(fits), guessed=True) if fits and not fits[0].refused else None
+            return Finding(tuple(own)) if own else None
+        return self._weighed(own, fits_of(text, presets(), self.now_us))
 
-    def _among(
-        self, candidates: Iterable[str], schemes: Iterable[Scheme], *, guessed: bool
-    ) -> list[Finding]:
-        found: list[Finding] = []
-        for word in candidates:
-            fits = fits_of(word, schemes, self.now_us, strict=self.strict)
-            if fits and (fits[0].likely or (not guessed and _is_plain(fits[0]))):
-                found.append(Finding(tuple(fits), guessed))
-        return found
+    def _in_line(self, word: str) -> Finding | None:
+        own = self._own(word)
+        if self.sure:
+            good = own and (_is_plain(own[0]) or own[0].likely)
+            return Finding(tuple(own)) if good else None
+        found = self._weighed(own, fits_of(word, _telling(), self.now_us))
+        return found if found and (found.fits[0].likely or not found.guessed) else None
+
+    def _own(self, text: str) -> list[Fit]:
+        return fits_of(text, [self.scheme], self.now_us, strict=self.strict)
+
+    def _weighed(self, own: list[Fit], fits: list[Fit]) -> Finding | None:
+        """The scheme in question has the right of way, unless another is far more likely."""
+        fitting = [fit for fit in fits if not fit.refused]
+        if not fitting:
+            return None
+        close = own and own[0].score > fitting[0].score - LIKELY_BITS
+        if close and _is_plain(own[0]) and not self.guess:
+            return Finding((*own, *(fit for fit in fitting if fit.scheme != self.scheme)))
+        return Finding(tuple(fits), guessed=True)
+
+
+@cache
+def _telling() -> tuple[Scheme, ...]:
+    """The schemes that a word may be guessed to be of; any number could be a bare counter's."""
+    return tuple(scheme for scheme in presets() if scheme.layout.axis != "sequence")
 
 
 def _is_plain(fit: Fit) -> bool:

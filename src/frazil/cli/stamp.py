@@ -23,7 +23,7 @@ from frazil.cli.options import json_option, registry_options, scheme_options
 from frazil.cli.progress import progress
 from frazil.cli.streams import Source, target
 from frazil.cli.tables import FORMATS, format_of, open_table
-from frazil.cli.writers import open_writer
+from frazil.cli.writers import writing
 from frazil.errors import ConfigError
 from frazil.registries import connect
 from frazil.schemes import Scheme
@@ -106,7 +106,7 @@ def command(
     lead: str | None,
     as_json: bool,
 ) -> None:
-    r"""Copy a table and give each row an ID, as its first column.
+    """Copy a table and give each row an ID, as its first column.
 
     CSV, JSON Lines (IDs are strings in it) and Parquet, by the ending of the file's name; .gz is
     read and written. Files may be larger than memory, and - is standard input or output. The
@@ -133,15 +133,14 @@ def command(
     ):
         table = open_table(source, kind, header=header, delimiter=delimiter)
         numeric = kind_out == "parquet" and _is_number(scheme)
-        writer = open_writer(kind_out, file, table, column, last=last, numeric=numeric)
         rows, first, final = 0, None, None
-        for chunk in table.chunks():
-            ids = _issue(generator, len(chunk.numbers), numeric=numeric)
-            writer.write(chunk, ids)
-            rows += len(ids)
-            first, final = ids[0] if first is None else first, ids[-1]
-            tell(table.done())
-        writer.close()
+        with writing(kind_out, file, table, column, last=last, numeric=numeric) as write:
+            for chunk in table.chunks():
+                ids = _issue(generator, len(chunk.numbers), numeric=numeric)
+                write(chunk, ids)
+                rows += len(ids)
+                first, final = ids[0] if first is None else first, ids[-1]
+                tell(table.done())
     stamped = _Stamped(rows, *(None if n is None else str(n) for n in (first, final)))
     _report(stamped, time.monotonic() - began, output, scheme, as_json=as_json)
 

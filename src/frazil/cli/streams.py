@@ -39,6 +39,8 @@ class Source:
     def __init__(self, path: str) -> None:
         self.path = path
         self.name = "standard input" if path == "-" else path
+        self.marked = False
+        """Whether the lines, once one was read, began with a byte order mark."""
         self._text: io.TextIOWrapper | None = None
         self.size: int | None = None
         """Bytes in the file as stored; None where nobody knows."""
@@ -81,7 +83,11 @@ class Source:
                         path=self.path,
                         line=number,
                     )
-                yield line.removeprefix("\ufeff") if number == 1 else line
+                if number == 1 and line[0] == "\ufeff":
+                    self.marked = True
+                    yield line[1:]
+                else:
+                    yield line
 
     @contextmanager
     def reading(self) -> Iterator[None]:

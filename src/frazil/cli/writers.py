@@ -11,9 +11,11 @@ import csv
 import io
 import json
 import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import date, time, timedelta
 from decimal import Decimal
-from typing import IO, Any, Protocol
+from typing import IO, Any
 from uuid import UUID
 
 from frazil.cli.chunks import Chunk, Table
@@ -21,35 +23,39 @@ from frazil.cli.csv_table import CsvTable
 from frazil.cli.tables import JsonTable
 from frazil.errors import ConfigError
 
-__all__ = ["CsvWriter", "JsonWriter", "Writer", "open_writer"]
+__all__ = ["CsvWriter", "JsonWriter", "Write", "taken", "writing"]
 
 
-class Writer(Protocol):
-    """Writes the rows of one table, with IDs."""
-
-    def write(self, chunk: Chunk, ids: list[Any]) -> None:
-        """Write a chunk with its IDs."""
-
-    def close(self) -> None:
-        """Write what the format has at its end; the file stays open."""
+Write = Callable[[Chunk, list[Any]], None]
+"""Writes a chunk with its IDs."""
 
 
-def open_writer(
+@contextmanager
+def writing(
     kind: str, file: IO[bytes], table: Table, column: str, *, last: bool, numeric: bool
-) -> Writer:
-    """The writer of a format. ``numeric``: IDs are ints, for a Parquet column of int64.
+) -> Iterator[Write]:
+    """Write a table in a format; at the end of the block what the format has there.
 
-    Raises ConfigError if the table has the column already.
+    ``numeric``: IDs are ints, for a Parquet column of int64. Raises ConfigError if the table has
+    the column already.
     """
     if column in table.names:
         raise taken(table, column)
     if kind == "csv":
-        return CsvWriter(file, table, column, last=last)
+        yield CsvWriter(file, table, column, last=last).write
+        return
     if kind == "jsonl":
-        return JsonWriter(file, table, column, last=last)
+        yield JsonWriter(file, table, column, last=last).write
+        return
     from frazil.cli.parquet import ParquetWriter
 
-    return ParquetWriter(file, table, column, last=last, numeric=numeric)
+    writer = ParquetWriter(file, table, column, last=last, numeric=numeric)
+    try:
+        yield writer.write
+    except BaseException:
+        writer.abandon()
+        raise
+    writer.close()
 
 
 def taken(table: Table, column: str) -> ConfigError:
@@ -62,7 +68,7 @@ def taken(table: Table, column: str) -> ConfigError:
 
 
 class CsvWriter:
-    """CSV; from CSV with the text of each row as it was, else with commas, and quotes where needed."""
+    """CSV; from CSV with the text of each row as it was, else with commas and the fewest quotes."""
 
     def __init__(self, file: IO[bytes], table: Table, column: str, *, last: bool) -> None:
         self._file = file
@@ -72,11 +78,14 @@ class CsvWriter:
         if not isinstance(table, CsvTable):
             names = [*table.names, column] if last else [column, *table.names]
             _write(file, self._text([names]), table)
-        elif table.header is not None:
+            return
+        if table.source.marked:
+            _copy(file, "\ufeff")
+        if table.header is not None:
             self._copy([table.header], [self._text([[column]])[:-1]])
 
     def write(self, chunk: Chunk, ids: list[Any]) -> None:
-        """See Writer."""
+        """Write a chunk with its IDs."""
         if isinstance(self._table, CsvTable):
             self._copy(chunk.texts, ids)
             return
@@ -92,12 +101,12 @@ class CsvWriter:
                     path=source.path,
                     line=number,
                 )
-            fields = [_field(row.get(name)) for name in names]
+            try:
+                fields = [_field(row.get(name)) for name in names]
+            except TypeError as error:
+                raise _no_text(self._table, number, error) from None
             rows.append([*fields, n] if self._last else [n, *fields])
         _write(self._file, self._text(rows), self._table)
-
-    def close(self) -> None:
-        """See Writer."""
 
     def _copy(self, texts: list[str], ids: list[str]) -> None:
         delimiter = self._delimiter
@@ -128,7 +137,7 @@ class JsonWriter:
         self._last = last
 
     def write(self, chunk: Chunk, ids: list[Any]) -> None:
-        """See Writer."""
+        """Write a chunk with its IDs."""
         if not isinstance(self._table, JsonTable):
             column, last = self._column, self._last
             rows = self._table.rows(chunk)
@@ -147,9 +156,6 @@ class JsonWriter:
             ]
             _copy(self._file, "".join(lines))
 
-    def close(self) -> None:
-        """See Writer."""
-
     @staticmethod
     def _before(text: str, pair: str, comma: str) -> str:
         at = text.index("{") + 1
@@ -167,13 +173,7 @@ class JsonWriter:
             except ValueError:
                 text = _ENCODE(_without_nan(row))
         except TypeError as error:
-            source, unit = self._table.source, self._table.unit
-            raise ConfigError(
-                f"{source.name}, {unit} {number}: JSON has no form for it ({error}); leave that "
-                "column out, or write Parquet",
-                path=source.path,
-                line=number,
-            ) from None
+            raise _no_text(self._table, number, error) from None
         return text + "\n"
 
 
@@ -192,6 +192,15 @@ def _write(file: IO[bytes], text: str, table: Table) -> None:
             f"{text[max(0, error.start - 30) : error.start]!r}; convert it first",
             path=table.source.path,
         ) from None
+
+
+def _no_text(table: Table, number: int, error: TypeError) -> ConfigError:
+    return ConfigError(
+        f"{table.source.name}, {table.unit} {number}: {error}, which has no text; leave that "
+        "column out, or write Parquet",
+        path=table.source.path,
+        line=number,
+    )
 
 
 def _field(value: Any) -> str:
@@ -213,7 +222,7 @@ def _plain(value: Any) -> str:
         return value.isoformat()
     if isinstance(value, Decimal | timedelta | UUID):
         return str(value)
-    raise TypeError(f"a value is {type(value).__name__}")
+    raise TypeError(f"there is a value of type {type(value).__name__}")
 
 
 # One encoder, for making one anew with each row would take as long as the row.

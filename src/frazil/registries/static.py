@@ -20,7 +20,8 @@ from pathlib import Path
 from frazil.errors import ConfigError
 from frazil.registries.base import Options, RecordRegistry, terms_of
 from frazil.registries.memory import MemoryRegistry
-from frazil.registries.sqlite import BUSY_US, HORIZON_US, SqliteRegistry, state_home
+from frazil.registries.place import state_home
+from frazil.registries.sqlite import BUSY_US, HORIZON_US, SqliteRegistry
 from frazil.schemes import Scheme
 
 __all__ = ["StatelessRegistry", "StaticRegistry", "connect_static", "node_number"]

@@ -1,0 +1,48 @@
+"""Calling the command inside a test: in this process, or the real one in a process of its own."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+from click.testing import CliRunner, Result
+
+from frazil.cli import main
+
+__all__ = ["call", "plain_terminal", "process"]
+
+Call = Callable[..., Result]
+START = "from frazil.cli import main; main(prog_name='frazil')"
+
+
+@pytest.fixture(autouse=True)
+def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """80 columns, no colour forced or forbidden, UTC, and the registry of the host."""
+    for name in ("NO_COLOR", "FORCE_COLOR", "FRAZIL_URL", "CLICOLOR_FORCE", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TZ", "UTC")
+
+
+@pytest.fixture
+def call() -> Call:
+    """``call("mint", "-n", "3")``; errors that are not shown as messages fail the test."""
+
+    def run(*args: str, stdin: str | bytes = "") -> Result:
+        result = CliRunner().invoke(main, args, input=stdin)
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result
+
+    return run
+
+
+@pytest.fixture
+def process() -> Callable[..., subprocess.Popen[bytes]]:
+    """``process("mint")``: the command in a process of its own, its output in pipes."""
+
+    def start(*args: str, **options: object) -> "subprocess.Popen[bytes]":
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
+        return subprocess.Popen([sys.executable, "-c", START, *args], **pipes)
+
+    return start

@@ -1,0 +1,111 @@
+"""Who holds what, in node numbers and moments of the layout that the record is for."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from frazil.claim import Claim, Holding, Seen
+from frazil.cli.claims import Line
+from frazil.clock import moment_text
+from frazil.keeper import ask_of
+from frazil.layout import Layout
+from frazil.registries import connect
+from frazil.schemes import scheme
+
+__all__: list[str] = []
+
+
+def test_nothing_there(call, own_state_directory: Path):
+    result = call("claims")
+    assert result.exit_code == 0
+    assert "claims.db does not exist: nothing was given away yet" in result.stdout.replace("\n", "")
+    assert "frazil mint" in result.stdout
+    assert call("claims", "--json").stdout == "[]\n"
+    assert not own_state_directory.exists()
+
+
+def test_other_namespace(call):
+    call("init")
+    assert "sqlite: has no namespace 'orders'" in call("claims", "--namespace", "orders").stdout
+
+
+def test_set_up_and_unused(call):
+    call("init")
+    result = call("claims")
+    assert "is set up: nothing was given away yet" in result.stdout
+    assert str(scheme().layout) in result.stdout
+    assert call("claims", "--json").stdout == "[]\n"
+
+
+def test_held_and_free(call):
+    """Claimed by a verb, for a generator that is idle for a moment gives its claim back."""
+    s = scheme("uniqueid-spread", fields={"cluster": 3})
+    call("init", "--namespace", "orders", "-s", "uniqueid-spread")
+    registry = connect("sqlite:", "orders", s)
+    claim = registry.grant(ask_of(Seen()), 1000)
+    assert isinstance(claim, Claim)
+    shown = call("claims", "--namespace", "orders").stdout
+    (line,) = json.loads(call("claims", "--namespace", "orders", "--json").stdout)
+    assert line["node"] == 0
+    assert line["constants"] == {"mode": 0, "cluster": 3}
+    assert line["holder"].rpartition(":")[2] == str(os.getpid())
+    assert line["state"] in {"held", "idle"}
+    assert (line["start_value"], line["until_value"]) == (claim.start, claim.until)
+    assert line["start"] == moment_text(claim.start * 1000)
+    assert line["until"] == moment_text(claim.until * 1000)
+    assert line["since"] == moment_text(claim.now_us)
+    for text in ("cluster=3", line["holder"], line["since"][:10], line["until"][11:-1]):
+        assert text in shown
+    registry.release(ask_of(Seen(), claim), claim.start + 1)
+    (line,) = json.loads(call("claims", "--namespace", "orders", "--json").stdout)
+    assert (line["state"], line["holder"], line["since"]) == ("free", None, None)
+    assert line["until_value"] == claim.start + 1
+    assert "1 free, of" in call("claims", "--namespace", "orders").stdout
+
+
+def test_record_knows_its_layout(call):
+    call("init", "-s", "tickets", "--start", "5")
+    call("mint", "-s", "tickets", "-n", "3")
+    (line,) = json.loads(call("claims", "--json").stdout)
+    assert (line["start"], line["until"]) == ("5", "8")
+    result = call("claims", "-s", "js53")
+    assert result.exit_code == 2
+    assert "sequence:63" in result.output
+    assert "time:32" in result.output
+    assert call("claims", "-s", "tickets").exit_code == 0
+
+
+def test_static_number(call):
+    call("init", "static:7")
+    call("mint", "-u", "static:7")
+    (line,) = json.loads(call("claims", "static:7", "--json").stdout)
+    assert line["node"] == 7
+
+
+def test_table_is_no_wider_than_80(call):
+    call("init")
+    call("mint")
+    table = call("claims").stdout.partition("\n\n")[0]
+    assert max(map(len, table.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("now_us", "held", "state"),
+    [(999_999, True, "held"), (1_000_000, True, "idle"), (0, False, "free")],
+)
+def test_state(now_us, held, state):
+    layout = Layout.parse("a:2=0 time:32 node:4 b:3=0 sequence:4 @1ms since 1970-01-01")
+    holding = Holding(5 + 16 * (2 << 3 | 6), 0, 1000, held, "host:1" * held, 1)
+    line = Line(holding, layout, now_us)
+    assert line.state == state
+    assert line.node == 5
+    assert line.constants == {"a": 2, "b": 6}
+    assert line.as_json()["until"] == "1970-01-01T00:00:01Z"
+
+
+def test_counter_is_never_idle():
+    line = Line(Holding(0, 0, 10, True, "host:1", 0), Layout.parse("sequence:63"), 1 << 60)
+    assert line.state == "held"
+    assert line.as_json()["since"] is None

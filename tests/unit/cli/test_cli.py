@@ -1,0 +1,128 @@
+"""One way in and one way out: names, help, exit codes, and no traceback."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import click
+import pytest
+
+import frazil
+from frazil import errors
+from frazil.cli import COMMANDS, Failure, main
+
+__all__: list[str] = []
+
+LOADED = """
+import json, sys
+from frazil.cli import main
+try:
+    main(sys.argv[1:])
+except SystemExit:
+    pass
+print(json.dumps(sorted(sys.modules)))
+"""
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"]])
+def test_help_loads_nothing_heavy(arguments):
+    answer = subprocess.run(
+        [sys.executable, "-c", LOADED, *arguments], capture_output=True, text=True, check=True
+    )
+    loaded = set(json.loads(answer.stdout.splitlines()[-1]))
+    assert "click" in loaded
+    assert not loaded & {"rich", "sqlite3", "numpy", "pyarrow", "asyncio"}
+    assert [name for name in loaded if name.startswith("frazil.cli.")] == []
+
+
+def test_help_names_every_command_and_exit_code(call):
+    text = call("--help").stdout
+    for name, help_line in COMMANDS.items():
+        assert f"  {name} " in text
+        assert help_line in text
+    assert all(f"\n    {code}  " in text for code in range(6))
+
+
+def test_version(call):
+    text = call("--version").stdout
+    assert text.startswith(f"frazil {frazil.__version__} (")
+    assert ("compiled" in text) == frazil.COMPILED
+
+
+@pytest.mark.parametrize("name", ["mint", "inspect", "plan", "claims", "init"])
+def test_each_command_teaches_by_example(name, call):
+    result = call(name, "--help")
+    assert result.exit_code == 0
+    assert result.stdout.count(f"\n    frazil {name}") >= 2
+    assert max(map(len, result.stdout.splitlines())) <= 80
+
+
+def test_misspelt_command(call):
+    result = call("mnt")
+    assert result.exit_code == 2
+    assert "no command is called 'mnt'; did you mean 'mint'?" in result.output
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (errors.ConfigError("fix it", url="x"), 2),
+        (errors.CodecError("fix it"), 2),
+        (errors.PoolExhausted("fix it"), 3),
+        (errors.RegistryUnavailable("fix it"), 3),
+        (errors.ClockError("fix it"), 4),
+        (errors.LayoutExhausted("fix it"), 4),
+        (errors.InternalError("fix it"), 5),
+        (FileNotFoundError(2, "fix it", "there"), 2),
+        (click.FileError("there", "fix it"), 2),
+        (Failure("fix it"), 1),
+    ],
+)
+def test_exit_code_says_what_to_do(error, code, call, monkeypatch):
+    def fail(*_args, **_options):
+        raise error
+
+    monkeypatch.setattr("frazil.mint", fail)
+    result = call("mint")
+    assert result.exit_code == code
+    assert result.output.startswith("Error: ")
+    assert "fix it" in result.output
+    assert result.stdout == ""
+
+
+def test_bug_elsewhere_is_not_hidden(call, monkeypatch):
+    def fail(*_args, **_options):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("frazil.mint", fail)
+    with pytest.raises(ZeroDivisionError):
+        call("mint")
+
+
+def test_main_is_the_group_of_all_commands():
+    assert isinstance(main, click.Group)
+    assert main.list_commands(click.Context(main)) == list(COMMANDS)
+
+
+def test_closed_pipe_is_quiet(call, process):
+    call("init")
+    mint = process("mint", "-n", "50000000", "--lead", "1s")
+    assert mint.stdout.readline().strip().isdigit()
+    mint.stdout.close()
+    assert mint.wait(60) == 141
+    assert mint.stderr.read() == b""
+    mint.stderr.close()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends a signal")
+def test_interrupt_is_quiet(call, process):
+    call("init")
+    mint = process("mint", "-n", "50000000", stdout=subprocess.PIPE)
+    mint.stdout.readline()
+    mint.send_signal(signal.SIGINT)
+    output, complaint = mint.communicate(timeout=60)
+    assert mint.returncode == 130
+    assert complaint == b""
+    assert output  # what was made until then was printed

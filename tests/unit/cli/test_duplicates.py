@@ -1,0 +1,117 @@
+"""The search for duplicates: exact at every size, and never more in memory than it was given."""
+
+import random
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from frazil.cli.duplicates import Duplicate, Duplicates, Key
+
+__all__: list[str] = []
+
+MIB = 1 << 20
+
+
+def search(keys: list[Key], folder: Path, memory: int = MIB) -> tuple[list[Duplicate], Duplicates]:
+    folder.mkdir(exist_ok=True)
+    engine = Duplicates(memory, folder)
+    found: list[Duplicate] = []
+    for at in range(0, len(keys), 5000):
+        found += engine.add(keys[at : at + 5000], range(at, min(at + 5000, len(keys))))
+    found += engine.rest()
+    return sorted(found, key=lambda one: one.again), engine
+
+
+def plain(keys: list[Key]) -> list[Duplicate]:
+    """The same answer by the obvious way."""
+    seen: dict[Key, int] = {}
+    found = []
+    for position, key in enumerate(keys):
+        if key in seen:
+            found.append(Duplicate(key, seen[key], position))
+        seen.setdefault(key, position)
+    return found
+
+
+def test_small_input_needs_no_files(tmp_path):
+    found, engine = search([5, 7, 5, 5], tmp_path)
+    assert found == [Duplicate(5, 0, 2), Duplicate(5, 0, 3)]
+    assert (engine.parts, engine.spilled) == (0, 0)
+
+
+def test_text_and_number_are_different_keys(tmp_path):
+    assert search(["5", 5, "05"], tmp_path)[0] == []
+
+
+@pytest.mark.parametrize("bits", [10, 64, 128])
+def test_large_input_agrees_with_the_obvious_way(tmp_path, bits):
+    dice = random.Random(bits)
+    keys: list[Key] = [dice.getrandbits(bits) for _ in range(60_000)]
+    keys[59_999] = keys[0]  # found by the dict that is full
+    keys[59_998] = keys[30_000]  # found in a file
+    found, engine = search(keys, tmp_path)
+    assert found == plain(keys)
+    assert len(found) >= 2
+    assert (engine.parts > 0) == (bits > 10)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_texts_of_any_kind_go_through_files(tmp_path):
+    keys: list[Key] = [f'{i} "line\nbreak" \udc80 é' for i in range(20_000)]
+    keys += [keys[3], keys[19_999]]
+    found, engine = search(keys, tmp_path)
+    assert [(one.first, one.again) for one in found] == [(3, 20_000), (19_999, 20_001)]
+    assert engine.parts > 0
+
+
+def test_files_that_are_too_large_are_cut_again(tmp_path, monkeypatch):
+    monkeypatch.setattr("frazil.cli.duplicates._PARTS", 2)
+    keys: list[Key] = list(range(100_000))
+    found, engine = search([*keys, 99_999, 0, 50_000], tmp_path)
+    assert [(one.first, one.again) for one in found] == [
+        (99_999, 100_000),
+        (0, 100_001),
+        (50_000, 100_002),
+    ]
+    assert engine.parts > 2 + 2 * 2  # three levels
+
+
+def test_all_keys_equal(tmp_path):
+    """No hash can part them; only that a key is disposed of once it is seen makes this end."""
+    found, engine = search([7] * 50_000, tmp_path)
+    assert len(found) == 49_999
+    assert {one.first for one in found} == {0}
+    keys: list[Key] = [*range(20_000), *[77_777] * 50_000]
+    found, engine = search(keys, tmp_path)
+    assert len(found) == 49_999
+    assert {one.first for one in found} == {20_000}
+    assert engine.parts > 0
+
+
+def test_memory_stays_within_what_was_given(tmp_path):
+    """A set of these keys would take ten times as much."""
+
+    def measured(count: int) -> int:
+        tracemalloc.start()
+        engine = Duplicates(MIB, tmp_path)
+        for at in range(0, count, 1000):
+            engine.add([n * 977 for n in range(at, at + 1000)], range(at, at + 1000))
+        assert not any(True for _ in engine.rest())
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert engine.parts > 0
+        return peak
+
+    few, many = measured(20_000), measured(100_000)
+    assert many < 3 * MIB
+    assert many < few * 1.5
+
+
+def test_rest_tells_how_far_it_is(tmp_path):
+    engine = Duplicates(MIB, tmp_path)
+    engine.add(list(range(30_000)), range(30_000))
+    told: list[int] = []
+    assert list(engine.rest(told.append)) == []
+    assert told == sorted(told)
+    assert told[-1] == engine.spilled > 20_000

@@ -1,0 +1,108 @@
+"""Which scheme a number is of: fresh IDs are recognised, and what cannot be is refused."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from frazil.cli.guess import fit_of, fits_of, presets
+from frazil.cli.reading import Reading
+from frazil.clock import to_us
+from frazil.duration import UNITS_US
+from frazil.schemes import names, scheme
+
+__all__: list[str] = []
+
+NOW_US = to_us(datetime(2026, 7, 10, 12, tzinfo=UTC))
+TIMED = [s.name for s in presets() if s.layout.axis == "time"]
+
+
+def made(name: str, us: int, node: int = 5, sequence: int = 9) -> str:
+    s = scheme(name)
+    return s.format(s.pack(time=s.layout.tick_at(us), node=node, sequence=sequence))
+
+
+@pytest.mark.parametrize("name", TIMED)
+@pytest.mark.parametrize("age_s", [1, 60, 86_400, 30 * 86_400])
+def test_fresh_id_is_recognised(name, age_s):
+    best = fits_of(made(name, NOW_US - age_s * 1_000_000), presets(), NOW_US)[0]
+    assert best.scheme.name == name
+    assert best.likely
+    assert any("ago" in reason for reason in best.reasons)
+
+
+def test_every_scheme_with_an_epoch_is_tried():
+    assert [s.name for s in presets()] == [name for name in names() if name != "chibrary-time"]
+
+
+def test_early_run_is_recognised():
+    best = fits_of("2VznWE2i", presets(), NOW_US)[0]
+    assert best.scheme.name == "chibrary"
+    assert best.likely
+    assert "run 99" in best.reasons
+
+
+def test_small_number_is_a_ticket():
+    best, *others = fits_of("12345", presets(), NOW_US)
+    assert best.scheme.name == "tickets"
+    assert not best.likely
+    assert all(fit.refused for fit in others if fit.scheme.layout.axis == "time")
+
+
+def test_cluster_is_the_deployments_choice():
+    s = scheme("uniqueid-spread", fields={"cluster": 3})
+    n = s.pack(time=s.layout.tick_at(NOW_US - 1), node=256, sequence=0)
+    best = fits_of(s.format(n), presets(), NOW_US)[0]
+    assert best.scheme == s
+    assert best.values["cluster"] == 3
+    assert "cluster is 3" not in best.reasons
+
+
+@pytest.mark.parametrize(
+    ("us", "words"),
+    [
+        (NOW_US + 2 * UNITS_US["d"], "in 2 days"),
+        (to_us(datetime(2004, 12, 31, tzinfo=UTC)), "before such IDs"),
+        (NOW_US + UNITS_US["d"] // 2, ""),
+    ],
+)
+def test_moment_must_be_possible(us, words):
+    s = scheme("uniqueid-sequential")
+    n = s.pack(time=s.layout.tick_at(us), node=0, sequence=0)
+    fit = fit_of(s, Reading("", "hex", n), NOW_US)
+    assert words in fit.refused
+    assert bool(fit.refused) == bool(words)
+
+
+def test_first_week_of_an_epoch_is_refused():
+    s = scheme()
+    for day, refused in ((6, True), (8, False)):
+        n = s.pack(time=day * 86_400_000, node=0, sequence=0)
+        assert bool(fit_of(s, Reading("", "decimal", n), NOW_US).refused) is refused
+
+
+def test_constant_must_be_right():
+    fit = fit_of(scheme(), Reading("", "decimal", 1 << 63), NOW_US)
+    assert fit.refused == "its sign is 1, not 0"
+
+
+def test_nobody_counts_that_far():
+    s = scheme("tickets")
+    assert not fit_of(s, Reading("", "decimal", (1 << 48) - 1), NOW_US).refused
+    assert "no counter" in fit_of(s, Reading("", "decimal", 1 << 48), NOW_US).refused
+
+
+def test_nearer_to_now_is_neater():
+    s = scheme()
+    scores = []
+    for age_s in (1, 3_600, 86_400, 365 * 86_400):
+        n = s.pack(time=s.layout.tick_at(NOW_US - age_s * 1_000_000), node=0, sequence=0)
+        scores.append(fit_of(s, Reading("", "decimal", n), NOW_US).score)
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_strict_takes_the_schemes_own_text_only():
+    text = made("tsid", NOW_US)
+    s = scheme("tsid")
+    assert fits_of(text, [s], NOW_US, strict=True)
+    assert not fits_of(str(s.parse(text)), [s], NOW_US, strict=True)
+    assert fits_of(str(s.parse(text)), [s], NOW_US)

@@ -1,0 +1,170 @@
+"""What is shown of an ID is what is in it, for a person, a program and a document."""
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from rich.console import Console
+
+from frazil.cli import inspect
+from frazil.drawing import draw
+from frazil.schemes import scheme
+
+__all__: list[str] = []
+
+ID = "1375354384404488193"  # of the icicle scheme: 2026-07-10, node 842, sequence 1
+KNOWN = json.loads((Path(__file__).parents[2] / "vectors" / "known.json").read_text())["cases"]
+
+
+def told(call, *args, stdin=""):
+    result = call("inspect", *args, "--json", stdin=stdin)
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def test_drawing_and_facts(call):
+    text = call("inspect", "--scheme", "icicle", ID).stdout
+    assert text.startswith(f"{ID}: scheme icicle (decimal, 64 bits)\n")
+    drawing = draw(scheme().layout, int(ID), width=80).partition("\n\n")[0]
+    assert drawing in text
+    facts = dict(line.split(None, 1) for line in text.split("\n\n")[2].splitlines())
+    assert facts["moment"].startswith("2026-07-10T15:50:38.406Z, ")
+    assert facts["node"] == "842 (0 to 1,023)"
+    assert facts["sequence"] == "1 (0 to 4,095)"
+    assert facts["sign"] == "0 (constant)"
+    assert facts["decimal"] == ID
+    assert facts["hex"] == f"{int(ID):016x}"
+    assert facts["JavaScript"] == "would make it 1375354384404488192; pass it as text"
+    assert "BIGINT" not in facts
+    assert "could be" not in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_json(call):
+    (item,) = told(call, ID)
+    assert (item["id"], item["scheme"], item["encoding"]) == (ID, "icicle", "decimal")
+    assert item["moment"] == "2026-07-10T15:50:38.406Z"
+    assert item["fields"]["node"] == 842
+    assert set(item["texts"]) == {"decimal", "hex", "base32", "base58", "base62"}
+    assert item["foreign"] == []
+
+
+@pytest.mark.parametrize("encoding", ["decimal", "hex", "base32", "base58", "base62"])
+def test_every_text_form_is_the_same_id(encoding, call):
+    (item,) = told(call, ID)
+    (again,) = told(call, item["texts"][encoding])
+    assert (again["id"], again["encoding"]) == (ID, encoding)
+
+
+@pytest.mark.parametrize("case", KNOWN, ids=lambda case: case["scheme"])
+def test_published_ids(case, call):
+    (item,) = told(call, "-s", case["scheme"], str(case["id"]))
+    s = scheme(case["scheme"])
+    assert item["fields"] == dict(s.unpack(case["id"]))
+    if "time" in case:
+        assert item["moment"] == case["time"]
+
+
+def test_shuffled_scheme_is_shown_unshuffled(call):
+    text = call("inspect", "2VznWE2i").stdout
+    assert "scheme chibrary (base62, 47 bits, shown unshuffled)" in text
+    (item,) = told(call, "2VznWE2i")
+    s = scheme("chibrary")
+    assert s.pack(run=item["fields"]["run"], sequence=item["fields"]["sequence"]) == int(item["id"])
+    assert f"{item['fields']['run']:030b}" in text
+
+
+def test_node_in_parts(call):
+    text = call("inspect", "-s", "discord", "175928847299117063").stdout
+    assert "worker" in text
+    assert "32 (its parts together)" in text
+
+
+def test_constants_of_another_deployment(call):
+    text = call("inspect", "-s", "uniqueid-spread", "07617b3c4e802003").stdout
+    assert "cluster" in text
+    s = scheme("icicle")
+    foreign = call("inspect", "-s", "icicle", str(1 << 63)).stdout
+    assert "1 (constant, where this scheme has 0)" in foreign
+    assert "doubt" in foreign
+    assert "a signed column shows -9223372036854775808" in foreign
+    assert s.layout.fixed == {"sign": 0}
+
+
+def test_guess_compares(call):
+    text = call("inspect", "--guess", "175928847299117063").stdout
+    table = text.partition("could be")[2]
+    assert [name in table for name in ("icicle", "discord", "snowflake")] == [True] * 3
+    assert "cannot be: " in text
+    assert "its mode is 0, not 1" in text.replace("\n", " ")
+    (item,) = told(call, "--guess", "175928847299117063")
+    scores = [candidate["score"] for candidate in item["candidates"]]
+    assert len(scores) > 2
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_doubtful_answer_names_its_rivals(call):
+    assert "It could as well be of discord" in call("inspect", "175928847299117063").stdout
+
+
+def test_lines_from_standard_input(call):
+    log = f"start\n2026 id={ID} ok\n\xff\n/orders/2VznWE2i\n".encode("latin-1")
+    items = told(call, stdin=log)
+    assert [item["scheme"] for item in items] == ["icicle", "chibrary"]
+
+
+def test_log_without_ids(call):
+    result = call("inspect", stdin="nothing here\n")
+    assert result.exit_code == 1
+    assert "no ID was found on standard input" in result.output
+
+
+def test_bad_text_does_not_hide_the_good(call):
+    result = call("inspect", "-s", "icicle", "12x", ID)
+    assert result.exit_code == 1
+    assert ID in result.stdout
+    assert "Error: not the decimal text" in result.output
+    assert "    12x\n      ^" in result.output
+
+
+def test_guess_and_scheme_exclude_each_other(call):
+    result = call("inspect", "--guess", "-s", "tsid", ID)
+    assert result.exit_code == 2
+    assert "--guess asks which scheme it is" in result.output
+
+
+def test_svg(call, tmp_path):
+    path = tmp_path / "id.svg"
+    assert call("inspect", ID, "--svg", str(path)).exit_code == 0
+    root = ET.parse(path).getroot()  # our own drawing
+    assert f"ID {ID} of 64 bits" in "".join(root.itertext())
+    result = call("inspect", ID, "--svg", str(tmp_path / "no" / "id.svg"))
+    assert result.exit_code == 2
+    assert "id.svg" in result.output
+
+
+def test_wrong_text_draws_nothing(call, tmp_path):
+    path = tmp_path / "id.svg"
+    assert call("inspect", "foo", "--svg", str(path)).exit_code == 1
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("name", ["icicle", "uniqueid-spread", "globalid-128", "chibrary"])
+def test_colour_changes_no_letter(name):
+    layout = scheme(name).layout
+    drawing = draw(layout, 12345, width=80).partition("\n\n")[0]
+    text = inspect._coloured(drawing, layout)
+    assert text.plain == drawing
+    backgrounds = {span.style.bgcolor for span in text.spans if hasattr(span.style, "bgcolor")}
+    assert len(backgrounds) >= 2
+
+
+@pytest.mark.parametrize(("variable", "coloured"), [("FORCE_COLOR", True), ("NO_COLOR", False)])
+def test_colour_where_it_may_be(variable, coloured, call, monkeypatch):
+    monkeypatch.setattr(
+        "frazil.cli.terminal.console",
+        lambda: Console(highlight=False, force_terminal=True, color_system="truecolor", width=80),
+    )
+    monkeypatch.setenv(variable, "1")
+    assert ("\x1b[38;2;" in call("inspect", ID).stdout) is coloured

@@ -1,0 +1,131 @@
+"""IDs on standard output: as many as asked for, no two alike, in the scheme's text."""
+
+import io
+import json
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+
+from frazil.cli import mint
+from frazil.schemes import scheme
+
+__all__: list[str] = []
+
+
+@pytest.fixture(autouse=True)
+def new_namespace(call):
+    """So that no first use has to wait."""
+    assert call("init").exit_code == 0
+
+
+def test_one(call):
+    result = call("mint")
+    (text,) = result.stdout.splitlines()
+    assert scheme().unpack(scheme().parse(text))["sign"] == 0
+    assert result.stderr == ""
+
+
+def test_many_are_unique_and_in_order(call):
+    ids = [int(line) for line in call("mint", "-n", "10000").stdout.splitlines()]
+    assert len(ids) == 10_000
+    assert ids == sorted(set(ids))
+
+
+def test_more_than_one_chunk(call, monkeypatch):
+    monkeypatch.setattr(mint, "_CHUNK", 1000)
+    ids = [int(line) for line in call("mint", "-n", "4321").stdout.splitlines()]
+    assert len(ids) == len(set(ids)) == 4321
+
+
+def test_calls_do_not_repeat_each_other(call):
+    ids = [call("mint", "-n", "100").stdout for _ in range(20)]
+    lines = "".join(ids).splitlines()
+    assert len(set(lines)) == 2000
+
+
+def test_text_form(call):
+    call("init", "--namespace", "orders", "-s", "tsid")
+    result = call("mint", "--namespace", "orders", "-s", "tsid", "--prefix", "order_", "--check")
+    (text,) = result.stdout.splitlines()
+    assert len(text) == len("order_") + 14
+    assert scheme("tsid", prefix="order_", check=True).parse(text)
+
+
+def test_constants(call):
+    call("init", "--namespace", "c", "-s", "uniqueid-spread")
+    args = ["mint", "--namespace", "c", "-s", "uniqueid-spread", "--field", "cluster=3"]
+    text = call(*args).stdout.strip()
+    s = scheme("uniqueid-spread", fields={"cluster": 3})
+    assert s.unpack(s.parse(text)).foreign == ()
+
+
+def test_registry_by_option_and_environment(call, tmp_path, monkeypatch):
+    url = f"sqlite://{tmp_path / 'one.db'}"
+    call("init", url)
+    call("mint", "-u", url)
+    other = tmp_path / "two.db"
+    monkeypatch.setenv("FRAZIL_URL", f"sqlite://{other}")
+    assert not other.exists()
+    call("init")
+    assert call("mint").exit_code == 0
+    assert other.exists()
+
+
+@pytest.mark.parametrize("count", [1, 3, 2500])
+def test_json_has_ids_as_strings(count, call, monkeypatch):
+    monkeypatch.setattr(mint, "_CHUNK", 1000)
+    told = json.loads(call("mint", "-n", str(count), "--json").stdout)
+    assert (told["scheme"], told["namespace"]) == ("icicle", "default")
+    assert len(set(told["ids"])) == count
+    assert all(text.isdigit() for text in told["ids"])
+
+
+def test_another_scheme_in_the_namespace(call):
+    result = call("mint", "-s", "tsid")
+    assert result.exit_code == 2
+    assert "another namespace" in result.output
+
+
+@pytest.mark.parametrize("args", [["-n", "0"], ["--lead", "2"], ["--lead", "1h"], ["-s", "icycle"]])
+def test_wrong_call(args, call):
+    result = call("mint", *args)
+    assert result.exit_code == 2
+    assert "Error: " in result.output
+
+
+def test_counter_needs_a_start(call):
+    result = call("mint", "-s", "tickets", "--namespace", "invoices")
+    assert result.exit_code == 2
+    assert "frazil init" in result.output
+
+
+def on_terminal(*args: str) -> tuple[bytes, bytes]:
+    """What the command prints, and what a person sees of its standard error."""
+    ours, theirs = pty.openpty()
+    code = "from frazil.cli import main; main(prog_name='frazil')"
+    command = [sys.executable, "-c", code, *args]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, check=True)
+    os.close(theirs)
+    seen = io.BytesIO()
+    try:
+        while piece := os.read(ours, 4096):
+            seen.write(piece)
+    except OSError:  # what Linux says at the end of a terminal
+        pass
+    os.close(ours)
+    return done.stdout, seen.getvalue()
+
+
+def test_first_use_is_explained_to_whoever_waits():
+    output, seen = on_terminal("mint", "--namespace", "new")
+    assert output.strip().isdigit()
+    assert b"first use of namespace 'new'" in seen
+    assert b"waiting 1s" in seen
+    assert on_terminal("mint", "--namespace", "new")[1] == b""
+
+
+def test_a_program_is_told_nothing(call):
+    assert call("mint", "--namespace", "new").stderr == ""

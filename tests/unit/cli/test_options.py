@@ -1,0 +1,64 @@
+"""Six options make one scheme, and what does not fit together is refused with the next step."""
+
+import re
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from frazil.cli.options import is_default, layout_text, scheme_options
+from frazil.schemes import Scheme, scheme
+
+__all__: list[str] = []
+
+
+@click.command
+@scheme_options
+def show(*, scheme: Scheme) -> None:
+    show.got = scheme
+    show.named = not is_default("scheme")
+
+
+def chosen(*args: str) -> Scheme:
+    result = CliRunner().invoke(show, args, standalone_mode=False)
+    if result.exception:
+        raise result.exception
+    got: Scheme = show.got
+    return got
+
+
+def test_default():
+    assert chosen() == scheme()
+    assert not show.named
+
+
+def test_all_of_it():
+    text = "version:3=0 time:32 node:10 @1s since ?"
+    got = chosen("-s", text, "--field", "version=0b101", "--epoch", "2025-01-01")
+    assert show.named
+    assert got.layout.fixed == {"version": 5}
+    assert str(got.layout).endswith("since 2025-01-01T00:00:00Z")
+    got = chosen("--scheme", "tsid", "--prefix", "order_", "--check")
+    assert got.format(0) == "order_" + "0" * 14
+    assert chosen("--encoding", "base62").encoding == "base62"
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["--field", "cluster"], "there is no '='"),
+        (["--field", "cluster=x"], "'x' is no whole number"),
+        (["--field", "sign=0", "--field", "sign=1"], "--field sign is given twice"),
+        (["-s", "chibrary-time"], "--epoch 2025-01-01"),
+        (["-s", "time:32 node:4 @1s since ?"], "--epoch 2025-01-01"),
+        (["--encoding", "base63"], "base62"),
+    ],
+)
+def test_wrong_option(args, words):
+    with pytest.raises(click.UsageError, match=re.escape(words)):
+        chosen(*args)
+
+
+def test_layout_text():
+    assert layout_text("tickets") == "sign:1=0 sequence:63"
+    assert layout_text("time:42") == "time:42"

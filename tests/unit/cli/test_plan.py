@@ -1,0 +1,134 @@
+"""What a layout carries: figures that are known from elsewhere, for every scheme there is."""
+
+import json
+
+import pytest
+
+from frazil.cli.plan import Plan
+from frazil.layout import Layout
+from frazil.schemes import names
+
+__all__: list[str] = []
+
+
+def planned(call, *args):
+    result = call("plan", *args, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def test_icicle(call):
+    (plan,) = planned(call, "icicle")
+    assert plan["bits"] == 64
+    assert plan["exhausted"] == "2085-10-25T01:30:55.868Z"
+    assert plan["years"] == 69.7
+    assert 0 < plan["years_left"] < 69.7
+    assert (plan["nodes"], plan["ids_per_node"]) == (1024, 4096)
+    assert plan["ids_per_second"] == 4_096_000
+    assert plan["ids_per_second_in_all"] == 1024 * 4_096_000
+    assert plan["highest"] == str((1 << 63) - 1)
+    assert (plan["javascript_safe"], plan["bigint_safe"]) == (False, True)
+    assert plan["sorted_by_time"] is True
+    assert plan["characters"] == {
+        "decimal": 19, "hex": 16, "base32": 13, "base58": 11, "base62": 11,
+    }  # fmt: skip
+
+
+def test_every_scheme_is_compared(call):
+    plans = {plan["scheme"]: plan for plan in planned(call)}
+    assert tuple(plans) == names()
+    safe = {name for name, plan in plans.items() if plan["javascript_safe"]}
+    assert safe == {"chibrary", "chibrary-time", "chibrary-40", "js53"}
+    wide = {name for name, plan in plans.items() if not plan["bigint_safe"]}
+    assert wide == {
+        "discord", "instagram", "tsid", "globalid", "globalid-128", "uniqueid-spread",
+        "uniqueid-sequential",
+    }  # fmt: skip
+    unsorted = {name for name, plan in plans.items() if not plan["sorted_by_time"]}
+    assert unsorted == {
+        "globalid", "globalid-128", "uniqueid-spread", "chibrary", "chibrary-40", "tickets",
+    }  # fmt: skip
+    assert plans["chibrary-time"]["exhausted"] is None
+    assert plans["chibrary-time"]["years"] == 136.1
+    assert plans["chibrary"]["ids_per_second"] is None
+
+
+def test_comparison_fits_80_columns(call):
+    text = call("plan").stdout
+    assert max(map(len, text.splitlines())) <= 80
+    rows = text.splitlines()[2 : 2 + len(names())]
+    assert [row.split()[0] for row in rows] == list(names())
+    assert rows[0].split() == ["icicle", "64", "2085", "1,024", "4.1", "M", "no", "yes", "time",
+                               "decimal", "19"]  # fmt: skip
+
+
+def test_one_is_drawn(call):
+    text = call("plan", "icicle").stdout
+    assert "│ sign │ time " in text
+    assert "until 2085-10-25, " in text
+    assert "4,096 in 1ms" in text
+    assert "IDs as text" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_two_stand_side_by_side(call):
+    layout = "time:42 node:8 sequence:14 @1ms since 2025-01-01"
+    text = call("plan", "tsid", layout).stdout
+    assert text.split()[:3] == ["tsid", "layout", "1"]
+    assert "layout 1: time:42 node:8 sequence:14 @1ms since 2025-01-01T00:00:00Z" in text
+    assert "16,384 in" in text
+
+
+def test_words_without_quotes_are_one_layout(call):
+    words = "time:42 node:8 sequence:14 @1ms since 2025-01-01"
+    assert planned(call, *words.split()) == planned(call, words)
+
+
+def test_epoch(call):
+    (plan,) = planned(call, "js53", "--epoch", "2026-01-01")
+    assert plan["layout"].endswith("since 2026-01-01T00:00:00Z")
+    (plan,) = planned(call, "chibrary-time", "--epoch", "2020-01-01")
+    assert plan["exhausted"] == "2156-02-07T06:28:16Z"
+    assert planned(call, "tickets", "--epoch", "2020-01-01") == planned(call, "tickets")
+
+
+def test_layout_that_ran_out(call):
+    layout = "time:32 sequence:8 @1ms since 2001-01-01"
+    assert "ran out on 2001-02-19, " in call("plan", layout).stdout
+    (plan,) = planned(call, layout)
+    assert plan["years_left"] < 0
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["icycle"], "did you mean 'icicle'?"),
+        (["time:42 sequence:12 @1ms since 2025-01-01", "--bits", "64"], "54 bits"),
+        (["time:42"], "no tick"),
+        (["js53", "--epoch", "tomorrow"], "is no moment"),
+        (["js53", "--bits", "129"], "--bits"),
+    ],
+)
+def test_wrong_call(args, words, call):
+    result = call("plan", *args)
+    assert result.exit_code == 2
+    assert words in result.output
+
+
+def test_right_width_is_accepted(call):
+    assert planned(call, "icicle", "--bits", "64")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("time:42~ node:10 sequence:12 @1ms since 2020-01-01", "reversed"),
+        ("node:10 time:42 sequence:12 @1ms since ?", "node stands above"),
+        ("sequence:40", "no time"),
+        ("zero:3=5 time:42 node:4 @1s since ?", ""),
+    ],
+)
+def test_why_it_does_not_sort(text, reason):
+    plan = Plan("x", Layout.parse(text))
+    assert reason in plan.unsorted
+    assert bool(plan.unsorted) == bool(reason)

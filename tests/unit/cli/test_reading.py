@@ -1,0 +1,92 @@
+"""A text as a number: every encoding, and what other programs do to numbers on the way."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from frazil.alphabet import DIGITS
+from frazil.cli.reading import read_as, readings, words
+from frazil.codec import Codec
+from frazil.schemes import scheme
+
+__all__: list[str] = []
+
+N = 0x13C2938275400000
+
+
+def found(text: str, bits: int = 64) -> dict[str, int]:
+    return {reading.manner: reading.number for reading in readings(text, bits)}
+
+
+@given(st.sampled_from([40, 47, 53, 64, 128]), st.data(), st.sampled_from(list(DIGITS)))
+def test_every_text_is_read_back(bits, data, encoding):
+    n = data.draw(st.integers(0, (1 << bits) - 1))
+    assert found(Codec(encoding, bits).encode(n), bits)[encoding] == n
+
+
+@pytest.mark.parametrize("text", ["0x13C2938275400000", "13C2938275400000", "0X13c2938275400000"])
+def test_hex_as_others_write_it(text):
+    assert found(text)["hex"] == N
+
+
+def test_short_hex_after_0x():
+    assert found("0xff") == {"hex": 255}
+    assert found("0x1ffffffffffffffff") == {}
+    assert found("0x") == {}
+
+
+def test_signed():
+    assert found("-1") == {"decimal": (1 << 64) - 1}
+    assert found(str(-(1 << 63))) == {"decimal": 1 << 63}
+    assert found(str(-(1 << 63) - 1)) == {}
+    assert found("-0") == {}
+    assert found("-1", bits=53) == {}
+
+
+def test_check_character():
+    text = Codec("base32", 64, check=True).encode(N)
+    assert found(text) == {"base32 with a check character": N}
+    wrong = text[:-1] + ("0" if text[-1] != "0" else "1")
+    assert found(wrong) == {}
+
+
+def test_prefix():
+    (reading,) = readings("order_item_" + Codec("base32", 64).encode(N), 64)
+    assert (reading.prefix, reading.number) == ("order_item_", N)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "_",
+        "-",
+        "hello",
+        "1 2",
+        "0123",
+        "²",
+        "99999999999999999999",
+        "a b_12345",
+        "9_12345",
+        "a__12345",
+    ],
+)
+def test_no_id(text):
+    assert found(text) == {}
+
+
+def test_own_text_only():
+    s = scheme(encoding="base62", prefix="x_")
+    text = s.format(N)
+    (reading,) = read_as(text, s)
+    assert (reading.number, reading.encoding, reading.prefix) == (N, "base62", "x_")
+    assert read_as(str(N), s) == []
+    assert read_as(text[2:], s) == []
+
+
+def test_words():
+    line = '{"id":"order_2VznWE2i","n":-17, a-19 "x": AB*, id=5}'
+    got = list(words(line))
+    assert {"order_2VznWE2i", "-17", "17", "19", "AB*", "AB", "id=", "5"} <= set(got)
+    assert "-19" not in got
+    assert len(got) == len(set(got))

@@ -1,0 +1,244 @@
+"""``frazil stamp`` as it is typed: every format, what it refuses, and what it says."""
+
+import csv
+import gzip
+import io
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from click.testing import CliRunner, Result
+
+import frazil
+from frazil.cli import main
+from tests.needs import needs
+
+__all__: list[str] = []
+
+CSV = 'name,note\nAda,"two\nlines"\nBob,"a ""b"""\n'
+
+
+def stamp(*args: object, data: bytes | None = None) -> Result:
+    url = () if "--url" in args else ("--url", "memory:", "--namespace", uuid4().hex)
+    return CliRunner().invoke(main, ["stamp", *map(str, args), *url], input=data)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "in.csv"
+    path.write_text(CSV)
+    return path
+
+
+def test_csv_to_standard_output(table):
+    result = stamp(table)
+    assert result.exit_code == 0
+    rows = list(csv.reader(io.StringIO(result.stdout, newline="")))
+    assert rows[0] == ["id", "name", "note"]
+    ids = [int(row[0]) for row in rows[1:]]
+    assert ids == sorted(set(ids))
+    assert [row[1:] for row in rows[1:]] == [["Ada", "two\nlines"], ["Bob", 'a "b"']]
+    told = rf"2 rows in [0-9.]+ s, {ids[0]} to {ids[1]}, to standard output\n"
+    assert re.fullmatch(told, result.stderr)
+
+
+def test_json_lines_have_ids_as_strings(table, tmp_path):
+    out = tmp_path / "out.jsonl"
+    result = stamp(table, "-o", out, "--column", "key")
+    assert (result.exit_code, result.stdout) == (0, "")
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [list(row) for row in rows] == [["key", "name", "note"]] * 2
+    assert all(type(row["key"]) is str for row in rows)
+    assert rows[0]["note"] == "two\nlines"
+
+
+@pytest.mark.parametrize(
+    ("options", "kind"),
+    [
+        ((), "int64"),
+        (("--prefix", "row_"), "string"),
+        (("--scheme", "tsid"), "string"),
+        (("--scheme", "globalid"), "string"),  # numbers of 64 bits
+        (("--scheme", "js53"), "int64"),
+    ],
+)
+def test_parquet_column_is_a_number_where_that_is_safe(table, tmp_path, options, kind):
+    needs("pyarrow", "stamping to Parquet")
+    from pyarrow.parquet import read_table
+
+    out = tmp_path / "out.parquet"
+    assert stamp(table, "-o", out, *options).exit_code == 0
+    column = read_table(out).column("id")
+    assert str(column.type) == kind
+    assert len(set(column.to_pylist())) == 2
+
+
+def test_parquet_from_a_pipe_to_a_pipe(table, tmp_path):
+    needs("pyarrow", "stamping to Parquet")
+    import pyarrow as pa
+    from pyarrow.parquet import read_table
+
+    result = stamp("-", "--format", "csv", "--to", "parquet", data=CSV.encode())
+    assert result.exit_code == 0
+    made = read_table(pa.BufferReader(result.stdout_bytes))
+    assert made.column("name").to_pylist() == ["Ada", "Bob"]
+    refused = stamp("-", "--format", "parquet", data=result.stdout_bytes)
+    assert refused.exit_code == 2
+    assert "save it first" in refused.stderr
+
+
+@pytest.mark.parametrize("scheme", ["tsid", "globalid-128", "uniqueid-spread", "discord"])
+def test_ids_are_the_texts_of_the_scheme(table, scheme):
+    for fast in (True, False):
+        with pytest.MonkeyPatch.context() as patch:
+            if not fast:
+                patch.setattr("importlib.util.find_spec", lambda _name: None)
+            result = stamp(table, "--scheme", scheme, "--prefix", "row_")
+        assert result.exit_code == 0
+        (_, *rows) = csv.reader(io.StringIO(result.stdout, newline=""))
+        made = frazil.scheme(scheme, prefix="row_")
+        assert len({made.parse(row[0]) for row in rows}) == 2
+
+
+def test_gzip_in_and_out(tmp_path):
+    (tmp_path / "in.csv.gz").write_bytes(gzip.compress(CSV.encode()))
+    out = tmp_path / "out.csv.gz"
+    assert stamp(tmp_path / "in.csv.gz", "-o", out, "--last").exit_code == 0
+    rows = list(csv.reader(io.StringIO(gzip.decompress(out.read_bytes()).decode(), newline="")))
+    assert rows[0] == ["name", "note", "id"]
+    assert rows[1][:2] == ["Ada", "two\nlines"]
+
+
+def test_delimiter_and_no_header(tmp_path):
+    (tmp_path / "in.txt").write_text("a:b\nc:d\n")
+    options = ("--format", "csv", "--delimiter", ":", "--no-header")
+    result = stamp(tmp_path / "in.txt", *options, "--last")
+    assert [line.split(":")[:2] for line in result.stdout.splitlines()] == [["a", "b"], ["c", "d"]]
+    for wrong in ("7", "_", '"', "::", "x"):
+        assert stamp(tmp_path / "in.txt", "--delimiter", wrong).exit_code == 2
+    (tmp_path / "tabs.csv").write_text("a\tb, c\n1\t2\n")
+    assert stamp(tmp_path / "tabs.csv", "--delimiter", "tab").stdout.startswith("id\ta\tb, c\n")
+
+
+def test_output_that_exists_is_kept(table, tmp_path):
+    out = tmp_path / "out.csv"
+    out.write_text("precious")
+    result = stamp(table, "-o", out)
+    assert result.exit_code == 2
+    assert "--force" in result.stderr
+    assert out.read_text() == "precious"
+    assert stamp(table, "-o", out, "--force").exit_code == 0
+    assert out.read_text().startswith("id,name,note\n")
+
+
+def test_input_is_never_the_output(table):
+    assert stamp(table, "-o", table, "--force").exit_code == 2
+    assert table.read_text() == CSV
+
+
+def test_failure_leaves_nothing(table, tmp_path):
+    table.write_text("a,b\n" + "1,2\n" * 50_000 + '"never closed\n')
+    result = stamp(table, "-o", tmp_path / "out.csv")
+    assert result.exit_code == 2
+    assert "line 50002" in result.stderr
+    assert [entry.name for entry in tmp_path.iterdir()] == ["in.csv"]
+
+
+def test_failure_while_writing_parquet_leaves_nothing(tmp_path):
+    needs("pyarrow", "stamping to Parquet")
+    path = tmp_path / "in.jsonl"
+    path.write_text('{"a": 1}\n' * 40_000 + '{"a": "x"}\n')
+    result = stamp(path, "-o", tmp_path / "out.parquet")
+    assert result.exit_code == 2
+    assert [entry.name for entry in tmp_path.iterdir()] == ["in.jsonl"]
+
+
+def test_column_that_exists_is_refused(table):
+    result = stamp(table, "--column", "note")
+    assert result.exit_code == 2
+    assert "'note' already; name another with --column" in result.stderr
+
+
+def test_plain_text_is_refused(tmp_path):
+    (tmp_path / "in.txt").write_text("a\n")
+    result = stamp(tmp_path / "in.txt")
+    assert result.exit_code == 2
+    assert "--format csv --no-header" in result.stderr
+
+
+def test_format_must_be_known():
+    result = stamp("-", data=b"a\n")
+    assert result.exit_code == 2
+    assert "--format" in result.stderr
+
+
+def test_summary_as_json(table, tmp_path):
+    out = tmp_path / "out.csv"
+    result = stamp(table, "-o", out, "--json")
+    told = json.loads(result.stdout)
+    ids = [row[0] for row in csv.reader(io.StringIO(out.read_text(), newline=""))][1:]
+    assert told.pop("seconds") >= 0
+    assert told == {
+        "rows": 2,
+        "first": ids[0],
+        "last": ids[1],
+        "scheme": "icicle",
+        "output": str(out),
+    }
+    result = stamp(table, "--json")
+    assert json.loads(result.stderr)["rows"] == 2
+    assert result.stdout.startswith("id,name")
+
+
+def test_lead_is_a_second_or_the_horizon(table, tmp_path, monkeypatch):
+    leads: list[object] = []
+    real = frazil.open
+
+    def spy(*args, lead, **rest):
+        leads.append(lead)
+        return real(*args, lead=lead, **rest)
+
+    monkeypatch.setattr(frazil, "open", spy)
+    short = f"sqlite://{tmp_path}/ids.db?horizon=200ms"
+    for options in ((), ("--url", short), ("--lead", "0"), ("--lead", "5ms")):
+        assert stamp(table, *options).exit_code == 0
+    assert leads == [1.0, 0.2, 0, "5ms"]
+    assert stamp(table, "--lead", "1h").exit_code == 2
+
+
+def test_more_rows_than_a_chunk_have_different_ids(tmp_path):
+    path = tmp_path / "in.csv"
+    path.write_text("n\n" + "".join(f"{i}\n" for i in range(50_000)))
+    result = stamp(path)
+    rows = list(csv.reader(io.StringIO(result.stdout)))[1:]
+    assert [row[1] for row in rows] == [str(i) for i in range(50_000)]
+    ids = [int(row[0]) for row in rows]
+    assert ids == sorted(set(ids))
+
+
+def test_terminal_sees_progress_and_a_pipe_does_not(table, monkeypatch):
+    assert "stamping" not in stamp(table).stderr
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr("frazil.cli.progress._watched", lambda: True)
+    assert "stamping" in stamp(table).stderr
+
+
+def test_nothing_heavy_is_loaded_for_csv(table):
+    code = (
+        "import sys; from frazil.cli import main\n"
+        f"main(['stamp', {str(table)!r}, '--url', 'memory:'], standalone_mode=False)\n"
+        "assert not {'pyarrow', 'rich', 'numpy'} & set(sys.modules), 'loaded'"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_help_shows_the_examples_line_by_line():
+    for name in ("stamp", "audit"):
+        shown = CliRunner().invoke(main, [name, "--help"], terminal_width=100).stdout
+        assert "\\b" not in shown
+        assert sum(line.startswith(f"    frazil {name}") for line in shown.splitlines()) >= 2

@@ -1,0 +1,64 @@
+"""A look sees what is there and leaves everything as it was."""
+
+from pathlib import Path
+
+import pytest
+
+from frazil.claim import Claim, Seen
+from frazil.cli.store import kept, look
+from frazil.errors import ConfigError
+from frazil.keeper import ask_of
+from frazil.schemes import scheme
+
+__all__: list[str] = []
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "claims.db"
+
+
+def test_missing_file_is_not_made(path):
+    assert look(kept(f"sqlite://{path}", "default", scheme())) is None
+    assert not path.exists()
+
+
+def test_missing_namespace_is_not_made(path):
+    registry = kept(f"sqlite://{path}", "default", scheme())
+    registry.initialise(ask_of(Seen()), 0)
+    before = path.read_bytes()
+    assert look(kept(f"sqlite://{path}", "other", scheme())) is None
+    assert path.read_bytes() == before
+
+
+def test_record_is_seen_and_not_touched(path):
+    registry = kept(f"sqlite://{path}", "default", scheme())
+    registry.initialise(ask_of(Seen()), 0)
+    claim = registry.grant(ask_of(Seen()), 100)
+    assert isinstance(claim, Claim)
+    before = path.read_bytes()
+    found = look(registry)
+    assert found is not None
+    assert found.layout == str(scheme().layout)
+    (holding,) = found.holdings
+    assert (holding.slot, holding.until, holding.held) == (claim.slot, claim.until, True)
+    assert path.read_bytes() == before
+
+
+def test_another_scheme_is_told_only_when_asked(path):
+    registry = kept(f"sqlite://{path}", "default", scheme())
+    registry.initialise(ask_of(Seen()), 0)
+    before = path.read_bytes()
+    other = kept(f"sqlite://{path}", "default", scheme("tsid"))
+    assert look(other) is not None
+    with pytest.raises(ConfigError) as caught:
+        look(other, same_terms=True)
+    assert "since 2016-02-18" in str(caught.value)
+    assert "since 2020-01-01" in str(caught.value)
+    assert path.read_bytes() == before
+    assert look(registry, same_terms=True) is not None
+
+
+def test_memory_is_nothing_to_look_at():
+    with pytest.raises(ConfigError, match="inside each process"):
+        kept("memory:", "default", scheme())

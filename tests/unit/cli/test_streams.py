@@ -1,0 +1,106 @@
+"""Files in and out: any packing, clear errors, and never a half-written file."""
+
+import gzip
+
+import pytest
+
+from frazil.cli.streams import Source, target
+from frazil.errors import ConfigError
+from tests.unit.cli.tabled import put, read
+
+__all__: list[str] = []
+
+
+def test_gzip_is_known_by_its_bytes(tmp_path):
+    path = put(tmp_path, gzip.compress(b"a\n1\n"), "misleading.csv")
+    assert read(path, "csv")[1] == [["1"]]
+
+
+@pytest.mark.parametrize("damage", ["cut", "flip"])
+def test_damaged_gzip_is_an_error(tmp_path, damage):
+    packed = bytearray(gzip.compress(b"a\n" + bytes(range(48, 58)) * 1000))
+    if damage == "cut":
+        del packed[-12:]
+    else:
+        packed[-6] ^= 1
+    with pytest.raises(ConfigError, match="cannot be read to its end"):
+        read(put(tmp_path, bytes(packed)), "csv")
+
+
+def test_utf16_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match="iconv"):
+        read(put(tmp_path, "a,b\n".encode("utf-16")), "csv")
+
+
+def test_file_without_line_ends_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("frazil.cli.streams._LINE_CHARACTERS", 1000)
+    with pytest.raises(ConfigError, match="line 1: more than 1000 characters"):
+        read(put(tmp_path, "[" + "{}, " * 1000), "jsonl")
+
+
+def test_missing_file_is_an_error(tmp_path):
+    with pytest.raises(ConfigError, match="No such file"):
+        Source(str(tmp_path / "none"))
+
+
+def test_target_appears_at_the_end_or_not_at_all(tmp_path):
+    path = tmp_path / "out"
+    with Source(str(put(tmp_path, ""))) as source:
+        with target(str(path), source, force=False) as file:
+            file.write(b"whole")
+            assert not path.exists()
+        assert path.read_bytes() == b"whole"
+        with pytest.raises(ZeroDivisionError), target(str(path), source, force=True) as file:
+            file.write(b"%d" % (1 // 0))
+    assert path.read_bytes() == b"whole"
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["in", "out"]
+
+
+def test_target_that_appears_meanwhile_is_not_replaced(tmp_path):
+    path = tmp_path / "out"
+    with (
+        Source(str(put(tmp_path, ""))) as source,
+        pytest.raises(ConfigError, match="--force"),
+        target(str(path), source, force=False),
+    ):
+        path.write_text("yours")
+    assert path.read_text() == "yours"
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["in", "out"]
+
+
+def test_target_follows_a_link_and_keeps_the_mode(tmp_path):
+    real = put(tmp_path, "old", "real")
+    real.chmod(0o640)
+    link = tmp_path / "link"
+    link.symlink_to(real)
+    with (
+        Source(str(put(tmp_path, ""))) as source,
+        target(str(link), source, force=True) as file,
+    ):
+        file.write(b"new")
+    assert link.is_symlink()
+    assert real.read_text() == "new"
+    assert real.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize("name", ["in", "hard", "soft"])
+def test_target_is_never_the_source(tmp_path, name):
+    path = put(tmp_path, "a")
+    (tmp_path / "hard").hardlink_to(path)
+    (tmp_path / "soft").symlink_to(path)
+    with (
+        Source(str(path)) as source,
+        pytest.raises(ConfigError, match="is the input itself"),
+        target(str(tmp_path / name), source, force=True),
+    ):
+        pass
+    assert path.read_text() == "a"
+
+
+def test_target_in_a_missing_folder(tmp_path):
+    with (
+        Source(str(put(tmp_path, ""))) as source,
+        pytest.raises(ConfigError, match="cannot be written: No such file"),
+        target(str(tmp_path / "no" / "out"), source, force=False),
+    ):
+        pass

@@ -1,0 +1,225 @@
+"""Reading and writing tables: what a row is, where it begins, and that its text survives."""
+
+import csv
+import io
+
+import pytest
+
+from frazil.cli.streams import Source
+from frazil.cli.tables import format_of, open_table
+from frazil.errors import ConfigError
+from tests.unit.cli.tabled import put, read, stamped
+
+__all__: list[str] = []
+
+
+# --- formats
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("a.csv", "csv"),
+        ("a.TSV.gz", "csv"),
+        ("a.jsonl", "jsonl"),
+        ("a.ndjson.gz", "jsonl"),
+        ("a.parquet", "parquet"),
+        ("a.txt", "text"),
+    ],
+)
+def test_format_is_told_from_the_name(path, kind):
+    assert format_of(path, None) == kind
+    assert format_of(path, "csv") == "csv"
+
+
+def test_unknown_name_needs_a_format():
+    with pytest.raises(ConfigError, match="--format"):
+        format_of("-", None)
+    assert format_of("access.log", None, "text") == "text"
+
+
+# --- CSV
+
+ODD = (
+    'name,"note, long",n\r\n'
+    '"Ada","two\nlines",1\r\n'
+    "\r\n"
+    'plain,"a ""quote""",2\r\n'
+    'in 5" of, unquoted ,3\r\n'
+    '"é","","""\r\n"""'  # the last line has no end
+)
+
+
+def test_csv_rows_know_their_lines(tmp_path):
+    numbers, records, names = read(put(tmp_path, ODD), "csv")
+    assert names == ("name", "note, long", "n")
+    assert numbers == [2, 5, 6, 7]
+    assert records[0] == ["Ada", "two\nlines", "1"]
+    assert records[2] == ['in 5" of', " unquoted ", "3"]
+    assert records[3] == ["é", "", '"\r\n"']
+
+
+def test_csv_text_is_copied(tmp_path):
+    path = put(tmp_path, ODD)
+    rest = ODD.replace("\r\n\r\n", "\r\n")
+    out = stamped(path, "csv", "csv").decode()
+    assert out == (
+        rest.replace("name,", "id,name,")
+        .replace('"Ada"', '1,"Ada"')
+        .replace("plain", "2,plain")
+        .replace("in 5", "3,in 5")
+        .replace('"é"', '4,"é"')
+    )
+    out = stamped(path, "csv", "csv", last=True).decode()
+    assert list(csv.reader(io.StringIO(out, newline=""))) == [
+        [*row, n]
+        for row, n in zip(
+            csv.reader(io.StringIO(rest, newline="")), ["id", "1", "2", "3", "4"], strict=True
+        )
+    ]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_csv_line_ends_are_kept(tmp_path, end):
+    path = put(tmp_path, f"a,b{end}1,2{end}3,4{end}")
+    assert stamped(path, "csv", "csv") == f"id,a,b{end}1,1,2{end}2,3,4{end}".encode()
+    assert stamped(path, "csv", "csv", last=True) == f"a,b,id{end}1,2,1{end}3,4,2{end}".encode()
+
+
+def test_csv_byte_order_mark_stays_first(tmp_path):
+    path = put(tmp_path, "\ufeffa,b\n1,2\n")
+    assert read(path, "csv")[2] == ("a", "b")
+    assert stamped(path, "csv", "csv").decode() == "\ufeffid,a,b\n1,1,2\n"
+
+
+def test_csv_bytes_that_are_not_utf8_are_copied(tmp_path):
+    path = put(tmp_path, b"a,b\nM\xfcller,2\n")
+    assert stamped(path, "csv", "csv") == b"id,a,b\n1,M\xfcller,2\n"
+    with pytest.raises(ConfigError, match="not UTF-8"):
+        stamped(path, "csv", "jsonl")
+
+
+@pytest.mark.parametrize(
+    ("text", "delimiter"),
+    [
+        ("a;b;c\n1,5;2;3\n1,6;2;3\n", ";"),
+        ("a\tb\n1, 2, 3\t2\n", "\t"),
+        ("a|b\n1|2\n", "|"),
+        ('"a;b;c",d\n1,2\n', ","),
+        ("lone\n1\n2;3\n", ","),
+        ("a,b\n" + "1,2\n" * 30, ","),
+    ],
+)
+def test_csv_delimiter_is_found(tmp_path, text, delimiter):
+    with Source(str(put(tmp_path, text))) as source:
+        assert open_table(source, "csv").delimiter == delimiter
+
+
+def test_csv_delimiter_can_be_said(tmp_path):
+    path = put(tmp_path, "a:b;c\n1:2;3\n")
+    assert read(path, "csv", delimiter=":")[1] == [["1", "2;3"]]
+    assert stamped(path, "csv", "csv", delimiter=":") == b"id:a:b;c\n1:1:2;3\n"
+
+
+def test_csv_without_a_header(tmp_path):
+    path = put(tmp_path, "1,2\n3,4\n")
+    numbers, records, names = read(path, "csv", header=False)
+    assert (numbers, records, names) == ([1, 2], [["1", "2"], ["3", "4"]], ("1", "2"))
+    assert stamped(path, "csv", "csv", header=False) == b"1,1,2\n2,3,4\n"
+
+
+def test_csv_header_alone(tmp_path):
+    assert stamped(put(tmp_path, "a,b"), "csv", "csv") == b"id,a,b"
+
+
+def test_csv_quote_that_never_closes_is_refused(tmp_path):
+    path = put(tmp_path, 'a,b\n1,2\n3,"4\n5,6\n')
+    with pytest.raises(ConfigError, match=r"line 3 .*never closed") as caught:
+        read(path, "csv")
+    assert caught.value.line == 3
+
+
+def test_csv_empty_file_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match="is empty"):
+        read(put(tmp_path, "\n\n"), "csv")
+
+
+def test_csv_chunks_are_bounded(tmp_path):
+    path = put(tmp_path, "a,b\n" + "1,2\n" * 40_000 + f"{'x' * 3_000_000},3\n" + "1,2\n")
+    with Source(str(path)) as source:
+        sizes = [len(chunk.numbers) for chunk in open_table(source, "csv").chunks()]
+    assert sum(sizes) == 40_002
+    assert max(sizes) < 20_000
+    assert sizes[-1] == 1
+
+
+def test_csv_rows_of_another_width_stay_csv(tmp_path):
+    path = put(tmp_path, "a,b\n1\n1,2,3\n")
+    assert stamped(path, "csv", "csv") == b"id,a,b\n1,1\n2,1,2,3\n"
+    with pytest.raises(ConfigError, match=r"line 2: 1 fields .* has 2"):
+        stamped(path, "csv", "jsonl")
+
+
+def test_csv_columns_of_one_name_stay_csv(tmp_path):
+    path = put(tmp_path, "a,a\n1,2\n")
+    assert stamped(path, "csv", "csv") == b"id,a,a\n1,1,2\n"
+    with pytest.raises(ConfigError, match="two columns called 'a'"):
+        stamped(path, "csv", "jsonl")
+
+
+# --- JSON Lines
+
+
+def test_json_text_is_copied(tmp_path):
+    text = '{"b": 1.50, "a": [1,  2]}\r\n\n  {}\n{"u": "\\u00e9", "n": 12345678901234567890123}'
+    path = put(tmp_path, text)
+    assert stamped(path, "jsonl", "jsonl").decode() == (
+        '{"id": "1", "b": 1.50, "a": [1,  2]}\r\n  {"id": "2"}\n'
+        '{"id": "3", "u": "\\u00e9", "n": 12345678901234567890123}'
+    )
+    assert stamped(path, "jsonl", "jsonl", last=True).decode() == (
+        '{"b": 1.50, "a": [1,  2], "id": "1"}\r\n  {"id": "2"}\n'
+        '{"u": "\\u00e9", "n": 12345678901234567890123, "id": "3"}'
+    )
+    assert read(path, "jsonl")[0] == [1, 3, 4]
+
+
+@pytest.mark.parametrize("line", ["[1]", "{", "1", '{"a": 1} {"b": 2}', "nul"])
+def test_json_line_that_is_no_object_is_refused(tmp_path, line):
+    with pytest.raises(ConfigError, match="line 2: not a JSON object"):
+        read(put(tmp_path, '{"a": 1}\n' + line), "jsonl")
+
+
+def test_json_key_that_is_there_already_is_found_in_any_row(tmp_path):
+    path = put(tmp_path, '{"a": 1}\n{"a": 1, "\\u0069d": 5}\n')
+    with pytest.raises(ConfigError, match=r"has a column 'id' already.*--column"):
+        stamped(path, "jsonl", "jsonl")
+
+
+# --- from one format to another
+
+
+def test_csv_to_json(tmp_path):
+    out = stamped(put(tmp_path, 'a,b\n"x\ny",é\n,2\n'), "csv", "jsonl").decode()
+    assert out == '{"id": "1", "a": "x\\ny", "b": "é"}\n{"id": "2", "a": "", "b": "2"}\n'
+
+
+def test_json_to_csv(tmp_path):
+    text = '{"a": "x,y", "b": null}\n{"b": true, "a": 1.5}\n{"a": {"k": [1, "é"]}}\n'
+    out = stamped(put(tmp_path, text), "jsonl", "csv").decode()
+    assert list(csv.reader(io.StringIO(out))) == [
+        ["id", "a", "b"],
+        ["1", "x,y", ""],
+        ["2", "1.5", "true"],
+        ["3", '{"k": [1, "é"]}', ""],
+    ]
+
+
+def test_json_to_csv_with_a_new_key_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match="line 2: the column 'b'"):
+        stamped(put(tmp_path, '{"a": 1}\n{"a": 1, "b": 2}\n'), "jsonl", "csv")
+
+
+@pytest.mark.parametrize("to", ["csv", "jsonl"])
+def test_empty_json(tmp_path, to):
+    assert stamped(put(tmp_path, ""), "jsonl", to) == {"csv": b"id\n", "jsonl": b""}[to]
