@@ -134,7 +134,7 @@ def run_case(
         }
         for team in teams.values():
             team.wait()
-        rounds = []
+        rounds: list[Mapping[str, Sample]] = []
         for number in range(1, plan.rounds + 1):
             tell(f"{case.name}: round {number} of {plan.rounds}")
             order = plan.dice.sample(sorted(teams), len(teams))

@@ -17,7 +17,9 @@ continues it), and the lines up to the next one are its output, both streams tog
 that fails shows ``[exit 1]`` as its last line.
 
 ``…`` stands for any text, and a line of nothing else for any lines. A block of another kind, or
-one that cannot run, carries the reason on the line above it: ``<!-- not run: reason -->``.
+one that cannot run, carries the reason on the line above it: ``<!-- not run: reason -->``. One that
+needs a file from outside says so there: ``<!-- needs: /path (where it comes from) -->``; it runs
+where the file is, and in CI the file has to be there.
 """
 
 import ast
@@ -36,6 +38,7 @@ __all__ = ["Block", "blocks", "commands", "matches", "run_console", "run_python"
 
 _FENCE = re.compile(r"(?P<indent> *)(?P<fence>```+|~~~+)\s*(?P<kind>\S*)")
 _NOT_RUN = re.compile(r"\s*<!-- not run: (?P<reason>.+?) -->\s*")
+_NEEDS = re.compile(r"\s*<!-- needs: (?P<path>\S+) (?P<origin>\(.+\)) -->\s*")
 _ARROW = re.compile(r"# → ?(.*)")
 
 
@@ -48,6 +51,7 @@ class Block:
     kind: str
     text: str
     not_run: str | None = None
+    needs: str | None = None
 
     def __str__(self) -> str:
         return f"{self.page.name}:{self.line}"
@@ -69,9 +73,16 @@ def blocks(page: Path) -> Iterator[Block]:
             body.append(inner.removeprefix(opening["indent"]))
         else:
             raise AssertionError(f"{page.name}:{number}: this block is never closed")
-        reason = _NOT_RUN.fullmatch(above)
+        reason, outside = _NOT_RUN.fullmatch(above), _NEEDS.fullmatch(above)
         above = ""
-        yield Block(page, number + 1, opening["kind"], "\n".join(body), reason and reason["reason"])
+        yield Block(
+            page,
+            number + 1,
+            opening["kind"],
+            "\n".join(body),
+            reason and reason["reason"],
+            outside and outside["path"],
+        )
 
 
 def matches(expected: str, actual: str) -> bool:

@@ -4,6 +4,7 @@ The convention (arrows, dollars, the wildcard and the reason for not running) is
 kept in ``tests/docblocks.py``; here stand the pages, and the proof that a wrong page is found.
 """
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,13 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 NOT_RUN = [block for page in PAGES if page.exists() for block in blocks(page) if block.not_run]
 
 
+def is_here(block: Block) -> bool:
+    """Whether a block has the file that it needs; in CI it must."""
+    here = block.needs is None or Path(block.needs).exists()
+    assert here or os.environ.get("CI") != "true", f"{block} needs {block.needs}"
+    return here
+
+
 def run(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run every block of a page, from top to bottom, in an empty folder."""
     folder.mkdir()
@@ -26,7 +34,7 @@ def run(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     namespace: dict[str, Any] = {"__name__": "page"}
     try:
         for block in blocks(page):
-            if block.not_run:
+            if block.not_run or not is_here(block):
                 continue
             if block.kind == "python":
                 docblocks.run_python(block, namespace)
@@ -97,6 +105,7 @@ $ seq 9
 ```
 
 ```python
+import os
 from pathlib import Path
 Path("file").read_text()  # → 'long…command…'
 ```
@@ -143,6 +152,19 @@ def test_each_block_has_its_place(tmp_path: Path) -> None:
     assert [block.kind for block in found] == ["python", "console", "python", "text"]
     assert [block.not_run for block in found] == [None, None, None, "it is a picture"]
     assert str(found[0]) == "page.md:3"
+
+
+def test_a_block_that_needs_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "<!-- needs: {} (from afar) -->\n```python\n1 + 1  # → 3\n```"
+    page = page_of(tmp_path, text.format(tmp_path / "absent"))
+    monkeypatch.setenv("CI", "false")
+    run(page, tmp_path / "one", monkeypatch)
+    monkeypatch.setenv("CI", "true")
+    with pytest.raises(AssertionError, match="needs"):
+        run(page, tmp_path / "two", monkeypatch)
+    page = page_of(tmp_path, text.format(page))
+    with pytest.raises(AssertionError, match="what happens"):
+        run(page, tmp_path / "three", monkeypatch)
 
 
 def test_wildcard_is_the_only_freedom() -> None:

@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,8 @@ __all__ = [
     "INTERPRETED",
     "NARROW",
     "ONE_SLOT",
+    "WIDE",
+    "WORKERS",
     "Crew",
     "clock_set_to",
     "count",
@@ -45,10 +47,11 @@ __all__ = [
 WORKERS = Path(__file__).parent / "workers"
 PATIENCE_S = 120
 
-# A wide sequence goes at memory speed; a narrow one turns its tick all the time; one slot is always
-# somebody else's next.
-NARROW = "sign:1=0 time:41 node:8 sequence:14 @1ms since 2025-01-01T00:00:00Z"
-ONE_SLOT = "sign:1=0 time:41 sequence:14 @1ms since 2025-01-01T00:00:00Z"
+# A wide sequence goes at memory speed. With a narrow one, IDs asked for at once reach far ahead, so
+# two processes with one claim must meet. One slot is always somebody else's next.
+WIDE = "sign:1=0 time:41 node:8 sequence:14 @1ms since 2025-01-01T00:00:00Z"
+NARROW = "sign:1=0 time:41 node:8 sequence:8 @1ms since 2025-01-01T00:00:00Z"
+ONE_SLOT = "sign:1=0 time:41 sequence:8 @1ms since 2025-01-01T00:00:00Z"
 
 INTERPRETED = {"FRAZIL_PURE": "1"}
 
@@ -60,11 +63,21 @@ class Crew:
         self.place = place
         self._started: list[subprocess.Popen[bytes]] = []
 
-    def start(self, script: str, *, env: dict[str, str] | None = None, **order: Any) -> Any:
-        """Start ``workers/<script>.py``; ``order`` is what it finds in its ``work.order()``."""
+    def start(
+        self,
+        script: str,
+        *,
+        env: dict[str, str] | None = None,
+        before: Sequence[str] = (),
+        **order: Any,
+    ) -> Any:
+        """Start ``workers/<script>.py``; ``order`` is what it finds in its ``work.order()``.
+
+        before: a command to put before Python's, which starts it in its own way.
+        """
         order = {"out": str(self.place), "broken": ""} | order
         command = [sys.executable, str(WORKERS / f"{script}.py"), json.dumps(order)]
-        return self.spawn(command, env=env)
+        return self.spawn([*before, *command], env=env)
 
     def spawn(self, command: list[str], *, env: dict[str, str] | None = None, **how: Any) -> Any:
         """Start any command in a process group of its own; what it says goes to files."""

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from tests.needs import needs
-from tests.processes.harness import NARROW, clock_set_to, count, errors, initialise, until
+from tests.processes.harness import WIDE, clock_set_to, count, errors, initialise, until
 
 __all__: list[str] = []
 
@@ -26,16 +26,17 @@ def live_and_die(crew, place, url, times, broken=""):
             env=clock_set_to(CLOCKS[life % 2]),
             broken=broken,
             url=url,
-            scheme=NARROW,
+            scheme=WIDE,
             name=f"life-{life}",
+            lead="1s" if life % 10 == 9 else 0,
             nap_s=0,
         )
         file = place / f"life-{life}.u64"
         until(
-            lambda file=file: worker.poll() is not None or file.exists() and file.stat().st_size,
+            lambda file=file: worker.poll() is not None or (file.exists() and file.stat().st_size),
             "the first IDs",
         )
-        time.sleep(random.uniform(0, 0.1))
+        time.sleep(0.3 if broken else random.uniform(0, 0.1))
         worker.send_signal(signal.SIGKILL)
         worker.wait()
 
@@ -69,9 +70,9 @@ def test_the_clock_is_really_set(crew, place):
     import sys
 
     needs("libfaketime", "a host clock that is stepped back")
-    url = initialise(f"sqlite:{place}/claims.db", NARROW)
+    url = initialise(f"sqlite:{place}/claims.db", WIDE)
     code = "import frazil, sys; ids = frazil.open(*sys.argv[1:]); print(ids.scheme.unpack(ids()))"
     said = crew.finish(
-        crew.spawn([sys.executable, "-c", code, url, NARROW], env=clock_set_to(CLOCKS[1]))
+        crew.spawn([sys.executable, "-c", code, url, WIDE], env=clock_set_to(CLOCKS[1]))
     )
     assert "2026" in said, json.dumps(said)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import frazil
-from tests.processes.harness import INTERPRETED, NARROW, count, initialise
+from tests.processes.harness import INTERPRETED, WIDE, count, initialise
 
 __all__: list[str] = []
 
@@ -14,9 +14,9 @@ pytestmark = pytest.mark.processes
 
 @pytest.mark.parametrize("pure", [False, True], ids=["default", "interpreted"])
 def test_handler_asks_while_one_is_made(crew, place, pure):
-    url = initialise(f"sqlite:{place}/claims.db", NARROW)
+    url = initialise(f"sqlite:{place}/claims.db", WIDE)
     env = INTERPRETED if pure else {}
-    said = json.loads(crew.run("signals", env=env, url=url, scheme=NARROW, seconds=4))
+    said = json.loads(crew.run("signals", env=env, url=url, scheme=WIDE, seconds=4))
     assert said["compiled"] == (frazil.COMPILED and not pure)
     assert said["handled"] > 100
     issued, repeats = count(place)
@@ -25,7 +25,7 @@ def test_handler_asks_while_one_is_made(crew, place, pure):
 
 
 def test_this_test_can_see(crew, place):
-    url = initialise(f"sqlite:{place}/claims.db", NARROW)
-    order = {"url": url, "scheme": NARROW, "seconds": 3}
+    url = initialise(f"sqlite:{place}/claims.db", WIDE)
+    order = {"url": url, "scheme": WIDE, "seconds": 3}
     crew.run("signals", env=INTERPRETED, broken="unguarded", **order)
     assert count(place)[1] > 0

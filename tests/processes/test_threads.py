@@ -14,7 +14,7 @@ pytestmark = pytest.mark.processes
 
 def test_eight_threads(crew, place):
     n = 1_000_000 if frazil.COMPILED else 150_000
-    said = crew.run("threads", url="memory:", scheme=NARROW, threads=8, n=n)
+    said = crew.run("threads", url="memory:", scheme="icicle", threads=8, n=n)
     assert json.loads(said)["compiled"] == frazil.COMPILED
     assert errors(place) == []
     assert count(place) == (8 * n, 0)
@@ -24,7 +24,6 @@ def test_eight_threads(crew, place):
     ("broken", "env"), [("shared", {}), ("unguarded", INTERPRETED)], ids=["shared", "unguarded"]
 )
 def test_this_test_can_see(crew, place, broken, env):
-    crew.run(
-        "threads", env=env, broken=broken, url="memory:", scheme=NARROW, threads=8, n=50_000
-    )
+    order = {"url": "memory:", "scheme": NARROW, "threads": 8, "n": 50_000}
+    crew.run("threads", env=env, broken=broken, **order)
     assert count(place)[1] > 0

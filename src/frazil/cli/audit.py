@@ -100,15 +100,15 @@ def command(
       cut -f3 access.log | frazil audit - --scheme tsid
       frazil audit users.jsonl --column uuid --no-decode
     """
-    column = column or ("id" if header else "1")
     with tempfile.TemporaryDirectory(prefix="frazil-audit-") as folder:
         auditor = Auditor(None if no_decode else scheme, memory, Path(folder), show)
         for path in paths:
             kind = format_of(path, given, "text")
+            named = column or ("1" if kind == "csv" and not header else "id")
             with Source(path) as source, progress(f"reading {source.name}", source.size) as tell:
-                table = open_table(source, kind, header=header, delimiter=delimiter, only=column)
-                _check_column(table.names, kind, column, source)
-                auditor.read(table, column, tell)
+                table = open_table(source, kind, header=header, delimiter=delimiter, only=named)
+                _check_column(table.names, kind, named, source)
+                auditor.read(table, named, tell)
         with progress("comparing", auditor.spilled) as tell:
             auditor.finish(tell)
     if as_json:

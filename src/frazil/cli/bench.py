@@ -117,7 +117,7 @@ class _Bench:
     help="How long each line is measured, at most.",
 )
 @json_option
-def command(url: str, namespace: str, scheme: Scheme, seconds: float, as_json: bool) -> None:
+def command(url: str, namespace: str, scheme: Scheme, seconds: float, *, as_json: bool) -> None:
     """Measure what an ID costs on this machine, and check that none repeats.
 
     The IDs are made in a namespace of their own, unless one is given; a scheme that counts uses

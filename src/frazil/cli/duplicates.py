@@ -22,7 +22,9 @@ __all__ = ["Duplicate", "Duplicates", "Key"]
 
 Key = int | str
 
-_PARTS = 64
+_PART_BITS = 6
+_PARTS = 1 << _PART_BITS
+_LOW = (1 << 64) - 1
 _STEP = 1024
 _ENTRY_BYTES = 160  # a place in a dict that has just grown, and a position
 _BUFFERED_BYTES = 100  # a key and a position in two lists
@@ -110,7 +112,7 @@ class Duplicates:
     def _put(self, key: Key, position: int) -> None:
         if not self._files:
             self._open()
-        some, where = self._buffers[hash((self._level, key)) % _PARTS]
+        some, where = self._buffers[_mixed(key) >> self._level * _PART_BITS & _PARTS - 1]
         some.append(key)
         where.append(position)
         self._buffered += 1
@@ -129,3 +131,16 @@ class Duplicates:
                 positions.clear()
         self._flushed += self._buffered
         self._buffered = 0
+
+
+def _mixed(key: Key) -> int:
+    """64 bits of a key, each as good as random; every level takes other ones of them.
+
+    IDs differ in few bits, Python's hash of an int is the int, and that of a tuple of it keeps so
+    much of the pattern that the files of a second level would be empty or far too large. This is
+    the finaliser of splitmix64 (Steele, Lea and Flood, 2014).
+    """
+    bits = hash(key) & _LOW
+    bits = (bits ^ bits >> 30) * 0xBF58476D1CE4E5B9 & _LOW
+    bits = (bits ^ bits >> 27) * 0x94D049BB133111EB & _LOW
+    return bits ^ bits >> 31

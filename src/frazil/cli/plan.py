@@ -35,6 +35,7 @@ until: the year in which the time is full. IDs/s: of one node. JS, int64:
 whether JavaScript, and a signed BIGINT column, hold every ID. order: whether
 IDs sort by the time they were made. text: encoding and length.
 `frazil plan NAME` says more."""
+_LINE = ("scheme", "bits", "until", "nodes", "IDs/s", "JS", "int64", "order", "text")
 _COLUMNS = 80
 _SIDE_BY_SIDE = 3  # as many fit beside each other; more become one line each
 
@@ -124,9 +125,10 @@ class Plan:
 @click.option(
     "--bits", type=click.IntRange(1, 128), metavar="N", help="Refuse layouts of another width."
 )
+@click.option("--markdown", is_flag=True, help="Print a Markdown table, a line for each.")
 @json_option
 def command(
-    *, layouts: tuple[str, ...], epoch: str | None, bits: int | None, as_json: bool
+    *, layouts: tuple[str, ...], epoch: str | None, bits: int | None, markdown: bool, as_json: bool
 ) -> None:
     """How long a layout lasts, and how much it carries.
 
@@ -143,6 +145,8 @@ def command(
     plans = [_planned(spec, epoch, bits) for spec in specs]
     if as_json:
         terminal.echo_json(plan.as_json() for plan in plans)
+    elif markdown:
+        _show_markdown(plans)
     elif len(plans) == 1:
         _show_one(plans[0])
     elif len(plans) <= _SIDE_BY_SIDE:
@@ -193,24 +197,38 @@ def _show_beside(plans: Sequence[Plan]) -> None:
 
 def _show_lines(plans: Sequence[Plan]) -> None:
     titles, notes = _titles(plans)
-    columns = ("scheme", "bits", "until", "nodes", "IDs/s", "JS", "int64", "order", "text")
-    shown = terminal.table(*columns, right=columns[1:5])
+    shown = terminal.table(*_LINE, right=_LINE[1:5])
     for title, plan in zip(titles, plans, strict=True):
-        rate = plan.layout.ids_per_second
-        shown.add_row(
-            title,
-            str(plan.layout.bits),
-            _until(plan),
-            _number(plan.layout.nodes),
-            "-" if rate is None else _number(rate),
-            _yes(plan.highest < 1 << 53),
-            _yes(plan.highest < 1 << 63),
-            "-" if plan.unsorted else "time",
-            f"{plan.encoding} {plan.widths[plan.encoding]}",
-        )
+        shown.add_row(title, *_line(plan))
     terminal.echo(shown)
     _note(notes)
     click.echo(_LEGEND)
+
+
+def _show_markdown(plans: Sequence[Plan]) -> None:
+    titles, _ = _titles(plans)
+    named = [
+        title if title == plan.name else str(plan.layout)
+        for title, plan in zip(titles, plans, strict=True)
+    ]
+    click.echo(f"| {' | '.join(_LINE)} |\n|---{'|--:' * 4}{'|---' * 4}|")
+    for name, plan in zip(named, plans, strict=True):
+        click.echo(f"| `{name}` | {' | '.join(_line(plan))} |")
+
+
+def _line(plan: Plan) -> tuple[str, ...]:
+    """A plan in one line, after its name; see ``_LINE``."""
+    rate = plan.layout.ids_per_second
+    return (
+        str(plan.layout.bits),
+        _until(plan),
+        _number(plan.layout.nodes),
+        "-" if rate is None else _number(rate),
+        _yes(plan.highest < 1 << 53),
+        _yes(plan.highest < 1 << 63),
+        "-" if plan.unsorted else "time",
+        f"{plan.encoding} {plan.widths[plan.encoding]}",
+    )
 
 
 def _titles(plans: Sequence[Plan]) -> tuple[list[str], list[str]]:

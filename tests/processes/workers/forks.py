@@ -10,7 +10,7 @@ import work
 import frazil
 
 order = work.order()
-ids = work.opened(order, timeout="5s" if order.broken else "60s")
+ids = work.opened(order)
 over = threading.Event()
 
 

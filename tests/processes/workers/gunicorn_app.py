@@ -3,17 +3,17 @@
 import os
 from array import array
 
-import broken
-
 import frazil
 
 if os.environ["IDS_BROKEN"]:
+    import broken
+
     getattr(broken, os.environ["IDS_BROKEN"])()
-ids = frazil.open(os.environ["IDS_URL"], os.environ["IDS_SCHEME"], lead="10s", timeout="2s")
+ids = frazil.open(os.environ["IDS_URL"], os.environ["IDS_SCHEME"], lead="20s", timeout="3s")
 FIRST = ids.take(int(os.environ["IDS_FIRST"]))
 
 
-def application(environ, start_response):  # noqa: ANN001, ANN201
+def application(environ, start_response):
     """GET /500 answers 500 IDs as 64-bit words; GET / what the master had made."""
     asked = int(environ["PATH_INFO"].strip("/") or 0)
     try:

@@ -15,7 +15,8 @@ _libc = ctypes.PyDLL(None)  # keeps the interpreter's lock, without which no chi
 
 def issue(outlet: work.Outlet, ids: frazil.Generator, n: int) -> None:
     try:
-        outlet.put([ids() for _ in range(n)])
+        for _ in range(n // 100):
+            outlet.put([ids() for _ in range(100)])
     except frazil.FrazilError as error:
         outlet.fail(error)
 
@@ -28,7 +29,7 @@ def by_c(ids: frazil.Generator, depth: int) -> None:
     _by(_libc.fork, ids, depth)
 
 
-def _by(fork, ids: frazil.Generator, depth: int) -> None:  # noqa: ANN001
+def _by(fork, ids: frazil.Generator, depth: int) -> None:
     child = fork()
     if child == 0:
         if depth > 1:
@@ -73,14 +74,15 @@ def by_exits(ids: frazil.Generator, depth: int) -> None:
             way()
             sys.exit(0)
         assert os.waitpid(child, 0)[1] == 0
+    held = [h.slot for h in ids._registry.holdings() if h.held]
     rival = work.opened(order)
     issue(work.Outlet(order, "rival"), rival, order.n)
     issue(work.Outlet(order, "parent"), ids, order.n)
-    work.tell(held=[h.slot for h in ids._registry.holdings() if h.held])
+    work.tell(held=held)
 
 
 order = work.order()
 if __name__ == "__main__":
-    ids = work.opened(order, timeout="5s" if order.broken else "60s")
-    issue(work.Outlet(order, "first"), ids, order.n)
+    ids = work.opened(order)
+    work.Outlet(order, "first").put(ids.take(order.first))  # a claim that outlasts the test
     globals()[order.how](ids, order.depth)

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import tempfile
 import time
 
 import work
@@ -14,8 +15,8 @@ order = work.order()
 
 def drop_to(uid: int, groups: list[int]) -> None:
     """Be another user from now on; what is imported later would need files that it may read."""
-    import frazil.registries.static  # noqa: F401 - and SQLite with it
-
+    with tempfile.TemporaryDirectory() as place:
+        frazil.mint(1, f"sqlite:{place}/claims.db", lead="1s")
     os.setgroups(groups)
     os.setgid(uid)
     os.setuid(uid)
@@ -31,7 +32,7 @@ outlet = work.Outlet(order, order.name)
 if hasattr(order, "uid"):
     drop_to(order.uid, order.groups)
 try:
-    ids = work.opened(order, timeout=getattr(order, "timeout", "60s"))
+    ids = work.opened(order)
     left = getattr(order, "n", sys.maxsize)
     while left > 0:
         outlet.put(ids.take(100) + [ids() for _ in range(100)])

@@ -8,8 +8,6 @@ from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any
 
-import broken
-
 import frazil
 
 __all__ = ["Outlet", "opened", "order", "tell"]
@@ -19,13 +17,16 @@ def order() -> SimpleNamespace:
     """What the test ordered, with frazil broken as it says."""
     told = SimpleNamespace(**json.loads(sys.argv[1]))
     if told.broken:
+        import broken
+
         getattr(broken, told.broken)()
     return told
 
 
 def opened(told: SimpleNamespace, **options: Any) -> frazil.Generator:
     """The generator that the order is about."""
-    options = {"lead": getattr(told, "lead", "1s"), "timeout": "60s"} | options
+    patience = getattr(told, "timeout", "3s" if told.broken else "60s")
+    options = {"lead": getattr(told, "lead", "1s"), "timeout": patience} | options
     return frazil.open(told.url, told.scheme, **options)
 
 

@@ -2,11 +2,12 @@
 
 import random
 import tracemalloc
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from frazil.cli.duplicates import Duplicate, Duplicates, Key
+from frazil.cli.duplicates import Duplicate, Duplicates, Key, _mixed
 
 __all__: list[str] = []
 
@@ -66,7 +67,16 @@ def test_texts_of_any_kind_go_through_files(tmp_path):
 
 
 def test_files_that_are_too_large_are_cut_again(tmp_path, monkeypatch):
+    monkeypatch.setattr("frazil.cli.duplicates._PART_BITS", 1)
     monkeypatch.setattr("frazil.cli.duplicates._PARTS", 2)
+    levels: list[int] = []
+    real = Duplicates.__init__
+
+    def spy(self: Duplicates, memory: int, folder: Path, level: int = 0) -> None:
+        levels.append(level)
+        real(self, memory, folder, level)
+
+    monkeypatch.setattr(Duplicates, "__init__", spy)
     keys: list[Key] = list(range(100_000))
     found, engine = search([*keys, 99_999, 0, 50_000], tmp_path)
     assert [(one.first, one.again) for one in found] == [
@@ -74,7 +84,8 @@ def test_files_that_are_too_large_are_cut_again(tmp_path, monkeypatch):
         (0, 100_001),
         (50_000, 100_002),
     ]
-    assert engine.parts > 2 + 2 * 2  # three levels
+    assert engine.parts > 2 + 2 * 2
+    assert 3 <= max(levels) <= 5  # each level halves what is left; taking dictfuls away needs 12
 
 
 def test_all_keys_equal(tmp_path):
@@ -115,3 +126,12 @@ def test_rest_tells_how_far_it_is(tmp_path):
     assert list(engine.rest(told.append)) == []
     assert told == sorted(told)
     assert told[-1] == engine.spilled > 20_000
+
+
+@pytest.mark.parametrize("stride", [1, 4096, 1 << 22])
+def test_levels_part_keys_in_ways_of_their_own(stride):
+    """IDs in a row, of one tick, of one node: none of it shows in where they go."""
+    start = 1_423_867_112_857_796_608
+    counts = Counter(_mixed(start + i * stride) & 0xFFF for i in range(1 << 16))
+    assert len(counts) == 1 << 12  # 64 files, and 64 for each of them
+    assert max(counts.values()) < 50  # 16 on average

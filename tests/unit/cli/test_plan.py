@@ -132,3 +132,10 @@ def test_why_it_does_not_sort(text, reason):
     plan = Plan("x", Layout.parse(text))
     assert reason in plan.unsorted
     assert bool(plan.unsorted) == bool(reason)
+
+
+def test_a_markdown_table_has_a_line_for_each(call):
+    lines = call("plan", "--markdown", "icicle", "js53").output.splitlines()
+    assert lines[0].startswith("| scheme | bits |")
+    assert [line.split(" | ")[0] for line in lines[2:]] == ["| `icicle`", "| `js53`"]
+    assert len({line.count("|") for line in lines}) == 1

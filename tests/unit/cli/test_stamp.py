@@ -5,8 +5,10 @@ import gzip
 import io
 import json
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from uuid import uuid4
 
@@ -155,6 +157,22 @@ def test_failure_while_writing_parquet_leaves_nothing(tmp_path):
     result = stamp(path, "-o", tmp_path / "out.parquet")
     assert result.exit_code == 2
     assert [entry.name for entry in tmp_path.iterdir()] == ["in.jsonl"]
+
+
+def test_interrupt_leaves_nothing(tmp_path):
+    code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    code += "from frazil.cli import main; main()"
+    args = ["stamp", "-", "--format", "csv", "-o", str(tmp_path / "out.csv"), "--url", "memory:"]
+    with subprocess.Popen([sys.executable, "-c", code, *args], stdin=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        process.stdin.write(b"a,b\n1,2\n")
+        process.stdin.flush()
+        while not list(tmp_path.glob(".frazil-*.part")):
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 130
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_column_that_exists_is_refused(table):

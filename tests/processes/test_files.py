@@ -1,0 +1,223 @@
+"""What can happen to the file of a registry, and who may use it."""
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+
+import pytest
+
+from tests.needs import needs
+from tests.processes.harness import (
+    NARROW,
+    ONE_SLOT,
+    WIDE,
+    count,
+    errors,
+    initialise,
+    until,
+)
+
+__all__: list[str] = []
+
+pytestmark = pytest.mark.processes
+
+NOBODY, DAEMON, GROUP = 65534, 1, 54321
+
+only_root = pytest.mark.skipif(os.geteuid() != 0, reason="becoming other users needs root")
+
+
+def size(place, name):
+    path = place / f"{name}.u64"
+    return path.stat().st_size if path.exists() else 0
+
+
+def at_work(place, name, words=5000):
+    before = size(place, name)
+    until(lambda: size(place, name) > before + 8 * words, f"{name} to be at work")
+
+
+def replaced(crew, place, how, broken=""):
+    """Two processes and a pool of one; the file is lost while one sleeps and none is there to ask.
+
+    What the first has issued reaches two seconds ahead, and is known to nobody but it.
+    """
+    path = place / "claims.db"
+    url = initialise(f"sqlite:{path}?horizon=2s", ONE_SLOT)
+    shutil.copy(path, place / "older.db")
+    order = {"url": url, "scheme": ONE_SLOT, "broken": broken, "lead": "2s"}
+    first = crew.start("stream", name="first", nap_s=0, **order)
+    at_work(place, "first", 300_000)
+    first.send_signal(signal.SIGSTOP)
+    if how == "deleted":
+        path.unlink()
+    elif how == "replaced":
+        (place / "older.db").replace(path)
+    second = crew.start("stream", name="second", nap_s=0, **order)
+    at_work(place, "second", 100_000)
+    first.send_signal(signal.SIGCONT)
+    if not broken:
+        at_work(place, "first")
+    crew.stop(first)
+    crew.stop(second)
+
+
+@pytest.mark.parametrize("how", ["deleted", "replaced"])
+def test_file_lost_while_in_use(crew, place, how):
+    replaced(crew, place, how)
+    assert errors(place) == []
+    assert count(place)[1] == 0
+
+
+@pytest.mark.parametrize("how", ["deleted", "replaced"])
+def test_a_loss_unnoticed_is_seen(crew, place, how):
+    replaced(crew, place, how, broken="unguarded_store")
+    assert count(place)[1] > 0
+
+
+def put_back(crew, place, broken=""):
+    """The file's content is put back as it was, in the very same file; its members remember."""
+    path = place / "claims.db"
+    url = initialise(f"sqlite:{path}?horizon=2s", NARROW)
+    order = {"url": url, "scheme": NARROW, "broken": broken, "lead": "1s", "nap_s": 0.001}
+    names = ["first", "second"]
+    crews = [crew.start("stream", name=name, **order) for name in names]
+    for name in names:
+        at_work(place, name)
+    with sqlite3.connect(place / "older.db") as older, sqlite3.connect(path, timeout=10) as live:
+        live.backup(older)
+    for name in names:
+        at_work(place, name, 100_000)
+    with sqlite3.connect(place / "older.db") as older, sqlite3.connect(path, timeout=10) as live:
+        older.backup(live)
+    for name in names:
+        at_work(place, name, 400_000)
+    for process in crews:
+        crew.stop(process)
+    older.close()
+    live.close()
+
+
+def test_an_older_state_put_back_while_in_use(crew, place):
+    put_back(crew, place)
+    assert errors(place) == []
+    assert count(place)[1] == 0
+
+
+@only_root
+def test_read_only_home(crew, place):
+    home = place / "home"
+    home.mkdir(mode=0o555)
+    (place / "out").mkdir()
+    (place / "out").chmod(0o777)
+    order = {"url": None, "scheme": WIDE, "name": "nobody", "n": 1000, "nap_s": 0}
+    order |= {"out": str(place / "out"), "uid": NOBODY, "groups": []}
+    env = {"HOME": str(home), "XDG_STATE_HOME": ""}
+    told = json.loads(crew.run("stream", env=env, **order))
+    assert told["error"] == "ConfigError"
+    assert str(home / ".local") in told["message"]
+    assert "make it writable" in told["message"]
+    assert "sqlite:///path/to/claims.db" in told["message"]
+    assert "FRAZIL_URL" in told["message"]
+    home.chmod(0o777)
+    assert crew.run("stream", env=env, **order) == ""
+    assert count(place / "out") == (1000, 0)
+
+
+def share(crew, place, broken="", groups=(GROUP,)):
+    """Root and two others at one file, through a common group; answers what they said."""
+    shared, out = place / "shared", place / "out"
+    for directory, mode in ((shared, 0o2770), (out, 0o777)):
+        directory.mkdir()
+        os.chown(directory, 0, GROUP)
+        directory.chmod(mode)
+    path = shared / "claims.db"
+    url = initialise(f"sqlite:{path}", ONE_SLOT)
+    os.chown(path, 0, GROUP)
+    path.chmod(0o660)
+    order = {"url": url, "scheme": ONE_SLOT, "nap_s": 0, "n": 100_000, "out": str(out)}
+    users = [
+        crew.start("stream", name=f"u{uid}", uid=uid, groups=list(groups), broken=broken, **order)
+        for uid in (0, NOBODY, DAEMON)
+    ]
+    return [crew.finish(user) for user in users]
+
+
+@only_root
+def test_three_users_share_a_file(crew, place):
+    assert share(crew, place) == ["", "", ""]
+    assert count(place / "out") == (300_000, 0)
+
+
+@only_root
+def test_three_users_who_do_not_share_are_seen(crew, place):
+    share(crew, place, broken="forgetful")
+    assert count(place / "out")[1] > 0
+
+
+@only_root
+def test_a_user_without_permission_is_told(crew, place):
+    root, nobody, daemon = share(crew, place, groups=())
+    assert root == ""
+    for said in (nobody, daemon):
+        told = json.loads(said)
+        assert told["error"] == "ConfigError"
+        assert "writable" in told["message"]
+    assert count(place / "out") == (100_000, 0)
+
+
+def test_full_disk(crew, place):
+    needs("unshare", "a disk that is full")
+    apart = ["unshare", "--mount"] + ([] if os.geteuid() == 0 else ["--map-root-user"])
+    if subprocess.run([*apart, "true"], check=False, capture_output=True).returncode:
+        pytest.skip("a disk that is full: no mount namespace is allowed here")
+    disk = place / "disk"
+    disk.mkdir()
+    process = crew.start("full_disk", before=apart, scheme=ONE_SLOT, disk=str(disk))
+    told = json.loads(crew.finish(process))
+    for error in (told["at_first"], told["later"]):
+        assert "RegistryUnavailable" in error
+        assert "the disk is full; make room" in error
+    assert told["room"] == ""
+    assert told["after"] == ""
+    assert count(place)[1] == 0
+
+
+def test_others_who_hold_the_lock(crew, place):
+    """For longer than a claim, so that one who has a claim, too, comes to wait."""
+    path = place / "claims.db"
+    url = initialise(f"sqlite:{path}", ONE_SLOT)
+    order = {"url": url, "scheme": ONE_SLOT, "nap_s": 0.001}
+    first = crew.start("stream", name="first", **order)
+    at_work(place, "first")
+    locker = crew.start("locker", path=str(path), seconds=2.5, times=2)
+    second = crew.start("stream", name="second", **order)
+    crew.finish(locker)
+    at_work(place, "first")
+    at_work(place, "second")
+    crew.stop(first)
+    crew.stop(second)
+    assert errors(place) == []
+    assert count(place)[1] == 0
+
+
+def test_network_file_systems_are_refused(place, monkeypatch):
+    """What the kernel lists for a home on NFS and a state directory on a local disk inside it."""
+    import frazil
+    from frazil.errors import ConfigError
+    from frazil.registries import sqlite
+
+    home = place / "home"
+    table = place / "mountinfo"
+    table.write_text(
+        "24 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw\n"
+        f"80 24 0:48 / {home} rw,relatime shared:9 - nfs4 server:/home rw,vers=4.2,hard\n"
+        f"81 80 254:1 / {home}/local rw,relatime - ext4 /dev/vdb rw\n"
+    )
+    honest = sqlite.filesystem_of
+    monkeypatch.setattr(sqlite, "filesystem_of", lambda path: honest(path, str(table)))
+    with pytest.raises(ConfigError, match=r"network file system \(nfs4\).*local disk"):
+        frazil.mint(1, f"sqlite:{home}/claims.db", WIDE)
+    assert len(frazil.mint(1, f"sqlite:{home}/local/claims.db", WIDE)) == 1

@@ -1,0 +1,222 @@
+"""The keeper, driven step by step: no thread, a clock that the test sets."""
+
+import pytest
+
+import frazil
+from frazil import clock
+from frazil.errors import InternalError, RegistryUnavailable
+from frazil.generator import Generator, configure
+from frazil.walk import Pause
+
+MS = 1_000_000
+WIDE = "sign:1=0 time:39 node:2 sequence:22 @1ms since 2025-01-01T00:00:00Z"
+
+
+class Clock:
+    """Wall and boot clock of the world, in one hand."""
+
+    def __init__(self, monkeypatch):
+        self.us = 1_800_000_000_000_000
+        self.ns = 10**15
+        monkeypatch.setattr(clock, "wall_us", lambda: self.us)
+
+    def advance(self, ms):
+        self.us += ms * 1000
+        self.ns += ms * MS
+
+
+def sense_of(world):
+    """A sense on the world's clock, for the walk in use."""
+    from frazil.machine import Sense
+
+    class Sensed(Sense):
+        def now_ns(self):
+            return world.ns
+
+    return Sensed()
+
+
+@pytest.fixture
+def world(monkeypatch):
+    return Clock(monkeypatch)
+
+
+@pytest.fixture
+def supplied(world, request):
+    """(generator, keeper, answers): a generator whose keeper has no thread."""
+    url = f"memory:{request.node.name}"
+    config, registry = configure(url, WIDE, "x", None, 0, 10, 0)
+    ids = Generator(config, registry)
+    ids.forget()
+    ids.sense = ids._keeper._sense = sense_of(world)
+    ids.forget()
+    from frazil.claim import Seen
+    from frazil.keeper import ask_of
+
+    registry.initialise(ask_of(Seen()), 0)
+    ids._keeper._unstarted.acquire()  # as if the thread ran
+    return ids, ids._keeper, []
+
+
+def call(ids, keeper, answers):
+    from frazil.keeper import Call
+
+    keeper._pending.append(Call(answers.append))
+    return keeper._tend(ids)
+
+
+def test_a_call_brings_a_claim_of_a_tenth_of_a_second(supplied):
+    ids, keeper, answers = supplied
+    look_s = call(ids, keeper, answers)
+    assert answers == [None]
+    assert keeper.claim.until - keeper.claim.start == 100
+    assert look_s == pytest.approx(0.05)
+    assert isinstance(ids.poll(), int)
+
+
+def test_a_busy_walk_is_renewed_at_half_and_wants_twice_as_much(supplied, world):
+    ids, keeper, answers = supplied
+    look_s = call(ids, keeper, answers)
+    reached = []
+    for _ in range(8):
+        ids.poll()
+        world.advance(round(look_s * 1000) + 1)
+        look_s = keeper._tend(ids)
+        reached.append(ids.reach())
+    assert reached[:4] == [200, 400, 800, 1000]
+    assert reached[-1] == 1000  # the horizon
+    assert look_s == pytest.approx(0.5)
+
+
+def test_an_idle_walk_is_released(supplied, world):
+    ids, keeper, answers = supplied
+    look_s = call(ids, keeper, answers)
+    ids.poll()
+    world.advance(60)
+    keeper._tend(ids)  # busy: renewed
+    world.advance(160)
+    assert keeper._tend(ids) is None
+    assert keeper.claim is None
+    assert not any(h.held for h in keeper.registry.holdings())
+    assert look_s
+
+
+def test_a_lost_claim_is_used_to_its_end_and_then_there_is_another(supplied, world):
+    ids, keeper, answers = supplied
+    call(ids, keeper, answers)
+    first = keeper.claim
+    ids.poll()
+    with keeper.registry.step() as (record, _):
+        record.slots.void()
+    world.advance(60)
+    keeper._tend(ids)
+    assert isinstance(ids.poll(), int)
+    assert ids.until == first.until
+    world.advance(60)
+    assert ids.poll().wait_ns < 0
+    call(ids, keeper, answers)
+    assert keeper.claim.token != first.token
+    assert isinstance(ids.poll(), int)
+
+
+def test_a_store_that_makes_up_for_a_step_back_starves_nobody(supplied, world):
+    ids, keeper, answers = supplied
+    call(ids, keeper, answers)
+    ids.poll()
+    world.us -= 3_600_000_000
+    numbers, pauses = [], 0
+    for _ in range(30_000):  # five minutes, in which the store's clock loses 37 s
+        world.advance(10)
+        if world.ns % (100 * MS) == 0:
+            keeper._tend(ids)
+        answer = ids.poll()
+        if isinstance(answer, Pause):
+            pauses += 1
+            call(ids, keeper, answers)
+        else:
+            numbers.append(answer)
+    assert numbers == sorted(set(numbers))
+    assert pauses < 30
+    assert set(answers) == {None}
+
+
+class TestTrouble:
+    @pytest.fixture
+    def failing(self, supplied, monkeypatch):
+        ids, keeper, answers = supplied
+        errors = []
+
+        def verb(*_):
+            raise errors[0]
+
+        for name in ("grant", "renew", "release"):
+            original = getattr(keeper.registry, name)
+            monkeypatch.setattr(
+                keeper.registry,
+                name,
+                lambda *a, original=original: verb() if errors else original(*a),
+            )
+        return ids, keeper, answers, errors
+
+    def test_retries_back_off_and_callers_wait(self, failing, world):
+        ids, keeper, answers, errors = failing
+        errors.append(RegistryUnavailable("away", outcome_known=True))
+        rests = [call(ids, keeper, answers)]
+        for _ in range(8):
+            world.advance(round(rests[-1] * 1000) + 1)
+            rests.append(keeper._tend(ids))
+        assert answers == []
+        assert rests[0] <= 0.05
+        assert 1.0 <= rests[-1] <= 2.0
+        assert keeper.trouble is errors[0]
+        assert "away" in str(keeper.complaint(1.0))
+        errors.clear()
+        world.advance(2001)
+        keeper._tend(ids)
+        assert answers == [None]
+        assert keeper.trouble is None
+
+    def test_a_call_while_resting_does_not_ask(self, failing):
+        ids, keeper, answers, errors = failing
+        errors.append(RegistryUnavailable("away", outcome_known=True))
+        call(ids, keeper, answers)
+        errors.clear()
+        assert call(ids, keeper, answers) > 0
+        assert answers == []
+
+    def test_other_errors_reach_the_callers_at_once(self, failing):
+        ids, keeper, answers, errors = failing
+        errors.append(frazil.errors.ClockError("two o'clocks"))
+        assert call(ids, keeper, answers) is None
+        assert answers == errors
+
+    def test_a_bug_is_told_as_one(self, failing):
+        ids, keeper, answers, errors = failing
+        errors.append(ZeroDivisionError("oops"))
+        call(ids, keeper, answers)
+        assert isinstance(answers[0], InternalError)
+
+    def test_trouble_at_the_release_of_an_idle_claim_ends(self, failing, world):
+        ids, keeper, answers, errors = failing
+        call(ids, keeper, answers)
+        errors.append(RegistryUnavailable("away", outcome_known=False))
+        ids.poll()
+        world.advance(110)
+        keeper._tend(ids)
+        world.advance(3000)
+        keeper._tend(ids)
+        world.advance(3000)
+        assert keeper._tend(ids) is None
+        assert keeper.claim is None
+
+
+def test_a_claim_that_came_after_the_close_is_given_back_whole(supplied):
+    ids, keeper, answers = supplied
+    used = ids.finish()
+    call(ids, keeper, answers)
+    assert keeper.claim is not None
+    assert ids.poll().wait_ns == -2
+    keeper._release(used)
+    (holding,) = keeper.registry.holdings()
+    assert not holding.held
+    assert holding.until == holding.start
