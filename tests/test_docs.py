@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import frazil
 from tests import docblocks
 from tests.docblocks import Block, blocks, commands, matches
 
@@ -44,8 +45,8 @@ def run(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
                 raise AssertionError(f"{block}: a {block.kind!r} block needs a reason not to run")
     finally:
         for value in namespace.values():
-            if callable(close := getattr(value, "close", None)) and not isinstance(value, type):
-                close()
+            if isinstance(value, frazil.Generator):
+                value.close()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

