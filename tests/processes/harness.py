@@ -127,6 +127,8 @@ class Crew:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait(PATIENCE_S)
+            for left in ("faketime_shm", "sem.faketime_sem"):  # by a killed one, see clock_set_to
+                Path(f"/dev/shm/{left}_{process.pid}").unlink(missing_ok=True)
 
 
 def issued(place: Path, pattern: str = "*.u64") -> "np.ndarray[Any, np.dtype[np.uint64]]":

@@ -55,8 +55,7 @@ def load(port):
     answers = [ask(port, "/")]
 
     def client():
-        for _ in range(25):
-            answers.append(ask(port, f"/{BATCH}"))
+        answers.extend([ask(port, f"/{BATCH}") for _ in range(25)])
 
     deadline = time.monotonic() + 30
     while len({worker for _, worker, _ in answers[1:]}) < 4 and time.monotonic() < deadline:

@@ -18,6 +18,11 @@ pytestmark = pytest.mark.processes
 CLOCKS = ["2026-03-01 13:00:00", "2026-03-01 12:00:00"]
 
 
+def at_work(worker, file):
+    """Wait for the first IDs, or for an end that the test will find."""
+    until(lambda: worker.poll() is not None or (file.exists() and file.stat().st_size), "an ID")
+
+
 def live_and_die(crew, place, url, times, broken=""):
     """Start, let it issue for a moment, kill; again and again."""
     for life in range(times):
@@ -31,11 +36,7 @@ def live_and_die(crew, place, url, times, broken=""):
             lead="1s" if life % 10 == 9 else 0,
             nap_s=0,
         )
-        file = place / f"life-{life}.u64"
-        until(
-            lambda file=file: worker.poll() is not None or (file.exists() and file.stat().st_size),
-            "the first IDs",
-        )
+        at_work(worker, place / f"life-{life}.u64")
         time.sleep(0.3 if broken else random.uniform(0, 0.1))
         worker.send_signal(signal.SIGKILL)
         worker.wait()

@@ -1,4 +1,4 @@
-"""GlobalId's own test: as many generators as there are node numbers, asked at random, then a lot."""
+"""GlobalId's own test: a generator for each node number, asked at random, then for a lot."""
 
 import random
 import time
