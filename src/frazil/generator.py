@@ -23,6 +23,7 @@ from datetime import timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
+from frazil.claim import Terms
 from frazil.clock import boot_ns
 from frazil.duration import duration_text, duration_us
 from frazil.errors import Closed, ConfigError, FrazilError
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 __all__ = ["Config", "Generator", "check_count", "configure", "open_generator", "walk_arguments"]
 
 _LONGEST_NAP_NS = 50_000_000  # so that a close by another thread is noticed
+_ROW_BITS = 12  # of a counter: few enough for a short step when a claim is left, many for speed
+_BLOCKS = {"run": 1, "sequence": 1000}
 
 Duration = str | float | timedelta
 
@@ -55,6 +58,7 @@ class Config:
     lead_us: int
     timeout_us: int
     scattered: bool
+    block: int
 
 
 def configure(
@@ -65,19 +69,24 @@ def configure(
     lead: Duration,
     timeout: Duration,
     sequence_start: int | str,
+    block: int | None = None,
 ) -> tuple[Config, Registry]:
     """Check what ``open`` was told. Contacts nothing. Raises ConfigError and LayoutError."""
     if sequence_start not in (0, "random") or isinstance(sequence_start, bool):
         raise ConfigError(f'sequence_start is 0 or "random", not {sequence_start!r}')
+    chosen = scheme(scheme_, fields=fields)
     config = Config(
         url=url or os.environ.get("FRAZIL_URL") or "sqlite:",
         namespace=namespace,
-        scheme=scheme(scheme_, fields=fields),
+        scheme=chosen,
         lead_us=duration_us(lead, name="lead"),
         timeout_us=duration_us(timeout, name="timeout"),
         scattered=sequence_start == "random",
+        block=_BLOCKS.get(chosen.layout.axis, 0) if block is None else block,
     )
     registry = connect(config.url, namespace, config.scheme)
+    if block is not None:
+        _check_block(block, registry.terms)
     horizon_us = registry.terms.horizon_ticks * registry.terms.tick_us
     if config.lead_us > horizon_us and registry.terms.timed:
         raise ConfigError(
@@ -90,6 +99,25 @@ def configure(
     return config, registry
 
 
+def _check_block(block: int, terms: Terms) -> None:
+    """ConfigError for a block of a layout with time, and for one that is too long."""
+    if terms.timed:
+        raise ConfigError(
+            f"block= is for counters and runs, and {terms.layout!r} goes by time; leave it out",
+            value=block,
+        )
+    if (
+        not isinstance(block, int)
+        or isinstance(block, bool)
+        or not 0 < block <= terms.horizon_ticks
+    ):
+        raise ConfigError(
+            f"block={block!r} is not within 1..{terms.horizon_ticks}, what may be taken at a time",
+            value=block,
+            limit=terms.horizon_ticks,
+        )
+
+
 def walk_arguments(
     scheme_: Scheme, lead_us: int, dice: int | None, *, clocked: bool = True
 ) -> tuple[Any, ...]:
@@ -99,12 +127,12 @@ def walk_arguments(
     """
     layout = scheme_.layout
     free = {field.name: 0 for field in layout.fields if field.fixed is None}
-    counting = layout.axis == "sequence"
+    sequence = scheme_.positions("sequence")
     return (
         scheme_.bits,
         scheme_.positions(layout.axis),
         scheme_.positions("node"),
-        () if counting else scheme_.positions("sequence"),
+        sequence[:_ROW_BITS] if layout.axis == "sequence" else sequence,
         scheme_.pack(**free),
         (layout.tick_us or 0) * 1000 if clocked else 0,
         lead_us * 1000,
@@ -131,7 +159,7 @@ class Generator(_Base):
         self.config = config
         self.scheme = config.scheme
         self._registry = registry
-        self._keeper = Keeper(self, registry)
+        self._keeper = Keeper(self, registry, config.block)
         self._lives: dict[int, Keeper] = {}
         self._spare: Generator | None = None
 
@@ -181,6 +209,27 @@ class Generator(_Base):
         if not self.closed:
             self._keeper.end(self.finish(), wait=True)
 
+    def poll(self) -> int | Pause:
+        """An ID, or a Pause."""
+        answer = super().poll()
+        if self.wanting:
+            self._keeper.look_ahead()
+        return answer
+
+    def take_ready(self, count: int) -> list[int]:
+        """Up to ``count`` IDs in order: all that may be had without waiting. Maybe none."""
+        ids = super().take_ready(count)
+        if self.wanting:
+            self._keeper.look_ahead()
+        return ids
+
+    def fill(self, out: Any, at: int) -> int:
+        """Write IDs into ``out`` from index ``at`` on (see ``Walk``)."""
+        at = super().fill(out, at)
+        if self.wanting:
+            self._keeper.look_ahead()
+        return at
+
     def stalled(self) -> int:
         """The next ID, when the tick's cells are used up or there is no claim."""
         since_ns = boot_ns()
@@ -199,7 +248,7 @@ class Generator(_Base):
     def reborn(self) -> None:
         """After a fork: forget what is the parent's. Of several threads, one does it."""
         sense = Sense()
-        keeper = Keeper(self, self._registry)
+        keeper = Keeper(self, self._registry, self.config.block)
         if self._lives.setdefault(sense.era, keeper) is not keeper:
             time.sleep(0.001)
             return
@@ -292,6 +341,7 @@ def open_generator(
     lead: Duration = 0,
     timeout: Duration = 10,
     sequence_start: int | str = 0,
+    block: int | None = None,
 ) -> Generator:
     """A generator of unique IDs. Nothing is contacted before the first ID is asked for.
 
@@ -305,10 +355,16 @@ def open_generator(
     timeout: how long a call waits for a claim before it raises PoolExhausted or
     RegistryUnavailable.
     sequence_start: 0, or "random" for consumers that shard by ``id % n``.
+    block: for a layout without time, how many counter values (or runs) are taken at a time; 1,000
+    (or one) unless said. The next block is asked for when half of one is used. ``block=1`` is
+    strict: each value of a counter is taken when it is asked for, so values follow each other
+    across all members, at a round trip each.
 
     Raises ConfigError and LayoutError.
     """
-    config, registry = configure(url, scheme, namespace, fields, lead, timeout, sequence_start)
+    config, registry = configure(
+        url, scheme, namespace, fields, lead, timeout, sequence_start, block
+    )
     return Generator(config, registry)
 
 

@@ -5,9 +5,9 @@ more than all the rest of an ID. It also cannot stop a signal handler (or a fina
 in the thread that holds the lock: with a plain lock, a handler that asks for an ID waits for its
 own thread for ever; with a reentrant one it enters a step half done, and repeats a cell.
 
-So the cells of a tick are an *iterator*, a counter of the standard library that hands out every
-number once, whoever calls: one C call with no line in between. All draws from a tick go through its
-iterator, and every tick has one iterator in all, so what a late caller draws from an old tick is
+So the cells of a tick (or of a stretch of it) are an *iterator*, a counter of the standard library
+that hands out every number once, whoever calls: one C call with no line in between. All draws go
+through it, and every cell is in one iterator in all, so what a late caller draws from an old one is
 still nobody else's. The everyday call reads one tuple (when the tick ends, its cells, ...), draws,
 and then asks whether this is still the same process; it needs no lock.
 
@@ -97,6 +97,10 @@ class GuardedWalk(Walk):
         """See Walk."""
         self._whole(lambda: Walk.adopt(self, *arguments), self._never)
 
+    def queue(self, *arguments: int) -> None:
+        """See Walk."""
+        self._whole(lambda: Walk.queue(self, *arguments), self._never)
+
     def prolong(self, *arguments: int) -> None:
         """See Walk."""
         self._whole(lambda: Walk.prolong(self, *arguments), self._never)
@@ -107,17 +111,17 @@ class GuardedWalk(Walk):
 
     def leave(self) -> int:
         """See Walk. From inside a step nothing is given back: the step may yet use what is left."""
-        return self._whole(super().leave, self._abandon)
+        return self._whole(self._leave, self._abandon)
 
     def forget(self) -> None:
         """See Walk."""
         self._turn = _nothing(self.sense)
         super().forget()
 
-    def enter(self, tick: int) -> None:
-        """See Walk. The only place where a tick gets its cells."""
-        super().enter(tick)
-        first, end, low = self.sequence, self.sequences, self.low
+    def stretch(self, first: int, end: int) -> None:
+        """See Walk. The only place where there come to be cells to draw."""
+        super().stretch(first, end)
+        low = self.low
         if self.plain:
             cells = count(low + (first << self.shift), 1 << self.shift)
             end = low + (end << self.shift)
@@ -160,6 +164,15 @@ class GuardedWalk(Walk):
                 own = [self.scatter(low, high, cell) for cell in own]
             ids += own
         return ids
+
+    def _leave(self) -> int:
+        if self.counting and not self.fresh:
+            # What was drawn is known by drawing the rest, in one call: nobody comes in between.
+            _, _, _, _, cells, end, low, _ = self._turn
+            rest = list(islice(cells, self.cells))
+            first = min(rest[0], end)
+            self.sequence = (first - low) >> self.shift if self.plain else first
+        return super().leave()
 
     def _abandon(self) -> int:
         until = self.until

@@ -5,12 +5,19 @@ round trip each time, and one that asked from whatever thread needs an ID would 
 handlers and hold up an event loop. So all talk with the registry happens here, in one thread of the
 generator's own, started at the first need. Callers who find no claim leave a call and sleep.
 
+With a clock:
+
 - A busy generator's claim is renewed when less than half of what was wanted is left, and twice as
   much is wanted each time, up to the horizon; the first is 100 ms, so short lives burn little.
 - A generator from which nothing was drawn since the last look gives the rest of its claim back.
 - A claim that somebody else has taken over is used to its end; then there is a new one.
-- A registry that does not answer is asked again after 50 ms, then twice as long each time up to
-  2 s, each with a random part so that a fleet does not return as one. The claim goes on meanwhile.
+
+Without one (counters, runs) a claim is a block of a chosen size. When half of it is used the walk's
+caller leaves a call, and the block is made longer; where somebody else came in between, another one
+is queued behind it. So callers find the next block there, and nothing is asked by time.
+
+A registry that does not answer is asked again after 50 ms, then twice as long each time up to
+2 s, each with a random part so that a fleet does not return as one. The claim goes on meanwhile.
 
 **Close, then release.** What is given back is decided in one step with the end of issuing, so that
 no ID is made after it. **A child releases nothing**: fork copies this object, and ``atexit`` and
@@ -77,11 +84,12 @@ class Call:
 class Keeper:
     """Keeps one walk supplied from one registry.
 
-    walk: held weakly; the keeper ends with it. ``claim`` is the claim held; ``trouble`` the error
-    of a registry that does not answer, since ``trouble_since_us``, else None.
+    walk: held weakly; the keeper ends with it. block: axis values to take at a time, for a layout
+    without time. ``claim`` is the claim held, the later of two; ``trouble`` the error of a registry
+    that does not answer, since ``trouble_since_us``, else None.
     """
 
-    def __init__(self, walk: Walk, registry: Registry) -> None:
+    def __init__(self, walk: Walk, registry: Registry, block: int = 1) -> None:
         self._walk = weakref.ref(walk)
         self.registry = registry
         self.terms: Terms = registry.terms
@@ -93,6 +101,8 @@ class Keeper:
         self._calls: SimpleQueue[Call] = SimpleQueue()
         self._unstarted = allocate_lock()
         self._pending: list[Call] = []
+        self._block = block
+        self._asked = False
         self._want = self._first_want()
         self._renewable = False
         self._tick = 0
@@ -103,6 +113,12 @@ class Keeper:
     def call(self, wake: Wake) -> None:
         """Have ``wake`` called, from the keeper's thread, when the walk can go on (or cannot)."""
         self._post(Call(wake))
+
+    def look_ahead(self) -> None:
+        """Half of a block is used: have the next one fetched, and do not wait for it."""
+        if not self._asked:
+            self._asked = True
+            self.call(_nobody)
 
     def end(self, used: int, *, wait: bool) -> None:
         """The walk has closed: give back its claim from ``used`` on, and end the thread."""
@@ -127,6 +143,12 @@ class Keeper:
                 f"no claim since {clock.moment_text(self.trouble_since_us)}: {self.trouble}. "
                 "IDs go on by themselves when the registry answers again",
                 **self.trouble.facts,
+            )
+        if not self.terms.timed:
+            return PoolExhausted(
+                f"no block from {self.registry.url} within {waited_s:.1f} s; take larger ones "
+                "(block=), or wait longer (timeout=)",
+                waited_s=waited_s,
             )
         return PoolExhausted(
             f"no claim from {self.registry.url} within {waited_s:.1f} s: all "
@@ -195,6 +217,9 @@ class Keeper:
 
     def _look_after(self, walk: Walk) -> None:
         """Less than half is left: renew a busy walk's claim, give an idle one's back."""
+        if not self.terms.timed:
+            self._supply(walk)
+            return
         busy = walk.tick != self._tick or not walk.begun()
         self._tick = walk.tick
         if not busy:
@@ -211,22 +236,33 @@ class Keeper:
             return
         self.claim, self._renewable, self._tick = reply, True, walk.tick
         node = reply.slot % self.terms.nodes
+        self._asked = False
+        if walk.held and not self.terms.timed:
+            walk.queue(node, reply.start, reply.until)
+            return
         middle_ns = (sent_ns + self._sense.now_ns()) // 2
         walk.adopt(node, reply.start, reply.until, *reply.time(self.terms), middle_ns)
 
     def _renew(self, walk: Walk) -> None:
-        """Ask for twice as much as last time. If the claim is lost, it is only used to its end."""
+        """Ask for twice as much as last time, or a block more.
+
+        A claim that is lost, or is at the end of a counter, is only used to its end.
+        """
         claim = self.claim
         assert claim is not None
-        want = min(2 * self._want, self.terms.horizon_ticks)
         sent_ns = self._sense.now_ns()
-        target = walk.until - walk.left() + want
+        if self.terms.timed:
+            want = min(2 * self._want, self.terms.horizon_ticks)
+            target = walk.until - walk.left() + want
+        else:
+            want = self._block
+            target = claim.until + want
         reply = self.registry.renew(ask_of(self._seen, claim), target)
         self._hear(reply.seen)
-        if isinstance(reply, Lost):
+        if isinstance(reply, Lost) or not (self.terms.timed or reply.until > claim.until):
             self._renewable = False
             return
-        self.claim, self._want = reply, want
+        self.claim, self._want, self._asked = reply, want, False
         middle_ns = (sent_ns + self._sense.now_ns()) // 2
         walk.prolong(reply.until, *reply.time(self.terms), middle_ns)
 
@@ -271,14 +307,16 @@ class Keeper:
         self._rest_until_ns = self._sense.now_ns() + us * 1000
 
     def _ending(self, walk: Walk) -> bool:
-        return self.terms.timed and 2 * walk.reach() < self._want
+        return 2 * walk.reach() < self._want if self.terms.timed else walk.wanting
 
     def _next_look_s(self, walk: Walk) -> float | None:
         """Seconds until this has something to do, if nobody calls."""
         resting_s = (self._rest_until_ns - self._sense.now_ns()) / 1e9
         if self._pending:
             return max(resting_s, 0.0)
-        if self.claim is None or not self.terms.timed or not (self._renewable or walk.reach()):
+        if not self.terms.timed:
+            return max(resting_s, 0.001) if self.trouble is not None and walk.wanting else None
+        if self.claim is None or not (self._renewable or walk.reach()):
             return None
         if self.trouble is not None:
             return max(resting_s, 0.001)
@@ -288,8 +326,12 @@ class Keeper:
 
     def _first_want(self) -> int:
         if not self.terms.timed:
-            return 1
+            return self._block
         return max(1, min(FIRST_CLAIM_US // self.terms.tick_us, self.terms.horizon_ticks))
+
+
+def _nobody(_: FrazilError | None) -> None:
+    """Whom a call wakes that nobody waits for."""
 
 
 _live: weakref.WeakSet[Keeper] = weakref.WeakSet()

@@ -42,6 +42,7 @@ def mint(
     # What is minted is ours for good and used at once, so this walk needs no clock.
     walk = Walk(Sense(), *walk_arguments(config.scheme, 0, None, clocked=False))
     ids: list[int] = []
+    after = 0
     seen = Seen()
     deadline_ns = boot_ns() + config.timeout_us * 1000
     while len(ids) < check_count(n):
@@ -53,7 +54,10 @@ def mint(
             _sleep(reply.wait_us * 1000, deadline_ns, registry.url)
             continue
         _sleep(_early_ns(reply, terms, config.lead_us, sent_ns), deadline_ns, registry.url)
-        walk.adopt(reply.slot % terms.nodes, reply.start, reply.until, 0, 0, 0)
+        # Another node's region may begin in an earlier tick, and IDs are minted in order.
+        first = min(max(reply.start, after), reply.until)
+        walk.adopt(reply.slot % terms.nodes, first, reply.until, 0, 0, 0)
+        after = reply.until if terms.timed else 0
         ids += walk.take_ready(n - len(ids))
         deadline_ns = boot_ns() + config.timeout_us * 1000
     return ids

@@ -11,6 +11,8 @@ cdef class Walk:
     cdef readonly long long start
     cdef readonly long long until
     cdef readonly bint held
+    cdef readonly bint wanting
+    cdef readonly bint queued
     cdef readonly bint closed
     cdef long long tick_ns
     cdef long long lead_ticks
@@ -19,6 +21,14 @@ cdef class Walk:
     cdef long long turn_ns
     cdef unsigned long long sequence
     cdef unsigned long long sequences
+    cdef unsigned long long cells
+    cdef bint counting
+    cdef long long mark
+    cdef unsigned long long mark_cell
+    cdef unsigned long long node
+    cdef unsigned long long next_node
+    cdef long long next_start
+    cdef long long next_until
     cdef bint shifted
     cdef bint wide
     cdef bint plain
@@ -43,7 +53,10 @@ cdef class Walk:
 
     cpdef long long due(self, long long now_ns)
     cpdef long long turn(self)
+    cdef long long proceed(self)
     cdef enter(self, long long tick)
+    cdef enter_row(self, long long value)
+    cdef stretch(self, unsigned long long first, unsigned long long end)
     cdef flip(self, unsigned long long flips, unsigned long long[::1] low,
               unsigned long long[::1] high)
     cdef object draw(self)
@@ -58,9 +71,14 @@ cdef class Walk:
                unsigned long long stop)
     cpdef adopt(self, unsigned long long node, long long start, long long until,
                 long long now_tick, long long into_ns, long long read_ns)
+    cpdef queue(self, unsigned long long node, long long start, long long until)
+    cdef check(self, unsigned long long node, long long start, long long until)
+    cdef begin(self, unsigned long long node, long long start, long long until)
+    cdef halve(self, long long start)
     cpdef prolong(self, long long until, long long now_tick, long long into_ns, long long read_ns)
     cdef anchor(self, long long now_tick, long long into_ns, long long read_ns)
     cpdef long long left(self)
+    cdef long long passed(self)
     cpdef long long reach(self)
     cpdef bint begun(self)
     cpdef long long leave(self)

@@ -22,6 +22,12 @@ Here no cell depends on a clock being right:
 So ``poll`` has three answers: an ID, a wait, or "no claim here" (spent, closed, or left behind by
 a fork). It never sleeps and does no I/O; what to do about the last two is the caller's matter.
 
+**Without a clock** (counters, run numbers, what is minted) every cell of the claim is due at once.
+Then there is no time in which a next claim could be fetched, so one may be *queued* before this one
+is spent, and the walk is ``wanting`` when half of its claim is used and nothing is queued. The walk
+goes in stretches that end where that is to be noticed. A counter has one cell per axis value; for
+speed it is walked in rows of values, whose lowest bits are the cells.
+
 **Cost.** Packing a number bit by bit for each ID would cost more than all the rest. Every field is
 scattered linearly: each bit of a value owns one bit of the ID, also where the layout reverses time,
 cuts a field in pieces or shuffles everything. So a tick's part of the ID changes by XOR with the
@@ -85,8 +91,9 @@ class Walk:
     """One generator's cursor. See the module; ``poll`` is the whole of it, the rest is speed.
 
     bits: width of the ID. axis, node, sequence: for each bit of that value, least significant
-    first, its position in the ID. constant: the fixed fields, in place. tick_ns: length of a tick,
-    0 for a layout without time. lead_ns: how far ahead of the due tick the cursor may go.
+    first, its position in the ID; where the sequence is the axis, ``sequence`` is the lowest bits
+    of it, those of a row. constant: the fixed fields, in place. tick_ns: length of a tick, 0 for a
+    walk without a clock. lead_ns: how far ahead of the due tick the cursor may go.
     scattered_start: begin each tick at a random sequence, for consumers that use ``id % n``.
     """
 
@@ -110,7 +117,8 @@ class Walk:
         self.axis_bits = min(len(axis), 62)
         self.constant_low = constant & ((1 << 64) - 1)
         self.constant_high = constant >> 64
-        self.sequences = 1 << len(sequence)
+        self.cells = 1 << len(sequence)
+        self.counting = len(sequence) > 0 and axis[0] == sequence[0]
         self.shift = sequence[0] if len(sequence) else 0
         run = list(range(self.shift, self.shift + len(sequence)))
         self.shifted = list(sequence) == run and max(run, default=0) < 64
@@ -122,17 +130,25 @@ class Walk:
         self.word = 1 << 64
         self.wide_base = 0
         self.tick = -1
+        self.node = 0
         self.placed = 0
         self.low = 0
         self.high = 0
         self.start = 0
         self.until = 0
+        self.mark = 0
+        self.mark_cell = 0
+        self.wanting = False
+        self.queued = False
+        self.next_node = 0
+        self.next_start = 0
+        self.next_until = 0
         self.anchor_tick = 0
         self.anchor_ns = 0
         self.closed = False
         self.held = False
         self.fresh = True
-        self.sequence = self.sequences
+        self.sequence = self.sequences = self.cells
         self.turn_ns = 0
 
     def __call__(self) -> int:
@@ -180,28 +196,45 @@ class Walk:
             return CLOSED
         if not self.held:
             return SPENT
-        tick = self.tick
         if self.tick_ns == 0:
-            if self.sequence < self.sequences:
-                return 0
-            tick += 1
+            return 0 if self.sequence < self.sequences else self.proceed()
+        tick = self.tick
+        now_ns = self.sense.now_ns()
+        due = self.due(now_ns)
+        if due > tick:
+            tick = due
+        elif self.sequence < self.sequences:
+            return 0
         else:
-            now_ns = self.sense.now_ns()
-            due = self.due(now_ns)
-            if due > tick:
-                tick = due
-            elif self.sequence < self.sequences:
-                return 0
-            else:
-                tick += 1
-                if tick > due + self.lead_ticks:
-                    if tick >= self.until:
-                        return SPENT
-                    ahead = tick - self.lead_ticks - self.anchor_tick
-                    return self.anchor_ns + ahead * self.tick_ns - now_ns
+            tick += 1
+            if tick > due + self.lead_ticks:
+                if tick >= self.until:
+                    return SPENT
+                ahead = tick - self.lead_ticks - self.anchor_tick
+                return self.anchor_ns + ahead * self.tick_ns - now_ns
         if tick >= self.until:
             return SPENT
         self.enter(tick)
+        return 0
+
+    def proceed(self) -> int:
+        """Without a clock, the stretch used up: begin the next one. 0, or SPENT."""
+        if not self.counting and self.sequences < self.cells:
+            if self.tick == self.mark:
+                self.wanting = not self.queued
+            self.stretch(self.sequences, self.cells)
+            return 0
+        if self.tick + 1 >= self.until:
+            if not self.queued:
+                return SPENT
+            self.queued = False
+            self.begin(self.next_node, self.next_start, self.next_until)
+            if self.tick + 1 >= self.until:
+                return SPENT
+        if self.counting:
+            self.enter_row(self.tick + 1)
+        else:
+            self.enter(self.tick + 1)
         return 0
 
     def enter(self, tick: int) -> None:
@@ -213,12 +246,40 @@ class Walk:
         self.fresh = False
         if self.tick_ns:
             self.turn_ns = self.anchor_ns + (tick + 1 - self.anchor_tick) * self.tick_ns
+        first = 0
         # A tick that follows a used-up one starts at 0: there the room is needed.
         if self.scattered_start and not follows:
             self.dice = (self.dice * 25214903917 + 11) & 0xFFFFFFFFFFFF  # drand48's step
-            self.sequence = (self.dice >> 16) % self.sequences
-        else:
-            self.sequence = 0
+            first = (self.dice >> 16) % self.cells
+        end = self.cells
+        if self.tick_ns == 0 and tick == self.mark:
+            if first < self.mark_cell:
+                end = self.mark_cell
+            else:
+                self.wanting = not self.queued
+        self.stretch(first, end)
+
+    def enter_row(self, value: int) -> None:
+        """Move a counter's cursor to ``value``, and on to the end of its row, claim or half."""
+        first = value & (self.cells - 1)
+        row = value - first
+        stop = row + self.cells
+        if self.until < stop:
+            stop = self.until
+        if value < self.mark and self.mark < stop:
+            stop = self.mark
+        if value == self.mark:
+            self.wanting = not self.queued
+        self.flip(row ^ self.placed, self.axis_low, self.axis_high)
+        self.placed = row
+        self.tick = stop - 1
+        self.fresh = False
+        self.stretch(first, stop - row)
+
+    def stretch(self, first: int, end: int) -> None:
+        """Make cells ``first`` to before ``end`` of the tick or row entered those to draw from."""
+        self.sequence = first
+        self.sequences = end
         if self.wide:
             self.wide_base = self.word * self.high + self.low
 
@@ -326,26 +387,55 @@ class Walk:
         The registry's clock stood ``into_ns`` within ``now_tick`` when the boot clock read
         ``read_ns``. Precondition: 0 <= start <= until.
         """
+        self.check(node, start, until)
+        self.begin(node, start, until)
+        self.turn_ns = 0
+        self.anchor(now_tick, into_ns, read_ns)
+        self.held = not self.closed
+
+    def queue(self, node: int, start: int, until: int) -> None:
+        """Without a clock: the claim to go on with when the one that is held is spent."""
+        self.check(node, start, until)
+        self.next_node = node
+        self.next_start = start
+        self.next_until = until
+        self.queued = self.held
+        self.wanting = False
+
+    def check(self, node: int, start: int, until: int) -> None:
+        """InternalError for a claim outside of the layout."""
         if not 0 <= start <= until or node >> len(self.node_low) or (until - 1) >> self.axis_bits:
             raise InternalError(f"claim [{start}, {until}) of node {node} leaves the layout")
+
+    def begin(self, node: int, start: int, until: int) -> None:
+        """Stand before the first cell of a claim."""
         self.low = self.constant_low
         self.high = self.constant_high
         self.placed = 0
         self.flip(node, self.node_low, self.node_high)
         self.start = start
         self.until = until
-        if start > self.tick:
+        # Without a clock there is no order to keep between the cells of two nodes.
+        if start > self.tick or (self.tick_ns == 0 and node != self.node):
             self.tick = start - 1
+        self.node = node
         self.fresh = True
-        self.sequence = self.sequences
-        self.turn_ns = 0
-        self.anchor(now_tick, into_ns, read_ns)
-        self.held = not self.closed
+        self.sequence = self.sequences = self.cells
+        self.halve(start)
+
+    def halve(self, start: int) -> None:
+        """Mark where half is used of what reaches from ``start`` to the claim's end."""
+        ticks = self.until - start
+        self.mark = start + (ticks + 1) // 2 if self.counting else start + ticks // 2
+        self.mark_cell = self.cells // 2 if ticks % 2 else 0
+        self.wanting = False
 
     def prolong(self, until: int, now_tick: int, into_ns: int, read_ns: int) -> None:
         """The claim now reaches to ``until``; the clock is read anew. The cursor stays."""
         if until > self.until:
+            start = self.until
             self.until = until
+            self.halve(start)
         self.anchor(now_tick, into_ns, read_ns)
 
     def anchor(self, now_tick: int, into_ns: int, read_ns: int) -> None:
@@ -362,13 +452,20 @@ class Walk:
         if not self.held:
             return 0
         at = self.tick
-        if self.sequence >= self.sequences:
+        if self.counting:
+            at = self.passed()
+        elif self.sequence >= self.cells:
             at += 1
         if self.tick_ns:
             due = self.due(self.sense.now_ns())
             if due > at:
                 at = due
-        return self.until - at if self.until > at else 0
+        left = self.until - at if self.until > at else 0
+        return left + self.next_until - self.next_start if self.queued else left
+
+    def passed(self) -> int:
+        """The first value of a counter after all that were drawn."""
+        return self.tick + 1 - (self.sequences - self.sequence)
 
     def reach(self) -> int:
         """Ticks from the registry's clock to the claim's end; 0 when it has passed that."""
@@ -383,7 +480,7 @@ class Walk:
         """Let the claim go, and answer the first tick of it in which nothing was issued."""
         used = self.start
         if not self.fresh and self.tick >= used:
-            used = self.tick + 1
+            used = self.passed() if self.counting else self.tick + 1
         self.forget()
         return used
 
@@ -395,6 +492,8 @@ class Walk:
     def forget(self) -> None:
         """Hold nothing. The ticks walked stay behind all the same."""
         self.held = False
+        self.queued = False
+        self.wanting = False
         self.fresh = True
-        self.sequence = self.sequences
+        self.sequence = self.sequences = self.cells
         self.turn_ns = 0

@@ -24,7 +24,7 @@ __all__ = ["command"]
     "--start",
     type=click.IntRange(min=0),
     metavar="N",
-    help="The first value of a counter; above all that are in use.  [default: 0]",
+    help="The first value of a counter; above all that are in use.  [default: 1; 0 for runs]",
 )
 def command(*, url: str, namespace: str, scheme: Scheme, start: int | None) -> None:
     """Say that a namespace is new: nothing was given away before.
@@ -44,7 +44,9 @@ def command(*, url: str, namespace: str, scheme: Scheme, start: int | None) -> N
         raise click.UsageError(
             f"--start is for counters; scheme {scheme.name} goes by time and starts now"
         )
-    registry.initialise(ask_of(Seen()), start or 0)
+    if start is None:
+        start = 1 if scheme.layout.axis == "sequence" else 0
+    registry.initialise(ask_of(Seen()), start)
     click.echo(
         f"Namespace {namespace!r} of {url} is new, with scheme {scheme.name}:\n{terms.layout}"
     )
@@ -52,4 +54,4 @@ def command(*, url: str, namespace: str, scheme: Scheme, start: int | None) -> N
         click.echo("The first ID will not have to wait.")
     else:
         axis = "run" if scheme.layout.axis == "run" else "number"
-        click.echo(f"The first {axis} to be given is {start or 0}.")
+        click.echo(f"The first {axis} to be given is {start}.")

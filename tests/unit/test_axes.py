@@ -1,0 +1,382 @@
+"""Layouts without time: runs and counters, their blocks, and the next block ahead of need."""
+
+import threading
+import time
+from contextlib import contextmanager
+
+import pytest
+from click.testing import CliRunner
+
+import frazil
+from frazil.claim import Seen
+from frazil.errors import ConfigError, LayoutExhausted, RegistryUnavailable
+from frazil.generator import walk_arguments
+from frazil.keeper import ask_of
+from frazil.registries import connect
+from frazil.registries.memory import MemoryRegistry
+from tests.unit.test_walk import Toy, interpreted, manual_sense, walk_in_use
+
+SMALL = "sign:1=0 sequence:8"
+NODES = "node:2 sequence:4"
+
+
+@pytest.fixture
+def url(request):
+    return f"memory:{request.node.name}"
+
+
+def begun(url, scheme="tickets", start=1, **options):
+    """A generator on a counter that is new."""
+    registry = connect(url, "default", frazil.scheme(scheme))
+    registry.initialise(ask_of(Seen()), start)
+    return frazil.open(url, scheme, **options)
+
+
+def wait_until(true):
+    deadline = time.monotonic() + 20
+    while not true():
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.002)
+
+
+@contextmanager
+def gated(monkeypatch):
+    """Hold every verb that asks for more until the test lets it pass."""
+    gate, asked = threading.Event(), threading.Semaphore(0)
+    originals = {name: getattr(MemoryRegistry, name) for name in ("grant", "renew")}
+
+    def held(name):
+        def verb(self, *arguments):
+            asked.release()
+            assert gate.wait(20)
+            return originals[name](self, *arguments)
+
+        return verb
+
+    for name in originals:
+        monkeypatch.setattr(MemoryRegistry, name, held(name))
+    yield gate, asked
+    gate.set()
+
+
+class TestTickets:
+    def test_one_two_three(self, url):
+        with begun(url) as ids:
+            assert [ids(), next(ids), *ids.take(3)] == [1, 2, 3, 4, 5]
+            assert [int(n) for n in ids.array(3000)] == list(range(6, 3006))
+            assert ids.text() == "3006"
+            assert ids.take(10_000) == list(range(3007, 13_007))
+
+    @pytest.mark.parametrize("block", [1, 2, 3, 7, 1000, 5000, 1 << 20])
+    def test_blocks_of_a_chosen_size(self, url, block):
+        with begun(url, block=block, start=4090) as ids:
+            count = min(5 * block, 10_000)
+            assert ids.take(count) == list(range(4090, 4090 + count))
+
+    def test_strict_follows_the_order_of_the_calls_across_members(self, url):
+        with begun(url, block=1) as a, frazil.open(url, "tickets", block=1) as b:
+            assert [ids() for _ in range(20) for ids in (a, b)] == list(range(1, 41))
+            assert a.take(5) + b.take(5) == list(range(41, 51))
+
+    def test_strict_takes_nothing_ahead(self, url):
+        with begun(url, block=1) as ids:
+            ids.take(7)
+            assert ids._registry.holdings()[0].until == 8
+
+    @pytest.mark.parametrize("drawn", [1, 5, 500, 999, 1000, 1001, 4095, 4096, 5000])
+    def test_close_gives_back_exactly_what_was_not_used(self, url, drawn):
+        with begun(url) as ids:
+            first = [ids() for _ in range(drawn // 2)] + ids.take(drawn - drawn // 2)
+        with frazil.open(url, "tickets") as ids:
+            assert [*first, ids()] == list(range(1, drawn + 2))
+
+    def test_members_share_a_counter(self, url):
+        several = [begun(url, block=10)] + [frazil.open(url, "tickets", block=10) for _ in range(3)]
+        numbers = [n for _ in range(50) for ids in several for n in ids.take(7)]
+        for ids in several:
+            assert ids() not in numbers
+            ids.close()
+        assert len(set(numbers)) == 1400
+        assert max(numbers) < 1400 + 4 * 20 * 2
+
+    def test_threads_share_a_generator(self, url):
+        found = []
+
+        def work():
+            found.append([ids() for _ in range(3000)])
+
+        with begun(url, block=100) as ids:
+            threads = [threading.Thread(target=work) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        numbers = [n for part in found for n in part]
+        assert sorted(numbers) == list(range(1, 12_001))
+        assert all(part == sorted(part) for part in found)
+
+    def test_mint_counts_too(self, url):
+        begun(url)
+        assert frazil.mint(5, url, "tickets") == [1, 2, 3, 4, 5]
+        assert frazil.mint(10_000, url, "tickets") == list(range(6, 10_006))
+
+    @pytest.mark.parametrize("name", ["sqlite", "static"])
+    def test_on_files(self, name, tmp_path):
+        at = f"sqlite://{tmp_path}/c.db" if name == "sqlite" else f"static:0?state={tmp_path}/c.db"
+        with begun(at, block=50) as ids:
+            assert ids.take(333) == list(range(1, 334))
+        with frazil.open(at, "tickets") as ids:
+            assert ids() == 334
+
+    def test_a_shuffled_counter(self, url):
+        scheme = frazil.scheme("tickets", shuffle="seed:v1:tickets")
+        with begun(url, scheme, block=3000) as ids:
+            numbers = ids.take(9000)
+            assert [ids.scheme.unpack(n)["sequence"] for n in numbers] == list(range(1, 9001))
+
+    def test_the_end_of_a_counter(self, url):
+        with begun(url, SMALL, start=0, block=100) as ids:
+            assert ids.take(256) == list(range(256))
+            with pytest.raises(LayoutExhausted, match="counter"):
+                ids()
+
+    def test_nodes_are_counted_out_one_after_the_other(self, url):
+        with begun(url, NODES, start=0, block=10) as ids:
+            assert sorted(ids.take(64)) == list(range(64))
+            with pytest.raises(LayoutExhausted):
+                ids()
+
+
+class TestAhead:
+    """The next block is there before it is needed, and no caller waits for it."""
+
+    def test_asked_for_at_half_and_made_longer(self, url, monkeypatch):
+        with begun(url, block=100) as ids:
+            ids.take(50)
+            assert ids._keeper.claim.until == 101
+            with gated(monkeypatch) as (gate, asked):
+                assert ids.take_ready(1) == [51]
+                assert asked.acquire(timeout=20)
+                assert ids.take_ready(49) == list(range(52, 101))  # nobody waits meanwhile
+                gate.set()
+            wait_until(lambda: ids.until == 201)
+            assert ids.take_ready(50) == list(range(101, 151))
+
+    def test_another_block_is_queued_where_somebody_came_between(self, url):
+        with begun(url, block=100) as ids, frazil.open(url, "tickets", block=100) as other:
+            ids.take(50)
+            assert other() == 101
+            assert ids.take_ready(1) == [51]
+            wait_until(lambda: ids.queued)
+            assert ids.take_ready(100) == [*range(52, 101), *range(201, 252)]
+            assert ids.take(1000)[-1] > 1000
+
+    def test_asked_once(self, url, monkeypatch):
+        with begun(url, block=100) as ids:
+            ids.take(50)
+            with gated(monkeypatch) as (gate, asked):
+                for n in range(51, 101):
+                    assert ids.take_ready(1) == [n]
+                assert asked.acquire(timeout=20)
+                gate.set()
+                wait_until(lambda: ids.until == 201)
+                assert not asked.acquire(timeout=0.2)
+
+    def test_a_registry_that_was_away_is_asked_again_by_itself(self, url, monkeypatch):
+        with begun(url, block=100) as ids:
+            ids.take(50)
+            step, down = MemoryRegistry.step, [True]
+
+            def broken(self):
+                if down[0]:
+                    raise RegistryUnavailable("gone", url=self.url, outcome_known=True)
+                return step(self)
+
+            monkeypatch.setattr(MemoryRegistry, "step", broken)
+            assert ids.take_ready(1) == [51]
+            wait_until(lambda: ids._keeper.trouble is not None)
+            down[0] = False
+            wait_until(lambda: ids.until == 201)
+
+    def test_what_was_queued_is_given_back(self, url):
+        with begun(url, block=100) as ids, frazil.open(url, "tickets", block=100) as other:
+            ids.take(50)
+            other()
+            ids.take_ready(1)
+            wait_until(lambda: ids.queued)
+        with frazil.open(url, "tickets") as ids:
+            assert ids() == 201
+
+
+class TestRuns:
+    def test_a_run_after_the_other(self, url):
+        with begun(url, "chibrary", 0) as ids:
+            numbers = ids.take(40_000)
+            cells = [ids.scheme.unpack(n) for n in numbers]
+        assert [c["run"] << 14 | c["sequence"] for c in cells] == list(range(40_000))
+
+    def test_the_next_run_is_taken_at_half(self, url):
+        with begun(url, "chibrary", 7) as ids:
+            ids.take(8192)
+            assert ids._keeper.claim.until == 8
+            ids.take(1)
+            wait_until(lambda: ids.until == 9)
+            assert len(ids.take_ready(8191 + 8192)) == 8191 + 8192
+
+    def test_a_process_of_one_id_takes_one_run(self, url):
+        with begun(url, "chibrary", 0) as ids:
+            ids()
+        assert [h.until for h in ids._registry.holdings()] == [1]
+
+    def test_call_by_call(self, url):
+        with begun(url, "zero:1=0 run:10 sequence:3", 0) as ids:
+            assert [ids() for _ in range(200)] == list(range(200))
+
+    def test_random_starts_use_all_of_a_run_that_follows(self, url):
+        with begun(url, "zero:1=0 run:10 sequence:3", 0, sequence_start="random") as ids:
+            numbers = ids.take(100)
+        assert numbers == sorted(set(numbers))
+        assert numbers[-1] < 8 + 100
+
+
+class TestMisuse:
+    @pytest.mark.parametrize("scheme", ["chibrary", "tickets", "chibrary-40"])
+    def test_a_missing_counter_names_what_to_do(self, url, scheme):
+        with (
+            frazil.open(url, scheme) as ids,
+            pytest.raises(ConfigError, match="frazil init URL --start N"),
+        ):
+            ids()
+
+    @pytest.mark.parametrize("block", [0, -1, 1.5, True, "7", (1 << 20) + 1])
+    def test_blocks_that_cannot_be(self, url, block):
+        with pytest.raises(ConfigError, match="block="):
+            frazil.open(url, "tickets", block=block)
+
+    def test_time_has_no_blocks(self, url):
+        with pytest.raises(ConfigError, match="leave it out"):
+            frazil.open(url, "icicle", block=5)
+
+    @pytest.mark.parametrize(("scheme", "first"), [("tickets", 1), ("chibrary", 0)])
+    def test_init_begins_at_one_or_with_run_zero(self, tmp_path, scheme, first):
+        from frazil.cli import main
+
+        at = f"sqlite://{tmp_path}/c.db"
+        answer = CliRunner().invoke(main, ["init", at, "--scheme", scheme])
+        assert answer.exit_code == 0, answer.output
+        assert f"to be given is {first}." in answer.output
+        with frazil.open(at, scheme) as ids:
+            assert ids.scheme.unpack(ids())[ids.scheme.layout.axis] == first
+
+
+@pytest.fixture(params=["in use", "interpreted"])
+def module(request):
+    return walk_in_use if request.param == "in use" else interpreted()
+
+
+class TestWalk:
+    """The walk without a clock, compiled and interpreted."""
+
+    def counter(self, module, layout="tickets", shuffle=None):
+        scheme = frazil.scheme(layout, shuffle=shuffle)
+        return module.Walk(manual_sense(module), *walk_arguments(scheme, 0, None)), scheme
+
+    @pytest.mark.parametrize("shuffle", [None, "seed:v1:rows"])
+    @pytest.mark.parametrize(
+        "layout",
+        [
+            "tickets",
+            "node:20 sequence:20",
+            "sequence:20 node:4",
+            "sequence[19..7] node:4 sequence[6..0]",
+            "zero:20=5 node:20 sequence:60 mode:9=3",
+            "sequence:3 node:3",
+        ],
+    )
+    def test_values_are_packed_as_the_scheme_packs_them(self, module, layout, shuffle):
+        walk, scheme = self.counter(module, layout, shuffle)
+        node = scheme.layout.nodes - 1
+        start = max(0, min(4095, scheme.layout.axis_end - 5))
+        until = min(start + 9000, scheme.layout.axis_end)
+        walk.adopt(node, start, until, 0, 0, 0)
+        got = [walk.poll() for _ in range(3)] + walk.take_ready(10_000)
+        nodes = {"node": node} if scheme.layout.nodes > 1 else {}
+        assert got == [scheme.pack(sequence=n, **nodes) for n in range(start, until)]
+        assert walk.poll().wait_ns == module.SPENT
+
+    def test_leave_answers_the_first_value_not_used(self, module):
+        walk, _ = self.counter(module)
+        for start, until, drawn in ((10, 20, 0), (20, 30, 1), (4090, 4200, 6), (5000, 9999, 3000)):
+            walk.adopt(0, start, until, 0, 0, 0)
+            assert len(walk.take_ready(drawn)) == drawn
+            assert walk.left() == until - start - drawn
+            assert walk.leave() == start + drawn
+
+    def test_wanting_from_half_on_until_there_is_more(self, module):
+        walk, _ = self.counter(module)
+        walk.adopt(0, 10, 20, 0, 0, 0)
+        walk.take_ready(5)
+        assert not walk.wanting
+        walk.poll()
+        assert walk.wanting
+        walk.prolong(30, 0, 0, 0)
+        assert not walk.wanting
+        assert walk.take_ready(9) == list(range(16, 25))
+        assert not walk.wanting
+        assert walk.take_ready(1) == [25]
+        assert walk.wanting
+        walk.queue(0, 70, 72)
+        assert not walk.wanting
+        assert walk.take_ready(9) == [26, 27, 28, 29, 70, 71]
+        assert walk.wanting
+
+    def test_a_block_of_one_never_wants(self, module):
+        walk, _ = self.counter(module)
+        walk.adopt(0, 10, 11, 0, 0, 0)
+        assert walk.take_ready(5) == [10]
+        walk.prolong(12, 0, 0, 0)
+        assert walk.take_ready(5) == [11]
+        assert not walk.wanting
+
+    def test_half_of_a_run_and_of_several(self, module):
+        t = Toy(module, tick_ns=0)  # four cells to a run
+        t.walk.adopt(1, 10, 11, 0, 0, 0)
+        wanting = [(t.cells(1)[0], t.walk.wanting) for _ in range(4)]
+        assert [w for _, w in wanting] == [False, False, True, True]
+        t.walk.queue(2, 3, 7)
+        cells = t.cells(17)
+        assert cells[:16] == [(k, 2, s) for k in range(3, 7) for s in range(4)]
+        assert t.walk.wanting
+        assert cells[16] == module.SPENT
+
+    def test_a_prolonged_run_is_not_in_want_at_half(self, module):
+        t = Toy(module, tick_ns=0)
+        t.walk.adopt(1, 10, 11, 0, 0, 0)
+        t.cells(1)
+        t.walk.prolong(12, 0, 0, 0)
+        t.cells(3)
+        assert not t.walk.wanting
+        assert t.cells(3) == [(11, 1, s) for s in range(3)]
+        assert t.walk.wanting
+
+    def test_what_is_queued_goes_with_the_claim(self, module):
+        walk, _ = self.counter(module)
+        walk.queue(0, 5, 9)
+        assert walk.poll().wait_ns == module.SPENT  # nothing to go on from
+        walk.adopt(0, 10, 12, 0, 0, 0)
+        walk.queue(0, 20, 22)
+        walk.leave()
+        walk.adopt(0, 30, 32, 0, 0, 0)
+        assert walk.take_ready(9) == [30, 31]
+        walk.finish()
+        walk.queue(0, 40, 42)
+        assert walk.poll().wait_ns == module.CLOSED
+
+    def test_one_node_is_walked_forward_only(self, module):
+        walk, _ = self.counter(module, "node:2 sequence:8")
+        walk.adopt(1, 10, 20, 0, 0, 0)
+        walk.take_ready(10)
+        walk.adopt(1, 15, 25, 0, 0, 0)
+        assert [n & 255 for n in walk.take_ready(99)] == list(range(20, 25))
+        walk.adopt(2, 5, 8, 0, 0, 0)
+        assert [n & 255 for n in walk.take_ready(99)] == [5, 6, 7]
