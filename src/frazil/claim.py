@@ -14,7 +14,6 @@ Units: ``_ticks`` and plain axis values count from the layout's epoch; ``_us`` a
 (moments: since 1970).
 """
 
-import hashlib
 from dataclasses import dataclass, field
 
 __all__ = ["Ask", "Claim", "Holding", "Lost", "Seen", "Terms", "Wait"]
@@ -49,7 +48,9 @@ class Terms:
     def fingerprint(self) -> str:
         """One short text that differs when any of the terms that matter does."""
         terms = f"{self.identity} {self.tick_us} {self.epoch_us} {self.horizon_ticks}"
-        return hashlib.sha256(terms.encode()).hexdigest()[:16]
+        from hashlib import sha256  # loads OpenSSL, which takes longer than all of frazil
+
+        return sha256(terms.encode()).hexdigest()[:16]
 
     def tick_at(self, us: int) -> int:
         """The tick in which a moment (microseconds since 1970) lies."""

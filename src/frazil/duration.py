@@ -7,11 +7,10 @@ factor of a thousand, so a text must carry its unit, and every name inside frazi
 import math
 import re
 from datetime import timedelta
-from fractions import Fraction
 
 from frazil.errors import ConfigError
 
-__all__ = ["UNITS_US", "duration_text", "duration_us"]
+__all__ = ["UNITS_US", "duration_text", "duration_us", "exact_us"]
 
 UNITS_US = {
     "us": 1,
@@ -27,7 +26,7 @@ _TEXT = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,9})?)\s*(us|ms|s|min|h|d)")
 def duration_us(value: str | float | timedelta, *, name: str = "duration") -> int:
     """Whole microseconds of a duration; raises ConfigError for what is not one, or is negative."""
     if isinstance(value, timedelta):
-        us = Fraction(value // timedelta(microseconds=1))
+        us = value // timedelta(microseconds=1)
     elif isinstance(value, str):
         match = _TEXT.fullmatch(value.strip())
         if match is None:
@@ -36,14 +35,23 @@ def duration_us(value: str | float | timedelta, *, name: str = "duration") -> in
                 f"({', '.join(UNITS_US)}), like '200ms'",
                 value=value,
             )
-        us = Fraction(match[1]) * UNITS_US[match[2]]
+        us, rest, whole = exact_us(match[1], match[2])
+        us += 2 * rest >= whole
     elif isinstance(value, bool) or not math.isfinite(value):
         raise ConfigError(f"{name} {value!r} is not a duration", value=value)
     else:
-        us = Fraction(value) * 1_000_000
+        over, under = value.as_integer_ratio()
+        us = (2_000_000 * over + under) // (2 * under)
     if us < 0:
         raise ConfigError(f"{name} {value!r} is negative; a duration is not", value=value)
-    return round(us)
+    return us
+
+
+def exact_us(number: str, unit: str) -> tuple[int, int, int]:
+    """``1.5``, ``ms`` as whole microseconds, what is left over, and of how much that is a part."""
+    whole, _, part = number.partition(".")
+    scale = 10 ** len(part)
+    return *divmod(int(whole + part) * UNITS_US[unit], scale), scale
 
 
 def duration_text(us: int) -> str:

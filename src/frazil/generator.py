@@ -14,7 +14,6 @@ Pickling and copying carry the configuration and never the claim.
 """
 
 import os
-import random
 import time
 from _thread import allocate_lock
 from collections.abc import Mapping
@@ -154,7 +153,7 @@ class Generator(_Base):
     """
 
     def __init__(self, config: Config, registry: Registry) -> None:
-        dice = random.SystemRandom().getrandbits(48) if config.scattered else None
+        dice = int.from_bytes(os.urandom(6), "big") if config.scattered else None
         super().__init__(Sense(), *walk_arguments(config.scheme, config.lead_us, dice))
         self.config = config
         self.scheme = config.scheme

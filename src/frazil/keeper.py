@@ -28,9 +28,6 @@ The threads are daemons; ``atexit`` closes what is still open while they still r
 
 import atexit
 import os
-import random
-import secrets
-import socket
 import weakref
 from _thread import allocate_lock
 from collections.abc import Callable
@@ -65,12 +62,14 @@ Wake = Callable[[FrazilError | None], None]
 
 def holder_name() -> str:
     """How this process signs its claims: host and process number."""
-    return f"{socket.gethostname()}:{os.getpid()}"
+    from socket import gethostname  # no part of what every program that imports frazil waits for
+
+    return f"{gethostname()}:{os.getpid()}"
 
 
 def ask_of(seen: Seen, held: Claim | None = None) -> Ask:
     """A verb's request from this process, now."""
-    return Ask(seen, clock.wall_us(), secrets.token_hex(8), holder_name(), held)
+    return Ask(seen, clock.wall_us(), os.urandom(8).hex(), holder_name(), held)
 
 
 @dataclass(slots=True)
@@ -299,7 +298,8 @@ class Keeper:
         if self.trouble is None:
             self.trouble_since_us = clock.wall_us()
         self.trouble = error
-        self._rest(int(self._retry_s * random.uniform(0.5, 1.0) * 1e6))  # noqa: S311 - jitter
+        jitter = 1 - os.urandom(1)[0] / 512  # between a half and one
+        self._rest(int(self._retry_s * jitter * 1e6))
         self._retry_s = min(2 * self._retry_s, _LAST_RETRY_S)
 
     def _rest(self, us: int) -> None:

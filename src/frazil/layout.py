@@ -16,7 +16,6 @@ limit. This module is the plain form; where speed counts, ``positions`` says wha
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
-from hashlib import sha256
 from typing import Literal
 
 from frazil import clock
@@ -99,6 +98,8 @@ class Layout:
     @cached_property
     def fingerprint(self) -> str:
         """16 hex characters that differ, but for a 2**-64 chance, where the canonical text does."""
+        from hashlib import sha256
+
         return sha256(str(self).encode()).hexdigest()[:16]
 
     @property

@@ -18,10 +18,9 @@ This module knows the words; whether the pieces make a layout is for ``field`` a
 import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from fractions import Fraction
 
 from frazil.clock import moment_text, to_us
-from frazil.duration import UNITS_US
+from frazil.duration import UNITS_US, exact_us
 from frazil.errors import LayoutError
 from frazil.field import ROLES, Piece, Role
 
@@ -106,12 +105,12 @@ def _word(piece: Piece, *, whole: bool) -> str:
 
 def _tick(word: str, position: int) -> int:
     match = _TICK.fullmatch(word)
-    tick_us = Fraction(match[1]) * UNITS_US[match[2]] if match else Fraction(0)
-    if tick_us <= 0 or tick_us.denominator != 1:
+    tick_us, rest, _ = exact_us(match[1], match[2]) if match else (0, 0, 0)
+    if not tick_us or rest:
         raise _refused(
             word, position, "a tick is @ and a whole number of microseconds, like @1ms, @10us, @1s"
         )
-    return int(tick_us)
+    return tick_us
 
 
 def _tick_text(tick_us: int) -> str:

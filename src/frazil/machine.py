@@ -18,7 +18,6 @@ the walk runs from its source too. What copies memory without a signal (a virtua
 twice) is outside what either can see.
 """
 
-import importlib.util
 import mmap
 import os
 import sys
@@ -78,6 +77,8 @@ def _wanted_pure() -> bool:
 
 def interpret(name: str) -> None:
     """Load a module of this package from its source although a compiled one is there."""
+    import importlib.util  # only without a compiled core
+
     path = os.path.join(os.path.dirname(__file__), name.rpartition(".")[2] + ".py")
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:

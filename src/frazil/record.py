@@ -40,9 +40,7 @@ from typing import Protocol
 
 from frazil import clock
 from frazil.claim import Ask, Claim, Holding, Lost, Seen, Terms, Wait
-from frazil.drawing import draw
 from frazil.errors import ClockError, ConfigError, LayoutExhausted
-from frazil.layout import Layout
 
 __all__ = ["JUMP_US", "WITNESS_US", "Record", "Slot", "SlotTable", "Slots"]
 
@@ -360,6 +358,8 @@ def _exhausted(terms: Terms) -> LayoutExhausted:
 
 def _stranger(theirs: str, terms: Terms) -> ConfigError:
     """Another layout under the same name: show both."""
+    from frazil.drawing import draw
+    from frazil.layout import Layout
 
     def show(text: str) -> str:
         return f"{text}\n{draw(Layout.parse(text.partition(' | ')[0]))}"

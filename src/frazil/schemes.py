@@ -18,7 +18,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from hashlib import sha256
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -128,6 +127,8 @@ class Scheme:
         if self.shuffle is None:
             return self.layout.fingerprint
         both = f"{self.layout.fingerprint} {self.shuffle.fingerprint}"
+        from hashlib import sha256
+
         return sha256(both.encode()).hexdigest()[:16]
 
     def format(self, n: int) -> str:

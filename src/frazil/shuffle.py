@@ -25,7 +25,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from hashlib import sha256
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -147,6 +146,8 @@ class Shuffle:
     @cached_property
     def fingerprint(self) -> str:
         """16 hex characters of what the shuffle does to numbers, whatever it is called."""
+        from hashlib import sha256
+
         return sha256(",".join(map(str, self.table)).encode()).hexdigest()[:16]
 
     @property
@@ -249,6 +250,8 @@ def _table_v1(seed: str, bits: int) -> tuple[int, ...]:
 
 
 def _words_v1(seed: str, bits: int) -> Iterator[int]:
+    from hashlib import sha256
+
     for counter in count():
         digest = sha256(f"frazil shuffle v1 {bits} {counter} {seed}".encode()).digest()
         for start in range(0, 32, 8):

@@ -4,6 +4,10 @@
 
 from frazil._machine cimport Sense
 
+cdef int trailing_ones(unsigned long long cell) noexcept
+cdef unsigned long long spread(unsigned long long word, unsigned long long value,
+                               unsigned long long[::1] places) noexcept
+
 cdef class Walk:
     cdef object __weakref__
     cdef public Sense sense
@@ -48,6 +52,10 @@ cdef class Walk:
     cdef unsigned long long[::1] node_high
     cdef unsigned long long[::1] sequence_low
     cdef unsigned long long[::1] sequence_high
+    cdef unsigned long long[::1] step_low
+    cdef unsigned long long[::1] step_high
+    cdef unsigned long long here_low
+    cdef unsigned long long here_high
     cdef unsigned long long constant_low
     cdef unsigned long long constant_high
 
@@ -57,8 +65,9 @@ cdef class Walk:
     cdef enter(self, long long tick)
     cdef enter_row(self, long long value)
     cdef stretch(self, unsigned long long first, unsigned long long end)
-    cdef flip(self, unsigned long long flips, unsigned long long[::1] low,
-              unsigned long long[::1] high)
+    cdef place(self, unsigned long long flips, unsigned long long[::1] low,
+               unsigned long long[::1] high)
+    cdef stand(self)
     cdef object draw(self)
     cdef object scatter(self, unsigned long long low, unsigned long long high,
                         unsigned long long cell)

@@ -31,8 +31,9 @@ speed it is walked in rows of values, whose lowest bits are the cells.
 **Cost.** Packing a number bit by bit for each ID would cost more than all the rest. Every field is
 scattered linearly: each bit of a value owns one bit of the ID, also where the layout reverses time,
 cuts a field in pieces or shuffles everything. So a tick's part of the ID changes by XOR with the
-places of just those bits that differ from the last tick's, about two for a step of one, and
-within a tick an ID is ``base + (sequence << shift)``.
+places of just those bits that differ from the last tick's, about two for a step of one. Within a
+tick an ID is ``base + (sequence << shift)``, or, where the sequence lies scattered, the ID before
+it XOR one word out of a short table.
 
 **Atomic steps.** This source runs compiled (``walk.pxd`` gives it C types) or interpreted.
 Compiled, no other thread and no signal handler runs between the lines of a method, as none of them
@@ -80,6 +81,36 @@ class Pause:
         return f"<Pause {names.get(self.wait_ns, f'{self.wait_ns} ns')}>"
 
 
+def _steps(positions: Sequence[int]) -> tuple[array[int], array[int]]:
+    """What changes from a cell to the next, by how many ones the cell's number ends with.
+
+    Adding one to a number flips its trailing ones and the zero above them.
+    """
+    steps = [sum(1 << p for p in positions[: ones + 1]) for ones in range(len(positions) + 1)]
+    mask = (1 << 64) - 1
+    return array("Q", [step & mask for step in steps]), array("Q", [step >> 64 for step in steps])
+
+
+def trailing_ones(cell: int) -> int:
+    """How many ones a number ends with."""
+    ones = 0
+    while cell & 1:
+        cell >>= 1
+        ones += 1
+    return ones
+
+
+def spread(word: int, value: int, places: Words) -> int:
+    """A word with the places of the bits in ``value`` flipped."""
+    bit = 0
+    while value:
+        if value & 1:
+            word ^= places[bit]
+        value >>= 1
+        bit += 1
+    return word
+
+
 def _halves(positions: Sequence[int]) -> tuple[array[int], array[int]]:
     """The places of a field's bits, least significant first, as words for ID bits 0-63, 64-127."""
     places = [1 << position for position in positions]
@@ -114,6 +145,7 @@ class Walk:
         self.axis_low, self.axis_high = _halves(axis)
         self.node_low, self.node_high = _halves(node)
         self.sequence_low, self.sequence_high = _halves(sequence)
+        self.step_low, self.step_high = _steps(sequence)
         self.axis_bits = min(len(axis), 62)
         self.constant_low = constant & ((1 << 64) - 1)
         self.constant_high = constant >> 64
@@ -134,6 +166,8 @@ class Walk:
         self.placed = 0
         self.low = 0
         self.high = 0
+        self.here_low = 0
+        self.here_high = 0
         self.start = 0
         self.until = 0
         self.mark = 0
@@ -155,6 +189,10 @@ class Walk:
         """The next ID, waiting for it if it must (how is up to ``stalled``)."""
         if self.sense.now_ns() < self.turn_ns and self.sequence < self.sequences:
             if self.sense.intact():
+                if self.plain:
+                    cell = self.sequence
+                    self.sequence = cell + 1
+                    return self.low + (cell << self.shift)
                 return self.draw()
         return self.stalled()
 
@@ -164,6 +202,10 @@ class Walk:
     def __next__(self) -> int:
         if self.sense.now_ns() < self.turn_ns and self.sequence < self.sequences:
             if self.sense.intact():
+                if self.plain:
+                    cell = self.sequence
+                    self.sequence = cell + 1
+                    return self.low + (cell << self.shift)
                 return self.draw()
         return self.stalled()
 
@@ -239,7 +281,7 @@ class Walk:
 
     def enter(self, tick: int) -> None:
         """Move the cursor to the first cell of a later tick inside the claim."""
-        self.flip(tick ^ self.placed, self.axis_low, self.axis_high)
+        self.place(tick ^ self.placed, self.axis_low, self.axis_high)
         follows = tick == self.tick + 1 and not self.fresh and self.sequence >= self.sequences
         self.placed = tick
         self.tick = tick
@@ -270,7 +312,7 @@ class Walk:
             stop = self.mark
         if value == self.mark:
             self.wanting = not self.queued
-        self.flip(row ^ self.placed, self.axis_low, self.axis_high)
+        self.place(row ^ self.placed, self.axis_low, self.axis_high)
         self.placed = row
         self.tick = stop - 1
         self.fresh = False
@@ -280,40 +322,44 @@ class Walk:
         """Make cells ``first`` to before ``end`` of the tick or row entered those to draw from."""
         self.sequence = first
         self.sequences = end
+        self.stand()
         if self.wide:
             self.wide_base = self.word * self.high + self.low
 
-    def flip(self, flips: int, low: Words, high: Words) -> None:
-        """XOR the places of the bits in ``flips`` into the base."""
-        bit = 0
-        while flips:
-            if flips & 1:
-                self.low ^= low[bit]
-                self.high ^= high[bit]
-            flips >>= 1
-            bit += 1
+    def place(self, flips: int, low: Words, high: Words) -> None:
+        """Flip the places of the bits in ``flips`` in the base."""
+        self.low = spread(self.low, flips, low)
+        self.high = spread(self.high, flips, high)
 
     def draw(self) -> int:
         """The ID of the cell under the cursor, which moves on first. Precondition: turn() == 0."""
-        self.sequence += 1
+        cell = self.sequence
+        self.sequence = cell + 1
         if self.shifted:
             if self.wide:
-                return self.wide_base + ((self.sequence - 1) << self.shift)
-            return self.low + ((self.sequence - 1) << self.shift)
-        return self.scatter(self.low, self.high, self.sequence - 1)
-
-    def scatter(self, low: int, high: int, cell: int) -> int:
-        """The ID with base (high, low) and the bits of ``cell`` each in its own place."""
-        bit = 0
-        while cell:
-            if cell & 1:
-                low ^= self.sequence_low[bit]
-                high ^= self.sequence_high[bit]
-            cell >>= 1
-            bit += 1
+                return self.wide_base + (cell << self.shift)
+            return self.low + (cell << self.shift)
+        low = self.here_low
+        high = self.here_high
+        ones = trailing_ones(cell)
+        self.here_low = low ^ self.step_low[ones]
+        self.here_high = high ^ self.step_high[ones]
         if self.wide:
             return self.word * high + low
         return low
+
+    def scatter(self, low: int, high: int, cell: int) -> int:
+        """The ID with base (high, low) and the bits of ``cell`` each in its own place."""
+        low = spread(low, cell, self.sequence_low)
+        if self.wide:
+            return self.word * spread(high, cell, self.sequence_high) + low
+        return low
+
+    def stand(self) -> None:
+        """In a scattered layout: place the bits of the cell under the cursor, for ``draw``."""
+        if not self.shifted and self.sequence < self.cells:
+            self.here_low = spread(self.low, self.sequence, self.sequence_low)
+            self.here_high = spread(self.high, self.sequence, self.sequence_high)
 
     def take_ready(self, count: int) -> list[int]:
         """Up to ``count`` IDs in order: all that may be had without waiting. Maybe none."""
@@ -324,6 +370,7 @@ class Walk:
             if room > count:
                 room = count
             self.sequence = first + room
+            self.stand()
             self.extend(ids, first, first + room)
             count -= room
         return ids
@@ -335,7 +382,13 @@ class Walk:
         base = self.wide_base
         shift = self.shift
         if not self.shifted:
-            ids.extend([self.scatter(low, high, cell) for cell in range(first, stop)])
+            low = spread(low, first, self.sequence_low)
+            high = spread(high, first, self.sequence_high)
+            for cell in range(first, stop):
+                ids.append(self.word * high + low if self.wide else low)
+                ones = trailing_ones(cell)
+                low ^= self.step_low[ones]
+                high ^= self.step_high[ones]
         elif self.wide:
             ids.extend([base + (cell << shift) for cell in range(first, stop)])
         elif (low + ((stop - 1) << shift)) >> 63:
@@ -355,6 +408,7 @@ class Walk:
             if room > size - at:
                 room = size - at
             self.sequence = first + room
+            self.stand()
             self.paint(out, at, first, first + room)
             at += room
         return at
@@ -362,22 +416,24 @@ class Walk:
     def paint(self, out: Words, at: int, first: int, stop: int) -> None:
         """Write the IDs of this tick's cells, already marked as taken, into a buffer."""
         low = self.low
-        high = self.high
         shift = self.shift
-        if self.wide:
-            for cell in range(first, stop):
-                identity = self.scatter(low, high, cell)
-                out[2 * at] = identity >> 64
-                out[2 * at + 1] = identity & 0xFFFFFFFFFFFFFFFF
-                at += 1
-        elif self.shifted:
+        if self.plain:
             for cell in range(first, stop):
                 out[at] = low + (cell << shift)
                 at += 1
-        else:
-            for cell in range(first, stop):
-                out[at] = self.scatter(low, high, cell)
-                at += 1
+            return
+        low = spread(low, first, self.sequence_low)
+        high = spread(self.high, first, self.sequence_high)
+        for cell in range(first, stop):
+            if self.wide:
+                out[2 * at] = high
+                out[2 * at + 1] = low
+            else:
+                out[at] = low
+            ones = trailing_ones(cell)
+            low ^= self.step_low[ones]
+            high ^= self.step_high[ones]
+            at += 1
 
     def adopt(
         self, node: int, start: int, until: int, now_tick: int, into_ns: int, read_ns: int
@@ -412,7 +468,7 @@ class Walk:
         self.low = self.constant_low
         self.high = self.constant_high
         self.placed = 0
-        self.flip(node, self.node_low, self.node_high)
+        self.place(node, self.node_low, self.node_high)
         self.start = start
         self.until = until
         # Without a clock there is no order to keep between the cells of two nodes.

@@ -8,7 +8,6 @@ verbs themselves are pure and live in ``record``.
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
 from typing import Protocol
-from urllib.parse import parse_qsl, urlsplit
 
 from frazil import clock
 from frazil.claim import Ask, Claim, Holding, Lost, Seen, Terms, Wait
@@ -148,6 +147,8 @@ class Options:
 
     def __init__(self, url: str) -> None:
         self.url = url
+        from urllib.parse import parse_qsl, urlsplit
+
         pairs = parse_qsl(urlsplit(url).query, keep_blank_values=True)
         self._left: dict[str, str] = dict(pairs)
         self._known: list[str] = []
