@@ -30,9 +30,10 @@ def test_counter_starts_where_it_is_told(call):
     assert call("mint", *args, "-n", "2").stdout == "20001\n20002\n"
 
 
-def test_counter_starts_at_zero(call):
+def test_a_counter_starts_at_one_and_runs_at_zero(call):
     call("init", "-s", "tickets")
-    assert call("mint", "-s", "tickets").stdout == "0\n"
+    assert call("mint", "-s", "tickets").stdout == "1\n"
+    assert "is 0." in call("init", "-s", "chibrary", "--namespace", "runs").stdout
 
 
 def test_run_starts_where_it_is_told(call):
