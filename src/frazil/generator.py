@@ -241,7 +241,7 @@ class Generator(_Base):
     def spare(self) -> "Generator":
         """A sibling with claims of its own, for whoever interrupts a step (see ``guarded``)."""
         if self._spare is None:
-            self._spare = Generator(self.config, self._registry)
+            self._spare = _reopen(self.config)
         return self._spare
 
     def reborn(self) -> None:

@@ -11,11 +11,10 @@ through it, and every cell is in one iterator in all, so what a late caller draw
 still nobody else's. The everyday call reads one tuple (when the tick ends, its cells, ...), draws,
 and then asks whether this is still the same process; it needs no lock.
 
-The rest (entering a tick, a new claim, leaving one) is done under a reentrant lock, with a flag
-that tells of a step under way. Whoever finds the flag set *is* a handler that interrupted the step,
-and takes its ID from a generator of its own, the ``spare``, over claims of its own. The flag is set
-after the lock is had and cleared before it is given up; a handler that runs in one of the two gaps
-finds a whole step before or after its own.
+The rest (entering a tick, a new claim, leaving one) is done under a lock that knows its owner.
+Whoever comes and finds that it is the owner *is* a handler that interrupted a step. It must not
+wait for a claim either, since the keeper needs the same lock to bring one. So it takes its ID from
+a generator of its own, the ``spare``, with a keeper and claims of its own.
 """
 
 from collections.abc import Callable
@@ -49,7 +48,10 @@ class GuardedWalk(Walk):
     def unlock(self) -> None:
         """Start with a fresh lock, whoever held the old one."""
         self._lock = RLock()
-        self._busy = False
+
+    def take(self, n: int) -> list[int]:
+        """The next ``n`` IDs, waiting for them if it must."""
+        raise NotImplementedError
 
     def spare(self) -> "GuardedWalk":
         """Another generator, with claims of its own, for whoever interrupts a step of this one."""
@@ -72,15 +74,15 @@ class GuardedWalk(Walk):
 
     def poll(self) -> int | Pause:
         """See Walk."""
-        return self._whole(self._poll, lambda: self.spare().poll())
+        return self._whole(self._poll, self._spared)
 
     def pause_ns(self) -> int:
         """See Walk. May say that there is an ID when the tick's last one has just been drawn."""
-        return self._whole(super().pause_ns, lambda: self.spare().pause_ns())
+        return self._whole(super().pause_ns, lambda: 0)
 
     def take_ready(self, count: int) -> list[int]:
         """See Walk."""
-        return self._whole(lambda: self._take(count), lambda: self.spare().take_ready(count))
+        return self._whole(lambda: self._take(count), lambda: self.spare().take(count))
 
     def fill(self, out: Any, at: int) -> int:
         """See Walk."""
@@ -139,14 +141,10 @@ class GuardedWalk(Walk):
     def _whole(self, step: Callable[[], Answer], interrupting: Callable[[], Answer]) -> Answer:
         if not self.sense.intact():
             self.reborn()  # the lock may have been another thread's when the process forked
+        if self._lock._is_owned():  # type: ignore[attr-defined] # noqa: SLF001 - as Condition does
+            return interrupting()
         with self._lock:
-            if self._busy:
-                return interrupting()
-            self._busy = True
-            try:
-                return step()
-            finally:
-                self._busy = False
+            return step()
 
     def _poll(self) -> int | Pause:
         ids = self._take(1)
@@ -173,6 +171,9 @@ class GuardedWalk(Walk):
             first = min(rest[0], end)
             self.sequence = (first - low) >> self.shift if self.plain else first
         return super().leave()
+
+    def _spared(self) -> int:
+        return self.spare()()
 
     def _abandon(self) -> int:
         until = self.until

@@ -99,6 +99,7 @@ class Keeper:
         self._sense = Sense()
         self._calls: SimpleQueue[Call] = SimpleQueue()
         self._unstarted = allocate_lock()
+        self._called = False
         self._pending: list[Call] = []
         self._block = block
         self._asked = False
@@ -121,7 +122,7 @@ class Keeper:
 
     def end(self, used: int, *, wait: bool) -> None:
         """The walk has closed: give back its claim from ``used`` on, and end the thread."""
-        if not self._sense.intact() or not self._unstarted.locked():
+        if not self._sense.intact() or not self._called:
             return
         gate = allocate_lock()
         gate.acquire()
@@ -157,11 +158,14 @@ class Keeper:
         )
 
     def _post(self, call: Call) -> None:
+        self._called = True
         self._calls.put(call)
-        if self._unstarted.acquire(blocking=False):
+        if not self._unstarted.locked():  # maybe twice, by a signal handler; one of them stays
             Thread(target=self._run, name="frazil-keeper", daemon=True).start()
 
     def _run(self) -> None:
+        if not self._unstarted.acquire(blocking=False):
+            return
         wait_s: float | None = None
         while True:
             call = self._next_call(wait_s)
@@ -184,7 +188,9 @@ class Keeper:
 
     def _tend(self, walk: Walk) -> float | None:
         """Do what is due; answers after how many seconds to look again (None: when called)."""
-        if self._pending and walk.left() > 0:
+        if walk.closed:
+            self._wake(Closed("this generator was closed; open another"))
+        elif self._pending and walk.left() > 0:
             self._wake(None)
         resting_ns = self._rest_until_ns - self._sense.now_ns()
         if resting_ns > 0:

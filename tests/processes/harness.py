@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 WORKERS = Path(__file__).parent / "workers"
-PATIENCE_S = 120
+PATIENCE_S = 300
 
 # A wide sequence goes at memory speed. With a narrow one, IDs asked for at once reach far ahead, so
 # two processes with one claim must meet. One slot is always somebody else's next.
@@ -143,7 +143,9 @@ def issued(place: Path, pattern: str = "*.u64") -> "np.ndarray[Any, np.dtype[np.
 def count(place: Path, pattern: str = "*.u64") -> tuple[int, int]:
     """How many IDs were issued, and how many of them repeat an earlier one."""
     ids = np.sort(issued(place, pattern))
-    return len(ids), int(np.count_nonzero(ids[1:] == ids[:-1]))
+    repeats = int(np.count_nonzero(ids[1:] == ids[:-1]))
+    print(f"{len(ids):,} IDs, {repeats:,} repeats")  # noqa: T201 - pytest shows it on request
+    return len(ids), repeats
 
 
 def errors(place: Path) -> list[str]:

@@ -42,14 +42,14 @@ def at_work(place, name, words=5000):
 def replaced(crew, place, how, broken=""):
     """Two processes and a pool of one; the file is lost while one sleeps and none is there to ask.
 
-    What the first has issued reaches two seconds ahead, and is known to nobody but it.
+    What the first has issued reaches seconds ahead, and is known to nobody but it.
     """
     path = place / "claims.db"
-    url = initialise(f"sqlite:{path}?horizon=2s", ONE_SLOT)
+    url = initialise(f"sqlite:{path}?horizon=10s", ONE_SLOT)
     shutil.copy(path, place / "older.db")
-    order = {"url": url, "scheme": ONE_SLOT, "broken": broken, "lead": "2s"}
+    order = {"url": url, "scheme": ONE_SLOT, "broken": broken, "lead": "10s"}
     first = crew.start("stream", name="first", nap_s=0, **order)
-    at_work(place, "first", 300_000)
+    at_work(place, "first", 1_500_000)
     first.send_signal(signal.SIGSTOP)
     if how == "deleted":
         path.unlink()

@@ -4,7 +4,7 @@ import pytest
 
 import frazil
 from frazil import clock
-from frazil.errors import InternalError, RegistryUnavailable
+from frazil.errors import Closed, InternalError, RegistryUnavailable
 from frazil.generator import Generator, configure
 from frazil.walk import Pause
 
@@ -214,6 +214,8 @@ def test_a_claim_that_came_after_the_close_is_given_back_whole(supplied):
     ids, keeper, answers = supplied
     used = ids.finish()
     call(ids, keeper, answers)
+    assert isinstance(answers[0], Closed)
+    keeper._grant(ids)  # as if the close had come while it was asked for
     assert keeper.claim is not None
     assert ids.poll().wait_ns == -2
     keeper._release(used)

@@ -31,7 +31,7 @@ COMMANDS = {
     "init": "Say that a namespace is new.",
     "stamp": "Add a column of IDs to a file.",
     "audit": "Find duplicates and disorder in a file of IDs.",
-    "bench": "Measure frazil beside other libraries.",
+    "bench": "Measure frazil on this machine.",
 }
 """Each subcommand and what it does, in the order in which help lists them."""
 

@@ -3,7 +3,7 @@
 Nothing needs to run or be installed, and SQLite's transactions are real: a verb is one ``BEGIN
 IMMEDIATE`` whose effect is on the disk (``synchronous=EXTRA`` with a rollback journal) before its
 answer is used. A generator needs about two such steps a second, so each opens the file anew. Then
-no connection, and no POSIX lock, is ever carried across a fork.
+no connection, and no POSIX lock, is carried across a fork (``forks`` sees to it).
 
 What a file can do to us, and what is done about it:
 
@@ -28,6 +28,7 @@ from urllib.parse import unquote, urlsplit
 from frazil.claim import Terms
 from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
 from frazil.record import Record
+from frazil.registries import forks
 from frazil.registries.base import Options, RecordRegistry, terms_of
 from frazil.registries.place import (
     NETWORK_FILESYSTEMS,
@@ -76,7 +77,7 @@ class SqliteRegistry(RecordRegistry):
     @contextmanager
     def step(self) -> Iterator[tuple[Record, str]]:
         """See RecordRegistry."""
-        with _explained(self.path, self.advice):
+        with forks.step(), _explained(self.path, self.advice):
             db, where = self._open()
             with contextlib.closing(db):
                 db.execute("BEGIN IMMEDIATE")

@@ -20,16 +20,17 @@ def issue(number: int) -> None:
     outlet = work.Outlet(order, f"thread-{number}")
     ids = mine[number]
     start.wait()
-    for batch in range(order.n // 10_000):
+    for batch in range(order.n // 1000):
         try:
             if batch % 4 == 3:
-                outlet.put(ids.take(5_000))
-                outlet.put(ids.array(5_000).tolist())
+                outlet.put(ids.take(500))
+                outlet.put(ids.array(500).tolist())
             else:
-                outlet.put([ids() for _ in range(10_000)])
-        except frazil.FrazilError as error:
+                outlet.put([ids() for _ in range(1000)])
+        except Exception as error:  # noqa: BLE001 - a broken walk may end anyhow, and goes on
             outlet.fail(error)
-            return
+            if not order.broken:
+                return
 
 
 threads = [threading.Thread(target=issue, args=[number]) for number in range(order.threads)]
