@@ -18,6 +18,10 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "frazil"
 LINES_PER_FUNCTION = 60
 LINES_PER_FILE = 400
+LONGER = {
+    # One class, which the compiler has to see whole; it may shrink and not grow.
+    "src/frazil/walk.py": 560,
+}
 COLUMNS = 100
 SUFFIXES = {".py", ".pyx", ".pxd", ".lua", ".sh"}
 # In two halves each, so that this line is not a find.
@@ -62,7 +66,7 @@ def place(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
-def text_faults(text: str) -> list[str]:
+def text_faults(text: str, longest: int = LINES_PER_FILE) -> list[str]:
     """What is wrong with a file as text."""
     lines = text.splitlines()
     faults: list[str] = []
@@ -71,7 +75,7 @@ def text_faults(text: str) -> list[str]:
             faults.append(f"line {number} has {len(line)} columns")
         if MARKERS.search(line):
             faults.append(f"line {number} has a marker")
-    if len(lines) > LINES_PER_FILE:
+    if len(lines) > longest:
         faults.append(f"{len(lines)} lines")
     return faults
 
@@ -144,7 +148,7 @@ def imports(tree: ast.AST, *, lazy: bool = False) -> Iterator[tuple[int, str, bo
 @pytest.mark.parametrize("path", sources(), ids=name)
 def test_file(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    faults = text_faults(text)
+    faults = text_faults(text, LONGER.get(name(path), LINES_PER_FILE))
     if path.suffix == ".py":
         faults += code_faults(ast.parse(text))
     assert faults == []

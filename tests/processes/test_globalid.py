@@ -1,4 +1,4 @@
-"""GlobalId's own test at its full size and beyond: every node number at work at once."""
+"""GlobalId's own test at its full size and beyond: as many generators as it has nodes."""
 
 import json
 
@@ -16,7 +16,7 @@ def test_1024_generators(crew, place):
     requests = 50_000 if frazil.COMPILED else 10_000
     order = {"generators": 1024, "requests": requests, "n": 10_000}
     said = json.loads(crew.run("globalid", url="memory:", scheme="globalid", **order))
-    print(f"{said['per_second']} IDs/s from one node of {said['nodes']}")  # noqa: T201 - a figure, not a verdict
+    print(f"{said['per_second']:,} IDs/s from one node")  # noqa: T201 - a figure, no verdict
     assert count(place) == (requests + 1024 * 10_000 + 100_000, 0)
 
 

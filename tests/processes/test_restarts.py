@@ -58,7 +58,7 @@ def test_50_restarts_with_the_clock_an_hour_back(crew, place, kind):
     needs("libfaketime", "a host clock that is stepped back")
     live_and_die(crew, place, urls(place)[kind], 50)
     assert errors(place) == []
-    assert all(count(place, f"life-{life}.u64")[0] for life in range(50))
+    assert all((place / f"life-{life}.u64").stat().st_size for life in range(50))
     assert count(place)[1] == 0
 
 
