@@ -41,6 +41,7 @@ __all__ = [
     "held",
     "initialise",
     "issued",
+    "seen",
     "until",
 ]
 
@@ -161,6 +162,20 @@ def until(ready: Callable[[], Any], what: str, *, patience_s: float = 60.0) -> A
             return found
         time.sleep(0.005)
     raise AssertionError(f"waited {patience_s} s for {what}")
+
+
+def seen(attempt: Callable[[Path], Any], place: Path) -> bool:
+    """Whether a race that frazil was broken for is lost in one of a few attempts.
+
+    Each gets a directory of its own, so that no two of them can be taken for a repeat.
+    """
+    for number in range(8):
+        alone = place / f"attempt-{number}"
+        alone.mkdir()
+        attempt(alone)
+        if count(alone)[1]:
+            return True
+    return False
 
 
 def initialise(url: str, scheme: str) -> str:

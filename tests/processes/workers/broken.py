@@ -165,15 +165,15 @@ def _carry(config: generator.Config, claim: Any) -> generator.Generator:
 
 def spinning() -> None:
     """A caller who asks again and again whether it is time yet."""
-    patient = generator.Generator.nap_ns
+    patient = generator.Generator._wait
 
-    def nap_ns(self: generator.Generator, pause_ns: int, since_ns: int) -> int | None:
-        nap = patient(self, pause_ns, since_ns)
-        while nap and self.pause_ns() > 0:
+    def wait(self: generator.Generator, pause_ns: int, since_ns: int) -> None:
+        if pause_ns < 0:
+            patient(self, pause_ns, since_ns)
+        while self.pause_ns() > 0:
             pass
-        return nap and 0
 
-    generator.Generator.nap_ns = nap_ns
+    generator.Generator._wait = wait
 
 
 def blocking() -> None:
