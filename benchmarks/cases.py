@@ -273,6 +273,9 @@ _LAYOUT_ARRAYS = Case(
     ),
 )
 
+# A namespace that is new waits its horizon once; here a short one, which is not what is measured.
+_OPENED = "frazil.open('memory:?horizon=5ms')()"
+_FIRST = f"import frazil; {_OPENED}"
 _IMPORT = Case(
     "import",
     "A new interpreter and one import",
@@ -280,6 +283,7 @@ _IMPORT = Case(
     (
         starting("sys"),
         starting("frazil"),
+        starting("frazil", then=_OPENED),
         starting("uuid"),
         starting("oneflake", "oneflake"),
         starting("uuid_utils", "uuid-utils"),
@@ -292,6 +296,11 @@ _IMPORT = Case(
             "`import frazil`, beyond a bare interpreter's start",
             lambda found: (found["import frazil"].wall_ns - found["import sys"].wall_ns) / 1e6,
             most=30,
+            unit=" ms",
+        ),
+        Aim(
+            "the first ID of a program, beyond a bare interpreter's start",
+            lambda found: (found[_FIRST].wall_ns - found["import sys"].wall_ns) / 1e6,
             unit=" ms",
         ),
     ),

@@ -190,18 +190,21 @@ def arange(namespace: str, count: int) -> Subject:
     return Subject("numpy.arange", make, "numpy")
 
 
-def starting(module: str, package: str | None = None) -> Subject:
-    """A new interpreter that imports a module and is gone at once, without tidying up."""
+def starting(module: str, package: str | None = None, then: str = "") -> Subject:
+    """A new interpreter that imports a module and is gone at once, without tidying up.
+
+    then: a statement in between.
+    """
 
     def make(_: str) -> Work:
-        command = [sys.executable, "-c", f"import {module}, os; os._exit(0)"]
+        command = [sys.executable, "-c", f"import {module}, os; {then or 'pass'}; os._exit(0)"]
 
         def batch() -> None:
             subprocess.run(command, check=True)
 
         return Work(batch)
 
-    return Subject(f"import {module}", make, package)
+    return Subject(f"import {module}; {then}" if then else f"import {module}", make, package)
 
 
 def _locked_def() -> Callable[[], Any]:

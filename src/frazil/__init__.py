@@ -11,21 +11,25 @@ A **layout** cuts the number. A **claim** owns a region of the cut. A **generato
 region and meets nobody. A **codec** shows the number. No two IDs of a namespace are ever equal,
 whatever clocks, pauses, forks, crashes and stores do; docs/explain/why-unique.md says how, and what
 is outside that promise.
+
+Importing the package loads none of that: each name below brings its module when it is first asked
+for, so that a program which imports frazil and mints nothing pays next to nothing.
 """
 
 import frazil.machine  # noqa: F401 - first: it decides whether the walk is the compiled one
 
-# isort: split
-from frazil import errors
-from frazil.codec import Codec
-from frazil.errors import FrazilError
-from frazil.generator import Generator
-from frazil.generator import open_generator as open  # noqa: A004 - frazil.open
-from frazil.layout import Layout
-from frazil.minting import mint
-from frazil.schemes import Scheme, scheme
-from frazil.shuffle import Shuffle
-from frazil.walk import COMPILED
+TYPE_CHECKING = False  # as in typing, which takes longer to load than all of this
+if TYPE_CHECKING:
+    from frazil import errors
+    from frazil.codec import Codec
+    from frazil.errors import FrazilError
+    from frazil.generator import Generator
+    from frazil.generator import open_generator as open  # noqa: A004 - frazil.open
+    from frazil.layout import Layout
+    from frazil.minting import mint
+    from frazil.schemes import Scheme, scheme
+    from frazil.shuffle import Shuffle
+    from frazil.walk import COMPILED
 
 __all__ = [
     "COMPILED",
@@ -43,3 +47,33 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "COMPILED": "walk:COMPILED",
+    "Codec": "codec:Codec",
+    "FrazilError": "errors:FrazilError",
+    "Generator": "generator:Generator",
+    "Layout": "layout:Layout",
+    "Scheme": "schemes:Scheme",
+    "Shuffle": "shuffle:Shuffle",
+    "errors": "errors:",
+    "mint": "minting:mint",
+    "open": "generator:open_generator",
+    "scheme": "schemes:scheme",
+}
+
+
+def __getattr__(name: str) -> object:
+    """The thing of that name, from the module where it lives; asked once for each name."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'frazil' has no attribute {name!r}")
+    from importlib import import_module
+
+    home, _, thing = _HOMES[name].partition(":")
+    module = import_module(f"frazil.{home}")
+    value = globals()[name] = getattr(module, thing) if thing else module
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

@@ -19,7 +19,11 @@ An error carries facts as attributes (``error.facts`` and ``error.limit``, say),
 can act on what a person reads. The message ends with the next step.
 """
 
-from typing import Any
+from __future__ import annotations
+
+TYPE_CHECKING = False  # as in typing, which every `import frazil` would have to load
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = [
     "ClaimLost",
@@ -52,7 +56,7 @@ class FrazilError(Exception):
             return facts[name]
         raise AttributeError(f"{type(self).__name__} carries no fact {name!r}")
 
-    def again(self) -> "FrazilError":
+    def again(self) -> FrazilError:
         """A copy to raise in another thread, with this one as its cause."""
         copy = type(self)(self.args[0], **self.facts)
         copy.__cause__ = self

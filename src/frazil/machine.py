@@ -21,7 +21,6 @@ twice) is outside what either can see.
 import mmap
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from frazil.clock import boot_ns
 from frazil.errors import InternalError
@@ -33,6 +32,7 @@ _WIPE_ON_FORK = 18  # MADV_WIPEONFORK, which Python's mmap does not export
 _page = mmap.mmap(-1, mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 _words = memoryview(_page).cast("Q")
 _eras = 0
+TYPE_CHECKING = False  # as in typing, which every `import frazil` would have to load
 
 
 def _wipe() -> None:
