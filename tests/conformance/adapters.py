@@ -2,6 +2,7 @@
 
 import copy
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,7 +14,15 @@ from frazil.registries import connect, memory
 from frazil.registries.base import RecordRegistry, terms_of
 from frazil.testing import check_registry
 
-__all__ = ["FileStore", "ManualRegistry", "ManualStore", "MemoryStore", "UrlStore", "applied"]
+__all__ = [
+    "NO_SERVER",
+    "FileStore",
+    "ManualRegistry",
+    "ManualStore",
+    "MemoryStore",
+    "UrlStore",
+    "applied",
+]
 
 
 class UrlStore:
@@ -115,6 +124,7 @@ class ManualStore:
         self.lock = threading.Lock()
         self.us = 1_800_000_000_000_000
         self.ahead_us = 0
+        self.objects = 0
 
     def registry(self, scheme, namespace):
         return self.registry_type(self, namespace, scheme)
@@ -122,6 +132,10 @@ class ManualStore:
     def reading_us(self) -> int:
         self.us += 50
         return self.us + self.ahead_us
+
+    def stumble(self):
+        """Let another thread come in between."""
+        time.sleep(0.0005)
 
     def wall_us(self):
         return self.us
@@ -133,14 +147,22 @@ class ManualStore:
         self.ahead_us += us
 
     def forget(self, namespace):
-        self.records.pop(namespace, None)
+        self.records.clear()
 
     def copy(self, namespace):
-        return copy.deepcopy(self.records[namespace])
+        return copy.deepcopy(self.records)
 
     def rewind(self, namespace, copied):
-        self.records[namespace] = copy.deepcopy(copied)
+        self.records = copy.deepcopy(copied)
 
+
+NO_SERVER = {
+    "restarts_repeat_nothing",
+    "lost_replies_are_told",
+    "repeated_deliveries_do_no_harm",
+    "counters_outlive_a_restart",
+}
+"""The checks that take a server."""
 
 # On a slow machine a store may take longer over its verbs than its short horizon lasts.
 _MAYBE = {"waits_are_long_enough"}

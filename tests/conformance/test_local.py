@@ -3,14 +3,14 @@
 import pytest
 
 from frazil.testing import CHECKS, check_registry
-from tests.conformance.adapters import FileStore, ManualStore, MemoryStore, UrlStore, applied
-
-NO_SERVER = {
-    "restarts_repeat_nothing",
-    "lost_replies_are_told",
-    "repeated_deliveries_do_no_harm",
-    "counters_outlive_a_restart",
-}
+from tests.conformance.adapters import (
+    NO_SERVER,
+    FileStore,
+    ManualStore,
+    MemoryStore,
+    UrlStore,
+    applied,
+)
 
 
 def test_memory():

@@ -175,7 +175,8 @@ def overlaps(history: list[Event]) -> Iterator[tuple[int, tuple[int, int], tuple
     """Regions of one slot that overlap, as they stand at the end of a history.
 
     A region is made longer by a renewal, and ends where its holder gave it back if the registry
-    took it. A request that came twice may have two regions.
+    took it. A request that came twice may have two regions, of which its member uses one; what is
+    given back with their token is no longer anybody's.
     """
     regions: dict[tuple[str, int, int], int] = {}
     for event in history:
@@ -185,7 +186,9 @@ def overlaps(history: list[Event]) -> Iterator[tuple[int, tuple[int, int], tuple
             owner = token, event.reply.slot, event.reply.start
             regions[owner] = max(event.reply.until, regions.get(owner, 0))
         elif held is not None and event.verb == "release" and isinstance(event.reply, Seen):
-            regions[held.token, held.slot, held.start] = event.value
+            for owner, until in regions.items():
+                if owner[:2] == (held.token, held.slot):
+                    regions[owner] = min(until, event.value)
     places = sorted((n, start, until) for (_, n, start), until in regions.items() if start < until)
     for (slot, *first), (other, *second) in pairwise(places):
         if slot == other and second[0] < first[1]:
