@@ -7,6 +7,7 @@ that the test sets.
 
 import copy
 import hashlib
+import random
 import re
 from dataclasses import replace
 
@@ -39,6 +40,7 @@ WORLDS = {
     ),
     "runs": ("run:30 sequence:14", 0, "5s"),
     "tickets": ("sequence:62", 0, "5s"),
+    "durable tickets": ("sequence:62", 0, "5s"),
     "few tickets": ("sequence:4", 0, "5s"),
 }
 
@@ -68,6 +70,7 @@ class Pair:
         self.us = max(start_us, 0 if world != "long ago" else YEAR_2025_US) + since_start_us
         self.record, self.kept, self.tokens = Record(), [], 0
         self.run, self.history = 1, 1
+        self.data = "durable" if world.startswith("durable") else ""
         self.members = [self.member() for _ in range(3)]
         self.seen, self.claims = [Seen()] * 3, [None] * 3
         self.client.flushall()
@@ -77,6 +80,7 @@ class Pair:
         url = f"{self.server.url}?horizon={horizon or self.horizon}"
         registry = connect(url, "same", frazil.scheme(self.layout, fields=fields or None))
         registry.link.script = manual(claims_script().source)
+        registry._data = self.data
         return registry
 
     def info(self):
@@ -161,14 +165,14 @@ class Pair:
         actual = self.on_server(verb, registry, ask, amount)
         assert actual == expected
         assert registry.holdings() == self.record.holdings()
-        if isinstance(actual, Claim):
+        if isinstance(actual, Claim) and actual.token:
             self.claims[who] = actual
         if isinstance(actual, Claim | Lost | Wait | Seen):
             self.seen[who] = actual if isinstance(actual, Seen) else actual.seen
 
     def on_record(self, verb, terms, ask, amount):
         record = copy.deepcopy(self.record)
-        incarnation = f"{self.run:x}.{self.history:x}"
+        incarnation = f"{self.data}{'/' if self.data else ''}{self.run:x}.{self.history:x}"
         try:
             reply = getattr(record, verb)(terms, ask, self.us, incarnation, amount)
         except FrazilError as error:
@@ -186,41 +190,40 @@ class Pair:
             return type(error), str(error), error.facts
 
 
-WHO = st.integers(0, 2)
-TIMES_US = st.one_of(
-    st.integers(0, 3 * MS),
-    st.integers(0, 200 * MS),
-    st.integers(-200 * MS, 0),
-    st.sampled_from([-3600 * 10**6, 61 * 10**6, 3600 * 10**6, 8 * 10**6, -8 * 10**6]),
-)
-VERBS = st.one_of(
-    st.tuples(st.just("grant"), WHO, st.integers(1, 300)),
-    st.tuples(st.just("grant"), WHO, st.integers(1, 300)),
-    st.tuples(st.just("mint"), WHO, st.integers(1, 120)),
-    st.tuples(st.just("renew"), WHO, st.integers(-20, 200)),
-    st.tuples(st.just("renew"), WHO, st.integers(-20, 200)),
-    st.tuples(st.just("release"), WHO, st.integers(-1, 11)),
-    st.tuples(st.just("pass_time"), WHO, TIMES_US),
-    st.tuples(st.just("pass_time"), WHO, TIMES_US),
-)
-MISHAPS = st.one_of(
-    st.tuples(st.just("initialise"), WHO, st.sampled_from([-1, 0, 5, 14, 10**15, 2**61 + 12345])),
-    st.tuples(st.sampled_from(["restart", "fail_over", "forget", "keep", "restore"]), WHO),
-    st.tuples(st.sampled_from(["amnesia", "steal", "renew_anyhow"]), WHO),
-    st.tuples(st.just("replace_member"), WHO, st.sampled_from(["stranger", "own", "own"])),
-)
-SCHEDULES = st.lists(st.one_of(VERBS, VERBS, MISHAPS), max_size=40)
-STARTS = st.sampled_from([None, 0, 3, 2**61 + 10**9 - 1])
+FORWARD_US = [10, 700, 3 * MS, 20 * MS, 60 * MS, 150 * MS]
+STEPS_US = [-1 * MS, -50 * MS, -500 * MS, -3600 * 10**6, 8 * 10**6, 61 * 10**6, 3600 * 10**6]
+STARTS = [-1, 0, 5, 14, 10**15, 2**61 + 10**9 - 1]
+# Each operation, how often it comes, and what it is told.
+OPERATIONS = [
+    ("grant", 20, lambda dice: [dice.randint(1, 150)]),
+    ("mint", 8, lambda dice: [dice.randint(1, 120)]),
+    ("renew", 40, lambda dice: [dice.choice([-20, 1, 20, 60, 200])]),
+    ("release", 15, lambda dice: [dice.randint(-1, 11)]),
+    ("pass_time", 40, lambda dice: [dice.choice(FORWARD_US)]),
+    ("pass_time", 4, lambda dice: [dice.choice(STEPS_US)]),
+    ("initialise", 3, lambda dice: [dice.choice(STARTS)]),
+    ("replace_member", 3, lambda dice: [dice.choice(["stranger", "own", "own"])]),
+    *((name, 1, lambda _: []) for name in ("restart", "fail_over", "forget", "keep", "restore")),
+    *((name, 2, lambda _: []) for name in ("amnesia", "steal", "renew_anyhow")),
+]
+
+
+def schedule(seed):
+    """Eighty operations: who, what, and with which values."""
+    dice = random.Random(seed)
+    weights = [weight for _, weight, _ in OPERATIONS]
+    for name, _, values in dice.choices(OPERATIONS, weights, k=80):
+        yield name, dice.randrange(3), *values(dice)
 
 
 @pytest.mark.parametrize("world", WORLDS)
-@settings(max_examples=40)
-@given(start=STARTS, schedule=SCHEDULES)
-def test_the_script_answers_as_the_record_does(server, world, start, schedule):
+@settings(max_examples=12)
+@given(seed=st.integers(0, 2**32), start=st.sampled_from([None, 0, 0, 3, 2**61 + 10**9 - 1]))
+def test_the_script_answers_as_the_record_does(server, world, seed, start):
     pair = Pair(server, world)
     if start is not None:
         pair.initialise(0, start)
-    for op in schedule:
+    for op in schedule(seed):
         pair.step(*op)
 
 
