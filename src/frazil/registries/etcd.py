@@ -13,19 +13,19 @@ asks that the value still begins with it.
 to the next endpoint. At most one of the two finds the key as it was; if the second does not, the
 mark in the key tells whether that was the first one's doing.
 
-**A restore** from a snapshot keeps every id, and moves the revision of the whole store back. It is
-noticed by the first member that remembers a higher revision of the store (kept in this object) or
-of the record (in ``Seen``; that also works with ``--bump-revision``). Everybody notices it where
-the raft term is lower than the one noted in the value, and notices a key that somebody else wrote,
-because its version is not the one noted. What nobody can notice are the first claims after a
-restore to the same ids at the same term, if they are given to newcomers. So restore with a new
-``--initial-cluster-token``, which makes new ids, or when no member has run for one horizon.
+**A restore** from a snapshot keeps every id and even the term, if the cluster was young. But raft's
+log starts anew, so its index (or the term) is lower than the one noted beside the record, and every
+member that comes over a new connection looks. A key that somebody else wrote, a deleted one put
+back say, has not the version that is noted. Members remember the highest revision of the store (in
+this object) and of the record (in ``Seen``; that also works with ``--bump-revision``). What is left
+is a young or a very busy cluster whose new log is as long as the old one at the snapshot before the
+first member comes: restore with a new ``--initial-cluster-token``, and there are new ids.
 
-**A crowd.** Of 64 members that write at once one succeeds, and those that just failed have the worst
-chances: with random pauses some starve. So who finds the key changed under fresh eyes draws a
-ticket, by a write of a second key whose version numbers them, and waits until the record has served
-it or all but one before. That is politeness and no lock: a ticket whose owner is gone is passed
-over after half a second, and whoever barges in still has to find the key as it was.
+**A crowd.** Of 64 members that write at once one succeeds, and with random pauses some starve. So
+who finds the key changed under fresh eyes draws a ticket, by a write of a second key whose version
+numbers them, and waits until the record has served all but one before. That is politeness and no
+lock: a ticket whose owner is gone is passed over after half a second, and whoever barges in still
+has to find the key as it was.
 
 **Clock.** etcd has none, so it is the member's, read between the state and the transaction. Clocks
 of several members differ. Taking each in turn for the store's would count each difference as a step
@@ -52,7 +52,7 @@ from urllib.parse import unquote, urlsplit
 from frazil import clock
 from frazil.claim import Holding
 from frazil.clock import boot_ns
-from frazil.errors import ClockError, ConfigError, RegistryUnavailable
+from frazil.errors import ClockError, ConfigError, Misuse, RegistryUnavailable, Stopped
 from frazil.machine import Sense
 from frazil.record import JUMP_US, WITNESS_US, Record
 from frazil.registries.base import Options, RecordRegistry, terms_of
@@ -112,7 +112,8 @@ class EtcdRegistry(RecordRegistry):
         self._sense = Sense()
         self._link = self._linked()
         self._state: State | None = None
-        self._store = 0
+        self._store = self._index = 0
+        self._went_back = False
         self._last_us = 0
         self._forgotten = False
         self._told = 0, 0
@@ -153,6 +154,9 @@ class EtcdRegistry(RecordRegistry):
                         url=self.url,
                         outcome_known=True,
                     ) from None
+            except (Misuse, Stopped):
+                if not kept:
+                    raise  # else from what may be old: look again
             if not kept or self._crowded():
                 self._queue(deadline_s)
             kept = False  # what was kept from last time is often old; that is no crowd yet
@@ -206,14 +210,23 @@ class EtcdRegistry(RecordRegistry):
     def _load(self, state: State) -> tuple[Record, Noted]:
         """The record, and what this state makes us note beside it."""
         record, was = parsed(state.value)
-        went_back = state.term < was.term or state.store < self._store > was.store
+        self._index = state.index or self._index
+        went_back = (
+            self._went_back
+            or 0 < state.index < was.index
+            or state.term < was.term
+            or state.store < self._store > was.store
+        )
         if was.version != state.version or went_back:
             record.incarnation = ""
         self._last_us = record.last_us
         self._forgotten = record.incarnation != state.cluster
+        if self._forgotten:
+            was = replace(was, index=0)  # another log's
         return record, Noted(
             version=state.version + 1,
             term=state.term,
+            index=max(self._index, was.index),
             store=max(state.store, was.store, self._store),
             served=max(_served(state), self._ticket),
         )
@@ -236,14 +249,18 @@ class EtcdRegistry(RecordRegistry):
             now = around(answer)
             version = state.version + 1
             kept = replace(state, value=value, modified=now["store"], version=version, **now)
+            self._went_back = 0 < kept.index < noted.index
         else:
             kept = State.read(answer)
             if not repeated or kept.mark != mark:
                 self._state = kept
                 raise _ConflictError
-        if kept.cluster != state.cluster or kept.term < state.term or kept.store <= state.store:
+        lower = kept.term < state.term or kept.store <= state.store or self._went_back
+        if lower or kept.cluster != state.cluster:
+            self._index = kept.index
             raise _ConflictError  # not the store that was read, which a second look will tell
-        return kept
+        self._index = (kept.index or self._index) + 1  # at least
+        return replace(kept, index=0)
 
     def _unchanged(self, state: State) -> list[dict[str, Any]]:
         """What holds if the key is as it was: its revision, and the mark that it begins with."""

@@ -9,10 +9,16 @@ that, since only the caller knows whether a request may be sent twice; so a requ
 What no other endpoint would answer differently (wrong password, no permission, a full disk) is told
 at once. There is no state here but an open connection for each endpoint and, with a user, its
 token, which is renewed once when etcd does not know it any more.
+
+**A cluster put back to a snapshot** has all its ids as before. But its members are new processes,
+and its raft log starts anew. So whenever an answer came over a new connection, the same member is
+asked for its log's index, *after* that answer, when it cannot be behind what the answer holds; the
+index is passed on with it (``raft_index``). As long as a connection lasts there is no need to ask.
 """
 
 import json
 from email.utils import parsedate_to_datetime
+from itertools import count
 from typing import Any
 
 from frazil.clock import boot_ns, to_us
@@ -21,6 +27,8 @@ from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
 try:
     import etcd3gw
     from etcd3gw.exceptions import Etcd3Exception
+    from urllib3.connection import HTTPConnection, HTTPSConnection
+    from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 except ImportError as error:
     raise ConfigError(f'etcd: needs etcd3gw: pip install "frazil[etcd]" ({error})') from None
 
@@ -39,6 +47,34 @@ _REFUSALS = {  # by code, and a word of the text: another endpoint would say the
     (12, ""): "etcd 3.4 or newer is needed",
     (16, ""): "give a user and password in the URL",
 }
+
+
+_numbers = count(1)
+_last_connection = [0]
+
+
+class _Connection(HTTPConnection):
+    """A connection that is counted. urllib3 makes one again without a word when it was dropped."""
+
+    def connect(self) -> None:
+        _last_connection[0] = next(_numbers)
+        super().connect()
+
+
+class _TlsConnection(HTTPSConnection):
+    """The same."""
+
+    def connect(self) -> None:
+        _last_connection[0] = next(_numbers)
+        super().connect()
+
+
+class _Pool(HTTPConnectionPool):
+    ConnectionCls = _Connection
+
+
+class _TlsPool(HTTPSConnectionPool):
+    ConnectionCls = _TlsConnection
 
 
 class Unanswered(Exception):
@@ -76,7 +112,10 @@ class Link:
         return told_us + (boot_ns() - at_ns) // 1000 if told_us else 0
 
     def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Ask one endpoint, once. Raises Unanswered, and the next request goes to the next one."""
+        """Ask one endpoint, once. Raises Unanswered, and the next request goes to the next one.
+
+        ``raft_index`` is added to an answer that came over a new connection.
+        """
         endpoint = self._endpoints[0]
         shown = f"{endpoint[0]}:{endpoint[1]}"
         try:
@@ -94,15 +133,22 @@ class Link:
         raise failure
 
     def _post(self, endpoint: tuple[str, int], path: str, body: dict[str, Any]) -> dict[str, Any]:
+        known = _last_connection[0]
         client = self._clients.get(endpoint)
+        answer = None
         if client is not None:
             try:
-                return self._ask(client, path, body)
+                answer = self._ask(client, path, body)
             except Etcd3Exception as error:
                 if _told(error)[0] != _NO_TOKEN or not self._user:
                     raise
-        client = self._clients[endpoint] = self._connect(*endpoint)
-        return self._ask(client, path, body)
+        if client is None or answer is None:
+            client = self._clients[endpoint] = self._connect(*endpoint)
+            answer = self._ask(client, path, body)
+        if _last_connection[0] != known:  # of another thread's maybe, which costs one question
+            told = self._ask(client, "maintenance/status", {})
+            answer["raft_index"] = int(told["raftIndex"])
+        return answer
 
     def _ask(
         self, client: "etcd3gw.Etcd3Client", path: str, body: dict[str, Any]
@@ -116,6 +162,8 @@ class Link:
         )
         client.session.trust_env = False  # a proxy is for the world outside
         client.session.hooks["response"].append(self._hear)
+        adapter: Any = client.session.get_adapter(client.base_url)
+        adapter.poolmanager.pool_classes_by_scheme = {"http": _Pool, "https": _TlsPool}
         if self._user is not None:
             name, password = self._user
             answer = self._ask(client, "auth/authenticate", {"name": name, "password": password})

@@ -25,7 +25,8 @@ class State:
     """The key as it was at some moment (value b"" if it is not there), and the store around it.
 
     version counts the writes of the key; term and store are raft's term and the revision of the
-    whole store; tail is the last ticket of the queue.
+    whole store; tail is the last ticket of the queue. index is that of raft's log, or 0 where it
+    was not asked for because no other server can have answered than before.
     """
 
     value: bytes
@@ -35,6 +36,7 @@ class State:
     cluster: str
     term: int
     store: int
+    index: int
 
     @property
     def mark(self) -> bytes:
@@ -58,12 +60,13 @@ class State:
 class Noted:
     """What is written beside a record.
 
-    version: of the key, with this write. term and store: the highest that the writers knew of.
-    served: the highest ticket of the queue whose turn it was.
+    version: of the key, with this write. term, index and store: the highest that its writers knew
+    of. served: the highest ticket of the queue whose turn it was.
     """
 
     version: int = 0
     term: int = 0
+    index: int = 0
     store: int = 0
     served: int = 0
 
@@ -75,6 +78,7 @@ def around(answer: dict[str, Any]) -> dict[str, Any]:
         "cluster": header.get("cluster_id", "0"),
         "term": int(header.get("raft_term", 0)),
         "store": int(header.get("revision", 0)),
+        "index": answer.get("raft_index", 0),
     }
 
 
