@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import signal
+import ssl
 import subprocess
 import tempfile
 import time
@@ -36,7 +37,8 @@ def program(name: str = "etcd") -> str | None:
 class Member:
     """One server of a cluster. ``data`` is its directory."""
 
-    def __init__(self, name: str, place: Path) -> None:
+    def __init__(self, name: str, place: Path, tls: tuple[Path, Path] | None = None) -> None:
+        self.tls = tls
         self.name = name
         self.data = place / name
         self.log = place / f"{name}.log"
@@ -44,9 +46,16 @@ class Member:
         self.peer_port = free_port()
         self.process: subprocess.Popen[bytes] | None = None
 
+    @property
+    def scheme(self) -> str:
+        """How clients talk to it."""
+        return "https" if self.tls else "http"
+
     def start(self, cluster: str, *arguments: str) -> None:
         """Start it; it is ready some time later."""
-        where, peer = f"http://127.0.0.1:{self.port}", f"http://127.0.0.1:{self.peer_port}"
+        where, peer = f"{self.scheme}://127.0.0.1:{self.port}", f"http://127.0.0.1:{self.peer_port}"
+        if self.tls:
+            arguments += ("--cert-file", str(self.tls[0]), "--key-file", str(self.tls[1]))
         path = program()
         assert path is not None
         command = [path, "--name", self.name, "--data-dir", str(self.data)]
@@ -73,9 +82,10 @@ class Member:
     def ask(self, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         """Ask this server something, as JSON."""
         request = urllib.request.Request(
-            f"http://127.0.0.1:{self.port}/v3/{path}", json.dumps(body or {}).encode()
+            f"{self.scheme}://127.0.0.1:{self.port}/v3/{path}", json.dumps(body or {}).encode()
         )
-        with urllib.request.urlopen(request, timeout=5) as answer:
+        trust = ssl.create_default_context(cafile=str(self.tls[0])) if self.tls else None
+        with urllib.request.urlopen(request, timeout=5, context=trust) as answer:
             told: dict[str, Any] = json.load(answer)
             return told
 
@@ -90,15 +100,16 @@ class Member:
 class Etcd:
     """A cluster."""
 
-    def __init__(self, place: Path, size: int) -> None:
+    def __init__(self, place: Path, size: int, tls: tuple[Path, Path] | None = None) -> None:
         self.place = place
-        self.members = [Member(f"m{i}", place) for i in range(size)]
+        self.members = [Member(f"m{i}", place, tls) for i in range(size)]
         self._arguments: tuple[str, ...] = ()
 
     @property
     def url(self) -> str:
         """The registry's URL, with all endpoints."""
-        return "etcd://" + ",".join(f"127.0.0.1:{m.port}" for m in self.members)
+        kind = "etcds" if self.members[0].tls else "etcd"
+        return f"{kind}://" + ",".join(f"127.0.0.1:{m.port}" for m in self.members)
 
     @property
     def cluster(self) -> str:
@@ -161,12 +172,12 @@ class Etcd:
 
 
 @contextmanager
-def etcd(size: int = 1, *arguments: str) -> Iterator[Etcd]:
-    """A running cluster in a directory that is gone afterwards."""
+def etcd(size: int = 1, *arguments: str, tls: tuple[Path, Path] | None = None) -> Iterator[Etcd]:
+    """A running cluster in a directory that is gone afterwards. tls: certificate and key."""
     if program() is None:
         needs("etcd", "claims in etcd")
     with tempfile.TemporaryDirectory(prefix="frazil-etcd-") as name:
-        cluster = Etcd(Path(name), size)
+        cluster = Etcd(Path(name), size, tls)
         try:
             cluster.start(*arguments)
             yield cluster

@@ -269,7 +269,7 @@ _REFUSALS = {  # by SQLSTATE: a person has to do something
     "42703": "the table was made by another version of frazil; use that one, or its migration",
     "42883": "this server lacks a function that frazil needs; PostgreSQL 12 or newer has them",
     "28P01": "give the right user and password in the URL, PGPASSWORD or ~/.pgpass",
-    "28000": "give a user that pg_hba.conf lets in",
+    "28000": "give a user that exists and that pg_hba.conf lets in",
     "3D000": "make the database, or name another in the URL",
 }
 _CAUSES = {  # by SQLSTATE or its class: time may help
@@ -283,15 +283,15 @@ _CAUSES = {  # by SQLSTATE or its class: time may help
     "40": "transactions collided again and again; try again",
 }
 _SPOKEN = {  # what a server says before there is a session comes without an SQLSTATE
-    "password": "28P01",
-    "pg_hba.conf": "28000",
-    "role": "28000",
-    "database": "3D000",
-    "too many clients": "53300",
+    "too many": "53300",
     "connection slots": "53300",
     "starting up": "57",
     "shutting down": "57",
     "recovery": "57",
+    "password": "28P01",
+    "pg_hba.conf": "28000",
+    "role": "28000",
+    "database": "3D000",
 }
 
 

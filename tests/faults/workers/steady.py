@@ -11,9 +11,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "processes" / "workers"))
 
-import work  # noqa: E402 - where the line above looks
+import work
 
-import frazil  # noqa: E402
+import frazil
 
 
 def stop(*_: object) -> None:
