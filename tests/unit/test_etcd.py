@@ -288,7 +288,7 @@ class TestMany:
                 )
                 record.slots.put(n, slot)
         assert len(first._state.value) < 1_400_000
-        for scheme in schemes:
+        for scheme in schemes[::5]:
             registry = connect(cluster.url, name, scheme)
             assert mint(registry).slot in registry.terms.slots
 

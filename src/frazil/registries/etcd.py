@@ -182,11 +182,12 @@ class EtcdRegistry(RecordRegistry):
             if ahead <= 0 or stalled or now_s > deadline_s:
                 return
             self._state = None
-            time.sleep(min(ahead, _CROWD) * _PACE_S * random.uniform(0.5, 1.0))  # noqa: S311 - jitter
+            longest_s = min(ahead, _CROWD) * _PACE_S
+            time.sleep(longest_s * random.uniform(0.5, 1.0))  # noqa: S311 - jitter
 
     def holdings(self) -> list[Holding]:
         """See Registry."""
-        self._state = None  # what is kept may be old, and a verb that writes nothing never knows
+        self._state = None  # what is kept may be old, and a look does not find that out
         return super().holdings()
 
     @contextmanager

