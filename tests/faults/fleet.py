@@ -20,21 +20,27 @@ _WORKER = Path(__file__).parent / "workers" / "steady.py"
 
 
 class Fleet:
-    """The processes of one test. lead: how far ahead of the clock they may go."""
+    """The processes of one test. lead: how far ahead of the clock they may go.
 
-    def __init__(self, place: Path, url: str, *, broken: str = "", lead: str = "500ms") -> None:
+    url: of the registry, for those that are started next.
+    """
+
+    def __init__(
+        self, place: Path, url: str, *, broken: str = "", lead: str = "500ms", scheme: str = TIGHT
+    ) -> None:
         self.place = place
         self.url = url
         self.crew = Crew(place)
-        self._order = {"url": url, "scheme": TIGHT, "broken": broken, "lead": lead}
+        self._order = {"scheme": scheme, "broken": broken, "lead": lead}
         self._workers: dict[str, Any] = {}
-        connect(url, "default", frazil.scheme(TIGHT)).initialise(ask_of(Seen()), 0)
+        connect(url, "default", frazil.scheme(scheme)).initialise(ask_of(Seen()), 0)
 
     def start(self, count: int) -> None:
         """Start so many more, and wait until they work."""
         names = [f"w{len(self._workers) + i}" for i in range(count)]
         for name in names:
-            self._workers[name] = self.crew.start(_WORKER.with_suffix(""), name=name, **self._order)
+            order = {"name": name, "url": self.url, **self._order}
+            self._workers[name] = self.crew.start(_WORKER.with_suffix(""), **order)
         self.progress(names)
 
     def sizes(self) -> dict[str, int]:

@@ -102,12 +102,12 @@ class Server:
         return (self.place / "log").read_text(errors="replace")
 
     def client(self, **options: Any) -> Any:
-        """The driver's client, for what a person would do with the command line."""
-        return redis.Redis(port=self.port, decode_responses=True, **options)
+        """The driver's client; what is kept is bytes."""
+        return redis.Redis(port=self.port, **options)
 
     def do(self, *command: str | int) -> Any:
         """One command, on a connection of its own."""
-        client = self.client(single_connection_client=True)
+        client = self.client(single_connection_client=True, decode_responses=True)
         try:
             return client.execute_command(*command)
         finally:
@@ -176,8 +176,8 @@ class Server:
         assert self._process is not None
         os.kill(self._process.pid, signal.SIGCONT)
 
-    def replicate(self, primary: "Server") -> None:
-        """Make it a replica; comes back when it has all that the primary has."""
+    def replicate(self, primary: Any) -> None:
+        """Make it a replica of what listens at ``primary.port``; comes back when it is one."""
         self.do("REPLICAOF", "127.0.0.1", primary.port)
         until(lambda: self.info("replication")["master_link_status"] == "up", "the replica")
 

@@ -22,13 +22,14 @@ def stop(*_: object) -> None:
 
 signal.signal(signal.SIGTERM, stop)
 order = work.order()
+passing = (frazil.errors.TryLater, frazil.errors.ConfigError, frazil.errors.ClockError)
 outlet = work.Outlet(order, order.name)
 ids = work.opened(order, lead=order.lead, timeout="1s")
 with Path(f"{outlet.path}.errors").open("a", buffering=1) as errors:
     while True:
         try:
             outlet.put(ids.take(20))
-        except (frazil.errors.TryLater, frazil.errors.ConfigError) as error:
+        except passing as error:
             errors.write(f"{time.time():.3f} {type(error).__name__}: {error}\n")
             time.sleep(0.02)
         time.sleep(0.002)
