@@ -10,10 +10,9 @@ import pytest
 from tests.conformance.adapters import UrlStore, applied
 from tests.needs import needs
 from tests.servers.postgres import postgres, programs
+from tests.tools.proxy import Proxy
 
 __all__: list[str] = []
-
-ONE_WIRE = {"lost_replies_are_told", "repeated_deliveries_do_no_harm"}
 
 
 class PostgresStore(UrlStore):
@@ -21,9 +20,10 @@ class PostgresStore(UrlStore):
 
     rewind_shows = False
 
-    def __init__(self, server, offset: Path) -> None:
-        super().__init__(server.url(options="?horizon=500ms"))
+    def __init__(self, server, wire: Proxy, offset: Path) -> None:
+        super().__init__(f"postgresql://postgres@127.0.0.1:{wire.port}/postgres?horizon=500ms")
         self.server = server
+        self.wire = wire
         self.offset = offset
         self.ahead_us = 0
 
@@ -45,6 +45,12 @@ class PostgresStore(UrlStore):
             marks = ", ".join(["%s"] * len(copied))
             link.execute(f"INSERT INTO frazil_namespace VALUES ({marks})", copied)
 
+    def losing_replies(self):
+        return self.wire.losing_replies(after=b"COMMIT")
+
+    def repeating_requests(self):
+        return self.wire.repeating_requests()
+
     def restart(self):
         self.server.kill9()
         self.server.start()
@@ -65,5 +71,5 @@ def test_postgres(bin_):
             "FAKETIME_NO_CACHE": "1",
             "FAKETIME_DONT_FAKE_MONOTONIC": "1",
         }
-        with postgres(bin_, env=env) as server:
-            applied(PostgresStore(server, offset), *ONE_WIRE)
+        with postgres(bin_, env=env) as server, Proxy(server.port) as wire:
+            applied(PostgresStore(server, wire, offset))

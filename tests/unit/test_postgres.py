@@ -171,8 +171,8 @@ class TestTrouble:
         registry.initialise(ask_of(Seen()), 0)
         keep = postgres.PostgresRegistry._keep
 
-        def cut(self, cursor, record):
-            keep(self, cursor, record)
+        def cut(self, *arguments):
+            keep(self, *arguments)
             raise psycopg.OperationalError("server closed the connection unexpectedly")
 
         with monkeypatch.context() as patch:

@@ -168,7 +168,7 @@ class EtcdRegistry(RecordRegistry):
     def _queue(self, deadline_s: float) -> None:
         """Wait for our turn. Every ticket is a write of the queue's key, so they are numbered."""
         if not self._ticket:
-            answer, _ = self._request("kv/put", {"key": self._tail, "prev_kv": True})
+            answer = self._request("kv/put", {"key": self._tail, "prev_kv": True})
             self._ticket = int(answer.get("prev_kv", {}).get("version", 0)) + 1
             self._state = None
         served, moved_s = -1, 0.0
@@ -233,7 +233,7 @@ class EtcdRegistry(RecordRegistry):
         )
 
     def _read(self) -> State:
-        return State.read(self._request("kv/txn", {"success": self._look})[0])
+        return State.read(self._request("kv/txn", {"success": self._look}))
 
     def _write(self, state: State, record: Record, noted: Noted) -> State:
         """Keep a record if the key is still in that state; answers the new state."""
@@ -245,7 +245,7 @@ class EtcdRegistry(RecordRegistry):
             "success": [{"request_put": put}],
             "failure": self._look,
         }
-        answer, repeated = self._request("kv/txn", body)
+        answer = self._request("kv/txn", body)
         if answer.get("succeeded"):
             now = around(answer)
             version = state.version + 1
@@ -253,7 +253,7 @@ class EtcdRegistry(RecordRegistry):
             self._went_back = 0 < kept.index < noted.index
         else:
             kept = State.read(answer)
-            if not repeated or kept.mark != mark:
+            if kept.mark != mark:  # else it is the doing of this very request, which came twice
                 self._state = kept
                 raise _ConflictError
         lower = kept.term < state.term or kept.store <= state.store or self._went_back
@@ -275,17 +275,17 @@ class EtcdRegistry(RecordRegistry):
                 )
         return asked
 
-    def _request(self, path: str, body: dict[str, Any]) -> tuple[dict[str, Any], bool]:
-        """Ask until an endpoint answers; also whether an earlier try may have arrived."""
+    def _request(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Ask until an endpoint answers."""
         deadline_s = time.monotonic() + _PATIENCE_S
         sent = False
         while True:
             try:
-                return self._link.post(path, body), sent
+                return self._link.post(path, body)
             except Unanswered as failure:
                 sent = sent or failure.sent
                 if time.monotonic() > deadline_s:
-                    writing = path == "kv/txn"
+                    writing = "compare" in body
                     raise RegistryUnavailable(
                         f"{self.url}: {failure}; see that a majority of the cluster runs and can "
                         "be reached",

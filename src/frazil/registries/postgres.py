@@ -86,7 +86,7 @@ _TELL = """SELECT current_setting('synchronous_commit'),
 _INSERT = "INSERT INTO frazil_namespace (name) VALUES (%(name)s) ON CONFLICT DO NOTHING"
 _UPDATE = (
     f"UPDATE frazil_namespace SET {', '.join(f'{c} = %({c})s' for c in _HEAD)}, "  # noqa: S608
-    "slots = %(slots)s WHERE name = %(name)s"
+    "slots = %(slots)s WHERE name = %(name)s AND revision = %(found)s"
 )
 
 Answer = TypeVar("Answer")
@@ -173,12 +173,13 @@ class PostgresRegistry(RecordRegistry):
         """See RecordRegistry."""
         with self._talk() as cursor:
             record, incarnation = self._lock(cursor)
+            found = record.revision
             try:
                 yield record, incarnation
             except BaseException:
                 cursor.execute("ROLLBACK")
                 raise
-            self._keep(cursor, record)
+            self._keep(cursor, record, found)
 
     def _lock(self, cursor: "psycopg.ClientCursor[tuple[Any, ...]]") -> tuple[Record, str]:
         name = {"name": self.namespace}
@@ -197,12 +198,22 @@ class PostgresRegistry(RecordRegistry):
             )
         return Record(PackedSlots(slots), *head), f"{data}/{start}"
 
-    def _keep(self, cursor: "psycopg.ClientCursor[tuple[Any, ...]]", record: Record) -> None:
+    def _keep(
+        self, cursor: "psycopg.ClientCursor[tuple[Any, ...]]", record: Record, found: int
+    ) -> None:
+        """Write the record over the one found, and no other: a message may come twice."""
         assert isinstance(record.slots, PackedSlots)
         values = {name: getattr(record, name) for name in _HEAD}
-        values |= {"slots": record.slots.pack(), "name": self.namespace}
+        values |= {"slots": record.slots.pack(), "name": self.namespace, "found": found}
         self._keeping = True
         cursor.execute(f"{_UPDATE}; COMMIT".encode(), values)
+        if cursor.rowcount != 1:
+            self._hang_up()
+            raise RegistryUnavailable(
+                f"{self.url}: the row was changed although it was locked; try again",
+                url=self.url,
+                outcome_known=True,
+            )
 
     @contextmanager
     def _talk(self) -> Iterator["psycopg.ClientCursor[tuple[Any, ...]]"]:
@@ -302,7 +313,7 @@ def explained(error: psycopg.Error, url: str, *, keeping: bool) -> FrazilError:
     keeping: whether the step had already been sent to be kept; then, unless the server says that it
     was undone, nobody knows whether it was.
     """
-    said = " ".join(str(error).split())
+    said = " ".join((error.diag.message_primary or str(error)).split())
     state = error.sqlstate
     known = not keeping or (state is not None and state[:2] not in ("08", "57")) or state == "57014"
     if state is None and "FATAL:" in said:
