@@ -46,7 +46,7 @@ class PostgresStore(UrlStore):
             link.execute(f"INSERT INTO frazil_namespace VALUES ({marks})", copied)
 
     def losing_replies(self):
-        return self.wire.losing_replies(after=b"COMMIT")
+        return self.wire.losing_replies(after=b"UPDATE frazil_namespace")
 
     def repeating_requests(self):
         return self.wire.repeating_requests()
