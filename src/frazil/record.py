@@ -42,7 +42,7 @@ from frazil import clock
 from frazil.claim import Ask, Claim, Holding, Lost, Seen, Terms, Wait
 from frazil.errors import ClockError, ConfigError, LayoutExhausted
 
-__all__ = ["JUMP_US", "WITNESS_US", "Record", "Slot", "SlotTable", "Slots"]
+__all__ = ["JUMP_US", "WITNESS_US", "Record", "Slot", "SlotTable", "Slots", "stranger"]
 
 JUMP_US = 60_000_000
 WITNESS_US = 10_000_000
@@ -241,7 +241,7 @@ class Record:
     def _arrive(self, terms: Terms, ask: Ask, reading_us: int, incarnation: str) -> int:
         """What every verb does first: check the terms, notice a loss, tell the time."""
         if self.sid and self.fingerprint != terms.fingerprint:
-            raise _stranger(self.layout, terms)
+            raise stranger(self.layout, terms)
         if not terms.timed:
             self._refuse_loss(ask, incarnation)
             self.revision += 1
@@ -356,8 +356,8 @@ def _exhausted(terms: Terms) -> LayoutExhausted:
     )
 
 
-def _stranger(theirs: str, terms: Terms) -> ConfigError:
-    """Another layout under the same name: show both."""
+def stranger(theirs: str, terms: Terms) -> ConfigError:
+    """The error for a namespace of other terms than ours: it shows both layouts."""
     from frazil.drawing import draw
     from frazil.layout import Layout
 

@@ -7,14 +7,15 @@ verbs themselves are pure and live in ``record``.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from typing import Protocol, TypeVar
 
 from frazil import clock
-from frazil.claim import Ask, Claim, Holding, Lost, Seen, Terms, Wait
+from frazil.claim import Ask, Claim, Holding, Look, Lost, Seen, Terms, Wait
 from frazil.duration import duration_us
 from frazil.errors import ConfigError
 from frazil.record import Record
+from frazil.registries.checkup import COMMON, Checkup
 from frazil.schemes import Scheme
 
 __all__ = ["Options", "RecordRegistry", "Registry", "terms_of"]
@@ -90,8 +91,18 @@ class Registry(Protocol):
     def initialise(self, ask: Ask, start: int) -> Seen:
         """Say that the namespace is new."""
 
+    def look(self) -> Look | None:
+        """What the record holds; None if there is none. Nothing is made or changed."""
+
     def holdings(self) -> list[Holding]:
         """Who holds what."""
+
+    def examine(self) -> Checkup:
+        """What the store is like, and what it survives. Nothing is made or changed."""
+
+
+class _LeaveError(Exception):
+    """Ends a step that shall keep nothing."""
 
 
 class RecordRegistry(ABC):
@@ -144,7 +155,22 @@ class RecordRegistry(ABC):
 
     def holdings(self) -> list[Holding]:
         """See Registry."""
-        return self.perform(lambda r, _us, _inc: r.holdings())
+        found = self.look()
+        return list(found.holdings) if found else []
+
+    def examine(self) -> Checkup:
+        """See Registry. A store that tells nothing of itself survives what all do."""
+        return Checkup(type(self).__name__, (), COMMON)
+
+    def look(self) -> Look | None:
+        """See Registry. A step that raises keeps nothing, so it is left by raising."""
+        found: Look | None = None
+        with suppress(_LeaveError), self.step() as (record, _):
+            if record.sid:
+                now_us = self.reading_us() + record.offset_us
+                found = Look(record.layout, record.fingerprint, now_us, tuple(record.holdings()))
+            raise _LeaveError
+        return found
 
 
 class Options:

@@ -1,7 +1,7 @@
 -- The verbs of frazil's claim protocol on one namespace, as one script: record.lua, then this.
 --
 -- KEYS[1]  the namespace's hash. All of the record lies in it, so it is lost as a whole or not.
--- ARGV     1 verb: grant mint renew release initialise, or holdings incarnation (which only read)
+-- ARGV     1 verb: grant mint renew release initialise, or look incarnation (which only read)
 --          2 nonce: fresh random text, the token of a claim that is granted
 --          3 fingerprint  4 layout: of the terms that all members of the namespace share
 --          5 first: slot number (text)  6 size: how many slots this member may be given
@@ -21,7 +21,8 @@
 --                      offset_us top_us: nothing was written, and record.py knows why
 --            replicas  how many are connected: too many for so few confirmations
 --            format    the version of a record that a newer frazil wrote
---            holdings  then six texts a slot: number, start, until, token, holder, since_us
+--            look      sid fingerprint layout now_us, then six texts a slot: number, start, until,
+--                      token, holder, since_us
 --            incarnation  nothing more
 --
 -- A Lua number is a double, exact below 2^53. Microseconds since 1970 are until the year 2255. What
@@ -253,6 +254,14 @@ function verbs.initialise()
   return verbs.answer('seen', now_us)
 end
 
+function verbs.look()
+  verbs.read_clock()
+  return record.holdings({
+    'look', ask.nonce, verbs.incarnation, record.sid, record.fingerprint,
+    redis.call('HMGET', KEYS[1], 'layout')[1] or '', text(verbs.reading_us + record.offset_us),
+  })
+end
+
 function verbs.main()
   local verb = ask.verb
   verbs.read_incarnation()
@@ -262,8 +271,8 @@ function verbs.main()
   local newer = record.load()
   if newer then
     return { 'format', ask.nonce, verbs.incarnation, newer }
-  elseif verb == 'holdings' then
-    return record.holdings({ verb, ask.nonce, verbs.incarnation })
+  elseif verb == 'look' then
+    return verbs.look()
   elseif ask.replicas > 0 and 2 * ask.replicas < verbs.connected then
     return { 'replicas', ask.nonce, verbs.incarnation, text(verbs.connected) }
   end

@@ -50,12 +50,14 @@ from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from frazil import clock
-from frazil.claim import Holding
+from frazil.claim import Look
 from frazil.clock import boot_ns
 from frazil.errors import ClockError, ConfigError, Misuse, RegistryUnavailable, Stopped
 from frazil.machine import Sense
 from frazil.record import JUMP_US, WITNESS_US, Record
 from frazil.registries.base import Options, RecordRegistry, terms_of
+from frazil.registries.checkup import Checkup
+from frazil.registries.etcd_checkup import examine
 from frazil.registries.etcd_link import Link, Unanswered
 from frazil.registries.etcd_state import Noted, State, around, parsed, written
 from frazil.schemes import Scheme
@@ -185,10 +187,24 @@ class EtcdRegistry(RecordRegistry):
             longest_s = min(ahead, _CROWD) * _PACE_S
             time.sleep(longest_s * random.uniform(0.5, 1.0))  # noqa: S311 - jitter
 
-    def holdings(self) -> list[Holding]:
+    def look(self) -> Look | None:
         """See Registry."""
         self._state = None  # what is kept may be old, and a look does not find that out
-        return super().holdings()
+        return super().look()
+
+    def examine(self) -> Checkup:
+        """See Registry."""
+        status, members, alarms = (
+            self._request(path, body)
+            for path, body in (
+                ("maintenance/status", {}),
+                ("cluster/member/list", {}),
+                ("maintenance/alarm", {"action": "GET"}),
+            )
+        )
+        date_us = self._link.now_us()
+        ahead_us = date_us - clock.wall_us() if date_us else None
+        return examine(status, members, alarms, self.terms, ahead_us)
 
     @contextmanager
     def step(self) -> Iterator[tuple[Record, str]]:

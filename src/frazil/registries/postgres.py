@@ -34,13 +34,15 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
-from frazil.claim import Ask, Seen
-from frazil.clock import boot_ns
+from frazil.claim import Ask, Look, Seen
+from frazil.clock import boot_ns, wall_us
 from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
 from frazil.machine import Sense
 from frazil.record import Record
 from frazil.registries.base import Options, RecordRegistry, terms_of
+from frazil.registries.checkup import Checkup
 from frazil.registries.packed import PackedSlots
+from frazil.registries.postgres_checkup import QUESTION, examine
 from frazil.schemes import Scheme
 
 try:
@@ -167,6 +169,25 @@ class PostgresRegistry(RecordRegistry):
             cursor.execute(schema().encode())
             cursor.execute("COMMIT")
         return super().initialise(ask, start)
+
+    def look(self) -> Look | None:
+        """See Registry."""
+        try:
+            return super().look()
+        except ConfigError as error:
+            if error.facts.get("sqlstate") != _NO_TABLE:
+                raise
+            return None
+
+    def examine(self) -> Checkup:
+        """See Registry."""
+        before_us = wall_us()
+        with self._talk() as cursor:
+            cursor.execute(QUESTION)
+            names = [column.name for column in cursor.description or ()]
+            told = dict(zip(names, cursor.fetchall()[0], strict=True))
+        ahead_us = told["now_us"] - (before_us + wall_us()) // 2
+        return examine(told, self.terms, ahead_us)
 
     @contextmanager
     def step(self) -> Iterator[tuple[Record, str]]:

@@ -30,10 +30,12 @@ from secrets import token_hex
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from frazil.claim import Ask, Claim, Holding, Lost, Seen, Terms, Wait
+from frazil.claim import Ask, Claim, Holding, Look, Lost, Seen, Terms, Wait
+from frazil.clock import wall_us
 from frazil.errors import ConfigError, InternalError
 from frazil.record import Record
 from frazil.registries.base import Options, Registry, terms_of
+from frazil.registries.checkup import Checkup
 from frazil.registries.redis_link import Access, Link, Place, Script
 from frazil.registries.several import SeveralRegistry, share_terms
 from frazil.schemes import Scheme
@@ -146,8 +148,17 @@ class RedisRegistry:
         return _seen(self._call("initialise", ask, start)[1])
 
     def holdings(self) -> list[Holding]:
-        """See Registry. Writes nothing."""
-        told = iter(self._call("holdings", Ask(Seen(), 0, token_hex(8)), 0)[1])
+        """See Registry."""
+        found = self.look()
+        return list(found.holdings) if found else []
+
+    def look(self) -> Look | None:
+        """See Registry."""
+        _, (sid, *about) = self._call("look", Ask(Seen(), 0, token_hex(8)), 0)
+        fingerprint, layout, now_us, *slots = about
+        if not sid:
+            return None
+        told = iter(slots)
         found = []
         for slot, start, until, token, holder, since_us in zip(*[told] * 6, strict=True):
             first, _, beyond = slot.partition("+")
@@ -155,7 +166,17 @@ class RedisRegistry:
             found.append(
                 Holding(number, int(start), int(until), bool(token), holder, int(since_us))
             )
-        return sorted(found, key=lambda holding: holding.slot)
+        found.sort(key=lambda holding: holding.slot)
+        return Look(layout, fingerprint, int(now_us), tuple(found))
+
+    def examine(self) -> Checkup:
+        """See Registry."""
+        from frazil.registries.redis_checkup import examine
+
+        before_us = wall_us()
+        _, (_, _, _, now_us, *_) = self._call("look", Ask(Seen(), 0, token_hex(8)), 0)
+        middle_us = (before_us + wall_us()) // 2
+        return examine(self.link, self._key, self.terms, int(now_us) - middle_us)
 
     def _call(self, verb: str, ask: Ask, amount: int) -> tuple[str, list[str]]:
         """Run a verb in the store; answers its kind and what the script says beyond that."""

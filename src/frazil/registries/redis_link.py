@@ -142,10 +142,12 @@ class Link:
 
     def info(self) -> dict[str, str]:
         """What the server tells of itself (``INFO``), by name."""
-        (reply,) = self._ask([("INFO",)])
-        if isinstance(reply, Exception):
-            raise self._explained(reply, sent=False)
-        return _facts(reply)
+        return _facts(self.told("INFO"))
+
+    def told(self, *command: str) -> Any:
+        """What the server answers to a question, as the driver has it; None if it refuses it."""
+        (reply,) = self._ask([command])
+        return None if isinstance(reply, Exception) else reply
 
     def drop(self) -> None:
         """Close every connection that is not in use."""

@@ -22,9 +22,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from frazil.claim import Ask, Claim, Holding, Lost, Seen, Terms, Wait
+from frazil.claim import Ask, Claim, Holding, Look, Lost, Seen, Terms, Wait
 from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
 from frazil.registries.base import Registry
+from frazil.registries.checkup import Checkup, Finding
 
 __all__ = ["SeveralRegistry", "share_terms"]
 
@@ -101,10 +102,62 @@ class SeveralRegistry:
             raise (away or failures)[0]
         return seen
 
+    def look(self) -> Look | None:
+        """See Registry. Stores that do not answer are named; RegistryUnavailable if none does."""
+        looks: list[Look] = []
+        away: list[RegistryUnavailable] = []
+        whole = self.terms.fingerprint
+        for part in self.parts:
+            try:
+                found = part.look()
+            except RegistryUnavailable as error:
+                away.append(error)
+                continue
+            if found is not None:
+                looks.append(found)
+                ours = found.fingerprint == part.terms.fingerprint
+                whole = whole if ours else found.fingerprint
+        if len(away) == len(self.parts):
+            raise away[0]
+        if not looks:
+            return None
+        every = (holding for found in looks for holding in found.holdings)
+        return Look(
+            looks[0].layout.partition(" | store ")[0],
+            whole,
+            max(found.now_us for found in looks),
+            tuple(sorted(every, key=lambda holding: holding.slot)),
+            tuple(str(error) for error in away),
+        )
+
+    def examine(self) -> Checkup:
+        """See Registry. Every fact with the store's number; of the events, those of all."""
+        facts: list[Finding] = []
+        events: dict[str, Finding] = {}
+        servers: list[str] = []
+        ahead_us: int | None = None
+        for number, part in enumerate(self.parts, 1):
+            try:
+                found = part.examine()
+            except RegistryUnavailable as error:
+                facts.append(Finding(f"store {number}", "note", "away", str(error)))
+                continue
+            servers.append(found.server)
+            facts += (fact._replace(about=f"{fact.about} ({number})") for fact in found.facts)
+            events |= {event.about: event for event in found.events}
+            if found.ahead_us is not None:
+                ahead_us = max(found.ahead_us, ahead_us or 0, key=abs)
+        if not servers:
+            raise RegistryUnavailable("; ".join(fact.meaning for fact in facts), url=self.url)
+        one = Finding(
+            "one of the stores is away", "good", "survived", "members ask the others for claims"
+        )
+        return Checkup(", ".join(servers), tuple(facts), (*events.values(), one), ahead_us)
+
     def holdings(self) -> list[Holding]:
         """See Registry."""
-        every = [holding for part in self.parts for holding in part.holdings()]
-        return sorted(every, key=lambda holding: holding.slot)
+        found = self.look()
+        return list(found.holdings) if found else []
 
     def _somewhere(self, verb: Callable[[Registry, Ask], Claim | Wait], ask: Ask) -> Claim | Wait:
         """A claim from the store last asked, or else from any other; else the shortest wait."""
