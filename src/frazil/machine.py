@@ -2,7 +2,8 @@
 
 Both questions stand in front of every single ID, so both must cost nanoseconds.
 
-*Time* is the boot clock (see ``clock``).
+*Time* is the boot clock (see ``clock``). A reading may be a few microseconds old: then the end of a
+tick is noticed so much later, and no ID depends on that (see ``walk``).
 
 *Am I still myself?* After ``fork`` two processes hold the same claim, and both would issue from
 it. Comparing ``os.getpid()`` costs a system call each time, and is wrong where both sides have
