@@ -34,6 +34,7 @@ SYSTEM_PLACES = {
     "clock",
     "generator",
     "guarded",
+    "holder",
     "keeper",
     "machine",
     "minting",

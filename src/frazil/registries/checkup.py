@@ -55,7 +55,8 @@ COMMON = (
 
 def ahead(ahead_us: int) -> Finding:
     """What a clock difference means: it is absorbed, and shows in the times of IDs."""
-    apart = duration_text(abs(ahead_us))
+    apart_ms = abs(ahead_us) / 1e3
+    apart = f"{apart_ms:.1f} ms" if apart_ms < 1000 else f"{apart_ms / 1e3:.1f} s"
     if abs(ahead_us) < _APART_US:
         return Finding("clock", "good", f"{apart} from this host's")
     which = "ahead of" if ahead_us > 0 else "behind"
