@@ -4,6 +4,8 @@ They share two node numbers of a layout with a slow tick, so that each claim has
 right before, after and, if anything goes wrong, on top of it.
 """
 
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +35,13 @@ class Fleet:
         self.crew = Crew(place)
         self._order = {"scheme": scheme, "broken": broken, "lead": lead}
         self._workers: dict[str, Any] = {}
+        self._started = 0
         connect(url, "default", frazil.scheme(scheme)).initialise(ask_of(Seen()), 0)
 
     def start(self, count: int) -> None:
         """Start so many more, and wait until they work."""
-        names = [f"w{len(self._workers) + i}" for i in range(count)]
+        names = [f"w{self._started + i}" for i in range(count)]
+        self._started += count
         for name in names:
             order = {"name": name, "url": self.url, **self._order}
             self._workers[name] = self.crew.start(_WORKER.with_suffix(""), **order)
@@ -53,6 +57,14 @@ class Fleet:
         before = self.sizes()
         for name in names or self._workers:
             until(lambda n=name: self.sizes()[n] > before[n] + 2000, f"{name} to go on")
+
+    def signal(self, name: str, which: signal.Signals) -> None:
+        """Send a signal to one of them: w0, w1, … in the order of their starts."""
+        worker = self._workers[name]
+        os.kill(worker.pid, which)
+        if which is signal.SIGKILL:
+            worker.wait(30)
+            del self._workers[name]
 
     def errors(self) -> str:
         """What went wrong, in the workers' words."""

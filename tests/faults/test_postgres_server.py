@@ -1,8 +1,12 @@
 """PostgreSQL killed, frozen, and without its table, under live generators."""
 
 import re
+import tempfile
 import time
+from contextlib import contextmanager
+from pathlib import Path
 
+import libfaketime
 import psycopg
 import pytest
 
@@ -13,6 +17,24 @@ from tests.servers.postgres import postgres
 __all__: list[str] = []
 
 pytestmark = pytest.mark.processes
+
+
+@contextmanager
+def stepped():
+    """A server, and what sets its clock so many seconds from the true one."""
+    library = next(Path(libfaketime.__file__).parent.rglob("libfaketime.so.1"))
+    with tempfile.TemporaryDirectory(prefix="frazil-") as name:
+        Path(name).chmod(0o755)
+        offset = Path(name) / "offset"
+        offset.write_text("+0s\n")
+        env = {
+            "LD_PRELOAD": str(library),
+            "FAKETIME_TIMESTAMP_FILE": str(offset),
+            "FAKETIME_NO_CACHE": "1",
+            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+        }
+        with postgres(env=env) as server:
+            yield server, lambda seconds: offset.write_text(f"{seconds:+d}s\n")
 
 
 def test_killed_and_restarted(fleet):
@@ -34,7 +56,7 @@ def test_frozen(fleet):
         crowd = fleet(server.url(options="?horizon=2s"))
         crowd.start(4)
         server.sigstop()
-        time.sleep(7)
+        time.sleep(30)
         assert "no answer within 4 s" in crowd.errors()
         server.sigcont()
         crowd.progress()
@@ -53,4 +75,22 @@ def test_dropped_table(fleet):
             link.execute(schema().encode())
         crowd.start(2)
         crowd.progress()
+        assert crowd.repeats() == 0
+
+
+def test_its_clock_stepped_back_and_forward(fleet):
+    with stepped() as (server, step):
+        crowd = fleet(server.url(options="?horizon=2s"))
+        crowd.start(2)
+        step(-3600)
+        crowd.progress()
+        crowd.start(1)
+        step(0)
+        crowd.progress()
+        assert crowd.errors() == ""
+        step(3600)  # believed by nobody
+        until(lambda: "ClockError" in crowd.errors(), "a witness")
+        step(0)
+        crowd.progress()
+        crowd.start(1)
         assert crowd.repeats() == 0

@@ -55,7 +55,7 @@ def manual(source):
     """The script, told the time and the incarnation by keys."""
     source, times = re.subn(r"redis\.call\('TIME'\)", "redis.call('LRANGE','time',0,-1)", source)
     source, looks = re.subn(r"redis\.call\('INFO', '\w+'\)", "redis.call('GET','info')", source)
-    assert (times, looks) == (1, 3)
+    assert (times, looks) == (2, 5)
     return Script(source, hashlib.sha1(source.encode()).hexdigest())
 
 
@@ -91,7 +91,7 @@ class Pair:
         return registry
 
     def info(self):
-        return f"x:1\r\nrun_id:{self.run:x}\r\nmaster_replid:{self.history:x}\r\nno:2\r\n"
+        return f"x:1\r\nrun_id:{self.run:040x}\r\nmaster_replid:{self.history:040x}\r\nno:2\r\n"
 
     def step(self, op, who, *values):
         getattr(self, op)(who, *values)
@@ -191,7 +191,7 @@ class Pair:
 
     def on_record(self, verb, terms, ask, amount):
         record = copy.deepcopy(self.record)
-        incarnation = f"{self.data}{'/' if self.data else ''}{self.run:x}.{self.history:x}"
+        incarnation = f"{self.data}{'/' if self.data else ''}{self.run:040x}.{self.history:040x}"
         try:
             reply = getattr(record, verb)(terms, ask, self.us, incarnation, amount)
         except FrazilError as error:

@@ -1,4 +1,4 @@
--- The record of a namespace, as it lies in one hash. The first part of the script of claims.lua,
+-- The record of a namespace, as it lies in one hash. A part of the script of claims.lua,
 -- where KEYS, ARGV, units and the reply are described.
 --
 -- Fields   head: MessagePack of HEAD, below; layout: text of the layout that it is for.

@@ -53,7 +53,9 @@ _LATEST_US = 7_258_118_400_000_000  # the year 2200
 @cache
 def claims_script() -> Script:
     """The script of the verbs."""
-    parts = (files("frazil.registries") / name for name in ("record.lua", "claims.lua"))
+    parts = (
+        files("frazil.registries") / name for name in ("renew.lua", "record.lua", "claims.lua")
+    )
     source = "".join(part.read_text(encoding="utf-8") for part in parts)
     return Script(source, hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest())
 
