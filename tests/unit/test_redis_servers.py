@@ -177,8 +177,8 @@ class TestSeveral:
 
     def test_another_order_is_refused(self, servers):
         connect(self.url(servers), "x", ICICLE).initialise(ask_of(NOTHING), 0)
-        with pytest.raises(ConfigError, match="store 1 of 3"):
-            grant(connect(self.url(servers[::-1]), "x", ICICLE), 10)
+        with pytest.raises(ConfigError, match=r"store \d of 3"):
+            grant(connect(self.url(servers[1:] + servers[:1]), "x", ICICLE), 10)
         with pytest.raises(ConfigError, match="store 1 of 3"):
             grant(connect(servers[0].url + "?horizon=1s", "x", ICICLE))
 

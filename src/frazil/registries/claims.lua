@@ -1,4 +1,4 @@
--- The verbs of frazil's claim protocol on one namespace, as one script: renew.lua, record.lua, this.
+-- The verbs of frazil's claim protocol on one namespace. One script: renew.lua, record.lua, this.
 --
 -- KEYS[1]  the namespace's hash. All of the record lies in it, so it is lost as a whole or not.
 -- ARGV     1 verb: grant mint renew release initialise, or look incarnation (which only read)
