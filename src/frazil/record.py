@@ -42,9 +42,10 @@ from frazil import clock
 from frazil.claim import Ask, Claim, Holding, Lost, Seen, Terms, Wait
 from frazil.errors import ClockError, ConfigError, LayoutExhausted
 
-__all__ = ["JUMP_US", "WITNESS_US", "Record", "Slot", "SlotTable", "Slots", "stranger"]
+__all__ = ["JUMP_US", "MOVED", "WITNESS_US", "Record", "Slot", "SlotTable", "Slots", "stranger"]
 
 JUMP_US = 60_000_000
+MOVED = 1 << 32
 WITNESS_US = 10_000_000
 
 
@@ -216,20 +217,38 @@ class Record:
     ) -> Seen:
         """Say that this namespace is new: nothing was ever given away, so nothing is guarded.
 
-        ``start`` is the first value of a counter (an axis without time). Raises ConfigError for a
-        namespace that exists.
+        ``start`` is the first value of a counter (an axis without time). A counter that exists goes
+        on there, if that is ahead of all that it gave. Raises ConfigError for another namespace
+        that exists.
         """
-        if self.sid:
-            raise ConfigError(
-                "this namespace has a record already; to start anew choose another name",
-                revision=self.revision,
-            )
         if not 0 <= start < terms.end:
             raise ConfigError(f"--start {start} is not within 0..{terms.end - 1}", value=start)
+        if self.sid:
+            self._move_on(terms, start)
         self._found(terms, ask, incarnation)
         self.guard = start
         now_us = self._tell_time(terms, ask, reading_us)
         return self._seen(now_us)
+
+    def _move_on(self, terms: Terms, start: int) -> None:
+        """Let go of everything before ``start``; members are told by the revision."""
+        if self.fingerprint != terms.fingerprint:
+            raise stranger(self.layout, terms)
+        if terms.timed:
+            raise ConfigError(
+                "this namespace has a record already; to start anew choose another name",
+                revision=self.revision,
+            )
+        top = max([self.guard, *(slot.until for _, slot in self.slots.touched())])
+        if start <= top:
+            raise ConfigError(
+                f"this counter has come to {top} already; --start must be greater, or choose "
+                "another namespace",
+                value=start,
+                limit=top,
+            )
+        self.slots.void()
+        self.revision += MOVED
 
     def holdings(self) -> list[Holding]:
         """Who holds what: every slot that was ever given, by number."""
@@ -284,7 +303,8 @@ class Record:
             self.incarnation = incarnation
             return
         raise ConfigError(
-            f"{problem}; find the highest value in use and run: frazil init URL --start N",
+            f"{problem}; find the highest value in use and run: frazil init URL --start N"
+            + (" --forward" if self.sid else ""),
             revision=self.revision,
         )
 

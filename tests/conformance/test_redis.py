@@ -26,6 +26,7 @@ SEVERAL = {
     "counter_blocks_never_overlap",
     "counters_give_back_the_rest",
     "older_counters_are_refused",
+    "counters_move_forward_only",
     "lost_counters_are_errors",
     "counters_outlive_a_restart",
     "counters_end",

@@ -33,6 +33,7 @@ class CountsNoWrites(Record):
 
 @wrong(
     "initialising_is_done_once",
+    "counters_move_forward_only",
 )
 class InitialisesAgain(Record):
     def initialise(self, *arguments):
@@ -142,10 +143,20 @@ class CountsOnFromAnOlderCopy(Record):
     "counters_give_back_the_rest",
     "lost_counters_are_errors",
     "counters_end",
+    "counters_move_forward_only",
 )
 class CountsFromWhereItLikes(Record):
     def initialise(self, terms, ask, reading_us, incarnation, start):
         return super().initialise(terms, ask, reading_us, incarnation, 0)
+
+
+@wrong(
+    "counters_move_forward_only",
+)
+class CountsBack(Record):
+    def _move_on(self, terms, start):
+        if terms.timed:
+            super()._move_on(terms, start)
 
 
 @wrong(

@@ -46,6 +46,7 @@ def wrong(*checks):
     "counter_blocks_never_overlap",
     "counters_give_back_the_rest",
     "counters_end",
+    "counters_move_forward_only",
 )
 class NoFloor(Record):
     """Gives from now on, whatever was given before."""
@@ -352,6 +353,7 @@ class RefusesOtherConstants(ManualRegistry):
     "steps_back_are_absorbed",
     "counter_blocks_never_overlap",
     "counters_give_back_the_rest",
+    "counters_move_forward_only",
 )
 class TwoRecords(ManualRegistry):
     """Every other registry object of a namespace has a record of its own."""

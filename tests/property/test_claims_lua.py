@@ -164,6 +164,8 @@ class Pair:
             self.claims[who] = held  # and once more, as a request that came twice
 
     def initialise(self, who, start):
+        if self.record.sid and start - self.record.guard > 2**52:
+            start = self.record.guard + 3  # a script counts no further from where it began
         self.run_verb("initialise", who, start, held=None)
 
     def steal(self, who):

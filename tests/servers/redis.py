@@ -236,7 +236,7 @@ class Server:
         try:
             with socket.create_connection(("127.0.0.1", self.port), 1) as one:
                 one.sendall(b"PING\r\n")
-                return one.recv(100)[:1] in (b"+", b"-")
+                return one.recv(100).startswith((b"+PONG", b"-NOAUTH"))
         except OSError:
             return False
 

@@ -85,8 +85,8 @@ def loss(event: str, terms: Terms) -> Finding:
     if terms.timed:
         waits = f"it is noticed, and everybody waits {_horizon(terms)} once"
         return Finding(event, "note", "late", waits)
-    asks = "it is noticed, and a person must say from where to go on, in a new namespace: "
-    return Finding(event, "note", "stops", f"{asks}frazil init --start N")
+    asks = "it is noticed, and a person must say from where to go on: "
+    return Finding(event, "note", "stops", f"{asks}frazil init --start N --forward")
 
 
 def _horizon(terms: Terms) -> str:

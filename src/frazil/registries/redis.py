@@ -245,6 +245,11 @@ class RedisRegistry:
             top_us=top_us,
         )
         getattr(record, verb)(self.terms, ask, int(reading_us), incarnation, amount)
+        if verb == "initialise":
+            raise self.link.refused(
+                f"a counter here cannot be moved on to {amount}, over 2^53 from where it began; "
+                "choose another namespace"
+            )
         raise InternalError(
             f"{self.url} refused {verb!r} and there was no reason to; please report this",
             answer=told,

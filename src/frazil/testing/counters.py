@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from frazil.claim import Claim, Seen
+from frazil.claim import Claim, Lost, Seen
 from frazil.errors import ConfigError, LayoutExhausted
 from frazil.schemes import scheme
 from frazil.testing.claims import roam
@@ -109,6 +109,28 @@ def lost_counters_are_errors(trial: Trial) -> None:
     demand(b.grant(5).start == 6, "a counter did not go on where it was told")
 
 
+def counters_move_forward_only(trial: Trial) -> None:
+    """I2: a counter that exists goes on where it is told, ahead of all that was given, or not."""
+    trial.one_record()
+    a, b = trial.members(2, COUNTER, 5)
+    claim = a.grant(10)
+    for start in (1, claim.until):
+        _not_moved(b, start)
+    b.initialise(1000)
+    longer = a.renew(claim, claim.until + 10)
+    demand(isinstance(longer, Lost), f"a block from before a counter was moved on grew: {longer!r}")
+    demand(a.grant(5).start == 1000, "a counter that was moved on did not go on from there")
+    demand(b.grant(5).start == 1005, "a counter that was moved on gave a value twice")
+
+
+def _not_moved(member: Member, start: int) -> None:
+    try:
+        member.initialise(start)
+    except ConfigError:
+        return
+    raise BrokenContract(f"a counter was moved back to {start}, which was given away")
+
+
 def counters_outlive_a_restart(trial: Trial) -> None:
     """I2: a restart that kept everything is no loss of a counter."""
     trial.one_record()
@@ -142,6 +164,7 @@ CHECKS = (
     counters_give_back_the_rest,
     older_counters_are_refused,
     lost_counters_are_errors,
+    counters_move_forward_only,
     counters_outlive_a_restart,
     counters_end,
 )
