@@ -3,12 +3,12 @@
 import tempfile
 from pathlib import Path
 
-import libfaketime
 import psycopg
 import pytest
 
 from tests.conformance.adapters import UrlStore, applied
 from tests.needs import needs
+from tests.servers.clock import SteppedClock
 from tests.servers.postgres import postgres, programs
 from tests.tools.proxy import Proxy
 
@@ -20,16 +20,16 @@ class PostgresStore(UrlStore):
 
     rewind_shows = False
 
-    def __init__(self, server, wire: Proxy, offset: Path) -> None:
+    def __init__(self, server, wire: Proxy, clock: SteppedClock) -> None:
         super().__init__(f"postgresql://postgres@127.0.0.1:{wire.port}/postgres?horizon=500ms")
         self.server = server
         self.wire = wire
-        self.offset = offset
+        self.clock = clock
         self.ahead_us = 0
 
     def step_clock(self, us):
         self.ahead_us += us
-        self.offset.write_text(f"{self.ahead_us / 1e6:+f}s\n")
+        self.clock.step(self.ahead_us / 1e6)
 
     def forget(self, namespace):
         self.server.sql("TRUNCATE frazil_namespace")
@@ -60,16 +60,8 @@ class PostgresStore(UrlStore):
 def test_postgres(bin_):
     if bin_ is None:
         needs("initdb", "claims in PostgreSQL")
-    library = next(Path(libfaketime.__file__).parent.rglob("libfaketime.so.1"))
     with tempfile.TemporaryDirectory(prefix="frazil-") as name:
         Path(name).chmod(0o755)
-        offset = Path(name) / "offset"
-        offset.write_text("+0s\n")
-        env = {
-            "LD_PRELOAD": str(library),
-            "FAKETIME_TIMESTAMP_FILE": str(offset),
-            "FAKETIME_NO_CACHE": "1",
-            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-        }
-        with postgres(bin_, env=env) as server, Proxy(server.port) as wire:
-            applied(PostgresStore(server, wire, offset))
+        clock = SteppedClock(Path(name))
+        with postgres(bin_, env=clock.env) as server, Proxy(server.port) as wire:
+            applied(PostgresStore(server, wire, clock))

@@ -6,12 +6,12 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-import libfaketime
 import psycopg
 import pytest
 
 from frazil.registries.postgres import schema
 from tests.processes.harness import until
+from tests.servers.clock import SteppedClock
 from tests.servers.postgres import postgres
 
 __all__: list[str] = []
@@ -22,19 +22,11 @@ pytestmark = pytest.mark.processes
 @contextmanager
 def stepped():
     """A server, and what sets its clock so many seconds from the true one."""
-    library = next(Path(libfaketime.__file__).parent.rglob("libfaketime.so.1"))
     with tempfile.TemporaryDirectory(prefix="frazil-") as name:
         Path(name).chmod(0o755)
-        offset = Path(name) / "offset"
-        offset.write_text("+0s\n")
-        env = {
-            "LD_PRELOAD": str(library),
-            "FAKETIME_TIMESTAMP_FILE": str(offset),
-            "FAKETIME_NO_CACHE": "1",
-            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-        }
-        with postgres(env=env) as server:
-            yield server, lambda seconds: offset.write_text(f"{seconds:+d}s\n")
+        clock = SteppedClock(Path(name))
+        with postgres(env=clock.env) as server:
+            yield server, clock.step
 
 
 def test_killed_and_restarted(fleet):

