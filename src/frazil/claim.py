@@ -16,7 +16,7 @@ Units: ``_ticks`` and plain axis values count from the layout's epoch; ``_us`` a
 
 from dataclasses import dataclass, field
 
-__all__ = ["Ask", "Claim", "Holding", "Lost", "Seen", "Terms", "Wait"]
+__all__ = ["Ask", "Claim", "Holding", "Look", "Lost", "Seen", "Terms", "Wait"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,3 +130,18 @@ class Holding:
     held: bool
     holder: str
     since_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A record as it is seen from outside.
+
+    layout and fingerprint: of the terms it was made for. now_us: the registry's clock. away: what
+    the stores say that did not answer, where a registry is several of them.
+    """
+
+    layout: str
+    fingerprint: str
+    now_us: int
+    holdings: tuple[Holding, ...]
+    away: tuple[str, ...] = ()

@@ -325,8 +325,10 @@ class Generator(_Base):
 
     def __repr__(self) -> str:
         config = self.config
+        head, at, tail = config.url.rpartition("@")  # a password is nobody's to see
+        url = f"{head.rpartition(':')[0]}:***@{tail}" if at and head.count(":") > 1 else config.url
         return (
-            f"<frazil.Generator {config.scheme.name} {config.namespace!r} at {config.url}"
+            f"<frazil.Generator {config.scheme.name} {config.namespace!r} at {url}"
             f"{' closed' if self.closed else ''}>"
         )
 

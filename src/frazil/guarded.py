@@ -122,6 +122,7 @@ class GuardedWalk(Walk):
 
     def stretch(self, first: int, end: int) -> None:
         """See Walk. The only place where there come to be cells to draw."""
+        self.sequence = max(self.counted, self._drawn(1))  # how far the one before was used
         super().stretch(first, end)
         low = self.low
         if self.plain:
@@ -165,12 +166,18 @@ class GuardedWalk(Walk):
 
     def _leave(self) -> int:
         if self.counting and not self.fresh:
-            # What was drawn is known by drawing the rest, in one call: nobody comes in between.
-            _, _, _, _, cells, end, low, _ = self._turn
-            rest = list(islice(cells, self.cells))
-            first = min(rest[0], end)
-            self.sequence = (first - low) >> self.shift if self.plain else first
+            self.sequence = self._drawn(self.cells)
         return super().leave()
+
+    def _drawn(self, many: int) -> int:
+        """The first cell of the turn that was not drawn yet.
+
+        It is known by drawing it; and so many more in the same call, that nobody else draws one.
+        """
+        _, _, _, _, cells, end, low, _ = self._turn
+        rest = list(islice(cells, many))
+        first = min(rest[0], end)
+        return (first - low) >> self.shift if self.plain else first
 
     def _spared(self) -> int:
         return self.spare()()

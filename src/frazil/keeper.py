@@ -46,11 +46,12 @@ from frazil.errors import (
     RegistryUnavailable,
     TryLater,
 )
+from frazil.holder import Holder
 from frazil.machine import Sense
 from frazil.registries.base import Registry
 from frazil.walk import Walk
 
-__all__ = ["FIRST_CLAIM_US", "Keeper", "ask_of", "holder_name"]
+__all__ = ["FIRST_CLAIM_US", "Keeper", "ask_of"]
 
 FIRST_CLAIM_US = 100_000
 _FIRST_RETRY_S = 0.05
@@ -60,16 +61,9 @@ _FAREWELL_S = 2.0
 Wake = Callable[[FrazilError | None], None]
 
 
-def holder_name() -> str:
-    """How this process signs its claims: host and process number."""
-    from socket import gethostname  # no part of what every program that imports frazil waits for
-
-    return f"{gethostname()}:{os.getpid()}"
-
-
-def ask_of(seen: Seen, held: Claim | None = None) -> Ask:
-    """A verb's request from this process, now."""
-    return Ask(seen, clock.wall_us(), os.urandom(8).hex(), holder_name(), held)
+def ask_of(seen: Seen, held: Claim | None = None, rate_hz: int | None = None) -> Ask:
+    """A verb's request from this process, now. rate_hz: how many IDs a second it issues."""
+    return Ask(seen, clock.wall_us(), os.urandom(8).hex(), str(Holder.here(rate_hz)), held)
 
 
 @dataclass(slots=True)
@@ -106,6 +100,7 @@ class Keeper:
         self._want = self._first_want()
         self._renewable = False
         self._tick = 0
+        self._metered = 0, 0
         self._retry_s = _FIRST_RETRY_S
         self._rest_until_ns = 0
         _live.add(self)
@@ -240,6 +235,7 @@ class Keeper:
             self._rest(max(reply.wait_us, 1_000))
             return
         self.claim, self._renewable, self._tick = reply, True, walk.tick
+        self._metered = walk.issued, sent_ns
         node = reply.slot % self.terms.nodes
         self._asked = False
         if walk.held and not self.terms.timed:
@@ -262,7 +258,7 @@ class Keeper:
         else:
             want = self._block
             target = claim.until + want
-        reply = self.registry.renew(ask_of(self._seen, claim), target)
+        reply = self.registry.renew(ask_of(self._seen, claim, self._rate_hz(walk)), target)
         self._hear(reply.seen)
         if isinstance(reply, Lost) or not (self.terms.timed or reply.until > claim.until):
             self._renewable = False
@@ -270,6 +266,12 @@ class Keeper:
         self.claim, self._want, self._asked = reply, want, False
         middle_ns = (sent_ns + self._sense.now_ns()) // 2
         walk.prolong(reply.until, *reply.time(self.terms), middle_ns)
+
+    def _rate_hz(self, walk: Walk) -> int:
+        """IDs a second since this was last asked."""
+        issued, since_ns = self._metered
+        self._metered = walk.issued, self._sense.now_ns()
+        return (walk.issued - issued) * 10**9 // max(1, self._metered[1] - since_ns)
 
     def _release(self, used: int) -> None:
         claim, self.claim = self.claim, None

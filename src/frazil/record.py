@@ -42,9 +42,10 @@ from frazil import clock
 from frazil.claim import Ask, Claim, Holding, Lost, Seen, Terms, Wait
 from frazil.errors import ClockError, ConfigError, LayoutExhausted
 
-__all__ = ["JUMP_US", "WITNESS_US", "Record", "Slot", "SlotTable", "Slots"]
+__all__ = ["JUMP_US", "MOVED", "WITNESS_US", "Record", "Slot", "SlotTable", "Slots", "stranger"]
 
 JUMP_US = 60_000_000
+MOVED = 1 << 32
 WITNESS_US = 10_000_000
 
 
@@ -216,20 +217,38 @@ class Record:
     ) -> Seen:
         """Say that this namespace is new: nothing was ever given away, so nothing is guarded.
 
-        ``start`` is the first value of a counter (an axis without time). Raises ConfigError for a
-        namespace that exists.
+        ``start`` is the first value of a counter (an axis without time). A counter that exists goes
+        on there, if that is ahead of all that it gave. Raises ConfigError for another namespace
+        that exists.
         """
-        if self.sid:
-            raise ConfigError(
-                "this namespace has a record already; to start anew choose another name",
-                revision=self.revision,
-            )
         if not 0 <= start < terms.end:
             raise ConfigError(f"--start {start} is not within 0..{terms.end - 1}", value=start)
+        if self.sid:
+            self._move_on(terms, start)
         self._found(terms, ask, incarnation)
         self.guard = start
         now_us = self._tell_time(terms, ask, reading_us)
         return self._seen(now_us)
+
+    def _move_on(self, terms: Terms, start: int) -> None:
+        """Let go of everything before ``start``; members are told by the revision."""
+        if self.fingerprint != terms.fingerprint:
+            raise stranger(self.layout, terms)
+        if terms.timed:
+            raise ConfigError(
+                "this namespace has a record already; to start anew choose another name",
+                revision=self.revision,
+            )
+        top = max([self.guard, *(slot.until for _, slot in self.slots.touched())])
+        if start <= top:
+            raise ConfigError(
+                f"this counter has come to {top} already; --start must be greater, or choose "
+                "another namespace",
+                value=start,
+                limit=top,
+            )
+        self.slots.void()
+        self.revision += MOVED
 
     def holdings(self) -> list[Holding]:
         """Who holds what: every slot that was ever given, by number."""
@@ -241,7 +260,7 @@ class Record:
     def _arrive(self, terms: Terms, ask: Ask, reading_us: int, incarnation: str) -> int:
         """What every verb does first: check the terms, notice a loss, tell the time."""
         if self.sid and self.fingerprint != terms.fingerprint:
-            raise _stranger(self.layout, terms)
+            raise stranger(self.layout, terms)
         if not terms.timed:
             self._refuse_loss(ask, incarnation)
             self.revision += 1
@@ -284,7 +303,8 @@ class Record:
             self.incarnation = incarnation
             return
         raise ConfigError(
-            f"{problem}; find the highest value in use and run: frazil init URL --start N",
+            f"{problem}; find the highest value in use and run: frazil init URL --start N"
+            + (" --forward" if self.sid else ""),
             revision=self.revision,
         )
 
@@ -356,8 +376,8 @@ def _exhausted(terms: Terms) -> LayoutExhausted:
     )
 
 
-def _stranger(theirs: str, terms: Terms) -> ConfigError:
-    """Another layout under the same name: show both."""
+def stranger(theirs: str, terms: Terms) -> ConfigError:
+    """The error for a namespace of other terms than ours: it shows both layouts."""
     from frazil.drawing import draw
     from frazil.layout import Layout
 

@@ -25,6 +25,8 @@ cdef class Walk:
     cdef long long turn_ns
     cdef unsigned long long sequence
     cdef unsigned long long sequences
+    cdef readonly unsigned long long issued
+    cdef unsigned long long counted
     cdef unsigned long long cells
     cdef bint counting
     cdef long long mark

@@ -182,7 +182,8 @@ class Walk:
         self.closed = False
         self.held = False
         self.fresh = True
-        self.sequence = self.sequences = self.cells
+        self.issued = 0
+        self.counted = self.sequence = self.sequences = self.cells
         self.turn_ns = 0
 
     def __call__(self) -> int:
@@ -319,8 +320,12 @@ class Walk:
         self.stretch(first, stop - row)
 
     def stretch(self, first: int, end: int) -> None:
-        """Make cells ``first`` to before ``end`` of the tick or row entered those to draw from."""
-        self.sequence = first
+        """Make cells ``first`` to before ``end`` of the tick or row entered those to draw from.
+
+        Both ``cells``: none. What was drawn before is counted in ``issued``.
+        """
+        self.issued += self.sequence - self.counted
+        self.counted = self.sequence = first
         self.sequences = end
         self.stand()
         if self.wide:
@@ -476,7 +481,7 @@ class Walk:
             self.tick = start - 1
         self.node = node
         self.fresh = True
-        self.sequence = self.sequences = self.cells
+        self.stretch(self.cells, self.cells)
         self.halve(start)
 
     def halve(self, start: int) -> None:
@@ -551,5 +556,5 @@ class Walk:
         self.queued = False
         self.wanting = False
         self.fresh = True
-        self.sequence = self.sequences = self.cells
+        self.stretch(self.cells, self.cells)
         self.turn_ns = 0

@@ -28,6 +28,7 @@ COMMANDS = {
     "inspect": "Show what is in an ID: when, which node, every bit.",
     "plan": "How long a layout lasts, and how much it carries.",
     "claims": "List who holds which node number.",
+    "doctor": "Examine a registry's store, and say what it survives.",
     "init": "Say that a namespace is new.",
     "stamp": "Add a column of IDs to a file.",
     "audit": "Find duplicates and disorder in a file of IDs.",

@@ -8,19 +8,30 @@ does not exist is not made by asking what is in it.
 A claim does not end when its holder stops: it ends on the axis, at ``until``. So a slot is *held*
 until that moment, *idle* if its holder let it run out, and *free* once it was given back. Two
 deployments with different constants share a record; theirs are shown where any is not 0.
+
+With ``--watch`` the same list is looked at again and again, which costs the store one read each
+time. A registry that does not answer meanwhile is said to be away, and watched on.
 """
 
+import time
+from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from frazil.claim import Holding
+from frazil.claim import Holding, Look
 from frazil.cli import store, terminal
 from frazil.cli.options import is_default, json_option, layout_options, registry_argument
 from frazil.clock import moment_text, wall_us
+from frazil.errors import TryLater
+from frazil.holder import Holder
 from frazil.layout import Layout
+from frazil.registries.base import Registry
 from frazil.schemes import Scheme
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 __all__ = ["Line", "command"]
 
@@ -52,6 +63,11 @@ class Line:
         return dict(reversed(read.items()))
 
     @property
+    def holder(self) -> Holder:
+        """Who has it, or had it last."""
+        return Holder.parse(self.holding.holder)
+
+    @property
     def state(self) -> str:
         """Held, idle or free."""
         if not self.holding.held:
@@ -74,7 +90,9 @@ class Line:
             "node": self.node,
             "constants": self.constants,
             "state": self.state,
-            "holder": holding.holder or None,
+            "host": self.holder.host or None,
+            "process": int(self.holder.process) if self.holder.process else None,
+            "rate_hz": self.holder.rate_hz if self.state == "held" else None,
             "since": moment_text(holding.since_us) if holding.since_us else None,
             "start": self.on_axis(holding.start),
             "until": self.on_axis(holding.until),
@@ -87,63 +105,115 @@ class Line:
 @registry_argument
 @layout_options
 @json_option
-def command(*, url: str, namespace: str, scheme: Scheme, as_json: bool) -> None:
+@click.option("--watch", is_flag=True, help="Look again and again, until Ctrl-C.")
+@click.option(
+    "--every",
+    "every_s",
+    type=click.FloatRange(min=0.1),
+    default=1.0,
+    metavar="SECONDS",
+    show_default=True,
+    help="How often to look with --watch.",
+)
+def command(
+    *, url: str, namespace: str, scheme: Scheme, as_json: bool, watch: bool, every_s: float
+) -> None:
     """List who holds which node number.
 
     A slot is held while its claim runs, idle if its holder let it run out, and free once it was
-    given back. Without URL it is the registry of this host (or what FRAZIL_URL says). The record
+    given back. The rate is what its holder issued, in IDs a second, when it last made its claim
+    longer. Without URL it is the registry of this host (or what FRAZIL_URL says). The record
     knows its layout; name a scheme to be told if it is another one.
 
     \b
       frazil claims
+      frazil claims redis://localhost --watch
       frazil claims --namespace orders --json
       frazil claims static:7
     """
+    if watch and as_json:
+        raise click.UsageError("--watch is for people and --json for programs; choose one")
     registry = store.kept(url, namespace, scheme)
     named = not all(map(is_default, ("scheme", "field", "epoch")))
+    if watch:
+        _watch(registry, url, namespace, named=named, every_s=every_s)
+        return
     found = store.look(registry, same_terms=named)
-    lines = []
-    if found is not None:
-        layout = Layout.parse(found.layout)
-        now_us = wall_us() + found.offset_us
-        lines = [Line(holding, layout, now_us) for holding in found.holdings]
     if as_json:
-        terminal.echo_json(line.as_json() for line in lines)
-    elif found is None:
+        terminal.echo_json(line.as_json() for line in _lines(found))
+    else:
+        terminal.echo(_shown(found, registry, url, namespace))
+
+
+def _lines(found: Look | None) -> list[Line]:
+    if found is None:
+        return []
+    layout = Layout.parse(found.layout.partition(" | ")[0])
+    return [Line(holding, layout, found.now_us) for holding in found.holdings]
+
+
+def _watch(registry: Registry, url: str, namespace: str, *, named: bool, every_s: float) -> None:
+    from rich.live import Live
+    from rich.text import Text
+
+    console = terminal.console()
+    shown: RenderableType
+    live = Live(console=console, auto_refresh=False) if console.is_terminal else None
+    with live or nullcontext():
+        while True:
+            try:
+                found = store.look(registry, same_terms=named)
+                shown = _shown(found, registry, url, namespace)
+            except TryLater as error:
+                shown = Text(f"{moment_text(wall_us())}  {error}", "red")
+            if live is not None:
+                live.update(shown, refresh=True)
+            else:
+                terminal.echo(shown)
+            time.sleep(every_s)
+
+
+def _shown(found: Look | None, registry: Registry, url: str, namespace: str) -> "RenderableType":
+    """The list, or why there is none."""
+    from rich.console import Group
+    from rich.text import Text
+
+    if found is None:
         path = getattr(registry, "path", None)
         missing = path is not None and not path.exists()
         where = f"{path} does not exist" if missing else f"{url} has no namespace {namespace!r}"
-        click.echo(f"{where}: nothing was given away yet.\nThe first `frazil mint` makes it.")
-    elif not lines:
-        click.echo(
-            f"Namespace {namespace!r} of {url} is set up: nothing was given away yet. It is for\n"
-            f"{found.layout}"
-        )
-    else:
-        _show(lines, found.layout)
+        return Text(f"{where}: nothing was given away yet.\nThe first `frazil mint` makes it.")
+    away = [Text(f"away: {each}", "red") for each in found.away]
+    lines = _lines(found)
+    if not lines:
+        told = f"Namespace {namespace!r} of {url} is set up: nothing was given away yet. It is for"
+        return Group(*away, Text(f"{told}\n{found.layout}"))
+    count = {state: sum(line.state == state for line in lines) for state in _STYLES}
+    each = ", ".join(f"{number} {state}" for state, number in count.items() if number)
+    return Group(*away, _table(lines), Text(f"\n{each}, of\n{found.layout}"))
 
 
-def _show(lines: list[Line], layout: str) -> None:
+def _table(lines: list[Line]) -> "RenderableType":
     from rich.text import Text
 
     several = any(any(line.constants.values()) for line in lines)
-    columns = ["node", *["constants"] * several, "state", "holder", "since (UTC)", "until"]
-    shown = terminal.table(*columns, right=("node",))
+    columns = ["node", *["constants"] * several, "state", "host", "process", "since (UTC)"]
+    shown = terminal.table(*columns, "until", "IDs/s", right=("node", "process", "IDs/s"))
     for line in lines:
         constants = " ".join(f"{name}={value}" for name, value in line.constants.items() if value)
-        since_us = line.holding.since_us
+        since_us, rate_hz = line.holding.since_us, line.holder.rate_hz
+        held = line.state == "held" and rate_hz is not None
         shown.add_row(
             str(line.node),
             *[constants] * several,
             Text(line.state, _STYLES[line.state]),
-            line.holding.holder or "-",
+            line.holder.host or "-",
+            line.holder.process or "-",
             _plain(moment_text(since_us // 1_000_000 * 1_000_000)) if since_us else "-",
             _plain(line.on_axis(line.holding.until)),
+            f"{rate_hz:,}" if held else "-",
         )
-    terminal.echo(shown)
-    count = {state: sum(line.state == state for line in lines) for state in _STYLES}
-    told = ", ".join(f"{number} {state}" for state, number in count.items() if number)
-    click.echo(f"\n{told}, of\n{layout}")
+    return shown
 
 
 def _plain(text: str) -> str:

@@ -11,6 +11,7 @@ import click
 from frazil.claim import Seen
 from frazil.cli import store
 from frazil.cli.options import layout_options, registry_argument
+from frazil.errors import ConfigError
 from frazil.keeper import ask_of
 from frazil.schemes import Scheme
 
@@ -26,16 +27,21 @@ __all__ = ["command"]
     metavar="N",
     help="The first value of a counter; above all that are in use.  [default: 1; 0 for runs]",
 )
-def command(*, url: str, namespace: str, scheme: Scheme, start: int | None) -> None:
+@click.option(
+    "--forward", is_flag=True, help="Let a counter that exists go on from --start, which is ahead."
+)
+def command(*, url: str, namespace: str, scheme: Scheme, start: int | None, forward: bool) -> None:
     """Say that a namespace is new: nothing was given away before.
 
     For a layout with time this saves one wait, of about a second, at the first use. A layout
     without time (chibrary, tickets) needs it once, with the first number that may be given.
-    A namespace that exists is left as it is, and that is an error.
+    A namespace that exists is left as it is, and that is an error; but a counter may be moved on,
+    past values that were lost or shall be skipped.
 
     \b
       frazil init
       frazil init --namespace invoices --scheme tickets --start 20001
+      frazil init --namespace invoices --scheme tickets --start 30000 --forward
       frazil init sqlite:///var/lib/app/claims.db
     """
     registry = store.kept(url, namespace, scheme)
@@ -44,11 +50,20 @@ def command(*, url: str, namespace: str, scheme: Scheme, start: int | None) -> N
         raise click.UsageError(
             f"--start is for counters; scheme {scheme.name} goes by time and starts now"
         )
+    if forward and start is None:
+        raise click.UsageError("--forward goes to --start N; say where")
+    if not forward and not terms.timed and registry.look() is not None:
+        raise ConfigError(
+            f"namespace {namespace!r} of {url} exists; to let its counter go on from a greater "
+            "value add --forward",
+            url=url,
+        )
     if start is None:
         start = 1 if scheme.layout.axis == "sequence" else 0
     registry.initialise(ask_of(Seen()), start)
+    new = "goes on" if forward else "is new"
     click.echo(
-        f"Namespace {namespace!r} of {url} is new, with scheme {scheme.name}:\n{terms.layout}"
+        f"Namespace {namespace!r} of {url} {new}, with scheme {scheme.name}:\n{terms.layout}"
     )
     if terms.timed:
         click.echo("The first ID will not have to wait.")

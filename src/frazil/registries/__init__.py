@@ -15,6 +15,15 @@ BACKENDS = {
     "memory": "frazil.registries.memory:MemoryRegistry",
     "sqlite": "frazil.registries.sqlite:SqliteRegistry",
     "static": "frazil.registries.static:connect_static",
+    "postgresql": "frazil.registries.postgres:PostgresRegistry",
+    "postgres": "frazil.registries.postgres:PostgresRegistry",
+    "etcd": "frazil.registries.etcd:EtcdRegistry",
+    "etcds": "frazil.registries.etcd:EtcdRegistry",
+    "redis": "frazil.registries.redis:connect_redis",
+    "rediss": "frazil.registries.redis:connect_redis",
+    "valkey": "frazil.registries.redis:connect_redis",
+    "valkeys": "frazil.registries.redis:connect_redis",
+    "unix": "frazil.registries.redis:connect_redis",
 }
 
 

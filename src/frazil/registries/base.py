@@ -6,17 +6,21 @@ verbs themselves are pure and live in ``record``.
 """
 
 from abc import ABC, abstractmethod
-from contextlib import AbstractContextManager
-from typing import Protocol
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
+from typing import Protocol, TypeVar
 
 from frazil import clock
-from frazil.claim import Ask, Claim, Holding, Lost, Seen, Terms, Wait
+from frazil.claim import Ask, Claim, Holding, Look, Lost, Seen, Terms, Wait
 from frazil.duration import duration_us
 from frazil.errors import ConfigError
 from frazil.record import Record
+from frazil.registries.checkup import COMMON, Checkup
 from frazil.schemes import Scheme
 
 __all__ = ["Options", "RecordRegistry", "Registry", "terms_of"]
+
+Answer = TypeVar("Answer")
 
 _LEAST_HORIZON_TICKS = 4  # with fewer a generator would stand still at each change of a slow tick
 _AXIS_LIMIT = 1 << 62  # as far as a walk counts
@@ -87,8 +91,18 @@ class Registry(Protocol):
     def initialise(self, ask: Ask, start: int) -> Seen:
         """Say that the namespace is new."""
 
+    def look(self) -> Look | None:
+        """What the record holds; None if there is none. Nothing is made or changed."""
+
     def holdings(self) -> list[Holding]:
         """Who holds what."""
+
+    def examine(self) -> Checkup:
+        """What the store is like, and what it survives. Nothing is made or changed."""
+
+
+class _LeaveError(Exception):
+    """Ends a step that shall keep nothing."""
 
 
 class RecordRegistry(ABC):
@@ -111,35 +125,52 @@ class RecordRegistry(ABC):
         """The store's clock in µs since 1970, read inside a step. Here: this host's."""
         return clock.wall_us()
 
+    def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
+        """Take one step: ``verb`` is told the record, the clock's reading, and the incarnation.
+
+        A store whose steps may find the record changed under them takes the step again here.
+        """
+        with self.step() as (record, incarnation):
+            return verb(record, self.reading_us(), incarnation)
+
     def grant(self, ask: Ask, want: int) -> Claim | Wait:
         """See Registry."""
-        with self.step() as (record, incarnation):
-            return record.grant(self.terms, ask, self.reading_us(), incarnation, want)
+        return self.perform(lambda r, us, inc: r.grant(self.terms, ask, us, inc, want))
 
     def mint(self, ask: Ask, ticks: int) -> Claim | Wait:
         """See Registry."""
-        with self.step() as (record, incarnation):
-            return record.mint(self.terms, ask, self.reading_us(), incarnation, ticks)
+        return self.perform(lambda r, us, inc: r.mint(self.terms, ask, us, inc, ticks))
 
     def renew(self, ask: Ask, until: int) -> Claim | Lost:
         """See Registry."""
-        with self.step() as (record, incarnation):
-            return record.renew(self.terms, ask, self.reading_us(), incarnation, until)
+        return self.perform(lambda r, us, inc: r.renew(self.terms, ask, us, inc, until))
 
     def release(self, ask: Ask, used: int) -> Seen | Lost:
         """See Registry."""
-        with self.step() as (record, incarnation):
-            return record.release(self.terms, ask, self.reading_us(), incarnation, used)
+        return self.perform(lambda r, us, inc: r.release(self.terms, ask, us, inc, used))
 
     def initialise(self, ask: Ask, start: int) -> Seen:
         """See Registry."""
-        with self.step() as (record, incarnation):
-            return record.initialise(self.terms, ask, self.reading_us(), incarnation, start)
+        return self.perform(lambda r, us, inc: r.initialise(self.terms, ask, us, inc, start))
 
     def holdings(self) -> list[Holding]:
         """See Registry."""
-        with self.step() as (record, _):
-            return record.holdings()
+        found = self.look()
+        return list(found.holdings) if found else []
+
+    def examine(self) -> Checkup:
+        """See Registry. A store that tells nothing of itself survives what all do."""
+        return Checkup(type(self).__name__, (), COMMON)
+
+    def look(self) -> Look | None:
+        """See Registry. A step that raises keeps nothing, so it is left by raising."""
+        found: Look | None = None
+        with suppress(_LeaveError), self.step() as (record, _):
+            if record.sid:
+                now_us = self.reading_us() + record.offset_us
+                found = Look(record.layout, record.fingerprint, now_us, tuple(record.holdings()))
+            raise _LeaveError
+        return found
 
 
 class Options:

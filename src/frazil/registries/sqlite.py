@@ -25,11 +25,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from frazil.claim import Terms
+from frazil.claim import Look, Terms
 from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
 from frazil.record import Record
 from frazil.registries import forks
 from frazil.registries.base import Options, RecordRegistry, terms_of
+from frazil.registries.checkup import Checkup
 from frazil.registries.place import (
     NETWORK_FILESYSTEMS,
     boot_id,
@@ -91,6 +92,16 @@ class SqliteRegistry(RecordRegistry):
                     url=self.url,
                     outcome_known=False,
                 )
+
+    def look(self) -> Look | None:
+        """See Registry. A file that is missing is not made."""
+        return super().look() if self.path.exists() else None
+
+    def examine(self) -> Checkup:
+        """See Registry."""
+        from frazil.registries.sqlite_checkup import examine
+
+        return examine(self.path, self.terms)
 
     def _open(self) -> tuple[sqlite3.Connection, str]:
         """A connection, and which file it is to."""

@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from hashlib import sha1
 from typing import Any
 
 from frazil import aio, generator, keeper
@@ -32,6 +33,7 @@ __all__ = [
     "shared",
     "spinning",
     "unguarded",
+    "unguarded_script",
     "unguarded_store",
 ]
 
@@ -144,6 +146,21 @@ def unguarded_store() -> None:
         return False
 
     Record._is_loss = is_loss
+
+
+def unguarded_script() -> None:
+    """The same mistake in the script of the Redis registry."""
+    from frazil.registries import redis
+
+    source = redis.claims_script().source
+    for guard in (
+        "verbs.tick_at(latest_us) + ask.horizon",
+        "record.held and record.held.till or 0",
+    ):
+        assert source.count(guard) == 1
+        source = source.replace(guard, "0")
+    broken = redis.Script(source, sha1(source.encode(), usedforsecurity=False).hexdigest())
+    redis.claims_script = lambda: broken
 
 
 def carried() -> None:

@@ -50,17 +50,18 @@ def test_held_and_free(call):
     (line,) = json.loads(call("claims", "--namespace", "orders", "--json").stdout)
     assert line["node"] == 0
     assert line["constants"] == {"mode": 0, "cluster": 3}
-    assert line["holder"].rpartition(":")[2] == str(os.getpid())
+    assert line["process"] == os.getpid()
+    assert line["rate_hz"] is None
     assert line["state"] in {"held", "idle"}
     assert (line["start_value"], line["until_value"]) == (claim.start, claim.until)
     assert line["start"] == moment_text(claim.start * 1000)
     assert line["until"] == moment_text(claim.until * 1000)
     assert line["since"] == moment_text(claim.now_us)
-    for text in ("cluster=3", line["holder"], line["since"][:10], line["until"][11:-1]):
+    for text in ("cluster=3", line["host"], line["since"][:10], line["until"][11:-1]):
         assert text in shown
     registry.release(ask_of(Seen(), claim), claim.start + 1)
     (line,) = json.loads(call("claims", "--namespace", "orders", "--json").stdout)
-    assert (line["state"], line["holder"], line["since"]) == ("free", None, None)
+    assert (line["state"], line["host"], line["since"]) == ("free", None, None)
     assert line["until_value"] == claim.start + 1
     assert "1 free, of" in call("claims", "--namespace", "orders").stdout
 

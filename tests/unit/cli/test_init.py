@@ -58,3 +58,17 @@ def test_wrong_call(args, words, call):
     result = call("init", *args)
     assert result.exit_code == 2
     assert words in result.output
+
+
+def test_a_counter_is_moved_forward(call):
+    told = ("--namespace", "invoices", "-s", "tickets")
+    call("init", *told, "--start", "5")
+    assert call("mint", *told, "-n", "2").stdout == "5\n6\n"
+    refused = call("init", *told, "--start", "100")
+    assert refused.exit_code == 2
+    assert "add --forward" in refused.output
+    assert call("init", *told, "--start", "6", "--forward").exit_code == 2
+    assert call("init", *told, "--forward").exit_code == 2
+    moved = call("init", *told, "--start", "100", "--forward")
+    assert "goes on" in moved.stdout
+    assert call("mint", *told).stdout == "100\n"

@@ -1,0 +1,224 @@
+"""What claims cost a Redis or Valkey server: ``python -m benchmarks.stores [URL]``.
+
+Without a URL it starts a Valkey of its own (as the tests do) that keeps nothing on disk. It counts
+what the server itself counts (commands, processor time), so a noisy machine disturbs only the
+rates. Prints a table in Markdown with versions and date; exits with 1 if an ID repeats or a life
+fails.
+"""
+
+import argparse
+import os
+import platform
+import struct
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+import redis
+
+import frazil
+from frazil.claim import Claim, Seen
+from frazil.keeper import ask_of
+from frazil.registries import connect
+
+__all__ = ["main"]
+
+_GRANTS = 2_000
+_REST_S = 20
+_MEMBERS = 1_024
+_LIVES_S = 10
+_PARENTS = 4
+_SCHEME = frazil.scheme("icicle")
+
+
+class Store:
+    """A server and what it says of itself."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.client: Any = redis.Redis.from_url(url)
+
+    def calls(self) -> int:
+        """How many times the script was run."""
+        found = self.client.info("commandstats")
+        return sum(found.get(f"cmdstat_{name}", {}).get("calls", 0) for name in ("eval", "evalsha"))
+
+    def busy_s(self) -> float:
+        """Processor time it has used."""
+        found = self.client.info("cpu")
+        return float(found["used_cpu_sys"]) + float(found["used_cpu_user"])
+
+    def version(self) -> str:
+        """Its name and version."""
+        found = self.client.info("server")
+        name = "Valkey" if "valkey_version" in found else "Redis"
+        return f"{name} {found.get('valkey_version', found['redis_version'])}"
+
+    def registry(self, namespace: str) -> Any:
+        """A new namespace."""
+        registry = connect(self.url, namespace, _SCHEME)
+        registry.initialise(ask_of(Seen()), 0)
+        return registry
+
+
+def grants(store: Store) -> tuple[str, str]:
+    """One grant is one round trip."""
+    registry = store.registry(f"grants {time.time_ns()}")
+    before, begun = store.calls(), time.perf_counter()
+    for _ in range(_GRANTS):
+        claim = registry.grant(ask_of(Seen()), 1)
+        registry.release(ask_of(claim.seen, claim), claim.start)
+    took_us = (time.perf_counter() - begun) / _GRANTS / 2 * 1e6
+    asked = (store.calls() - before) / _GRANTS / 2
+    return "requests per grant or release", f"{asked:.2f}, {took_us:.0f} µs each"
+
+
+def rest(store: Store) -> tuple[str, str]:
+    """A generator that is used all the time, once its claims have grown."""
+    namespace = f"rest {time.time_ns()}"
+    store.registry(namespace)
+    with frazil.open(store.url, _SCHEME, namespace=namespace) as ids:
+        end = time.monotonic() + 5
+        while time.monotonic() < end:
+            ids.take(100)
+        before, end = store.calls(), end + _REST_S
+        while time.monotonic() < end:
+            ids.take(100)
+        asked = (store.calls() - before) / _REST_S
+    return "requests a second of a busy generator", f"{asked:.2f}"
+
+
+def members(store: Store) -> tuple[str, str]:
+    """All node numbers held, each claim made longer as often as a busy generator does."""
+    first = store.registry(f"members {time.time_ns()}")
+    terms = first.terms
+    crowd = [connect(store.url, first.namespace, _SCHEME) for _ in range(_MEMBERS)]
+    claims = [one.grant(ask_of(Seen()), terms.horizon_ticks) for one in crowd]
+    pace_s = terms.horizon_ticks * terms.tick_us / 2e6 / _MEMBERS
+    before_s, begun, done = store.busy_s(), time.monotonic(), 0
+    while time.monotonic() < begun + _REST_S:
+        number = done % _MEMBERS
+        claim = claims[number]
+        target = claim.until + terms.horizon_ticks // 2
+        longer = crowd[number].renew(ask_of(claim.seen, claim), target)
+        if not isinstance(longer, Claim):
+            raise SystemExit(f"member {number} lost its claim")
+        claims[number] = longer
+        done += 1
+        time.sleep(max(0.0, begun + done * pace_s - time.monotonic()))
+    took_s = time.monotonic() - begun
+    share = (store.busy_s() - before_s) / took_s
+    bare = _bare(store, done / took_s)
+    return (
+        f"{_MEMBERS:,} members renewing ({done / took_s:.0f} a second), of one core",
+        f"{share:.1%} (as many PINGs: {bare:.1%})",
+    )
+
+
+def _bare(store: Store, rate_hz: float) -> float:
+    """The share of a core that the same number of the cheapest requests takes."""
+    before_s, begun, done = store.busy_s(), time.monotonic(), 0
+    while time.monotonic() < begun + _REST_S / 4:
+        store.client.ping()
+        done += 1
+        time.sleep(max(0.0, begun + done / rate_hz - time.monotonic()))
+    return (store.busy_s() - before_s) / (time.monotonic() - begun)
+
+
+def _live(url: str, namespace: str, pipe: int) -> None:
+    """One short life: open, issue, close."""
+    with frazil.open(url, _SCHEME, namespace=namespace, timeout="60s") as ids:
+        os.write(pipe, struct.pack("<3Q", *ids.take(3)))
+
+
+def lives(store: Store, *, forked: bool) -> tuple[str, str]:
+    """Lives one after another in several processes; forked: each in a process of its own."""
+    namespace = f"lives {time.time_ns()}"
+    store.registry(namespace).link.drop()
+    _live(store.url, namespace, os.open(os.devnull, os.O_WRONLY))  # all is imported before a fork
+    reader, writer = os.pipe()
+    told: list[bytes] = []
+    listening = threading.Thread(target=lambda: told.extend(iter(lambda: os.read(reader, 24), b"")))
+    end = time.monotonic() + _LIVES_S
+    parents = []
+    for _ in range(_PARENTS):
+        parent = os.fork()
+        if not parent:
+            os._exit(_generations(store.url, namespace, writer, end, forked=forked))
+        parents.append(parent)
+    os.close(writer)
+    listening.start()
+    failed = sum(os.waitpid(parent, 0)[1] != 0 for parent in parents)
+    listening.join()
+    os.close(reader)
+    ids = [number for each in told for number in struct.unpack("<3Q", each)]
+    if failed or len(set(ids)) < len(ids):
+        raise SystemExit(f"{failed} parents saw a failure, {len(ids) - len(set(ids))} repeats")
+    what = "processes (forks)" if forked else "lives, each with its connection and claim"
+    return f"short {what}, a second, on {_MEMBERS:,} node numbers", f"{len(told) / _LIVES_S:.0f}"
+
+
+def _generations(url: str, namespace: str, writer: int, end: float, *, forked: bool) -> int:
+    while time.monotonic() < end:
+        child = os.fork() if forked else 0
+        if child:
+            if os.waitpid(child, 0)[1]:
+                return 1
+            continue
+        try:
+            _live(url, namespace, writer)
+        except BaseException as error:  # noqa: BLE001 - a child must end here
+            print(error, file=sys.stderr)
+            os._exit(1)
+        if forked:
+            os._exit(0)
+    return 0
+
+
+@contextmanager
+def _server(url: str | None) -> Iterator[str]:
+    if url:
+        yield url
+        return
+    from tests.servers.redis import Server
+
+    with Server("valkey") as server:
+        yield server.url
+
+
+def main(arguments: Sequence[str]) -> None:
+    """See the module."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.stores", description=__doc__)
+    parser.add_argument("url", nargs="?", help="of a server; default: a Valkey of its own")
+    told = parser.parse_args(arguments)
+    cases: tuple[Callable[[Store], tuple[str, str]], ...] = (
+        partial(lives, forked=False),
+        partial(lives, forked=True),
+        grants,
+        rest,
+        members,
+    )
+    with _server(told.url) as url:
+        store = Store(url)
+        version = store.version()
+        store.client.connection_pool.disconnect()  # no connection is carried into the forks
+        print("| What | Measured |\n|---|--:|")
+        for case in cases:
+            what, found = case(store)
+            print(f"| {what} | {found} |", flush=True)
+    now = datetime.now(UTC).strftime("%Y-%m-%d")
+    python = platform.python_version()
+    core = "compiled" if frazil.COMPILED else "interpreted"
+    print(
+        f"\n{now}, {version}, frazil {frazil.__version__} ({core}), Python {python}, "
+        f"redis-py {redis.__version__}, {os.cpu_count()} cores."
+    )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,142 @@
+"""``frazil doctor``: what a store is like before anything depends on it.
+
+A store can be reached and still be the wrong one: without a disk, without the right to write, with
+another layout under the same name, or with a failover that forgets. None of that shows until it
+hurts. The doctor connects as a member would, reads what the store tells of itself (``examine`` of
+the registry), and says for each event what would come of it. It looks and changes nothing, unless
+``--try`` asks for the whole way: take a claim, make it longer, give it back.
+"""
+
+import statistics
+import time
+from collections.abc import Iterable
+from typing import Any
+
+import click
+
+from frazil.claim import Claim, Look, Seen, Wait
+from frazil.cli import Failure, store, terminal
+from frazil.cli.options import json_option, layout_options, registry_argument
+from frazil.errors import ConfigError
+from frazil.keeper import ask_of
+from frazil.registries.base import Registry
+from frazil.registries.checkup import Checkup, Finding, ahead, worst
+from frazil.schemes import Scheme
+
+__all__ = ["command"]
+
+_SAMPLES = 11
+_MARKS = {"good": ("✓", "green"), "note": ("!", "yellow"), "bad": ("✗", "red")}
+
+
+@click.command
+@registry_argument
+@layout_options
+@json_option
+@click.option("--try", "trying", is_flag=True, help="Also take a claim and give it back.")
+def command(*, url: str, namespace: str, scheme: Scheme, as_json: bool, trying: bool) -> None:
+    """Examine a registry's store, and say what it survives.
+
+    Connects, measures, reads the store's settings, and tells in plain words what would come of a
+    restart, a failover or a wrong clock. Nothing is changed, unless --try is given. Exit code 1 if
+    something is bad: an ID could repeat, or none can be had.
+
+    \b
+      frazil doctor redis://localhost
+      frazil doctor postgresql://ids@db/app --namespace orders --scheme sonyflake
+      frazil doctor etcd://a,b,c --try --json
+    """
+    registry = store.kept(url, namespace, scheme)
+    found = store.look(registry)
+    checkup = registry.examine()
+    facts = [_round_trip(registry), *_clock(checkup), *checkup.facts]
+    facts.append(_namespace(found, registry, namespace))
+    if trying:
+        facts.append(_tried(registry))
+    if as_json:
+        terminal.echo_json(
+            {"kind": kind, **finding._asdict()}
+            for kind, findings in (("fact", facts), ("event", checkup.events))
+            for finding in findings
+        )
+    else:
+        _show(f"{registry.url}: {checkup.server}", facts, checkup.events)
+    if worst((*facts, *checkup.events)) == "bad":
+        raise Failure("something here needs you; see the lines marked ✗")
+
+
+def _round_trip(registry: Registry) -> Finding:
+    taken_ms = []
+    for _ in range(_SAMPLES):
+        begun = time.perf_counter()
+        registry.look()
+        taken_ms.append((time.perf_counter() - begun) * 1e3)
+    middle = statistics.median(taken_ms)
+    return Finding("round trip", "good", f"{middle:.2f} ms (median of {_SAMPLES} reads)")
+
+
+def _clock(checkup: Checkup) -> Iterable[Finding]:
+    if checkup.ahead_us is not None:
+        yield ahead(checkup.ahead_us)
+
+
+def _namespace(found: Look | None, registry: Registry, namespace: str) -> Finding:
+    terms = registry.terms
+    if found is None:
+        if terms.timed:
+            wait = "the first use waits one horizon, unless you run frazil init"
+            return Finding("namespace", "note", f"{namespace!r} is new", wait)
+        begin = "a counter begins with frazil init --start N"
+        return Finding("namespace", "bad", f"{namespace!r} is not there", begin)
+    if found.fingerprint != terms.fingerprint:
+        ours = "name its scheme to ask about it" if found.layout != terms.layout else "same layout"
+        return Finding(
+            "namespace", "note", f"{namespace!r} has other terms than asked for: {found.layout}",
+            f"{ours}; other members than its own are refused",
+        )  # fmt: skip
+    held = sum(holding.held for holding in found.holdings)
+    return Finding(
+        "namespace", "good", f"{namespace!r}: {held} of {len(terms.slots)} node numbers taken"
+    )
+
+
+def _tried(registry: Registry) -> Finding:
+    """A claim from its beginning to its end."""
+    begun = time.perf_counter()
+    reply = registry.grant(ask_of(Seen()), 1)
+    if isinstance(reply, Wait):
+        return Finding(
+            "a claim", "note", "not yet", f"it has to wait {reply.wait_us / 1e6:.1f} s; try again"
+        )
+    longer = registry.renew(ask_of(reply.seen, reply), reply.until + 1)
+    if not isinstance(longer, Claim):
+        raise ConfigError("a claim that was just given could not be made longer; try again")
+    registry.release(ask_of(longer.seen, longer), longer.start)
+    took_ms = (time.perf_counter() - begun) * 1e3
+    return Finding("a claim", "good", f"taken, made longer and given back in {took_ms:.1f} ms")
+
+
+def _show(title: str, facts: Iterable[Finding], events: Iterable[Finding]) -> None:
+    from rich.console import Group
+    from rich.text import Text
+
+    head = Text(title, "bold")
+    survives = Text("\nWhat IDs survive here", "bold")
+    terminal.echo(Group(head, Text(""), _table(facts), survives, Text(""), _table(events)))
+
+
+def _table(findings: Iterable[Finding]) -> Any:
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table.grid(padding=(0, 1, 0, 0))
+    made.add_column(no_wrap=True)
+    made.add_column(max_width=34)
+    made.add_column()
+    for finding in findings:
+        mark, colour = _MARKS[finding.verdict]
+        told = Text(finding.found)
+        if finding.meaning:
+            told.append(f"\n{finding.meaning}", "dim")
+        made.add_row(Text(mark, colour), finding.about, told)
+    return made

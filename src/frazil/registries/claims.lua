@@ -1,0 +1,318 @@
+-- The verbs of frazil's claim protocol on one namespace. One script: renew.lua, record.lua, this.
+--
+-- KEYS[1]  the namespace's hash. All of the record lies in it, so it is lost as a whole or not.
+-- ARGV     1 verb: grant mint renew release initialise, or look incarnation (which only read)
+--          2 nonce: fresh random text, the token of a claim that is granted
+--          3 fingerprint  4 layout: of the terms that all members of the namespace share
+--          5 first: slot number (text)  6 size: how many slots this member may be given
+--          7 end  8 horizon: ticks  9 tick: us, 0 for an axis without time
+--          10 epoch: us since 1970. Also as tick_at(us) = 11 ticks + (us - 12 rest) / tick
+--          13 sid  14 revision  15 now: what the member remembers of this record
+--          16 witness: the member's clock  17 holder: its name
+--          18 amount: want, ticks, until, used or start, as the verb has it
+--          19 slot (counted from first)  20 start  21 until  22 token: of the claim held, or ""
+--          23 replicas that must confirm  24 data: what a counter's store is known by, or ""
+-- Units    ticks count from the epoch; _us are microseconds, moments since 1970.
+-- Reply    texts: kind, nonce, incarnation, then of
+--            claim     sid revision now_us slot token start until
+--            wait      sid revision now_us ticks
+--            lost seen sid revision now_us
+--            refused   reading_us sid revision incarnation fingerprint layout guard last_us
+--                      offset_us top_us: nothing was written, and record.py knows why
+--            replicas  how many are connected: too many for so few confirmations
+--            format    the version of a record that a newer frazil wrote
+--            look      sid fingerprint layout now_us, then six texts a slot: number, start, until,
+--                      token, holder, since_us
+--            incarnation  nothing more
+--
+-- A Lua number is a double, exact below 2^53. Microseconds since 1970 are until the year 2255. What
+-- may be larger comes and goes as decimal text: a counter's values are counted here from its first
+-- one ("base"), and slot numbers from the first of their range.
+--
+-- Functions are fields of a table because each call makes all of them anew, and a Lua closure costs
+-- more the more locals it refers to.
+
+local JUMP_US, WITNESS_US, MOVED = 60000000, 10000000, 4294967296
+
+local ask = {
+  verb = ARGV[1], nonce = ARGV[2], fingerprint = ARGV[3], layout = ARGV[4],
+  size = tonumber(ARGV[6]), horizon = tonumber(ARGV[8]), tick_us = tonumber(ARGV[9]),
+  seen_sid = ARGV[13], seen_revision = tonumber(ARGV[14]), seen_now_us = tonumber(ARGV[15]),
+  holder = ARGV[17], replicas = tonumber(ARGV[23]),
+}
+ask.timed = ask.tick_us > 0
+
+local verbs = {}
+
+function verbs.tick_at(us)
+  return tonumber(ARGV[11]) + math.floor((us - tonumber(ARGV[12])) / ask.tick_us)
+end
+
+-- The store's clock, in us since 1970.
+function verbs.read_clock()
+  local now = redis.call('TIME')
+  verbs.reading_us = tonumber(now[1]) * 1000000 + tonumber(now[2])
+end
+
+-- What changes when the store may have lost or forked its history.
+function verbs.read_incarnation()
+  local replication, server = redis.call('INFO', 'replication'), redis.call('INFO', 'server')
+  local run = string.find(server, '\nrun_id:', 1, true)
+  local history = string.find(replication, '\nmaster_replid:', 1, true)
+  if not run or not history then
+    error('INFO tells no run_id or master_replid, so a loss could not be noticed')
+  end
+  local all = string.sub(server, run + 8, run + 47)
+  all = all .. '.' .. string.sub(replication, history + 15, history + 54)
+  if ask.replicas > 0 then -- each of them that comes back may bring another history
+    local stats = redis.call('INFO', 'stats')
+    all = all .. '.' .. string.match(stats, '\nsync_full:(%d+)')
+    all = all .. '.' .. string.match(stats, '\nsync_partial_ok:(%d+)')
+    verbs.connected = tonumber(string.match(replication, '\nconnected_slaves:(%d+)'))
+  end
+  verbs.incarnation = ARGV[24] == '' and all or ARGV[24] .. '/' .. all
+end
+
+-- Ends a verb: all that it changed, in one step.
+function verbs.answer(kind, now_us, ...)
+  record.save()
+  return {
+    kind, ask.nonce, verbs.incarnation, record.sid, text(record.revision), text(now_us), ...
+  }
+end
+
+-- Ends a verb that changes nothing. guard: what was in the way, if it was a slot's floor.
+function verbs.refuse(guard)
+  local found = record.found or record
+  error({
+    'refused', ask.nonce, verbs.incarnation, text(verbs.reading_us),
+    found.sid, text(found.revision), found.incarnation, found.fingerprint,
+    redis.call('HMGET', KEYS[1], 'layout')[1] or '', record.to_decimal(guard or record.guard),
+    text(record.last_us), text(record.offset_us), text(record.top_us),
+  })
+end
+
+function verbs.is_loss()
+  if record.sid == '' or record.incarnation ~= verbs.incarnation then
+    return true
+  end
+  local held = record.held
+  if held and held.till > math.max(held.slot_till, record.guard) then
+    return held.taken or held.slot_start ~= held.start
+  end
+  if ask.seen_sid == record.sid then
+    return ask.seen_revision > record.revision
+  end
+  return ask.seen_sid ~= '' and verbs.tick_at(ask.seen_now_us) + ask.horizon > record.guard
+end
+
+-- Without time a loss cannot be waited out; the part before "/" is about the data.
+function verbs.refuse_loss()
+  local pattern = '^[^/]*'
+  local same_data = string.match(record.incarnation, pattern)
+    == string.match(verbs.incarnation, pattern)
+  local same_record = ask.seen_sid == ''
+    or (ask.seen_sid == record.sid and ask.seen_revision <= record.revision)
+  if record.sid == '' or not same_data or not same_record then
+    verbs.refuse()
+  end
+  record.incarnation = verbs.incarnation
+end
+
+-- Make the record this incarnation's; its identity is given once.
+function verbs.establish()
+  record.found = {
+    sid = record.sid, revision = record.revision, incarnation = record.incarnation,
+    fingerprint = record.fingerprint,
+  }
+  if record.sid == '' then
+    record.sid = ask.nonce
+  end
+  if ask.seen_sid == record.sid then
+    record.revision = math.max(record.revision, ask.seen_revision)
+  end
+  record.incarnation, record.fingerprint = verbs.incarnation, ask.fingerprint
+  record.set('layout', ask.layout)
+end
+
+-- Takes a reading of the store's clock; answers "now", which never goes back.
+function verbs.tell_time()
+  if not ask.timed then
+    return 0
+  end
+  local reading_us = verbs.reading_us
+  local passed_us = reading_us - record.last_us
+  if passed_us > JUMP_US and math.abs(tonumber(ARGV[16]) - reading_us) > WITNESS_US then
+    verbs.refuse()
+  end
+  local offset_us = record.offset_us
+  if passed_us < 0 then
+    offset_us = offset_us - passed_us
+  else
+    offset_us = offset_us - math.min(offset_us, math.floor(passed_us / 8))
+  end
+  local now_us = reading_us + offset_us
+  if now_us < tonumber(ARGV[10]) then
+    verbs.refuse()
+  end
+  record.last_us, record.offset_us = reading_us, offset_us
+  record.top_us = math.max(record.top_us, now_us)
+  return now_us
+end
+
+-- What every verb does first: check the terms, notice a loss, tell the time.
+function verbs.arrive()
+  if record.sid ~= '' and record.fingerprint ~= ask.fingerprint then
+    verbs.refuse()
+  end
+  if not ask.timed then
+    verbs.refuse_loss()
+    record.revision = record.revision + 1
+    return 0
+  end
+  local lost = verbs.is_loss()
+  local now_us = verbs.tell_time()
+  if lost then
+    verbs.establish()
+    local latest_us = math.max(verbs.reading_us, record.top_us, ask.seen_now_us)
+    local guard = math.max(record.guard, verbs.tick_at(latest_us) + ask.horizon)
+    record.guard = math.max(guard, record.held and record.held.till or 0)
+    record.void()
+  end
+  record.revision = record.revision + 1
+  return now_us
+end
+
+-- The first tick that may not be given away.
+function verbs.bound(now, start)
+  return math.min((ask.timed and now or start) + ask.horizon, record.finish)
+end
+
+function verbs.grant(token)
+  local want = tonumber(ARGV[18])
+  local now_us = verbs.arrive()
+  local now = ask.timed and verbs.tick_at(now_us) or record.finish
+  local n, start = record.choose(now, ask.size, ask.timed)
+  if ask.timed then
+    start = math.max(start, now)
+  end
+  if start >= record.finish then
+    verbs.refuse(start)
+  end
+  local limit = verbs.bound(now, start)
+  local till = math.min(start + want, limit)
+  local least = math.min(want, math.max(1, math.floor(ask.horizon / 100)), record.finish - start)
+  if till - start < least then
+    return verbs.answer('wait', now_us, text(start + least - limit))
+  end
+  if token == '' then
+    record.put(n, till, start)
+  else
+    record.put(n, till, start, token, ask.holder, now_us)
+  end
+  local from, to = record.to_decimal(start), record.to_decimal(till)
+  return verbs.answer('claim', now_us, text(n), token, from, to)
+end
+
+function verbs.renew()
+  local target = record.from_base(ARGV[18])
+  local now_us, held = verbs.arrive(), record.held
+  if not held.stands() or held.slot_till ~= held.till then
+    return verbs.answer('lost', now_us)
+  end
+  local limit = verbs.bound(ask.timed and verbs.tick_at(now_us), held.till)
+  local till = math.max(held.till, math.min(target, limit))
+  record.put(held.n, till, held.slot_start, held.token, ask.holder, held.since_us)
+  local from, to = record.to_decimal(held.slot_start), record.to_decimal(till)
+  return verbs.answer('claim', now_us, text(held.n), held.token, from, to)
+end
+
+function verbs.release()
+  local used = record.from_base(ARGV[18])
+  local now_us, held = verbs.arrive(), record.held
+  if not held.stands() or used < held.slot_start or used > held.slot_till then
+    return verbs.answer('lost', now_us)
+  end
+  record.put(held.n, used, held.slot_start)
+  return verbs.answer('seen', now_us)
+end
+
+-- A counter that exists goes on from ahead of all that it gave.
+function verbs.move_on(start)
+  if ask.timed or record.fingerprint ~= ask.fingerprint then
+    verbs.refuse()
+  end
+  local top, slots = record.guard, record.holdings({})
+  for i = 3, #slots, 6 do
+    top = math.max(top, record.from_base(slots[i]))
+  end
+  if record.from_base(start) <= top then
+    verbs.refuse(top)
+  end
+  record.void()
+  record.revision = record.revision + MOVED
+end
+
+function verbs.initialise()
+  local start = ARGV[18]
+  if string.sub(start, 1, 1) == '-' then
+    verbs.refuse()
+  end
+  if record.sid ~= '' then
+    verbs.move_on(start)
+  elseif not ask.timed then
+    record.count_from(start)
+  end
+  if record.finish <= record.from_base(start) then
+    verbs.refuse()
+  end
+  local now_us = verbs.tell_time()
+  verbs.establish()
+  record.guard = record.from_base(start)
+  return verbs.answer('seen', now_us)
+end
+
+function verbs.look()
+  verbs.read_clock()
+  return record.holdings({
+    'look', ask.nonce, verbs.incarnation, record.sid, record.fingerprint,
+    redis.call('HMGET', KEYS[1], 'layout')[1] or '', text(verbs.reading_us + record.offset_us),
+  })
+end
+
+function verbs.main()
+  local verb = ask.verb
+  verbs.read_incarnation()
+  if verb == 'incarnation' then
+    return { verb, ask.nonce, verbs.incarnation }
+  end
+  local newer = record.load()
+  if newer then
+    return { 'format', ask.nonce, verbs.incarnation, newer }
+  elseif verb == 'look' then
+    return verbs.look()
+  elseif ask.replicas > 0 and 2 * ask.replicas < verbs.connected then
+    return { 'replicas', ask.nonce, verbs.incarnation, text(verbs.connected) }
+  end
+  verbs.read_clock()
+  if verb == 'grant' then
+    return verbs.grant(ask.nonce)
+  elseif verb == 'mint' then
+    return verbs.grant('')
+  elseif verb == 'initialise' then
+    return verbs.initialise()
+  elseif not record.held then
+    verbs.refuse()
+  elseif verb == 'renew' then
+    return verbs.renew()
+  elseif verb == 'release' then
+    return verbs.release()
+  end
+  error('no such verb: ' .. verb)
+end
+
+local fine, reply = pcall(verbs.main)
+if not fine and type(reply) ~= 'table' then
+  return redis.error_reply('FRAZIL ' .. tostring(reply))
+end
+return reply

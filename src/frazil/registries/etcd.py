@@ -1,0 +1,324 @@
+"""``etcd://``: claims of all hosts that share an etcd cluster.
+
+A namespace is one key. A verb is computed from the state that was read, and written by a
+transaction that holds only if the key is still as it was; else the answer to the transaction brings
+the new state, and the verb is computed again after a random pause. What was last written is kept,
+so a verb that nobody came before costs one round trip.
+
+**Still as it was** means more than an equal ``mod_revision``: after a restore the same number may
+come again with another value. So each value begins with a random mark, and the transaction also
+asks that the value still begins with it.
+
+**A request without an answer may have been applied, or may yet be.** It is sent again as it stands,
+to the next endpoint. At most one of the two finds the key as it was; if the second does not, the
+mark in the key tells whether that was the first one's doing.
+
+**A restore** from a snapshot keeps every id and even the term, if the cluster was young. But raft's
+log starts anew, so its index (or the term) is lower than the one noted beside the record, and every
+member that comes over a new connection looks. A key that somebody else wrote, a deleted one put
+back say, has not the version that is noted. Members remember the highest revision of the store (in
+this object) and of the record (in ``Seen``; that also works with ``--bump-revision``). What is left
+is a young or a very busy cluster whose new log is as long as the old one at the snapshot before the
+first member comes: restore with a new ``--initial-cluster-token``, and there are new ids.
+
+**A crowd.** Of 64 members that write at once one succeeds, and with random pauses some starve. So
+who finds the key changed under fresh eyes draws a ticket, by a write of a second key whose version
+numbers them, and waits until the record has served all but one before. That is politeness and no
+lock: a ticket whose owner is gone is passed over after half a second, and whoever barges in still
+has to find the key as it was.
+
+**Clock.** etcd has none, so it is the member's, read between the state and the transaction. Clocks
+of several members differ. Taking each in turn for the store's would count each difference as a step
+back and absorb it, and ``now`` would run away. So a member behind the last reading goes on from
+what it last told or found, a little slower than time, until its own clock is ahead of that. A step
+forward needs a witness that is not the member itself: the ``Date`` of etcd's answer. So does a
+loss, whose guard is no better than the clock: members' clocks should agree to well below a horizon.
+
+The key has no lease: a floor must outlive its holder. Old values pile up in etcd as for any key;
+let it forget them (``--auto-compaction-retention``).
+"""
+
+import random
+import re
+import secrets
+import time
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, TypeVar
+from urllib.parse import unquote, urlsplit
+
+from frazil import clock
+from frazil.claim import Look
+from frazil.clock import boot_ns
+from frazil.errors import ClockError, ConfigError, Misuse, RegistryUnavailable, Stopped
+from frazil.machine import Sense
+from frazil.record import JUMP_US, WITNESS_US, Record
+from frazil.registries.base import Options, RecordRegistry, terms_of
+from frazil.registries.checkup import Checkup
+from frazil.registries.etcd_checkup import examine
+from frazil.registries.etcd_link import Link, Unanswered
+from frazil.registries.etcd_state import Noted, State, around, parsed, written
+from frazil.schemes import Scheme
+
+__all__ = ["EtcdRegistry"]
+
+HORIZON_US = 5_000_000
+_PORT = 2379
+_PATIENCE_S = 6.0  # with endpoints that do not answer
+_CROWD_S = 12.0  # the same where others come between
+_CROWD = 64  # more are not waited for one by one
+_PACE_S = 0.02  # about what a turn takes
+_TOGETHER = 2  # tickets whose turn it is: one writes while the next one reads
+_STALL_S = 0.5  # a turn that takes so long is nobody's any more
+
+Answer = TypeVar("Answer")
+
+
+class _ConflictError(Exception):
+    """The key was not as it had been read: the verb has to be computed again."""
+
+
+class EtcdRegistry(RecordRegistry):
+    """A registry in a cluster: ``etcd://[user:password@]host[:port],…`` (``etcds:`` for TLS).
+
+    Options: ``?horizon=`` (default 5 s); for TLS ``?ca=``, ``?cert=`` and ``?key=``, files.
+    """
+
+    def __init__(self, url: str, namespace: str, scheme: Scheme) -> None:
+        options = Options(url)
+        terms = terms_of(scheme, options.duration_us("horizon", HORIZON_US))
+        tls = {name: options.text(name) for name in ("ca", "cert", "key")}
+        options.finish()
+        shown = re.sub(r"(//[^:@/?]*:)[^@/?]*@", r"\1***@", url)
+        super().__init__(shown, namespace, terms)
+        secure = url.startswith("etcds:")
+        if any(tls.values()) and not secure:
+            raise ConfigError(f"{shown}: ca=, cert= and key= are for etcds:", url=shown)
+        self._client = {
+            "protocol": "https" if secure else "http",
+            "ca_cert": tls["ca"],
+            "cert_cert": tls["cert"],
+            "cert_key": tls["key"],
+        }
+        user, _, hosts = urlsplit(url).netloc.rpartition("@")
+        name, _, password = user.partition(":")
+        self._user = (unquote(name), unquote(password)) if user else None
+        self._endpoints = [_endpoint(host, shown) for host in hosts.split(",")]
+        random.shuffle(self._endpoints)  # members of a fleet spread over the cluster
+        self._key = b64encode(f"frazil/record/{namespace}".encode()).decode()
+        self._tail = b64encode(f"frazil/queue/{namespace}".encode()).decode()
+        self._look = [{"request_range": {"key": key}} for key in (self._key, self._tail)]
+        self._ticket = 0
+        self._sense = Sense()
+        self._link = self._linked()
+        self._state: State | None = None
+        self._store = self._index = 0
+        self._went_back = False
+        self._last_us = 0
+        self._forgotten = False
+        self._told = 0, 0
+
+    def reading_us(self) -> int:
+        """See RecordRegistry: this host's clock, held to what members were told before."""
+        wall_us, now_ns = clock.wall_us(), boot_ns()
+        told_us, told_ns = self._told
+        since_us = (now_ns - told_ns) // 1000
+        reading_us = max(wall_us, self._last_us, told_us + since_us - since_us // 8)
+        date_us = self._link.now_us()
+        astray = abs(wall_us - date_us) > WITNESS_US and self.terms.timed
+        if date_us and astray and (self._forgotten or wall_us > self._last_us + JUMP_US):
+            raise ClockError(
+                f"this host's clock says {clock.moment_text(wall_us)}, etcd's says "
+                f"{clock.moment_text(date_us)}; set the one that is wrong and try again",
+                reading_us=wall_us,
+                witness_us=date_us,
+            )
+        self._told = reading_us, now_ns
+        return reading_us
+
+    def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
+        """See RecordRegistry; again if others came between, then in turn."""
+        deadline_s = time.monotonic() + _CROWD_S
+        self._ticket = 0
+        kept = self._state is not None
+        if self._crowded():
+            self._queue(deadline_s)
+        while True:
+            try:
+                return super().perform(verb)
+            except _ConflictError:
+                if time.monotonic() > deadline_s:
+                    raise RegistryUnavailable(
+                        f"{self.url}: others wrote this namespace first, again and again; use a "
+                        "longer ?horizon=, so that each member asks less often",
+                        url=self.url,
+                        outcome_known=True,
+                    ) from None
+            except (Misuse, Stopped):
+                if not kept:
+                    raise  # else from what may be old: look again
+            if not kept or self._crowded():
+                self._queue(deadline_s)
+            kept = False  # what was kept from last time is often old; that is no crowd yet
+
+    def _crowded(self) -> bool:
+        """Whether somebody was waiting for a turn when the key was read."""
+        return self._state is not None and self._state.tail > _served(self._state)
+
+    def _queue(self, deadline_s: float) -> None:
+        """Wait for our turn. Every ticket is a write of the queue's key, so they are numbered."""
+        if not self._ticket:
+            answer = self._request("kv/put", {"key": self._tail, "prev_kv": True})
+            self._ticket = int(answer.get("prev_kv", {}).get("version", 0)) + 1
+            self._state = None
+        served, moved_s = -1, 0.0
+        while True:
+            self._state = self._state or self._read()
+            now_s, before = time.monotonic(), served
+            served = _served(self._state)
+            moved_s = now_s if served != before else moved_s
+            ahead = self._ticket - served - _TOGETHER
+            stalled = now_s - moved_s > _STALL_S + min(ahead, _CROWD) * _PACE_S
+            if ahead <= 0 or stalled or now_s > deadline_s:
+                return
+            self._state = None
+            longest_s = min(ahead, _CROWD) * _PACE_S
+            time.sleep(longest_s * random.uniform(0.5, 1.0))  # noqa: S311 - jitter
+
+    def look(self) -> Look | None:
+        """See Registry."""
+        self._state = None  # what is kept may be old, and a look does not find that out
+        return super().look()
+
+    def examine(self) -> Checkup:
+        """See Registry."""
+        status, members, alarms = (
+            self._request(path, body)
+            for path, body in (
+                ("maintenance/status", {}),
+                ("cluster/member/list", {}),
+                ("maintenance/alarm", {"action": "GET"}),
+            )
+        )
+        date_us = self._link.now_us()
+        ahead_us = date_us - clock.wall_us() if date_us else None
+        return examine(status, members, alarms, self.terms, ahead_us)
+
+    @contextmanager
+    def step(self) -> Iterator[tuple[Record, str]]:
+        """See RecordRegistry. What the key was is kept only when it is known."""
+        if not self._sense.intact():
+            self._sense, self._link = Sense(), self._linked()
+        state, self._state = self._state, None
+        if state is None:
+            state = self._read()
+        record, noted = self._load(state)
+        before = record.sid, record.revision
+        yield record, state.cluster
+        if (record.sid, record.revision) != before:
+            self._state = self._write(state, record, noted)
+            self._store = self._state.store
+
+    def _linked(self) -> Link:
+        return Link(self.url, list(self._endpoints), self._client, self._user)
+
+    def _load(self, state: State) -> tuple[Record, Noted]:
+        """The record, and what this state makes us note beside it."""
+        record, was = parsed(state.value)
+        self._index = state.index or self._index
+        went_back = (
+            self._went_back
+            or 0 < state.index < was.index
+            or state.term < was.term
+            or state.store < self._store > was.store
+        )
+        if was.version != state.version or went_back:
+            record.incarnation = ""
+        self._last_us = record.last_us
+        self._forgotten = record.incarnation != state.cluster
+        if self._forgotten:
+            was = replace(was, index=0)  # another log's
+        return record, Noted(
+            version=state.version + 1,
+            term=state.term,
+            index=max(self._index, was.index),
+            store=max(state.store, was.store, self._store),
+            served=max(_served(state), self._ticket),
+        )
+
+    def _read(self) -> State:
+        return State.read(self._request("kv/txn", {"success": self._look}))
+
+    def _write(self, state: State, record: Record, noted: Noted) -> State:
+        """Keep a record if the key is still in that state; answers the new state."""
+        mark = secrets.token_hex(8).encode()
+        value = written(mark, record, noted)
+        put = {"key": self._key, "value": b64encode(value).decode()}
+        body = {
+            "compare": self._unchanged(state),
+            "success": [{"request_put": put}],
+            "failure": self._look,
+        }
+        answer = self._request("kv/txn", body)
+        if answer.get("succeeded"):
+            now = around(answer)
+            version = state.version + 1
+            kept = replace(state, value=value, modified=now["store"], version=version, **now)
+            self._went_back = 0 < kept.index < noted.index
+        else:
+            kept = State.read(answer)
+            if kept.mark != mark:  # else it is the doing of this very request, which came twice
+                self._state = kept
+                raise _ConflictError
+        lower = kept.term < state.term or kept.store <= state.store or self._went_back
+        if lower or kept.cluster != state.cluster:
+            self._index = kept.index
+            raise _ConflictError  # not the store that was read, which a second look will tell
+        self._index = (kept.index or self._index) + 1  # at least
+        return replace(kept, index=0)
+
+    def _unchanged(self, state: State) -> list[dict[str, Any]]:
+        """What holds if the key is as it was: its revision, and the mark that it begins with."""
+        same = {"key": self._key, "target": "MOD", "mod_revision": state.modified}
+        asked = [same | {"result": "EQUAL"}]
+        if state.value:
+            for result, bound in ("GREATER", state.mark), ("LESS", state.mark + b"\xff"):
+                value = b64encode(bound).decode()
+                asked.append(
+                    {"key": self._key, "target": "VALUE", "result": result, "value": value}
+                )
+        return asked
+
+    def _request(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Ask until an endpoint answers."""
+        deadline_s = time.monotonic() + _PATIENCE_S
+        sent = False
+        while True:
+            try:
+                return self._link.post(path, body)
+            except Unanswered as failure:
+                sent = sent or failure.sent
+                if time.monotonic() > deadline_s:
+                    writing = "compare" in body
+                    raise RegistryUnavailable(
+                        f"{self.url}: {failure}; see that a majority of the cluster runs and can "
+                        "be reached",
+                        url=self.url,
+                        outcome_known=not (sent and writing),
+                    ) from failure
+            time.sleep(random.uniform(0.0, _PACE_S))  # noqa: S311 - jitter
+
+
+def _served(state: State) -> int:
+    """The ticket whose turn it was last; of a key that is gone, the last one drawn."""
+    return parsed(state.value)[1].served if state.value else state.tail
+
+
+def _endpoint(text: str, url: str) -> tuple[str, int]:
+    """Host and port; the port may be left out, and an IPv6 address stands in brackets."""
+    found = re.fullmatch(r"(?:\[([^\]]+)\]|([^:\[\]]+))(?::(\d+))?", text)
+    if not found:
+        raise ConfigError(f"{url}: {text!r} is no host:port; etcd://host1:2379,host2", url=url)
+    return found[1] or found[2], int(found[3] or _PORT)

@@ -1,0 +1,52 @@
+"""What an etcd cluster is like as a keeper of claims; for ``frazil doctor``."""
+
+from typing import Any
+
+from frazil.claim import Terms
+from frazil.registries.checkup import COMMON, Checkup, Finding, away, loss
+
+__all__ = ["examine"]
+
+_QUOTA_BYTES = 2 << 30  # etcd's own, where it is not set
+
+
+def examine(
+    status: dict[str, Any],
+    members: dict[str, Any],
+    alarms: dict[str, Any],
+    terms: Terms,
+    ahead_us: int | None,
+) -> Checkup:
+    """What follows from the answers to maintenance/status, cluster/member/list and .../alarm."""
+    count = len(members.get("members", []))
+    size_bytes = int(status.get("dbSize", 0))
+    raised = [str(each.get("alarm")) for each in alarms.get("alarms", [])]
+    server = f"etcd {status.get('version', '?')}, {count} member{'s' * (count != 1)}"
+    spare = (count - 1) // 2
+    facts = (
+        Finding("version", "good", f"etcd {status.get('version', '?')}"),
+        Finding(
+            "members",
+            "good" if spare else "note",
+            f"{count}, of which {spare} may be away",
+            "" if spare else "while it is away no claim can be had; three members bear one loss",
+        ),
+        Finding(
+            "space",
+            "bad" if raised or size_bytes > _QUOTA_BYTES * 0.9 else "good",
+            f"{size_bytes / 1e6:.1f} MB" + (f", alarm {', '.join(raised)}" if raised else ""),
+            "compact, defragment, then: etcdctl alarm disarm" if raised else "",
+        ),
+        Finding("persistence", "good", "a majority has each claim on disk before it is used"),
+    )
+    events = [
+        *COMMON,
+        Finding("members restart, or a minority is cut off", "good", "survived"),
+        loss("the key is deleted, or the cluster restored from a snapshot", terms),
+        Finding("an old leader goes on beside its successor", "good", "survived", "it cannot"),
+        away(terms),
+    ]
+    if terms.timed:
+        clocks = "etcd has no clock to ask: the clients', held to each other's and etcd's date"
+        events.append(Finding("a client's clock is wrong", "good", "survived", clocks))
+    return Checkup(server, facts, tuple(events), ahead_us)

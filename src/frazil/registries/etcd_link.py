@@ -1,0 +1,204 @@
+"""Talk with an etcd cluster: one endpoint at a time, the next one when it does not answer.
+
+The everyday failures of a cluster look alike from outside: an endpoint is down, is frozen, is cut
+off from its peers, or has lost its leader for a second. All of them are answered by asking another
+endpoint, after at most two seconds, and staying with the one that answers. Only the caller can do
+that, since only the caller knows whether a request may be sent twice; so a request goes out once,
+``Unanswered`` says whether it may have arrived, and the next one goes to the next endpoint.
+
+What no other endpoint would answer differently (wrong password, no permission, a full disk) is told
+at once. There is no state here but an open connection for each endpoint and, with a user, its
+token, which is renewed once when etcd does not know it any more.
+
+**A cluster put back to a snapshot** has all its ids as before. But its members are new processes,
+and its raft log starts anew. So whenever an answer came over a new connection, the same member is
+asked for its log's index, *after* that answer, when it cannot be behind what the answer holds; the
+index is passed on with it (``raft_index``). As long as a connection lasts there is no need to ask.
+"""
+
+import json
+from email.utils import parsedate_to_datetime
+from itertools import count
+from typing import Any
+
+from frazil.clock import boot_ns, to_us
+from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
+
+try:
+    import etcd3gw
+    from etcd3gw.exceptions import Etcd3Exception
+    from urllib3.connection import HTTPConnection, HTTPSConnection
+    from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+except ImportError as error:
+    raise ConfigError(f'etcd: needs etcd3gw: pip install "frazil[etcd]" ({error})') from None
+
+__all__ = ["Link", "Unanswered"]
+
+_TIMEOUT_S = 2.0
+_PATH = "/v3/"  # since etcd 3.4
+_NO_TOKEN, _FULL = 16, 8  # gRPC's codes
+_REFUSALS = {  # by code, and a word of the text: another endpoint would say the same
+    (3, "invalid user"): "give the right user and password in the URL",
+    (3, "user name is empty"): "this cluster asks for a user: etcd://user:password@host",
+    (3, "too large"): "too many node numbers are in use for one key; raise --max-request-bytes",
+    (5, ""): "is this etcd 3.4 or newer, with its JSON gateway (--enable-grpc-gateway)?",
+    (7, ""): "etcdctl role grant-permission ROLE readwrite --prefix=true frazil/",
+    (9, "not enabled"): "leave the user out of the URL, or run: etcdctl auth enable",
+    (12, ""): "etcd 3.4 or newer is needed",
+    (16, ""): "give a user and password in the URL",
+}
+
+
+_numbers = count(1)
+_last_connection = [0]
+
+
+class _Connection(HTTPConnection):
+    """A connection that is counted. urllib3 makes one again without a word when it was dropped."""
+
+    def connect(self) -> None:
+        _last_connection[0] = next(_numbers)
+        super().connect()
+
+
+class _TlsConnection(HTTPSConnection):
+    """The same."""
+
+    def connect(self) -> None:
+        _last_connection[0] = next(_numbers)
+        super().connect()
+
+
+class _Pool(HTTPConnectionPool):
+    ConnectionCls = _Connection
+
+
+class _TlsPool(HTTPSConnectionPool):
+    ConnectionCls = _TlsConnection
+
+
+class Unanswered(Exception):
+    """An endpoint gave no answer, or none that says what it did. sent: whether it may have."""
+
+    def __init__(self, said: str, *, sent: bool) -> None:
+        super().__init__(said)
+        self.sent = sent
+
+
+class Link:
+    """The endpoints of a cluster.
+
+    url: as it may be shown. client: what etcd3gw's client is told besides host and port. user: name
+    and password, if any.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        endpoints: list[tuple[str, int]],
+        client: dict[str, Any],
+        user: tuple[str, str] | None,
+    ) -> None:
+        self.url = url
+        self._endpoints = endpoints
+        self._client = client
+        self._user = user
+        self._clients: dict[tuple[str, int], etcd3gw.Etcd3Client] = {}
+        self._heard = 0, 0
+
+    def now_us(self) -> int:
+        """The clock of the endpoint that answered last, to the second; 0 if none has."""
+        told_us, at_ns = self._heard
+        return told_us + (boot_ns() - at_ns) // 1000 if told_us else 0
+
+    def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Ask one endpoint, once. Raises Unanswered, and the next request goes to the next one.
+
+        ``raft_index`` is added to an answer that came over a new connection.
+        """
+        endpoint = self._endpoints[0]
+        shown = f"{endpoint[0]}:{endpoint[1]}"
+        try:
+            return self._post(endpoint, path, body)
+        except Etcd3Exception as error:
+            code, said = _told(error)
+            self._refuse(code, f"{shown}: {said}", error)
+            # What urllib3 says when there was no connection to send anything on.
+            sent = "new connection" not in said and "ConnectTimeout" not in said
+            failure = Unanswered(f"{shown}: {said}", sent=sent)
+        except (OSError, ValueError) as error:
+            failure = Unanswered(f"{shown}: {error}", sent=True)
+        self._clients.pop(endpoint, None)
+        self._endpoints.append(self._endpoints.pop(0))
+        raise failure
+
+    def _post(self, endpoint: tuple[str, int], path: str, body: dict[str, Any]) -> dict[str, Any]:
+        known = _last_connection[0]
+        client = self._clients.get(endpoint)
+        answer = None
+        if client is not None:
+            try:
+                answer = self._ask(client, path, body)
+            except Etcd3Exception as error:
+                if _told(error)[0] != _NO_TOKEN or not self._user:
+                    raise
+        if client is None or answer is None:
+            client = self._clients[endpoint] = self._connect(*endpoint)
+            answer = self._ask(client, path, body)
+        if _last_connection[0] != known:  # of another thread's maybe, which costs one question
+            told = self._ask(client, "maintenance/status", {})
+            answer["raft_index"] = int(told["raftIndex"])
+        return answer
+
+    def _ask(
+        self, client: "etcd3gw.Etcd3Client", path: str, body: dict[str, Any]
+    ) -> dict[str, Any]:
+        answer: dict[str, Any] = client.post(client.get_url(path), json=body)
+        return answer
+
+    def _connect(self, host: str, port: int) -> "etcd3gw.Etcd3Client":
+        client = etcd3gw.Etcd3Client(
+            host=host, port=port, timeout=_TIMEOUT_S, api_path=_PATH, **self._client
+        )
+        client.session.trust_env = False  # a proxy is for the world outside
+        client.session.hooks["response"].append(self._hear)
+        adapter: Any = client.session.get_adapter(client.base_url)
+        adapter.poolmanager.pool_classes_by_scheme = {"http": _Pool, "https": _TlsPool}
+        if self._user is not None:
+            name, password = self._user
+            answer = self._ask(client, "auth/authenticate", {"name": name, "password": password})
+            client.session.headers["Authorization"] = answer["token"]
+        return client
+
+    def _hear(self, response: Any, **_: Any) -> None:
+        """Note the clock of an answer."""
+        date = response.headers.get("Date")
+        if date:
+            # The date is cut to the second, and half a second late on average.
+            self._heard = to_us(parsedate_to_datetime(date)) + 500_000, boot_ns()
+
+    def _refuse(self, code: int, said: str, error: Etcd3Exception) -> None:
+        """Raise what asking elsewhere does not help."""
+        refusal: FrazilError | None = None
+        for (hard, word), advice in _REFUSALS.items():
+            if code == hard and word in said:
+                refusal = ConfigError(f"{self.url}: {said}; {advice}", url=self.url)
+        if code == _FULL:
+            refusal = RegistryUnavailable(
+                f"{self.url}: {said}; compact, defragment, then: etcdctl alarm disarm",
+                url=self.url,
+                outcome_known=True,
+            )
+        if refusal is not None:
+            raise refusal from error
+
+
+def _told(error: Etcd3Exception) -> tuple[int, str]:
+    """The gRPC code of an answer (0 if there was none) and what it says."""
+    text = error.detail_text or str(error) or type(error).__name__
+    try:
+        answer = json.loads(text)
+        return int(answer["code"]), str(answer.get("error") or answer.get("message"))
+    except (ValueError, KeyError, TypeError):
+        missing = text.startswith("404")
+        return 5 if missing else 0, text.strip()

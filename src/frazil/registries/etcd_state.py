@@ -1,0 +1,105 @@
+"""What lies in etcd for one namespace: the key as it was read, and how a record is written in it.
+
+The value is a random mark (16 characters), a line of JSON, and the packed slots. The JSON has the
+head of the record and what its writers noted beside it, by which a loss is known (see ``etcd``).
+"""
+
+import json
+from base64 import b64decode
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from frazil.errors import ConfigError
+from frazil.record import Record
+from frazil.registries.packed import PackedSlots
+
+__all__ = ["Noted", "State", "around", "parsed", "written"]
+
+_MARK_CHARACTERS = 16
+_HEAD = ["sid", "incarnation", "fingerprint", "layout", "revision", "guard"]
+_HEAD += ["last_us", "offset_us", "top_us"]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The key as it was at some moment (value b"" if it is not there), and the store around it.
+
+    version counts the writes of the key; term and store are raft's term and the revision of the
+    whole store; tail is the last ticket of the queue. index is that of raft's log, or 0 where it
+    was not asked for because no other server can have answered than before.
+    """
+
+    value: bytes
+    modified: int
+    version: int
+    tail: int
+    cluster: str
+    term: int
+    store: int
+    index: int
+
+    @property
+    def mark(self) -> bytes:
+        """The random text of the write that made it."""
+        return self.value[:_MARK_CHARACTERS]
+
+    @classmethod
+    def read(cls, answer: dict[str, Any]) -> "State":
+        """From the answer to a transaction that read the key and the queue."""
+        key, queue = (one["response_range"].get("kvs", [{}])[0] for one in answer["responses"])
+        return cls(
+            value=b64decode(key.get("value", "")),
+            modified=int(key.get("mod_revision", 0)),
+            version=int(key.get("version", 0)),
+            tail=int(queue.get("version", 0)),
+            **around(answer),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """What is written beside a record.
+
+    version: of the key, with this write. term, index and store: the highest that its writers knew
+    of. served: the highest ticket of the queue whose turn it was.
+    """
+
+    version: int = 0
+    term: int = 0
+    index: int = 0
+    store: int = 0
+    served: int = 0
+
+
+def around(answer: dict[str, Any]) -> dict[str, Any]:
+    """The store's side of a state, from an answer's header; what is 0 is missing there."""
+    header = answer["header"]
+    return {
+        "cluster": header.get("cluster_id", "0"),
+        "term": int(header.get("raft_term", 0)),
+        "store": int(header.get("revision", 0)),
+        "index": answer.get("raft_index", 0),
+    }
+
+
+def parsed(value: bytes) -> tuple[Record, Noted]:
+    """The record in a value, and what was noted; an empty record if there is none."""
+    if not value:
+        return Record(PackedSlots()), Noted()
+    head, _, slots = value[_MARK_CHARACTERS:].partition(b"\n")
+    try:
+        told = json.loads(head)
+        noted = Noted(**told.pop("noted"))
+        return Record(PackedSlots(slots), **told), noted
+    except (ValueError, TypeError, KeyError) as error:
+        raise ConfigError(
+            "the key of this namespace was not written by frazil, or by another version of it; "
+            "delete it (etcdctl del frazil/record/NAMESPACE), and what was given is waited out"
+        ) from error
+
+
+def written(mark: bytes, record: Record, noted: Noted) -> bytes:
+    """The value of a record."""
+    assert isinstance(record.slots, PackedSlots)
+    head = {name: getattr(record, name) for name in _HEAD} | {"noted": asdict(noted)}
+    return mark + json.dumps(head).encode() + b"\n" + record.slots.pack()

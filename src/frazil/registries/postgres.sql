@@ -1,0 +1,25 @@
+-- The table of the PostgreSQL registry: one row per namespace, so that a namespace is lost as a
+-- whole or not at all. `frazil init` applies this file where the role may create tables; otherwise
+-- let somebody who may do it, once:
+--
+--     psql DATABASE -f postgres.sql
+--     psql DATABASE -c 'GRANT SELECT, INSERT, UPDATE ON frazil_namespace TO app'
+--
+-- Members need those three rights and no others. They change nothing but their namespace's row.
+
+CREATE TABLE IF NOT EXISTS frazil_namespace (
+    name        text PRIMARY KEY,
+    sid         text   NOT NULL DEFAULT '',
+    incarnation text   NOT NULL DEFAULT '',
+    fingerprint text   NOT NULL DEFAULT '',
+    layout      text   NOT NULL DEFAULT '',
+    revision    bigint NOT NULL DEFAULT 0,
+    guard       bigint NOT NULL DEFAULT 0,
+    last_us     bigint NOT NULL DEFAULT 0,
+    offset_us   bigint NOT NULL DEFAULT 0,
+    top_us      bigint NOT NULL DEFAULT 0,
+    slots       bytea  NOT NULL DEFAULT ''
+);
+
+-- Random tokens do not compress, and trying to would be done with the row locked.
+ALTER TABLE frazil_namespace ALTER COLUMN slots SET STORAGE EXTERNAL;

@@ -1,0 +1,227 @@
+-- The record of a namespace, as it lies in one hash. A part of the script of claims.lua,
+-- where KEYS, ARGV, units and the reply are described.
+--
+-- Fields   head: MessagePack of HEAD, below; layout: text of the layout that it is for.
+--          Then per range of slots, named by the number of its first one:
+--          touched:FIRST: how many were ever given (always the lowest ones);
+--          page:FIRST:K: of 32 slots (until, era of the token or 0), doubles;
+--          slot:FIRST:N: MessagePack of start, since_us, token, holder.
+--
+-- A token of an earlier era is void, so that a loss need not touch each slot. A renewal reads and
+-- writes one slot and its page; a grant reads all pages of the range, about 3 us each, and writes
+-- one. What a verb changes is one HSET at its end, so a script that fails anywhere changes nothing.
+
+local FORMAT = 1
+local PAGE, BYTES = 32, 16
+local PAIRS = '<' .. string.rep('dd', PAGE)
+local PAGES_AT_ONCE = 1000
+local LARGEST = 9007199254740992
+
+local record = { changes = {}, pages = {}, base_high = 0, base_low = 0 }
+
+local function text(number)
+  return string.format('%.0f', number)
+end
+
+-- Decimal text of any length, to a number counted from the base.
+function record.from_base(decimal)
+  local high = tonumber(string.sub(decimal, 1, -10)) or 0
+  return (high - record.base_high) * 1e9 + (tonumber(string.sub(decimal, -9)) - record.base_low)
+end
+
+function record.to_decimal(number)
+  local low = record.base_low + number % 1e9
+  local high = record.base_high + math.floor(number / 1e9) + math.floor(low / 1e9)
+  if high == 0 then
+    return text(low)
+  end
+  return string.format('%.0f%09.0f', high, low % 1e9)
+end
+
+-- Makes a decimal text the base.
+function record.count_from(decimal)
+  record.base_high = tonumber(string.sub(decimal, 1, -10)) or 0
+  record.base_low = tonumber(string.sub(decimal, -9))
+  record.finish = math.min(record.from_base(ARGV[7]), LARGEST)
+end
+
+function record.page_name(number)
+  return 'page:' .. ARGV[5] .. ':' .. text(number)
+end
+
+function record.slot_name(n)
+  return 'slot:' .. ARGV[5] .. ':' .. text(n)
+end
+
+function record.set(name, value)
+  local changes = record.changes
+  changes[#changes + 1] = name
+  changes[#changes + 1] = value
+end
+
+-- Reads the head, and the slot of the claim that the request is about. Answers the version of a
+-- record that is not for this script to read.
+function record.load()
+  local values
+  if ARGV[19] == '' then
+    values = redis.call('HMGET', KEYS[1], 'head')
+  else
+    local n = tonumber(ARGV[19])
+    local page, slot = record.page_name(math.floor(n / PAGE)), record.slot_name(n)
+    values = redis.call('HMGET', KEYS[1], 'head', page, slot)
+  end
+  local version, base = FORMAT, '0'
+  record.sid, record.incarnation, record.fingerprint = '', '', ''
+  record.revision, record.guard, record.era = 0, 0, 1
+  record.last_us, record.offset_us, record.top_us = 0, 0, 0
+  if values[1] then
+    local head = cmsgpack.unpack(values[1])
+    version, base = head[1], head[2]
+    if version ~= FORMAT then
+      return tostring(version)
+    end
+    record.sid, record.incarnation, record.fingerprint = head[3], head[4], head[5]
+    record.revision, record.guard, record.era = head[6], head[7], head[8]
+    record.last_us, record.offset_us, record.top_us = head[9], head[10], head[11]
+  end
+  record.count_from(base)
+  if ARGV[19] ~= '' then
+    record.hold(tonumber(ARGV[19]), values[2], values[3])
+  end
+end
+
+-- The claim that the request is about (n, start, till, token), beside what its slot says.
+function record.hold(n, page, details)
+  local held = { n = n, token = ARGV[22], slot_till = 0, slot_start = 0, taken = false }
+  held.start, held.till = record.from_base(ARGV[20]), record.from_base(ARGV[21])
+  if details then
+    local number = math.floor(n / PAGE)
+    record.pages[number] = page
+    local till, era = struct.unpack('<dd', page, n % PAGE * BYTES + 1)
+    local start, since_us, token = unpack(cmsgpack.unpack(details))
+    held.slot_till, held.slot_start, held.since_us = till, start, since_us
+    held.taken = era == record.era
+    held.same = token == held.token
+  end
+  function held.stands()
+    return held.taken and held.same
+  end
+  record.held = held
+end
+
+-- Takes every token away.
+function record.void()
+  record.era = record.era + 1
+  if record.held then
+    record.held.taken = false
+  end
+end
+
+function record.put(n, till, start, token, holder, since_us)
+  local number, at = math.floor(n / PAGE), n % PAGE * BYTES
+  local page = record.pages[number] or string.rep('\0', PAGE * BYTES)
+  local pair = struct.pack('<dd', till, token and record.era or 0)
+  page = string.sub(page, 1, at) .. pair .. string.sub(page, at + BYTES + 1)
+  record.set(record.page_name(number), page)
+  local details = { start, since_us or 0, token or '', holder or '' }
+  record.set(record.slot_name(n), cmsgpack.pack(details))
+  if record.touched and n >= record.touched then
+    record.set('touched:' .. ARGV[5], text(n + 1))
+  end
+end
+
+function record.save()
+  local base = string.format('%.0f%09.0f', record.base_high, record.base_low)
+  record.set('head', cmsgpack.pack({
+    FORMAT, base, record.sid, record.incarnation, record.fingerprint, record.revision,
+    record.guard, record.era, record.last_us, record.offset_us, record.top_us,
+  }))
+  redis.call('HSET', KEYS[1], unpack(record.changes))
+end
+
+function record.load_pages()
+  record.touched = tonumber(redis.call('HMGET', KEYS[1], 'touched:' .. ARGV[5])[1] or 0)
+  local last = math.ceil(record.touched / PAGE) - 1
+  for from = 0, last, PAGES_AT_ONCE do
+    local names = {}
+    for number = from, math.min(from + PAGES_AT_ONCE - 1, last) do
+      names[#names + 1] = record.page_name(number)
+    end
+    for i, page in ipairs(redis.call('HMGET', KEYS[1], unpack(names))) do
+      record.pages[from + i - 1] = page
+    end
+  end
+end
+
+-- The slot for a grant, as Slots.fit and Slots.least of record.py have it, and its floor. One pass
+-- over the slots ever touched; those beyond have the floor "guard", as all that were let go have.
+function record.choose(now, size, timed)
+  local guard, era = record.guard, record.era
+  local fit, free, unheld, least, least_held
+  local fit_till, least_till = guard, math.huge
+  record.load_pages()
+  local n = 0
+  while n < record.touched do
+    local page = { struct.unpack(PAIRS, record.pages[n / PAGE]) }
+    for at = 1, 2 * math.min(PAGE, record.touched - n), 2 do
+      local till = page[at]
+      if till <= guard then
+        free = free or n
+        if not unheld and not (page[at + 1] == era and till > now) then
+          unheld = n
+        end
+      elseif till <= now then
+        if till > fit_till then
+          fit, fit_till = n, till
+        end
+        if till < least_till then
+          least, least_till, least_held = n, till, false
+        end
+      elseif till <= least_till then
+        local taken = page[at + 1] == era
+        if till < least_till or (least_held and not taken) then
+          least, least_till, least_held = n, till, taken
+        end
+      end
+      n = n + 1
+    end
+  end
+  if n < size then
+    free, unheld = free or n, unheld or n
+  end
+  if timed and guard <= now and (fit or free) then
+    return fit or free, fit and fit_till or guard
+  elseif unheld or free then
+    return unheld or free, guard
+  end
+  return least, least_till
+end
+
+-- Adds six texts for each slot ever given to a reply.
+function record.holdings(reply)
+  local fields = redis.call('HGETALL', KEYS[1])
+  local value = {}
+  for i = 1, #fields, 2 do
+    value[fields[i]] = fields[i + 1]
+  end
+  for name, touched in pairs(value) do
+    local first = string.match(name, '^touched:(.*)$')
+    for n = 0, first and tonumber(touched) - 1 or -1 do
+      local page = value['page:' .. first .. ':' .. text(math.floor(n / PAGE))]
+      local till, era = struct.unpack('<dd', page, n % PAGE * BYTES + 1)
+      local details = cmsgpack.unpack(value['slot:' .. first .. ':' .. text(n)])
+      local start, since_us, token, holder = unpack(details)
+      if era ~= record.era then
+        since_us, token, holder = 0, '', ''
+      end
+      local parts = {
+        first .. '+' .. text(n), record.to_decimal(start), record.to_decimal(till), token, holder,
+        text(since_us),
+      }
+      for _, part in ipairs(parts) do
+        reply[#reply + 1] = part
+      end
+    end
+  end
+  return reply
+end

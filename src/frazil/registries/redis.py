@@ -1,0 +1,340 @@
+"""``redis:``, ``rediss:``, ``valkey:``, ``valkeys:``, ``unix:``: claims of many hosts, in a Redis.
+
+The verbs are one script, ``claims.lua``, which the server runs as one step: a renewal costs one
+round trip and the server some 50 us. They are the verbs of ``record`` once more, since nothing can
+be locked there from outside; both are held against each other by the same random schedules
+(tests/property/test_claims_lua.py). Where the script refuses, it answers what it saw, and the verb
+of ``record`` is run on that to say why.
+
+What a Redis can do to us, and what is done about it:
+
+- *Restart without its last writes, failover to a replica that missed some.* ``run_id`` and
+  ``master_replid``, read within the script, are the incarnation.
+- *FLUSHALL, a deleted key.* The record lies in one hash, so it is lost as a whole.
+- *An old primary that goes on beside its successor.* Only ``?replicas=k`` helps, with k at least
+  half of the replicas: see ``redis_link``. Or name several servers that share nothing: ``several``.
+- *Its clock.* See ``record``.
+- *Counters* (layouts without time) cannot be guarded by waiting, and after a restart nobody can say
+  whether the last second is there. So a restart is an error for a person to settle, unless
+  ``?durable=1`` says that the server keeps every write (appendonly, appendfsync always) and is
+  always the same one.
+
+Whoever may write the key can break the promise; an ACL user keeps others away.
+"""
+
+import hashlib
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from secrets import token_hex
+from typing import Any
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from frazil.claim import Ask, Claim, Holding, Look, Lost, Seen, Terms, Wait
+from frazil.clock import wall_us
+from frazil.errors import ConfigError, InternalError
+from frazil.record import Record
+from frazil.registries.base import Options, Registry, terms_of
+from frazil.registries.checkup import Checkup
+from frazil.registries.redis_link import Access, Link, Place, Script
+from frazil.registries.several import SeveralRegistry, share_terms
+from frazil.schemes import Scheme
+
+__all__ = ["RedisRegistry", "claims_script", "connect_redis"]
+
+HORIZON_US = 5_000_000
+TIMEOUT_US = 2_000_000
+_PORT = 6379
+_TLS = {"rediss", "valkeys"}
+_EXACT = 1 << 53  # a Lua number counts so far
+_LATEST_US = 7_258_118_400_000_000  # the year 2200
+
+
+@cache
+def claims_script() -> Script:
+    """The script of the verbs."""
+    parts = (
+        files("frazil.registries") / name for name in ("renew.lua", "record.lua", "claims.lua")
+    )
+    source = "".join(part.read_text(encoding="utf-8") for part in parts)
+    return Script(source, hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest())
+
+
+def connect_redis(url: str, namespace: str, scheme: Scheme) -> Registry:
+    """The registry at ``redis://[user:password@]host[:port][,host...][/db]``.
+
+    Options: ``?horizon=`` (default 5 s), ``?timeout=`` (2 s), ``?replicas=k``, ``?durable=1``,
+    ``?cluster=1`` (the hosts are nodes of one cluster), ``?db=`` (for unix:), and for TLS ``?ca=``,
+    ``?cert=`` and ``?key=``, paths of files. Raises ConfigError.
+    """
+    options = Options(url)
+    parts = _split(url)
+    terms = _within_reach(terms_of(scheme, options.duration_us("horizon", HORIZON_US)))
+    places = _places(parts)
+    clustered = _number(options, "cluster") > 0
+    whole = clustered or len(places) == 1
+    access = Access(
+        name=_masked(parts),
+        places=places,
+        tls=parts.scheme in _TLS,
+        timeout_s=max(options.duration_us("timeout", TIMEOUT_US), 1_000) / 1e6,
+        replicas=_number(options, "replicas"),
+        durable=_number(options, "durable") > 0,
+        cluster=clustered or (None if whole else False),
+        options=_driver_options(parts, options),
+    )
+    options.finish()
+    if access.replicas:
+        # A member that asks for no confirmation would hide what the others must notice.
+        terms = _marked(terms, "confirmed by replicas")
+    if access.durable and not terms.timed:
+        terms = _marked(terms, "durable")
+    if whole:
+        return RedisRegistry(access, namespace, terms)
+    each = [
+        RedisRegistry(
+            replace(access, name=_masked(parts, place), places=(place,)),
+            namespace,
+            share_terms(terms, number, len(places)),
+        )
+        for number, place in enumerate(places)
+    ]
+    return SeveralRegistry(access.name, terms, each)
+
+
+class RedisRegistry:
+    """A registry in one Redis or Valkey server or cluster; see ``Registry`` for the verbs.
+
+    ``url`` is without the password. ``link`` leads to the server.
+    """
+
+    def __init__(self, access: Access, namespace: str, terms: Terms) -> None:
+        self.url = access.name
+        self.namespace = namespace
+        self.terms = terms
+        self.link = Link(access, claims_script())
+        self._key = f"frazil:{{{namespace}}}"
+        self._data = "durable" if access.durable and not terms.timed else ""
+
+    def grant(self, ask: Ask, want: int) -> Claim | Wait:
+        """See Registry."""
+        return self._given(self._call("grant", ask, want), ask.token)
+
+    def mint(self, ask: Ask, ticks: int) -> Claim | Wait:
+        """See Registry."""
+        return self._given(self._call("mint", ask, ticks), "")
+
+    def renew(self, ask: Ask, until: int) -> Claim | Lost:
+        """See Registry."""
+        answer = self._call("renew", ask, until)
+        if answer[0] == "lost":
+            return Lost(_seen(answer[1]))
+        held = ask.held
+        longer = self._given(answer, held.token if held else "")
+        if (
+            held is None
+            or not isinstance(longer, Claim)
+            or longer.slot != held.slot
+            or longer.until < held.until
+        ):
+            raise self.link.stranger()
+        return replace(longer, start=held.start)
+
+    def release(self, ask: Ask, used: int) -> Seen | Lost:
+        """See Registry."""
+        kind, told = self._call("release", ask, used)
+        return Lost(_seen(told)) if kind == "lost" else _seen(told)
+
+    def initialise(self, ask: Ask, start: int) -> Seen:
+        """See Registry."""
+        return _seen(self._call("initialise", ask, start)[1])
+
+    def holdings(self) -> list[Holding]:
+        """See Registry."""
+        found = self.look()
+        return list(found.holdings) if found else []
+
+    def look(self) -> Look | None:
+        """See Registry."""
+        _, (sid, *about) = self._call("look", Ask(Seen(), 0, token_hex(8)), 0)
+        fingerprint, layout, now_us, *slots = about
+        if not sid:
+            return None
+        told = iter(slots)
+        found = []
+        for slot, start, until, token, holder, since_us in zip(*[told] * 6, strict=True):
+            first, _, beyond = slot.partition("+")
+            number = int(first) + int(beyond)
+            found.append(
+                Holding(number, int(start), int(until), bool(token), holder, int(since_us))
+            )
+        found.sort(key=lambda holding: holding.slot)
+        return Look(layout, fingerprint, int(now_us), tuple(found))
+
+    def examine(self) -> Checkup:
+        """See Registry."""
+        from frazil.registries.redis_checkup import examine
+
+        before_us = wall_us()
+        _, (_, _, _, now_us, *_) = self._call("look", Ask(Seen(), 0, token_hex(8)), 0)
+        middle_us = (before_us + wall_us()) // 2
+        return examine(self.link, self._key, self.terms, int(now_us) - middle_us)
+
+    def _call(self, verb: str, ask: Ask, amount: int) -> tuple[str, list[str]]:
+        """Run a verb in the store; answers its kind and what the script says beyond that."""
+        again = self._arguments("incarnation", ask, 0)
+        answer = self.link.call(self._key, self._arguments(verb, ask, amount), again)
+        kind, incarnation, told = answer[0], answer[2], answer[3:]
+        if kind == "refused":
+            self._refuse(verb, ask, amount, incarnation, told)
+        if kind == "replicas":
+            raise self.link.refused(
+                f"{told[0]} replicas are connected to it, and ?replicas= asks for fewer than half "
+                "of them to confirm, so two halves could both go on; ask for more"
+            )
+        if kind == "format":
+            raise self.link.refused(
+                f"namespace {self.namespace!r} was written by a newer frazil (format {told[0]}); "
+                "use that one"
+            )
+        return kind, told
+
+    def _arguments(self, verb: str, ask: Ask, amount: int) -> list[str]:
+        """What the script takes; see its first lines."""
+        terms, seen, held = self.terms, ask.seen, ask.held
+        rest_us = terms.epoch_us % terms.tick_us if terms.timed else 0
+        epoch_ticks = terms.tick_at(rest_us) if terms.timed else 0
+        claim: tuple[Any, ...] = ("", "", "", "")
+        if held is not None and held.token:
+            claim = (held.slot - terms.slots.start, held.start, held.until, held.token)
+        arguments = (
+            *(verb, ask.token, terms.fingerprint, terms.layout),
+            *(terms.slots.start, len(terms.slots), terms.end, terms.horizon_ticks),
+            *(terms.tick_us, terms.epoch_us, epoch_ticks, rest_us),
+            *(seen.sid, seen.revision, seen.now_us, ask.witness_us, ask.holder, amount),
+            *claim,
+            *(self.link.access.replicas, self._data),
+        )
+        return [str(argument) for argument in arguments]
+
+    def _given(self, answer: tuple[str, list[str]], token: str) -> Claim | Wait:
+        """A claim or a wait, if it is one that could have been asked for."""
+        kind, told = answer
+        seen = _seen(told)
+        if kind == "wait":
+            return Wait(int(told[3]) * self.terms.tick_us, seen)
+        slot = self.terms.slots.start + int(told[3])
+        start, until = int(told[5]), int(told[6])
+        if kind != "claim" or told[4] != token or slot not in self.terms.slots or start > until:
+            raise self.link.stranger()
+        return Claim(slot, start, until, token, seen.now_us, seen)
+
+    def _refuse(self, verb: str, ask: Ask, amount: int, incarnation: str, told: list[str]) -> None:
+        """Raise what the verb of ``record`` raises for what the script saw."""
+        reading_us, sid, revision, theirs, fingerprint, layout, guard, *times = told
+        last_us, offset_us, top_us = (int(time) for time in times)
+        record = Record(
+            sid=sid,
+            incarnation=theirs,
+            fingerprint=fingerprint,
+            layout=layout,
+            revision=int(revision),
+            guard=int(guard),
+            last_us=last_us,
+            offset_us=offset_us,
+            top_us=top_us,
+        )
+        getattr(record, verb)(self.terms, ask, int(reading_us), incarnation, amount)
+        if verb == "initialise":
+            raise self.link.refused(
+                f"a counter here cannot be moved on to {amount}, over 2^53 from where it began; "
+                "choose another namespace"
+            )
+        raise InternalError(
+            f"{self.url} refused {verb!r} and there was no reason to; please report this",
+            answer=told,
+        )
+
+
+def _seen(told: list[str]) -> Seen:
+    return Seen(told[0], int(told[1]), int(told[2]))
+
+
+def _within_reach(terms: Terms) -> Terms:
+    """The terms, if a Lua number holds every tick that they will come to."""
+    if terms.timed and terms.tick_at(_LATEST_US) + terms.horizon_ticks > _EXACT:
+        raise ConfigError(
+            f"ticks of {terms.layout!r} will exceed 2^53 by the year 2200, and a script in a Redis "
+            "counts no further; use a later epoch or a longer tick, or another registry",
+            limit=_EXACT,
+        )
+    return terms
+
+
+def _marked(terms: Terms, mark: str) -> Terms:
+    """Terms that only members with the same mark share."""
+    return replace(terms, identity=f"{terms.identity} {mark}", layout=f"{terms.layout} | {mark}")
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        return urlsplit(url)
+    except ValueError as error:
+        raise ConfigError(f"{url!r} is no URL: {error}") from None
+
+
+def _places(parts: SplitResult) -> tuple[Place, ...]:
+    if parts.scheme == "unix":
+        if not parts.path:
+            raise ConfigError("write the socket's path: unix:///path/to/redis.sock")
+        return (unquote(parts.path),)
+    found: list[Place] = []
+    for each in parts.netloc.rpartition("@")[2].split(","):
+        host, _, port = each.rpartition(":") if ":" in each.rpartition("]")[2] else (each, "", "")
+        if port and not port.isdecimal():
+            raise ConfigError(f"port {port!r} is no number; write {parts.scheme}://host:6379")
+        found.append((host.strip("[]") or "localhost", int(port or _PORT)))
+    if len(set(found)) < len(found):
+        raise ConfigError(f"{_masked(parts)}: a host is named twice; name each once")
+    return tuple(found)
+
+
+def _masked(parts: SplitResult, place: Place | None = None) -> str:
+    """The URL without its password, and with one of its hosts, if one is given."""
+    who, at, hosts = parts.netloc.rpartition("@")
+    name, colon, _ = who.partition(":")
+    if place is not None:
+        hosts = f"{place[0]}:{place[1]}"
+    netloc = f"{name}{':***' if colon else ''}{at}{hosts}"
+    return parts._replace(netloc=netloc).geturl()
+
+
+def _driver_options(parts: SplitResult, options: Options) -> dict[str, Any]:
+    """What the driver's connections need to know beyond where to."""
+    name, _, password = parts.netloc.rpartition("@")[0].partition(":")
+    found: dict[str, Any] = {"db": 0}
+    if parts.scheme == "unix":
+        found["db"] = _number(options, "db")
+    elif parts.path.strip("/"):
+        text = parts.path.strip("/")
+        if not text.isdecimal():
+            raise ConfigError(f"database {text!r} is no number; write {parts.scheme}://host/0")
+        found["db"] = int(text)
+    if name:
+        found["username"] = unquote(name)
+    if password:
+        found["password"] = unquote(password)
+    if parts.scheme in _TLS:
+        found["ssl_check_hostname"] = True
+        for option, meant in (("ca", "ca_certs"), ("cert", "certfile"), ("key", "keyfile")):
+            path = options.text(option)
+            if path is not None:
+                found[f"ssl_{meant}"] = path
+    return found
+
+
+def _number(options: Options, name: str) -> int:
+    text = options.text(name, "0") or ""
+    if not text.isdecimal():
+        raise ConfigError(f"?{name}={text} is not a whole number", url=options.url)
+    return int(text)

@@ -1,0 +1,161 @@
+"""Checks of the contract: claims on one slot never overlap, whoever asks and in whatever order."""
+
+import random
+import threading
+
+from frazil.claim import Wait
+from frazil.errors import ConfigError, TryLater
+from frazil.schemes import scheme
+from frazil.testing.report import BrokenContract, demand
+from frazil.testing.trial import POOL, Event, Member, Trial
+
+__all__ = ["CHECKS", "roam"]
+
+
+def roam(member: Member, chance: random.Random, stale: list[Event] | None = None) -> None:
+    """One step of a random schedule: any verb, a reply lost, an old request once more.
+
+    stale: what may come once more, kept from step to step; None for no such thing.
+    """
+    claim, longest = member.claim, member.horizon_ticks
+    kind = chance.choice(["grant", "mint", "renew", "renew", "release", "lost", "stale"])
+    if kind == "stale" and stale:
+        event = chance.choice(stale)
+        member.hear(member.send(event.verb, event.ask, event.value))
+    elif kind == "mint":
+        member.hear(member.send("mint", member.ask(), chance.randint(1, 5)))
+    elif claim is None or kind == "grant":
+        reply = member.try_grant(chance.randint(1, longest))
+        if isinstance(reply, Wait):
+            member.trial.sleep_us(min(reply.wait_us, 5000))
+    elif kind == "renew":
+        member.renew(claim, claim.until + chance.randint(0, longest))
+    elif kind == "lost":
+        member.send("renew", member.ask(claim), claim.until + chance.randint(1, longest))
+    elif kind == "release":
+        member.claim = None
+        # Often all of it: the next holder's region then begins at this one's end.
+        used = claim.until if chance.random() < 0.5 else chance.randint(claim.start, claim.until)
+        member.release(claim, used)
+    if stale is not None and member.last is not None and chance.random() < 0.3:
+        stale.append(member.last)
+
+
+def claims_never_overlap(trial: Trial) -> None:
+    """I2: no two claims on one slot overlap, whatever verbs come in whatever order."""
+    members = trial.members(6)
+    stale: list[Event] = []
+    for _ in range(300):
+        roam(trial.random.choice(members), trial.random, stale)
+        trial.sleep_us(trial.random.choice([0, 0, 0, 1000, 5000]))
+    demand(len(list(trial.claims())) > 50, "a random schedule of 300 verbs had 50 claims or fewer")
+    trial.demand_disjoint()
+
+
+def threads_never_meet(trial: Trial) -> None:
+    """I2: the same, with verbs that come at the same time over connections of their own."""
+    members = trial.members(8)
+    faults: list[BaseException] = []
+
+    def work(member: Member, seed: int) -> None:
+        stale: list[Event] = []
+        chance = random.Random(seed)  # noqa: S311 - schedules, not secrets
+        for _ in range(40):
+            try:
+                roam(member, chance, stale)
+            except TryLater:
+                member.claim = None  # an answer that never came
+            except BaseException as error:  # noqa: BLE001 - told by the thread that waits
+                faults.append(error)
+                return
+
+    seeds = [trial.random.getrandbits(32) for _ in members]
+    threads = [
+        threading.Thread(target=work, args=pair) for pair in zip(members, seeds, strict=True)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for fault in faults:
+        raise fault
+    trial.demand_disjoint()
+    revisions = [(claim.seen.sid, claim.seen.revision) for claim in trial.claims()]
+    demand(len(revisions) > 10, "320 verbs of eight threads had 10 claims or fewer")
+    demand(len(set(revisions)) == len(revisions), "two verbs were answered with one revision")
+
+
+def members_share_one_record(trial: Trial) -> None:
+    """I2: registry objects of one namespace write one record, and every write is counted."""
+    trial.one_record()
+    a, b = trial.members(2)
+    for _ in range(3):
+        before = a.grant(3).seen
+        after = b.grant(3).seen
+        demand(before.sid == after.sid, "two registry objects of a namespace tell different sids")
+        demand(after.revision > before.revision, "a write by another member was not counted")
+    trial.demand_disjoint()
+
+
+def namespaces_are_apart(trial: Trial) -> None:
+    """I2: namespaces share nothing."""
+    trial.one_record()
+    (here,) = trial.members(1)
+    here.grant(5)
+    there = trial.member(namespace=f"{trial.namespace}-other")
+    there.initialise()
+    demand(there.registry.holdings() == [], "a new namespace has holdings of another one")
+    before = here.grant(1).seen
+    there.try_grant(5)
+    after = here.grant(1).seen
+    demand(before.sid != there.seen.sid, "two namespaces have one sid")
+    demand(after.revision == before.revision + 1, "a verb on another namespace was counted here")
+
+
+def strangers_are_refused(trial: Trial) -> None:
+    """I2: a member with another layout or shuffle is refused and shown both; nothing changes."""
+    trial.one_record()
+    (a,) = trial.members(1)
+    text = str(POOL.layout)
+    # As many node numbers, so that a static number is one of them.
+    other = scheme(text.replace("time:41", "time:42").replace("sign:1=0 ", ""))
+    before = a.grant(1).seen
+    for stranger in (other, scheme(POOL, shuffle="seed:v1:stranger")):
+        b = trial.member(stranger)
+        for verb in ("grant", "mint"):
+            try:
+                reply = b.send(verb, b.ask(), 5)
+            except ConfigError as error:
+                shown = stranger is not other or (
+                    b.terms.layout in str(error) and a.terms.layout in str(error)
+                )
+                demand(shown, f"the refusal does not show both layouts: {error}")
+            else:
+                raise BrokenContract(
+                    f"a member with another {stranger.layout} was answered {reply!r}"
+                )
+    after = a.grant(1).seen
+    demand(after.revision == before.revision + 1, "a stranger who was refused was written down")
+
+
+def constants_have_slots_of_their_own(trial: Trial) -> None:
+    """I2: members whose layouts differ in a constant share the record and never a slot."""
+    trial.one_record()
+    text = str(POOL.layout).replace("sign:1=0", "mode:1=0")
+    schemes = [scheme(text), scheme(text, fields={"mode": 1})]
+    members = [trial.member(each) for each in schemes]
+    members[0].initialise()
+    slots = [{member.grant(3).slot for _ in range(5)} for member in members]
+    demand(not slots[0] & slots[1], "two constants were given one slot")
+    demand(members[0].seen.sid == members[1].seen.sid, "two constants have two records")
+    trial.demand_disjoint()
+
+
+CHECKS = (
+    claims_never_overlap,
+    threads_never_meet,
+    members_share_one_record,
+    namespaces_are_apart,
+    strangers_are_refused,
+    constants_have_slots_of_their_own,
+)

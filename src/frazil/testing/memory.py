@@ -1,0 +1,196 @@
+"""Checks of the contract: what a store has lost, and what its members remember, is waited out."""
+
+from dataclasses import replace
+
+from frazil.claim import Claim, Lost, Seen, Wait
+from frazil.errors import ConfigError
+from frazil.testing.report import BrokenContract, NotApplicable, demand
+from frazil.testing.store import Forgets, Rewinds, StepsClock
+from frazil.testing.trial import Trial
+
+__all__ = ["CHECKS"]
+
+
+def _demand_beyond(reply: Claim | Wait, floor: int, what: str) -> None:
+    """A grant's reply may reach into nothing before ``floor``, which a loss left unknown."""
+    if isinstance(reply, Claim):
+        demand(reply.start >= floor, f"after {what}, tick {reply.start} was given; {floor} is safe")
+
+
+def first_uses_wait_a_horizon(trial: Trial) -> None:
+    """I2: a namespace that nobody called new may be one that was lost: it waits one horizon."""
+    trial.one_record()
+    a, b = trial.member(), trial.member()
+    reply = a.try_grant(5)
+    now_us = reply.now_us if isinstance(reply, Claim) else reply.seen.now_us
+    floor = a.terms.tick_at(now_us) + a.horizon_ticks
+    for member in (a, b):
+        _demand_beyond(member.try_grant(5), floor, "a first use")
+        _demand_beyond(member.grant(5), floor, "a first use")
+    _demand_beyond(reply, floor, "a first use")
+    trial.demand_disjoint()
+
+
+def initialising_spares_the_wait(trial: Trial) -> None:
+    """I2: of a namespace that was called new, the first grant begins now."""
+    trial.one_record()
+    a, b = trial.members(2)
+    claim = b.try_grant(5)
+    demand(isinstance(claim, Claim), f"a new namespace answered {claim!r}")
+    if isinstance(claim, Claim):
+        demand(claim.start == b.tick(claim), "a new namespace gave ticks ahead of now")
+    demand(a.seen.sid == b.seen.sid, "initialising and granting made two records")
+
+
+def initialising_is_done_once(trial: Trial) -> None:
+    """I1: a namespace that exists cannot be called new."""
+    trial.one_record()
+    a, b = trial.members(2)
+    a.grant(5)
+    try:
+        b.initialise()
+    except ConfigError:
+        pass
+    else:
+        raise BrokenContract("a namespace with claims was initialised again")
+    b.grant(5)
+    trial.demand_disjoint()
+
+
+def members_remember_the_revision(trial: Trial) -> None:
+    """I2: a member that saw a later revision than the record's tells of a loss.
+
+    Then nothing is given below one horizon from now, by any verb, and every token is void.
+    """
+    trial.one_record()
+    a, b, c = trial.members(3)
+    held = b.grant(20)
+    a.grant(5)
+    a.seen = replace(a.seen, revision=a.seen.revision + 1000)
+    reply = a.try_grant(5)
+    seen = reply.seen
+    floor = a.terms.tick_at(seen.now_us) + a.horizon_ticks
+    _demand_beyond(reply, floor, "a loss")
+    _demand_beyond(c.try_grant(5), floor, "a loss")
+    demand(seen.revision > a.seen.revision - 2, "the record went on below what a member had seen")
+    demand(isinstance(b.renew(held, held.until + 5), Lost), "a token outlived a loss")
+    _demand_beyond(c.grant(5), floor, "a loss")
+    trial.demand_disjoint()
+
+
+def members_remember_what_they_hold(trial: Trial) -> None:
+    """I2: a member whose claim reaches beyond the slot's floor tells of a loss."""
+    trial.one_record()
+    a, b = trial.members(2)
+    claim = a.grant(5)
+    longer = replace(claim, until=claim.until + a.horizon_ticks // 2)
+    reply = a.renew(longer, longer.until + 1)
+    demand(isinstance(reply, Lost), "a claim was renewed that the record knows nothing of")
+    floor = max(longer.until, a.terms.tick_at(a.seen.now_us) + a.horizon_ticks)
+    _demand_beyond(b.try_grant(5), floor, "a loss")
+    _demand_beyond(b.grant(5), floor, "a loss")
+    trial.demand_disjoint()
+
+
+def members_remember_the_clock(trial: Trial) -> None:
+    """I2: a member of a lost record has seen a later now, and nothing up to there is given."""
+    trial.one_record()
+    for foreign in (False, True):
+        namespace = f"{trial.namespace}-{foreign}"
+        a, b = trial.member(namespace=namespace), trial.member(namespace=namespace)
+        a.initialise()
+        seen = a.grant(5).seen
+        later_us = seen.now_us + 30_000_000
+        sid = "lost" if foreign else seen.sid
+        a.seen = Seen(sid, seen.revision + 1000, later_us)
+        floor = a.terms.tick_at(later_us) + a.horizon_ticks
+        for member in (a, b):
+            _demand_beyond(member.try_grant(5), floor, "a loss")
+
+
+def losses_are_waited_out(trial: Trial) -> None:
+    """I2: after a loss of everything, twice in a row, nothing is given that was given before."""
+    store = trial.store
+    if not isinstance(store, Forgets):
+        raise NotApplicable("its state cannot be lost")
+    for rounds in (1, 2):
+        members = [trial.member() for _ in range(3)]
+        if rounds == 1:
+            members[0].initialise()
+        claims = [member.grant(member.horizon_ticks) for member in members]
+        for _ in range(rounds):
+            store.forget(trial.namespace)
+            trial.member().try_grant(members[0].horizon_ticks)
+        for member, claim in zip(members, claims, strict=True):
+            reply = member.renew(claim, claim.until + 5)
+            demand(isinstance(reply, Lost), "a token outlived the loss of its record")
+        for _ in range(2):
+            trial.member().grant(members[0].horizon_ticks)
+        trial.demand_disjoint()
+
+
+def older_copies_are_noticed(trial: Trial) -> None:
+    """I2: after the state was put back to an older copy, nothing is given twice."""
+    store = trial.store
+    if not isinstance(store, Rewinds):
+        raise NotApplicable("it cannot be put back to an older copy")
+    a, b, c = trial.members(3)
+    before = b.grant(5)
+    copy = store.copy(trial.namespace)
+    claims = [a.grant(a.horizon_ticks) for _ in range(3)]
+    store.rewind(trial.namespace, copy)
+    newcomer = trial.member()
+    for member in (newcomer, a) if store.rewind_shows else (a, newcomer):
+        member.try_grant(a.horizon_ticks)
+    reply = b.renew(before, before.until + 5)
+    demand(isinstance(reply, Lost), "a token outlived the return of an older copy")
+    demand(isinstance(c.renew(claims[-1], claims[-1].until), Lost), "a lost claim was renewed")
+    for member in (newcomer, a, b):
+        member.grant(a.horizon_ticks)
+    trial.demand_disjoint()
+
+
+def losses_while_the_clock_is_absorbed(trial: Trial) -> None:
+    """I2: a store that has forgotten how far its clock was behind is told by its members.
+
+    The clock is stepped back (now goes on by an offset), claims are given in that time, and then
+    the state is lost, offset and all, or put back to a copy from before the step.
+    """
+    store = trial.store
+    if not isinstance(store, StepsClock):
+        raise NotApplicable("its clock cannot be stepped")
+    if not isinstance(store, Forgets | Rewinds):
+        raise NotApplicable("its state cannot be lost")
+    a, b = trial.members(2)
+    copy = store.copy(trial.namespace) if isinstance(store, Rewinds) else None
+    a.grant(5)
+    back_us = 3 * a.horizon_ticks * a.terms.tick_us
+    store.step_clock(-back_us)
+    try:
+        for _ in range(3):
+            a.grant(a.horizon_ticks)
+        if isinstance(store, Forgets):
+            store.forget(trial.namespace)
+        else:
+            store.rewind(trial.namespace, copy)
+        for member in (a, b, trial.member()):  # the first of them remembers
+            member.try_grant(a.horizon_ticks)
+        trial.demand_disjoint()
+    finally:
+        store.step_clock(back_us)
+    trial.member().grant(a.horizon_ticks)
+    b.grant(a.horizon_ticks)
+    trial.demand_disjoint()
+
+
+CHECKS = (
+    first_uses_wait_a_horizon,
+    initialising_spares_the_wait,
+    initialising_is_done_once,
+    members_remember_the_revision,
+    members_remember_what_they_hold,
+    members_remember_the_clock,
+    losses_are_waited_out,
+    older_copies_are_noticed,
+    losses_while_the_clock_is_absorbed,
+)

@@ -1,0 +1,166 @@
+"""Checks of the contract: which slot is given, how far ahead, and that nobody is left out."""
+
+from collections.abc import Iterator
+
+from frazil.claim import Claim, Lost, Seen, Wait
+from frazil.testing.claims import roam
+from frazil.testing.report import NotApplicable, demand
+from frazil.testing.trial import Event, Member, Trial
+
+__all__ = ["CHECKS"]
+
+
+def nothing_is_given_beyond_the_horizon(trial: Trial) -> None:
+    """I0: nothing at or beyond now + horizon is given, by a grant, a renewal or a mint."""
+    members = trial.members(3)
+    far = 10 * members[0].horizon_ticks
+    for member in members:
+        member.try_grant(far)
+        if member.claim is not None:
+            member.renew(member.claim, member.claim.until + far)
+        member.hear(member.send("mint", member.ask(), far))
+        trial.sleep_us(5000)
+        if member.claim is not None:
+            member.renew(member.claim, member.claim.until + far)
+    reached = 0
+    for claim in trial.claims():
+        ahead = claim.until - members[0].tick(claim)
+        demand(
+            ahead <= members[0].horizon_ticks,
+            f"{ahead} ticks ahead were given, and the horizon is {members[0].horizon_ticks}",
+        )
+        reached = max(reached, ahead)
+    demand(reached > members[0].horizon_ticks // 2, "not half of the horizon was ever given")
+
+
+def grants_begin_at_the_floor_or_now(trial: Trial) -> None:
+    """I1: a claim begins at its slot's floor, or now if that is later; floors never fall."""
+    for event, floors in _grants(trial):
+        claim = event.reply
+        assert isinstance(claim, Claim)
+        now = _tick(trial, claim)
+        right = max(floors.get(claim.slot, 0), now)
+        demand(claim.start == right, f"a claim began at {claim.start}, and {right} was right")
+
+
+def grants_fit_best(trial: Trial) -> None:
+    """I2: of the slots free now the one with the greatest floor is given; if none is, the least.
+
+    So untouched slots stay in reserve, and a slot that is held comes last.
+    """
+    trial.one_record()
+    slots = trial.member().terms.slots
+    for event, floors in _grants(trial):
+        claim = event.reply
+        assert isinstance(claim, Claim)
+        now = _tick(trial, claim)
+        floor = floors.get(claim.slot, 0)
+        free = [floors.get(n, 0) for n in slots if floors.get(n, 0) <= now]
+        best = max(free) if free else min(floors.get(n, 0) for n in slots)
+        kind = "free" if free else "full"
+        demand(floor == best, f"of a {kind} pool floor {floor} was given, and there is {best}")
+
+
+def _tick(trial: Trial, claim: Claim) -> int:
+    return trial.member().tick(claim)
+
+
+def _grants(trial: Trial) -> Iterator[tuple[Event, dict[int, int]]]:
+    """Grants and mints of a random schedule, each with the floors before it (0: untouched)."""
+    members = trial.members(4)
+    for _ in range(200):
+        roam(trial.random.choice(members), trial.random)
+        trial.sleep_us(trial.random.choice([0, 0, 1000, 5000, 20_000]))
+    floors: dict[int, int] = {}
+    for event in trial.history:
+        if isinstance(event.reply, Claim):
+            if event.ask.held is None:
+                yield event, floors
+            floors[event.reply.slot] = event.reply.until
+        elif event.verb == "release" and isinstance(event.reply, Seen) and event.ask.held:
+            floors[event.ask.held.slot] = event.value
+
+
+def full_pools_are_shared(trial: Trial) -> None:
+    """I2: with all slots held, a newcomer gets what comes after a holder's region.
+
+    The holder keeps what it was given and cannot make it longer; the others can.
+    """
+    trial.one_record()
+    slots = len(trial.member().terms.slots)
+    members = trial.members(slots + 1)
+    newcomer = members[-1]
+    want = newcomer.horizon_ticks * 3 // 4
+    claims = [member.grant(want) for member in members[:-1]]
+    extra = newcomer.try_grant(newcomer.horizon_ticks // 8)
+    demand(isinstance(extra, Claim), "a full pool with room up to the horizon gave nothing")
+    if not isinstance(extra, Claim):
+        return
+    first = min(claim.until for claim in claims)
+    demand(newcomer.tick(extra) < first, f"{slots} grants last longer than its horizon; raise it")
+    demand(len({claim.slot for claim in claims}) == slots, "a slot was shared while one was free")
+    demand(extra.start == first, f"of a full pool [{extra.start}, …) was given, not [{first}, …)")
+    for member, claim in zip(members, claims, strict=False):
+        reply = member.renew(claim, claim.until + 1)
+        if claim.slot == extra.slot:
+            demand(isinstance(reply, Lost), "a holder renewed over the ticks of its successor")
+        else:
+            demand(isinstance(reply, Claim), "a holder whose slot nobody took could not renew")
+    trial.demand_disjoint()
+
+
+def waits_are_long_enough(trial: Trial) -> None:
+    """I0: with everything given up to the horizon, a grant is told how long until there is more."""
+    slots = len(trial.member().terms.slots)
+    (member,) = trial.members(1)
+    for _ in range(3 * slots):
+        reply = member.try_grant(member.horizon_ticks)
+        if isinstance(reply, Wait):
+            break
+    if not isinstance(reply, Wait):
+        raise NotApplicable("it takes so long over a verb that its horizon is never used up")
+    horizon_us = member.horizon_ticks * member.terms.tick_us
+    demand(0 < reply.wait_us <= 2 * horizon_us, f"told to wait {reply.wait_us} µs")
+    trial.sleep_us(reply.wait_us)
+    after = member.try_grant(member.horizon_ticks)
+    demand(isinstance(after, Claim), "after the wait that it named there was still nothing")
+    trial.demand_disjoint()
+
+
+def sixty_four_contenders_are_all_served(trial: Trial) -> None:
+    """I2: of 64 members that want claims, beside some that never let go, all get some."""
+    contenders = trial.members(64)
+    slots = len(contenders[0].terms.slots)
+    hogs, others = contenders[: min(slots, 16)], contenders[min(slots, 16) :]
+    hungry = dict.fromkeys(others, 2 if slots > 4 else 1)
+    share = max(1, others[0].horizon_ticks // 16)
+    patience = 16 * (4 + 64 // slots)
+    while hungry:
+        demand(patience > 0, f"{len(hungry)} of {len(others)} were not served for many horizons")
+        patience -= 1
+        for member in trial.random.sample([*hogs, *hungry], len(hogs) + len(hungry)):
+            if member not in hungry:
+                _hold_on(member)
+            elif isinstance(member.try_grant(share), Claim):
+                hungry[member] -= 1
+        hungry = {member: left for member, left in hungry.items() if left > 0}
+        trial.sleep_us(share * others[0].terms.tick_us)
+    trial.demand_disjoint()
+
+
+def _hold_on(hog: Member) -> None:
+    """Renew as far as can be; get another claim if it is lost."""
+    far = 10 * hog.horizon_ticks
+    if hog.claim is None or isinstance(hog.renew(hog.claim, hog.claim.until + far), Lost):
+        hog.claim = None
+        hog.try_grant(far)
+
+
+CHECKS = (
+    nothing_is_given_beyond_the_horizon,
+    grants_begin_at_the_floor_or_now,
+    grants_fit_best,
+    full_pools_are_shared,
+    waits_are_long_enough,
+    sixty_four_contenders_are_all_served,
+)

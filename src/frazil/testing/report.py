@@ -1,0 +1,65 @@
+"""What came out of a run of the conformance kit: a line per check, an error that lists faults.
+
+A check that does not apply (the store has no clock to step, the pool has one number) is no success:
+it is listed with its reason, so that nobody takes for tested what was not.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["BrokenContract", "ConformanceError", "NotApplicable", "Report", "Result", "demand"]
+
+Outcome = Literal["passed", "failed", "not applicable"]
+
+
+class BrokenContract(Exception):
+    """A registry answered what it may not; raised inside a check."""
+
+
+class NotApplicable(Exception):
+    """A check says nothing about this store; raised inside it, with the reason."""
+
+
+def demand(holds: object, fault: str) -> None:
+    """Raise BrokenContract with ``fault`` unless it holds."""
+    if not holds:
+        raise BrokenContract(fault)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One check: its name, what it shows, what came out, and the fault or the reason."""
+
+    name: str
+    shows: str
+    outcome: Outcome
+    reason: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.outcome:<14}  {self.name}{': ' if self.reason else ''}{self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All checks, in the order in which they ran."""
+
+    results: tuple[Result, ...]
+
+    def names(self, outcome: Outcome) -> set[str]:
+        """The names of the checks that ended so."""
+        return {result.name for result in self.results if result.outcome == outcome}
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.results))
+
+
+class ConformanceError(AssertionError):
+    """A registry breaks the contract. ``report`` has all checks; the message lists the failures."""
+
+    def __init__(self, report: Report) -> None:
+        failures = [result for result in report.results if result.outcome == "failed"]
+        told = "\n".join(
+            f"  {result.name} ({result.shows}): {result.reason}" for result in failures
+        )
+        super().__init__(f"{len(failures)} of {len(report.results)} checks failed:\n{told}")
+        self.report = report

@@ -1,0 +1,195 @@
+"""The world of one check: a namespace of its own, members with a memory, and all that was answered.
+
+Members here do by hand what a keeper does: they remember what the registry said of itself, send it
+along, and bring their wall clock as a witness. They write every reply into one history. What must
+hold of the history as a whole (no two claims overlap, nothing beyond the horizon) is then a
+function of it, whatever the schedule was.
+
+A lost reply is one that a member does not take notice of; a late or repeated request is an ``Ask``
+sent once more. Both are the same to the registry whether the network did it or the kit.
+"""
+
+import random
+import secrets
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from frazil import clock
+from frazil.claim import Ask, Claim, Lost, Seen, Terms, Wait
+from frazil.registries.base import Registry
+from frazil.schemes import Scheme, scheme
+from frazil.testing.report import BrokenContract, NotApplicable, demand
+from frazil.testing.store import OwnTime, Several, Store
+
+__all__ = ["COUNTER", "POOL", "RUNS", "Event", "Member", "Trial", "overlaps"]
+
+POOL = scheme("sign:1=0 time:41 node:3 sequence:19 @1ms since 2025-01-01T00:00:00Z")
+COUNTER = scheme("tickets")
+RUNS = scheme("chibrary")
+
+Reply = Claim | Wait | Lost | Seen
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A verb, what was asked (``value`` is want, until or used), and the answer."""
+
+    verb: str
+    ask: Ask
+    value: int
+    reply: Reply
+
+
+class Member:
+    """One member of the namespace, with a registry object of its own."""
+
+    def __init__(self, trial: "Trial", registry: Registry) -> None:
+        self.trial = trial
+        self.registry = registry
+        self.terms: Terms = registry.terms
+        self.seen = Seen()
+        self.claim: Claim | None = None
+        self.last: Event | None = None
+
+    @property
+    def horizon_ticks(self) -> int:
+        """The farthest ahead that anything is given (or the longest block)."""
+        return self.terms.horizon_ticks
+
+    def ask(self, held: Claim | None = None) -> Ask:
+        """A request from this member, now."""
+        witness_us = self.trial.wall_us()
+        return Ask(self.seen, witness_us, secrets.token_hex(8), "conformance:1", held)
+
+    def send(self, verb: str, ask: Ask, value: int) -> Reply:
+        """Send a request, which may be an old one, and write down the answer."""
+        reply: Reply = getattr(self.registry, verb)(ask, value)
+        self.last = Event(verb, ask, value, reply)
+        self.trial.history.append(self.last)
+        return reply
+
+    def hear(self, reply: Reply) -> None:
+        """Remember what the registry says of itself."""
+        self.seen = reply if isinstance(reply, Seen) else reply.seen
+
+    def initialise(self, start: int = 0) -> Seen:
+        """Say that the namespace is new."""
+        self.seen = self.registry.initialise(self.ask(), start)
+        return self.seen
+
+    def try_grant(self, want: int, verb: str = "grant") -> Claim | Wait:
+        """One grant (or mint), heard; the claim becomes this member's."""
+        reply = self.send(verb, self.ask(), want)
+        self.hear(reply)
+        if isinstance(reply, Claim):
+            self.claim = reply
+        else:
+            demand(isinstance(reply, Wait), f"{verb} answered {reply!r}")
+        return reply  # type: ignore[return-value]
+
+    def grant(self, want: int, verb: str = "grant") -> Claim:
+        """A claim, after at most two horizons of waiting."""
+        patience_us = 2 * self.horizon_ticks * self.terms.tick_us + 2_000_000
+        while isinstance(reply := self.try_grant(want, verb), Wait):
+            demand(patience_us > 0, f"no {verb} within two horizons; told to wait again")
+            demand(reply.wait_us > 0, f"told to wait {reply.wait_us} µs")
+            patience_us -= max(reply.wait_us, 1000)
+            self.trial.sleep_us(max(reply.wait_us, 1000))
+        return reply
+
+    def renew(self, claim: Claim, until: int) -> Claim | Lost:
+        """Ask for a claim to reach to ``until``."""
+        reply = self.send("renew", self.ask(claim), until)
+        self.hear(reply)
+        demand(isinstance(reply, Claim | Lost), f"renew answered {reply!r}")
+        if isinstance(reply, Claim):
+            self.claim = reply
+        return reply  # type: ignore[return-value]
+
+    def release(self, claim: Claim, used: int) -> Seen | Lost:
+        """Give back a claim from ``used`` on."""
+        reply = self.send("release", self.ask(claim), used)
+        self.hear(reply)
+        demand(isinstance(reply, Seen | Lost), f"release answered {reply!r}")
+        return reply  # type: ignore[return-value]
+
+    def tick(self, reply: Claim) -> int:
+        """The tick in which the registry's clock was when it gave this."""
+        return self.terms.tick_at(reply.now_us) if self.terms.timed else 0
+
+
+class Trial:
+    """One check's namespace on the store."""
+
+    def __init__(self, store: Store, name: str, seed: int) -> None:
+        self.store = store
+        self.namespace = f"{name}-{secrets.token_hex(6)}"
+        self.history: list[Event] = []
+        self.random = random.Random(f"{name} {seed}")  # noqa: S311 - schedules, not secrets
+
+    def member(self, scheme: Scheme = POOL, namespace: str | None = None) -> Member:
+        """A new member, which remembers nothing."""
+        return Member(self, self.store.registry(scheme, namespace or self.namespace))
+
+    def members(self, count: int, scheme: Scheme = POOL, start: int = 0) -> list[Member]:
+        """Members of a namespace that one of them has said is new."""
+        found = [self.member(scheme) for _ in range(count)]
+        found[0].initialise(start)
+        return found
+
+    def one_record(self) -> None:
+        """NotApplicable where a namespace has several."""
+        if isinstance(self.store, Several):
+            raise NotApplicable(f"it is {self.store.parts} stores with a record each")
+
+    def wall_us(self) -> int:
+        """What the members' wall clocks say."""
+        return self.store.wall_us() if isinstance(self.store, OwnTime) else clock.wall_us()
+
+    def sleep_us(self, us: int) -> None:
+        """Let time pass."""
+        if isinstance(self.store, OwnTime):
+            self.store.sleep_us(us)
+        else:
+            time.sleep(us / 1e6)
+
+    def pass_horizon(self, member: Member) -> None:
+        """Let one horizon pass, and a tick."""
+        self.sleep_us((member.horizon_ticks + 2) * member.terms.tick_us)
+
+    def claims(self) -> Iterator[Claim]:
+        """Every claim that was answered."""
+        return (event.reply for event in self.history if isinstance(event.reply, Claim))
+
+    def demand_disjoint(self) -> None:
+        """BrokenContract if two regions of one slot overlap."""
+        for slot, a, b in overlaps(self.history):
+            raise BrokenContract(
+                f"slot {slot} was given twice: [{a[0]}, {a[1]}) and [{b[0]}, {b[1]})"
+            )
+
+
+def overlaps(history: list[Event]) -> Iterator[tuple[int, tuple[int, int], tuple[int, int]]]:
+    """Regions of one slot that overlap, as they stand at the end of a history.
+
+    A region is made longer by a renewal, and ends where its holder gave it back if the registry
+    took it. A request that came twice may have two regions, of which its member uses one; what is
+    given back with their token is no longer anybody's.
+    """
+    regions: dict[tuple[str, int, int], int] = {}
+    for event in history:
+        held = event.ask.held
+        if isinstance(event.reply, Claim):
+            token = event.ask.token if held is None else held.token
+            owner = token, event.reply.slot, event.reply.start
+            regions[owner] = max(event.reply.until, regions.get(owner, 0))
+        elif held is not None and event.verb == "release" and isinstance(event.reply, Seen):
+            for owner, until in regions.items():
+                if owner[:2] == (held.token, held.slot):
+                    regions[owner] = min(until, event.value)
+    places = sorted((n, start, until) for (_, n, start), until in regions.items() if start < until)
+    for (slot, *first), (other, *second) in pairwise(places):
+        if slot == other and second[0] < first[1]:
+            yield slot, (first[0], first[1]), (second[0], second[1])

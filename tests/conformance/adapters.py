@@ -1,0 +1,174 @@
+"""Stores for the conformance kit: the registries of one host, and one in a time of its own."""
+
+import copy
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from frazil import clock
+from frazil.record import Record, SlotTable
+from frazil.registries import connect, memory
+from frazil.registries.base import RecordRegistry, terms_of
+from frazil.testing import check_registry
+
+__all__ = [
+    "NO_SERVER",
+    "FileStore",
+    "ManualRegistry",
+    "ManualStore",
+    "MemoryStore",
+    "UrlStore",
+    "applied",
+]
+
+
+class UrlStore:
+    """A store that is reached by a URL. Subclass it for what can be done to that store."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def registry(self, scheme, namespace):
+        return connect(self.url, namespace, scheme)
+
+
+class HostClock(UrlStore):
+    """A registry whose clock is the host's, which is stepped for it alone."""
+
+    ahead_us = 0
+
+    def registry(self, scheme, namespace):
+        registry = super().registry(scheme, namespace)
+        registry.reading_us = lambda: clock.wall_us() + self.ahead_us
+        return registry
+
+    def step_clock(self, us):
+        self.ahead_us += us
+
+
+class MemoryStore(HostClock):
+    """Records in this process's memory."""
+
+    rewind_shows = False
+
+    def _key(self, namespace):
+        return self.url.partition("?")[0], namespace
+
+    def forget(self, namespace):
+        memory._records.pop(self._key(namespace), None)
+
+    def copy(self, namespace):
+        return copy.deepcopy(memory._records[self._key(namespace)])
+
+    def rewind(self, namespace, copied):
+        memory._records[self._key(namespace)] = copy.deepcopy(copied)
+
+
+class FileStore(HostClock):
+    """Records in a file, which can be deleted, and written over with what it was before."""
+
+    rewind_shows = False
+
+    def __init__(self, url: str, path: Path) -> None:
+        super().__init__(url)
+        self.path = path
+
+    def forget(self, namespace):
+        self.path.unlink()
+
+    def copy(self, namespace):
+        return self.path.read_bytes()
+
+    def rewind(self, namespace, copied):
+        self.path.write_bytes(copied)
+
+
+class ManualRegistry(RecordRegistry):
+    """A registry over a ManualStore; what is wrong with it is said in subclasses."""
+
+    record_type: type[Record] = Record
+
+    def __init__(self, store: "ManualStore", namespace: str, scheme) -> None:
+        super().__init__("manual:", namespace, terms_of(scheme, 100_000))
+        self.store = store
+
+    def reading_us(self) -> int:
+        return self.store.reading_us()
+
+    def load(self) -> Record:
+        kept = self.store.records.get(self.namespace) or self.record_type(slots=SlotTable())
+        return replace(kept, slots=SlotTable(kept.slots))
+
+    def save(self, record: Record) -> None:
+        self.store.records[self.namespace] = record
+
+    @contextmanager
+    def step(self) -> Iterator[tuple[Record, str]]:
+        with self.store.lock:
+            record = self.load()
+            yield record, "manual/1"
+            self.save(record)
+
+
+class ManualStore:
+    """A store in a time of its own: it passes by 50 µs a verb, and when somebody waits."""
+
+    rewind_shows = False
+
+    def __init__(self, registry_type: type[ManualRegistry] = ManualRegistry) -> None:
+        self.registry_type = registry_type
+        self.records: dict[str, Record] = {}
+        self.lock = threading.Lock()
+        self.us = 1_800_000_000_000_000
+        self.ahead_us = 0
+        self.objects = 0
+
+    def registry(self, scheme, namespace):
+        return self.registry_type(self, namespace, scheme)
+
+    def reading_us(self) -> int:
+        self.us += 50
+        return self.us + self.ahead_us
+
+    def stumble(self):
+        """Let another thread come in between."""
+        time.sleep(0.0005)
+
+    def wall_us(self):
+        return self.us
+
+    def sleep_us(self, us):
+        self.us += us
+
+    def step_clock(self, us):
+        self.ahead_us += us
+
+    def forget(self, namespace):
+        self.records.clear()
+
+    def copy(self, namespace):
+        return copy.deepcopy(self.records)
+
+    def rewind(self, namespace, copied):
+        self.records = copy.deepcopy(copied)
+
+
+NO_SERVER = {
+    "restarts_repeat_nothing",
+    "lost_replies_are_told",
+    "repeated_deliveries_do_no_harm",
+    "counters_outlive_a_restart",
+}
+"""The checks that take a server."""
+
+# On a slow machine a store may take longer over its verbs than its short horizon lasts.
+_MAYBE = {"waits_are_long_enough"}
+
+
+def applied(store, *excepted: str) -> None:
+    """The store keeps the contract, and all checks apply but those that are named."""
+    report = check_registry(store)
+    assert report.names("not applicable") - _MAYBE == set(excepted), str(report)

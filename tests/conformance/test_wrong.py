@@ -1,0 +1,185 @@
+"""Registries with one rule broken each fail the kit, and in the checks that are about that rule.
+
+Those whose rule is about claims stand in ``wrong``; here are those about counting, and the tests.
+"""
+
+from dataclasses import replace
+
+import pytest
+
+from frazil.claim import Claim, Seen, Wait
+from frazil.record import Record
+from frazil.testing import CHECKS, ConformanceError, check_registry
+from tests.conformance.adapters import NO_SERVER, ManualStore
+from tests.conformance.wrong import WRONG, wrong
+
+
+@wrong(
+    "threads_never_meet",
+    "members_share_one_record",
+    "namespaces_are_apart",
+    "strangers_are_refused",
+    "older_copies_are_noticed",
+    "steps_forward_take_a_witness",
+    "older_counters_are_refused",
+)
+class CountsNoWrites(Record):
+    def _arrive(self, *arguments):
+        before = self.revision
+        now_us = super()._arrive(*arguments)
+        self.revision = before
+        return now_us
+
+
+@wrong(
+    "initialising_is_done_once",
+    "counters_move_forward_only",
+)
+class InitialisesAgain(Record):
+    def initialise(self, *arguments):
+        self.sid, self.slots = "", type(self.slots)()
+        return super().initialise(*arguments)
+
+
+@wrong(
+    "mint_leaves_no_token",
+    "counters_begin_where_told",
+)
+class MintKeepsTheToken(Record):
+    def mint(self, *arguments):
+        return self.grant(*arguments)
+
+
+@wrong(
+    "grants_fit_best",
+)
+class WorstFit(Record):
+    """Takes an untouched slot first."""
+
+    def _choose(self, terms, now):
+        return self.slots.least(now, self.guard, terms.slots)
+
+
+@wrong(
+    "full_pools_are_shared",
+    "waits_are_long_enough",
+    "sixty_four_contenders_are_all_served",
+)
+class NeverShares(Record):
+    """A slot that is held is its holder's until that is over."""
+
+    def grant(self, terms, ask, reading_us, incarnation, want):
+        before = dict(self.slots)
+        reply = super().grant(terms, ask, reading_us, incarnation, want)
+        if terms.timed and isinstance(reply, Claim):
+            ahead = reply.start - max(terms.tick_at(reply.now_us), self.guard)
+            if ahead > 0:
+                self.slots.clear()
+                self.slots.update(before)
+                return Wait(ahead * terms.tick_us, reply.seen)
+        return reply
+
+
+@wrong(
+    "waits_are_long_enough",
+)
+class WaitsTooShort(Record):
+    def grant(self, *arguments):
+        reply = super().grant(*arguments)
+        return reply if isinstance(reply, Claim) else replace(reply, wait_us=1)
+
+
+@wrong(
+    "claims_never_overlap",
+    "replies_repeat_the_question",
+    "renewal_takes_the_until",
+    "lost_replies_waste_and_no_more",
+    "repeated_requests_do_no_harm",
+    "full_pools_are_shared",
+    "steps_back_are_absorbed",
+    "counter_blocks_never_overlap",
+)
+class ForgetsWhoAsked(Record):
+    """Answers every grant with a token of its own."""
+
+    def grant(self, terms, ask, *rest):
+        return super().grant(terms, replace(ask, token=f"own {self.revision}"), *rest)
+
+
+@wrong(
+    "holdings_tell_who_holds_what",
+)
+class NamesNoHolder(Record):
+    def grant(self, terms, ask, *rest):
+        return super().grant(terms, replace(ask, holder=""), *rest)
+
+
+@wrong(
+    "missing_counters_are_errors",
+    "older_counters_are_refused",
+    "lost_counters_are_errors",
+)
+class CountsFromZero(Record):
+    """A counter that is not there begins at zero."""
+
+    def _refuse_loss(self, ask, incarnation):
+        if not self.sid:
+            self.sid, self.incarnation = ask.token, incarnation
+
+
+@wrong(
+    "older_counters_are_refused",
+)
+class CountsOnFromAnOlderCopy(Record):
+    def _refuse_loss(self, ask, incarnation):
+        if self.sid:
+            ask = replace(ask, seen=Seen())
+        super()._refuse_loss(ask, incarnation)
+
+
+@wrong(
+    "counters_begin_where_told",
+    "counter_blocks_never_overlap",
+    "counters_give_back_the_rest",
+    "lost_counters_are_errors",
+    "counters_end",
+    "counters_move_forward_only",
+)
+class CountsFromWhereItLikes(Record):
+    def initialise(self, terms, ask, reading_us, incarnation, start):
+        return super().initialise(terms, ask, reading_us, incarnation, 0)
+
+
+@wrong(
+    "counters_move_forward_only",
+)
+class CountsBack(Record):
+    def _move_on(self, terms, start):
+        if terms.timed:
+            super()._move_on(terms, start)
+
+
+@wrong(
+    "counters_end",
+)
+class CountsPastTheEnd(Record):
+    def grant(self, terms, *rest):
+        return super().grant(terms if terms.timed else replace(terms, end=1 << 62), *rest)
+
+
+EVERYTHING = {check.__name__ for check in CHECKS}
+THREADS = "threads_never_meet"  # what threads do to each other is another thing each time
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_registry_fails_where_it_is_wrong(name):
+    registry, expected = WRONG[name]
+    only = EVERYTHING if THREADS in expected else EVERYTHING - {THREADS}
+    with pytest.raises(ConformanceError) as caught:
+        check_registry(ManualStore(registry), only=only)
+    assert caught.value.report.names("failed") == expected, str(caught.value)
+
+
+def test_every_check_can_fail():
+    """Those that take a server are seen to fail with servers, if they are."""
+    assert set().union(*(checks for _, checks in WRONG.values())) == EVERYTHING - NO_SERVER

@@ -1,0 +1,391 @@
+"""Registries with one rule of claims broken each, and the checks that they must fail."""
+
+from contextlib import contextmanager
+from dataclasses import replace
+
+from frazil.claim import Ask, Claim, Lost, Seen
+from frazil.errors import ConfigError
+from frazil.record import Record, Slot
+from tests.conformance.adapters import ManualRegistry
+
+WRONG = {}
+
+
+def wrong(*checks):
+    """A registry, or the record of one, and the checks that it must fail."""
+
+    def add(kind):
+        if issubclass(kind, Record):
+            name = kind.__name__
+            registry = type(name, (ManualRegistry,), {"record_type": kind})
+        else:
+            registry = kind
+        WRONG[kind.__name__] = registry, frozenset(checks)
+        return kind
+
+    return add
+
+
+@wrong(
+    "claims_never_overlap",
+    "replies_repeat_the_question",
+    "renewal_takes_the_token",
+    "renewal_takes_the_until",
+    "renewal_may_be_late",
+    "release_takes_the_token",
+    "release_stays_inside_the_claim",
+    "release_gives_back_the_rest",
+    "repeated_requests_do_no_harm",
+    "grants_begin_at_the_floor_or_now",
+    "grants_fit_best",
+    "full_pools_are_shared",
+    "sixty_four_contenders_are_all_served",
+    "steps_forward_take_a_witness",
+    "steps_back_are_absorbed",
+    "counters_begin_where_told",
+    "counter_blocks_never_overlap",
+    "counters_give_back_the_rest",
+    "counters_end",
+    "counters_move_forward_only",
+)
+class NoFloor(Record):
+    """Gives from now on, whatever was given before."""
+
+    def floor(self, n):
+        return self.guard
+
+
+@wrong(
+    "renewal_takes_the_token",
+)
+class NoTokenForRenewal(Record):
+    def renew(self, terms, ask, reading_us, incarnation, until):
+        ask = _with_the_token_of_the_slot(self, ask)
+        return super().renew(terms, ask, reading_us, incarnation, until)
+
+
+@wrong(
+    "claims_never_overlap",
+    "release_takes_the_token",
+)
+class NoTokenForRelease(Record):
+    def release(self, terms, ask, reading_us, incarnation, used):
+        ask = _with_the_token_of_the_slot(self, ask)
+        return super().release(terms, ask, reading_us, incarnation, used)
+
+
+def _with_the_token_of_the_slot(record, ask: Ask) -> Ask:
+    token = record.slots.get(ask.held.slot).token
+    return replace(ask, held=replace(ask.held, token=token)) if token else ask
+
+
+@wrong(
+    "renewal_takes_the_until",
+)
+class NoUntilForRenewal(Record):
+    def renew(self, terms, ask, reading_us, incarnation, until):
+        right = self.slots.get(ask.held.slot).until
+        if ask.held.until < right:
+            ask = replace(ask, held=replace(ask.held, until=right))
+        return super().renew(terms, ask, reading_us, incarnation, until)
+
+
+@wrong(
+    "release_stays_inside_the_claim",
+)
+class ReleasesTooMuch(Record):
+    """Takes back whatever it is told to."""
+
+    def release(self, terms, ask, reading_us, incarnation, used):
+        now_us = self._arrive(terms, ask, reading_us, incarnation)
+        held, slot = self._held(ask)
+        if slot is None:
+            return Lost(self._seen(now_us))
+        self.slots.put(held.slot, Slot(used, slot.start))
+        return self._seen(now_us)
+
+
+@wrong(
+    "release_gives_back_the_rest",
+)
+class KeepsTheTokenOfAReleasedSlot(Record):
+    def release(self, terms, ask, reading_us, incarnation, used):
+        reply = super().release(terms, ask, reading_us, incarnation, used)
+        if isinstance(reply, Seen):
+            held = ask.held
+            self.slots.put(held.slot, Slot(used, held.start, held.token, ask.holder))
+        return reply
+
+
+@wrong(
+    "first_uses_wait_a_horizon",
+    "members_remember_the_revision",
+    "members_remember_what_they_hold",
+    "members_remember_the_clock",
+    "losses_are_waited_out",
+    "older_copies_are_noticed",
+    "losses_while_the_clock_is_absorbed",
+)
+class NoGuard(Record):
+    """Notices a loss, voids the tokens, and waits for nothing."""
+
+    def _arrive(self, *arguments):
+        guard = self.guard
+        now_us = super()._arrive(*arguments)
+        self.guard = guard
+        return now_us
+
+
+@wrong(
+    "first_uses_wait_a_horizon",
+    "losses_are_waited_out",
+    "losses_while_the_clock_is_absorbed",
+)
+class FirstUseAtOnce(Record):
+    """Takes a record that is not there for one that never was."""
+
+    def _arrive(self, *arguments):
+        new = not self.sid
+        now_us = super()._arrive(*arguments)
+        if new and arguments[0].timed:
+            self.guard = 0
+        return now_us
+
+
+@wrong(
+    "members_remember_the_revision",
+    "older_copies_are_noticed",
+)
+class TokensOutliveALoss(Record):
+    def _arrive(self, *arguments):
+        before = dict(self.slots)
+        now_us = super()._arrive(*arguments)
+        self.slots.update(before)
+        return now_us
+
+
+@wrong(
+    "members_remember_the_revision",
+    "members_remember_the_clock",
+    "older_copies_are_noticed",
+    "older_counters_are_refused",
+)
+class DeafToTheRevision(Record):
+    def _arrive(self, terms, ask, *rest):
+        return super()._arrive(terms, replace(ask, seen=replace(ask.seen, revision=0)), *rest)
+
+
+@wrong(
+    "members_remember_what_they_hold",
+)
+class DeafToTheUntil(Record):
+    def _is_loss(self, terms, ask, incarnation):
+        return super()._is_loss(terms, replace(ask, held=None), incarnation)
+
+
+@wrong(
+    "members_remember_the_clock",
+    "losses_while_the_clock_is_absorbed",
+)
+class DeafToTheClock(Record):
+    def _arrive(self, terms, ask, *rest):
+        return super()._arrive(terms, replace(ask, seen=replace(ask.seen, now_us=0)), *rest)
+
+
+@wrong(
+    "nothing_is_given_beyond_the_horizon",
+    "sixty_four_contenders_are_all_served",
+)
+class GrantsBeyondTheHorizon(Record):
+    def grant(self, terms, ask, reading_us, incarnation, want):
+        reply = super().grant(terms, ask, reading_us, incarnation, want)
+        if isinstance(reply, Claim) and terms.timed:
+            reply = replace(reply, until=reply.start + want)
+            self.slots.put(reply.slot, replace(self.slots.get(reply.slot), until=reply.until))
+        return reply
+
+
+@wrong(
+    "nothing_is_given_beyond_the_horizon",
+)
+class RenewsBeyondTheHorizon(Record):
+    def renew(self, terms, ask, reading_us, incarnation, until):
+        reply = super().renew(terms, ask, reading_us, incarnation, until)
+        if isinstance(reply, Claim) and terms.timed:
+            self.slots.put(reply.slot, replace(self.slots.get(reply.slot), until=until))
+            reply = replace(reply, until=until)
+        return reply
+
+
+@wrong(
+    "first_readings_take_a_witness",
+    "steps_forward_take_a_witness",
+)
+class NoWitness(Record):
+    def _tell_time(self, terms, ask, reading_us):
+        return super()._tell_time(terms, replace(ask, witness_us=reading_us), reading_us)
+
+
+@wrong(
+    "strangers_are_refused",
+    "first_readings_take_a_witness",
+    "steps_forward_take_a_witness",
+    "missing_counters_are_errors",
+    "lost_counters_are_errors",
+)
+class WritesBeforeItRefuses(ManualRegistry):
+    """Counts and keeps what a verb did before it raised."""
+
+    @contextmanager
+    def step(self):
+        with self.store.lock:
+            record = self.load()
+            try:
+                yield record, "manual/1"
+            except Exception:
+                record.sid = record.sid or "made by a refusal"
+                record.revision += 1
+                raise
+            finally:
+                self.save(record)
+
+
+@wrong(
+    "losses_while_the_clock_is_absorbed",
+    "steps_back_are_absorbed",
+)
+class ClockGoesBack(Record):
+    """Takes every reading as it comes."""
+
+    def _tell_time(self, terms, ask, reading_us):
+        now_us = super()._tell_time(terms, ask, reading_us)
+        self.offset_us = 0
+        return reading_us if terms.timed else now_us
+
+
+@wrong(
+    "losses_while_the_clock_is_absorbed",
+    "steps_back_are_absorbed",
+)
+class StepBackIsAnOutage(Record):
+    """Waits until a clock that went back has caught up."""
+
+    def _tell_time(self, terms, ask, reading_us):
+        if reading_us < self.last_us:
+            raise ConfigError("the clock went back; wait until it has caught up")
+        return super()._tell_time(terms, ask, reading_us)
+
+
+@wrong(
+    "nothing_is_given_beyond_the_horizon",
+    "now_never_goes_back",
+    "steps_back_are_absorbed",
+)
+class ClockWobbles(Record):
+    """Tells every other member an earlier time than the one before."""
+
+    def _tell_time(self, terms, ask, reading_us):
+        return super()._tell_time(terms, ask, reading_us) - 7000 * (self.revision % 2)
+
+
+@wrong(
+    "renewal_takes_the_until",
+    "mint_leaves_no_token",
+    "grants_begin_at_the_floor_or_now",
+    "full_pools_are_shared",
+    "initialising_spares_the_wait",
+    "first_readings_take_a_witness",
+)
+class WaitsEvenIfNew(Record):
+    def initialise(self, terms, ask, reading_us, *rest):
+        reply = super().initialise(terms, ask, reading_us, *rest)
+        if terms.timed:
+            self.guard = terms.tick_at(reading_us) + terms.horizon_ticks
+        return reply
+
+
+@wrong(
+    "renewal_may_be_late",
+    "steps_forward_take_a_witness",
+)
+class RefusesLateRenewals(Record):
+    def renew(self, terms, ask, reading_us, incarnation, until):
+        if terms.timed and ask.held.until < terms.tick_at(reading_us):
+            return Lost(self._seen(reading_us))
+        return super().renew(terms, ask, reading_us, incarnation, until)
+
+
+@wrong(
+    "strangers_are_refused",
+)
+class TakesStrangers(Record):
+    def _arrive(self, terms, *rest):
+        self.fingerprint = terms.fingerprint if self.sid else self.fingerprint
+        return super()._arrive(terms, *rest)
+
+
+@wrong(
+    "strangers_are_refused",
+    "constants_have_slots_of_their_own",
+)
+class RefusesOtherConstants(ManualRegistry):
+    def __init__(self, store, namespace, scheme):
+        super().__init__(store, namespace, scheme)
+        self.terms = replace(self.terms, identity=self.terms.layout)
+
+
+@wrong(
+    "claims_never_overlap",
+    "members_share_one_record",
+    "strangers_are_refused",
+    "constants_have_slots_of_their_own",
+    "release_takes_the_token",
+    "grants_begin_at_the_floor_or_now",
+    "grants_fit_best",
+    "full_pools_are_shared",
+    "sixty_four_contenders_are_all_served",
+    "initialising_spares_the_wait",
+    "initialising_is_done_once",
+    "members_remember_the_revision",
+    "losses_are_waited_out",
+    "older_copies_are_noticed",
+    "losses_while_the_clock_is_absorbed",
+    "steps_back_are_absorbed",
+    "counter_blocks_never_overlap",
+    "counters_give_back_the_rest",
+    "counters_move_forward_only",
+)
+class TwoRecords(ManualRegistry):
+    """Every other registry object of a namespace has a record of its own."""
+
+    def __init__(self, store, namespace, scheme):
+        super().__init__(store, namespace, scheme)
+        store.objects += 1
+        self.namespace = f"{namespace} {store.objects % 2}"
+
+
+@wrong(
+    "namespaces_are_apart",
+    "members_remember_the_clock",
+    "counters_begin_where_told",
+)
+class OneRecordForSeveral(ManualRegistry):
+    """Names namespaces by their first letters."""
+
+    def __init__(self, store, namespace, scheme):
+        name, _, rest = namespace.partition("-")
+        super().__init__(store, f"{name}-{rest[:12]}", scheme)
+
+
+@wrong(
+    "threads_never_meet",
+)
+class NotAtomic(ManualRegistry):
+    """Reads, thinks, and writes, while others do the same."""
+
+    @contextmanager
+    def step(self):
+        record = self.load()
+        yield record, "manual/1"
+        self.store.stumble()
+        self.save(record)

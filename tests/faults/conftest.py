@@ -1,0 +1,32 @@
+"""A place and, on it, a fleet for each test; both are gone when it ends."""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.faults.fleet import Fleet
+
+__all__ = ["fleet", "place"]
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A directory for what is issued, which is not kept."""
+    with tempfile.TemporaryDirectory(prefix="frazil-") as name:
+        yield Path(name)
+
+
+@pytest.fixture
+def fleet(place: Path) -> Iterator[Callable[..., Fleet]]:
+    """Makes fleets: ``fleet(url, ...)``."""
+    made: list[Fleet] = []
+
+    def make(url: str, **how: str) -> Fleet:
+        made.append(Fleet(place, url, **how))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()

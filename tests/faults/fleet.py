@@ -1,0 +1,84 @@
+"""Generators in processes of their own that live through a fault of their store.
+
+They share two node numbers of a layout with a slow tick, so that each claim has somebody else's
+right before, after and, if anything goes wrong, on top of it.
+"""
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import frazil
+from frazil.claim import Seen
+from frazil.keeper import ask_of
+from frazil.registries import connect
+from tests.processes.harness import Crew, count, until
+
+__all__ = ["TIGHT", "Fleet"]
+
+TIGHT = "sign:1=0 time:41 node:1 sequence:21 @10ms since 2025-01-01T00:00:00Z"
+_WORKER = Path(__file__).parent / "workers" / "steady.py"
+
+
+class Fleet:
+    """The processes of one test. lead: how far ahead of the clock they may go.
+
+    url: of the registry, for those that are started next.
+    """
+
+    def __init__(
+        self, place: Path, url: str, *, broken: str = "", lead: str = "500ms", scheme: str = TIGHT
+    ) -> None:
+        self.place = place
+        self.url = url
+        self.crew = Crew(place)
+        self._order = {"scheme": scheme, "broken": broken, "lead": lead}
+        self._workers: dict[str, Any] = {}
+        self._started = 0
+        connect(url, "default", frazil.scheme(scheme)).initialise(ask_of(Seen()), 0)
+
+    def start(self, count: int) -> None:
+        """Start so many more, and wait until they work."""
+        names = [f"w{self._started + i}" for i in range(count)]
+        self._started += count
+        for name in names:
+            order = {"name": name, "url": self.url, **self._order}
+            self._workers[name] = self.crew.start(_WORKER.with_suffix(""), **order)
+        self.progress(names)
+
+    def sizes(self) -> dict[str, int]:
+        """How much each has issued."""
+        paths = {name: self.place / f"{name}.u64" for name in self._workers}
+        return {name: path.stat().st_size if path.exists() else 0 for name, path in paths.items()}
+
+    def progress(self, names: list[str] | None = None) -> None:
+        """Wait until each (of those named) has issued some more."""
+        before = self.sizes()
+        for name in names or self._workers:
+            until(lambda n=name: self.sizes()[n] > before[n] + 2000, f"{name} to go on")
+
+    def signal(self, name: str, which: signal.Signals) -> None:
+        """Send a signal to one of them: w0, w1, … in the order of their starts."""
+        worker = self._workers[name]
+        os.kill(worker.pid, which)
+        if which is signal.SIGKILL:
+            worker.wait(30)
+            del self._workers[name]
+
+    def errors(self) -> str:
+        """What went wrong, in the workers' words."""
+        return "".join(path.read_text() for path in sorted(self.place.glob("*.errors")))
+
+    def repeats(self) -> int:
+        """Stop all; how many IDs were issued twice. At least some must have been issued."""
+        for worker in self._workers.values():
+            self.crew.stop(worker)
+        issued, repeated = count(self.place)
+        assert issued > 1000 * len(self._workers)
+        print(f"{issued} issued, {repeated} repeated")  # noqa: T201
+        return repeated
+
+    def close(self) -> None:
+        """Leave no process behind."""
+        self.crew.close()

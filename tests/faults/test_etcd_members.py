@@ -1,0 +1,67 @@
+"""Members of an etcd cluster killed and frozen, under live generators."""
+
+import signal
+import time
+
+import pytest
+
+from tests.processes.harness import until
+from tests.servers.etcd import etcd
+
+__all__: list[str] = []
+
+pytestmark = pytest.mark.processes
+
+
+def test_leader_killed(fleet):
+    with etcd(3) as cluster:
+        crowd = fleet(f"{cluster.url}?horizon=2s")
+        crowd.start(4)
+        for _ in range(2):
+            leader = cluster.wait()
+            leader.kill9()
+            crowd.progress()
+            cluster.restart(leader)
+        crowd.start(2)
+        assert crowd.repeats() == 0
+
+
+def test_members_frozen_in_turn(fleet):
+    """A frozen member takes connections and answers nothing; the leader is among them."""
+    with etcd(3) as cluster:
+        crowd = fleet(f"{cluster.url}?horizon=2s")
+        crowd.start(3)
+        for member in cluster.members:
+            member.signal(signal.SIGSTOP)
+            time.sleep(2.5)
+            crowd.progress()
+            member.signal(signal.SIGCONT)
+        crowd.start(2)
+        assert crowd.repeats() == 0
+
+
+def test_single_member_killed_and_restarted(fleet):
+    with etcd(1) as cluster:
+        crowd = fleet(f"{cluster.url}?horizon=2s")
+        crowd.start(4)
+        (member,) = cluster.members
+        member.kill9()
+        until(lambda: "no claim since" in crowd.errors(), "the end of a claim")
+        assert "see that a majority of the cluster runs" in crowd.errors()
+        cluster.restart(member)
+        crowd.progress()
+        crowd.start(2)
+        assert crowd.repeats() == 0
+
+
+def test_without_a_majority_nothing_is_given(fleet):
+    with etcd(3) as cluster:
+        crowd = fleet(f"{cluster.url}?horizon=2s")
+        crowd.start(3)
+        for member in cluster.members[:2]:
+            member.kill9()
+        until(lambda: "no claim since" in crowd.errors(), "the end of a claim")
+        for member in cluster.members[:2]:
+            cluster.restart(member)
+        crowd.progress()
+        assert crowd.repeats() == 0

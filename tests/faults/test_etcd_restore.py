@@ -1,0 +1,36 @@
+"""etcd put back to a snapshot with all its ids, under live generators."""
+
+import time
+
+import pytest
+
+from tests.servers.etcd import etcd
+
+__all__: list[str] = []
+
+pytestmark = pytest.mark.processes
+
+
+def restore(fleet, place, broken=""):
+    with etcd(1) as cluster:
+        crowd = fleet(f"{cluster.url}?horizon=3s", broken=broken, lead="3s")
+        crowd.start(2)
+        cluster.save(place / "snapshot")
+        time.sleep(1.5)
+        crowd.start(2)
+        before = cluster.wait().ask("kv/range", {"key": "eA=="})["header"]
+        cluster.restore(place / "snapshot")
+        after = cluster.wait().ask("kv/range", {"key": "eA=="})["header"]
+        assert after["cluster_id"] == before["cluster_id"]
+        assert after["member_id"] == before["member_id"]
+        crowd.progress()
+        crowd.start(2)
+        return crowd.repeats()
+
+
+def test_restored_with_the_same_ids(fleet, place):
+    assert restore(fleet, place) == 0
+
+
+def test_this_test_can_see(fleet, place):
+    assert restore(fleet, place, broken="unguarded_store") > 0

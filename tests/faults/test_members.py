@@ -1,0 +1,111 @@
+"""What members suffer: a pause beyond the claim, kill -9, a store that is away for a while."""
+
+import signal
+import time
+from contextlib import contextmanager
+
+import pytest
+
+import frazil
+from tests.faults.fleet import TIGHT
+from tests.processes.harness import until
+from tests.servers.etcd import etcd
+from tests.servers.postgres import postgres
+from tests.servers.redis import Server
+
+__all__: list[str] = []
+
+pytestmark = pytest.mark.processes
+
+
+@contextmanager
+def valkey():
+    with Server("valkey") as server:
+        yield f"{server.url}?horizon=2s"
+
+
+@contextmanager
+def postgresql():
+    with postgres() as server:
+        yield server.url(options="?horizon=2s")
+
+
+@contextmanager
+def cluster():
+    with etcd(1) as members:
+        yield f"{members.url}?horizon=2s"
+
+
+STORES = [valkey, postgresql, cluster]
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_paused_beyond_the_claim(fleet, store):
+    with store() as url:
+        crowd = fleet(url)
+        crowd.start(3)
+        for paused in ("w0", "w1"):
+            crowd.signal(paused, signal.SIGSTOP)
+        time.sleep(6)
+        crowd.start(1)
+        crowd.progress(["w2", "w3"])
+        for paused in ("w0", "w1"):
+            crowd.signal(paused, signal.SIGCONT)
+        crowd.progress()
+        assert crowd.repeats() == 0
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_killed_and_started_again(fleet, store):
+    with store() as url:
+        crowd = fleet(url)
+        crowd.start(3)
+        for number in range(6):
+            crowd.signal(f"w{number}", signal.SIGKILL)
+            crowd.start(1)
+        assert crowd.repeats() == 0
+
+
+def test_no_stampede_when_the_store_is_back():
+    """Forty generators that all wait ask again one by one, and all are served."""
+    with Server("valkey", persistent=True) as server:
+        url = f"{server.url}?horizon=1s&timeout=500ms"
+        wide = TIGHT.replace("node:1 sequence:21", "node:8 sequence:14")
+        crowd = [frazil.open(url, wide, timeout="100ms") for _ in range(40)]
+        for ids in crowd:
+            until(lambda one=ids: issues(one), "the first ID")
+        server.kill()
+        until(lambda: not any(issues(ids) for ids in crowd), "all to wait")
+        time.sleep(3)
+        with pytest.raises(frazil.errors.RegistryUnavailable, match="no claim since 20") as caught:
+            crowd[0]()
+        assert "see that it runs" in str(caught.value)
+        server.start()
+        with server.client().monitor() as wire:
+            for ids in crowd:
+                until(lambda one=ids: issues(one), "an ID without being told")
+            for ids in crowd:
+                ids.close()
+            first = first_words(wire, 40)
+    # All at once would be within some milliseconds; by the server's clock they come over seconds.
+    assert max(first) - min(first) > 0.5
+    for moment in first:
+        assert sum(moment <= other < moment + 0.1 for other in first) < 20
+
+
+def first_words(wire, count):
+    """When each of so many clients called the script first, by the server's clock."""
+    first = {}
+    while len(first) < count:
+        said = wire.next_command()
+        if said["command"].startswith(("EVALSHA", "EVAL ")):
+            first.setdefault(said["client_port"], said["time"])
+    return sorted(first.values())
+
+
+def issues(ids):
+    """Whether a generator has an ID now, or soon."""
+    try:
+        return ids() > 0
+    except frazil.errors.TryLater:
+        return False

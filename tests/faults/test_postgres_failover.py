@@ -1,0 +1,41 @@
+"""A standby that missed the last writes becomes the primary, under live generators."""
+
+import time
+
+import pytest
+
+from tests.servers.postgres import postgres
+
+__all__: list[str] = []
+
+pytestmark = pytest.mark.processes
+
+
+def failover(fleet, broken=""):
+    with postgres() as server:
+        replica = server.replica()
+        try:
+            hosts = f"127.0.0.1:{server.port},127.0.0.1:{replica.port}"
+            options = "target_session_attrs=read-write&horizon=3s"
+            url = f"postgresql://postgres@{hosts}/postgres?{options}"
+            crowd = fleet(url, broken=broken, lead="3s")
+            crowd.start(2)
+            replica.sql("ALTER SYSTEM SET primary_conninfo = ''")
+            replica.sql("SELECT pg_reload_conf()")
+            time.sleep(1.5)
+            crowd.start(2)
+            server.kill9()
+            replica.promote()
+            crowd.start(2)
+            crowd.progress()
+            return crowd.repeats()
+        finally:
+            replica.close()
+
+
+def test_missed_writes(fleet):
+    assert failover(fleet) == 0
+
+
+def test_this_test_can_see(fleet):
+    assert failover(fleet, broken="unguarded_store") > 0

@@ -1,0 +1,88 @@
+"""PostgreSQL killed, frozen, and without its table, under live generators."""
+
+import re
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from frazil.registries.postgres import schema
+from tests.processes.harness import until
+from tests.servers.clock import SteppedClock
+from tests.servers.postgres import postgres
+
+__all__: list[str] = []
+
+pytestmark = pytest.mark.processes
+
+
+@contextmanager
+def stepped():
+    """A server, and what sets its clock so many seconds from the true one."""
+    with tempfile.TemporaryDirectory(prefix="frazil-") as name:
+        Path(name).chmod(0o755)
+        clock = SteppedClock(Path(name))
+        with postgres(env=clock.env) as server:
+            yield server, clock.step
+
+
+def test_killed_and_restarted(fleet):
+    with postgres() as server:
+        crowd = fleet(server.url(options="?horizon=2s"))
+        crowd.start(4)
+        server.kill9()
+        at_kill = sum(crowd.sizes().values())
+        until(lambda: "no claim since" in crowd.errors(), "the end of a claim")
+        assert sum(crowd.sizes().values()) > at_kill  # inside what they held
+        server.start()
+        crowd.progress()
+        crowd.start(2)
+        assert crowd.repeats() == 0
+
+
+def test_frozen(fleet):
+    with postgres() as server:
+        crowd = fleet(server.url(options="?horizon=2s"))
+        crowd.start(4)
+        server.sigstop()
+        time.sleep(30)
+        assert "no answer within 4 s" in crowd.errors()
+        server.sigcont()
+        crowd.progress()
+        crowd.start(2)
+        assert crowd.repeats() == 0
+
+
+def test_dropped_table(fleet):
+    with postgres() as server:
+        crowd = fleet(server.url(options="?horizon=2s"))
+        crowd.start(4)
+        server.sql("DROP TABLE frazil_namespace")
+        said = until(lambda: re.search("ConfigError.*init URL.*", crowd.errors()), "an error")
+        assert "postgres.sql" in said[0]
+        with psycopg.connect(server.url()) as link:
+            link.execute(schema().encode())
+        crowd.start(2)
+        crowd.progress()
+        assert crowd.repeats() == 0
+
+
+def test_its_clock_stepped_back_and_forward(fleet):
+    with stepped() as (server, step):
+        crowd = fleet(server.url(options="?horizon=2s"))
+        crowd.start(2)
+        step(-3600)
+        crowd.progress()
+        crowd.start(1)
+        step(0)
+        crowd.progress()
+        assert crowd.errors() == ""
+        step(3600)  # believed by nobody
+        until(lambda: "ClockError" in crowd.errors(), "a witness")
+        step(0)
+        crowd.progress()
+        crowd.start(1)
+        assert crowd.repeats() == 0

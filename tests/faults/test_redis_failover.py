@@ -1,0 +1,106 @@
+"""A replica that missed writes takes over; and an old primary goes on beside its successor.
+
+The second is where asynchronous replication gives everything twice. The first of those tests shows
+that it does, without ``?replicas=``, so that the one after it is worth something.
+"""
+
+import time
+from contextlib import ExitStack
+
+import pytest
+
+from tests.servers.redis import FLAVOURS, Cluster, Server, free_port
+from tests.tools.proxy import Proxy
+
+__all__: list[str] = []
+
+pytestmark = pytest.mark.processes
+
+FOUR = "sign:1=0 time:41 node:2 sequence:20 @10ms since 2025-01-01T00:00:00Z"  # 1 + 1 + 2 numbers
+
+
+def missed_writes(fleet, flavour, broken=""):
+    with ExitStack() as stack:
+        primary, replica = (stack.enter_context(Server(flavour)) for _ in range(2))
+        link, wire = (stack.enter_context(Proxy(primary.port)) for _ in range(2))
+        url = f"redis://127.0.0.1:{wire.port}?horizon=3s&timeout=500ms"
+        crowd = fleet(url, broken=broken, lead="3s")
+        replica.replicate(link)
+        crowd.start(2)
+        link.target = free_port()
+        link.cut()
+        time.sleep(1.5)
+        crowd.start(2)
+        assert replica.info("replication")["master_link_status"] == "down"
+        primary.kill()
+        replica.promote()
+        wire.target = replica.port
+        crowd.start(2)
+        crowd.progress()
+        return crowd.repeats()
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_missed_writes(fleet, flavour):
+    assert missed_writes(fleet, flavour) == 0
+
+
+def test_missed_writes_are_what_this_test_can_see(fleet):
+    assert missed_writes(fleet, "valkey", "unguarded_script") > 0
+
+
+def two_primaries(fleet, flavour, replicas):
+    """Three servers; the second is promoted, takes the third with it, and the first goes on."""
+    with ExitStack() as stack:
+        old, new, third = (stack.enter_context(Server(flavour)) for _ in range(3))
+        options = f"?horizon=500ms&timeout=1s&replicas={replicas}"
+        new.replicate(old)
+        third.replicate(old)
+        crowd = fleet(old.url + options, lead="500ms")
+        crowd.start(2)
+        new.promote()
+        third.replicate(new)
+        crowd.url = new.url + options
+        crowd.start(2)
+        time.sleep(3)
+        return crowd.repeats(), crowd.errors()
+
+
+def test_two_primaries_repeat_without_confirmation(fleet):
+    """The documented limit, and the proof that the next test could see one repeat."""
+    repeats, _ = two_primaries(fleet, "valkey", 0)
+    assert repeats > 0
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_two_primaries_with_confirmation(fleet, flavour):
+    repeats, errors = two_primaries(fleet, flavour, 1)
+    assert repeats == 0
+    assert "0 of 1 replicas confirmed" in errors
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_a_cluster_loses_a_primary(fleet, flavour):
+    with Cluster(flavour, replicas=1) as cluster:
+        crowd = fleet(f"{cluster.url}&horizon=2s&timeout=500ms", lead="2s")
+        crowd.start(2)
+        cluster.home("frazil:{default}").kill()
+        crowd.progress()
+        crowd.start(2)
+        crowd.progress()
+        assert crowd.repeats() == 0
+
+
+def test_one_of_three_independent_servers_is_away(fleet):
+    with ExitStack() as stack:
+        servers = [stack.enter_context(Server(persistent=True)) for _ in range(3)]
+        hosts = ",".join(f"127.0.0.1:{server.port}" for server in servers)
+        crowd = fleet(f"redis://{hosts}?horizon=2s&timeout=500ms", lead="2s", scheme=FOUR)
+        crowd.start(3)
+        for server in servers:
+            server.kill()
+            crowd.progress()
+            crowd.start(1)
+            server.start()
+        assert crowd.repeats() == 0
+        assert crowd.errors() == ""

@@ -1,0 +1,112 @@
+"""One Redis or Valkey is killed, emptied, frozen, given another time, under live generators."""
+
+import time
+from contextlib import contextmanager
+
+import pytest
+
+from tests.servers.redis import FLAVOURS, Server
+
+__all__: list[str] = []
+
+pytestmark = pytest.mark.processes
+
+HORIZON = "?horizon=3s&timeout=500ms"
+
+
+@contextmanager
+def at_work(fleet, server, broken=""):
+    """Four processes at a server, before and after what is done to it."""
+    with server:
+        crowd = fleet(server.url + HORIZON, broken=broken, lead="3s")
+        crowd.start(2)
+        yield crowd
+        crowd.start(2)
+        crowd.progress()
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_a_restart_that_kept_all(fleet, flavour):
+    server = Server(flavour, persistent=True)
+    with at_work(fleet, server) as crowd:
+        for _ in range(3):
+            server.restart()
+            crowd.progress()
+    assert crowd.repeats() == 0
+
+
+def forgotten(fleet, flavour, loss, broken=""):
+    server = Server(flavour)
+    with at_work(fleet, server, broken) as crowd:
+        for _ in range(2):
+            time.sleep(1)
+            loss(server)
+            crowd.start(1)  # what it is given must not be what the others still hold
+    return crowd.repeats()
+
+
+LOSSES = {
+    "restart": Server.restart,
+    "FLUSHALL": lambda server: server.do("FLUSHALL"),
+    "DEL": lambda server: server.do("DEL", "frazil:{default}"),
+}
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_a_loss(fleet, flavour, loss):
+    assert forgotten(fleet, flavour, LOSSES[loss]) == 0
+
+
+@pytest.mark.parametrize("loss", ["restart", "FLUSHALL"])
+def test_a_loss_is_what_this_test_can_see(fleet, loss):
+    assert forgotten(fleet, "valkey", LOSSES[loss], "unguarded_script") > 0
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_a_frozen_server(fleet, flavour):
+    server = Server(flavour)
+    with at_work(fleet, server) as crowd:
+        server.freeze()
+        time.sleep(30)  # ten times as long as any claim: all have come to a stop
+        server.thaw()
+        crowd.progress()
+    assert crowd.repeats() == 0
+    assert "no answer in time" in crowd.errors()
+
+
+def test_a_clock_stepped_back(fleet):
+    server = Server(faked=True)
+    with at_work(fleet, server) as crowd:
+        server.step_clock(-3600)
+        crowd.progress()
+        server.step_clock(-7200)
+        crowd.progress()
+    assert crowd.repeats() == 0
+    assert crowd.errors() == ""
+
+
+def test_a_clock_stepped_forward_is_believed_by_nobody(fleet):
+    server = Server(faked=True)
+    with at_work(fleet, server) as crowd:
+        server.step_clock(3600)
+        time.sleep(3)
+        server.step_clock(0)
+        crowd.progress()
+    assert crowd.repeats() == 0
+    assert "ClockError" in crowd.errors()
+    assert "set the one that is wrong" in crowd.errors()
+
+
+def test_a_loss_while_the_clock_is_back(fleet):
+    """Nothing but the members' memory says how far the claims went, which is an hour ahead."""
+    server = Server(faked=True)
+    with at_work(fleet, server) as crowd:
+        server.step_clock(-3600)
+        crowd.progress()
+        server.restart()
+        time.sleep(4)
+        server.step_clock(0)
+        crowd.progress()
+    assert crowd.repeats() == 0
+    assert "ClockError" in crowd.errors()  # a record that knows no time believes no hour

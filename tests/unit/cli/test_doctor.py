@@ -1,0 +1,147 @@
+"""The doctor on real stores: what it finds, what it concludes, and that it changes nothing."""
+
+import json
+
+import pytest
+
+import frazil
+from frazil.claim import Seen
+from frazil.keeper import ask_of
+from frazil.registries import connect
+from tests.servers import etcd, postgres
+from tests.servers.redis import FLAVOURS, Server
+
+__all__: list[str] = []
+
+
+@pytest.fixture(scope="module", params=FLAVOURS)
+def server(request):
+    with Server(request.param) as server:
+        yield server
+
+
+def told(result):
+    found = json.loads(result.stdout[: result.stdout.rindex("]") + 1])
+    return {each["about"]: each for each in found}
+
+
+def test_a_file(call, own_state_directory):
+    result = call("doctor")
+    assert result.exit_code == 1  # a second host has a file of its own
+    for text in ("SQLite", "round trip", "namespace", "a second host", "✗"):
+        assert text in result.stdout
+    assert not own_state_directory.exists()
+
+
+def test_memory_is_nobodys(call):
+    result = call("doctor", "memory:")
+    assert result.exit_code == 2
+    assert "keeps its claims inside each process" in result.output
+
+
+def test_a_server_that_forgets(call, server):
+    result = call("doctor", server.url, "--json")
+    assert result.exit_code == 0
+    facts = told(result)
+    assert facts["persistence"]["found"] == "appendonly no"
+    assert facts["persistence"]["verdict"] == "note"
+    assert facts["it restarts, with or without its data"]["found"] == "late"
+    assert "'default' is new" in facts["namespace"]["found"]
+    assert "may all that members do" in facts["rights"]["found"]
+    assert server.client().dbsize() == 0
+    shown = call("doctor", server.url).stdout
+    assert server.flavour.capitalize() in shown
+    assert "What IDs survive here" in shown
+
+
+def test_a_counter_on_a_server_that_forgets(call, server):
+    result = call("doctor", server.url, "-s", "tickets", "--json")
+    assert result.exit_code == 1
+    facts = told(result)
+    assert facts["persistence"]["verdict"] == "bad"
+    assert "frazil init --start" in facts["namespace"]["meaning"]
+
+
+def test_the_whole_way(call, server):
+    call("init", server.url, "--namespace", "tried")
+    found = told(call("doctor", server.url, "--namespace", "tried", "--try", "--json"))
+    assert found["a claim"]["found"].startswith("taken, made longer and given back")
+    (line,) = json.loads(call("claims", server.url, "--namespace", "tried", "--json").stdout)
+    assert line["state"] == "free"
+
+
+def test_rights_that_are_missing(call, server):
+    rights = ["+eval", "+evalsha", "+info", "+time", "+hmget", "+hgetall", "+acl"]
+    server.client().acl_setuser(
+        "half", enabled=True, passwords="+pw", keys=["frazil:*"], commands=rights
+    )
+    url = server.url.replace("//", "//half:pw@")
+    result = call("doctor", url, "--json")
+    assert result.exit_code == 1
+    assert "may not +hset" in told(result)["rights"]["found"]
+
+
+def test_a_replica_that_may_take_over(call, server):
+    with Server(server.flavour) as replica:
+        replica.replicate(server)
+        split = "an old primary goes on beside its successor"
+        alone, confirmed = (
+            call("doctor", f"{server.url}{option}", "--json") for option in ("", "?replicas=1")
+        )
+        assert (alone.exit_code, confirmed.exit_code) == (1, 0)
+        assert told(alone)[split]["verdict"] == "bad"
+        assert "?replicas=1" in told(alone)[split]["meaning"]
+        assert told(confirmed)[split]["verdict"] == "good"
+
+
+def test_another_layout(call, server):
+    scheme = frazil.scheme("sonyflake")
+    connect(server.url, "other", scheme).initialise(ask_of(Seen()), 0)
+    found = told(call("doctor", server.url, "--namespace", "other", "--json"))
+    assert str(scheme.layout) in found["namespace"]["found"]
+
+
+def test_nobody_there(call, server):
+    with Server(server.flavour) as other:
+        url = other.url
+    result = call("doctor", url)
+    assert result.exit_code == 3
+    assert "see that it runs" in result.output
+
+
+def test_three_of_which_one_is_away(call):
+    with Server() as first, Server() as second, Server() as third:
+        url = f"redis://{','.join(s.url.partition('//')[2] for s in (first, second, third))}"
+        third.kill()
+        found = told(call("doctor", f"{url}?timeout=300ms", "--json"))
+        assert found["store 3"]["found"] == "away"
+        assert found["persistence (1)"]["found"] == "appendonly no"
+        third.start()
+
+
+def test_postgres(call):
+    with postgres.postgres() as server:
+        new = told(call("doctor", server.url(), "--json"))
+        assert "frazil_namespace is not there" in new["table"]["found"]
+        assert call("claims", server.url()).stdout.startswith(f"{server.url()} has no namespace")
+        call("init", server.url())
+        result = call("doctor", server.url(), "--try", "--json")
+        assert result.exit_code == 0
+        found = told(result)
+        assert found["a claim"]["verdict"] == found["rights"]["verdict"] == "good"
+        assert "synchronous_commit on" in found["persistence"]["found"]
+        server.sql("CREATE ROLE reader LOGIN")
+        server.sql("GRANT SELECT ON frazil_namespace TO reader")
+        result = call("doctor", server.url("reader"), "--json")
+        assert result.exit_code != 0
+
+
+def test_etcd(call):
+    with etcd.etcd(3) as cluster:
+        call("init", cluster.url)
+        result = call("doctor", cluster.url, "--try", "--json")
+        assert result.exit_code == 0, result.output
+        found = told(result)
+        assert found["members"]["found"] == "3, of which 1 may be away"
+        assert found["a claim"]["verdict"] == "good"
+        assert "3 members" in call("doctor", cluster.url).stdout

@@ -1,0 +1,367 @@
+"""The etcd registry against a real cluster: URLs, lost replies, restores, clocks, many slots."""
+
+import os
+import secrets
+import shutil
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
+import pytest
+
+import frazil
+from frazil import clock
+from frazil.claim import Claim, Lost, Seen, Wait
+from frazil.errors import ClockError, ConfigError, RegistryUnavailable
+from frazil.keeper import ask_of
+from frazil.record import Record, Slot
+from frazil.registries import connect, etcd
+from frazil.registries.etcd_link import Link, Unanswered
+from tests.needs import needs
+from tests.servers import etcd as servers
+from tests.servers.postgres import free_port
+
+__all__: list[str] = []
+
+ICICLE = frazil.scheme("icicle")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with servers.etcd(1) as running:
+        yield running
+
+
+@pytest.fixture
+def name(request):
+    return f"{request.node.name}-{secrets.token_hex(4)}"
+
+
+def new(cluster, name, scheme=ICICLE):
+    """A registry for a namespace that is new."""
+    registry = connect(cluster.url, name, scheme)
+    registry.initialise(ask_of(Seen()), 0)
+    return registry
+
+
+def mint(registry, ticks=1):
+    return registry.mint(ask_of(Seen()), ticks)
+
+
+class Wrong(Link):
+    """A link on which the next transactions are applied and their replies lost."""
+
+    losses = 0
+
+    def post(self, path, body):
+        answer = super().post(path, body)
+        if "compare" in body and Wrong.losses:
+            Wrong.losses -= 1
+            raise Unanswered("read timed out", sent=True)
+        return answer
+
+
+class TestUrl:
+    @pytest.mark.parametrize(
+        ("hosts", "endpoints"),
+        [
+            ("a", [("a", 2379)]),
+            ("a:1,b:2,c", [("a", 1), ("b", 2), ("c", 2379)]),
+            ("[::1]:7,10.0.0.1", [("::1", 7), ("10.0.0.1", 2379)]),
+        ],
+    )
+    def test_endpoints(self, hosts, endpoints):
+        registry = connect(f"etcd://{hosts}?horizon=2s", "x", ICICLE)
+        assert sorted(registry._endpoints) == sorted(endpoints)
+
+    @pytest.mark.parametrize("url", ["etcd:", "etcd://", "etcd://a:b", "etcd://a,,b"])
+    def test_no_endpoints(self, url):
+        with pytest.raises(ConfigError, match="etcd://host1:2379"):
+            connect(url, "x", ICICLE)
+
+    def test_options(self):
+        with pytest.raises(ConfigError, match="horizn"):
+            connect("etcd://a?horizn=1s", "x", ICICLE)
+        with pytest.raises(ConfigError, match="are for etcds"):
+            connect("etcd://a?ca=/x", "x", ICICLE)
+
+    def test_a_password_is_not_shown(self):
+        registry = connect("etcd://me:s3cret@a,b", "x", ICICLE)
+        assert registry.url == "etcd://me:***@a,b"
+        assert registry._user == ("me", "s3cret")
+
+
+class TestRequests:
+    def test_one_round_trip_when_nobody_came_between(self, cluster, name, monkeypatch):
+        registry = new(cluster, name)
+        asked = []
+        post = Link.post
+        monkeypatch.setattr(
+            Link, "post", lambda self, path, body: asked.append(path) or post(self, path, body)
+        )
+        for _ in range(3):
+            mint(registry)
+        assert asked == ["kv/txn"] * 3
+
+    def test_a_lost_reply_is_made_up_for(self, cluster, name, monkeypatch):
+        monkeypatch.setattr(etcd, "Link", Wrong)
+        registry = new(cluster, name)
+        Wrong.losses = 1
+        assert mint(registry).seen.revision == 1
+        assert mint(registry).seen.revision == 2
+        assert len(registry.holdings()) == len({h.slot for h in registry.holdings()})
+
+    def test_replies_that_stay_lost_are_told(self, cluster, name, monkeypatch):
+        monkeypatch.setattr(etcd, "Link", Wrong)
+        monkeypatch.setattr(etcd, "_PATIENCE_S", 0.2)
+        registry = new(cluster, name)
+        Wrong.losses = 1 << 30
+        with pytest.raises(RegistryUnavailable) as caught:
+            mint(registry)
+        Wrong.losses = 0
+        assert caught.value.outcome_known is False
+        assert mint(registry).seen.revision == 2
+
+    def test_a_value_at_the_same_revision_that_is_another_is_seen(self, cluster, name):
+        registry, other = new(cluster, name), connect(cluster.url, name, ICICLE)
+        mint(other)
+        mint(registry)
+        state = registry._state
+        changed = bytes(reversed(state.mark)) + state.value[len(state.mark) :]
+        registry._state = etcd.replace(state, value=changed)
+        assert mint(registry).seen.revision == 3
+        assert len(mint(other).seen.sid) == 16
+
+    def test_dead_endpoints_are_passed_over(self, cluster, name):
+        new(cluster, name)
+        dead = ",".join(f"127.0.0.1:{free_port()}" for _ in range(3))
+        registry = connect(f"etcd://{dead},{cluster.url[7:]}", name, ICICLE)
+        assert isinstance(mint(registry), Claim)
+
+    def test_nobody_listens(self, monkeypatch):
+        monkeypatch.setattr(etcd, "_PATIENCE_S", 0.2)
+        with pytest.raises(RegistryUnavailable, match="majority") as caught:
+            mint(connect(f"etcd://127.0.0.1:{free_port()}", "x", ICICLE))
+        assert caught.value.outcome_known
+
+    def test_a_key_of_somebody_else(self, cluster, name):
+        registry = connect(cluster.url, name, ICICLE)
+        cluster.members[0].ask("kv/put", {"key": registry._key, "value": "eA=="})
+        with pytest.raises(ConfigError, match="not written by frazil"):
+            mint(registry)
+
+    def test_concurrent_members_get_disjoint_ticks(self, cluster, name):
+        new(cluster, name)
+
+        def work(_):
+            registry = connect(cluster.url, name, ICICLE)
+            return [mint(registry, 3) for _ in range(15)]
+
+        with ThreadPoolExecutor(8) as pool:
+            claims = [claim for some in pool.map(work, range(8)) for claim in some]
+        cells = {(c.slot, tick) for c in claims for tick in range(c.start, c.until)}
+        assert len(cells) == sum(c.until - c.start for c in claims)
+        assert max(c.seen.revision for c in claims) == len(claims)
+
+    def test_a_ticket_that_nobody_redeems_is_passed_over(self, cluster, name):
+        registry, other = new(cluster, name), connect(cluster.url, name, ICICLE)
+        for _ in range(3):
+            cluster.members[0].ask("kv/put", {"key": registry._tail, "value": ""})
+        for _ in range(3):
+            mint(registry)
+            mint(other)
+        assert mint(registry).seen.revision == 7
+
+    def test_a_child_has_a_link_of_its_own(self, cluster, name):
+        registry = new(cluster, name)
+        link = registry._link
+        child = os.fork()
+        if not child:
+            good = mint(registry).seen.revision == 1 and registry._link is not link
+            os._exit(0 if good else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert mint(registry).seen.revision == 2
+        assert registry._link is link
+
+
+class TestLosses:
+    @pytest.mark.parametrize("size", [1, 3])
+    def test_a_restore_is_noticed_by_a_newcomer(self, size, tmp_path, name):
+        with servers.etcd(size) as cluster:
+            holder = new(cluster, name)
+            for _ in range(20):
+                mint(holder)
+            cluster.save(tmp_path / "snapshot")
+            claim = holder.grant(ask_of(Seen()), 4000)
+            cluster.restore(tmp_path / "snapshot")
+            newcomer = connect(cluster.url, name, ICICLE)
+            reply = newcomer.grant(ask_of(Seen()), 1)
+            assert isinstance(reply, Wait) or reply.start >= claim.until
+            assert isinstance(holder.renew(ask_of(claim.seen, claim), claim.until + 1), Lost)
+            guard = newcomer._load(newcomer._read())[0].guard
+            mint(connect(cluster.url, name, ICICLE))
+            assert newcomer._load(newcomer._read())[0].guard == guard  # noticed once
+
+    def test_a_restore_under_what_a_member_keeps(self, tmp_path, name):
+        """The member that was last to write before the snapshot comes back first."""
+        with servers.etcd(1) as cluster:
+            holder = new(cluster, name)
+            idle = connect(cluster.url, name, ICICLE)
+            for _ in range(20):
+                mint(idle)
+            cluster.save(tmp_path / "snapshot")
+            claim = holder.grant(ask_of(Seen()), 4000)
+            cluster.restore(tmp_path / "snapshot")
+            reply = idle.grant(ask_of(Seen()), 1)
+            assert isinstance(reply, Wait) or reply.start >= claim.until
+
+    def test_a_restart_is_none(self, name):
+        with servers.etcd(1) as cluster:
+            registry = new(cluster, name)
+            claim = registry.grant(ask_of(Seen()), 100)
+            for _ in range(2):
+                cluster.members[0].kill9()
+                cluster.restart(cluster.members[0])
+                cluster.wait()
+                claim = registry.renew(ask_of(claim.seen, claim), claim.until + 1)
+                assert isinstance(claim, Claim)
+
+    def test_a_key_put_back_by_hand(self, cluster, name):
+        registry = new(cluster, name)
+        state = registry._read()
+        claim = registry.grant(ask_of(Seen()), 100)
+        value = etcd.b64encode(state.value).decode()
+        cluster.members[0].ask("kv/put", {"key": registry._key, "value": value})
+        reply = connect(cluster.url, name, ICICLE).grant(ask_of(Seen()), 100)
+        assert isinstance(reply, Wait) or reply.start >= claim.until
+
+
+class TestClock:
+    def test_members_clocks_that_differ_do_not_drive_now_away(self, cluster, name, monkeypatch):
+        ahead_us = [0]
+        fake = SimpleNamespace(wall_us=lambda: clock.wall_us() + ahead_us[0])
+        monkeypatch.setattr(etcd, "clock", fake)
+        fast, slow = new(cluster, name), connect(cluster.url, name, ICICLE)
+        plain = Record()
+        readings = []
+        for _ in range(40):
+            for registry, ahead_us[0] in ((fast, 3_000_000), (slow, 0)):
+                readings.append(mint(registry).now_us)
+                reading_us = fake.wall_us()
+                plain._tell_time(slow.terms, ask_of(Seen()), reading_us)
+        assert readings == sorted(readings)
+        assert readings[-1] <= clock.wall_us() + 3_000_000
+        assert plain.top_us > clock.wall_us() + 30_000_000  # had each been the store's clock
+
+    @pytest.mark.parametrize("hours", [-1, 1])
+    def test_a_first_reading_needs_etcds_date(self, cluster, name, monkeypatch, hours):
+        wrong = SimpleNamespace(
+            wall_us=lambda: clock.wall_us() + hours * 3_600_000_000,
+            moment_text=clock.moment_text,
+        )
+        monkeypatch.setattr(etcd, "clock", wrong)
+        with pytest.raises(ClockError, match="etcd's says"):
+            connect(cluster.url, name, ICICLE).grant(ask_of(Seen()), 5)
+
+    def test_a_step_back_is_no_outage(self, cluster, name, monkeypatch):
+        registry = new(cluster, name)
+        claim = registry.grant(ask_of(Seen()), 100)
+        behind = SimpleNamespace(wall_us=lambda: clock.wall_us() - 3_600_000_000)
+        monkeypatch.setattr(etcd, "clock", behind)
+        time.sleep(0.05)
+        later = mint(registry)
+        assert later.now_us - claim.now_us > 40_000
+
+
+class TestMany:
+    def test_uniqueid_with_all_generators_of_all_clusters(self, cluster, name):
+        """32,768 slots in one value; etcd takes no request over 1.5 MiB."""
+        schemes = [frazil.scheme("uniqueid-spread", fields={"cluster": c}) for c in range(16)]
+        first = new(cluster, name, schemes[0])
+        now = first.terms.tick_at(clock.wall_us())
+        with first.step() as (record, _):
+            record.revision += 1
+            for n in range(16 * 2048):
+                slot = Slot(
+                    now + n % 4000, now, secrets.token_hex(8), f"web-{n % 500}.example:{n % 9}"
+                )
+                record.slots.put(n, slot)
+        assert len(first._state.value) < 1_400_000
+        for scheme in schemes[::5]:
+            registry = connect(cluster.url, name, scheme)
+            assert mint(registry).slot in registry.terms.slots
+
+    def test_uniqueid_end_to_end(self, cluster, name):
+        def work(number):
+            fields = {"cluster": number}
+            with frazil.open(
+                cluster.url, "uniqueid-spread", namespace=name, fields=fields, lead="2s"
+            ) as ids:
+                return [(number, ids.scheme.unpack(n)["cluster"], n) for n in ids.take(500)]
+
+        new(cluster, name, frazil.scheme("uniqueid-spread"))
+        with ThreadPoolExecutor(4) as pool:
+            given = [one for some in pool.map(work, [0, 1, 15, 15]) for one in some]
+        assert all(told == asked for asked, told, _ in given)
+        assert len({n for _, _, n in given}) == 2000
+
+
+class TestUsers:
+    @pytest.fixture
+    def guarded(self):
+        with servers.etcd(1) as cluster:
+            member = cluster.members[0]
+            member.ask("auth/user/add", {"name": "root", "password": "master"})
+            member.ask("auth/user/grant", {"user": "root", "role": "root"})
+            member.ask("auth/user/add", {"name": "app", "password": "p@ss"})
+            member.ask("auth/role/add", {"name": "ids"})
+            permission = {
+                "permType": "READWRITE",
+                "key": "ZnJhemlsLw==",
+                "range_end": "ZnJhemlsMA==",
+            }
+            member.ask("auth/role/grant", {"name": "ids", "perm": permission})
+            member.ask("auth/user/grant", {"user": "app", "role": "ids"})
+            member.ask("auth/user/add", {"name": "other", "password": "x"})
+            member.ask("auth/enable")
+            yield cluster
+
+    def test_users(self, guarded):
+        hosts = guarded.url[7:]
+        registry = connect(f"etcd://app:p%40ss@{hosts}", "x", ICICLE)
+        registry.initialise(ask_of(Seen()), 0)
+        assert isinstance(mint(registry), Claim)
+        guarded.members[0].kill9()  # and with it the token
+        guarded.restart(guarded.members[0])
+        time.sleep(1)
+        assert isinstance(mint(registry), Claim)
+        for who, advice in (
+            ("", "etcd://user:password@host"),
+            ("app:wrong@", "right user and password"),
+            ("other:x@", "grant-permission"),
+        ):
+            with pytest.raises(ConfigError, match=advice) as caught:
+                mint(connect(f"etcd://{who}{hosts}", "x", ICICLE))
+            assert "wrong" not in str(caught.value)
+
+    def test_a_user_where_there_are_none(self, cluster):
+        with pytest.raises(ConfigError, match="leave the user out"):
+            mint(connect(f"etcd://app:x@{cluster.url[7:]}", "x", ICICLE))
+
+
+def test_tls(tmp_path):
+    if shutil.which("openssl") is None:
+        needs("openssl", "etcd over TLS")
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
+    command += ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"]
+    command += ["-keyout", str(key), "-out", str(cert)]
+    subprocess.run(command, check=True, capture_output=True)
+    with servers.etcd(1, tls=(cert, key)) as cluster:
+        registry = connect(f"{cluster.url}?ca={cert}", "x", ICICLE)
+        registry.initialise(ask_of(Seen()), 0)
+        assert isinstance(mint(registry), Claim)
+        assert registry._index > 0
+        with pytest.raises(RegistryUnavailable, match="certificate"):
+            mint(connect(cluster.url, "x", ICICLE))

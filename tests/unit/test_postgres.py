@@ -1,0 +1,270 @@
+"""The PostgreSQL registry against a real server: rights, settings, errors, other members."""
+
+import os
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from importlib import resources
+
+import psycopg
+import pytest
+
+import frazil
+from frazil.claim import Claim, Seen, Wait
+from frazil.errors import ConfigError, RegistryUnavailable
+from frazil.keeper import ask_of
+from frazil.registries import connect, postgres
+from frazil.registries.postgres import schema
+from tests.servers import postgres as servers
+
+__all__: list[str] = []
+
+ICICLE = frazil.scheme("icicle")
+APP = "SELECT, INSERT, UPDATE"
+
+
+@pytest.fixture(scope="module")
+def server():
+    with servers.postgres() as running:
+        yield running
+
+
+@pytest.fixture
+def fresh(server):
+    """The server without the table, and with a role that may do nothing yet."""
+    server.sql("DROP TABLE IF EXISTS frazil_namespace")
+    server.sql("DROP ROLE IF EXISTS app")
+    server.sql("CREATE ROLE app LOGIN")
+    yield server
+    server.sql("DROP OWNED BY app")
+
+
+@pytest.fixture
+def ready(fresh):
+    """The same with the table, made from the file that is shipped, and the rights it names."""
+    with psycopg.connect(fresh.url()) as link:
+        link.execute(schema().encode())
+        link.execute(f"GRANT {APP} ON frazil_namespace TO app")
+    return fresh
+
+
+def open_(server, user="app", namespace="x"):
+    return connect(server.url(user), namespace, ICICLE)
+
+
+def mint(registry, ticks=1):
+    return registry.mint(ask_of(Seen()), ticks)
+
+
+def test_a_role_that_may_only_use_the_table(ready):
+    registry = open_(ready)
+    registry.initialise(ask_of(Seen()), 0)
+    claim = registry.grant(ask_of(Seen()), 100)
+    longer = registry.renew(ask_of(claim.seen, claim), claim.until + 10)
+    assert isinstance(registry.release(ask_of(longer.seen, longer), longer.start + 1), Seen)
+    assert [h.slot for h in registry.holdings()] == [claim.slot]
+
+
+def test_the_incarnation_names_server_timeline_table_and_start(ready):
+    with open_(ready).step() as (_, incarnation):
+        system, timeline, table, start = incarnation.replace("/", ".").split(".")
+    assert [(int(system), int(timeline, 16), int(table))] == ready.sql(
+        "SELECT system_identifier::bigint, timeline_id, 'frazil_namespace'::regclass::bigint"
+        " FROM pg_control_system(), pg_control_checkpoint()"
+    )
+    assert abs(int(start) / 1e6 - time.time()) < 3600
+
+
+def test_a_missing_table_names_both_ways_to_make_it(fresh):
+    with pytest.raises(ConfigError, match=r"frazil init URL.*postgres\.sql"):
+        mint(open_(fresh, "postgres"))
+    assert (resources.files("frazil.registries") / "postgres.sql").is_file()
+
+
+def test_initialising_makes_the_table(fresh):
+    open_(fresh, "postgres").initialise(ask_of(Seen()), 0)
+    assert isinstance(mint(open_(fresh, "postgres")), Claim)
+
+
+def test_initialising_without_the_right_names_the_file(fresh):
+    with pytest.raises(ConfigError, match=r"permission denied.*postgres\.sql"):
+        open_(fresh).initialise(ask_of(Seen()), 0)
+
+
+def test_many_initialise_at_once(fresh):
+    registries = [open_(fresh, "postgres", f"n{i}") for i in range(6)]
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(lambda r: r.initialise(ask_of(Seen()), 0), registries))
+
+
+def test_a_right_that_is_missing(ready):
+    ready.sql("REVOKE UPDATE ON frazil_namespace FROM app")
+    with pytest.raises(ConfigError, match="SELECT, INSERT and UPDATE"):
+        mint(open_(ready))
+
+
+def test_a_first_use_by_many_makes_one_record(ready):
+    registries = [open_(ready) for _ in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        replies = list(pool.map(lambda r: r.grant(ask_of(Seen()), 5), registries))
+    assert len({reply.seen.sid for reply in replies}) == 1
+    assert sorted(reply.seen.revision for reply in replies) == list(range(1, 9))
+
+
+@pytest.mark.parametrize("level", ["read committed", "serializable"])
+def test_concurrent_members_get_disjoint_ticks(ready, level):
+    ready.sql(f"ALTER ROLE app SET default_transaction_isolation TO '{level}'")
+    registries = [open_(ready) for _ in range(8)]
+    registries[0].initialise(ask_of(Seen()), 0)
+
+    def work(registry):
+        return [mint(registry, 3) for _ in range(20)]
+
+    with ThreadPoolExecutor(8) as pool:
+        claims = [claim for some in pool.map(work, registries) for claim in some]
+    cells = {(c.slot, tick) for c in claims for tick in range(c.start, c.until)}
+    assert len(cells) == sum(c.until - c.start for c in claims)
+    assert max(c.seen.revision for c in claims) == len(claims)
+
+
+class TestSynchronousCommit:
+    @pytest.mark.parametrize(
+        ("default", "used"), [("off", "on"), ("local", "on"), ("remote_apply", "remote_apply")]
+    )
+    def test_a_weak_default_is_overridden(self, ready, default, used):
+        ready.sql(f"ALTER ROLE app SET synchronous_commit TO {default}")
+        registry = open_(ready)
+        with registry.step(), registry._link.cursor() as cursor:
+            assert cursor.execute("SHOW synchronous_commit").fetchone() == (used,)
+
+    def test_what_stays_off_is_refused(self, ready, monkeypatch):
+        ready.sql("ALTER ROLE app SET synchronous_commit TO off")
+        unset = postgres._BEGIN.replace("ELSE 'on'", "ELSE 'off'")
+        monkeypatch.setattr(postgres, "_BEGIN", unset)
+        with pytest.raises(ConfigError, match="'off' and stays so"):
+            mint(open_(ready))
+
+
+class TestTrouble:
+    def test_a_member_that_stands_still_is_undone_and_holds_nobody_up(self, ready):
+        sleeper, other = open_(ready), open_(ready)
+        sleeper.initialise(ask_of(Seen()), 0)
+        locked = threading.Event()
+
+        def sleep():
+            with sleeper.step() as (record, _):
+                record.revision += 1000
+                locked.set()
+                time.sleep(postgres._IDLE_S + 1.5)
+
+        with ThreadPoolExecutor(1) as pool:
+            asleep = pool.submit(sleep)
+            locked.wait(10)
+            assert mint(other).seen.revision == 1
+            with pytest.raises(RegistryUnavailable) as caught:
+                asleep.result()
+        assert caught.value.outcome_known is not None
+        assert mint(sleeper).seen.revision == 2
+
+    def test_a_reply_to_commit_that_is_lost_is_told(self, ready, monkeypatch):
+        registry = open_(ready)
+        registry.initialise(ask_of(Seen()), 0)
+        keep = postgres.PostgresRegistry._keep
+
+        def cut(self, *arguments):
+            keep(self, *arguments)
+            raise psycopg.OperationalError("server closed the connection unexpectedly")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(postgres.PostgresRegistry, "_keep", cut)
+            with pytest.raises(RegistryUnavailable) as caught:
+                mint(registry)
+        assert caught.value.outcome_known is False
+        assert mint(registry).seen.revision == 2
+
+    def test_a_session_that_was_ended_is_replaced(self, ready):
+        registry = open_(ready)
+        registry.initialise(ask_of(Seen()), 0)
+        ready.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app'")
+        with pytest.raises(RegistryUnavailable) as caught:
+            mint(registry)
+        assert caught.value.outcome_known
+        assert isinstance(mint(registry), Claim)
+
+    def test_what_raises_changes_nothing(self, ready):
+        registry = open_(ready)
+        registry.initialise(ask_of(Seen()), 0)
+        with pytest.raises(ConfigError, match="already"):
+            registry.initialise(ask_of(Seen()), 0)
+        assert mint(registry).seen.revision == 1
+        idle = "SELECT count(*) FROM pg_stat_activity WHERE usename='app' AND state <> 'idle'"
+        assert ready.sql(idle) == [(0,)]
+
+    def test_a_standby(self, ready):
+        replica = ready.replica()
+        try:
+            with pytest.raises(RegistryUnavailable, match="standby"):
+                mint(open_(replica))
+        finally:
+            replica.close()
+
+    def test_nobody_listens(self):
+        url = f"postgresql://127.0.0.1:{servers.free_port()}/x"
+        with pytest.raises(RegistryUnavailable, match="can be reached") as caught:
+            mint(connect(url, "x", ICICLE))
+        assert caught.value.outcome_known
+
+    def test_too_many_connections(self, ready):
+        ready.sql("ALTER ROLE app CONNECTION LIMIT 1")
+        first = open_(ready)
+        mint(first)
+        with pytest.raises(RegistryUnavailable, match="pooler"):
+            mint(open_(ready))
+
+    def test_no_such_database_or_role(self, ready):
+        with pytest.raises(ConfigError, match="make the database"):
+            mint(connect(ready.url("app").replace("/postgres", "/nowhere"), "x", ICICLE))
+        with pytest.raises(ConfigError, match="user that exists"):
+            mint(open_(ready, "nobody"))
+
+    def test_a_wrong_password_is_not_shown(self, ready):
+        ready.sql("ALTER ROLE app PASSWORD 'right'")
+        rules = ready.data / "pg_hba.conf"
+        trust = rules.read_text()
+        rules.write_text("host all app all scram-sha-256\n" + trust)
+        ready.sql("SELECT pg_reload_conf()")
+        try:
+            url = ready.url("app:wr%20ong")
+            with pytest.raises(ConfigError, match=r"right user and password") as caught:
+                mint(connect(url, "x", ICICLE))
+            assert "wr%20ong" not in str(caught.value)
+            assert "app:***@" in str(caught.value)
+            assert isinstance(mint(connect(ready.url("app:right"), "x", ICICLE)), Claim | Wait)
+        finally:
+            rules.write_text(trust)
+            ready.sql("SELECT pg_reload_conf()")
+
+
+def test_options():
+    url = "postgresql://h/db?horizon=2s&sslmode=require&password=secret"
+    registry = connect(url, "x", ICICLE)
+    assert registry.terms.horizon_ticks * registry.terms.tick_us == 2_000_000
+    assert "secret" not in registry.url
+    assert "sslmode=require" in registry._conninfo
+    assert "horizon" not in registry._conninfo
+    with pytest.raises(ConfigError, match="horizn"):
+        connect("postgresql://h/db?horizn=2s", "x", ICICLE)
+
+
+def test_a_child_talks_for_itself_and_leaves_the_parents_session(ready):
+    registry = open_(ready)
+    registry.initialise(ask_of(Seen()), 0)
+    session = registry._link.info.backend_pid
+    child = os.fork()
+    if not child:
+        good = mint(registry).seen.revision == 1 and registry._link.info.backend_pid != session
+        del registry
+        os._exit(0 if good else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert mint(registry).seen.revision == 2
+    assert registry._link.info.backend_pid == session

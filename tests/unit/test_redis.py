@@ -1,0 +1,335 @@
+"""The Redis and Valkey registry: what its URL says, what it refuses, what it makes of errors."""
+
+import hashlib
+import os
+import sys
+
+import pytest
+
+import frazil
+from frazil.claim import Ask, Claim, Lost, Seen, Wait
+from frazil.errors import ConfigError, LayoutExhausted, RegistryUnavailable
+from frazil.keeper import ask_of
+from frazil.registries import connect
+from frazil.registries.redis_link import Script
+from tests.servers.redis import FLAVOURS, Server, free_port
+
+ICICLE = frazil.scheme("icicle")
+TICKETS = frazil.scheme("tickets")
+NOTHING = Seen()
+
+
+@pytest.fixture(scope="module", params=FLAVOURS)
+def server(request):
+    with Server(request.param) as server:
+        yield server
+
+
+@pytest.fixture
+def registry(server, request):
+    registry = connect(server.url, request.node.name, ICICLE)
+    registry.initialise(ask_of(NOTHING), 0)
+    return registry
+
+
+def grant(registry, want=10):
+    return registry.grant(ask_of(NOTHING), want)
+
+
+class TestVerbs:
+    def test_a_claim_from_beginning_to_end(self, registry):
+        claim = grant(registry, 100)
+        assert isinstance(claim, Claim)
+        assert claim.until - claim.start == 100
+        longer = registry.renew(ask_of(claim.seen, claim), claim.until + 100)
+        assert (longer.start, longer.until) == (claim.start, claim.until + 100)
+        (holding,) = registry.holdings()
+        assert holding.held
+        assert holding.holder.endswith(f":{os.getpid()}")
+        assert isinstance(registry.release(ask_of(longer.seen, longer), longer.start + 1), Seen)
+        (holding,) = registry.holdings()
+        assert (holding.held, holding.until) == (False, claim.start + 1)
+        assert isinstance(registry.renew(ask_of(longer.seen, longer), longer.until), Lost)
+
+    def test_a_grant_is_one_round_trip(self, registry, server):
+        grant(registry)
+        server.do("CONFIG", "RESETSTAT")
+        for _ in range(10):
+            grant(registry)
+        commands = server.info("commandstats")
+        called = {name for name in commands if commands[name]["calls"] >= 10}
+        inside = {"cmdstat_hmget", "cmdstat_hget", "cmdstat_hset", "cmdstat_time"}
+        assert called - inside == {"cmdstat_evalsha", "cmdstat_info"}
+        assert commands["cmdstat_evalsha"]["calls"] == 10
+        assert commands["cmdstat_info"]["calls"] == 20
+        assert commands["cmdstat_hset"]["calls"] == 10
+
+    def test_holdings_write_nothing(self, server):
+        registry = connect(server.url, "nobody asked yet", ICICLE)
+        assert registry.holdings() == []
+        assert server.do("EXISTS", "frazil:{nobody asked yet}") == 0
+
+    def test_a_counter_counts_past_what_lua_can(self, server):
+        registry = connect(server.url, "wide", TICKETS)
+        start = (1 << 62) - 25
+        registry.initialise(ask_of(NOTHING), start)
+        claims = [grant(registry), grant(registry)]
+        assert [(c.start, c.until) for c in claims] == [
+            (start, start + 10),
+            (start + 10, start + 20),
+        ]
+        assert grant(registry).until == 1 << 62
+        with pytest.raises(LayoutExhausted):
+            grant(registry)
+
+    def test_a_counter_that_is_missing(self, server):
+        with pytest.raises(ConfigError, match="frazil init URL --start N"):
+            grant(connect(server.url, "no counter", TICKETS))
+
+    def test_the_script_is_sent_when_it_is_forgotten(self, registry, server):
+        before = grant(registry)
+        server.do("SCRIPT", "FLUSH")
+        assert isinstance(registry.renew(ask_of(before.seen, before), before.until + 5), Claim)
+
+    def test_a_restart_between_verbs_goes_unnoticed_by_callers(self):
+        with Server(persistent=True) as server:
+            registry = connect(f"{server.url}?horizon=200ms", "x", ICICLE)
+            registry.initialise(ask_of(NOTHING), 0)
+            claim = grant(registry)
+            server.restart()
+            reply = registry.grant(ask_of(claim.seen), 10)
+            assert isinstance(reply, Wait)  # the guard: what it has may not be all there was
+            assert reply.seen.sid == claim.seen.sid
+
+
+class TestForks:
+    def test_a_child_has_a_connection_of_its_own(self, registry, server):
+        grant(registry)
+        mine = clients(server)
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            ended = isinstance(grant(registry), Claim) and len(clients(server) - mine) == 1
+            os.write(writer, b"+" if ended else b"-")
+            os._exit(0)
+        assert os.read(reader, 1) == b"+"
+        assert os.waitpid(child, 0)[1] == 0
+        assert isinstance(grant(registry), Claim)
+        assert clients(server) == mine
+
+
+def clients(server):
+    """The connections that run the script."""
+    lines = server.client().client_list()
+    return {line["id"] for line in lines if line["cmd"] == "evalsha"}
+
+
+class TestUrls:
+    @pytest.mark.parametrize(
+        ("url", "places"),
+        [
+            ("redis://one", (("one", 6379),)),
+            ("valkey://one:7000/3", (("one", 7000),)),
+            ("redis://", (("localhost", 6379),)),
+            ("rediss://me:secret@one", (("one", 6379),)),
+            ("valkeys://one", (("one", 6379),)),
+            ("redis://[::1]:7000", (("::1", 7000),)),
+            ("redis://one,two:7001?cluster=1", (("one", 6379), ("two", 7001))),
+            ("unix:///run/redis.sock?db=2", ("/run/redis.sock",)),
+            ("unix:/run/a%20b.sock", ("/run/a b.sock",)),
+        ],
+    )
+    def test_places(self, url, places):
+        assert connect(url, "x", ICICLE).link.access.places == places
+
+    def test_options(self):
+        url = "rediss://me:p%40ss@one/4?timeout=250ms&replicas=2&ca=/ca.pem&cert=/c&key=/k"
+        access = connect(url, "x", ICICLE).link.access
+        assert (access.tls, access.timeout_s, access.replicas) == (True, 0.25, 2)
+        assert access.options == {
+            "db": 4,
+            "username": "me",
+            "password": "p@ss",
+            "ssl_check_hostname": True,
+            "ssl_ca_certs": "/ca.pem",
+            "ssl_certfile": "/c",
+            "ssl_keyfile": "/k",
+        }
+
+    @pytest.mark.parametrize(
+        ("url", "problem"),
+        [
+            ("redis://one?horizont=5s", "unknown option horizont"),
+            ("redis://one:port", "port 'port' is no number"),
+            ("redis://one/first", "database 'first' is no number"),
+            ("redis://one?replicas=-1", "not a whole number"),
+            ("redis://one,one", "named twice"),
+            ("unix://", "path"),
+            ("redis://one?ca=/x", "unknown option ca"),
+        ],
+    )
+    def test_what_is_none(self, url, problem):
+        with pytest.raises(ConfigError, match=problem):
+            connect(url, "x", ICICLE)
+
+    def test_a_password_is_never_shown(self):
+        for url in ("redis://me:secret@one,two/1", "redis://:secret@one"):
+            registry = connect(url, "x", ICICLE)
+            assert "secret" not in registry.url
+            assert ":***@one" in registry.url
+            assert "secret" not in repr(getattr(registry, "link", registry.url))
+
+    def test_a_missing_driver_is_named(self, monkeypatch):
+        monkeypatch.setitem(sys.modules, "redis", None)
+        with pytest.raises(ConfigError, match=r'pip install "frazil\[redis\]"'):
+            connect("redis://one", "x", ICICLE)
+
+    def test_ticks_that_a_script_cannot_count(self):
+        wide = "time:60 node:2 @1us since 1600-01-01T00:00:00Z"
+        with pytest.raises(ConfigError, match="2\\^53 by the year 2200"):
+            connect("redis://one", "x", frazil.scheme(wide))
+        connect("redis://one", "x", frazil.scheme(wide.replace("1600", "2020")))
+
+
+class TestErrors:
+    """Each says what to do, and whether the store may have done it all the same."""
+
+    def refusal(self, url, kind, scheme=ICICLE):
+        with pytest.raises(kind) as caught:
+            grant(connect(url, "errors", scheme))
+        return caught.value
+
+    def test_nobody_there(self):
+        error = self.refusal(f"redis://127.0.0.1:{free_port()}", RegistryUnavailable)
+        assert error.outcome_known
+        assert "see that it runs" in str(error)
+
+    def test_no_answer(self):
+        with Server() as server:
+            registry = connect(f"{server.url}?timeout=100ms", "x", ICICLE)
+            registry.initialise(ask_of(NOTHING), 0)
+            server.freeze()
+            with pytest.raises(RegistryUnavailable, match="no answer in time") as caught:
+                grant(registry)
+            assert not caught.value.outcome_known
+            with pytest.raises(RegistryUnavailable) as caught:
+                grant(registry)
+            assert caught.value.outcome_known  # it did not even connect
+            server.thaw()
+            assert isinstance(grant(registry), Claim)
+
+    @pytest.mark.parametrize("flavour", FLAVOURS)
+    def test_passwords_and_rights(self, flavour):
+        with Server(flavour, requirepass="'open sesame'") as server:
+            one = server.client(password="open sesame")
+            rights = ["+eval", "+evalsha", "+info", "+time", "+hmget", "+hset"]
+            one.acl_setuser("id", enabled=True, passwords="+pw", keys=["frazil:*"], commands=rights)
+            here = f"127.0.0.1:{server.port}"
+            for url in (f"redis://{here}", f"redis://id:no@{here}", f"redis://:no@{here}"):
+                assert "redis://USER:PASSWORD@host" in str(self.refusal(url, ConfigError))
+            assert isinstance(grant(connect(f"redis://:open%20sesame@{here}", "x", ICICLE)), Wait)
+            registry = connect(f"redis://id:pw@{here}", "y", ICICLE)
+            registry.initialise(ask_of(NOTHING), 0)
+            claim = grant(registry)
+            longer = registry.renew(ask_of(claim.seen, claim), claim.until + 5)
+            assert isinstance(registry.release(ask_of(longer.seen, longer), longer.start), Seen)
+            with pytest.raises(ConfigError, match=r"lacks a right.*hgetall"):
+                registry.holdings()
+            for right in rights:
+                one.acl_setuser(
+                    "id",
+                    reset=True,
+                    enabled=True,
+                    passwords="+pw",
+                    keys=["frazil:*"],
+                    commands=[each for each in rights if each != right],
+                )
+                one.script_flush()
+                error = self.refusal(f"redis://id:pw@{here}?timeout=1s", ConfigError)
+                assert "lacks a right" in str(error)
+
+    def test_a_replica(self, server):
+        with Server(server.flavour) as replica:
+            replica.replicate(server)
+            error = self.refusal(replica.url, RegistryUnavailable)
+            assert "point the URL at the primary" in str(error)
+            assert error.outcome_known
+
+    def test_no_memory(self):
+        with Server(maxmemory="1") as server:
+            error = self.refusal(server.url, RegistryUnavailable)
+            assert "raise maxmemory" in str(error)
+            assert error.outcome_known
+            assert server.do("DBSIZE") == 0
+
+    def test_eviction_of_what_is_in_use(self):
+        for policy in ("allkeys-lru", "allkeys-lfu", "allkeys-random"):
+            with Server(maxmemory_policy=policy) as server:
+                assert policy in str(self.refusal(server.url, ConfigError))
+        with Server(maxmemory_policy="volatile-lru") as server:
+            assert isinstance(grant(connect(server.url, "x", ICICLE)), Wait)
+
+    def test_no_disk(self):
+        with Server(save="3600 1", enable_protected_configs="yes") as server:
+            (server.place / "gone").mkdir()
+            server.do("CONFIG", "SET", "dir", str(server.place / "gone"))
+            (server.place / "gone").rmdir()
+            server.do("SET", "x", 1)
+            server.do("BGSAVE")
+            while server.info("persistence")["rdb_bgsave_in_progress"]:
+                pass
+            error = self.refusal(server.url, RegistryUnavailable)
+            assert "cannot write to its disk" in str(error)
+
+    def test_something_else_under_the_key(self, server):
+        server.do("SET", "frazil:{errors}", "mine")
+        assert "choose another namespace" in str(self.refusal(server.url, ConfigError))
+        server.do("DEL", "frazil:{errors}")
+
+    def test_other_members(self, registry):
+        other = connect(registry.url, registry.namespace, frazil.scheme("snowflake"))
+        before = registry.mint(ask_of(NOTHING), 1)
+        with pytest.raises(ConfigError, match="other members"):
+            grant(other)
+        after = registry.mint(ask_of(NOTHING), 1)
+        assert after.seen.revision == before.seen.revision + 1
+
+    def test_a_record_of_a_newer_frazil(self, registry, server):
+        newer = server.client().eval("return cmsgpack.pack({2, '0'})", 0)
+        server.client().hset(f"frazil:{{{registry.namespace}}}", "head", newer)
+        with pytest.raises(ConfigError, match=r"newer frazil \(format 2\)"):
+            grant(registry)
+
+    @pytest.mark.parametrize(
+        ("honest", "wrong"),
+        [
+            ("    kind, ask.nonce,", "    kind, 'another',"),
+            ("    kind, ask.nonce,", "    'wait', ask.nonce,"),
+            ("text(n), token, from", "text(n), token .. 'x', from"),
+            ("text(n), token, from", "text(n + 1024), token, from"),
+        ],
+    )
+    def test_an_answer_to_another_question(self, registry, server, honest, wrong):
+        source = registry.link.script.source
+        assert honest in source
+        source = source.replace(honest, wrong)
+        if wrong.startswith("    'wait'"):
+            source = source.replace("text(n), token, from, to", "'12'")
+            wait = True
+        else:
+            wait = False
+        registry.link.script = Script(source, hashlib.sha1(source.encode()).hexdigest())
+        if wait:
+            assert grant(registry).wait_us == 12_000
+            return
+        with pytest.raises(RegistryUnavailable, match="another question") as caught:
+            grant(registry)
+        assert not caught.value.outcome_known
+        assert not registry.link._idle
+
+
+def test_an_ask_without_a_claim(server):
+    registry = connect(server.url, "x", ICICLE)
+    registry.initialise(ask_of(NOTHING), 0)
+    with pytest.raises(ConfigError, match="need the claim"):
+        registry.renew(Ask(NOTHING, 0, "t"), 5)

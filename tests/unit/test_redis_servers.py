@@ -1,0 +1,297 @@
+"""More than one plain server: replicas, disks, independent servers, a cluster, sockets and TLS."""
+
+import hashlib
+import subprocess
+from contextlib import ExitStack
+
+import pytest
+
+import frazil
+from frazil.claim import Claim, Lost, Seen, Wait
+from frazil.errors import ConfigError, RegistryUnavailable
+from frazil.keeper import ask_of
+from frazil.registries import connect
+from frazil.registries.redis_link import Script
+from tests.servers.redis import FLAVOURS, Cluster, Server, free_port
+
+ICICLE = frazil.scheme("icicle")
+TICKETS = frazil.scheme("tickets")
+NOTHING = Seen()
+
+
+@pytest.fixture(scope="module", params=FLAVOURS)
+def server(request):
+    with Server(request.param) as server:
+        yield server
+
+
+def grant(registry, want=10):
+    return registry.grant(ask_of(NOTHING), want)
+
+
+@pytest.fixture(scope="module", params=FLAVOURS)
+def trio(request):
+    with ExitStack() as stack:
+        servers = [stack.enter_context(Server(request.param)) for _ in range(4)]
+        for replica in servers[1:]:
+            replica.replicate(servers[0])
+        yield servers
+
+
+class TestReplicas:
+    def test_fewer_than_half_is_refused(self, trio):
+        with pytest.raises(ConfigError, match="3 replicas are connected"):
+            grant(connect(f"{trio[0].url}?replicas=1", "x", ICICLE))
+
+    def test_too_few_there(self, trio):
+        registry = connect(f"{trio[0].url}?replicas=4&timeout=200ms", "y", ICICLE)
+        with pytest.raises(RegistryUnavailable, match=r"[0-3] of 4 replicas confirmed") as caught:
+            grant(registry)
+        assert not caught.value.outcome_known
+
+    def test_a_confirmed_grant(self, trio):
+        registry = connect(f"{trio[0].url}?replicas=2", "z", ICICLE)
+        registry.initialise(ask_of(NOTHING), 0)
+        claim = grant(registry)
+        longer = registry.renew(ask_of(claim.seen, claim), claim.until + 5)
+        assert isinstance(registry.release(ask_of(longer.seen, longer), longer.start), Seen)
+
+    def test_members_must_agree_on_it(self, trio):
+        connect(f"{trio[0].url}?replicas=2", "agreed", ICICLE).initialise(ask_of(NOTHING), 0)
+        with pytest.raises(ConfigError, match="confirmed by replicas"):
+            grant(connect(trio[0].url, "agreed", ICICLE))
+
+    def test_a_replica_that_comes_back_is_another_history(self, trio):
+        registry = connect(f"{trio[0].url}?replicas=2&horizon=100ms", "back", ICICLE)
+        registry.initialise(ask_of(NOTHING), 0)
+        claim = grant(registry)
+        trio[3].promote()
+        trio[3].replicate(trio[0])
+        assert isinstance(registry.renew(ask_of(claim.seen, claim), claim.until + 5), Lost)
+
+    def test_another_history_while_it_answers(self, trio):
+        registry = connect(f"{trio[0].url}?replicas=2", "turn", ICICLE)
+        registry.initialise(ask_of(NOTHING), 0)
+        honest = registry.link.script.source
+        turning = honest.replace(
+            "    return { verb, ask.nonce, verbs.incarnation }",
+            "    return { verb, ask.nonce, verbs.incarnation .. '1' }",
+        )
+        assert turning != honest
+        registry.link.script = Script(turning, hashlib.sha1(turning.encode()).hexdigest())
+        with pytest.raises(RegistryUnavailable, match="changed its history"):
+            grant(registry)
+
+
+class TestDurable:
+    def test_a_counter_and_a_restart(self):
+        with Server(persistent=True) as server:
+            registry = connect(server.url, "plain", TICKETS)
+            durable = connect(f"{server.url}?durable=1", "durable", TICKETS)
+            for each in (registry, durable):
+                each.initialise(ask_of(NOTHING), 7)
+                assert grant(each).start == 7
+            server.restart()
+            with pytest.raises(ConfigError, match="store of this counter was replaced"):
+                grant(registry)
+            assert grant(durable).start == 17
+
+    def test_it_must_be_true(self, server):
+        with pytest.raises(ConfigError, match="set appendonly yes"):
+            grant(connect(f"{server.url}?durable=1", "x", TICKETS))
+        with (
+            Server(persistent=True, appendfsync="everysec") as other,
+            pytest.raises(ConfigError, match="set appendfsync always"),
+        ):
+            grant(connect(f"{other.url}?durable=1", "x", TICKETS))
+
+
+class TestSeveral:
+    @pytest.fixture
+    def servers(self):
+        with ExitStack() as stack:
+            yield [stack.enter_context(Server(persistent=True)) for _ in range(3)]
+
+    def url(self, servers, options="?horizon=1s&timeout=300ms"):
+        return f"redis://{','.join(f'127.0.0.1:{server.port}' for server in servers)}{options}"
+
+    def test_shares(self, servers):
+        registry = connect(self.url(servers), "x", ICICLE)
+        shares = [part.terms.slots for part in registry.parts]
+        assert [n for share in shares for n in share] == list(range(1024))
+        assert registry.terms.slots == range(1024)
+        assert {len(share) for share in shares} == {341, 342}
+
+    def test_claims_go_home_and_others_step_in(self, servers):
+        registry = connect(self.url(servers), "x", ICICLE)
+        registry.initialise(ask_of(NOTHING), 0)
+        claim = grant(registry)
+        home = next(i for i, p in enumerate(registry.parts) if claim.slot in p.terms.slots)
+        longer = registry.renew(ask_of(claim.seen, claim), claim.until + 5)
+        assert longer.until == claim.until + 5
+        assert [h.slot for h in registry.holdings()] == [claim.slot]
+        servers[home].kill()
+        assert isinstance(registry.renew(ask_of(longer.seen, longer), longer.until + 5), Lost)
+        assert isinstance(registry.release(ask_of(longer.seen, longer), longer.start), Lost)
+        other = registry.grant(ask_of(longer.seen), 10)
+        assert other.slot not in registry.parts[home].terms.slots
+        found = registry.look()
+        assert [holding.slot for holding in found.holdings] == [other.slot]
+        (away,) = found.away
+        assert f":{servers[home].port}" in away
+        servers[home].start()
+        assert isinstance(registry.release(ask_of(longer.seen, longer), longer.start), Lost)
+
+    def test_nobody_there(self, servers):
+        registry = connect(self.url(servers), "x", ICICLE)
+        for server in servers:
+            server.kill()
+        with pytest.raises(RegistryUnavailable):
+            grant(registry)
+
+    def test_what_is_remembered_of_one_is_not_told_to_another(self, servers):
+        """It would be taken for a loss there, and end all claims."""
+        registry = connect(self.url(servers), "x", ICICLE)
+        registry.initialise(ask_of(NOTHING), 0)
+        seen, claims = NOTHING, []
+        for number in range(3):
+            registry._at = number
+            claims.append(registry.grant(ask_of(seen), 10))
+            seen = claims[-1].seen
+        for claim in claims:
+            reply = registry.renew(ask_of(seen, claim), claim.until + 1)
+            assert isinstance(reply, Claim)
+            seen = reply.seen
+
+    def test_a_store_that_forgot_is_told_by_a_new_object(self, servers):
+        url = self.url(servers)
+        registry = connect(url, "x", ICICLE)
+        registry.initialise(ask_of(NOTHING), 0)
+        claim = grant(registry, 500)
+        for server in servers:
+            server.do("FLUSHALL")
+        fresh = connect(url, "x", ICICLE)
+        assert isinstance(fresh.renew(ask_of(claim.seen, claim), claim.until + 5), Lost)
+        wait = fresh.grant(ask_of(claim.seen), 10)
+        assert isinstance(wait, Wait)
+
+    def test_another_order_is_refused(self, servers):
+        connect(self.url(servers), "x", ICICLE).initialise(ask_of(NOTHING), 0)
+        with pytest.raises(ConfigError, match=r"store \d of 3"):
+            grant(connect(self.url(servers[1:] + servers[:1]), "x", ICICLE), 10)
+        with pytest.raises(ConfigError, match="store 1 of 3"):
+            grant(connect(servers[0].url + "?horizon=1s", "x", ICICLE))
+
+    def test_initialise_goes_on_where_it_stopped(self, servers):
+        registry = connect(self.url(servers), "x", ICICLE)
+        servers[1].kill()
+        with pytest.raises(RegistryUnavailable):
+            registry.initialise(ask_of(NOTHING), 0)
+        servers[1].start()
+        registry.initialise(ask_of(NOTHING), 0)
+        with pytest.raises(ConfigError, match="already"):
+            registry.initialise(ask_of(NOTHING), 0)
+
+    def test_what_cannot_be_shared(self):
+        with pytest.raises(ConfigError, match="cannot share"):
+            connect("redis://a,b", "x", TICKETS)
+        with pytest.raises(ConfigError, match="cannot share"):
+            connect(
+                "redis://a,b,c",
+                "x",
+                frazil.scheme("time:41 node:1 sequence:2 @1ms since 2025-01-01T00:00:00Z"),
+            )
+
+
+@pytest.fixture(scope="module", params=FLAVOURS)
+def cluster(request):
+    with Cluster(request.param) as cluster:
+        yield cluster
+
+
+class TestCluster:
+    def test_every_node_leads_home(self, cluster):
+        for number, server in enumerate(cluster.servers):
+            registry = connect(server.url, f"node {number}", ICICLE)
+            registry.initialise(ask_of(NOTHING), 0)
+            claim = grant(registry)
+            assert isinstance(registry.renew(ask_of(claim.seen, claim), claim.until + 5), Claim)
+
+    def test_nodes_are_no_independent_servers(self, cluster):
+        hosts = ",".join(f"127.0.0.1:{server.port}" for server in cluster.servers)
+        with pytest.raises(ConfigError, match=r"add \?cluster=1"):
+            grant(connect(f"redis://{hosts}", "x", ICICLE))
+
+    def test_a_server_is_no_cluster(self, server):
+        with pytest.raises(ConfigError, match=r"leave out \?cluster=1"):
+            grant(connect(f"{server.url}?cluster=1", "x", ICICLE))
+
+    def test_a_key_on_the_move(self, cluster):
+        key = "frazil:{on the move}"
+        registry = connect(cluster.url + "&horizon=100ms", "on the move", ICICLE)
+        registry.initialise(ask_of(NOTHING), 0)
+        claim = grant(registry)
+        source = cluster.home(key)
+        target = next(server for server in cluster.servers if server is not source)
+        slot = source.do("CLUSTER", "KEYSLOT", key)
+        target.do("CLUSTER", "SETSLOT", slot, "IMPORTING", source.do("CLUSTER", "MYID"))
+        source.do("CLUSTER", "SETSLOT", slot, "MIGRATING", target.do("CLUSTER", "MYID"))
+        source.do("MIGRATE", "127.0.0.1", target.port, key, 0, 5000)
+        assert isinstance(registry.renew(ask_of(claim.seen, claim), claim.until + 5), Lost)
+        for server in (target, source):
+            server.do("CLUSTER", "SETSLOT", slot, "NODE", target.do("CLUSTER", "MYID"))
+        reply = registry.grant(ask_of(claim.seen), 10)
+        assert reply.seen.sid == claim.seen.sid
+        assert reply.seen.revision > claim.seen.revision + 1
+
+
+class TestWays:
+    @pytest.mark.parametrize("flavour", FLAVOURS)
+    def test_a_socket(self, flavour, tmp_path_factory):
+        with Server(flavour) as server:
+            path = server.place / "s"
+            server.do("CONFIG", "GET", "port")
+            server.options["unixsocket"] = str(path)
+            server.restart()
+            registry = connect(f"unix://{path}?db=3", "x", ICICLE)
+            registry.initialise(ask_of(NOTHING), 0)
+            assert isinstance(grant(registry), Claim)
+            assert server.client(db=3).dbsize() == 1
+
+    def test_tls(self, tmp_path):
+        make_certificates(tmp_path)
+        port = free_port()
+        with Server(
+            "redis",  # the Valkey of the wheel is built without
+            tls_port=port,
+            tls_cert_file=str(tmp_path / "server.pem"),
+            tls_key_file=str(tmp_path / "server.key"),
+            tls_ca_cert_file=str(tmp_path / "ca.pem"),
+        ):
+            way = f"localhost:{port}/0?ca={tmp_path}/ca.pem"
+            mine = f"&cert={tmp_path}/server.pem&key={tmp_path}/server.key"
+            registry = connect(f"rediss://{way}{mine}", "x", ICICLE)
+            registry.initialise(ask_of(NOTHING), 0)
+            assert isinstance(grant(registry), Claim)
+            for wrong in (
+                f"rediss://{way}",  # shows no certificate of its own
+                f"rediss://localhost:{port}?timeout=1s{mine}",  # trusts nobody who knows it
+                f"rediss://127.0.0.1:{way.partition(':')[2]}{mine}",  # another name
+            ):
+                with pytest.raises(RegistryUnavailable) as caught:
+                    grant(connect(wrong, "x", ICICLE))
+                assert caught.value.outcome_known
+
+
+def make_certificates(place):
+    """An authority and a certificate for ``localhost``."""
+
+    def openssl(*arguments):
+        subprocess.run(["openssl", *arguments], cwd=place, check=True, capture_output=True)
+
+    new = ["req", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
+    openssl(*new, "-x509", "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=test authority")
+    openssl(*new, "-keyout", "server.key", "-out", "request", "-subj", "/CN=localhost")
+    (place / "names").write_text("subjectAltName=DNS:localhost\n")
+    sign = ["x509", "-req", "-in", "request", "-CA", "ca.pem", "-CAkey", "ca.key"]
+    openssl(*sign, "-CAcreateserial", "-days", "2", "-extfile", "names", "-out", "server.pem")
