@@ -112,7 +112,7 @@ def registry_options(run: Command) -> Command:
             show_default=True,
             show_envvar=True,
             metavar="URL",
-            help="The registry: sqlite:///path, static:7, …",
+            help="The registry: sqlite:///path, static:7, redis://host, …",
         ),
         namespace_option,
     )
