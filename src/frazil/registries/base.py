@@ -180,7 +180,11 @@ class Options:
         self.url = url
         from urllib.parse import parse_qsl, urlsplit
 
-        pairs = parse_qsl(urlsplit(url).query, keep_blank_values=True)
+        try:
+            pairs = parse_qsl(urlsplit(url).query, keep_blank_values=True)
+        except ValueError as error:  # the text may hold a password, and is not shown
+            kind = url.partition(":")[0]
+            raise ConfigError(f"the URL that begins with {kind}: is none: {error}") from None
         self._left: dict[str, str] = dict(pairs)
         self._known: list[str] = []
         if len(self._left) < len(pairs):
