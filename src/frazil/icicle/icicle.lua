@@ -93,6 +93,14 @@ local tick, next_sequence = tonumber(found[4] or 0), tonumber(found[5] or 0)
 local guard, last_us = tonumber(found[6] or 0), tonumber(found[7] or 0)
 local offset_us, top_us = tonumber(found[8] or 0), tonumber(found[9] or 0)
 
+if found[2] and not (
+  shard and tick and next_sequence and guard and last_us and offset_us and top_us
+  and shard >= 0 and shard <= LAST_SHARD and next_sequence >= 0 and next_sequence < SEQUENCES
+) then
+  return refused('STATE', 'somebody else wrote to ' .. KEYS[1]
+    .. '; DEL it and give the server its shard again: frazil init icicle://THIS-SERVER --shard N')
+end
+
 -- What is asked for must make sense before anything is changed.
 local count = whole(ARGV[3], 1, MOST_IDS)
 local lead_us = whole(ARGV[4], 0, MOST_LEAD_US)

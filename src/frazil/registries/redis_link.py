@@ -113,12 +113,19 @@ class Link:
         self._place = self._places[0]
         self._idle: deque[Line] = deque()
 
-    def call(self, key: str, arguments: Sequence[str], again: Sequence[str]) -> list[str]:
+    def call(
+        self,
+        key: str,
+        arguments: Sequence[str],
+        again: Sequence[str],
+        within_s: float | None = None,
+    ) -> list[str]:
         """The script's answer, once it is confirmed as the access asks.
 
         It must begin with a kind, the second of the arguments (a nonce), and the incarnation.
-        again: arguments for which the script answers just these three. Raises RegistryUnavailable
-        and ConfigError.
+        again: arguments for which the script answers just these three. within_s: how long each
+        step may take, if that is less than the access allows. Raises RegistryUnavailable and
+        ConfigError.
         """
         replies: list[Any] = []
         for how, what in (("EVALSHA", self.script.sha), ("EVAL", self.script.source)):
@@ -127,7 +134,7 @@ class Link:
                 wait_ms = max(1, int(self.access.timeout_s * 500))
                 commands.append(("WAIT", str(self.access.replicas), str(wait_ms)))
                 commands.append(("EVALSHA", self.script.sha, "1", key, *again))
-            replies = self._ask(commands)
+            replies = self._ask(commands, within_s)
             if not isinstance(replies[0], self._errors.NoScriptError):
                 break
         for reply in replies:
@@ -182,12 +189,12 @@ class Link:
                 "does not count; it is safe to try again"
             )
 
-    def _ask(self, commands: list[Command]) -> list[Any]:
+    def _ask(self, commands: list[Command], within_s: float | None = None) -> list[Any]:
         """The answers of the node that the first command is for; error answers as exceptions."""
         replies: list[Any] = []
         for _ in range(_HOPS):
-            line = self._line()
-            replies = self._talk(line, commands)
+            line = self._line(within_s)
+            replies = self._talk(line, commands, within_s)
             self._idle.append(line)
             first = replies[0]
             if not isinstance(first, self._errors.AskError):  # MovedError is one too
@@ -207,12 +214,15 @@ class Link:
         finally:
             line.connection.disconnect()
 
-    def _talk(self, line: Line, commands: list[Command]) -> list[Any]:
+    def _talk(
+        self, line: Line, commands: list[Command], within_s: float | None = None
+    ) -> list[Any]:
         connection = line.connection
         replies: list[Any] = []
         try:
             connection.send_packed_command(connection.pack_commands(commands), check_health=False)
             for _ in commands:
+                self._await(connection, within_s)
                 try:
                     replies.append(connection.read_response())
                 except self._errors.ResponseError as error:
@@ -225,7 +235,13 @@ class Link:
             raise
         return replies
 
-    def _line(self) -> Line:
+    def _await(self, connection: "AbstractConnection", within_s: float | None) -> None:
+        """Raise the driver's TimeoutError if nothing comes within a time shorter than usual."""
+        shorter = within_s is not None and within_s < self.access.timeout_s
+        if shorter and not connection.can_read(timeout=max(within_s or 0.0, 0.0)):
+            raise self._errors.TimeoutError("the call's time is over")
+
+    def _line(self, within_s: float | None = None) -> Line:
         """A connection to the server; in a cluster, to another node where that one is away."""
         with suppress(IndexError):
             while True:
@@ -237,7 +253,7 @@ class Link:
         others = [place for place in self._places if place != self._place]
         for place in (self._place, *others):
             try:
-                line = self._connected(place)
+                line = self._connected(place, within_s)
             except RegistryUnavailable as error:
                 failure = failure or error
             else:
@@ -246,11 +262,12 @@ class Link:
         assert failure is not None
         raise failure
 
-    def _connected(self, place: Place) -> Line:
-        connection = self._connection(place)
+    def _connected(self, place: Place, within_s: float | None = None) -> Line:
+        connection = self._connection(place, within_s)
         try:
             connection.connect()
             connection.send_command("INFO", check_health=False)
+            self._await(connection, within_s)
             self._examine(_facts(connection.read_response()), connection)
         except self._errors.RedisError as error:
             connection.disconnect()
@@ -260,7 +277,7 @@ class Link:
             raise
         return Line(connection, place, Sense())
 
-    def _connection(self, place: Place) -> "AbstractConnection":
+    def _connection(self, place: Place, within_s: float | None) -> "AbstractConnection":
         kinds, access = self._redis.connection, self.access
         where: dict[str, Any]
         if isinstance(place, str):
@@ -276,11 +293,15 @@ class Link:
             **access.options,
             **unsigned,
             socket_timeout=access.timeout_s,
-            socket_connect_timeout=access.timeout_s,
+            socket_connect_timeout=self._shorter_s(within_s),
             retry=self._redis.retry.Retry(self._redis.backoff.NoBackoff(), 0),
             protocol=2,
         )
         return made
+
+    def _shorter_s(self, within_s: float | None) -> float:
+        timeout_s = self.access.timeout_s
+        return timeout_s if within_s is None else min(timeout_s, max(within_s, 0.001))
 
     def _examine(self, facts: dict[str, str], connection: "AbstractConnection") -> None:
         """Refuse a server that cannot keep claims as asked; learn a cluster's nodes."""
