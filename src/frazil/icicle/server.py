@@ -139,6 +139,7 @@ class IcicleServer:
         self.namespace = namespace
         self.shard = shard
         self.link = _IcicleLink(access, icicle_script())
+        self._key = key_of(namespace)
         self._seen_us = 0
 
     def issue(self, count: int, lead_us: int, within_s: float | None = None) -> Issued:
@@ -168,10 +169,5 @@ class IcicleServer:
         return given
 
     def _call(self, verb: str, within_s: float | None, **about: Any) -> list[str]:
-        replicas = self.access.replicas
-        return self.link.call(
-            key_of(self.namespace),
-            arguments(verb, replicas=replicas, **about),
-            arguments("incarnation", replicas=replicas),
-            within_s,
-        )
+        asked = arguments(verb, replicas=self.access.replicas, **about)
+        return self.link.call(self._key, asked, ["incarnation", *asked[1:]], within_s)
