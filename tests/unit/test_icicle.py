@@ -205,8 +205,7 @@ class TestPrefetch:
             ids()
             server.kill()
             with pytest.raises(RegistryUnavailable):
-                for _ in range(65):
-                    ids()
+                [ids() for _ in range(65)]
 
 
 class TestRefusals:
@@ -270,9 +269,9 @@ class TestRefusals:
 
     def test_evicting_servers(self):
         """E1.13."""
-        with Server(maxmemory="100mb", maxmemory_policy="allkeys-lru") as server:
-            with pytest.raises(ConfigError, match="may evict"):
-                frazil.open(url_of(server))()
+        evicting = Server(maxmemory="100mb", maxmemory_policy="allkeys-lru")
+        with evicting as server, pytest.raises(ConfigError, match="may evict"):
+            frazil.open(url_of(server))()
 
     def test_a_user_without_rights(self):
         with Server() as server:
@@ -320,26 +319,31 @@ class TestTrouble:
     def test_a_first_use_is_waited_for(self, servers, url):
         server = servers[0]
         server.do("FLUSHALL")
-        with frazil.open(url_of(server, more="?shards=3"), namespace="test", timeout=1) as ids:
-            with pytest.raises(PoolExhausted, match="nothing for the next"):
-                ids()
-        with frazil.open(url_of(server, more="?shards=3"), namespace="test") as ids:
-            assert shards([ids()]) == {3}
+        url = url_of(server, more="?shards=3")
+        with pytest.raises(PoolExhausted, match="nothing for the next"):
+            frazil.open(url, namespace="test", timeout=1)()
+        assert shards([frazil.open(url, namespace="test")()]) == {3}
 
-    def test_a_lost_reply_costs_numbers_and_no_repeat(self, servers, url):
+    @pytest.fixture
+    def wired(self, servers, url):
+        """A wire to the first server, and a generator that has but this way."""
         with Proxy(servers[0].port) as wire:
-            with frazil.open(f"icicle://127.0.0.1:{wire.port}", namespace="test") as ids:
-                found = ids.take(10)
-                with wire.losing_replies(after=b"EVALSHA"), pytest.raises(RegistryUnavailable):
-                    ids.take(10)
-                found += ids.take(10)
+            where = f"icicle://127.0.0.1:{wire.port}"
+            with frazil.open(where, namespace="test", timeout="2s") as ids:
+                yield wire, ids
+
+    def test_a_lost_reply_costs_numbers_and_no_repeat(self, wired):
+        wire, ids = wired
+        found = ids.take(10)
+        with wire.losing_replies(after=b"EVALSHA"), pytest.raises(RegistryUnavailable):
+            ids.take(10)
+        found += ids.take(10)
         cells = [(n >> 22, n & 4095) for n in found]
         assert cells == sorted(set(cells))
         assert cells[10][1] - cells[9][1] > 10
 
-    def test_repeated_requests_do_no_harm(self, servers, url):
-        with Proxy(servers[0].port) as wire:
-            with frazil.open(f"icicle://127.0.0.1:{wire.port}", namespace="test") as ids:
-                with wire.repeating_requests():
-                    found = [ids() for _ in range(50)]
+    def test_repeated_requests_do_no_harm(self, wired):
+        wire, ids = wired
+        with wire.repeating_requests():
+            found = [ids() for _ in range(50)]
         assert len(set(found)) == 50
