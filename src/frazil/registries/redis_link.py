@@ -32,7 +32,7 @@ from frazil.registries.redis_errors import explained
 if TYPE_CHECKING:
     from redis.connection import AbstractConnection
 
-__all__ = ["Access", "Line", "Link", "Place", "Script", "driver"]
+__all__ = ["Access", "Command", "Line", "Link", "Place", "Script", "driver", "facts_of", "texts"]
 
 _HOPS = 3
 
@@ -40,6 +40,7 @@ Place = tuple[str, int] | str
 """Where a server listens: host and port, or the path of a socket."""
 
 Command = tuple[str, ...]
+"""A command and its arguments."""
 
 
 def driver() -> Any:
@@ -109,6 +110,8 @@ class Link:
         self.script = script
         self._redis = driver()
         self._errors = self._redis.exceptions
+        self._kinds = self._redis.connection
+        self._retry = self._redis.retry.Retry
         self._places = list(access.places)
         self._place = self._places[0]
         self._idle: deque[Line] = deque()
@@ -129,27 +132,37 @@ class Link:
         """
         replies: list[Any] = []
         for how, what in (("EVALSHA", self.script.sha), ("EVAL", self.script.source)):
-            commands: list[Command] = [(how, what, "1", key, *arguments)]
-            if self.access.replicas:
-                wait_ms = max(1, int(self.access.timeout_s * 500))
-                commands.append(("WAIT", str(self.access.replicas), str(wait_ms)))
-                commands.append(("EVALSHA", self.script.sha, "1", key, *again))
-            replies = self._ask(commands, within_s)
+            replies = self._ask(self.commands(how, what, key, arguments, again), within_s)
             if not isinstance(replies[0], self._errors.NoScriptError):
                 break
+        return self.answer(replies, arguments)
+
+    def commands(
+        self, how: str, what: str, key: str, arguments: Sequence[str], again: Sequence[str]
+    ) -> list[Command]:
+        """What is said for one call: the script, and what confirms its answer."""
+        commands: list[Command] = [(how, what, "1", key, *arguments)]
+        if self.access.replicas:
+            wait_ms = max(1, int(self.access.timeout_s * 500))
+            commands.append(("WAIT", str(self.access.replicas), str(wait_ms)))
+            commands.append(("EVALSHA", self.script.sha, "1", key, *again))
+        return commands
+
+    def answer(self, replies: list[Any], arguments: Sequence[str]) -> list[str]:
+        """The script's answer out of what a server replied, if it counts; else raises why not."""
         for reply in replies:
             if isinstance(reply, Exception):
                 raise self._explained(reply, sent=reply is not replies[0])
-        answer = _texts(replies[0])
+        answer = texts(replies[0])
         if answer[1:2] != [arguments[1]]:
             raise self.stranger()
         if self.access.replicas:
-            self._confirm(answer, replies[1], _texts(replies[2]))
+            self._confirm(answer, replies[1], texts(replies[2]))
         return answer
 
     def info(self) -> dict[str, str]:
         """What the server tells of itself (``INFO``), by name."""
-        return _facts(self.told("INFO"))
+        return facts_of(self.told("INFO"))
 
     def told(self, *command: str) -> Any:
         """What the server answers to a question, as the driver has it; None if it refuses it."""
@@ -268,7 +281,7 @@ class Link:
             connection.connect()
             connection.send_command("INFO", check_health=False)
             self._await(connection, within_s)
-            self._examine(_facts(connection.read_response()), connection)
+            self._examine(facts_of(connection.read_response()), connection)
         except self._errors.RedisError as error:
             connection.disconnect()
             raise self._explained(error, sent=False) from error
@@ -278,7 +291,7 @@ class Link:
         return Line(connection, place, Sense())
 
     def _connection(self, place: Place, within_s: float | None) -> "AbstractConnection":
-        kinds, access = self._redis.connection, self.access
+        kinds, access = self._kinds, self.access
         where: dict[str, Any]
         if isinstance(place, str):
             kind, where = kinds.UnixDomainSocketConnection, {"path": place}
@@ -294,7 +307,7 @@ class Link:
             **unsigned,
             socket_timeout=access.timeout_s,
             socket_connect_timeout=self._shorter_s(within_s),
-            retry=self._redis.retry.Retry(self._redis.backoff.NoBackoff(), 0),
+            retry=self._retry(self._redis.backoff.NoBackoff(), 0),
             protocol=2,
         )
         return made
@@ -351,13 +364,13 @@ class Link:
         return explained(self._redis, error, self.access.name, sent=sent)
 
 
-def _facts(info: Any) -> dict[str, str]:
+def facts_of(info: Any) -> dict[str, str]:
     """The lines of INFO by name."""
     lines = (line.partition(":") for line in info.decode("utf-8", "replace").splitlines())
     return {name: value for name, colon, value in lines if colon}
 
 
-def _texts(reply: Any) -> list[str]:
+def texts(reply: Any) -> list[str]:
     """A script's answer as texts; none if it is nothing that the script answers."""
     if isinstance(reply, list) and all(isinstance(part, bytes) for part in reply):
         return [part.decode() for part in reply]
