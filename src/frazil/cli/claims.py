@@ -27,6 +27,7 @@ from frazil.clock import moment_text, wall_us
 from frazil.errors import TryLater
 from frazil.holder import Holder
 from frazil.layout import Layout
+from frazil.opening import is_icicle
 from frazil.registries.base import Registry
 from frazil.schemes import Scheme
 
@@ -128,11 +129,19 @@ def command(
     \b
       frazil claims
       frazil claims redis://localhost --watch
+      frazil claims icicle://redis-a,redis-b
       frazil claims --namespace orders --json
       frazil claims static:7
     """
     if watch and as_json:
         raise click.UsageError("--watch is for people and --json for programs; choose one")
+    if is_icicle(url):
+        from frazil.cli.icicle import show_shards
+
+        if watch:
+            raise click.UsageError("--watch is for claims, and icicle: has none; shards stay")
+        show_shards(url, namespace, scheme, as_json=as_json)
+        return
     registry = store.kept(url, namespace, scheme)
     named = not all(map(is_default, ("scheme", "field", "epoch")))
     if watch:
