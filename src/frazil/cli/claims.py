@@ -191,7 +191,8 @@ def _shown(found: Look | None, registry: Registry, url: str, namespace: str) -> 
         path = getattr(registry, "path", None)
         missing = path is not None and not path.exists()
         where = f"{path} does not exist" if missing else f"{url} has no namespace {namespace!r}"
-        return Text(f"{where}: nothing was given away yet.\nThe first `frazil mint` makes it.")
+        told = f"{where}: nothing was given away yet.\nThe first `frazil mint` makes it."
+        return Text(told, no_wrap=True, overflow="ignore")
     away = [Text(f"away: {each}", "red") for each in found.away]
     lines = _lines(found)
     if not lines:

@@ -66,7 +66,6 @@ def command(
       frazil init
       frazil init --namespace invoices --scheme tickets --start 20001
       frazil init --namespace invoices --scheme tickets --start 30000 --forward
-      frazil init sqlite:///var/lib/app/claims.db
       frazil init icicle://redis-a --shard 1
       frazil init icicle://redis-a,redis-b,redis-c --shards auto
     """
