@@ -150,6 +150,8 @@ def command(
     found = store.look(registry, same_terms=named)
     if as_json:
         terminal.echo_json(line.as_json() for line in _lines(found))
+    elif found is None:
+        click.echo(_absent(registry, url, namespace))  # a path in one piece
     else:
         terminal.echo(_shown(found, registry, url, namespace))
 
@@ -188,11 +190,7 @@ def _shown(found: Look | None, registry: Registry, url: str, namespace: str) -> 
     from rich.text import Text
 
     if found is None:
-        path = getattr(registry, "path", None)
-        missing = path is not None and not path.exists()
-        where = f"{path} does not exist" if missing else f"{url} has no namespace {namespace!r}"
-        told = f"{where}: nothing was given away yet.\nThe first `frazil mint` makes it."
-        return Text(told, no_wrap=True, overflow="ignore")
+        return Text(_absent(registry, url, namespace))
     away = [Text(f"away: {each}", "red") for each in found.away]
     lines = _lines(found)
     if not lines:
@@ -201,6 +199,13 @@ def _shown(found: Look | None, registry: Registry, url: str, namespace: str) -> 
     count = {state: sum(line.state == state for line in lines) for state in _STYLES}
     each = ", ".join(f"{number} {state}" for state, number in count.items() if number)
     return Group(*away, _table(lines), Text(f"\n{each}, of\n{found.layout}"))
+
+
+def _absent(registry: Registry, url: str, namespace: str) -> str:
+    path = getattr(registry, "path", None)
+    missing = path is not None and not path.exists()
+    where = f"{path} does not exist" if missing else f"{url} has no namespace {namespace!r}"
+    return f"{where}: nothing was given away yet.\nThe first `frazil mint` makes it."
 
 
 def _table(lines: list[Line]) -> "RenderableType":
