@@ -35,9 +35,11 @@ SYSTEM_PLACES = {
     "generator",
     "guarded",
     "holder",
+    "icicle",
     "keeper",
     "machine",
     "minting",
+    "opening",
     "registries",
     "testing",
 }

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from frazil.codec import Codec
     from frazil.errors import FrazilError
     from frazil.generator import Generator
-    from frazil.generator import open_generator as open  # noqa: A004 - frazil.open
     from frazil.layout import Layout
-    from frazil.minting import mint
+    from frazil.opening import mint_ids as mint
+    from frazil.opening import open_ids as open  # noqa: A004 - frazil.open
     from frazil.schemes import Scheme, scheme
     from frazil.shuffle import Shuffle
     from frazil.walk import COMPILED
@@ -57,8 +57,8 @@ _HOMES = {
     "Scheme": "schemes:Scheme",
     "Shuffle": "shuffle:Shuffle",
     "errors": "errors:",
-    "mint": "minting:mint",
-    "open": "generator:open_generator",
+    "mint": "opening:mint_ids",
+    "open": "opening:open_ids",
     "scheme": "schemes:scheme",
 }
 

@@ -13,11 +13,12 @@ it without ever giving the loop away.
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from frazil.clock import boot_ns
 from frazil.errors import FrazilError
 from frazil.generator import Generator, open_generator
+from frazil.opening import is_icicle, open_icicle
 from frazil.schemes import Scheme
 
 __all__ = ["AsyncGenerator", "open"]
@@ -97,7 +98,16 @@ class AsyncGenerator:
 
 
 def open(*arguments: Any, **options: Any) -> AsyncGenerator:  # noqa: A001 - as in frazil.open
-    """A generator to await. The arguments are those of ``frazil.open``; nothing is contacted."""
+    """A generator to await. The arguments are those of ``frazil.open``; nothing is contacted.
+
+    For ``icicle:`` it is an ``AsyncIcicle``, which has the same methods.
+    """
+    if is_icicle(arguments[0] if arguments else options.get("url")):
+        from frazil.icicle.aio import AsyncIcicle
+
+        url, *rest = arguments or (options.pop("url", None),)
+        issued = AsyncIcicle(open_icicle(url, *rest, **options).config)
+        return cast("AsyncGenerator", issued)
     return AsyncGenerator(open_generator(*arguments, **options))
 
 

@@ -164,7 +164,7 @@ class TestSeveral:
             seen = reply.seen
 
     def test_a_store_that_forgot_is_told_by_a_new_object(self, servers):
-        url = self.url(servers)
+        url = self.url(servers, "?horizon=10s&timeout=300ms")
         registry = connect(url, "x", ICICLE)
         registry.initialise(ask_of(NOTHING), 0)
         claim = grant(registry, 500)

@@ -30,6 +30,7 @@ COMMANDS = {
     "claims": "List who holds which node number.",
     "doctor": "Examine a registry's store, and say what it survives.",
     "init": "Say that a namespace is new.",
+    "script": "Print the script by which Redis servers issue IDs.",
     "stamp": "Add a column of IDs to a file.",
     "audit": "Find duplicates and disorder in a file of IDs.",
     "bench": "Measure frazil on this machine.",

@@ -27,6 +27,7 @@ from frazil.clock import moment_text, wall_us
 from frazil.errors import TryLater
 from frazil.holder import Holder
 from frazil.layout import Layout
+from frazil.opening import is_icicle
 from frazil.registries.base import Registry
 from frazil.schemes import Scheme
 
@@ -128,11 +129,19 @@ def command(
     \b
       frazil claims
       frazil claims redis://localhost --watch
+      frazil claims icicle://redis-a,redis-b
       frazil claims --namespace orders --json
       frazil claims static:7
     """
     if watch and as_json:
         raise click.UsageError("--watch is for people and --json for programs; choose one")
+    if is_icicle(url):
+        from frazil.cli.icicle import show_shards
+
+        if watch:
+            raise click.UsageError("--watch is for claims, and icicle: has none; shards stay")
+        show_shards(url, namespace, scheme, as_json=as_json)
+        return
     registry = store.kept(url, namespace, scheme)
     named = not all(map(is_default, ("scheme", "field", "epoch")))
     if watch:
@@ -141,6 +150,8 @@ def command(
     found = store.look(registry, same_terms=named)
     if as_json:
         terminal.echo_json(line.as_json() for line in _lines(found))
+    elif found is None:
+        click.echo(_absent(registry, url, namespace))  # a path in one piece
     else:
         terminal.echo(_shown(found, registry, url, namespace))
 
@@ -179,10 +190,7 @@ def _shown(found: Look | None, registry: Registry, url: str, namespace: str) -> 
     from rich.text import Text
 
     if found is None:
-        path = getattr(registry, "path", None)
-        missing = path is not None and not path.exists()
-        where = f"{path} does not exist" if missing else f"{url} has no namespace {namespace!r}"
-        return Text(f"{where}: nothing was given away yet.\nThe first `frazil mint` makes it.")
+        return Text(_absent(registry, url, namespace))
     away = [Text(f"away: {each}", "red") for each in found.away]
     lines = _lines(found)
     if not lines:
@@ -191,6 +199,13 @@ def _shown(found: Look | None, registry: Registry, url: str, namespace: str) -> 
     count = {state: sum(line.state == state for line in lines) for state in _STYLES}
     each = ", ".join(f"{number} {state}" for state, number in count.items() if number)
     return Group(*away, _table(lines), Text(f"\n{each}, of\n{found.layout}"))
+
+
+def _absent(registry: Registry, url: str, namespace: str) -> str:
+    path = getattr(registry, "path", None)
+    missing = path is not None and not path.exists()
+    where = f"{path} does not exist" if missing else f"{url} has no namespace {namespace!r}"
+    return f"{where}: nothing was given away yet.\nThe first `frazil mint` makes it."
 
 
 def _table(lines: list[Line]) -> "RenderableType":

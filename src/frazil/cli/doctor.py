@@ -10,7 +10,7 @@ the registry), and says for each event what would come of it. It looks and chang
 import statistics
 import time
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Protocol
 
 import click
 
@@ -19,11 +19,12 @@ from frazil.cli import Failure, store, terminal
 from frazil.cli.options import json_option, layout_options, registry_argument
 from frazil.errors import ConfigError
 from frazil.keeper import ask_of
+from frazil.opening import is_icicle
 from frazil.registries.base import Registry
 from frazil.registries.checkup import Checkup, Finding, ahead, worst
 from frazil.schemes import Scheme
 
-__all__ = ["command"]
+__all__ = ["command", "round_trip", "show"]
 
 _SAMPLES = 11
 _MARKS = {"good": ("✓", "green"), "note": ("!", "yellow"), "bad": ("✗", "red")}
@@ -45,11 +46,19 @@ def command(*, url: str, namespace: str, scheme: Scheme, as_json: bool, trying: 
       frazil doctor redis://localhost
       frazil doctor postgresql://ids@db/app --namespace orders --scheme sonyflake
       frazil doctor etcd://a,b,c --try --json
+      frazil doctor icicle://redis-a,redis-b
     """
+    if is_icicle(url):
+        from frazil.cli.icicle_doctor import examine_pool
+
+        if trying:
+            raise click.UsageError("--try takes a claim, and icicle: has none; use frazil mint -u")
+        examine_pool(url, namespace, scheme, as_json=as_json)
+        return
     registry = store.kept(url, namespace, scheme)
     found = store.look(registry)
     checkup = registry.examine()
-    facts = [_round_trip(registry), *_clock(checkup), *checkup.facts]
+    facts = [round_trip(registry), *_clock(checkup), *checkup.facts]
     facts.append(_namespace(found, registry, namespace))
     if trying:
         facts.append(_tried(registry))
@@ -60,12 +69,20 @@ def command(*, url: str, namespace: str, scheme: Scheme, as_json: bool, trying: 
             for finding in findings
         )
     else:
-        _show(f"{registry.url}: {checkup.server}", facts, checkup.events)
+        show(f"{registry.url}: {checkup.server}", facts, checkup.events)
     if worst((*facts, *checkup.events)) == "bad":
         raise Failure("something here needs you; see the lines marked ✗")
 
 
-def _round_trip(registry: Registry) -> Finding:
+class Looked(Protocol):
+    """What can be looked at."""
+
+    def look(self) -> Any:
+        """Read what is there."""
+
+
+def round_trip(registry: Looked) -> Finding:
+    """How long a look takes."""
     taken_ms = []
     for _ in range(_SAMPLES):
         begun = time.perf_counter()
@@ -116,7 +133,8 @@ def _tried(registry: Registry) -> Finding:
     return Finding("a claim", "good", f"taken, made longer and given back in {took_ms:.1f} ms")
 
 
-def _show(title: str, facts: Iterable[Finding], events: Iterable[Finding]) -> None:
+def show(title: str, facts: Iterable[Finding], events: Iterable[Finding]) -> None:
+    """What is known of a store, and what it survives, as two tables."""
     from rich.console import Group
     from rich.text import Text
 

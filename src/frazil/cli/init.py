@@ -3,7 +3,8 @@
 A registry that knows nothing of a namespace cannot tell a first use from a loss, so the first claim
 waits one horizon, past everything that a lost record can have given away. Only a person knows that
 there was nothing before. Counters (layouts without time) cannot be guarded by waiting at all: for
-them this is the one way to begin, and ``--start`` is where.
+them this is the one way to begin, and ``--start`` is where. Servers that issue IDs themselves
+(``icicle:``) are each given a shard.
 """
 
 import click
@@ -13,6 +14,7 @@ from frazil.cli import store
 from frazil.cli.options import layout_options, registry_argument
 from frazil.errors import ConfigError
 from frazil.keeper import ask_of
+from frazil.opening import is_icicle
 from frazil.schemes import Scheme
 
 __all__ = ["command"]
@@ -30,7 +32,29 @@ __all__ = ["command"]
 @click.option(
     "--forward", is_flag=True, help="Let a counter that exists go on from --start, which is ahead."
 )
-def command(*, url: str, namespace: str, scheme: Scheme, start: int | None, forward: bool) -> None:
+@click.option(
+    "--shard",
+    type=click.IntRange(0, 1023),
+    metavar="N",
+    help="icicle: the node number of one server; no other may have it.",
+)
+@click.option(
+    "--shards",
+    type=click.Choice(["auto"]),
+    help="icicle: give each server of a pool a shard that is free.",
+)
+@click.option("--new", is_flag=True, help="icicle: these shards were never used; do not wait.")
+def command(
+    *,
+    url: str,
+    namespace: str,
+    scheme: Scheme,
+    start: int | None,
+    forward: bool,
+    shard: int | None,
+    shards: str | None,
+    new: bool,
+) -> None:
     """Say that a namespace is new: nothing was given away before.
 
     For a layout with time this saves one wait, of about a second, at the first use. A layout
@@ -42,8 +66,18 @@ def command(*, url: str, namespace: str, scheme: Scheme, start: int | None, forw
       frazil init
       frazil init --namespace invoices --scheme tickets --start 20001
       frazil init --namespace invoices --scheme tickets --start 30000 --forward
-      frazil init sqlite:///var/lib/app/claims.db
+      frazil init icicle://redis-a --shard 1
+      frazil init icicle://redis-a,redis-b,redis-c --shards auto
     """
+    if is_icicle(url):
+        from frazil.cli.icicle import initialise
+
+        if start is not None:
+            raise click.UsageError("--start is for counters, and icicle: goes by time")
+        initialise(url, namespace, scheme, shard=shard, auto=shards is not None, new=new)
+        return
+    if shard is not None or shards or new:
+        raise click.UsageError("--shard, --shards and --new are for icicle: URLs")
     registry = store.kept(url, namespace, scheme)
     terms = registry.terms
     if start is not None and terms.timed:
@@ -61,9 +95,9 @@ def command(*, url: str, namespace: str, scheme: Scheme, start: int | None, forw
     if start is None:
         start = 1 if scheme.layout.axis == "sequence" else 0
     registry.initialise(ask_of(Seen()), start)
-    new = "goes on" if forward else "is new"
+    how = "goes on" if forward else "is new"
     click.echo(
-        f"Namespace {namespace!r} of {url} {new}, with scheme {scheme.name}:\n{terms.layout}"
+        f"Namespace {namespace!r} of {url} {how}, with scheme {scheme.name}:\n{terms.layout}"
     )
     if terms.timed:
         click.echo("The first ID will not have to wait.")

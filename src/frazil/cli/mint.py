@@ -18,6 +18,7 @@ from frazil.cli.options import count_option, json_option, registry_options, sche
 from frazil.cli.progress import progress
 from frazil.cli.store import look
 from frazil.duration import duration_text
+from frazil.opening import is_icicle
 from frazil.registries import connect
 from frazil.registries.base import RecordRegistry
 from frazil.schemes import Scheme
@@ -67,6 +68,7 @@ def command(
       frazil mint -n 1000000 --lead 1s > ids.txt
       frazil mint --namespace orders --scheme tsid --prefix order_
       frazil mint --namespace users --scheme uniqueid-spread --field cluster=3
+      frazil mint -u icicle://redis-a,redis-b -n 1000
     """
     ids = _chunks(count, url, namespace, scheme, lead, timeout)
     first = next(ids)
@@ -94,7 +96,7 @@ def _chunks(
     """``count`` IDs in lists, none of them empty."""
     rate = scheme.layout.ids_per_second or float(_CHUNK) * 4
     chunk = max(1, min(_CHUNK, int(rate / 4)))
-    if sys.stderr.isatty():
+    if sys.stderr.isatty() and not is_icicle(url):
         _say_first_use(url, namespace, scheme)
     if count <= chunk:
         yield frazil.mint(count, url, scheme, namespace=namespace, lead=lead, timeout=timeout)

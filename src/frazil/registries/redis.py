@@ -28,7 +28,6 @@ from functools import cache
 from importlib.resources import files
 from secrets import token_hex
 from typing import Any
-from urllib.parse import SplitResult, unquote, urlsplit
 
 from frazil.claim import Ask, Claim, Holding, Look, Lost, Seen, Terms, Wait
 from frazil.clock import wall_us
@@ -36,7 +35,8 @@ from frazil.errors import ConfigError, InternalError
 from frazil.record import Record
 from frazil.registries.base import Options, Registry, terms_of
 from frazil.registries.checkup import Checkup
-from frazil.registries.redis_link import Access, Link, Place, Script
+from frazil.registries.redis_link import Access, Link, Script
+from frazil.registries.redis_url import TLS, driver_options, masked, number, places, split_url
 from frazil.registries.several import SeveralRegistry, share_terms
 from frazil.schemes import Scheme
 
@@ -44,8 +44,6 @@ __all__ = ["RedisRegistry", "claims_script", "connect_redis"]
 
 HORIZON_US = 5_000_000
 TIMEOUT_US = 2_000_000
-_PORT = 6379
-_TLS = {"rediss", "valkeys"}
 _EXACT = 1 << 53  # a Lua number counts so far
 _LATEST_US = 7_258_118_400_000_000  # the year 2200
 
@@ -68,20 +66,20 @@ def connect_redis(url: str, namespace: str, scheme: Scheme) -> Registry:
     ``?cert=`` and ``?key=``, paths of files. Raises ConfigError.
     """
     options = Options(url)
-    parts = _split(url)
+    parts = split_url(url)
     terms = _within_reach(terms_of(scheme, options.duration_us("horizon", HORIZON_US)))
-    places = _places(parts)
-    clustered = _number(options, "cluster") > 0
-    whole = clustered or len(places) == 1
+    hosts = places(parts)
+    clustered = number(options, "cluster") > 0
+    whole = clustered or len(hosts) == 1
     access = Access(
-        name=_masked(parts),
-        places=places,
-        tls=parts.scheme in _TLS,
+        name=masked(parts),
+        places=hosts,
+        tls=parts.scheme in TLS,
         timeout_s=max(options.duration_us("timeout", TIMEOUT_US), 1_000) / 1e6,
-        replicas=_number(options, "replicas"),
-        durable=_number(options, "durable") > 0,
+        replicas=number(options, "replicas"),
+        durable=number(options, "durable") > 0,
         cluster=clustered or (None if whole else False),
-        options=_driver_options(parts, options),
+        options=driver_options(parts, options),
     )
     options.finish()
     if access.replicas:
@@ -93,11 +91,11 @@ def connect_redis(url: str, namespace: str, scheme: Scheme) -> Registry:
         return RedisRegistry(access, namespace, terms)
     each = [
         RedisRegistry(
-            replace(access, name=_masked(parts, place), places=(place,)),
+            replace(access, name=masked(parts, host), places=(host,)),
             namespace,
-            share_terms(terms, number, len(places)),
+            share_terms(terms, share, len(hosts)),
         )
-        for number, place in enumerate(places)
+        for share, host in enumerate(hosts)
     ]
     return SeveralRegistry(access.name, terms, each)
 
@@ -274,67 +272,3 @@ def _within_reach(terms: Terms) -> Terms:
 def _marked(terms: Terms, mark: str) -> Terms:
     """Terms that only members with the same mark share."""
     return replace(terms, identity=f"{terms.identity} {mark}", layout=f"{terms.layout} | {mark}")
-
-
-def _split(url: str) -> SplitResult:
-    try:
-        return urlsplit(url)
-    except ValueError as error:
-        raise ConfigError(f"{url!r} is no URL: {error}") from None
-
-
-def _places(parts: SplitResult) -> tuple[Place, ...]:
-    if parts.scheme == "unix":
-        if not parts.path:
-            raise ConfigError("write the socket's path: unix:///path/to/redis.sock")
-        return (unquote(parts.path),)
-    found: list[Place] = []
-    for each in parts.netloc.rpartition("@")[2].split(","):
-        host, _, port = each.rpartition(":") if ":" in each.rpartition("]")[2] else (each, "", "")
-        if port and not port.isdecimal():
-            raise ConfigError(f"port {port!r} is no number; write {parts.scheme}://host:6379")
-        found.append((host.strip("[]") or "localhost", int(port or _PORT)))
-    if len(set(found)) < len(found):
-        raise ConfigError(f"{_masked(parts)}: a host is named twice; name each once")
-    return tuple(found)
-
-
-def _masked(parts: SplitResult, place: Place | None = None) -> str:
-    """The URL without its password, and with one of its hosts, if one is given."""
-    who, at, hosts = parts.netloc.rpartition("@")
-    name, colon, _ = who.partition(":")
-    if place is not None:
-        hosts = f"{place[0]}:{place[1]}"
-    netloc = f"{name}{':***' if colon else ''}{at}{hosts}"
-    return parts._replace(netloc=netloc).geturl()
-
-
-def _driver_options(parts: SplitResult, options: Options) -> dict[str, Any]:
-    """What the driver's connections need to know beyond where to."""
-    name, _, password = parts.netloc.rpartition("@")[0].partition(":")
-    found: dict[str, Any] = {"db": 0}
-    if parts.scheme == "unix":
-        found["db"] = _number(options, "db")
-    elif parts.path.strip("/"):
-        text = parts.path.strip("/")
-        if not text.isdecimal():
-            raise ConfigError(f"database {text!r} is no number; write {parts.scheme}://host/0")
-        found["db"] = int(text)
-    if name:
-        found["username"] = unquote(name)
-    if password:
-        found["password"] = unquote(password)
-    if parts.scheme in _TLS:
-        found["ssl_check_hostname"] = True
-        for option, meant in (("ca", "ca_certs"), ("cert", "certfile"), ("key", "keyfile")):
-            path = options.text(option)
-            if path is not None:
-                found[f"ssl_{meant}"] = path
-    return found
-
-
-def _number(options: Options, name: str) -> int:
-    text = options.text(name, "0") or ""
-    if not text.isdecimal():
-        raise ConfigError(f"?{name}={text} is not a whole number", url=options.url)
-    return int(text)

@@ -32,7 +32,7 @@ from frazil.registries.redis_errors import explained
 if TYPE_CHECKING:
     from redis.connection import AbstractConnection
 
-__all__ = ["Access", "Line", "Link", "Place", "Script", "driver"]
+__all__ = ["Access", "Command", "Line", "Link", "Place", "Script", "driver", "facts_of", "texts"]
 
 _HOPS = 3
 
@@ -40,6 +40,7 @@ Place = tuple[str, int] | str
 """Where a server listens: host and port, or the path of a socket."""
 
 Command = tuple[str, ...]
+"""A command and its arguments."""
 
 
 def driver() -> Any:
@@ -109,40 +110,59 @@ class Link:
         self.script = script
         self._redis = driver()
         self._errors = self._redis.exceptions
+        self._kinds = self._redis.connection
+        self._retry = self._redis.retry.Retry
         self._places = list(access.places)
         self._place = self._places[0]
         self._idle: deque[Line] = deque()
 
-    def call(self, key: str, arguments: Sequence[str], again: Sequence[str]) -> list[str]:
+    def call(
+        self,
+        key: str,
+        arguments: Sequence[str],
+        again: Sequence[str],
+        within_s: float | None = None,
+    ) -> list[str]:
         """The script's answer, once it is confirmed as the access asks.
 
         It must begin with a kind, the second of the arguments (a nonce), and the incarnation.
-        again: arguments for which the script answers just these three. Raises RegistryUnavailable
-        and ConfigError.
+        again: arguments for which the script answers just these three. within_s: how long each
+        step may take, if that is less than the access allows. Raises RegistryUnavailable and
+        ConfigError.
         """
         replies: list[Any] = []
         for how, what in (("EVALSHA", self.script.sha), ("EVAL", self.script.source)):
-            commands: list[Command] = [(how, what, "1", key, *arguments)]
-            if self.access.replicas:
-                wait_ms = max(1, int(self.access.timeout_s * 500))
-                commands.append(("WAIT", str(self.access.replicas), str(wait_ms)))
-                commands.append(("EVALSHA", self.script.sha, "1", key, *again))
-            replies = self._ask(commands)
+            replies = self._ask(self.commands(how, what, key, arguments, again), within_s)
             if not isinstance(replies[0], self._errors.NoScriptError):
                 break
+        return self.answer(replies, arguments)
+
+    def commands(
+        self, how: str, what: str, key: str, arguments: Sequence[str], again: Sequence[str]
+    ) -> list[Command]:
+        """What is said for one call: the script, and what confirms its answer."""
+        commands: list[Command] = [(how, what, "1", key, *arguments)]
+        if self.access.replicas:
+            wait_ms = max(1, int(self.access.timeout_s * 500))
+            commands.append(("WAIT", str(self.access.replicas), str(wait_ms)))
+            commands.append(("EVALSHA", self.script.sha, "1", key, *again))
+        return commands
+
+    def answer(self, replies: list[Any], arguments: Sequence[str]) -> list[str]:
+        """The script's answer out of what a server replied, if it counts; else raises why not."""
         for reply in replies:
             if isinstance(reply, Exception):
                 raise self._explained(reply, sent=reply is not replies[0])
-        answer = _texts(replies[0])
+        answer = texts(replies[0])
         if answer[1:2] != [arguments[1]]:
             raise self.stranger()
         if self.access.replicas:
-            self._confirm(answer, replies[1], _texts(replies[2]))
+            self._confirm(answer, replies[1], texts(replies[2]))
         return answer
 
     def info(self) -> dict[str, str]:
         """What the server tells of itself (``INFO``), by name."""
-        return _facts(self.told("INFO"))
+        return facts_of(self.told("INFO"))
 
     def told(self, *command: str) -> Any:
         """What the server answers to a question, as the driver has it; None if it refuses it."""
@@ -182,12 +202,12 @@ class Link:
                 "does not count; it is safe to try again"
             )
 
-    def _ask(self, commands: list[Command]) -> list[Any]:
+    def _ask(self, commands: list[Command], within_s: float | None = None) -> list[Any]:
         """The answers of the node that the first command is for; error answers as exceptions."""
         replies: list[Any] = []
         for _ in range(_HOPS):
-            line = self._line()
-            replies = self._talk(line, commands)
+            line = self._line(within_s)
+            replies = self._talk(line, commands, within_s)
             self._idle.append(line)
             first = replies[0]
             if not isinstance(first, self._errors.AskError):  # MovedError is one too
@@ -207,12 +227,15 @@ class Link:
         finally:
             line.connection.disconnect()
 
-    def _talk(self, line: Line, commands: list[Command]) -> list[Any]:
+    def _talk(
+        self, line: Line, commands: list[Command], within_s: float | None = None
+    ) -> list[Any]:
         connection = line.connection
         replies: list[Any] = []
         try:
             connection.send_packed_command(connection.pack_commands(commands), check_health=False)
             for _ in commands:
+                self._await(connection, within_s)
                 try:
                     replies.append(connection.read_response())
                 except self._errors.ResponseError as error:
@@ -225,7 +248,13 @@ class Link:
             raise
         return replies
 
-    def _line(self) -> Line:
+    def _await(self, connection: "AbstractConnection", within_s: float | None) -> None:
+        """Raise the driver's TimeoutError if nothing comes within a time shorter than usual."""
+        shorter = within_s is not None and within_s < self.access.timeout_s
+        if shorter and not connection.can_read(timeout=max(within_s or 0.0, 0.0)):
+            raise self._errors.TimeoutError("the call's time is over")
+
+    def _line(self, within_s: float | None = None) -> Line:
         """A connection to the server; in a cluster, to another node where that one is away."""
         with suppress(IndexError):
             while True:
@@ -237,7 +266,7 @@ class Link:
         others = [place for place in self._places if place != self._place]
         for place in (self._place, *others):
             try:
-                line = self._connected(place)
+                line = self._connected(place, within_s)
             except RegistryUnavailable as error:
                 failure = failure or error
             else:
@@ -246,12 +275,13 @@ class Link:
         assert failure is not None
         raise failure
 
-    def _connected(self, place: Place) -> Line:
-        connection = self._connection(place)
+    def _connected(self, place: Place, within_s: float | None = None) -> Line:
+        connection = self._connection(place, within_s)
         try:
             connection.connect()
             connection.send_command("INFO", check_health=False)
-            self._examine(_facts(connection.read_response()), connection)
+            self._await(connection, within_s)
+            self._examine(facts_of(connection.read_response()), connection)
         except self._errors.RedisError as error:
             connection.disconnect()
             raise self._explained(error, sent=False) from error
@@ -260,8 +290,8 @@ class Link:
             raise
         return Line(connection, place, Sense())
 
-    def _connection(self, place: Place) -> "AbstractConnection":
-        kinds, access = self._redis.connection, self.access
+    def _connection(self, place: Place, within_s: float | None) -> "AbstractConnection":
+        kinds, access = self._kinds, self.access
         where: dict[str, Any]
         if isinstance(place, str):
             kind, where = kinds.UnixDomainSocketConnection, {"path": place}
@@ -276,11 +306,15 @@ class Link:
             **access.options,
             **unsigned,
             socket_timeout=access.timeout_s,
-            socket_connect_timeout=access.timeout_s,
-            retry=self._redis.retry.Retry(self._redis.backoff.NoBackoff(), 0),
+            socket_connect_timeout=self._shorter_s(within_s),
+            retry=self._retry(self._redis.backoff.NoBackoff(), 0),
             protocol=2,
         )
         return made
+
+    def _shorter_s(self, within_s: float | None) -> float:
+        timeout_s = self.access.timeout_s
+        return timeout_s if within_s is None else min(timeout_s, max(within_s, 0.001))
 
     def _examine(self, facts: dict[str, str], connection: "AbstractConnection") -> None:
         """Refuse a server that cannot keep claims as asked; learn a cluster's nodes."""
@@ -330,13 +364,13 @@ class Link:
         return explained(self._redis, error, self.access.name, sent=sent)
 
 
-def _facts(info: Any) -> dict[str, str]:
+def facts_of(info: Any) -> dict[str, str]:
     """The lines of INFO by name."""
     lines = (line.partition(":") for line in info.decode("utf-8", "replace").splitlines())
     return {name: value for name, colon, value in lines if colon}
 
 
-def _texts(reply: Any) -> list[str]:
+def texts(reply: Any) -> list[str]:
     """A script's answer as texts; none if it is nothing that the script answers."""
     if isinstance(reply, list) and all(isinstance(part, bytes) for part in reply):
         return [part.decode() for part in reply]

@@ -33,6 +33,7 @@ __all__ = [
     "shared",
     "spinning",
     "unguarded",
+    "unguarded_icicle",
     "unguarded_script",
     "unguarded_store",
 ]
@@ -161,6 +162,19 @@ def unguarded_script() -> None:
         source = source.replace(guard, "0")
     broken = redis.Script(source, sha1(source.encode(), usedforsecurity=False).hexdigest())
     redis.claims_script = lambda: broken
+
+
+def unguarded_icicle() -> None:
+    """A server that issues IDs, and after a loss goes on at once."""
+    from frazil.icicle import server
+    from frazil.registries.redis_link import Script
+
+    source = server.icicle_script().source
+    guard = "guard = math.max(guard, "
+    assert source.count(guard) == 1
+    source = source.replace(guard, f"{guard[:8]}0 * {guard[8:]}")
+    broken = Script(source, sha1(source.encode(), usedforsecurity=False).hexdigest())
+    server.icicle_script = lambda: broken
 
 
 def carried() -> None:

@@ -1,0 +1,154 @@
+"""What ``frazil init`` and ``frazil claims`` do with ``icicle://``, servers that issue IDs.
+
+Here no process claims a node number: each server was given one for good, its *shard*. So ``init``
+gives shards, one to one server or to a whole pool the lowest that are free, and ``claims`` lists
+which server has which. A server that cannot be asked may have any shard; then none is given.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from frazil.cli import Failure, terminal
+from frazil.clock import moment_text
+from frazil.errors import FrazilError
+from frazil.icicle.opening import configure_icicle
+from frazil.icicle.server import LAST_SHARD, IcicleServer, State
+from frazil.schemes import Scheme
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = ["Seat", "initialise", "seats", "servers", "show_shards", "twice"]
+
+
+@dataclass(frozen=True)
+class Seat:
+    """A server of the pool and its state, or why that cannot be told."""
+
+    server: IcicleServer
+    state: State | None
+    error: FrazilError | None = None
+
+    @property
+    def shard(self) -> int | None:
+        """Its shard, if it has one and tells."""
+        return self.state.shard if self.state else None
+
+
+def servers(url: str, namespace: str, scheme: Scheme) -> list[IcicleServer]:
+    """The servers of a pool."""
+    config = configure_icicle(url, scheme, namespace=namespace)
+    return [IcicleServer(access, namespace, shard) for _, access, shard in config.servers()]
+
+
+def seats(pool: Sequence[IcicleServer]) -> list[Seat]:
+    """What each server tells."""
+    found = []
+    for server in pool:
+        try:
+            found.append(Seat(server, server.look()))
+        except FrazilError as error:
+            found.append(Seat(server, None, error))
+    return found
+
+
+def twice(found: Sequence[Seat]) -> list[str]:
+    """A sentence for each shard that more than one server has."""
+    holders: dict[int, list[str]] = {}
+    for seat in found:
+        if seat.shard is not None:
+            holders.setdefault(seat.shard, []).append(seat.server.name)
+    return [
+        f"shard {shard} is on {' and '.join(names)}: they would repeat each other's IDs; give all "
+        "but one another (DEL its key, then frazil init)"
+        for shard, names in holders.items()
+        if len(names) > 1
+    ]
+
+
+def initialise(
+    url: str, namespace: str, scheme: Scheme, *, shard: int | None, auto: bool, new: bool
+) -> None:
+    """Give servers their shards, and say which. Nothing is given where something is in doubt."""
+    pool = servers(url, namespace, scheme)
+    declared = [server.shard for server in pool if server.shard is not None]
+    if (shard is not None) + auto + bool(declared) != 1:
+        raise click.UsageError(
+            "say which shard: --shard N for one server, --shards auto for a pool, or "
+            "?shards=0,1,2 in the URL of a pool"
+        )
+    if shard is not None and len(pool) > 1:
+        raise click.UsageError("--shard is for one server; use --shards auto for a pool")
+    found = seats(pool)
+    for seat in found:
+        if seat.error is not None:
+            raise seat.error
+    if doubles := twice(found):
+        raise Failure("; ".join(doubles))
+    wanted = declared or ([shard] if shard is not None else _free(found))
+    waits_us = 0
+    for seat, number in zip(found, wanted, strict=True):
+        assert number is not None
+        given = seat.server.initialise(number, new=new)
+        waits_us = max(waits_us, given.wait_us)
+        had = " (as before)" if seat.shard == number else ""
+        click.echo(f"{seat.server.name} has shard {number} of namespace {namespace!r}{had}")
+    if waits_us > 0:
+        click.echo(
+            f"The first IDs come in {waits_us / 1e6:.1f} s, in case a shard was used before."
+        )
+    else:
+        click.echo("The first ID will not have to wait.")
+
+
+def _free(found: Sequence[Seat]) -> list[int]:
+    """The shard of each server: the one it has, else the lowest that nobody has."""
+    taken = {seat.shard for seat in found}
+    free = iter([shard for shard in range(LAST_SHARD + 1) if shard not in taken])
+    return [next(free) if seat.shard is None else seat.shard for seat in found]
+
+
+def show_shards(url: str, namespace: str, scheme: Scheme, *, as_json: bool) -> None:
+    """List the servers and their shards; fails if one is on two."""
+    found = seats(servers(url, namespace, scheme))
+    if as_json:
+        terminal.echo_json(_as_json(seat, scheme) for seat in found)
+    else:
+        terminal.echo(_table(found, scheme))
+    if doubles := twice(found):
+        raise Failure("; ".join(doubles))
+
+
+def _as_json(seat: Seat, scheme: Scheme) -> dict[str, Any]:
+    state = seat.state
+    return {
+        "server": seat.server.name,
+        "shard": seat.shard,
+        "until": moment_text(scheme.layout.us_at(state.tick)) if state else None,
+        "until_value": state.tick if state else None,
+        "offset_us": state.offset_us if state else None,
+        "wait_us": state.wait_us if state else None,
+        "error": str(seat.error) if seat.error else None,
+    }
+
+
+def _table(found: Sequence[Seat], scheme: Scheme) -> "RenderableType":
+    from rich.text import Text
+
+    shown = terminal.table("server", "shard", "state", "until (UTC)", right=("shard",))
+    for seat in found:
+        state, until = Text("away", "red"), "-"
+        if seat.state is not None:
+            until = moment_text(scheme.layout.us_at(seat.state.tick))
+            until = until.replace("T", " ").removesuffix("Z")
+            waits = seat.state.wait_us >= 1_000_000
+            state = Text(f"waits {seat.state.wait_us / 1e6:.1f} s", "yellow")
+            state = state if waits else Text("issues", "green")
+        if seat.state is not None and seat.shard is None:
+            state, until = Text("no shard", "red"), "-"
+        shard = "-" if seat.shard is None else str(seat.shard)
+        shown.add_row(seat.server.name, shard, state, until)
+    return shown

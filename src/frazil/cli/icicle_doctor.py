@@ -1,0 +1,110 @@
+"""``frazil doctor icicle://…``: each server of a pool, and what the pool survives.
+
+The facts of a server are those of any Redis that frazil depends on. What follows from them differs:
+callers hold no claims, so a server that stops is replaced by the others at once, and one that
+forgets its shard stays out until it is told which it had.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from frazil.cli import Failure, terminal
+from frazil.cli.doctor import round_trip, show
+from frazil.cli.icicle import Seat, seats, servers, twice
+from frazil.clock import wall_us
+from frazil.duration import duration_text
+from frazil.icicle.server import IcicleServer, key_of
+from frazil.registries.base import terms_of
+from frazil.registries.checkup import Finding, ahead, worst
+from frazil.registries.redis_checkup import examine
+from frazil.schemes import Scheme
+
+__all__ = ["examine_pool"]
+
+HORIZON_US = 5_000_000
+
+
+def examine_pool(url: str, namespace: str, scheme: Scheme, *, as_json: bool) -> None:
+    """Show what each server is like. Fails if an ID could repeat, or none can be had."""
+    pool = servers(url, namespace, scheme)
+    found = seats(pool)
+    everything: list[Finding] = []
+    reports = []
+    for seat in found:
+        title, facts, events = _examined(seat, scheme, alone=len(pool) == 1)
+        everything += (*facts, *events)
+        reports.append((seat.server.name, title, facts, events))
+    doubles = [Finding("shards", "bad", each) for each in twice(found)]
+    if as_json:
+        terminal.echo_json(
+            {"server": name, "kind": kind, **finding._asdict()}
+            for name, _, facts, events in reports
+            for kind, findings in (("fact", (*facts, *doubles)), ("event", events))
+            for finding in findings
+        )
+    else:
+        for _, title, facts, events in reports:
+            show(title, (*facts, *doubles), events)
+    if worst((*everything, *doubles)) == "bad":
+        raise Failure("something here needs you; see the lines marked ✗")
+
+
+def _examined(
+    seat: Seat, scheme: Scheme, *, alone: bool
+) -> tuple[str, Sequence[Finding], Sequence[Finding]]:
+    server = seat.server
+    if seat.error is not None or seat.state is None:
+        return server.name, [Finding("connection", "bad", "no answer", str(seat.error))], []
+    before_us = wall_us()
+    state = server.look()
+    ahead_us = state.now_us - state.offset_us - (before_us + wall_us()) // 2
+    terms = terms_of(scheme, HORIZON_US)
+    checkup = examine(server.link, key_of(server.namespace), terms, ahead_us)
+    facts = [round_trip(server), ahead(ahead_us), *checkup.facts, _shard(seat)]
+    risky = any(
+        event.verdict == "bad" and event.about.startswith("an old primary")
+        for event in checkup.events
+    )
+    return (
+        f"{server.name}: {checkup.server}",
+        facts,
+        list(_events(server, alone=alone, risky=risky)),
+    )
+
+
+def _shard(seat: Seat) -> Finding:
+    state = seat.state
+    if state is None or state.shard is None:
+        give = f"frazil init {seat.server.name} --shard N"
+        return Finding("shard", "bad", "none, so it issues nothing", give)
+    found = f"{state.shard}"
+    if state.wait_us >= 1_000_000:
+        return Finding("shard", "note", found, f"issues from {state.wait_us / 1e6:.1f} s on")
+    return Finding("shard", "good", found)
+
+
+def _events(server: IcicleServer, *, alone: bool, risky: bool) -> Iterable[Finding]:
+    wait = duration_text(HORIZON_US)
+    rest = "" if alone else "; the others go on meanwhile"
+    late = f"it is noticed, and this server issues nothing for {wait}{rest}"
+    yield Finding("a caller crashes, pauses or forks", "good", "survived", "callers hold nothing")
+    yield Finding("it restarts with its data, or fails over", "note", "late", late)
+    if server.shard is None:
+        yield Finding(
+            "it loses its data",
+            "note",
+            "stops",
+            f"until it has its shard again: frazil init, or ?shards= in every caller's URL{rest}",
+        )
+    else:
+        yield Finding("it loses its data", "note", "late", late)
+    yield Finding("its clock steps", "good", "survived", "forward and back")
+    yield Finding(
+        "an old primary goes on beside its successor",
+        "bad" if risky else "good",
+        "may repeat" if risky else "survived",
+        "add ?replicas=, or use independent servers without replicas" if risky else "",
+    )
+    if alone:
+        yield Finding("it does not answer", "note", "stops", "name several servers: icicle://a,b,c")
+    else:
+        yield Finding("it does not answer", "good", "survived", "the others are asked")

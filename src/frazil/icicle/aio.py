@@ -1,0 +1,168 @@
+"""``icicle://`` for asyncio: the same pool and the same script, awaited.
+
+Here a call is a round trip, so it has to be awaited where a claim's generator only computes. What
+to ask, of whom, and what it means is decided in ``pool`` and ``server``; this file only waits.
+There is no prefetch: ``await ids.take(n)`` and hand them out.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Self
+
+from frazil.errors import Closed, ConfigError, FrazilError
+from frazil.generator import check_count
+from frazil.icicle.generator import IcicleConfig, boot_s
+from frazil.icicle.pool import Asking, Pool
+from frazil.icicle.script import icicle_script
+from frazil.icicle.server import MOST_IDS, Issued, arguments, issued, key_of, refusal, state
+from frazil.machine import Sense
+from frazil.registries.redis_async import AsyncLink
+from frazil.registries.redis_link import Access
+from frazil.schemes import Scheme
+
+__all__ = ["AsyncIcicle"]
+
+
+class _AsyncIcicleLink(AsyncLink):
+    """A link that knows the script's own refusals."""
+
+    def _explained(self, error: Exception, *, sent: bool) -> FrazilError:
+        told = refusal(error, self.access.name)
+        return told or super()._explained(error, sent=sent)
+
+
+class _AsyncServer:
+    """A server that issues IDs of one namespace (see ``IcicleServer``)."""
+
+    def __init__(self, access: Access, namespace: str, shard: int | None) -> None:
+        self.shard = shard
+        self.link = _AsyncIcicleLink(access, icicle_script())
+        self._key = key_of(namespace)
+        self._seen_us = 0
+
+    async def issue(self, count: int, lead_us: int, within_s: float) -> Issued:
+        answer = await self._call(
+            "issue", within_s, count=count, lead_us=lead_us, shard=self.shard, seen_us=self._seen_us
+        )
+        given = issued(answer, count)
+        if given is None:
+            raise self.link.stranger()
+        self._seen_us = max(self._seen_us, given.top_us)
+        return given
+
+    async def look(self, within_s: float) -> int | None:
+        """Its shard."""
+        found = state(await self._call("look", within_s))
+        if found is None:
+            raise self.link.stranger()
+        return found.shard
+
+    async def _call(self, verb: str, within_s: float, **about: Any) -> list[str]:
+        asked = arguments(verb, replicas=self.link.access.replicas, **about)
+        return await self.link.ask(self._key, asked, ["incarnation", *asked[1:]], within_s)
+
+
+class AsyncIcicle:
+    """Unique IDs of a pool of servers, by ``await``. Made by ``frazil.aio.open``.
+
+    Tasks may share it. The errors are those of ``IcicleGenerator``.
+    """
+
+    def __init__(self, config: IcicleConfig) -> None:
+        if config.prefetch:
+            raise ConfigError("?prefetch= is for threads; here, await ids.take(n)", url=config.name)
+        self.config = config
+        self.scheme: Scheme = config.scheme
+        self.closed = False
+        self._begin()
+
+    async def __call__(self) -> int:
+        """The next ID."""
+        return (await self._spans(1))[0][0]
+
+    async def take(self, n: int) -> list[int]:
+        """The next ``n`` IDs. Of each server they are in order."""
+        spans = await self._spans(check_count(n))
+        return [first + i for first, number in spans for i in range(number)]
+
+    async def text(self) -> str:
+        """The next ID in the scheme's text form."""
+        return self.scheme.format(await self())
+
+    async def aclose(self) -> None:
+        """Ask for nothing more, and hang up."""
+        self.closed = True
+        for standing in self._pool.standings:
+            await standing.server.link.hang_up()
+
+    def _begin(self) -> None:
+        config = self.config
+        self._sense = Sense()
+        servers = [
+            (name, _AsyncServer(access, config.namespace, shard))
+            for name, access, shard in config.servers()
+        ]
+        patience_s = config.accesses[0].timeout_s
+        self._pool = Pool(servers, config.timeout_us / 1e6, patience_s, boot_s)
+
+    async def _spans(self, count: int) -> list[tuple[int, int]]:
+        """``count`` IDs as spans: the first ID and how many."""
+        if self.closed:
+            raise Closed("this generator was closed; open another")
+        if not self._sense.intact():
+            self._begin()
+        pool = self._pool
+        if not pool.checked:
+            await _compare(pool)
+        turn = pool.turn()
+        spans: list[tuple[int, int]] = []
+        left = count
+        while left:
+            step = turn.step()
+            if not isinstance(step, Asking):
+                await asyncio.sleep(step.seconds)
+                continue
+            wanted = min(left, MOST_IDS)
+            server = step.standing.server
+            try:
+                given = await server.issue(wanted, self.config.lead_us, step.within_s)
+            except FrazilError as error:
+                turn.failed(step.standing, error)
+                continue
+            turn.given(step.standing, given, wanted)
+            spans += given.spans
+            left -= sum(number for _, number in given.spans)
+        return spans
+
+    def __aiter__(self) -> AsyncIterator[int]:
+        return self
+
+    async def __anext__(self) -> int:
+        return await self()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+
+async def _compare(pool: Pool[_AsyncServer]) -> None:
+    """Look which shard each server has, all at once; ConfigError for one given twice."""
+
+    async def look(server: _AsyncServer) -> int | None:
+        with suppress(FrazilError):
+            return await server.look(pool.timeout_s)
+        return None
+
+    shards = await asyncio.gather(*(look(each.server) for each in pool.standings))
+    for standing, shard in zip(pool.standings, shards, strict=True):
+        pool.note(standing, shard)
+    pool.checked = True

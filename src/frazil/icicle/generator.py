@@ -1,0 +1,269 @@
+"""What users of ``icicle://`` hold: each ID, or batch of IDs, is asked of a server of the pool.
+
+There is no claim, so there is nothing to give back, and a process that dies or forks loses nothing.
+What belongs to one process, connections and a buffer of prefetched IDs, is one ``_Life``; a child
+finds its parent's unusable (see ``machine``) and begins its own.
+
+With ``?prefetch=N`` single IDs come out of a buffer of up to N, which a thread refills when less
+than half of it is left. How much it fetches doubles while the buffer runs low soon after a refill
+and halves when it lasts, so it holds what about a tenth of a second needs. These IDs carry the time
+at which they were fetched, not the one at which they are used, and what is left in the buffer at
+the end is lost: skipped, never repeated. So it is off unless asked for.
+"""
+
+import time
+from _thread import allocate_lock, start_new_thread
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from frazil.clock import boot_ns
+from frazil.errors import Closed, ConfigError, FrazilError
+from frazil.generator import check_count
+from frazil.icicle.pool import Asking, Pool
+from frazil.icicle.server import MOST_IDS, IcicleServer, Issued
+from frazil.machine import Sense
+from frazil.registries.redis_link import Access
+from frazil.schemes import Scheme
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["IcicleConfig", "IcicleGenerator", "boot_s"]
+
+_LEAST_BATCH = 16
+_SOON_NS, _LATE_NS = 50_000_000, 500_000_000
+
+
+def boot_s() -> float:
+    """The pool's clock: seconds since boot."""
+    return boot_ns() / 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class IcicleConfig:
+    """All that ``open`` was told. url: with its password. shards: of the servers, if declared."""
+
+    url: str
+    name: str
+    namespace: str
+    scheme: Scheme
+    accesses: tuple[Access, ...]
+    shards: tuple[int, ...]
+    lead_us: int
+    timeout_us: int
+    prefetch: int
+
+    def servers(self) -> list[tuple[str, Access, int | None]]:
+        """Each server's name, how to reach it, and the shard that it must have."""
+        shards = self.shards or (None,) * len(self.accesses)
+        return [(each.name, each, shards[i]) for i, each in enumerate(self.accesses)]
+
+
+class _Life:
+    """What one process has of a generator."""
+
+    def __init__(self, config: IcicleConfig) -> None:
+        self.sense = Sense()
+        servers = [
+            (name, IcicleServer(access, config.namespace, shard))
+            for name, access, shard in config.servers()
+        ]
+        patience_s = config.accesses[0].timeout_s
+        self.pool = Pool(servers, config.timeout_us / 1e6, patience_s, boot_s)
+        self.buffer: deque[int] = deque()
+        self.batch = _LEAST_BATCH
+        self.refilled_ns = 0
+        self.refilling = allocate_lock()
+
+
+class IcicleGenerator:
+    """Unique IDs of a pool of servers: call it, iterate, or take many. Made by ``frazil.open``.
+
+    Threads may share it. ``scheme`` reads and writes its IDs; ``config`` is what it was opened
+    with. Every method that answers IDs raises RegistryUnavailable or PoolExhausted, with every
+    server's reason, when nothing could be had in time, and ConfigError for what waiting does not
+    change.
+    """
+
+    def __init__(self, config: IcicleConfig) -> None:
+        self.config = config
+        self.scheme = config.scheme
+        self.closed = False
+        self._life = _Life(config)
+        self._prefetch = config.prefetch
+
+    def __call__(self) -> int:
+        """The next ID."""
+        if not self._prefetch:
+            return self._spans(1)[0][0]
+        life = self._life
+        buffer = life.buffer
+        try:
+            n = buffer.popleft()
+        except IndexError:
+            return self._first()
+        if not life.sense.intact() or self.closed:
+            return self._first()
+        if len(buffer) * 2 < life.batch and not life.refilling.locked():
+            self._refill(life)
+        return n
+
+    def take(self, n: int) -> list[int]:
+        """The next ``n`` IDs. Of each server they are in order."""
+        ids: list[int] = []
+        for first, number in self._spans(check_count(n)):
+            ids += range(first, first + number)
+        return ids
+
+    def array(self, n: int) -> "NDArray[np.uint64]":
+        """The next ``n`` IDs as a numpy array of uint64; ConfigError where numpy is missing."""
+        try:
+            import numpy as np
+        except ImportError:
+            raise ConfigError('arrays need numpy: pip install "frazil[numpy]"') from None
+        array = np.empty(check_count(n), dtype=np.uint64)
+        at = 0
+        for first, number in self._spans(n):
+            array[at : at + number] = np.arange(first, first + number, dtype=np.uint64)
+            at += number
+        return array
+
+    def text(self) -> str:
+        """The next ID in the scheme's text form."""
+        return self.scheme.format(self())
+
+    def close(self) -> None:
+        """Ask for nothing more, and hang up. Twice is no error."""
+        self.closed = True
+        if self._life.sense.intact():
+            self._life.buffer.clear()
+            for standing in self._life.pool.standings:
+                standing.server.link.drop()
+
+    def _spans(self, count: int) -> list[tuple[int, int]]:
+        """``count`` IDs as spans: the first ID and how many."""
+        life = self._alive()
+        pool = life.pool
+        if not pool.checked:
+            _compare(pool)
+        turn = pool.turn()
+        spans: list[tuple[int, int]] = []
+        left = count
+        while left:
+            step = turn.step()
+            if not isinstance(step, Asking):
+                time.sleep(step.seconds)
+                continue
+            wanted = min(left, MOST_IDS)
+            given = self._asked(step, turn.failed, wanted)
+            if given is None:
+                continue
+            turn.given(step.standing, given, wanted)
+            spans += given.spans
+            left -= sum(number for _, number in given.spans)
+        if not life.sense.intact():  # a fork while it waited: these are the parent's
+            return self._spans(count)
+        return spans
+
+    def _asked(self, step: Asking[IcicleServer], failed: Any, wanted: int) -> Issued | None:
+        try:
+            return step.standing.server.issue(wanted, self.config.lead_us, step.within_s)
+        except FrazilError as error:
+            failed(step.standing, error)
+            return None
+
+    def _alive(self) -> _Life:
+        """What this process has; raises Closed."""
+        if self.closed:
+            raise Closed("this generator was closed; open another")
+        if not self._life.sense.intact():
+            self._life = _Life(self.config)
+        return self._life
+
+    def _first(self) -> int:
+        """An ID when the buffer is empty, or somebody else's."""
+        life = self._alive()
+        if not life.refilling.acquire(blocking=False):
+            return self._spans(1)[0][0]
+        try:
+            self._fill(life)
+        finally:
+            life.refilling.release()
+        try:
+            return life.buffer.popleft()
+        except IndexError:
+            return self._spans(1)[0][0]
+
+    def _refill(self, life: _Life) -> None:
+        """Have a thread fill the buffer, if none does."""
+        if not life.refilling.acquire(blocking=False):
+            return
+
+        def fill() -> None:
+            try:
+                self._fill(life)
+            except FrazilError:
+                pass  # whoever finds the buffer empty asks for himself, and is told why
+            finally:
+                life.refilling.release()
+
+        try:
+            start_new_thread(fill, ())
+        except RuntimeError:  # no thread to be had: those who need IDs will fetch them
+            life.refilling.release()
+
+    def _fill(self, life: _Life) -> None:
+        """Fetch a batch, larger or smaller than the last one by how long that lasted."""
+        lasted_ns = boot_ns() - life.refilled_ns
+        if lasted_ns < _SOON_NS:
+            life.batch *= 2
+        elif lasted_ns > _LATE_NS:
+            life.batch //= 2
+        life.batch = max(min(life.batch, self._prefetch), min(_LEAST_BATCH, self._prefetch))
+        life.refilled_ns = boot_ns()
+        for first, number in self._spans(life.batch):
+            life.buffer.extend(range(first, first + number))
+
+    def __next__(self) -> int:
+        return self()
+
+    def __iter__(self) -> Iterator[int]:
+        return self
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return IcicleGenerator, (self.config,)
+
+    def __repr__(self) -> str:
+        config = self.config
+        return (
+            f"<frazil.Icicle {config.namespace!r} at {config.name}"
+            f"{' closed' if self.closed else ''}>"
+        )
+
+
+def _compare(pool: Pool[IcicleServer]) -> None:
+    """Look which shard each server has, before any is used; ConfigError for one given twice."""
+    deadline_s = pool.clock() + pool.timeout_s
+    for standing in pool.standings:
+        try:
+            shard = standing.server.look(deadline_s - pool.clock()).shard
+        except FrazilError:
+            pool.fail(standing)  # its shard is compared with the first answer that it gives
+        else:
+            pool.note(standing, shard)
+    pool.checked = True

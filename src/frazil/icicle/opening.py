@@ -1,0 +1,104 @@
+"""``icicle://``: reads the URL of a pool, and what cannot go with it."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from frazil.duration import duration_text, duration_us
+from frazil.errors import ConfigError
+from frazil.generator import Duration
+from frazil.icicle.generator import IcicleConfig
+from frazil.icicle.server import LAST_SHARD, MOST_IDS, MOST_LEAD_US
+from frazil.registries.base import Options
+from frazil.registries.redis_link import Access
+from frazil.registries.redis_url import TLS, driver_options, masked, number, places, split_url
+from frazil.schemes import PRESETS, Scheme, scheme
+
+__all__ = ["KINDS", "configure_icicle"]
+
+KINDS = ("icicle", "icicles")
+TIMEOUT_US = 1_000_000
+
+
+def configure_icicle(
+    url: str,
+    scheme_: str | Scheme = "icicle",
+    *,
+    namespace: str = "default",
+    fields: Mapping[str, int] | None = None,
+    lead: Duration = 0,
+    timeout: Duration = 10,
+    **others: Any,
+) -> IcicleConfig:
+    """Check what ``open`` was told. Contacts nothing. Raises ConfigError."""
+    given = [name for name, (value, usual) in others.items() if value != usual]
+    if fields or given:
+        raise ConfigError(
+            f"icicle: takes no {', '.join(['fields'] * bool(fields) + given)}=; the servers hold "
+            "the shard and count the sequence",
+            url=url,
+        )
+    chosen = scheme(scheme_)
+    if str(chosen.layout) != PRESETS["icicle"].layout or chosen.shuffle is not None:
+        raise ConfigError(
+            f"icicle: issues the scheme 'icicle', {PRESETS['icicle'].layout!r}, and not "
+            f"{str(chosen.layout)!r}; use that scheme, or a registry like redis: for this one",
+            url=url,
+        )
+    if not namespace or len(namespace) > 200 or not namespace.isprintable() or "}" in namespace:
+        raise ConfigError(
+            f"namespace {namespace!r}: 1 to 200 printable characters, none of them }}"
+        )
+    lead_us = duration_us(lead, name="lead")
+    if lead_us > MOST_LEAD_US:
+        raise ConfigError(
+            f"lead={duration_text(lead_us)} is more than the servers allow, "
+            f"{duration_text(MOST_LEAD_US)}",
+            value=lead_us,
+            limit=MOST_LEAD_US,
+        )
+    options = Options(url)
+    accesses = _accesses(url, options)
+    shards = _shards(options, len(accesses))
+    prefetch = number(options, "prefetch")
+    options.finish()
+    if prefetch > MOST_IDS:
+        raise ConfigError(f"?prefetch={prefetch} is more than {MOST_IDS}, what one call can ask")
+    timeout_us = duration_us(timeout, name="timeout")
+    name = masked(split_url(url))
+    return IcicleConfig(
+        url, name, namespace, chosen, accesses, shards, lead_us, timeout_us, prefetch
+    )
+
+
+def _accesses(url: str, options: Options) -> tuple[Access, ...]:
+    """How to reach each server of the pool; with ?cluster=1 all hosts are one."""
+    parts = split_url(url)
+    hosts = places(parts)
+    clustered = number(options, "cluster") > 0
+    whole = Access(
+        name=masked(parts),
+        places=hosts,
+        tls=parts.scheme in TLS,
+        timeout_s=max(options.duration_us("timeout", TIMEOUT_US), 1_000) / 1e6,
+        replicas=number(options, "replicas"),
+        cluster=clustered,
+        options=driver_options(parts, options),
+    )
+    if clustered:
+        return (whole,)
+    return tuple(replace(whole, name=masked(parts, host), places=(host,)) for host in hosts)
+
+
+def _shards(options: Options, servers: int) -> tuple[int, ...]:
+    text = options.text("shards")
+    if text is None:
+        return ()
+    shards = text.split(",")
+    if not all(each.isdecimal() and int(each) <= LAST_SHARD for each in shards):
+        raise ConfigError(f"?shards={text}: write numbers from 0 to {LAST_SHARD}, like 0,1,2")
+    if len(shards) != servers or len({int(each) for each in shards}) < servers:
+        raise ConfigError(
+            f"?shards={text}: {servers} servers need as many shards, each another one"
+        )
+    return tuple(int(each) for each in shards)

@@ -1,0 +1,173 @@
+"""One server of the pool: the script's verbs as methods, and its refusals as errors.
+
+What is said over the wire, ``arguments``, and what the answers mean, ``issued`` and ``state``, are
+functions that know nothing of connections, so that the asyncio client speaks with the same words.
+
+A server is remembered by the highest ``top_us`` that it told. Should it lose its state while its
+clock is behind, what its callers saw is all that is left of it; the script is told with every call.
+"""
+
+import re
+from collections.abc import Sequence
+from secrets import token_hex
+from typing import Any, NamedTuple
+
+from frazil.clock import wall_us
+from frazil.errors import ClockError, ConfigError, FrazilError, LayoutExhausted
+from frazil.icicle.script import icicle_script
+from frazil.registries.redis_link import Access, Link
+
+__all__ = [
+    "LAST_SHARD",
+    "MOST_IDS",
+    "MOST_LEAD_US",
+    "IcicleServer",
+    "Issued",
+    "State",
+    "arguments",
+    "issued",
+    "key_of",
+    "refusal",
+    "state",
+]
+
+MOST_IDS = 4_096_000
+MOST_LEAD_US = 1_000_000
+LAST_SHARD = 1023
+
+_REFUSED = re.compile(r"ICICLE ([A-Z]+): (.*)", re.DOTALL)
+_KINDS: dict[str, type[FrazilError]] = {"CLOCK": ClockError, "EXHAUSTED": LayoutExhausted}
+
+
+class Issued(NamedTuple):
+    """What a server gave. spans: first ID and how many; wait_us: until more, if it was not all."""
+
+    shard: int
+    top_us: int
+    wait_us: int
+    spans: tuple[tuple[int, int], ...] = ()
+
+
+class State(NamedTuple):
+    """What a server knows of a namespace, at ``now_us`` of its own clock. shard: None if unset.
+
+    (tick, sequence) is the first cell not given away, and nothing is given before tick ``guard``.
+    """
+
+    shard: int | None
+    top_us: int
+    wait_us: int
+    tick: int
+    sequence: int
+    guard: int
+    last_us: int
+    offset_us: int
+    now_us: int
+
+
+def key_of(namespace: str) -> str:
+    """The namespace's hash in the server; the braces keep it on one node of a cluster."""
+    return f"frazil:icicle:{{{namespace}}}"
+
+
+def arguments(
+    verb: str,
+    *,
+    count: int = 1,
+    lead_us: int = 0,
+    shard: int | None = None,
+    seen_us: int = 0,
+    replicas: int = 0,
+    new: bool = False,
+) -> list[str]:
+    """What the script takes; see its first lines."""
+    return [
+        verb,
+        token_hex(6),
+        str(count),
+        str(lead_us),
+        "" if shard is None else str(shard),
+        str(seen_us),
+        str(wall_us()),
+        str(replicas),
+        "1" if new else "0",
+    ]
+
+
+def issued(answer: Sequence[str], most: int) -> Issued | None:
+    """The answer to ``issue`` and ``init``; None if it is none that could have been asked for."""
+    if answer[0] not in ("ids", "init") or len(answer) < 6 or len(answer) % 2:
+        return None
+    spans = zip(map(int, answer[6::2]), map(int, answer[7::2]), strict=True)
+    given = Issued(int(answer[3]), int(answer[4]), int(answer[5]), tuple(spans))
+    return given if sum(count for _, count in given.spans) <= most else None
+
+
+def state(answer: Sequence[str]) -> State | None:
+    """The answer to ``look``; None if it is none."""
+    if answer[0] != "look" or len(answer) != 12:
+        return None
+    return State(int(answer[3]) if answer[3] else None, *map(int, answer[4:]))
+
+
+def refusal(error: Exception, name: str) -> FrazilError | None:
+    """The script's refusal as an error of the server ``name``; None if it is not the script's."""
+    found = _REFUSED.match(str(error))
+    if found is None:
+        return None
+    return _KINDS.get(found[1], ConfigError)(f"{name}: {found[2]}", url=name, code=found[1])
+
+
+class _IcicleLink(Link):
+    """A link that knows the script's own refusals."""
+
+    def _explained(self, error: Exception, *, sent: bool) -> FrazilError:
+        told = refusal(error, self.access.name)
+        return told or super()._explained(error, sent=sent)
+
+
+class IcicleServer:
+    """A server, or a cluster, that issues IDs of one namespace. ``name`` is without a password.
+
+    shard: which it must have; None for whichever it was given. Raises RegistryUnavailable,
+    ConfigError, ClockError and LayoutExhausted. Threads may share it.
+    """
+
+    def __init__(self, access: Access, namespace: str, shard: int | None = None) -> None:
+        self.access = access
+        self.name = access.name
+        self.namespace = namespace
+        self.shard = shard
+        self.link = _IcicleLink(access, icicle_script())
+        self._key = key_of(namespace)
+        self._seen_us = 0
+
+    def issue(self, count: int, lead_us: int, within_s: float | None = None) -> Issued:
+        """Up to ``count`` IDs: those of the ticks up to now, or up to ``lead_us`` ahead."""
+        answer = self._call(
+            "issue", within_s, count=count, lead_us=lead_us, shard=self.shard, seen_us=self._seen_us
+        )
+        return self.take_in(issued(answer, count))
+
+    def initialise(self, shard: int, *, new: bool = False) -> Issued:
+        """Give it its shard. new: no server ever had that one, so it need not wait."""
+        answer = self._call("init", None, shard=shard, new=new, seen_us=self._seen_us)
+        return self.take_in(issued(answer, 0))
+
+    def look(self, within_s: float | None = None) -> State:
+        """What it knows of the namespace. Nothing is changed."""
+        found = state(self._call("look", within_s))
+        if found is None:
+            raise self.link.stranger()
+        return found
+
+    def take_in(self, given: Issued | None) -> Issued:
+        """What was given, once it is remembered; RegistryUnavailable if it makes no sense."""
+        if given is None:
+            raise self.link.stranger()
+        self._seen_us = max(self._seen_us, given.top_us)
+        return given
+
+    def _call(self, verb: str, within_s: float | None, **about: Any) -> list[str]:
+        asked = arguments(verb, replicas=self.access.replicas, **about)
+        return self.link.call(self._key, asked, ["incarnation", *asked[1:]], within_s)

@@ -1,0 +1,41 @@
+"""A process that asks a pool of servers for IDs, one and many, for as long as it runs.
+
+How long each call took goes to ``<name>.latency`` in µs, what failed to ``<name>.errors``.
+"""
+
+import random
+import signal
+import sys
+import time
+from array import array
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "processes" / "workers"))
+
+import work
+
+import frazil
+
+
+def stop(*_: object) -> None:
+    raise SystemExit(0)
+
+
+signal.signal(signal.SIGTERM, stop)
+order = work.order()
+outlet = work.Outlet(order, order.name)
+ids = frazil.open(order.url, lead=order.lead, timeout="10s")
+with (
+    Path(f"{outlet.path}.errors").open("a", buffering=1) as errors,
+    Path(f"{outlet.path}.latency").open("ab", buffering=0) as latency,
+):
+    while True:
+        begun = time.perf_counter()
+        try:
+            found = [ids()] if random.random() < 0.5 else ids.take(random.randrange(1, order.most))
+        except frazil.FrazilError as error:
+            errors.write(f"{time.time():.3f} {type(error).__name__}: {error}\n")
+            found = []
+        latency.write(array("d", [(time.perf_counter() - begun) * 1e6]).tobytes())
+        outlet.put(found)
+        time.sleep(0.005)

@@ -1,0 +1,168 @@
+"""``frazil init``, ``claims``, ``doctor`` and ``mint`` on servers that issue IDs."""
+
+import json
+import subprocess
+from contextlib import ExitStack
+
+import pytest
+
+from frazil.icicle.script import icicle_library, icicle_script
+from tests.needs import needs
+from tests.servers.icicle import Caller
+from tests.servers.redis import FLAVOURS, Server, free_port
+
+__all__: list[str] = []
+
+
+@pytest.fixture(scope="module", params=FLAVOURS)
+def servers(request):
+    with ExitStack() as stack:
+        yield [stack.enter_context(Server(request.param)) for _ in range(3)]
+
+
+@pytest.fixture
+def url(servers):
+    for server in servers:
+        server.do("FLUSHALL")
+    return f"icicle://{','.join(f'127.0.0.1:{server.port}' for server in servers)}"
+
+
+def one(server):
+    return f"icicle://127.0.0.1:{server.port}"
+
+
+def shards(call, url):
+    return [each["shard"] for each in json.loads(call("claims", url, "--json").stdout)]
+
+
+class TestInit:
+    def test_one_server(self, call, servers, url):
+        result = call("init", one(servers[0]), "--shard", "5")
+        assert result.exit_code == 0
+        assert "has shard 5 of namespace 'default'" in result.stdout
+        assert "The first IDs come in 5.0 s" in result.stdout
+        assert shards(call, one(servers[0])) == [5]
+
+    def test_a_new_one_need_not_wait(self, call, servers, url):
+        result = call("init", one(servers[0]), "--shard", "5", "--new")
+        assert "will not have to wait" in result.stdout
+        assert call("mint", "-u", one(servers[0])).exit_code == 0
+
+    def test_again_is_as_before(self, call, servers, url):
+        call("init", one(servers[0]), "--shard", "5")
+        assert "(as before)" in call("init", one(servers[0]), "--shard", "5").stdout
+        result = call("init", one(servers[0]), "--shard", "6")
+        assert result.exit_code == 2
+        assert "its shard is 5 and not 6" in result.output
+
+    def test_a_pool(self, call, servers, url):
+        call("init", one(servers[1]), "--shard", "1", "--new")
+        assert call("init", url, "--shards", "auto", "--new").exit_code == 0
+        assert shards(call, url) == [0, 1, 2]
+        assert call("init", url, "--shards", "auto").stdout.count("(as before)") == 3
+
+    def test_a_declared_pool(self, call, url):
+        assert call("init", url + "?shards=7,8,9", "--new").exit_code == 0
+        assert shards(call, url) == [7, 8, 9]
+
+    def test_a_server_that_is_away_could_have_any(self, call, servers, url):
+        result = call("init", f"{url},127.0.0.1:{free_port()}", "--shards", "auto")
+        assert result.exit_code == 3
+        assert shards(call, url) == [None, None, None]
+
+    def test_one_shard_on_two(self, call, servers, url):
+        for server in servers[:2]:
+            Caller(server, "default").init(4)
+        result = call("init", url, "--shards", "auto")
+        assert result.exit_code == 1
+        assert "shard 4 is on" in result.output
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            [],
+            ["--shard", "1", "--shards", "auto"],
+            ["--shard", "1"],
+            ["--shard", "1024"],
+            ["--shards", "auto", "--start", "1"],
+        ],
+    )
+    def test_wrong_calls(self, call, servers, url, options):
+        assert call("init", url, *options).exit_code == 2
+        assert shards(call, url) == [None, None, None]
+
+    def test_not_for_registries(self, call):
+        assert "are for icicle:" in call("init", "--shard", "1").output
+
+
+class TestClaims:
+    def test_shown(self, call, servers, url):
+        call("init", one(servers[0]), "--shard", "3", "--new")
+        call("init", one(servers[1]), "--shard", "4")
+        shown = call("claims", url).stdout
+        assert "issues" in shown
+        assert "waits" in shown
+        assert "no shard" in shown
+
+    def test_away(self, call):
+        url = f"icicle://127.0.0.1:{free_port()}"
+        assert "away" in call("claims", url).stdout
+        assert json.loads(call("claims", url, "--json").stdout)[0]["error"]
+
+    def test_one_shard_on_two(self, call, servers, url):
+        for server in servers[:2]:
+            Caller(server, "default").init(4)
+        result = call("claims", url)
+        assert result.exit_code == 1
+        assert "shard 4 is on" in result.output
+
+
+class TestDoctor:
+    def test_a_pool(self, call, servers, url):
+        call("init", url, "--shards", "auto", "--new")
+        before = [Caller(server, "default").state() for server in servers]
+        result = call("doctor", url)
+        assert result.exit_code == 0, result.output
+        assert result.stdout.count("round trip") == 3
+        assert "the others are asked" in result.stdout
+        assert before == [Caller(server, "default").state() for server in servers]
+
+    def test_no_shard(self, call, servers, url):
+        result = call("doctor", one(servers[0]))
+        assert result.exit_code == 1
+        assert "frazil init" in result.stdout
+        assert "stops" in result.stdout
+
+    def test_as_json(self, call, servers, url):
+        call("init", url, "--shards", "auto", "--new")
+        found = json.loads(call("doctor", url, "--json").stdout)
+        assert {each["server"] for each in found} == {one(server) for server in servers}
+        assert {each["verdict"] for each in found} <= {"good", "note"}
+
+
+class TestMint:
+    def test_many(self, call, url):
+        call("init", url, "--shards", "auto", "--new")
+        result = call("mint", "-u", url, "-n", "1000")
+        assert len(set(result.stdout.split())) == 1000
+
+    def test_no_shard(self, call, url):
+        result = call("mint", "-u", url)
+        assert result.exit_code == 2
+        assert "frazil init icicle://" in result.output
+
+    def test_another_scheme(self, call, url):
+        assert call("mint", "-u", url, "-s", "tsid").exit_code == 2
+
+
+class TestScript:
+    def test_as_it_is(self, call):
+        assert call("script").stdout == icicle_script().source
+        assert call("script", "--library").stdout == icicle_library()
+
+    def test_as_its_help_says(self, servers):
+        needs("redis-cli", "loading the script as its help says")
+        load = ["redis-cli", "-p", str(servers[0].port), "-x", "SCRIPT", "LOAD"]
+        source = icicle_script().source.encode()
+        told = subprocess.run(load, input=source, capture_output=True, check=True)
+        assert told.stdout.decode().strip() == icicle_script().sha

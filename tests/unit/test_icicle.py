@@ -1,0 +1,349 @@
+"""``frazil.open("icicle://…")`` on real servers, and what it refuses."""
+
+import os
+import pickle
+import threading
+import time
+from contextlib import ExitStack
+
+import numpy as np
+import pytest
+
+import frazil
+from frazil.errors import ClockError, Closed, ConfigError, PoolExhausted, RegistryUnavailable
+from frazil.icicle.generator import IcicleGenerator
+from frazil.opening import open_icicle
+from tests.servers.icicle import Caller
+from tests.servers.redis import FLAVOURS, Cluster, Server, free_port
+from tests.tools.proxy import Proxy
+
+__all__: list[str] = []
+
+
+@pytest.fixture(scope="module")
+def servers():
+    with ExitStack() as stack:
+        yield [stack.enter_context(Server(flavour)) for flavour in ("valkey", "redis", "valkey")]
+
+
+def url_of(*servers, more=""):
+    return f"icicle://{','.join(f'127.0.0.1:{server.port}' for server in servers)}{more}"
+
+
+@pytest.fixture
+def url(servers):
+    """A pool of three with shards 0, 1, 2 in namespace "test"."""
+    for shard, server in enumerate(servers):
+        server.do("FLUSHALL")
+        Caller(server).init(shard)
+    return url_of(*servers)
+
+
+@pytest.fixture
+def ids(url):
+    with frazil.open(url, namespace="test") as ids:
+        yield ids
+
+
+def shards(ids):
+    return {(n >> 12) & 1023 for n in ids}
+
+
+class TestIssuing:
+    def test_one_at_a_time(self, ids):
+        found = [ids() for _ in range(30)]
+        assert len(set(found)) == 30
+        assert shards(found) == {0, 1, 2}
+
+    def test_iteration_and_text(self, ids):
+        first = next(iter(ids))
+        assert isinstance(first, int)
+        assert ids.scheme.parse(ids.text()) > 0
+
+    @pytest.mark.parametrize("n", [0, 1, 5000, 50_000])
+    def test_take(self, ids, n):
+        """E1.15: as many as asked for, in one call."""
+        found = ids.take(n)
+        assert len(found) == len(set(found)) == n
+
+    def test_array(self, ids):
+        found = ids.array(20_000)
+        assert found.dtype == np.uint64
+        assert len(np.unique(found)) == 20_000
+
+    def test_lead_lets_a_batch_run_ahead(self, servers, url):
+        with frazil.open(url_of(servers[0]), namespace="test", lead="1s") as ids:
+            found = ids.array(3_000_000)
+        assert len(np.unique(found)) == 3_000_000
+
+    @pytest.mark.parametrize("n", [-1, 1.5, True, "3"])
+    def test_no_number(self, ids, n):
+        with pytest.raises(ConfigError, match="how many"):
+            ids.take(n)
+
+    def test_order_of_one_server(self, servers, url):
+        with frazil.open(url_of(servers[0]), namespace="test") as ids:
+            found = [n for _ in range(100) for n in ids.take(50)]
+        assert found == sorted(found)
+
+    def test_mint(self, url):
+        assert len(set(frazil.mint(100, url, namespace="test"))) == 100
+
+    def test_the_environment_says_where(self, url, monkeypatch):
+        monkeypatch.setenv("FRAZIL_URL", url)
+        assert isinstance(frazil.open(), IcicleGenerator)
+        assert len(frazil.mint(3, namespace="test")) == 3
+
+    def test_one_load_and_then_the_hash(self, servers, url):
+        """E1.6: only NOSCRIPT is answered with the source."""
+        servers[0].do("SCRIPT", "FLUSH")
+        servers[0].do("CONFIG", "RESETSTAT")
+        with frazil.open(url_of(servers[0]), namespace="test") as ids:
+            for _ in range(10):
+                ids()
+            stats = servers[0].info("commandstats")
+            assert stats["cmdstat_eval"]["calls"] == 1
+            servers[0].do("SET", "frazil:icicle:{test}", "mine")
+            with pytest.raises(ConfigError, match="holds something else"):
+                ids()
+        stats = servers[0].info("commandstats")
+        assert stats["cmdstat_eval"]["calls"] == 1
+
+    @pytest.mark.parametrize("flavour", FLAVOURS)
+    def test_a_cluster_is_one_server(self, flavour):
+        """E1.9."""
+        with Cluster(flavour) as cluster:
+            Caller(cluster.home("frazil:icicle:{test}")).init(5)
+            with frazil.open(url_of(*cluster.servers, more="?cluster=1"), namespace="test") as ids:
+                assert shards(ids.take(5000)) == {5}
+            with pytest.raises(ConfigError, match=r"add \?cluster=1"):
+                frazil.open(url_of(*cluster.servers), namespace="test")()
+
+    def test_replicas_confirm(self, servers):
+        with Server() as primary, Server() as replica:
+            replica.replicate(primary)
+            ids = open_icicle(url_of(primary, more="?replicas=1&shards=4"), namespace="test")
+            begun = time.monotonic()
+            assert shards(ids.take(3)) == {4}
+            assert time.monotonic() - begun > 4  # a first use waits
+            with pytest.raises(ConfigError, match=r"use \?replicas="):
+                frazil.open(url_of(primary), namespace="test")()
+            replica.promote()
+            with pytest.raises(RegistryUnavailable, match="0 of 1 replicas"):
+                ids()  # E1.3: the old one goes on, and nothing that it says counts
+
+
+class TestLives:
+    def test_closed(self, ids):
+        ids.close()
+        ids.close()
+        with pytest.raises(Closed):
+            ids()
+        with pytest.raises(Closed):
+            ids.take(2)
+
+    def test_a_pickle_is_another(self, ids):
+        other = pickle.loads(pickle.dumps(ids))
+        assert not {ids() for _ in range(10)} & {other() for _ in range(10)}
+
+    @pytest.mark.parametrize("prefetch", ["", "?prefetch=64"])
+    def test_threads(self, url, prefetch):
+        with frazil.open(url + prefetch, namespace="test") as ids:
+            found = []
+
+            def work():
+                mine = [ids() for _ in range(300)]
+                found.extend(mine)
+
+            threads = [threading.Thread(target=work) for _ in range(8)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert len(found) == len(set(found)) == 2400
+
+    @pytest.mark.parametrize("prefetch", ["", "?prefetch=64"])
+    def test_a_fork_is_another(self, url, prefetch):
+        """A child has neither its parent's connections nor its prefetched IDs."""
+        with frazil.open(url + prefetch, namespace="test") as ids:
+            ids()
+            here, there = os.pipe()
+            child = os.fork()
+            if child == 0:
+                os.write(there, b" ".join(b"%d" % ids() for _ in range(100)))
+                os._exit(0)
+            ours = [ids() for _ in range(100)]
+            os.waitpid(child, 0)
+            theirs = [int(n) for n in os.read(here, 1 << 16).split()]
+            os.close(here)
+            os.close(there)
+        assert len(theirs) == 100
+        assert not set(ours) & set(theirs)
+
+    def test_repr_has_no_password(self):
+        assert "secret" not in repr(frazil.open("icicle://me:secret@a,b"))
+
+
+class TestPrefetch:
+    def test_it_asks_seldom(self, servers, url):
+        with frazil.open(url_of(servers[0], more="?prefetch=1000"), namespace="test") as ids:
+            servers[0].do("CONFIG", "RESETSTAT")
+            found = [ids() for _ in range(20_000)]
+        assert len(set(found)) == 20_000
+        calls = servers[0].info("commandstats")["cmdstat_evalsha"]["calls"]
+        assert calls < 500
+
+    def test_a_slow_one_holds_little(self, url):
+        ids = open_icicle(url + "?prefetch=1000", namespace="test")
+        ids()
+        assert ids._life.batch <= 16
+
+    def test_an_error_is_told_when_there_is_nothing_left(self, servers):
+        with Server() as server:
+            Caller(server).init(9)
+            ids = open_icicle(url_of(server, more="?prefetch=64"), namespace="test", timeout=1)
+            ids()
+            server.kill()
+            with pytest.raises(RegistryUnavailable):
+                [ids() for _ in range(65)]
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("url", "told"),
+        [
+            ("icicle://a,a", "named twice"),
+            ("icicle://a:x", "is no number"),
+            ("icicle://a?shard=1", "unknown option shard"),
+            ("icicle://a,b?shards=1", "2 servers need as many"),
+            ("icicle://a,b?shards=1,1", "each another one"),
+            ("icicle://a?shards=1024", "0 to 1023"),
+            ("icicle://a?prefetch=5000000", "more than"),
+            ("icicle://a?prefetch=-1", "no"),
+        ],
+    )
+    def test_url(self, url, told):
+        with pytest.raises(ConfigError, match=told):
+            frazil.open(url)
+
+    @pytest.mark.parametrize(
+        ("how", "told"),
+        [
+            ({"scheme": "tsid"}, "use that scheme, or a registry"),
+            ({"lead": "1001ms"}, "more than the servers allow, 1s"),
+            ({"fields": {"x": 1}}, "takes no fields="),
+            ({"sequence_start": "random"}, "takes no sequence_start="),
+            ({"block": 5}, "takes no block="),
+            ({"namespace": "a}b"}, "printable"),
+        ],
+    )
+    def test_arguments(self, how, told):
+        with pytest.raises(ConfigError, match=told):
+            frazil.open("icicle://a", **how)
+
+    def test_no_shard_is_told_at_once(self, servers, url):
+        """E1.5: published: an empty answer after five attempts."""
+        with frazil.open(url, namespace="nobody") as ids:
+            begun = time.monotonic()
+            with pytest.raises(ConfigError, match="frazil init icicle://") as caught:
+                ids()
+            assert len(caught.value.reasons) == 3
+            assert time.monotonic() - begun < 1
+
+    def test_one_shard_for_two_is_refused_at_the_start(self, servers, url):
+        servers[1].do("DEL", "frazil:icicle:{test}")
+        Caller(servers[1]).init(0)
+        before = [Caller(server).state() for server in servers]
+        with pytest.raises(ConfigError, match="both have shard 0"):
+            frazil.open(url, namespace="test")()
+        assert [Caller(server).state() for server in servers] == before
+
+    def test_one_server_by_two_names(self, servers, url):
+        port = servers[0].port
+        with pytest.raises(ConfigError, match="or are one server"):
+            frazil.open(f"icicle://127.0.0.1:{port},localhost:{port}", namespace="test")()
+
+    def test_a_server_with_another_shard_than_declared(self, servers, url):
+        with pytest.raises(ConfigError, match="its shard is 0 and not 7"):
+            frazil.open(url_of(servers[0], more="?shards=7"), namespace="test")()
+
+    def test_evicting_servers(self):
+        """E1.13."""
+        evicting = Server(maxmemory="100mb", maxmemory_policy="allkeys-lru")
+        with evicting as server, pytest.raises(ConfigError, match="may evict"):
+            frazil.open(url_of(server))()
+
+    def test_a_user_without_rights(self):
+        with Server() as server:
+            server.do("ACL", "SETUSER", "me", "on", ">pw", "~*", "+info", "+evalsha", "+eval")
+            with pytest.raises(ConfigError, match="lacks a right"):
+                frazil.open(f"icicle://me:pw@127.0.0.1:{server.port}")()
+            with pytest.raises(ConfigError, match="another user or password"):
+                frazil.open(f"icicle://me:no@127.0.0.1:{server.port}")()
+
+    def test_a_wrong_clock(self):
+        with Server(faked=True) as server:
+            Caller(server).init(1)
+            server.step_clock(3600)
+            time.sleep(0.2)
+            with pytest.raises(ClockError, match="set the one that is wrong"):
+                frazil.open(url_of(server), namespace="test")()
+
+
+class TestTrouble:
+    def test_one_of_three_is_dead(self, servers, url):
+        pool = f"{url},127.0.0.1:{free_port()}"
+        with frazil.open(pool, namespace="test") as ids:
+            assert len({ids() for _ in range(100)}) == 100
+
+    def test_none_is_there(self):
+        ports = free_port(), free_port()
+        url = f"icicle://127.0.0.1:{ports[0]},127.0.0.1:{ports[1]}"
+        with pytest.raises(RegistryUnavailable) as caught:
+            frazil.open(url)()
+        for port in ports:
+            assert str(port) in str(caught.value)
+
+    def test_the_deadline_is_the_calls(self, servers, url):
+        with Server() as server:
+            Caller(server).init(1)
+            with frazil.open(url_of(server), namespace="test", timeout="300ms") as ids:
+                ids()
+                server.freeze()
+                begun = time.monotonic()
+                with pytest.raises(RegistryUnavailable):
+                    ids()
+                assert time.monotonic() - begun < 0.9
+                server.thaw()
+
+    def test_a_first_use_is_waited_for(self, servers, url):
+        server = servers[0]
+        server.do("FLUSHALL")
+        url = url_of(server, more="?shards=3")
+        with pytest.raises(PoolExhausted, match="nothing for the next"):
+            frazil.open(url, namespace="test", timeout=1)()
+        assert shards([frazil.open(url, namespace="test")()]) == {3}
+
+    @pytest.fixture
+    def wired(self, servers, url):
+        """A wire to the first server, and a generator that has but this way."""
+        with Proxy(servers[0].port) as wire:
+            where = f"icicle://127.0.0.1:{wire.port}"
+            with frazil.open(where, namespace="test", timeout="2s") as ids:
+                yield wire, ids
+
+    def test_a_lost_reply_costs_numbers_and_no_repeat(self, wired):
+        wire, ids = wired
+        found = ids.take(10)
+        with wire.losing_replies(after=b"EVALSHA"), pytest.raises(RegistryUnavailable):
+            ids.take(10)
+        found += ids.take(10)
+        cells = [(n >> 22, n & 4095) for n in found]
+        assert cells == sorted(set(cells))
+        assert cells[10][1] - cells[9][1] > 10
+
+    def test_repeated_requests_do_no_harm(self, wired):
+        wire, ids = wired
+        with wire.repeating_requests():
+            found = [ids() for _ in range(50)]
+        assert len(set(found)) == 50

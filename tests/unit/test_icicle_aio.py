@@ -1,0 +1,196 @@
+"""``frazil.aio.open("icicle://…")``: the pool awaited, on real servers."""
+
+import asyncio
+import gc
+import os
+import time
+import warnings
+from contextlib import ExitStack
+
+import pytest
+
+from frazil import aio
+from frazil.errors import Closed, ConfigError, RegistryUnavailable
+from frazil.icicle.aio import AsyncIcicle
+from tests.servers.icicle import Caller
+from tests.servers.redis import Cluster, Server, free_port
+
+__all__: list[str] = []
+
+
+@pytest.fixture(scope="module")
+def servers():
+    with ExitStack() as stack:
+        yield [stack.enter_context(Server(flavour)) for flavour in ("valkey", "redis")]
+
+
+@pytest.fixture
+def url(servers):
+    for shard, server in enumerate(servers):
+        server.do("FLUSHALL")
+        Caller(server).init(shard)
+    return f"icicle://{','.join(f'127.0.0.1:{server.port}' for server in servers)}"
+
+
+def run(url, work, **how):
+    async def main():
+        async with aio.open(url, namespace="test", **how) as ids:
+            return await work(ids)
+
+    return asyncio.run(main())
+
+
+def test_all_ways(url):
+    async def work(ids):
+        assert isinstance(ids, AsyncIcicle)
+        found = [await ids(), ids.scheme.parse(await ids.text()), *await ids.take(10_000)]
+        async for n in ids:
+            found.append(n)
+            break
+        return found
+
+    assert len(set(run(url, work))) == 10_003
+
+
+def test_many_tasks_share_it(servers, url):
+    before = servers[0].info("stats")["total_connections_received"]
+
+    async def work(ids):
+        return await asyncio.gather(*(ids() for _ in range(300)))
+
+    found = run(url, work)
+    assert servers[0].info("stats")["total_connections_received"] - before < 50
+    assert len(set(found)) == 300
+    assert {(n >> 12) & 1023 for n in found} == {0, 1}
+
+
+@pytest.fixture
+def left_open():
+    """For what is left open in a loop that is gone; Python warns of that, as it should."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        yield
+        gc.collect()
+
+
+def test_by_name_and_from_loop_to_loop(left_open, url):
+    ids = aio.open(url=url, namespace="test")
+    assert len({asyncio.run(ids()) for _ in range(5)}) == 5
+    del ids
+
+
+def test_one_of_three_is_dead(url):
+    async def work(ids):
+        return [await ids() for _ in range(50)]
+
+    assert len(set(run(f"{url},127.0.0.1:{free_port()}", work))) == 50
+
+
+def test_every_reason_is_told():
+    ports = free_port(), free_port()
+    url = f"icicle://127.0.0.1:{ports[0]},127.0.0.1:{ports[1]}"
+    with pytest.raises(RegistryUnavailable) as caught:
+        run(url, lambda ids: ids())
+    assert all(str(port) in str(caught.value) for port in ports)
+
+
+async def nobody(url):
+    async with aio.open(url) as ids:
+        await ids()
+
+
+def test_refusals(servers, url):
+    with pytest.raises(ConfigError, match="prefetch"):
+        aio.open(url + "?prefetch=5")
+    with pytest.raises(ConfigError, match="frazil init"):
+        asyncio.run(nobody(url))
+    servers[1].do("DEL", "frazil:icicle:{test}")
+    Caller(servers[1]).init(0)
+    with pytest.raises(ConfigError, match="both have shard 0"):
+        run(url, lambda ids: ids())
+
+
+def test_closed(url):
+    async def main():
+        ids = aio.open(url, namespace="test")
+        await ids()
+        await ids.aclose()
+        with pytest.raises(Closed):
+            await ids()
+
+    asyncio.run(main())
+
+
+def test_a_server_that_stands_still():
+    with Server() as server:
+        Caller(server).init(1)
+
+        async def work(ids):
+            await ids()
+            server.freeze()
+            begun = time.monotonic()
+            with pytest.raises(RegistryUnavailable, match="no answer in time"):
+                await ids()
+            assert time.monotonic() - begun < 1
+            server.thaw()
+            return await ids()
+
+        assert run(f"icicle://127.0.0.1:{server.port}", work, timeout="300ms")
+
+
+def test_a_restart_is_waited_for():
+    with Server(persistent=True) as server:
+        Caller(server).init(1)
+
+        async def work(ids):
+            before = await asyncio.gather(*(ids() for _ in range(20)))  # so many connections
+            server.restart()
+            return before, await ids()
+
+        before, after = run(f"icicle://127.0.0.1:{server.port}", work)
+        assert after > max(before)
+
+
+def test_cancelled_calls_leave_no_answer_behind(url):
+    async def work(ids):
+        found = []
+        for _ in range(50):
+            task = asyncio.create_task(ids())
+            await asyncio.sleep(0.0002)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            found += await ids.take(3)
+        return found
+
+    assert len(set(run(url, work))) == 150
+
+
+def test_a_fork_is_another(left_open, url):
+    async def two(ids):
+        return [await ids() for _ in range(2)]
+
+    ids = aio.open(url, namespace="test")
+    asyncio.run(two(ids))
+    here, there = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(there, repr(asyncio.run(two(ids))).encode())
+        os._exit(0)
+    ours = asyncio.run(two(ids))
+    os.waitpid(child, 0)
+    theirs = os.read(here, 1000).decode().strip("[]").split(", ")
+    os.close(here)
+    os.close(there)
+    assert len({*map(str, ours), *theirs}) == 4
+    del ids
+
+
+def test_a_cluster_and_replicas():
+    with Cluster() as cluster:
+        home = cluster.home("frazil:icicle:{test}")
+        Caller(home).init(5)
+        places = ",".join(f"127.0.0.1:{server.port}" for server in cluster.servers)
+        found = run(f"icicle://{places}?cluster=1", lambda ids: ids.take(10))
+        assert {(n >> 12) & 1023 for n in found} == {5}
+        with pytest.raises(RegistryUnavailable, match="0 of 1 replicas"):
+            run(f"icicle://{places}?cluster=1&replicas=1&timeout=200ms", lambda ids: ids())

@@ -1,0 +1,191 @@
+"""The script that issues IDs when clocks step, servers forget, replicas take over; on real servers.
+
+The defects of the published script, each with a test that shows they are gone, are marked E1.n.
+"""
+
+import time
+
+import pytest
+import redis
+
+from frazil.icicle.script import FUNCTION, icicle_library
+from tests.servers.icicle import Caller, cells
+from tests.servers.redis import FLAVOURS, Cluster, Server
+
+__all__: list[str] = []
+
+
+@pytest.fixture(scope="module", params=FLAVOURS)
+def server(request):
+    with Server(request.param) as server:
+        yield server
+
+
+@pytest.fixture
+def caller(server):
+    caller = Caller(server)
+    caller.client.flushall()
+    caller.init()
+    return caller
+
+
+def step(server, seconds):
+    """Set its clock; a server that looks at it only now and then gets the time to."""
+    server.step_clock(seconds)
+    time.sleep(0.2)
+
+
+class TestClock:
+    @pytest.fixture
+    def faked(self):
+        with Server(faked=True) as server:
+            caller = Caller(server)
+            caller.init()
+            yield server, caller
+
+    @pytest.mark.parametrize("step_s", [-2.1, -7.9, -100])
+    def test_a_step_back(self, faked, step_s):
+        """E1.1: neither a repeat nor an outage."""
+        server, caller = faked
+        found = [n for _ in range(200) for n in caller.ids(64)]
+        step(server, step_s)
+        for _ in range(2000):
+            given = caller.ids(64)
+            assert len(given) == 64
+            found += given
+        assert cells(found) == sorted(set(cells(found)))
+
+    def test_forward_and_corrected(self, faked):
+        """E1.2: no outage after it."""
+        server, caller = faked
+        step(server, 60)
+        found = caller.ids(5)
+        step(server, 0)
+        for _ in range(20):
+            found += caller.issue()[3]
+            time.sleep(0.002)
+        assert len(found) == 25
+        assert cells(found) == sorted(set(cells(found)))
+        assert int(caller.state()["offset"]) > 59e6
+
+    def test_an_offset_shrinks(self, faked):
+        server, caller = faked
+        step(server, 1)
+        caller.ids(1)
+        step(server, 0)
+        caller.ids(1)
+        before = int(caller.state()["offset"])
+        time.sleep(0.4)
+        caller.ids(1)
+        assert 40_000 < before - int(caller.state()["offset"]) < 300_000
+
+    def test_far_ahead_needs_a_witness(self, faked):
+        server, caller = faked
+        step(server, 3600)
+        now_us = int(time.time() * 1e6)
+        caller.refused("CLOCK", "issue", "", 1, 0, "", "", now_us)
+        step(server, 0)
+        assert caller.issue(witness_us=now_us)[3]
+        step(server, 3600)
+        assert caller.issue(witness_us=now_us + 3600 * 10**6)[3]
+
+
+def seconds_to_wait(caller, **how):
+    """How long a server says that it has nothing, in seconds."""
+    _, _, wait_us, found = caller.issue(**how)
+    assert found == []
+    return wait_us / 1e6
+
+
+class TestLoss:
+    @pytest.mark.parametrize("flavour", FLAVOURS)
+    def test_a_restart_waits_once(self, flavour):
+        with Server(flavour, persistent=True) as server:
+            caller = Caller(server)
+            caller.init()
+            before = caller.ids(5_000)
+            server.restart()
+            assert 4 < seconds_to_wait(caller) <= 5.1
+            assert "ids" in caller.say("issue", "", 1, 1_000_000)
+            time.sleep(5.1)
+            assert caller.issue()[3][0] > max(before)
+
+    def test_a_first_use_waits(self, caller):
+        caller.client.flushall()
+        caller.init(new=False)
+        assert 4 < seconds_to_wait(caller) <= 5.1
+
+    def test_an_emptied_server_that_is_told_its_shard(self, caller):
+        """E1.13: FLUSHALL is no outage where the URL has the shards."""
+        caller.client.flushall()
+        assert 4 < seconds_to_wait(caller, shard=7) <= 5.1
+        assert caller.state()["shard"] == "7"
+
+    def test_a_caller_who_has_seen_more(self, caller):
+        """Emptied while its clock was behind: what callers saw is all that is left."""
+        seen_us = int(time.time() * 1e6) + 30_000_000
+        assert 34 < seconds_to_wait(caller, seen_us=seen_us) <= 35.1
+        assert 34 < seconds_to_wait(caller, seen_us=seen_us) <= 35.1
+        assert 34 < seconds_to_wait(caller) <= 35.1
+
+    def test_what_is_told_is_not_more_than_is_kept(self, caller):
+        """Else each caller's memory would look like a loss to the server."""
+        for _ in range(200):
+            _, top_us, wait_us, _ = caller.issue(3000)
+            assert wait_us < 1000
+            assert caller.issue(seen_us=top_us)[2] < 1000
+            assert top_us <= int(caller.state()["top"])
+
+    @pytest.mark.parametrize("flavour", FLAVOURS)
+    def test_a_promoted_replica(self, flavour):
+        """E1.3: it has the same shard, and goes on where the old one cannot have been."""
+        with Server(flavour) as primary, Server(flavour) as replica:
+            caller, other = Caller(primary), Caller(replica)
+            caller.init()
+            replica.replicate(primary)
+            caller.ids(64)
+            with pytest.raises(redis.ReadOnlyError):
+                other.issue()
+            time.sleep(0.2)
+            replica.promote()
+            assert 4 < seconds_to_wait(other) <= 5.1
+            time.sleep(4.2)
+            assert not set(caller.ids(100_000)) & set(other.issue(100_000, 1_000_000)[3])
+
+
+class TestElsewhere:
+    @pytest.mark.parametrize("flavour", FLAVOURS)
+    def test_a_cluster(self, flavour):
+        """E1.9: a declared key with a hash tag, and a sequence of its own for each namespace."""
+        with Cluster(flavour) as cluster:
+            for namespace in ("a", "b", "c", "d"):
+                home = cluster.home(f"frazil:icicle:{{{namespace}}}")
+                caller = Caller(home, namespace)
+                caller.init(3)
+                assert len(caller.ids(5000)) == 5000
+
+    def test_namespaces_are_apart(self, server, caller):
+        other = Caller(server, "other")
+        other.init(8)
+        assert caller.ids(3)[0] & 4095 == other.ids(3)[0] & 4095 == 0
+
+    @pytest.mark.parametrize("flavour", FLAVOURS)
+    def test_a_library_of_functions(self, flavour):
+        """The same text, the same state, the same answers and refusals."""
+        with Server(flavour) as server:
+            caller = Caller(server)
+            caller.client.function_load(icicle_library())
+            caller.init()
+
+            def call(*arguments):
+                return caller.client.fcall(FUNCTION, 1, caller.key, *arguments)
+
+            (before,) = caller.ids(1)
+            answer = call("issue", "n", 2, 1_000_000)
+            assert answer[:2] == ["ids", "n"]
+            assert int(answer[6]) > before
+            assert answer[7] == "2"
+            (after,) = caller.ids(1)
+            assert after > int(answer[6]) + 1
+            with pytest.raises(redis.ResponseError, match=r"^ICICLE COUNT: "):
+                call("issue", "", 0)

@@ -1,0 +1,236 @@
+"""Which server is asked, when, and when a call gives up: the pool with a clock of its own."""
+
+import pytest
+
+from frazil.errors import (
+    ClockError,
+    ConfigError,
+    PoolExhausted,
+    RegistryUnavailable,
+)
+from frazil.icicle.pool import ATTEMPTS, Asking, Pool, Sleeping
+from frazil.icicle.server import Issued
+
+__all__: list[str] = []
+
+AWAY = RegistryUnavailable("away", outcome_known=True)
+
+
+class World:
+    """A pool of servers of which each does as told; time passes only while somebody waits."""
+
+    def __init__(self, *names, timeout_s=10.0):
+        self.now_s = 100.0
+        self.does = dict.fromkeys(names)
+        self.asked = []
+        self.naps = []
+        servers = [(name, name) for name in names]
+        self.pool = Pool(servers, timeout_s, 1.0, lambda: self.now_s)
+
+    def call(self, count=1):
+        """One call: how many IDs it got."""
+        turn = self.pool.turn()
+        got = 0
+        while got < count:
+            step = turn.step()
+            if isinstance(step, Sleeping):
+                assert step.seconds > 0
+                self.naps.append(step.seconds)
+                self.now_s += step.seconds
+                continue
+            assert isinstance(step, Asking)
+            name = step.standing.server
+            self.asked.append(name)
+            does = self.does[name]
+            if isinstance(does, Exception):
+                turn.failed(step.standing, does)
+                continue
+            shard = list(self.does).index(name)
+            given = does(count - got) if does else Issued(shard, 1, 0, ((1, count - got),))
+            turn.given(step.standing, given, count - got)
+            got += sum(number for _, number in given.spans)
+        return got
+
+    def waiting(self, name, seconds):
+        """Let a server have nothing for so long from now on."""
+        ready_s = self.now_s + seconds
+        shard = list(self.does).index(name)
+
+        def does(count):
+            wait_us = int((ready_s - self.now_s) * 1e6)
+            return Issued(shard, 1, max(wait_us, 0), () if wait_us > 0 else ((1, count),))
+
+        self.does[name] = does
+
+
+def test_in_turn():
+    world = World("a", "b", "c")
+    for _ in range(9):
+        world.call()
+    assert [world.asked.count(name) for name in "abc"] == [3, 3, 3]
+    assert world.asked[:3] == world.asked[3:6]
+
+
+def test_callers_begin_anywhere():
+    begun = {next(iter(World(*"abcdefgh").pool.order())).name for _ in range(100)}
+    assert len(begun) > 3
+
+
+def test_the_next_at_once_when_one_fails():
+    world = World("a", "b", "c")
+    world.does["a"] = AWAY
+    for _ in range(6):
+        world.call()
+    assert world.naps == []
+    assert world.asked.count("a") == 1  # and then it is left out
+
+
+def test_left_out_longer_each_time_and_back():
+    """E1.8: a dead server gets no part of the calls."""
+    world = World("a", "b")
+    world.does["a"] = AWAY
+    for _ in range(1000):
+        world.call()
+        world.now_s += 0.02
+    assert 4 <= world.asked.count("a") <= 20
+    world.does["a"] = None
+    world.now_s += 5
+    world.asked.clear()
+    for _ in range(10):
+        world.call()
+    assert world.asked.count("a") == 5
+
+
+def test_one_caller_finds_out_whether_it_is_back():
+    world = World("a", "b")
+    world.does["a"] = AWAY
+    world.call()
+    world.call()
+    world.now_s += 10
+    asked = [world.pool.turn().step().standing.name for _ in range(10)]
+    assert asked.count("a") == 1
+
+
+def test_five_attempts_with_growing_pauses():
+    """E1.7: the pauses grow, have jitter, and none comes after the last attempt."""
+    naps = []
+    for _ in range(50):
+        world = World("a")
+        world.does["a"] = AWAY
+        with pytest.raises(RegistryUnavailable, match="away"):
+            world.call()
+        assert len(world.asked) == ATTEMPTS
+        assert len(world.naps) == ATTEMPTS - 1
+        assert world.naps == sorted(world.naps)
+        assert 0.05 <= world.naps[0] <= 0.1
+        naps.append(world.naps[0])
+    assert len(set(naps)) > 40
+
+
+def test_each_server_is_asked_however_many_there_are():
+    world = World(*"abcdefgh")
+    world.does.update(dict.fromkeys("abcdefg", AWAY))
+    for _ in range(50):
+        assert world.call() == 1
+
+
+def test_every_reason_is_told():
+    world = World("a", "b", "c")
+    world.does.update(a=AWAY, b=ClockError("b is late"), c=ConfigError("no shard"))
+    with pytest.raises(RegistryUnavailable, match=r"(?s)away.*b is late.*no shard") as caught:
+        world.call()
+    assert set(caught.value.reasons) == {"a", "b", "c"}
+
+
+@pytest.mark.parametrize("kind", [ConfigError, ClockError])
+def test_a_refusal_is_not_tried_again(kind):
+    """E1.5, E1.6."""
+    world = World("a", "b")
+    world.does.update(a=kind("a: no"), b=kind("b: no"))
+    with pytest.raises(kind, match=r"(?s)a: no.*b: no"):
+        world.call()
+    assert sorted(world.asked) == ["a", "b"]
+    assert world.naps == []
+
+
+def test_one_that_refuses_leaves_the_others():
+    world = World("a", "b")
+    world.does["a"] = ConfigError("no shard")
+    assert [world.call() for _ in range(20)] == [1] * 20
+
+
+class TestWaiting:
+    def test_it_is_no_failure(self):
+        world = World("a")
+        world.waiting("a", 5.0)
+        assert world.call() == 1
+        assert sum(world.naps) == pytest.approx(5.0, abs=0.1)
+        assert world.pool.standings[0].failures == 0
+
+    def test_others_are_asked_meanwhile(self):
+        world = World("a", "b")
+        world.waiting("a", 5.0)
+        for _ in range(10):
+            world.call()
+        assert world.naps == []
+        assert world.asked.count("a") == 1
+
+    def test_a_server_that_will_be_ready_outlasts_those_that_fail(self):
+        world = World("a", "b", "c")
+        world.waiting("a", 6.0)
+        world.does.update(b=AWAY, c=AWAY)
+        assert world.call() == 1
+
+    def test_not_in_vain(self):
+        """What cannot come before the deadline is said at once."""
+        world = World("a", timeout_s=2.0)
+        world.waiting("a", 5.0)
+        with pytest.raises(PoolExhausted, match=r"nothing for the next 5.0 s") as caught:
+            world.call()
+        assert world.naps == []
+        assert caught.value.retry_after_s == pytest.approx(5.0, abs=0.1)
+
+    def test_a_batch_comes_from_all(self):
+        world = World("a", "b", "c")
+        for shard, name in enumerate("abc"):
+            world.does[name] = lambda _, shard=shard: Issued(shard, 1, 700, ((1, 100),))
+        assert world.call(900) == 900
+        assert [world.asked.count(name) for name in "abc"] == [3, 3, 3]
+        assert len(world.naps) == 2
+
+
+class TestDeadline:
+    def test_of_the_call(self):
+        world = World("a", timeout_s=0.2)
+        world.does["a"] = AWAY
+        with pytest.raises(RegistryUnavailable):
+            world.call()
+        assert world.now_s <= 100.2
+
+    def test_each_attempt_gets_what_is_left(self):
+        world = World("a", "b", timeout_s=3.0)
+        turn = world.pool.turn()
+        assert turn.step().within_s == 3.0
+        world.now_s += 2
+        assert turn.step().within_s == 1.0
+        world.now_s += 2
+        with pytest.raises(RegistryUnavailable):
+            turn.step()
+
+
+class TestShards:
+    def test_one_for_two_is_refused(self):
+        world = World("a", "b")
+        world.does["a"] = world.does["b"] = lambda count: Issued(3, 1, 0, ((1, count),))
+        world.call()
+        with pytest.raises(ConfigError, match="both have shard 3") as caught:
+            world.call()
+        assert caught.value.shard == 3
+        assert not world.pool.checked
+
+    def test_it_may_change(self):
+        world = World("a", "b")
+        world.call()
+        world.call()
+        world.does["a"] = lambda count: Issued(9, 1, 0, ((1, count),))
+        assert [world.call() for _ in range(4)] == [1] * 4

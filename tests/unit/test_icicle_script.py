@@ -1,0 +1,198 @@
+"""The script that issues IDs, spoken to as a caller in any language would, on real servers.
+
+The defects of the published script, each with a test that shows they are gone, are marked E1.n.
+"""
+
+import json
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+import frazil
+from frazil.icicle.script import icicle_script
+from tests.needs import needs
+from tests.servers.icicle import EPOCH_US, Caller, cells, ticks
+from tests.servers.redis import FLAVOURS, Server
+
+__all__: list[str] = []
+
+ICICLE = frazil.scheme("icicle")
+GOLDEN = json.loads(
+    (Path(__file__).parents[1] / "vectors" / "icicle.json").read_text(encoding="utf-8")
+)["cases"]
+
+
+@pytest.fixture(scope="module", params=FLAVOURS)
+def server(request):
+    with Server(request.param) as server:
+        yield server
+
+
+@pytest.fixture
+def caller(server):
+    caller = Caller(server)
+    caller.client.flushall()
+    caller.init()
+    return caller
+
+
+class TestGoldenValues:
+    def test_each(self):
+        """Of a server whose clock is behind, the kept reading is the time: so it can be chosen."""
+        with Server(faked=True) as server:
+            server.step_clock(EPOCH_US / 1e6 - time.time() - 1000)
+            caller = Caller(server)
+            caller.client.hset(caller.key, mapping={"incarnation": caller.say("incarnation")[2]})
+            for case in GOLDEN:
+                seconds, rest_us = case["redis_time"]
+                state = dict.fromkeys(("tick", "guard", "offset", "top"), 0)
+                state |= {"shard": case["shard"], "next": case["sequence"]}
+                state |= {"last": seconds * 10**6 + rest_us}
+                caller.client.hset(caller.key, mapping=state)
+                assert caller.ids(1, 0) == [case["id"]]
+                assert ICICLE.unpack(case["id"])["node"] == case["shard"]
+
+    def test_before_the_first_tick(self):
+        """E1.11: the published script answers negative numbers."""
+        with Server(faked=True) as server:
+            server.step_clock(EPOCH_US / 1e6 - time.time() - 100)
+            assert "2016" in Caller(server).refused("CLOCK", "init", "", "", "", 1)
+
+    def test_the_last_tick_of_all(self, caller):
+        """E1.11: after it the sign bit would be set."""
+        caller.client.hset(caller.key, mapping={"tick": (1 << 41) - 1, "next": 4094})
+        last_us = EPOCH_US + ((1 << 41) - 1) * 1000
+        caller.client.hset(caller.key, mapping={"last": last_us, "top": last_us})
+        assert caller.ids(5)[-1] == (1 << 63) - 1 - (1023 - 7) * 4096
+        assert "2085" in caller.refused("EXHAUSTED", "issue")
+
+
+class TestIssuing:
+    def test_cells_only_grow(self, caller):
+        found = [n for _ in range(50) for n in caller.ids(777)]
+        assert len(found) == 50 * 777
+        assert cells(found) == sorted(set(cells(found)))
+        assert {(n >> 12) & 1023 for n in found} == {7}
+
+    def test_the_first_sequence_is_0(self, caller):
+        """E1.10: the published one begins with 1."""
+        assert caller.ids(1)[0] & 4095 == 0
+
+    def test_the_sequence_goes_on_in_the_next_tick(self, caller):
+        """So that ``id % n`` is even for those who ask seldom."""
+        found = []
+        for _ in range(5):
+            found += caller.issue()[3]
+            time.sleep(0.002)
+        assert [n & 4095 for n in found] == [0, 1, 2, 3, 4]
+        assert len(set(ticks(found))) == 5
+
+    def test_time_is_the_servers(self, caller):
+        (n,) = caller.ids(1)
+        assert abs((n >> 22) * 1000 + EPOCH_US - time.time() * 1e6) < 1e6
+
+    def test_a_batch_is_as_large_as_asked_for(self, caller):
+        """E1.15: and crosses ticks in spans."""
+        assert len(set(caller.ids(4_000_000))) == 4_000_000
+
+    def test_without_lead_a_tick_and_no_more(self, caller):
+        """E1.12: what is left, and when the next comes; nobody is locked out."""
+        _, _, wait_us, found = caller.issue(10_000)
+        assert len(found) == 4096
+        assert 0 < wait_us <= 1000
+        time.sleep(wait_us / 1e6)
+        assert len(caller.issue(1)[3]) == 1
+
+    def test_the_lead_is_a_bound(self, caller):
+        before_us = int(time.time() * 1e6)
+        _, top_us, wait_us, found = caller.issue(4_096_000, 20_000)
+        last_us = max(ticks(found)) * 1000 + EPOCH_US
+        assert before_us + 19_000 < last_us <= top_us + 20_000
+        assert 0 < wait_us <= 1000
+
+    def test_nothing_given_nothing_kept(self, caller):
+        caller.say("issue", "", 4_096_000, 1_000_000)
+        before = caller.state()
+        _, top_us, wait_us, found = caller.issue(5)
+        assert (found, caller.state()) == ([], before)
+        assert top_us == int(before["top"])
+        assert 500_000 < wait_us <= 1_000_000
+
+    def test_redis_cli_and_client_agree(self, server, caller):
+        needs("redis-cli", "IDs through redis-cli")
+        command = ["redis-cli", "-p", str(server.port), "EVAL", icicle_script().source, "1"]
+        command += [caller.key, "issue", "n", "3"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        out = done.stdout.split()
+        assert out[0] == "ids"
+        told = [int(out[6]) + i for i in range(3)]
+        with frazil.open(f"icicle://127.0.0.1:{server.port}", namespace="test") as ids:
+            ours = ids.take(3)
+        one, other = (ICICLE.unpack(n[0]) for n in (told, ours))
+        assert one["node"] == other["node"] == 7
+        assert abs((one.moment - other.moment).total_seconds()) < 1
+        assert not set(told) & set(ours)
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("code", "arguments"),
+        [
+            ("VERB", ["steal"]),
+            ("COUNT", ["issue", "", 0]),
+            ("COUNT", ["issue", "", 4_096_001]),
+            ("COUNT", ["issue", "", "-1"]),
+            ("COUNT", ["issue", "", "1.5"]),
+            ("COUNT", ["issue", "", "nan"]),
+            ("LEAD", ["issue", "", 1, 1_000_001]),
+            ("SHARD", ["issue", "", 1, 0, 1024]),
+            ("TAKEN", ["issue", "", 1, 0, 8]),
+            ("TAKEN", ["init", "", "", "", 8]),
+            ("SHARD", ["init"]),
+            ("NUMBER", ["issue", "", 1, 0, "", "x"]),
+            ("NUMBER", ["issue", "", 1, 0, "", "", "x"]),
+            ("NUMBER", ["issue", "", 1, 0, "", "", "", "-1"]),
+        ],
+    )
+    def test_arguments(self, caller, code, arguments):
+        caller.refused(code, *arguments)
+
+    @pytest.mark.parametrize("shard", [-1, 1024, "", "x"])
+    def test_no_such_shard(self, caller, shard):
+        """E1.4: checked before anything is changed; nothing is burnt."""
+        caller.client.flushall()
+        caller.refused("SHARD", "init", "", "", "", shard)
+        assert not caller.client.keys()
+
+    @pytest.mark.parametrize("shard", [0, 1023])
+    def test_the_first_and_the_last_shard(self, caller, shard):
+        """E1.4: 0 is documented as valid, and was rejected."""
+        caller.client.flushall()
+        caller.init(shard)
+        assert (caller.ids(1)[0] >> 12) & 1023 == shard
+
+    def test_no_shard(self, caller):
+        caller.client.flushall()
+        assert "frazil init icicle://" in caller.refused("UNSET", "issue")
+
+    def test_something_else_under_the_key(self, caller):
+        caller.client.flushall()
+        caller.client.set(caller.key, "mine")
+        assert "choose another namespace" in caller.refused("KEY", "issue")
+
+    def test_another_layout(self, caller):
+        caller.client.hset(caller.key, "layout", "time:42 node:10 sequence:12")
+        assert "time:42 node:10" in caller.refused("LAYOUT", "issue")
+
+    @pytest.mark.parametrize("field", ["next", "shard", "tick", "top"])
+    def test_a_state_that_is_none(self, caller, field):
+        """E1.10: a stored sequence of 5000 was answered with an empty batch, and a crash."""
+        caller.client.hset(caller.key, field, {"next": 5000, "shard": 2000}.get(field, "x"))
+        assert "frazil init" in caller.refused("STATE", "issue")
+
+    def test_init_twice_is_once(self, caller):
+        before = caller.ids(10)
+        assert caller.init()[3] == "7"
+        assert not set(before) & set(caller.ids(10))
