@@ -32,6 +32,7 @@ COMMANDS = {
     "init": "Say that a namespace is new.",
     "stamp": "Add a column of IDs to a file.",
     "audit": "Find duplicates and disorder in a file of IDs.",
+    "serve": "Issue IDs to programs of any language, over HTTP.",
     "bench": "Measure frazil on this machine.",
 }
 """Each subcommand and what it does, in the order in which help lists them."""
