@@ -67,6 +67,8 @@ def test_contracts_are_kept(copy: Path) -> None:
         ("generator", "frazil.minting"),
         ("minting", "frazil.cli"),
         ("aio", "frazil.cli"),
+        ("service.app", "frazil.cli"),
+        ("generator", "frazil.service"),
         ("layout", "click"),
         ("generator", "rich.table"),
     ],
