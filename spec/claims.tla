@@ -96,9 +96,9 @@ IsLoss(r, ask) ==
     IN  \/ r.sid = 0
         \/ r.incarnation # incarnation
         \/ /\ Whole("no memory")
-           /\ IF above THEN ~givenBack
-              ELSE IF seen.sid = r.sid THEN seen.revision > r.revision
-              ELSE seen.sid # 0 /\ seen.now + horizon > r.guard
+           /\ \/ above /\ ~givenBack
+              \/ IF seen.sid = r.sid THEN seen.revision > r.revision
+                 ELSE seen.sid # 0 /\ seen.now + horizon > r.guard
 
 Found(r, ask) ==
     LET sid == IF r.sid = 0 THEN ask.nonce ELSE r.sid
