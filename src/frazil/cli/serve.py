@@ -23,6 +23,12 @@ _PORT = click.IntRange(0, 65535)
 @click.option("--host", metavar="ADDRESS", help="Where to listen.  [default: 127.0.0.1]")
 @click.option("--port", type=_PORT, metavar="PORT", help="For HTTP; 0 is a free one.  [8080]")
 @click.option(
+    "--resp",
+    type=_PORT,
+    metavar="PORT",
+    help="Answer Redis clients here too: INCR default, FRAZIL.ID default, …",
+)
+@click.option(
     "--without-tokens",
     is_flag=True,
     help="Let everybody in who can connect, from other hosts too.",
@@ -34,10 +40,11 @@ def command(
     config: Path | None,
     host: str | None,
     port: int | None,
+    resp: int | None,
     without_tokens: bool,
     new_token: bool,
 ) -> None:
-    """Issue IDs to programs of any language, over HTTP.
+    """Issue IDs to programs of any language, over HTTP, and to Redis clients.
 
     Nothing needs to be set up: there is one namespace, kept in the usual file of this host, and
     only this host can connect. A file names more, each with a scheme, a registry and tokens.
@@ -45,7 +52,8 @@ def command(
     \b
       frazil serve
       curl http://127.0.0.1:8080/v1/default/id
-      frazil serve redis://cache:6379/0 --port 8000
+      frazil serve redis://cache:6379/0 --port 8000 --resp 6380
+      redis-cli -p 6380 INCR default
       frazil serve --config frazil.toml
     """
     try:
@@ -64,6 +72,7 @@ def command(
         settings,
         host=settings.host if host is None else host,
         port=settings.port if port is None else port,
+        resp_port=settings.resp_port if resp is None else resp,
         without_tokens=without_tokens,
     )
     serve(settings)

@@ -18,13 +18,14 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from frazil.errors import FrazilError
+from frazil.errors import ConfigError, FrazilError
 from frazil.service import asgi, logs
 from frazil.service.asgi import Receive, Scope, Send
 from frazil.service.doors import Door, ManyDoor, OneDoor
 from frazil.service.issuer import Issuer
 from frazil.service.metrics import Metrics
 from frazil.service.problems import MEDIA_TYPE, Problem, behind
+from frazil.service.resp import RespServer
 from frazil.service.routes import Routes
 from frazil.service.settings import Settings, is_loopback
 from frazil.service.tokens import Guard
@@ -35,11 +36,16 @@ _BY_STATUS = {404: "not-found", 405: "method-not-allowed"}
 
 
 class App:
-    """The application. ``issuers`` by namespace; ``requests`` counts replies by door and status."""
+    """The application.
+
+    issuers: by namespace. requests: counts of replies by door and status. complaint: why it could
+    not start, for whoever ran the server.
+    """
 
     def __init__(self, settings: Settings) -> None:
         settings.check()
         self.settings = settings
+        self.complaint: ConfigError | None = None
         self.guard = Guard(settings.tokens)
         self.issuers = {one.name: Issuer(one) for one in settings.namespaces}
         self.requests: Counter[tuple[str, int]] = Counter()
@@ -89,9 +95,24 @@ class App:
 
     @asynccontextmanager
     async def _lifespan(self, _app: Starlette) -> AsyncIterator[None]:
+        settings = self.settings
+        resp = None
+        if settings.resp_port is not None:
+            resp = RespServer(self.issuers, self.guard, settings.host, settings.resp_port)
+            try:
+                host, port = await resp.begin()
+            except OSError as error:
+                self.complaint = ConfigError(
+                    f"{settings.host}:{settings.resp_port}: {error.strerror or error}; choose "
+                    "another port for Redis clients (--resp)"
+                )
+                raise self.complaint from None
+            logs.event("listening for redis clients", host=host, port=port)
         try:
             yield
         finally:
+            if resp is not None:
+                await resp.end()
             await asyncio.gather(*(issuer.close() for issuer in self.issuers.values()))
             logs.event("stopped", issued={n: one.issued for n, one in self.issuers.items()})
 

@@ -6,6 +6,7 @@ it has begun, and then the application gives its claims back.
 """
 
 import socket
+from contextlib import suppress
 
 import uvicorn
 
@@ -46,7 +47,10 @@ def serve(settings: Settings) -> None:
         namespaces=sorted(app.issuers),
         tokens=len(settings.tokens),
     )
-    uvicorn.Server(config).run(sockets=[listener])
+    with listener, suppress(SystemExit):  # of a start that failed; the application knows why
+        uvicorn.Server(config).run(sockets=[listener])
+    if app.complaint is not None:
+        raise app.complaint
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -119,6 +119,7 @@ def test_a_port_that_is_taken(start, tmp_path):
     from frazil.cli import main
 
     port = start("").url.rpartition(":")[2]
-    result = CliRunner().invoke(main, ["serve", "memory:", "--port", port])
-    assert result.exit_code == 2
-    assert "choose another" in result.output
+    for options in (["--port", port], ["--port", "0", "--resp", port]):
+        result = CliRunner().invoke(main, ["serve", "memory:", *options])
+        assert result.exit_code == 2
+        assert "choose another" in result.output
