@@ -50,6 +50,17 @@ def test_commands_come_out_however_they_are_cut(commands, data):
     assert len(parser) == 0
 
 
+@given(st.lists(st.sampled_from([[b"a"], [b"a", b""], [b"ab"], [b"b", b"a"]]), max_size=20))
+def test_the_same_again_is_the_same_command(commands):
+    """What is remembered of the last command neither leaks into the next nor can be changed."""
+    parser, found = Parser(), []
+    parser.feed(b"".join(b"\r\n" * (i % 3 == 2) + wire(one) for i, one in enumerate(commands)))
+    while (command := parser.command()) is not None:
+        found.append(list(command))
+        command.append(b"changed")
+    assert found == commands
+
+
 @given(st.lists(PIECES, max_size=40))
 def test_no_bytes_do_harm(pieces):
     """Commands within the limits, or a ProtocolError; and what is kept is at most one command."""

@@ -27,7 +27,7 @@ from frazil.service.metrics import Metrics
 from frazil.service.problems import MEDIA_TYPE, Problem, behind
 from frazil.service.resp import RespServer
 from frazil.service.routes import Routes
-from frazil.service.settings import Settings, is_loopback
+from frazil.service.settings import Settings
 from frazil.service.tokens import Guard
 
 __all__ = ["App", "create_app"]
@@ -50,7 +50,7 @@ class App:
         self.issuers = {one.name: Issuer(one) for one in settings.namespaces}
         self.requests: Counter[tuple[str, int]] = Counter()
         self.metrics = Metrics(self.issuers, self.requests)
-        self._trusting = self.guard.is_open and is_loopback(settings.host)
+        self._trusting = self.guard.is_open and not settings.without_tokens
         self._hot: dict[str, tuple[str, Door]] = {}
         for name, issuer in self.issuers.items():
             self._hot[f"/v1/{name}/id"] = "id", OneDoor(issuer, self.guard, logs.failure)

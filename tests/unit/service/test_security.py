@@ -194,6 +194,12 @@ def test_passwords_of_registries_are_struck_out(start):
     assert "127.0.0.1" not in reply.text
 
 
+def test_any_host_where_everybody_is_let_in(start):
+    """Behind a proxy the name is the proxy's; whoever says --without-tokens means it."""
+    service = start('[namespaces.a]\nregistry = "memory:"', "--without-tokens")
+    assert service.client.get("/v1/a/id", headers={"Host": "ids.example"}).status_code == 200
+
+
 def test_refuses_to_stand_open(tmp_path):
     from click.testing import CliRunner
 
