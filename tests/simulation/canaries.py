@@ -5,7 +5,7 @@ One line of the real code is meant by each, and is said to be the one by the cla
 
 from dataclasses import replace
 
-from frazil.claim import Claim, Wait
+from frazil.claim import Claim, Seen, Wait
 from frazil.record import Record, Slot
 from frazil.testing.simulate import Parts
 from tests.unit.test_walk import interpreted
@@ -46,6 +46,13 @@ class LossUnnoticed(Record):
 
     def _is_loss(self, terms, ask, incarnation):
         return not self.sid
+
+
+class NoMemory(Record):
+    """What members remember is not asked for."""
+
+    def _arrive(self, terms, ask, *arguments):
+        return super()._arrive(terms, replace(ask, seen=Seen(), held=None), *arguments)
 
 
 class TokensSurvive(Record):
@@ -187,6 +194,7 @@ CANARIES = {
         NoGuard,
         ShortGuard,
         LossUnnoticed,
+        NoMemory,
         TokensSurvive,
         NoHorizon,
         HorizonOff,

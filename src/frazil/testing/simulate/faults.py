@@ -120,6 +120,17 @@ def _restore(world: "World", _: Process, share: float) -> None:
     world.store.restore(share)
 
 
+def _silent_loss(world: "World", _: Process, share: float) -> None:
+    store = world.store
+    store.slip_back(share)
+
+    def tell() -> None:
+        if store.silent:  # nobody is left who remembers: whoever restored it says so
+            store.restart()
+
+    world.at(world.now_us + 2 * world.schedule.horizon_us, tell)
+
+
 _FAULTS: dict[str, Callable[["World", Process, float], None]] = {
     "store clock steps": _store_clock_steps,
     "store clock freezes": _store_clock_freezes,
@@ -141,5 +152,6 @@ _FAULTS: dict[str, Callable[["World", Process, float], None]] = {
     "failover": _failover,
     "wipe": _wipe,
     "restore": _restore,
+    "silent loss": _silent_loss,
 }
 assert tuple(_FAULTS) == KINDS

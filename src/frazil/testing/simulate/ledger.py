@@ -43,6 +43,8 @@ class Ledger:
         reply: object,
     ) -> None:
         """A verb was done: I0, I1, I2."""
+        passed_us = after.last_us + after.offset_us - before.last_us - before.offset_us
+        _demand(passed_us >= 0, f"now went back by {-passed_us} µs in a {name}")
         released = ask.held.slot if name == "release" and ask.held is not None else None
         for n, slot in after.slots.touched():
             floor = max(slot.until, after.guard)

@@ -29,6 +29,7 @@ MARKS = {
     "failover": "an older replica with a clock of its own took over",
     "wiped": "the store came back empty",
     "restored": "an old backup was put in the store's place",
+    "told by a member": "a member remembered what the store had lost without a sign",
     "claim released": "an idle or closing member gave its claim back",
     "release refused": "a release came too late, or twice",
     "lead used": "an ID was issued ahead of the clock, inside the claim",

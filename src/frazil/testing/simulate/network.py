@@ -81,7 +81,7 @@ class SimulatedRegistry(RecordRegistry):
 
     def reading_us(self) -> int:
         """The store's clock."""
-        return self._process.world.store.reading_us()
+        return self._process.world.store.reading_us(self._about[1].seen)
 
     def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
         """See RecordRegistry. The request goes there, is served, and the reply comes back."""
@@ -95,9 +95,11 @@ class SimulatedRegistry(RecordRegistry):
         if link.ails("loss", world.now_us, 0.5):
             world.marks.hit("request lost")
             self._time_out(done=False)
-        if world.now_us < world.store.down_until_us:
+        if world.now_us < world.store.down_until_us or world.store.hides_from(about[1].seen):
             world.marks.hit("store down")
             self._time_out(done=False)
+        if world.store.silent:
+            world.marks.hit("told by a member")
         if link.ails("repeats", world.now_us, 0.5):
             later_us = world.now_us + int(link.dice.random() * longest_us)
             world.at(later_us, lambda: self._again(about, verb))
@@ -122,11 +124,11 @@ class SimulatedRegistry(RecordRegistry):
 
     def _serve(self, about: tuple[str, Ask], verb: Callable[[Record, int, str], Answer]) -> Answer:
         world = self._process.world
+        name, ask = about
         before = world.store.record
         guard, offset_us = before.guard, before.offset_us
         with self.step() as (record, incarnation):
-            answer = verb(record, self.reading_us(), incarnation)
-        name, ask = about
+            answer = verb(record, world.store.reading_us(ask.seen), incarnation)
         world.ledger.verb(name, ask, before, record, answer)
         marks = world.marks
         if record.guard > guard:
@@ -139,7 +141,7 @@ class SimulatedRegistry(RecordRegistry):
     def _again(self, about: tuple[str, Ask], verb: Callable[[Record, int, str], object]) -> None:
         """A repeated request comes; whatever is answered goes nowhere."""
         world = self._process.world
-        if world.now_us < world.store.down_until_us:
+        if world.now_us < world.store.down_until_us or world.store.hides_from(about[1].seen):
             return
         world.marks.hit("request repeated")
         try:

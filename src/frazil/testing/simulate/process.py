@@ -17,6 +17,7 @@ from frazil.generator import walk_arguments
 from frazil.keeper import Call, Keeper
 from frazil.machine import Sense
 from frazil.testing.simulate.clock import WrongClock
+from frazil.testing.simulate.ledger import Violation
 from frazil.testing.simulate.network import Link, SimulatedRegistry
 from frazil.walk import FORKED, SPENT, Walk
 
@@ -119,6 +120,7 @@ class Process:
         interval_us = world.schedule.horizon_us * self.dice.choice((0.1, 0.3, 1.0, 6.0))
         self._interval_us = max(int(interval_us), world.schedule.tick_us // 4, 1000)
         self._burst = self.dice.choice((1, 1, 2, 8))
+        self._most_ahead = world.schedule.lead_us // world.schedule.tick_us
         self.begin()
 
     def begin(self) -> None:
@@ -185,11 +187,15 @@ class Process:
     def _issue(self, number: int) -> None:
         walk = self.walk
         slot = walk.node
+        before = self._last[0]
         self._last = self.world.ledger.issue(number, (slot, walk.start, walk.until), self._last)
         self.issued += 1
         ahead = self._last[0] - walk.due(self.sense.now_ns())
         if ahead > 0:
             self.world.marks.hit("lead used")
+        # A clock that is found to be behind does not end the tick that was begun.
+        if before < self._last[0] > walk.start and ahead > self._most_ahead:
+            raise Violation(f"{number} is {ahead} ticks ahead; the lead is {self._most_ahead}")
 
     def _wait(self, wait_ns: int) -> None:
         if wait_ns == SPENT:
@@ -197,7 +203,6 @@ class Process:
                 self.world.marks.hit("spent in pause")
             self.keeper.call(self._wake)
         elif wait_ns == FORKED:
-            self.world.marks.hit("forked")
             self.reborn()
             self.later(0, self._draw)
         elif wait_ns > 0:
@@ -210,6 +215,7 @@ class Process:
 
     def reborn(self) -> None:
         """In a child: hold nothing of the parent's, as ``Generator.reborn`` does."""
+        self.world.marks.hit("forked")
         self.sense = SimulatedSense(self, self.era)
         self.walk.forget()
         self.walk.sense = self.sense
@@ -219,7 +225,7 @@ class Process:
     def fork_from(self, parent: "Process") -> None:
         """Be a child with a copy of all that its parent has."""
         theirs = parent.walk
-        sense = SimulatedSense(self, self.era - 1)
+        sense = SimulatedSense(self, self.era)
         self.walk = self.world.new_walk(sense)
         if theirs.held:
             first = max(theirs.start, theirs.tick + (not theirs.fresh))
@@ -227,6 +233,7 @@ class Process:
                 now_ns = self.boot_ns()
                 due = theirs.due(parent.boot_ns())
                 self.walk.adopt(theirs.node, theirs.start, theirs.until, due, 0, now_ns)
+        sense.own -= 1  # the page is wiped
         self.keeper = SimulatedKeeper(self, self.walk, sense)
         self.keeper.inherit(parent.keeper)
 

@@ -32,6 +32,7 @@ KINDS = (
     "failover",
     "wipe",
     "restore",
+    "silent loss",
 )
 _TICKS_US = (1_000, 1_000, 10_000, 100_000, 1_000_000)
 _HORIZONS_US = (50_000, 1_000_000, 5_000_000, 60_000_000, 600_000_000)
@@ -63,6 +64,7 @@ class Schedule:
     members: int
     lasts_us: int
     initialised: bool
+    guarded: bool
     faults: tuple[Fault, ...]
 
     @classmethod
@@ -95,6 +97,7 @@ class Schedule:
             members=members,
             lasts_us=lasts_us,
             initialised=dice.random() < 0.8,
+            guarded=dice.random() < 0.5,
             faults=tuple(sorted(faults, key=lambda fault: fault.at_us)),
         )
 
@@ -111,6 +114,7 @@ class Schedule:
 
     def __str__(self) -> str:
         new = "initialised" if self.initialised else "a first use"
+        new += ", guarded walks" if self.guarded else ""
         horizon_s, lead_s, lasts_s = self.horizon_us / 1e6, self.lead_us / 1e6, self.lasts_us / 1e6
         lines = [
             f"seed {self.seed}: {self.members} members, layout {self.layout}",

@@ -17,6 +17,7 @@ from typing import Any
 
 from frazil.claim import Ask, Seen
 from frazil.generator import walk_arguments
+from frazil.guarded import GuardedWalk
 from frazil.record import Record
 from frazil.registries.base import terms_of
 from frazil.schemes import Scheme, scheme
@@ -27,7 +28,7 @@ from frazil.testing.simulate.marks import Marks
 from frazil.testing.simulate.process import Process, SimulatedSense
 from frazil.testing.simulate.schedule import Schedule
 from frazil.testing.simulate.store import SimulatedStore
-from frazil.walk import Walk
+from frazil.walk import COMPILED, Walk
 
 __all__ = ["Outcome", "Parts", "World", "run"]
 
@@ -37,10 +38,13 @@ _EVENTS = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The code under test. Another one than the real is a canary."""
+    """The code under test. Another one than the real is a canary.
+
+    walk: None for those in use; interpreted there are two, and the schedule says which.
+    """
 
     record: type[Record] = Record
-    walk: type[Walk] = Walk
+    walk: type[Walk] | None = None
     notices_forks: bool = True
 
 
@@ -77,7 +81,8 @@ class World:
         self._heap: list[tuple[int, int, Callable[[], None]]] = []
         self._events = 0
         self._arguments: tuple[Any, ...] = walk_arguments(self.scheme, schedule.lead_us, None)
-        self._walk_type = _held_weakly(parts.walk)
+        guarded = schedule.guarded and not COMPILED
+        self._walk_type = _walk_type(parts.walk or (GuardedWalk if guarded else Walk))
         if schedule.initialised:
             self._initialise()
         self.members = [Process(self, number) for number in range(schedule.members)]
@@ -169,11 +174,16 @@ def run(schedule: Schedule, parts: Parts | None = None) -> Outcome:
     )
 
 
+def _reborn(walk: Walk) -> None:
+    """What a guarded walk calls when it finds that it is a child's."""
+    walk.sense.process.reborn()  # type: ignore[attr-defined] # a SimulatedSense
+
+
 _walk_types: dict[type[Walk], type[Walk]] = {}
 
 
-def _held_weakly(walk_type: type[Walk]) -> type[Walk]:
-    """The walk, so that a keeper can hold it weakly, as it holds a generator."""
-    if walk_type not in _walk_types:
-        _walk_types[walk_type] = type("SimulatedWalk", (walk_type,), {})
-    return _walk_types[walk_type]
+def _walk_type(base: type[Walk]) -> type[Walk]:
+    """A walk that a keeper can hold weakly, and that has what a generator adds to it."""
+    if base not in _walk_types:
+        _walk_types[base] = type("SimulatedWalk", (base,), {"reborn": _reborn})
+    return _walk_types[base]
