@@ -27,6 +27,7 @@ import contextlib
 import io
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -34,7 +35,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Block", "blocks", "commands", "matches", "run_console", "run_python"]
+__all__ = ["Block", "blocks", "commands", "end_all", "matches", "run_console", "run_python"]
 
 _FENCE = re.compile(r"(?P<indent> *)(?P<fence>```+|~~~+)\s*(?P<kind>\S*)")
 _NOT_RUN = re.compile(r"\s*<!-- not run: (?P<reason>.+?) -->\s*")
@@ -169,6 +170,14 @@ def run_console(block: Block, folder: Path) -> None:
         if done.returncode:
             shown = f"{shown.rstrip()}\n[exit {done.returncode}]\n"
         _compare(expected, shown, f"{block}: $ {command}")
+
+
+def end_all(folder: Path) -> None:
+    """End what a page has started in ``folder`` and left running there."""
+    for place in Path("/proc").glob("[0-9]*/cwd"):
+        with contextlib.suppress(OSError):  # gone by now, or somebody else's
+            if place.resolve(strict=True) == folder and place.parent.name != str(os.getpid()):
+                os.kill(int(place.parent.name), signal.SIGTERM)
 
 
 def _compare(expected: str, shown: str, what: str) -> None:

@@ -47,6 +47,7 @@ def run(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         for value in namespace.values():
             if isinstance(value, frazil.Generator):
                 value.close()
+        docblocks.end_all(folder.resolve())
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -258,6 +258,11 @@ class Generator(_Base):
         self._spare = None
         self.sense = sense
 
+    @property
+    def keeper(self) -> Keeper:
+        """Who brings the claims; for those who watch how they stand."""
+        return self._keeper
+
     def call_keeper(self, wake: Any) -> Keeper:
         """Have ``wake(error or None)`` called when there is a claim; answers whom was asked."""
         self._keeper.call(wake)

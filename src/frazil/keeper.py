@@ -103,6 +103,7 @@ class Keeper:
         self._metered = 0, 0
         self._retry_s = _FIRST_RETRY_S
         self._rest_until_ns = 0
+        self._ended = False
         _live.add(self)
 
     def call(self, wake: Wake) -> None:
@@ -162,18 +163,22 @@ class Keeper:
         if not self._unstarted.acquire(blocking=False):
             return
         wait_s: float | None = None
-        while True:
-            call = self._next_call(wait_s)
-            walk = self._walk()
-            if call is not None and call.used is not None:
-                self._depart(call)
-                return
-            if walk is None:
-                return
-            if call is not None:
-                self._pending.append(call)
-            wait_s = self._tend(walk)
-            del walk
+        while not self._ended:
+            wait_s = self._round(self._next_call(wait_s))
+
+    def _round(self, call: Call | None) -> float | None:
+        """Hear a call (None: none came), do what is due; answers as ``_tend`` does."""
+        walk = self._walk()
+        if call is not None and call.used is not None:
+            self._ended = True
+            self._depart(call)
+            return None
+        if walk is None:
+            self._ended = True
+            return None
+        if call is not None:
+            self._pending.append(call)
+        return self._tend(walk)
 
     def _next_call(self, wait_s: float | None) -> Call | None:
         try:
@@ -229,7 +234,7 @@ class Keeper:
 
     def _grant(self, walk: Walk) -> None:
         sent_ns = self._sense.now_ns()
-        reply = self.registry.grant(ask_of(self._seen), self._want)
+        reply = self.registry.grant(self._ask(), self._want)
         self._hear(reply.seen)
         if isinstance(reply, Wait):
             self._rest(max(reply.wait_us, 1_000))
@@ -258,7 +263,7 @@ class Keeper:
         else:
             want = self._block
             target = claim.until + want
-        reply = self.registry.renew(ask_of(self._seen, claim, self._rate_hz(walk)), target)
+        reply = self.registry.renew(self._ask(claim, self._rate_hz(walk)), target)
         self._hear(reply.seen)
         if isinstance(reply, Lost) or not (self.terms.timed or reply.until > claim.until):
             self._renewable = False
@@ -266,6 +271,9 @@ class Keeper:
         self.claim, self._want, self._asked = reply, want, False
         middle_ns = (sent_ns + self._sense.now_ns()) // 2
         walk.prolong(reply.until, *reply.time(self.terms), middle_ns)
+
+    def _ask(self, held: Claim | None = None, rate_hz: int | None = None) -> Ask:
+        return ask_of(self._seen, held, rate_hz)
 
     def _rate_hz(self, walk: Walk) -> int:
         """IDs a second since this was last asked."""
@@ -280,7 +288,7 @@ class Keeper:
             return
         self._renewable = False
         # A walk that closed before it could adopt this claim knows only of an earlier one.
-        reply = self.registry.release(ask_of(self._seen, claim), max(used, claim.start))
+        reply = self.registry.release(self._ask(claim), max(used, claim.start))
         self._hear(reply.seen if isinstance(reply, Lost) else reply)
 
     def _hear(self, seen: Seen) -> None:
@@ -306,9 +314,12 @@ class Keeper:
         if self.trouble is None:
             self.trouble_since_us = clock.wall_us()
         self.trouble = error
-        jitter = 1 - os.urandom(1)[0] / 512  # between a half and one
-        self._rest(int(self._retry_s * jitter * 1e6))
+        self._rest(int(self._retry_s * self._jitter() * 1e6))
         self._retry_s = min(2 * self._retry_s, _LAST_RETRY_S)
+
+    def _jitter(self) -> float:
+        """Between a half and one."""
+        return 1 - os.urandom(1)[0] / 512
 
     def _rest(self, us: int) -> None:
         """Leave the registry in peace for so long, whoever calls."""

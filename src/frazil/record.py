@@ -284,7 +284,8 @@ class Record:
         if held is not None and held.until > self.floor(held.slot):
             slot = self.slots.get(held.slot)
             given_back = not slot.token and slot.start == held.start
-            return not given_back  # by this very request, which has come twice
+            if not given_back:  # by this very request, which has come twice
+                return True
         if seen.sid == self.sid:
             return seen.revision > self.revision
         # Another record's member: only the clock that it remembers says anything about this one.

@@ -31,7 +31,7 @@ cdef class Walk:
     cdef bint counting
     cdef long long mark
     cdef unsigned long long mark_cell
-    cdef unsigned long long node
+    cdef readonly unsigned long long node
     cdef unsigned long long next_node
     cdef long long next_start
     cdef long long next_until
@@ -39,7 +39,7 @@ cdef class Walk:
     cdef bint wide
     cdef bint plain
     cdef bint scattered_start
-    cdef bint fresh
+    cdef readonly bint fresh
     cdef unsigned long long placed
     cdef int shift
     cdef int axis_bits

@@ -1,5 +1,6 @@
 """``frazil.open("icicle://…")`` on real servers, and what it refuses."""
 
+import asyncio
 import os
 import pickle
 import threading
@@ -10,9 +11,11 @@ import numpy as np
 import pytest
 
 import frazil
+import frazil.aio
 from frazil.errors import ClockError, Closed, ConfigError, PoolExhausted, RegistryUnavailable
 from frazil.icicle.generator import IcicleGenerator
 from frazil.opening import open_icicle
+from tests.servers.certificates import make_certificates
 from tests.servers.icicle import Caller
 from tests.servers.redis import FLAVOURS, Cluster, Server, free_port
 from tests.tools.proxy import Proxy
@@ -118,6 +121,31 @@ class TestIssuing:
                 assert shards(ids.take(5000)) == {5}
             with pytest.raises(ConfigError, match=r"add \?cluster=1"):
                 frazil.open(url_of(*cluster.servers), namespace="test")()
+
+    def test_tls(self, tmp_path):
+        make_certificates(tmp_path)
+        port = free_port()
+        certificate, key = str(tmp_path / "server.pem"), str(tmp_path / "server.key")
+        authority = str(tmp_path / "ca.pem")
+        with Server(
+            "redis",  # the Valkey of the wheel is built without
+            tls_port=port,
+            tls_cert_file=certificate,
+            tls_key_file=key,
+            tls_ca_cert_file=authority,
+        ) as server:
+            Caller(server).init(3)
+            url = f"icicles://localhost:{port}?ca={authority}&cert={certificate}&key={key}"
+            with frazil.open(url, namespace="test") as ids:
+                assert shards(ids.take(3)) == {3}
+
+            async def awaited():
+                async with frazil.aio.open(url, namespace="test") as ids:
+                    return await ids.take(3)
+
+            assert shards(asyncio.run(awaited())) == {3}
+            with pytest.raises(RegistryUnavailable):
+                frazil.open(f"icicles://localhost:{port}", namespace="test", timeout=1)()
 
     def test_replicas_confirm(self, servers):
         with Server() as primary, Server() as replica:

@@ -47,7 +47,7 @@ class World:
                 continue
             shard = list(self.does).index(name)
             given = does(count - got) if does else Issued(shard, 1, 0, ((1, count - got),))
-            turn.given(step.standing, given, count - got)
+            turn.given(step.standing, given)
             got += sum(number for _, number in given.spans)
         return got
 

@@ -196,3 +196,13 @@ class TestRefusals:
         before = caller.ids(10)
         assert caller.init()[3] == "7"
         assert not set(before) & set(caller.ids(10))
+
+
+def test_who_waits_as_told_is_never_sent_away(caller):
+    """Full batches, one after the other: E1.12 refused four of five."""
+    empty = 0
+    for _ in range(200):
+        _, _, wait_us, found = caller.issue(4096, 5_000)
+        empty += not found
+        time.sleep(wait_us / 1e6)
+    assert empty == 0

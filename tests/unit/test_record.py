@@ -1,5 +1,7 @@
 """The verbs, on a record in memory: each rule of the protocol by itself."""
 
+from dataclasses import replace
+
 import pytest
 
 from frazil.claim import Ask, Claim, Lost, Seen, Terms, Wait
@@ -346,3 +348,16 @@ class TestCounter:
         assert world.grant(5).until == 1 << 30
         with pytest.raises(LayoutExhausted):
             world.grant(1)
+
+
+def test_a_lost_claim_that_began_where_one_was_given_back_is_noticed():
+    """What was lost looks as if this very claim had been given back; the revision tells."""
+    world = World()
+    first = world.grant(10)
+    seen = world.release(first, first.start, seen=first.seen)
+    older = replace(world.record, slots=SlotTable(world.record.slots))
+    second = world.grant(10, seen=seen)
+    assert region(second) == region(first)
+    world.record = older
+    assert isinstance(world.renew(second, second.until + 10, seen=second.seen), Lost)
+    assert isinstance(world.grant(10), Wait)

@@ -1,7 +1,6 @@
 """More than one plain server: replicas, disks, independent servers, a cluster, sockets and TLS."""
 
 import hashlib
-import subprocess
 from contextlib import ExitStack
 
 import pytest
@@ -12,6 +11,7 @@ from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.keeper import ask_of
 from frazil.registries import connect
 from frazil.registries.redis_link import Script
+from tests.servers.certificates import make_certificates
 from tests.servers.redis import FLAVOURS, Cluster, Server, free_port
 
 ICICLE = frazil.scheme("icicle")
@@ -281,17 +281,3 @@ class TestWays:
                 with pytest.raises(RegistryUnavailable) as caught:
                     grant(connect(wrong, "x", ICICLE))
                 assert caught.value.outcome_known
-
-
-def make_certificates(place):
-    """An authority and a certificate for ``localhost``."""
-
-    def openssl(*arguments):
-        subprocess.run(["openssl", *arguments], cwd=place, check=True, capture_output=True)
-
-    new = ["req", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
-    openssl(*new, "-x509", "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=test authority")
-    openssl(*new, "-keyout", "server.key", "-out", "request", "-subj", "/CN=localhost")
-    (place / "names").write_text("subjectAltName=DNS:localhost\n")
-    sign = ["x509", "-req", "-in", "request", "-CA", "ca.pem", "-CAkey", "ca.key"]
-    openssl(*sign, "-CAcreateserial", "-days", "2", "-extfile", "names", "-out", "server.pem")

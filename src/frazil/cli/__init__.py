@@ -33,6 +33,7 @@ COMMANDS = {
     "script": "Print the script by which Redis servers issue IDs.",
     "stamp": "Add a column of IDs to a file.",
     "audit": "Find duplicates and disorder in a file of IDs.",
+    "serve": "Issue IDs to programs of any language, over HTTP.",
     "bench": "Measure frazil on this machine.",
 }
 """Each subcommand and what it does, in the order in which help lists them."""

@@ -30,6 +30,7 @@ from frazil.cli.options import is_default, json_option, registry_options, scheme
 from frazil.duration import duration_text
 from frazil.errors import ConfigError, InternalError
 from frazil.keeper import ask_of
+from frazil.opening import is_icicle
 from frazil.registries import connect
 from frazil.schemes import Scheme
 
@@ -128,6 +129,10 @@ def command(url: str, namespace: str, scheme: Scheme, seconds: float, *, as_json
       frazil bench --scheme uniqueid-spread --json
       frazil bench --url static:7 --seconds 2
     """
+    if is_icicle(url):
+        raise ConfigError(
+            "icicle: issues at the servers; python -m benchmarks.icicle measures them"
+        )
     if is_default("namespace"):
         namespace = _own_namespace(url, scheme)
     bench = _Bench(seconds)

@@ -9,26 +9,19 @@ Figures are those of the layout. What one process reaches is measured by ``frazi
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
 
 import click
 
-from frazil.alphabet import DIGITS
 from frazil.cli import terminal
-from frazil.cli.options import json_option, layout_text
+from frazil.cli.options import json_option
 from frazil.clock import moment_text, wall_us
-from frazil.codec import Codec
 from frazil.drawing import draw
 from frazil.duration import duration_text
-from frazil.errors import LayoutError
 from frazil.layout import Layout
+from frazil.planning import Plan, plan_of, years
 from frazil.schemes import PRESETS
-from frazil.schemes import scheme as make_scheme
-from frazil.shuffle import Shuffle
 
-__all__ = ["Plan", "command"]
+__all__ = ["command"]
 
 _LEGEND = """
 until: the year in which the time is full. IDs/s: of one node. JS, int64:
@@ -38,85 +31,6 @@ IDs sort by the time they were made. text: encoding and length.
 _LINE = ("scheme", "bits", "until", "nodes", "IDs/s", "JS", "int64", "order", "text")
 _COLUMNS = 80
 _SIDE_BY_SIDE = 3  # as many fit beside each other; more become one line each
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A layout under a name, and how its IDs are written and shuffled."""
-
-    name: str
-    layout: Layout
-    encoding: str = "decimal"
-    shuffle: Shuffle | None = None
-
-    @cached_property
-    def highest(self) -> int:
-        """The largest ID."""
-        layout = self.layout
-        n = layout.pack(**{f.name: f.limit for f in layout.fields if f.fixed is None})
-        return n if self.shuffle is None else self.shuffle.apply(n)
-
-    @cached_property
-    def lasts_us(self) -> int | None:
-        """How long the time field is, in µs; None without one."""
-        tick_us = self.layout.tick_us
-        return None if tick_us is None else self.layout.axis_end * tick_us
-
-    @cached_property
-    def end_us(self) -> int | None:
-        """When the time field is full, in µs since 1970; None without a time or an epoch."""
-        return None if self.layout.epoch_us is None else self.layout.exhausted_us
-
-    @cached_property
-    def widths(self) -> dict[str, int]:
-        """The longest text in each encoding, in characters."""
-        codecs = {encoding: Codec(encoding, self.layout.bits) for encoding in DIGITS}
-        return {name: c.width or len(c.encode(self.highest)) for name, c in codecs.items()}
-
-    @cached_property
-    def unsorted(self) -> str:
-        """Why IDs do not sort by the time at which they were made; "" if they do."""
-        if self.layout.tick_us is None:
-            return "there is no time in it"
-        if self.shuffle is not None:
-            return "its bits are shuffled"
-        layout = self.layout.with_epoch(0)
-        try:
-            layout.window(0, 0)
-        except LayoutError as error:
-            return str(error).partition(", so ")[0]
-        return ""
-
-    @cached_property
-    def in_all(self) -> float | None:
-        """IDs per second of all nodes together; None without a time."""
-        each = self.layout.ids_per_second
-        return None if each is None else each * self.layout.nodes
-
-    def as_json(self) -> dict[str, Any]:
-        """Everything that is shown, with units in the names."""
-        layout, now_us = self.layout, wall_us()
-        end_us = self.end_us
-        return {
-            "scheme": self.name,
-            "layout": str(layout),
-            "fingerprint": layout.fingerprint,
-            "bits": layout.bits,
-            "axis": layout.axis,
-            "exhausted": None if end_us is None else moment_text(end_us),
-            "years": None if self.lasts_us is None else round(terminal.years(self.lasts_us), 1),
-            "years_left": None if end_us is None else round(terminal.years(end_us - now_us), 1),
-            "nodes": layout.nodes,
-            "ids_per_node": layout.sequences,
-            "ids_per_second": layout.ids_per_second,
-            "ids_per_second_in_all": self.in_all,
-            "highest": str(self.highest),
-            "javascript_safe": self.highest < 1 << 53,
-            "bigint_safe": self.highest < 1 << 63,
-            "sorted_by_time": not self.unsorted,
-            "encoding": self.encoding,
-            "characters": self.widths,
-        }
 
 
 @click.command
@@ -142,7 +56,7 @@ def command(
       frazil plan js53 --epoch 2026-01-01 --json
     """
     specs = _put_together(layouts) or list(PRESETS)
-    plans = [_planned(spec, epoch, bits) for spec in specs]
+    plans = [plan_of(spec, epoch, bits) for spec in specs]
     if as_json:
         terminal.echo_json(plan.as_json() for plan in plans)
     elif markdown:
@@ -159,19 +73,6 @@ def _put_together(given: Sequence[str]) -> list[str]:
     """What was given, as layouts; the words of one that was typed without quotes are joined."""
     bare = len(given) > 1 and not any(" " in word or word in PRESETS for word in given)
     return [" ".join(given)] if bare and any(":" in word for word in given) else list(given)
-
-
-def _planned(spec: str, epoch: str | None, bits: int | None) -> Plan:
-    if spec not in PRESETS and ":" not in spec and "[" not in spec:
-        make_scheme(spec)  # raises, with the names and the nearest of them
-    layout = Layout.parse(layout_text(spec), bits=bits)
-    if epoch is not None and layout.tick_us is not None:
-        layout = make_scheme(str(layout), epoch=epoch).layout
-    if spec not in PRESETS:
-        return Plan(str(layout), layout)
-    preset = PRESETS[spec]
-    shuffle = Shuffle.parse(preset.shuffle, layout.bits) if preset.shuffle else None
-    return Plan(spec, layout, preset.encoding, shuffle)
 
 
 # --- in words
@@ -253,7 +154,7 @@ def _until(plan: Plan) -> str:
     if plan.end_us is not None:
         text = moment_text(plan.end_us)
         return _number(int(text[5:])) if text.startswith("year ") else text[:4]
-    return "-" if plan.lasts_us is None else f"+{terminal.years(plan.lasts_us):.0f} y"
+    return "-" if plan.lasts_us is None else f"+{years(plan.lasts_us):.0f} y"
 
 
 def _details(plan: Plan) -> list[tuple[str, str]]:
@@ -278,10 +179,10 @@ def _lifetime(plan: Plan) -> str:
     if plan.lasts_us is None:
         what = "runs" if plan.layout.axis == "run" else "numbers"
         return f"until {_number(plan.layout.axis_end)} {what} are used up"
-    lasts = terminal.years(plan.lasts_us)
+    lasts = years(plan.lasts_us)
     if plan.end_us is None:
         return f"{_number(lasts)} years from an epoch of your choice"
-    left = terminal.years(plan.end_us - wall_us())
+    left = years(plan.end_us - wall_us())
     day = moment_text(plan.end_us).partition("T")[0]
     if left <= 0:
         return f"ran out on {day}, {_number(-left)} years ago"

@@ -25,6 +25,7 @@ from frazil.cli.streams import Source, target
 from frazil.cli.tables import FORMATS, format_of, open_table
 from frazil.cli.writers import writing
 from frazil.errors import ConfigError
+from frazil.opening import is_icicle
 from frazil.registries import connect
 from frazil.schemes import Scheme
 
@@ -149,6 +150,8 @@ def _lead(lead: str | None, url: str, namespace: str, scheme: Scheme) -> str | f
     """The lead given, or the usual one, which no registry refuses."""
     if lead is not None:
         return 0 if lead == "0" else lead
+    if is_icicle(url):
+        return _LEAD_S
     terms = connect(url, namespace, scheme).terms
     return min(_LEAD_S, terms.horizon_ticks * terms.tick_us / 1e6) if terms.timed else 0
 

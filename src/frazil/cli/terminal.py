@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.table import Table
 
-__all__ = ["ago", "console", "echo", "echo_json", "facts", "local_text", "table", "years"]
+__all__ = ["ago", "console", "echo", "echo_json", "facts", "local_text", "table"]
 
 _YEAR_S = 31_556_952  # of the Gregorian calendar, on average
 _UNITS = (
@@ -98,11 +98,6 @@ def ago(us: int, now_us: int) -> str:
     count = int(apart_s / size)
     text = f"{count:,} {unit}{'s' * (count != 1)}"
     return f"{text} ago" if us < now_us else f"in {text}"
-
-
-def years(us: int) -> float:
-    """Microseconds as years."""
-    return us / 1e6 / _YEAR_S
 
 
 def local_text(us: int) -> str:

@@ -131,7 +131,7 @@ class AsyncIcicle:
             except FrazilError as error:
                 turn.failed(step.standing, error)
                 continue
-            turn.given(step.standing, given, wanted)
+            turn.given(step.standing, given)
             spans += given.spans
             left -= sum(number for _, number in given.spans)
         return spans

@@ -162,7 +162,7 @@ class IcicleGenerator:
             given = self._asked(step, turn.failed, wanted)
             if given is None:
                 continue
-            turn.given(step.standing, given, wanted)
+            turn.given(step.standing, given)
             spans += given.spans
             left -= sum(number for _, number in given.spans)
         if not life.sense.intact():  # a fork while it waited: these are the parent's

@@ -16,7 +16,7 @@
 -- Units    us are microseconds, moments since 1970. A tick is a millisecond since EPOCH_US.
 -- Reply    texts: kind, nonce, incarnation, then
 --            ids       shard top_us wait_us, then for each span the first ID and how many: these
---                      are first, first + 1, ... . If there are fewer than asked for, or none, the
+--                      are first, first + 1, ... . There may be fewer than asked for, or none; the
 --                      next may be had in wait_us.
 --            init      shard top_us wait_us
 --            look      shard top_us wait_us tick next guard last_us offset_us now_us ("" if unset)
@@ -171,7 +171,7 @@ if tick > LAST_TICK then
   return refused('EXHAUSTED', 'the time field ends in 2085; use another layout')
 end
 local limit = math.min(LAST_TICK, math.floor((now_us + lead_us - EPOCH_US) / TICK_US))
-local reply = { verb == 'init' and verb or 'ids', nonce, incarnation, text(shard), '', '0' }
+local reply = { verb == 'init' and verb or 'ids', nonce, incarnation, text(shard), '', '' }
 local left = verb == 'issue' and count or 0
 while left > 0 and tick <= limit do
   local taken = math.min(left, SEQUENCES - next_sequence)
@@ -184,9 +184,6 @@ while left > 0 and tick <= limit do
   if next_sequence == SEQUENCES then
     tick, next_sequence = tick + 1, 0
   end
-end
-if left > 0 or verb == 'init' then
-  reply[6] = text(math.max(0, EPOCH_US + tick * TICK_US - lead_us - now_us))
 end
 if lost then
   redis.call(
@@ -201,4 +198,5 @@ if lost or left < count then
   )
 end
 reply[5] = text(top_us) -- as it is kept: a caller who has seen more knows of a loss
+reply[6] = text(math.max(0, EPOCH_US + tick * TICK_US - lead_us - now_us))
 return reply

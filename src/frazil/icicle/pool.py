@@ -153,13 +153,13 @@ class Turn(Generic[Server]):
         moment_s = min(max(each.out_until_s, each.ready_s) for each in left)
         return self._sleeping(moment_s - now_s, now_s)
 
-    def given(self, standing: Standing[Server], given: Issued, wanted: int) -> None:
-        """A server answered. wanted: how many IDs were asked for."""
+    def given(self, standing: Standing[Server], given: Issued) -> None:
+        """A server answered."""
         pool = self.pool
         pool.note(standing, given.shard)
         standing.failures, standing.out_until_s = 0, 0.0
         got = sum(number for _, number in given.spans)
-        if got < wanted:
+        if given.wait_us:
             standing.ready_s = pool.clock() + given.wait_us / 1e6
         if got:
             self.attempts = self.rounds = 0

@@ -40,7 +40,7 @@ _KINDS: dict[str, type[FrazilError]] = {"CLOCK": ClockError, "EXHAUSTED": Layout
 
 
 class Issued(NamedTuple):
-    """What a server gave. spans: first ID and how many; wait_us: until more, if it was not all."""
+    """What a server gave. spans: first ID and how many; wait_us: until there are more."""
 
     shard: int
     top_us: int

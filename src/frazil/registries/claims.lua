@@ -97,8 +97,9 @@ function verbs.is_loss()
     return true
   end
   local held = record.held
-  if held and held.till > math.max(held.slot_till, record.guard) then
-    return held.taken or held.slot_start ~= held.start
+  if held and held.till > math.max(held.slot_till, record.guard)
+    and (held.taken or held.slot_start ~= held.start) then
+    return true
   end
   if ask.seen_sid == record.sid then
     return ask.seen_revision > record.revision

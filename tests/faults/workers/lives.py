@@ -1,8 +1,7 @@
-"""One short life after another, some as processes of their own, and several at a time."""
+"""One short-lived process after another, several at a time."""
 
 import os
 import sys
-from collections import deque
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "processes" / "workers"))
@@ -13,31 +12,38 @@ import work
 import frazil
 
 order = work.order()
-open_ones: deque[frazil.Generator] = deque()
+frazil.open(order.url, order.scheme).close()  # so that none has to load what this takes either
 
 
 def live(number: int) -> None:
-    """Issue a few IDs, and end in one of four ways."""
-    if number % 4 == 0:
-        outlet.put(frazil.mint(order.n, order.url, order.scheme, lead="1s", timeout="60s"))
-        return
-    if number % 25 == 1:
-        child = os.fork()
-        if child == 0:
-            outlet.put(work.opened(order).take(order.n))
-            os._exit(0)  # and gives nothing back
-        assert os.waitpid(child, 0)[1] == 0
-        return
-    ids = work.opened(order)
-    outlet.put(ids.take(order.n))
-    open_ones.append(ids)
-    if len(open_ones) > order.at_once:
-        open_ones.popleft().close()
+    """Issue a few IDs, and end in one of three ways."""
+    outlet = work.Outlet(order, order.name)
+    try:
+        if number % 4 == 0:
+            outlet.put(frazil.mint(order.n, order.url, order.scheme, lead="1s", timeout="60s"))
+            return
+        ids = work.opened(order)
+        outlet.put(ids.take(order.n))
+        if number % 25 != 1:  # the others give nothing back
+            ids.close()
+    except frazil.FrazilError as error:
+        outlet.fail(error)
+        raise
 
 
-outlet = work.Outlet(order, order.name)
-try:
-    for number in range(order.lives):
-        live(number)
-except frazil.FrazilError as error:
-    outlet.fail(error)
+running: set[int] = set()
+for number in range(order.lives):
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            live(number)
+            code = 0
+        finally:
+            os._exit(code)
+    running.add(child)
+    while len(running) >= order.at_once or (running and number == order.lives - 1):
+        ended, status = os.wait()
+        running.remove(ended)
+        if status:
+            raise SystemExit(f"life {ended} failed")

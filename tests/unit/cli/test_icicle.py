@@ -155,6 +155,20 @@ class TestMint:
         assert call("mint", "-u", url, "-s", "tsid").exit_code == 2
 
 
+class TestOthers:
+    def test_stamp(self, call, url, tmp_path):
+        call("init", url, "--shards", "auto", "--new")
+        (tmp_path / "in.csv").write_text("name\n" + "x\n" * 5000)
+        out = tmp_path / "out.csv"
+        assert call("stamp", str(tmp_path / "in.csv"), "-u", url, "-o", str(out)).exit_code == 0
+        assert len({line.split(",")[0] for line in out.read_text().splitlines()}) == 5001
+
+    def test_bench_says_where_it_is_measured(self, call, url):
+        result = call("bench", "-u", url)
+        assert result.exit_code == 2
+        assert "benchmarks.icicle" in result.output
+
+
 class TestScript:
     def test_as_it_is(self, call):
         assert call("script").stdout == icicle_script().source

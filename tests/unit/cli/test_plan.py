@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from frazil.cli.plan import Plan
 from frazil.layout import Layout
+from frazil.planning import Plan
 from frazil.schemes import names
 
 __all__: list[str] = []

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from frazil.cli.terminal import ago, echo, echo_json, facts, local_text, table, years
+from frazil.cli.terminal import ago, echo, echo_json, facts, local_text, table
 
 __all__: list[str] = []
 
@@ -50,10 +50,6 @@ def test_local_text(monkeypatch):
     finally:
         monkeypatch.undo()
         time.tzset()
-
-
-def test_years():
-    assert years(31_556_952 * S) == 1
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])

@@ -1,0 +1,78 @@
+"""``frazil serve``: IDs for programs of any language, from one address."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from frazil.errors import ConfigError
+
+__all__ = ["command"]
+
+_PORT = click.IntRange(0, 65535)
+
+
+@click.command
+@click.argument("url", default="sqlite:", envvar="FRAZIL_URL", metavar="[URL]")
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Namespaces, tokens and addresses, in TOML.",
+)
+@click.option("--host", metavar="ADDRESS", help="Where to listen.  [default: 127.0.0.1]")
+@click.option("--port", type=_PORT, metavar="PORT", help="For HTTP; 0 is a free one.  [8080]")
+@click.option(
+    "--resp",
+    type=_PORT,
+    metavar="PORT",
+    help="Answer Redis clients here too: INCR default, FRAZIL.ID default, …",
+)
+@click.option(
+    "--without-tokens",
+    is_flag=True,
+    help="Let everybody in who can connect, from other hosts too.",
+)
+@click.option("--new-token", is_flag=True, help="Make a token, print it and its hash, and end.")
+def command(
+    *,
+    url: str,
+    config: Path | None,
+    host: str | None,
+    port: int | None,
+    resp: int | None,
+    without_tokens: bool,
+    new_token: bool,
+) -> None:
+    """Issue IDs to programs of any language, over HTTP, and to Redis clients.
+
+    Nothing needs to be set up: there is one namespace, kept in the usual file of this host, and
+    only this host can connect. A file names more, each with a scheme, a registry and tokens.
+
+    \b
+      frazil serve
+      curl http://127.0.0.1:8080/v1/default/id
+      frazil serve redis://cache:6379/0 --port 8000 --resp 6380
+      redis-cli -p 6380 INCR default
+      frazil serve --config frazil.toml
+    """
+    try:
+        from frazil.service import read_settings, tokens
+        from frazil.service.server import serve
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f'serving needs {error.name}: pip install "frazil[serve]"', missing=error.name
+        ) from None
+    if new_token:
+        made = tokens.new_token()
+        click.echo(f'token: {made}\nhash = "{tokens.hash_of(made)}"')
+        return
+    settings = read_settings(config, url)
+    settings = replace(
+        settings,
+        host=settings.host if host is None else host,
+        port=settings.port if port is None else port,
+        resp_port=settings.resp_port if resp is None else resp,
+        without_tokens=without_tokens,
+    )
+    serve(settings)

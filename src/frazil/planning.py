@@ -1,0 +1,125 @@
+"""Plans: what follows from a layout before the first ID is made.
+
+The width of each field decides how long IDs last, how many nodes may issue and how fast, and
+whether a database and a browser can hold them. The command and the service answer the same
+questions, so the answers are one value here, computed from the layout and kept nowhere.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from frazil.alphabet import DIGITS
+from frazil.clock import moment_text, wall_us
+from frazil.codec import Codec
+from frazil.errors import LayoutError
+from frazil.layout import Layout
+from frazil.schemes import PRESETS
+from frazil.schemes import scheme as make_scheme
+from frazil.shuffle import Shuffle
+
+__all__ = ["Plan", "plan_of", "years"]
+
+_YEAR_S = 31_556_952  # of the Gregorian calendar, on average
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A layout under a name, and how its IDs are written and shuffled."""
+
+    name: str
+    layout: Layout
+    encoding: str = "decimal"
+    shuffle: Shuffle | None = None
+
+    @cached_property
+    def highest(self) -> int:
+        """The largest ID."""
+        layout = self.layout
+        n = layout.pack(**{f.name: f.limit for f in layout.fields if f.fixed is None})
+        return n if self.shuffle is None else self.shuffle.apply(n)
+
+    @cached_property
+    def lasts_us(self) -> int | None:
+        """How long the time field is, in µs; None without one."""
+        tick_us = self.layout.tick_us
+        return None if tick_us is None else self.layout.axis_end * tick_us
+
+    @cached_property
+    def end_us(self) -> int | None:
+        """When the time field is full, in µs since 1970; None without a time or an epoch."""
+        return None if self.layout.epoch_us is None else self.layout.exhausted_us
+
+    @cached_property
+    def widths(self) -> dict[str, int]:
+        """The longest text in each encoding, in characters."""
+        codecs = {encoding: Codec(encoding, self.layout.bits) for encoding in DIGITS}
+        return {name: c.width or len(c.encode(self.highest)) for name, c in codecs.items()}
+
+    @cached_property
+    def unsorted(self) -> str:
+        """Why IDs do not sort by the time at which they were made; "" if they do."""
+        if self.layout.tick_us is None:
+            return "there is no time in it"
+        if self.shuffle is not None:
+            return "its bits are shuffled"
+        layout = self.layout.with_epoch(0)
+        try:
+            layout.window(0, 0)
+        except LayoutError as error:
+            return str(error).partition(", so ")[0]
+        return ""
+
+    @cached_property
+    def in_all(self) -> float | None:
+        """IDs per second of all nodes together; None without a time."""
+        each = self.layout.ids_per_second
+        return None if each is None else each * self.layout.nodes
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything that is shown, with units in the names."""
+        layout, now_us = self.layout, wall_us()
+        end_us = self.end_us
+        return {
+            "scheme": self.name,
+            "layout": str(layout),
+            "fingerprint": layout.fingerprint,
+            "bits": layout.bits,
+            "axis": layout.axis,
+            "exhausted": None if end_us is None else moment_text(end_us),
+            "years": None if self.lasts_us is None else round(years(self.lasts_us), 1),
+            "years_left": None if end_us is None else round(years(end_us - now_us), 1),
+            "nodes": layout.nodes,
+            "ids_per_node": layout.sequences,
+            "ids_per_second": layout.ids_per_second,
+            "ids_per_second_in_all": self.in_all,
+            "highest": str(self.highest),
+            "javascript_safe": self.highest < 1 << 53,
+            "bigint_safe": self.highest < 1 << 63,
+            "sorted_by_time": not self.unsorted,
+            "encoding": self.encoding,
+            "characters": self.widths,
+        }
+
+
+def plan_of(spec: str, epoch: str | None = None, bits: int | None = None) -> Plan:
+    """The plan of a scheme's name or of a layout text, counted from another epoch if one is said.
+
+    Raises ConfigError for a name that is none, LayoutError for a layout that cannot be, and for
+    one that is not of ``bits`` bits.
+    """
+    if spec not in PRESETS and ":" not in spec and "[" not in spec:
+        make_scheme(spec)  # raises, with the names and the nearest of them
+    layout = Layout.parse(PRESETS[spec].layout if spec in PRESETS else spec, bits=bits)
+    if epoch is not None and layout.tick_us is not None:
+        layout = make_scheme(str(layout), epoch=epoch).layout
+    if spec not in PRESETS:
+        return Plan(str(layout), layout)
+    preset = PRESETS[spec]
+    shuffle = Shuffle.parse(preset.shuffle, layout.bits) if preset.shuffle else None
+    return Plan(spec, layout, preset.encoding, shuffle)
+
+
+def years(us: int) -> float:
+    """Microseconds as years."""
+    return us / 1e6 / _YEAR_S

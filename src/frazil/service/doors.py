@@ -1,0 +1,182 @@
+"""Where IDs are asked for: one ID, or many, as raw ASGI.
+
+Everything else of the service is asked now and then. These two are the service, so nothing stands
+between the server and them: a dictionary finds the door by its path, and an ID that is ready is
+drawn, written and sent without a request object, a router or a task.
+
+A reply with many IDs is made and sent in chunks. The first is drawn before the status is sent, so
+that what goes wrong at once is a proper problem. What goes wrong later cannot be said in a status
+any more; then the connection is broken off, and the client sees that the reply has no end. A
+client that has gone away stops the making.
+"""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from frazil.errors import FrazilError
+from frazil.service import asgi, formats
+from frazil.service.asgi import Receive, Scope, Send
+from frazil.service.formats import Format, Json, Lines, Packed
+from frazil.service.issuer import MOST, Issuer
+from frazil.service.problems import Problem, behind, refused
+from frazil.service.tokens import Guard
+
+__all__ = ["CHUNK", "Door", "ManyDoor", "OneDoor"]
+
+CHUNK = 8_192
+"""IDs that are made in one step of the loop; a few milliseconds, so that others are not held up."""
+
+Report = Callable[[str, FrazilError], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """What is prepared for a namespace: a format for each media type, and the headers."""
+
+    by_type: dict[str, Format]
+    number: Format | None
+    headers: tuple[tuple[bytes, bytes], ...]
+
+
+class Door:
+    """One address of one namespace. ``report`` is told of errors behind the door."""
+
+    method = "GET"
+    known: tuple[str, ...] = ("number",)
+
+    def __init__(self, issuer: Issuer, guard: Guard, report: Report) -> None:
+        self.issuer = issuer
+        self.guard = guard
+        self.report = report
+        name, scheme = issuer.name, issuer.scheme
+        self.names = {"namespace": name, "scheme": scheme.name}
+        self.answers = _Answers(
+            {
+                "application/json": Json(name, scheme),
+                "text/plain": Lines(scheme),
+                formats.PACKED: Packed(scheme),
+            },
+            Json(name, scheme, number=True) if formats.fits_number(scheme) else None,
+            (
+                (b"frazil-namespace", name.encode()),
+                (b"frazil-scheme", scheme.name.encode()),
+                (b"vary", b"accept"),
+            ),
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> int:
+        """Answer a request; the status that was sent."""
+        try:
+            if scope["method"] != self.method:
+                raise Problem(
+                    "method-not-allowed", f"use {self.method}", {"allow": self.method}, **self.names
+                )
+            refusal = self.guard.refusal(asgi.bearer(scope), "issue", self.issuer.name)
+            if refusal is not None:
+                raise refused(refusal, **self.names)
+            await self.answer(scope, receive, send)
+        except Problem as wrong:
+            problem = wrong
+            problem.more = {**self.names, **problem.more}
+        except FrazilError as error:
+            self.report(self.issuer.name, error)
+            problem = behind(error, **self.names)
+        else:
+            return 200
+        await asgi.send_problem(send, problem, self.answers.headers)
+        return problem.status
+
+    async def answer(self, scope: Scope, receive: Receive, send: Send, /) -> None:
+        """Answer a request that is allowed. Raises Problem and what the generator raises."""
+        raise NotImplementedError
+
+    def format(self, scope: Scope, number: str) -> Format:
+        """How this caller wants the IDs."""
+        wanted = formats.chosen(asgi.header(scope, b"accept").decode("latin-1"))
+        if number not in {"", "0", "1"}:
+            raise Problem("bad-request", f"?number={number[:20]}: write 1, or leave it out")
+        if number == "1":
+            if wanted != "application/json":
+                raise Problem("bad-request", "?number=1 is for JSON; accept application/json")
+            if self.answers.number is None:
+                raise Problem(
+                    "bad-request",
+                    f"IDs of {self.issuer.scheme.name} do not fit the 53 bits that a number in "
+                    "JSON keeps; leave ?number= out and read them as strings",
+                    limit="53",
+                )
+            return self.answers.number
+        return self.answers.by_type[wanted]
+
+
+class OneDoor(Door):
+    """``GET /v1/{ns}/id``."""
+
+    async def answer(self, scope: Scope, _receive: Receive, send: Send) -> None:
+        """See Door."""
+        number = ""
+        if scope["query_string"]:
+            number = asgi.parameters(scope, "number").get("number", "")
+        shape = self.format(scope, number)
+        n = self.issuer.ready_one()
+        if n is None:
+            n = await self.issuer.one()
+        await asgi.send_whole(send, 200, shape.media_type, shape.one(n), self.answers.headers)
+
+
+class ManyDoor(Door):
+    """``POST /v1/{ns}/ids?n=``."""
+
+    method = "POST"
+
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See Door."""
+        asgi.refuse_body(scope)
+        asked = asgi.parameters(scope, "n", "number")
+        shape = self.format(scope, asked.get("number", ""))
+        n = _count(asked.get("n", ""))
+        ids = await self.issuer.many(min(n, CHUNK))
+        size = shape.size(n)
+        length = () if size is None else ((b"content-length", str(size).encode()),)
+        await send(asgi.start(200, shape.media_type, (*length, *self.answers.headers)))
+        leaving = asyncio.create_task(_left(receive))
+        try:
+            await self._stream(send, shape, ids, n, leaving)
+        except FrazilError as error:
+            self.report(self.issuer.name, error)
+            raise ConnectionAbortedError("a reply was broken off: no more IDs") from None
+        finally:
+            leaving.cancel()
+            with suppress(asyncio.CancelledError):
+                await leaving
+
+    async def _stream(
+        self, send: Send, shape: Format, ids: list[int], n: int, leaving: "asyncio.Task[None]"
+    ) -> None:
+        """Send ``ids``, and as many more as make ``n``."""
+        before = shape.head
+        while True:
+            n -= len(ids)
+            body = before + shape.some(ids) + (b"" if n else shape.tail)
+            await send({"type": "http.response.body", "body": body, "more_body": n > 0})
+            if not n:
+                return
+            await asyncio.sleep(0)
+            if leaving.done():
+                return
+            before = shape.between
+            ids = await self.issuer.many(min(n, CHUNK))
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 9 and 0 < int(text) <= MOST):
+        raise Problem("bad-request", f"say how many IDs with ?n=, 1 to {MOST}", limit=str(MOST))
+    return int(text)
+
+
+async def _left(receive: Receive) -> None:
+    """Ends when the client has gone away."""
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,164 @@
+"""How IDs leave by the HTTP door: JSON, text lines, or packed bytes, as the caller accepts.
+
+In JSON an ID is a string, always: JavaScript and many a JSON library read numbers as doubles, and
+change those above 2**53 without a word. Where a scheme's IDs all fit, and the caller asks with
+``?number=1``, they are numbers.
+
+A million IDs are not put together first. Each format says what stands before, between and after, so
+that chunks can be sent as they are made.
+"""
+
+import json
+from array import array
+from collections.abc import Iterable, Sequence
+from sys import byteorder
+
+from frazil.schemes import Scheme
+from frazil.service.problems import Problem
+
+__all__ = ["PACKED", "Format", "Json", "Lines", "Packed", "chosen", "fits_number"]
+
+PACKED = "application/octet-stream"
+_JSON, _TEXT = "application/json", "text/plain"
+_EXACT_BITS = 53
+
+
+class Format:
+    """How the IDs of one reply are written. ``media_type`` is what the reply says of itself."""
+
+    media_type: bytes
+    between = b""
+
+    def __init__(self, scheme: Scheme) -> None:
+        self.scheme = scheme
+        codec = scheme.codec
+        self.plain = codec.encoding == "decimal" and not codec.prefix
+        self.head = self.tail = b""
+
+    def one(self, n: int) -> bytes:
+        """The whole reply with a single ID."""
+        raise NotImplementedError
+
+    def some(self, ids: Sequence[int]) -> bytes:
+        """A chunk of IDs of a longer reply, which begins with ``head`` and ends with ``tail``."""
+        raise NotImplementedError
+
+    def size(self, n: int) -> int | None:
+        """The length of a reply with ``n`` IDs in bytes, where it is known beforehand."""
+
+    def texts(self, ids: Sequence[int]) -> Iterable[str]:
+        """The IDs as texts."""
+        return map(str if self.plain else self.scheme.format, ids)
+
+
+class Json(Format):
+    """``{"namespace": ..., "scheme": ..., "id": "..."}``, or ``"ids": [...]``."""
+
+    media_type = b"application/json"
+    between = b","
+
+    def __init__(self, namespace: str, scheme: Scheme, *, number: bool = False) -> None:
+        super().__init__(scheme)
+        self.number = number
+        names = json.dumps({"namespace": namespace, "scheme": scheme.name})[:-1].encode()
+        self._before = names + (b', "id": ' if number else b', "id": "')
+        self._after = b"}" if number else b'"}'
+        self.head = names + b', "ids": ['
+        self.tail = b"]}"
+
+    def one(self, n: int) -> bytes:
+        """See Format."""
+        text = str(n) if self.number or self.plain else self.scheme.format(n)
+        return self._before + text.encode() + self._after
+
+    def some(self, ids: Sequence[int]) -> bytes:
+        """See Format."""
+        if self.number:
+            return ",".join(map(str, ids)).encode()
+        # No encoding, prefix or check character needs an escape in JSON.
+        return b'"%b"' % '","'.join(self.texts(ids)).encode()
+
+
+class Lines(Format):
+    """One ID a line."""
+
+    media_type = b"text/plain; charset=utf-8"
+
+    def one(self, n: int) -> bytes:
+        """See Format."""
+        return self.some([n])
+
+    def some(self, ids: Sequence[int]) -> bytes:
+        """See Format."""
+        return "".join(f"{text}\n" for text in self.texts(ids)).encode()
+
+
+class Packed(Format):
+    """Numbers, each in as many whole bytes as the scheme has bits, big endian, nothing between."""
+
+    media_type = PACKED.encode()
+
+    def __init__(self, scheme: Scheme) -> None:
+        super().__init__(scheme)
+        self.width = (scheme.bits + 7) // 8
+
+    def one(self, n: int) -> bytes:
+        """See Format."""
+        return n.to_bytes(self.width, "big")
+
+    def some(self, ids: Sequence[int]) -> bytes:
+        """See Format."""
+        if self.width != 8:
+            return b"".join([n.to_bytes(self.width, "big") for n in ids])
+        words = array("Q", ids)
+        if byteorder == "little":
+            words.byteswap()
+        return words.tobytes()
+
+    def size(self, n: int) -> int:
+        """See Format."""
+        return n * self.width
+
+
+def fits_number(scheme: Scheme) -> bool:
+    """Whether every ID of a scheme is exact as a double."""
+    return scheme.bits <= _EXACT_BITS or (scheme.shuffle is None and scheme.layout.javascript_safe)
+
+
+def chosen(accept: str) -> str:
+    """The media type of ours that an Accept header likes best; the first of equals.
+
+    Raises Problem where it wants none of them. Source of the rules: RFC 9110, 12.5.1.
+    """
+    ours = (_JSON, _TEXT, PACKED)
+    if not accept.strip():
+        return _JSON
+    best, best_weight = "", 0.0
+    wanted = [_range(part) for part in accept.split(",")[:32]]
+    for name in ours:
+        fitting = [(len(r.rstrip("*")), w) for r, w in wanted if _covers(r, name)]
+        weight = max(fitting)[1] if fitting else 0.0
+        if weight > best_weight:
+            best, best_weight = name, weight
+    if not best:
+        raise Problem("not-acceptable", f"Accept one of {', '.join(ours)}")
+    return best
+
+
+def _range(part: str) -> tuple[str, float]:
+    """``text/*;q=0.5`` as ("text/*", 0.5); a weight that is none counts as 0."""
+    name, *parameters = part.lower().split(";")
+    for parameter in parameters:
+        key, _, value = parameter.strip().partition("=")
+        if key == "q":
+            try:
+                return name.strip(), min(max(float(value), 0.0), 1.0)
+            except ValueError:
+                return name.strip(), 0.0
+    return name.strip(), 1.0
+
+
+def _covers(wanted: str, name: str) -> bool:
+    return wanted in {name, "*/*", "*"} or (
+        wanted.endswith("/*") and name.startswith(wanted.removesuffix("*"))
+    )

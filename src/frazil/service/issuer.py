@@ -1,0 +1,175 @@
+"""One namespace as the doors see it: IDs, and the truth about how long there will be some.
+
+A generator needs no server around it to issue. What a service needs beside it is an answer to "will
+you still have an ID in a moment?", given before it is too late. Three things say no:
+
+- the registry did not answer the keeper, which asks when half of its claim is left; so this is
+  known while there still are IDs;
+- the generator rests, holds nothing, and the registry does not answer a look at it either. Nobody
+  else would notice before the first caller;
+- a caller was sent away within the last seconds.
+
+The look uses a connection of its own, in a thread, at most once a second however many ask.
+"""
+
+import asyncio
+from dataclasses import dataclass
+
+from frazil.aio import AsyncGenerator
+from frazil.clock import boot_ns, wall_us
+from frazil.errors import Closed, FrazilError, LayoutError, Misuse, TryLater
+from frazil.generator import Generator
+from frazil.keeper import Keeper
+from frazil.registries import connect
+from frazil.service.settings import Namespace
+from frazil.walk import Pause
+
+__all__ = ["MOST", "Gauge", "Issuer"]
+
+MOST = 1_000_000
+"""IDs that may be asked for at once."""
+
+_LOOK_EVERY_NS = 1_000_000_000
+_LOOK_PATIENCE_S = 3.0
+_SENT_AWAY_NS = 5_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """How a namespace stands. Units are in the names; what is not known is None."""
+
+    issued: int
+    waits: int
+    failures: int
+    lead_s: float | None
+    claim_left_s: float | None
+    trouble_s: float
+    exhausted_in_s: float | None
+
+
+class Issuer:
+    """Issues the IDs of one namespace. Made before the loop runs; nothing is contacted."""
+
+    def __init__(self, namespace: Namespace) -> None:
+        config = namespace.config()
+        self.name = namespace.name
+        self.scheme = namespace.scheme
+        self.ids = Generator(config, connect(config.url, config.namespace, config.scheme))
+        self.issued = 0
+        self.waits = 0
+        self.failures = 0
+        self._async = AsyncGenerator(self.ids)
+        self._scout = connect(config.url, config.namespace, config.scheme)
+        self._sent_away_ns: int | None = None
+        self._looked_ns: int | None = None
+        self._away = False
+        self._looking: asyncio.Task[None] | None = None
+
+    def ready_one(self) -> int | None:
+        """The next ID if it can be had without waiting."""
+        answer = self.ids.poll()
+        if isinstance(answer, Pause):
+            return None
+        self.issued += 1
+        return answer
+
+    async def one(self) -> int:
+        """The next ID. Raises what the generator raises."""
+        found = self.ready_one()
+        if found is None:
+            found = (await self._waited(1))[0]
+        return found
+
+    async def many(self, n: int) -> list[int]:
+        """The next ``n`` IDs, in order."""
+        ids = self.ids.take_ready(n)
+        self.issued += len(ids)
+        if len(ids) < n:
+            ids += await self._waited(n - len(ids))
+        return ids
+
+    async def unready(self) -> str:
+        """Why the next callers may get no ID, in words without names of hosts; "" if they will."""
+        if self.ids.closed:
+            return "it is closing"
+        keeper = self._keeper
+        if keeper.trouble is not None and keeper.claim is not None and self.ids.reach() > 0:
+            return "its registry does not answer; what is left of its claim is being used up"
+        since_ns = self._sent_away_ns
+        if since_ns is not None and boot_ns() - since_ns < _SENT_AWAY_NS:
+            return "callers were sent away without an ID a moment ago"
+        await self._look()
+        return "its registry does not answer" if self._away else ""
+
+    def gauge(self) -> Gauge:
+        """How the namespace stands now."""
+        terms, keeper, walk = self._keeper.terms, self._keeper, self.ids
+        lead_s = left_s = None
+        if terms.timed:
+            tick_s = terms.tick_us / 1e6
+            left_s = walk.reach() * tick_s
+            held = keeper.claim is not None and walk.held
+            lead_s = max(0, walk.tick - walk.due(boot_ns())) * tick_s if held else 0.0
+        try:
+            end_us = self.scheme.layout.exhausted_us
+        except LayoutError:
+            end_us = None
+        now_us = wall_us()
+        return Gauge(
+            issued=self.issued,
+            waits=self.waits,
+            failures=self.failures,
+            lead_s=lead_s,
+            claim_left_s=left_s,
+            trouble_s=0.0
+            if keeper.trouble is None
+            else max(0.0, (now_us - keeper.trouble_since_us) / 1e6),
+            exhausted_in_s=None if end_us is None else (end_us - now_us) / 1e6,
+        )
+
+    async def close(self) -> None:
+        """Issue nothing more, and give back what is left of the claim."""
+        if self._looking is not None:
+            self._looking.cancel()
+        await self._async.aclose()
+
+    async def _waited(self, n: int) -> list[int]:
+        self.waits += 1
+        try:
+            ids = await self._async.take(n)
+        except Closed:
+            raise
+        except FrazilError:
+            self.failures += 1
+            self._sent_away_ns = boot_ns()
+            raise
+        self.issued += len(ids)
+        self._sent_away_ns = None
+        return ids
+
+    async def _look(self) -> None:
+        """Learn whether the registry answers, unless that was learnt a moment ago."""
+        if self._looking is None or self._looking.done():
+            if self._looked_ns is not None and boot_ns() - self._looked_ns < _LOOK_EVERY_NS:
+                return
+            self._looking = asyncio.create_task(self._look_now())
+        try:
+            await asyncio.wait_for(asyncio.shield(self._looking), _LOOK_PATIENCE_S)
+        except TimeoutError:
+            self._away = True
+
+    async def _look_now(self) -> None:
+        try:
+            await asyncio.to_thread(self._scout.look)
+        except TryLater:
+            self._away = True
+        except Misuse:
+            self._away = False  # it answers; that the namespace is another's is told by the callers
+        else:
+            self._away = False
+        finally:
+            self._looked_ns = boot_ns()
+
+    @property
+    def _keeper(self) -> Keeper:
+        return self.ids.keeper

@@ -1,0 +1,354 @@
+r"""The Redis door: IDs for every program that has a Redis client.
+
+``INCR orders`` is a call that any client of any language makes today, and pipelines. It answers an
+integer, which on this wire has 63 bits and a sign; IDs that are larger or are known by their text
+come with ``FRAZIL.ID orders``.
+
+    PING [text]              PONG
+    AUTH [user] token        the user's name is not looked at
+    HELLO [2|3 [AUTH u t]]   what this is; newer clients begin with it
+    INCR ns, INCRBY ns 1     an ID as an integer; clients send the one for the other
+    FRAZIL.ID ns             an ID as text
+    FRAZIL.IDS ns n          many, as an array of texts
+    FRAZIL.INSPECT ns id     what is in it, as JSON
+    QUIT                     OK, and the end
+
+A connection is answered in order: while one call waits for its ID, nothing more is read from it,
+and nor is it while the client does not take its answers. So a connection holds a chunk of what was
+sent, one answer and what the socket has not taken yet, whatever is pipelined. A command that stays
+half sent for half a minute, and more connections than are allowed, are cut off.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
+from typing import Any
+
+from frazil.errors import FrazilError, Misuse
+from frazil.service import logs
+from frazil.service.inspection import inspection
+from frazil.service.issuer import Issuer
+from frazil.service.problems import TITLES, behind
+from frazil.service.resp_parser import Parser, ProtocolError
+from frazil.service.tokens import Guard, Scope
+
+__all__ = ["CONNECTIONS_MOST", "IDS_MOST", "Door", "RespServer"]
+
+IDS_MOST = 10_000
+"""IDs in one answer; its array is held whole."""
+
+CONNECTIONS_MOST = 1_000
+
+_INTEGER_END = 1 << 63
+_FLUSH = 65_536  # bytes of answers that are gathered before they are handed to the socket
+_HALF_SENT_S = 30.0
+_OK = b"+OK\r\n"
+# A web page can have a browser post to this port, and lines of the body would be commands.
+_FROM_A_BROWSER = frozenset({b"POST", b"HOST:"})
+
+Answer = bytes | Coroutine[Any, Any, bytes]
+
+
+class _Refused(Exception):
+    """A command that is answered with an error; its text begins with Redis's word for the kind."""
+
+
+class Door:
+    """What the commands answer. ``secret`` is the token that a connection sent, if any."""
+
+    def __init__(self, issuers: Mapping[str, Issuer], guard: Guard) -> None:
+        self.issuers = issuers
+        self.guard = guard
+        self.commands: dict[bytes, Callable[[list[bytes], bytes], Answer]] = {
+            b"INCR": self.incr,
+            b"INCRBY": self.incr,
+            b"FRAZIL.ID": self.one,
+            b"FRAZIL.IDS": self.many,
+            b"FRAZIL.INSPECT": self.inspect,
+            b"PING": self.ping,
+        }
+
+    def answer(self, command: list[bytes], secret: bytes) -> Answer:
+        """The answer to a command, or what to wait for to have it."""
+        try:
+            name = command[0].upper()
+            if name not in self.commands:
+                raise _Refused(f"ERR unknown command; there are {self.known}")
+            return self.commands[name](command[1:], secret)
+        except _Refused as refused:
+            return error_of(str(refused))
+
+    @property
+    def known(self) -> str:
+        """The names of the commands."""
+        return ", ".join(sorted([*(name.decode() for name in self.commands), "AUTH", "HELLO"]))
+
+    def incr(self, args: list[bytes], secret: bytes) -> Answer:
+        """``INCR ns``, or ``INCRBY ns 1``; an ID is one step, so there are no others."""
+        if len(args) == 2:
+            if args[1] != b"1":
+                raise _Refused("ERR an ID is one step; write INCR ns, or FRAZIL.IDS ns n")
+            args = args[:1]
+        issuer = self._issuer(args, 1, "INCR ns", secret, "issue")
+        if issuer.scheme.bits > 63 and not issuer.scheme.layout.signed_safe:
+            raise _Refused(
+                f"ERR IDs of {issuer.scheme.name} do not fit an integer of this wire; use FRAZIL.ID"
+            )
+        n = issuer.ready_one()
+        return _integer(n) if n is not None else self._wait(issuer, 1, lambda ids: _integer(ids[0]))
+
+    def one(self, args: list[bytes], secret: bytes) -> Answer:
+        """``FRAZIL.ID ns``."""
+        issuer = self._issuer(args, 1, "FRAZIL.ID ns", secret, "issue")
+        shown = issuer.scheme.format
+        n = issuer.ready_one()
+        if n is not None:
+            return bulk(shown(n))
+        return self._wait(issuer, 1, lambda ids: bulk(shown(ids[0])))
+
+    def many(self, args: list[bytes], secret: bytes) -> Answer:
+        """``FRAZIL.IDS ns n``."""
+        issuer = self._issuer(args, 2, "FRAZIL.IDS ns n", secret, "issue")
+        text = args[1]
+        if not (text.isdigit() and len(text) <= 9 and 0 < int(text) <= IDS_MOST):
+            raise _Refused(f"ERR n is a whole number from 1 to {IDS_MOST}")
+        shown = issuer.scheme.format
+        return self._wait(
+            issuer,
+            int(text),
+            lambda ids: b"*%d\r\n%b" % (len(ids), b"".join(bulk(shown(n)) for n in ids)),
+        )
+
+    def inspect(self, args: list[bytes], secret: bytes) -> Answer:
+        """``FRAZIL.INSPECT ns id``."""
+        issuer = self._issuer(args, 2, "FRAZIL.INSPECT ns id", secret, "inspect")
+        try:
+            return bulk(inspection(issuer, args[1].decode("utf-8", "replace")))
+        except Misuse as error:
+            raise _Refused(f"ERR {error}") from None
+
+    def ping(self, args: list[bytes], _secret: bytes) -> Answer:
+        """``PING [text]``."""
+        if len(args) > 1:
+            raise _Refused("ERR write PING, or PING text")
+        return b"$%d\r\n%b\r\n" % (len(args[0]), args[0]) if args else b"+PONG\r\n"
+
+    def _issuer(
+        self, args: list[bytes], count: int, usage: str, secret: bytes, scope: Scope
+    ) -> Issuer:
+        if len(args) != count:
+            raise _Refused(f"ERR wrong number of arguments; write {usage}")
+        name = args[0].decode("utf-8", "replace")
+        refusal = self.guard.refusal(secret, scope, name)
+        if refusal == "missing":
+            raise _Refused("NOAUTH Authentication required: AUTH token")
+        if refusal is not None:
+            raise _Refused(f"NOPERM this token is {refusal} here")
+        issuer = self.issuers.get(name)
+        if issuer is None:
+            raise _Refused("ERR no namespace of that name is served here")
+        return issuer
+
+    async def _wait(self, issuer: Issuer, n: int, shown: Callable[[list[int]], bytes]) -> bytes:
+        try:
+            return shown(await issuer.many(n))
+        except FrazilError as error:
+            logs.failure(issuer.name, error)
+            problem = behind(error)
+            word = "TRYAGAIN" if problem.kind == "try-later" else "ERR"
+            return error_of(f"{word} {TITLES[problem.kind][1]}: {problem}")
+
+
+class _Connection(asyncio.Protocol):
+    """One client."""
+
+    def __init__(self, door: Door, open_ones: "set[_Connection]") -> None:
+        self._door = door
+        self._open = open_ones
+        self._parser = Parser()
+        self._secret = b""
+        self._busy: asyncio.Task[None] | None = None
+        self._full = self._ending = False
+        self._patience: asyncio.TimerHandle | None = None
+        self._wire: asyncio.Transport
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """See asyncio.Protocol."""
+        assert isinstance(transport, asyncio.Transport)
+        self._wire = transport
+        self._open.add(self)
+        if len(self._open) > CONNECTIONS_MOST:
+            self._end(error_of("ERR too many connections"))
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        """See asyncio.Protocol."""
+        self._open.discard(self)
+        self._ending = True
+        self._be_patient(for_more=False)
+        if self._busy is not None:
+            self._busy.cancel()
+
+    def data_received(self, data: bytes) -> None:
+        """See asyncio.Protocol."""
+        if not self._ending:
+            self._parser.feed(data)
+            self._go_on()
+
+    def pause_writing(self) -> None:
+        """See asyncio.Protocol: the client does not take its answers."""
+        self._full = True
+
+    def resume_writing(self) -> None:
+        """See asyncio.Protocol."""
+        self._full = False
+        if self._busy is None:
+            self._go_on()
+
+    def finish(self) -> "asyncio.Task[None] | None":
+        """The service ends: read nothing more, and close when what was begun is answered."""
+        self._ending = True
+        if self._busy is None:
+            self._wire.close()
+        return self._busy
+
+    def _go_on(self) -> None:
+        """Answer what has come, in order, as far as can be without waiting."""
+        answers = bytearray()
+        try:
+            while not (self._full or self._ending or self._busy):
+                command = self._parser.command()
+                if command is None:
+                    break
+                self._be_patient(for_more=False)
+                answer = self._answer(command)
+                if isinstance(answer, bytes):
+                    answers += answer
+                    if len(answers) >= _FLUSH:
+                        self._wire.write(bytes(answers))
+                        answers.clear()
+                else:
+                    self._busy = asyncio.get_running_loop().create_task(self._later(answer))
+        except ProtocolError as error:
+            self._end(bytes(answers) + error_of(f"ERR Protocol error: {error}"))
+            return
+        if answers:
+            self._wire.write(bytes(answers))
+        if self._ending and self._busy is None:
+            self._wire.close()
+        elif self._busy is not None or self._full:
+            self._wire.pause_reading()
+            self._be_patient(for_more=False)
+        else:
+            self._wire.resume_reading()
+            self._be_patient(for_more=len(self._parser) > 0)
+
+    async def _later(self, answer: Coroutine[Any, Any, bytes]) -> None:
+        try:
+            text = await answer
+        except Exception as error:  # noqa: BLE001 - a bug must not leave the client waiting
+            logs.bug(error)
+            text = error_of(f"ERR {TITLES['internal'][1]}; please report it")
+        self._busy = None
+        self._wire.write(text)
+        if not self._full or self._ending:
+            self._go_on()
+
+    def _answer(self, command: list[bytes]) -> Answer:
+        """A command that is about the connection is answered here; the others by the door."""
+        name = command[0].upper()
+        if name in _FROM_A_BROWSER:
+            raise ProtocolError("this is HTTP, and the port is for Redis clients")
+        if name == b"AUTH":
+            return self._auth(command[1:]) or _OK
+        if name == b"HELLO":
+            return self._hello(command[1:])
+        if name == b"QUIT":
+            self._ending = True
+            return _OK
+        return self._door.answer(command, self._secret)
+
+    def _auth(self, args: list[bytes]) -> bytes:
+        """Remember a token; what is wrong with it, or nothing."""
+        if len(args) not in {1, 2}:
+            return error_of("ERR wrong number of arguments; write AUTH token")
+        refusal = self._door.guard.refusal(args[-1] or b"-", None, None)
+        if refusal is not None:
+            return error_of(f"WRONGPASS the token is {refusal}")
+        self._secret = args[-1]
+        return b""
+
+    def _hello(self, args: list[bytes]) -> bytes:
+        version = args[0] if args else b"2"
+        if version not in {b"2", b"3"}:
+            return error_of("NOPROTO this door speaks 2 and 3")
+        if len(args) > 1:
+            wrong = error_of("ERR write HELLO 3 AUTH user token")
+            if len(args) == 4 and args[1].upper() == b"AUTH":
+                wrong = self._auth(args[2:])
+            if wrong:
+                return wrong
+        facts = [bulk("server"), bulk("frazil"), bulk("proto"), b":%b\r\n" % version]
+        facts += [bulk("mode"), bulk("standalone"), bulk("role"), bulk("master")]
+        head = b"%%%d\r\n" % (len(facts) // 2) if version == b"3" else b"*%d\r\n" % len(facts)
+        return head + b"".join(facts)
+
+    def _end(self, words: bytes) -> None:
+        self._ending = True
+        self._be_patient(for_more=False)
+        self._wire.write(words)
+        self._wire.close()
+
+    def _be_patient(self, *, for_more: bool) -> None:
+        """Start to wait for the rest of a command, once; or have it all."""
+        if not for_more and self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+        elif for_more and self._patience is None:
+            loop = asyncio.get_running_loop()
+            self._patience = loop.call_later(_HALF_SENT_S, self._wire.abort)
+
+
+class RespServer:
+    """The door on a socket. ``await begin()``, later ``await end()``."""
+
+    def __init__(self, issuers: Mapping[str, Issuer], guard: Guard, host: str, port: int) -> None:
+        self._door = Door(issuers, guard)
+        self._at = host, port
+        self._open: set[_Connection] = set()
+        self._server: asyncio.Server | None = None
+
+    async def begin(self) -> tuple[str, int]:
+        """Listen; answers where. Raises OSError."""
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(
+            lambda: _Connection(self._door, self._open), *self._at
+        )
+        host, port = self._server.sockets[0].getsockname()[:2]
+        return host, port
+
+    async def end(self) -> None:
+        """Accept nothing more, answer what was begun, and close every connection."""
+        if self._server is None:
+            return
+        self._server.close()
+        begun = [task for one in list(self._open) if (task := one.finish()) is not None]
+        with suppress(asyncio.CancelledError):
+            await asyncio.gather(*begun, return_exceptions=True)
+
+
+def error_of(text: str) -> bytes:
+    """An error of the wire: one line, its first word the kind."""
+    line = " ".join(text.split())
+    return b"-%b\r\n" % line.encode()
+
+
+def bulk(text: str) -> bytes:
+    """A bulk string of the wire."""
+    data = text.encode()
+    return b"$%d\r\n%b\r\n" % (len(data), data)
+
+
+def _integer(n: int) -> bytes:
+    if n >= _INTEGER_END:
+        return error_of("ERR this ID does not fit an integer of this wire; use FRAZIL.ID")
+    return b":%d\r\n" % n

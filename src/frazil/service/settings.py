@@ -1,0 +1,205 @@
+"""What is served: the namespaces, the addresses, the tokens.
+
+Without a file there is one namespace, ``default``, in the SQLite registry of this host, on loopback
+and open to whoever can connect there. A file, ``frazil.toml``, names several:
+
+    [server]
+    host = "0.0.0.0"
+    port = 8080
+    resp_port = 6380                   # leave it out for no Redis door
+
+    [namespaces.orders]
+    scheme = "tsid"                    # a name, or a layout text
+    registry = "redis://cache:6379/0"
+    lead = "200ms"
+
+    [namespaces.invoices]
+    scheme = "tickets"
+    block = 100
+
+    [[tokens]]
+    name = "shop"
+    hash = "sha256:..."                # frazil serve --new-token
+    namespaces = ["orders"]            # or ["*"]
+    scopes = ["issue", "inspect"]
+    expires = 2027-01-01T00:00:00Z
+
+Everything is checked before a socket is opened, and nothing is contacted.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+from frazil.clock import to_us
+from frazil.errors import ConfigError, Misuse
+from frazil.generator import Config, configure
+from frazil.schemes import Scheme
+from frazil.schemes import scheme as make_scheme
+from frazil.service.tables import Table, read_table
+from frazil.service.tokens import ANYWHERE, SCOPES, Token, is_hash
+
+__all__ = ["Namespace", "Settings", "is_loopback", "read_settings"]
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_DURATION = "a duration with its unit, like '200ms'"
+_PORT = "a port, 0 to 65535"
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """One namespace: what its generator is opened with. Its name is part of paths."""
+
+    name: str
+    scheme: Scheme
+    url: str
+    lead: str = "0s"
+    timeout: str = "10s"
+    block: int | None = None
+
+    def config(self) -> Config:
+        """What a generator of it is opened with; raises ConfigError and LayoutError."""
+        config, _ = configure(
+            self.url, self.scheme, self.name, None, self.lead, self.timeout, 0, self.block
+        )
+        return config
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All of a service. ``host`` and ``port`` are of HTTP; a port of 0 is a free one."""
+
+    namespaces: tuple[Namespace, ...]
+    host: str = "127.0.0.1"
+    port: int = 8080
+    resp_port: int | None = None
+    tokens: tuple[Token, ...] = ()
+    without_tokens: bool = False
+
+    def check(self) -> None:
+        """ConfigError for a service that would stand open to a network without being told to."""
+        if not (is_loopback(self.host) or self.tokens or self.without_tokens):
+            raise ConfigError(
+                f"{self.host} can be reached from other hosts, and there is no token: whoever "
+                "reaches it could use up IDs. Add [[tokens]] to the configuration (frazil serve "
+                "--new-token makes one), listen on 127.0.0.1, or say --without-tokens",
+                host=self.host,
+            )
+
+
+def read_settings(path: Path | None = None, url: str = "sqlite:") -> Settings:
+    """The settings of a file; those of the one namespace ``default`` without one.
+
+    url: the registry of namespaces that name none. Raises ConfigError, with the file and the key.
+    """
+    if path is None:
+        alone = Namespace("default", make_scheme(), url)
+        alone.config()
+        return Settings((alone,))
+    file = read_table(path)
+    server = file.table("server")
+    host = server.take("host", str, "127.0.0.1", "an address to listen on")
+    port = _port(server, "port", 8080)
+    resp_port = _port(server, "resp_port", -1)
+    server.finish()
+    names = file.table("namespaces")
+    namespaces = tuple(_namespace(names, name, values, url) for name, values in names.items())
+    if not namespaces:
+        namespaces = (Namespace("default", make_scheme(), url),)
+    known = {namespace.name for namespace in namespaces}
+    tokens = tuple(_token(table, known) for table in file.tables("tokens"))
+    file.finish()
+    return Settings(namespaces, host, port, None if resp_port < 0 else resp_port, tokens)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address to listen on can be reached from this host alone."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _port(table: Table, key: str, default: int) -> int:
+    port = table.take(key, int, default, _PORT)
+    if port != default and not 0 <= port <= 65535:
+        table.refuse(key, port, _PORT)
+    return port
+
+
+def _namespace(names: Table, name: str, values: object, url: str) -> Namespace:
+    if not _NAME.fullmatch(name):
+        names.refuse(name, values, "under a name of 1 to 64 letters, digits, '.', '_' and '-'")
+    if not isinstance(values, dict):
+        names.refuse(name, values, f"a table, [namespaces.{name}]")
+    table = Table(names.file, f"namespaces.{name}", values)
+    namespace = Namespace(
+        name=name,
+        scheme=_scheme(table),
+        url=table.take("registry", str, url, "a URL, like 'redis://cache:6379/0'"),
+        lead=table.take("lead", str, "0s", _DURATION),
+        timeout=table.take("timeout", str, "10s", _DURATION),
+        block=table.take("block", int, 0, "how many values to take at a time") or None,
+    )
+    table.finish()
+    try:
+        namespace.config()
+    except Misuse as error:
+        raise names.blame(name, error) from None
+    return namespace
+
+
+def _scheme(table: Table) -> Scheme:
+    spec = table.take("scheme", str, "icicle", "a scheme's name, or a layout text")
+    fields = dict(table.take("fields", dict, {}, "a table of numbers, like {cluster = 3}"))
+    moment: Any = str | datetime
+    epoch: Any = table.take("epoch", moment, "", "a moment, like 2025-01-01T00:00:00Z")
+    encoding = table.take("encoding", str, "", "decimal, hex, base32, base58 or base62")
+    prefix = table.take("prefix", str, "", "a text like 'order_'")
+    check = table.take("check", bool, default=False)
+    for name, value in fields.items():
+        if not isinstance(value, int) or isinstance(value, bool):
+            table.refuse(f"fields.{name}", value, "a whole number")
+    try:
+        return make_scheme(
+            spec,
+            fields=fields,
+            epoch=epoch or None,
+            encoding=encoding or None,
+            prefix=prefix,
+            check=check,
+        )
+    except Misuse as error:
+        raise table.blame("scheme", error) from None
+
+
+def _token(table: Table, known: set[str]) -> Token:
+    name = table.take("name", str, "", "a name for the logs")
+    if not name:
+        table.refuse("name", name, "a name for the logs")
+    digest = table.take("hash", str, "", "'sha256:' and 64 hex digits (frazil serve --new-token)")
+    if not is_hash(digest):
+        # What stands there may be the token itself, which no log and no terminal should show.
+        table.refuse("hash", "...", "'sha256:' and 64 hex digits (frazil serve --new-token)")
+    places = table.texts("namespaces", f"a list of {', '.join(sorted(known))}, or ['*']")
+    scopes = table.texts("scopes", f"a list of {', '.join(SCOPES)}")
+    for place in places:
+        if place not in known | {ANYWHERE}:
+            table.refuse("namespaces", place, f"of {', '.join(sorted(known))}, or '*'")
+    for scope in scopes:
+        if scope not in SCOPES:
+            table.refuse("scopes", scope, f"of {', '.join(SCOPES)}")
+    expires: Any = table.take("expires", datetime, None, "a moment with its offset")
+    table.finish()
+    if expires is not None and expires.tzinfo is None:
+        table.refuse("expires", str(expires), "a moment with its offset, 2027-01-01T00:00:00Z")
+    return Token(
+        name=name,
+        digest=bytes.fromhex(digest.removeprefix("sha256:")),
+        namespaces=frozenset(places),
+        scopes=frozenset(scope for scope in SCOPES if scope in scopes),
+        expires_us=None if expires is None else to_us(expires),
+    )

@@ -1,0 +1,116 @@
+"""Tokens: who may ask for what.
+
+A token is 32 random bytes behind the word ``frazil_``, made here and shown once; a configuration
+holds only its SHA-256. A slow hash is for secrets that people choose. Nobody can try 2**256 values,
+so a fast one keeps a stolen configuration as useless, and costs each request a microsecond instead
+of a tenth of a second that an attacker could have us spend.
+
+The digest of what was sent is compared with every digest there is, each in constant time and
+without stopping at the first that fits, so the time of a refusal says nothing. Several tokens may
+hold the same rights at once: add the new one, move the callers, remove the old one.
+
+A guard without tokens lets everybody in. That is for loopback, and the only other way to have it is
+to say so in as many words (see ``server``).
+"""
+
+import re
+import secrets
+from dataclasses import dataclass
+from hashlib import sha256
+from hmac import compare_digest
+from typing import Literal
+
+from frazil.clock import wall_us
+
+__all__ = [
+    "ANYWHERE",
+    "SCOPES",
+    "Guard",
+    "Refusal",
+    "Scope",
+    "Token",
+    "hash_of",
+    "is_hash",
+    "new_token",
+]
+
+Scope = Literal["issue", "inspect", "admin"]
+SCOPES: tuple[Scope, ...] = ("issue", "inspect", "admin")
+"""What a token may be for. ``admin`` is the view of the whole service: metrics, what is unready."""
+
+ANYWHERE = "*"
+"""Instead of a namespace: all of them."""
+
+Refusal = Literal["missing", "wrong", "expired", "forbidden"]
+
+_HASH = re.compile(r"sha256:[0-9a-f]{64}")
+_LONGEST = 512  # characters of a token that are looked at
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One token: its name for the logs, its hash, and what it may do where, and until when."""
+
+    name: str
+    digest: bytes
+    namespaces: frozenset[str]
+    scopes: frozenset[Scope]
+    expires_us: int | None = None
+
+
+class Guard:
+    """Decides on requests. Without tokens everything is allowed."""
+
+    def __init__(self, tokens: tuple[Token, ...] = ()) -> None:
+        self.tokens = tokens
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nobody is asked for a token."""
+        return not self.tokens
+
+    def refusal(
+        self, secret: bytes | None, scope: Scope | None, namespace: str | None
+    ) -> Refusal | None:
+        """Why a request is refused; None if it is allowed.
+
+        secret: the token as it was sent. scope: None asks for any token. namespace: None for what
+        belongs to no namespace.
+        """
+        if not self.tokens:
+            return None
+        if not secret:
+            return "missing"
+        token = self._known(secret)
+        if token is None:
+            return "wrong"
+        if token.expires_us is not None and wall_us() >= token.expires_us:
+            return "expired"
+        if scope is not None and scope not in token.scopes:
+            return "forbidden"
+        if namespace is not None and not token.namespaces & {namespace, ANYWHERE}:
+            return "forbidden"
+        return None
+
+    def _known(self, secret: bytes) -> Token | None:
+        digest = sha256(secret[:_LONGEST]).digest()
+        found = None
+        for token in self.tokens:
+            if compare_digest(token.digest, digest):
+                found = token
+        return found
+
+
+def new_token() -> str:
+    """A fresh token."""
+    return f"frazil_{secrets.token_urlsafe(32)}"
+
+
+def hash_of(token: str) -> str:
+    """A token as a configuration holds it."""
+    return f"sha256:{sha256(token.encode()).hexdigest()}"
+
+
+def is_hash(text: str) -> bool:
+    """Whether a text is a token's hash, as ``hash_of`` writes it."""
+    return _HASH.fullmatch(text) is not None

@@ -1,0 +1,42 @@
+"""``python -m frazil.testing.simulate``: run seeds, show what they reached, and what fails."""
+
+import argparse
+import sys
+import time
+
+from frazil.testing.simulate import Report, Schedule, failure_text, run, shrink
+
+__all__ = ["main"]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run what the arguments say; 1 if a seed failed."""
+    parser = argparse.ArgumentParser(prog="python -m frazil.testing.simulate", description=__doc__)
+    parser.add_argument("--seed", type=int, help="run one seed and show its schedule")
+    parser.add_argument("--seeds", default="0-1999", help="run these, FIRST-LAST (%(default)s)")
+    told = parser.parse_args(arguments)
+    out = sys.stdout.write
+    if told.seed is not None:
+        outcome = shrink(Schedule.draw(told.seed))
+        if outcome.violation is not None:
+            out(failure_text(outcome) + "\n")
+            return 1
+        out(f"{outcome.schedule}\n{outcome.ids} IDs, and all invariants hold\n")
+        return 0
+    first, _, last = told.seeds.partition("-")
+    report = Report()
+    since_s = time.process_time()
+    for seed in range(int(first), int(last or first) + 1):
+        outcome = run(Schedule.draw(seed))
+        report.add(outcome)
+        if outcome.violation is not None:
+            out(failure_text(shrink(outcome.schedule)) + "\n\n")
+    out(report.text(time.process_time() - since_s) + "\n")
+    missing = report.marks.missing()
+    if missing:
+        out(f"never reached: {', '.join(missing)}\n")
+    return 1 if report.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,157 @@
+"""What each kind of fault does to a world; see ``schedule`` for when, to whom and how much."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from frazil.testing.simulate.process import Process
+from frazil.testing.simulate.schedule import KINDS, Fault
+
+if TYPE_CHECKING:
+    from frazil.testing.simulate.world import World
+
+__all__ = ["strike"]
+
+_MOST_MEMBERS = 9
+
+
+def strike(world: "World", fault: Fault) -> None:
+    """Let a fault happen now."""
+    process = world.members[fault.member]
+    _FAULTS[fault.kind](world, process, fault.share)
+
+
+def _us(world: "World", share: float) -> int:
+    """A length: up to four horizons, mostly short."""
+    return int(4 * world.schedule.horizon_us * share * share) + 1
+
+
+def _step(world: "World", share: float) -> int:
+    """A step of a clock: back or forward, up to four horizons, at times an hour."""
+    if share > 0.95:
+        return 3_600_000_000 if share > 0.975 else -3_600_000_000
+    return int((share - 0.475) * 8 * world.schedule.horizon_us)
+
+
+def _store_clock_steps(world: "World", _: Process, share: float) -> None:
+    world.store.clock.step(_step(world, share))
+
+
+def _store_clock_freezes(world: "World", _: Process, share: float) -> None:
+    world.store.clock.freeze()
+    world.at(world.now_us + _us(world, share), world.store.clock.thaw)
+
+
+def _store_clock_drifts(world: "World", _: Process, share: float) -> None:
+    world.store.clock.drift(int((share - 0.5) * 100_000))
+
+
+def _member_clock_steps(world: "World", process: Process, share: float) -> None:
+    process.clock.step(_step(world, share))
+
+
+def _pause(world: "World", process: Process, share: float) -> None:
+    process.paused_until_us = max(process.paused_until_us, world.now_us + _us(world, share))
+
+
+def _crash(world: "World", process: Process, _: float) -> None:
+    world.marks.hit("crashed")
+    process.crash()
+
+
+def _fork(world: "World", process: Process, share: float) -> None:
+    if len(world.members) >= _MOST_MEMBERS:
+        return
+    child = world.add()
+    child.fork_from(process)
+    if share < 0.4:
+        world.marks.hit("child left")
+        child.close()
+
+
+def _double_start(world: "World", _: Process, __: float) -> None:
+    if len(world.members) < _MOST_MEMBERS:
+        world.marks.hit("double start")
+        world.add()
+
+
+def _close(_: "World", process: Process, __: float) -> None:
+    process.close()
+
+
+def _mint(_: "World", process: Process, __: float) -> None:
+    process.later(0, process.mint)
+
+
+def _ailment(kind: str) -> Callable[["World", Process, float], None]:
+    """A fault of the way between a member and the store."""
+
+    def begin(world: "World", process: Process, share: float) -> None:
+        process.link.until_us[kind] = world.now_us + _us(world, share)
+
+    return begin
+
+
+def _store_crash(world: "World", _: Process, share: float) -> None:
+    world.store.restart()
+    world.store.down_until_us = world.now_us + _us(world, share) // 2
+
+
+def _tail_lost(world: "World", process: Process, share: float) -> None:
+    world.marks.hit("tail lost")
+    world.store.lose_tail(share)
+    world.store.down_until_us = world.now_us + _us(world, 1 - share) // 4
+    del process
+
+
+def _failover(world: "World", _: Process, share: float) -> None:
+    world.marks.hit("failover")
+    world.store.lose_tail(share)
+    world.store.clock.put_right()
+    world.store.clock.step(int((share - 0.5) * world.schedule.horizon_us))
+
+
+def _wipe(world: "World", _: Process, __: float) -> None:
+    world.marks.hit("wiped")
+    world.store.wipe()
+
+
+def _restore(world: "World", _: Process, share: float) -> None:
+    world.marks.hit("restored")
+    world.store.restore(share)
+
+
+def _silent_loss(world: "World", _: Process, share: float) -> None:
+    store = world.store
+    store.slip_back(share)
+
+    def tell() -> None:
+        if store.silent:  # nobody is left who remembers: whoever restored it says so
+            store.restart()
+
+    world.at(world.now_us + 2 * world.schedule.horizon_us, tell)
+
+
+_FAULTS: dict[str, Callable[["World", Process, float], None]] = {
+    "store clock steps": _store_clock_steps,
+    "store clock freezes": _store_clock_freezes,
+    "store clock drifts": _store_clock_drifts,
+    "member clock steps": _member_clock_steps,
+    "pause": _pause,
+    "crash": _crash,
+    "fork": _fork,
+    "double start": _double_start,
+    "close": _close,
+    "mint": _mint,
+    "delay": _ailment("delay"),
+    "loss": _ailment("loss"),
+    "reply loss": _ailment("reply loss"),
+    "repeats": _ailment("repeats"),
+    "partition": _ailment("partition"),
+    "store crash": _store_crash,
+    "tail lost": _tail_lost,
+    "failover": _failover,
+    "wipe": _wipe,
+    "restore": _restore,
+    "silent loss": _silent_loss,
+}
+assert tuple(_FAULTS) == KINDS

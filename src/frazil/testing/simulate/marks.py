@@ -1,0 +1,64 @@
+"""Marks: the interesting states that a run came through, counted by name.
+
+A simulator that never gets into the rare states passes without having shown anything, and nobody
+sees it. So whatever is worth reaching has a name here, is counted where it happens, and a run that
+has not reached all of them has not shown what it is for.
+"""
+
+from collections import Counter
+
+__all__ = ["MARKS", "Marks"]
+
+MARKS = {
+    "guard hit": "a verb found that the store forgot, and set the guard",
+    "wait answered": "a grant was put off: nothing could be given yet",
+    "pool full": "a slot was given that somebody still held",
+    "stolen while paused": "the holder of a slot that was given away was paused",
+    "claim lost": "a renewal was refused",
+    "late renewal": "a claim was made longer after its end had passed",
+    "horizon reached": "a claim was made to reach as far as anything may",
+    "offset absorbed": "the store's clock stepped back, and now did not",
+    "offset shrank": "what was absorbed was worked off again",
+    "witness refused": "a step forward was not believed",
+    "request lost": "a request never came to the store",
+    "reply lost": "a verb was done and its member does not know",
+    "request repeated": "a verb was done a second time, later",
+    "partition": "a member could not reach the store",
+    "store down": "the store was not there",
+    "tail lost": "the store came back without its last writes",
+    "failover": "an older replica with a clock of its own took over",
+    "wiped": "the store came back empty",
+    "restored": "an old backup was put in the store's place",
+    "told by a member": "a member remembered what the store had lost without a sign",
+    "claim released": "an idle or closing member gave its claim back",
+    "release refused": "a release came too late, or twice",
+    "lead used": "an ID was issued ahead of the clock, inside the claim",
+    "lead exhausted": "a walk had to wait for the clock",
+    "spent in pause": "a claim's time passed while its member was paused",
+    "forked": "a child found that it is not its parent",
+    "child left": "a child ended and released nothing of its parent's",
+    "crashed": "a member died and another began in its place",
+    "double start": "one more member began beside the others",
+    "closed": "a member closed while it held a claim",
+    "minted": "IDs were had without a claim",
+}
+
+
+class Marks:
+    """How often each mark was reached."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+
+    def hit(self, mark: str) -> None:
+        """Count one; the name must be known."""
+        assert mark in MARKS, mark
+        self.counts[mark] += 1
+
+    def missing(self) -> list[str]:
+        """The marks not reached."""
+        return [mark for mark in MARKS if not self.counts[mark]]
+
+    def add(self, other: "Marks") -> None:
+        """Count another's too."""
+        self.counts.update(other.counts)

@@ -1,0 +1,266 @@
+"""A simulated process: the real walk, the real keeper without its thread, and clocks of its own.
+
+What a ``Generator`` does between the two (call the keeper when the claim is spent, wait as long as
+the walk says, begin anew in a fork) is done here in events instead of sleeps. Everything that a
+process does is bound to one *life* of it: after a crash, what the old life had still to do finds
+that it is dead.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from frazil.claim import Ask, Claim, Seen, Wait
+from frazil.errors import FrazilError
+from frazil.generator import walk_arguments
+from frazil.keeper import Call, Keeper
+from frazil.machine import Sense
+from frazil.testing.simulate.clock import WrongClock
+from frazil.testing.simulate.ledger import Violation
+from frazil.testing.simulate.network import Link, SimulatedRegistry
+from frazil.walk import FORKED, SPENT, Walk
+
+if TYPE_CHECKING:
+    from frazil.testing.simulate.world import World
+
+__all__ = ["Died", "Process", "SimulatedKeeper", "SimulatedSense"]
+
+_NOTHING_YET = -1, -1
+
+
+class Died(BaseException):
+    """The process that was waiting for something was killed meanwhile."""
+
+
+class SimulatedSense(Sense):
+    """The senses of a process: its boot clock, and whether it is still the one it was."""
+
+    def __init__(self, process: "Process", era: int) -> None:
+        super().__init__()
+        self.process = process
+        self.own = era
+
+    def now_ns(self) -> int:
+        """Nanoseconds since the process's host was booted."""
+        return self.process.boot_ns()
+
+    def intact(self) -> bool:
+        """Whether this era is still the process's."""
+        return self.own == self.process.era or not self.process.world.parts.notices_forks
+
+
+class SimulatedKeeper(Keeper):
+    """The real keeper; what its thread would wait for comes as events."""
+
+    def __init__(self, process: "Process", walk: Walk, sense: SimulatedSense) -> None:
+        super().__init__(walk, process.registry)
+        self._process = process
+        self._sense = sense
+        self._busy = False
+        self._waiting: list[Call] = []
+        self._looks = 0
+
+    def finish(self) -> None:
+        """At the interpreter's exit there is nothing to give back."""
+
+    def inherit(self, other: "SimulatedKeeper") -> None:
+        """Be the copy that a fork makes of another process's keeper."""
+        for name in ("claim", "_seen", "_want", "_renewable", "_called"):
+            setattr(self, name, getattr(other, name))
+
+    def _post(self, call: Call) -> None:
+        self._called = True
+        self._process.later(0, partial(self._attend, call))
+
+    def _attend(self, call: Call | None) -> None:
+        if self._busy:
+            if call is not None:
+                self._waiting.append(call)
+            return
+        self._busy = True
+        try:
+            wait_s = self._round(call)
+        finally:
+            self._busy = False
+        if self._waiting:
+            self._process.later(0, partial(self._attend, self._waiting.pop(0)))
+        elif wait_s is not None and not self._ended:
+            self._looks += 1
+            self._process.later(int(wait_s * 1e6) + 1, partial(self._look, self._looks))
+
+    def _look(self, number: int) -> None:
+        if number == self._looks:
+            self._attend(None)
+
+    def _ask(self, held: Claim | None = None, rate_hz: int | None = None) -> Ask:
+        del rate_hz
+        return self._process.ask(self._seen, held)
+
+    def _jitter(self) -> float:
+        return 1 - self._process.dice.random() / 2
+
+
+class Process:
+    """One member, through all its lives. number: which; it signs its claims with it."""
+
+    def __init__(self, world: "World", number: int) -> None:
+        self.world = world
+        self.number = number
+        self.dice = Random(f"{world.schedule.seed} {number}")  # noqa: S311 - no secrets
+        self.link = Link(Random(f"{world.schedule.seed} {number} link"))  # noqa: S311 - the same
+        self.clock = WrongClock(lambda: world.now_us)
+        self.registry = SimulatedRegistry(self, world.terms)
+        self.life = 0
+        self.era = 1
+        self.paused_until_us = 0
+        self.issued = 0
+        self._drift_ppm = self.dice.randint(-200, 200)
+        self._born_us = world.now_us
+        interval_us = world.schedule.horizon_us * self.dice.choice((0.1, 0.3, 1.0, 6.0))
+        self._interval_us = max(int(interval_us), world.schedule.tick_us // 4, 1000)
+        self._burst = self.dice.choice((1, 1, 2, 8))
+        self._most_ahead = world.schedule.lead_us // world.schedule.tick_us
+        self.begin()
+
+    def begin(self) -> None:
+        """Start a new life: nothing is remembered."""
+        self.life += 1
+        self.era += 1
+        self.sense = SimulatedSense(self, self.era)
+        self.walk = self.world.new_walk(self.sense)
+        self.keeper = SimulatedKeeper(self, self.walk, self.sense)
+        self._last = _NOTHING_YET
+        self._left = self._burst
+        self.later(int(self.dice.random() * self._interval_us), self._draw)
+
+    def boot_ns(self) -> int:
+        """The host's boot clock, which is a little fast or slow."""
+        passed_us = self.world.now_us - self._born_us
+        return 10**15 + passed_us * 1000 + passed_us * self._drift_ppm // 1000
+
+    def ask(self, seen: Seen, held: Claim | None = None) -> Ask:
+        """A request from this process, now."""
+        token = f"{self.dice.getrandbits(64):016x}"
+        return Ask(seen, self.clock.reading_us(), token, str(self.number), held)
+
+    def later(self, us: int, do: Callable[[], None]) -> None:
+        """Have this life do something after so much true time."""
+        self.world.at(self.world.now_us + us, partial(self._do, self.life, do))
+
+    def _do(self, life: int, do: Callable[[], None]) -> None:
+        if life != self.life:
+            return
+        if self.world.now_us < self.paused_until_us:
+            self.world.at(self.paused_until_us, partial(self._do, life, do))
+            return
+        try:
+            do()
+        except Died:
+            return
+
+    def spend(self, us: int) -> None:
+        """Let time pass for a thread of this process, and more of it where the process is paused.
+
+        Raises Died when the process was killed meanwhile.
+        """
+        life = self.life
+        self.world.pass_to(self.world.now_us + us)
+        while life == self.life and self.world.now_us < self.paused_until_us:
+            self.world.pass_to(self.paused_until_us)
+        if life != self.life:
+            raise Died
+
+    def _draw(self) -> None:
+        """Take a few IDs, as far as they come, and see when to go on."""
+        while self._left:
+            answer = self.walk.poll()
+            if not isinstance(answer, int):
+                self._wait(answer.wait_ns)
+                return
+            self._left -= 1
+            self._issue(answer)
+        self._left = self._burst
+        rest_us = min(self.dice.expovariate(1.0), 3.0) * self._interval_us
+        self.later(int(rest_us) + 1, self._draw)
+
+    def _issue(self, number: int) -> None:
+        walk = self.walk
+        slot = walk.node
+        before = self._last[0]
+        self._last = self.world.ledger.issue(number, (slot, walk.start, walk.until), self._last)
+        self.issued += 1
+        ahead = self._last[0] - walk.due(self.sense.now_ns())
+        if ahead > 0:
+            self.world.marks.hit("lead used")
+        # A clock that is found to be behind does not end the tick that was begun.
+        if before < self._last[0] > walk.start and ahead > self._most_ahead:
+            raise Violation(f"{number} is {ahead} ticks ahead; the lead is {self._most_ahead}")
+
+    def _wait(self, wait_ns: int) -> None:
+        if wait_ns == SPENT:
+            if self.world.now_us - self.paused_until_us < 1000:
+                self.world.marks.hit("spent in pause")
+            self.keeper.call(self._wake)
+        elif wait_ns == FORKED:
+            self.reborn()
+            self.later(0, self._draw)
+        elif wait_ns > 0:
+            if self.world.schedule.lead_us:
+                self.world.marks.hit("lead exhausted")
+            self.later(wait_ns // 1000 + 1, self._draw)
+
+    def _wake(self, error: FrazilError | None) -> None:
+        self.later(0 if error is None else self.world.schedule.horizon_us, self._draw)
+
+    def reborn(self) -> None:
+        """In a child: hold nothing of the parent's, as ``Generator.reborn`` does."""
+        self.world.marks.hit("forked")
+        self.sense = SimulatedSense(self, self.era)
+        self.walk.forget()
+        self.walk.sense = self.sense
+        self.keeper = SimulatedKeeper(self, self.walk, self.sense)
+        self._last = _NOTHING_YET
+
+    def fork_from(self, parent: "Process") -> None:
+        """Be a child with a copy of all that its parent has."""
+        theirs = parent.walk
+        sense = SimulatedSense(self, self.era)
+        self.walk = self.world.new_walk(sense)
+        if theirs.held:
+            first = max(theirs.start, theirs.tick + (not theirs.fresh))
+            if first < theirs.until:
+                now_ns = self.boot_ns()
+                due = theirs.due(parent.boot_ns())
+                self.walk.adopt(theirs.node, theirs.start, theirs.until, due, 0, now_ns)
+        sense.own -= 1  # the page is wiped
+        self.keeper = SimulatedKeeper(self, self.walk, sense)
+        self.keeper.inherit(parent.keeper)
+
+    def crash(self) -> None:
+        """Die, and begin again after a while."""
+        self.life += 1
+        self.later(int(self.dice.random() * self._interval_us), self.begin)
+
+    def close(self) -> None:
+        """Close the generator in good order; a new one begins later."""
+        if self.walk.held:
+            self.world.marks.hit("closed")
+        self.keeper.end(self.walk.finish(), wait=False)
+        self.later(self.world.schedule.horizon_us * 2, self.begin)
+
+    def mint(self) -> None:
+        """Have an ID without a claim, as ``frazil.mint`` does."""
+        try:
+            reply = self.registry.mint(self.ask(Seen()), 1)
+        except FrazilError:
+            return
+        if isinstance(reply, Wait):
+            return
+        self.world.marks.hit("minted")
+        arguments: tuple[Any, ...] = walk_arguments(self.world.scheme, 0, None, clocked=False)
+        walk = Walk(Sense(), *arguments)
+        walk.adopt(reply.slot, reply.start, reply.until, 0, 0, 0)
+        last = _NOTHING_YET
+        for number in walk.take_ready(2):
+            last = self.world.ledger.issue(number, (reply.slot, reply.start, reply.until), last)

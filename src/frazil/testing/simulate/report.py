@@ -1,0 +1,51 @@
+"""What a run of many seeds has shown, in lines that people read."""
+
+from dataclasses import dataclass, field
+
+from frazil.testing.simulate.marks import MARKS, Marks
+from frazil.testing.simulate.world import Outcome
+
+__all__ = ["Report", "failure_text"]
+
+
+@dataclass(slots=True)
+class Report:
+    """Totals of the seeds that were run."""
+
+    seeds: int = 0
+    ids: int = 0
+    faults: int = 0
+    node_us: int = 0
+    failed: list[int] = field(default_factory=list)
+    marks: Marks = field(default_factory=Marks)
+
+    def add(self, outcome: Outcome) -> None:
+        """Count one seed."""
+        self.seeds += 1
+        self.ids += outcome.ids
+        self.faults += len(outcome.schedule.faults)
+        self.node_us += outcome.node_us
+        self.marks.add(outcome.marks)
+        if outcome.violation is not None:
+            self.failed.append(outcome.schedule.seed)
+
+    def text(self, took_s: float) -> str:
+        """Totals, speed, and every mark with how often it was reached."""
+        hours = self.node_us / 3.6e9
+        width = max(map(len, MARKS))
+        speed = f"{self.seeds / took_s:.1f} seeds a second, {60 * hours / took_s:.0f} node-hours"
+        lines = [
+            f"{self.seeds} seeds, {self.faults} faults, {self.ids} IDs, {len(self.failed)} failed",
+            f"{hours:.0f} simulated node-hours in {took_s:.1f} s of this core: {speed} a minute",
+            *(f"{mark:{width}}  {self.marks.counts[mark]:9}  {MARKS[mark]}" for mark in MARKS),
+        ]
+        return "\n".join(lines)
+
+
+def failure_text(outcome: Outcome) -> str:
+    """A failing schedule, what was violated, and the command that does it again."""
+    return (
+        f"{outcome.schedule}\n"
+        f"{outcome.at_us / 1e6:12.3f} s  {outcome.violation}\n"
+        f"Again: python -m frazil.testing.simulate --seed {outcome.schedule.seed}"
+    )

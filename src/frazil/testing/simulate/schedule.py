@@ -1,0 +1,124 @@
+"""The schedule of one seed: its configuration, its members, and the faults with their moments.
+
+Everything that a run will do follows from its seed. Which kinds of faults come at all is drawn
+first (a swarm: most rare meetings need that something else is absent), then how many, when, to
+whom and how bad. The faults are a plain list, so that a failing run can be tried again without some
+of them; whatever else is random in a run is drawn from generators that do not depend on that list.
+"""
+
+import random
+from dataclasses import dataclass, replace
+
+__all__ = ["KINDS", "Fault", "Schedule"]
+
+KINDS = (
+    "store clock steps",
+    "store clock freezes",
+    "store clock drifts",
+    "member clock steps",
+    "pause",
+    "crash",
+    "fork",
+    "double start",
+    "close",
+    "mint",
+    "delay",
+    "loss",
+    "reply loss",
+    "repeats",
+    "partition",
+    "store crash",
+    "tail lost",
+    "failover",
+    "wipe",
+    "restore",
+    "silent loss",
+)
+_TICKS_US = (1_000, 1_000, 10_000, 100_000, 1_000_000)
+_HORIZONS_US = (50_000, 1_000_000, 5_000_000, 60_000_000, 600_000_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something that goes wrong: when (µs from the start), what, to which member, and how much."""
+
+    at_us: int
+    kind: str
+    member: int
+    share: float
+
+    def __str__(self) -> str:
+        return f"{self.at_us / 1e6:12.3f} s  {self.kind} (member {self.member}, {self.share:.3f})"
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """A seed's configuration and faults. horizon_us bounds all else that has a length."""
+
+    seed: int
+    tick_us: int
+    horizon_us: int
+    node_bits: int
+    sequence_bits: int
+    lead_us: int
+    members: int
+    lasts_us: int
+    initialised: bool
+    guarded: bool
+    faults: tuple[Fault, ...]
+
+    @classmethod
+    def draw(cls, seed: int) -> "Schedule":
+        """What the seed says."""
+        dice = random.Random(seed)  # noqa: S311 - schedules, not secrets
+        tick_us = dice.choice(_TICKS_US)
+        horizon_us = max(4 * tick_us, dice.choice(_HORIZONS_US))
+        lasts_us = horizon_us * dice.randint(8, 40)
+        members = dice.randint(1, 6)
+        few = dice.random() < 0.3
+        kinds = dice.sample(KINDS, dice.randint(0, 3) if few else dice.randint(3, len(KINDS)))
+        many = dice.choice((1, 4, 12, 30)) if kinds else 0
+        faults = [
+            Fault(
+                at_us=int(dice.random() * lasts_us),
+                kind=dice.choice(kinds),
+                member=dice.randrange(members),
+                share=dice.random(),
+            )
+            for _ in range(many)
+        ]
+        return cls(
+            seed=seed,
+            tick_us=tick_us,
+            horizon_us=horizon_us,
+            node_bits=dice.choice((0, 1, 1, 2, 3)),
+            sequence_bits=dice.choice((0, 1, 2, 4)),
+            lead_us=dice.choice((0, 0, horizon_us // 4, horizon_us)),
+            members=members,
+            lasts_us=lasts_us,
+            initialised=dice.random() < 0.8,
+            guarded=dice.random() < 0.5,
+            faults=tuple(sorted(faults, key=lambda fault: fault.at_us)),
+        )
+
+    def without(self, faults: tuple[Fault, ...]) -> "Schedule":
+        """The same with only these faults."""
+        return replace(self, faults=faults)
+
+    @property
+    def layout(self) -> str:
+        """The layout's text."""
+        node = f"node:{self.node_bits} " if self.node_bits else ""
+        sequence = f"sequence:{self.sequence_bits} " if self.sequence_bits else ""
+        return f"time:40 {node}{sequence}@{self.tick_us}us since 2025-01-01T00:00:00Z"
+
+    def __str__(self) -> str:
+        new = "initialised" if self.initialised else "a first use"
+        new += ", guarded walks" if self.guarded else ""
+        horizon_s, lead_s, lasts_s = self.horizon_us / 1e6, self.lead_us / 1e6, self.lasts_us / 1e6
+        lines = [
+            f"seed {self.seed}: {self.members} members, layout {self.layout}",
+            f"horizon {horizon_s:g} s, lead {lead_s:g} s, lasts {lasts_s:g} s, {new}",
+            *map(str, self.faults),
+        ]
+        return "\n".join(lines)

@@ -1,0 +1,106 @@
+"""The simulated store: one record, durable or not, with a clock and an incarnation of its own.
+
+What it does to its record is what stores do: it goes away, comes back without its last writes, is
+replaced by an older replica on another machine, is emptied, is put back from a backup. The verbs on
+the record are the real ones.
+
+One thing is assumed and so kept here, because the protocol prints it as outside of its promise:
+across a loss of state the clock is not behind the highest ``now`` that was ever used, unless the
+record or the member that asks remembers that; and a loss that nothing in the store tells of is met
+first by a member that remembers more.
+"""
+
+from collections import deque
+from dataclasses import replace
+
+from frazil.claim import Seen
+from frazil.record import Record, SlotTable
+from frazil.testing.simulate.clock import WrongClock
+
+__all__ = ["SimulatedStore"]
+
+_TAIL = 30
+_BACKUPS = 8
+
+
+class SimulatedStore:
+    """A namespace's record, and what may happen to it."""
+
+    def __init__(self, record_type: type[Record], clock: WrongClock) -> None:
+        self._record_type = record_type
+        self.clock = clock
+        self.record = record_type(slots=SlotTable())
+        self.incarnation = "1"
+        self._starts = 1
+        self.down_until_us = 0
+        self.forgotten = False
+        self.silent = False
+        self.ever_top_us = 0
+        self._writes = 0
+        self._tail: deque[Record] = deque(maxlen=_TAIL)
+        self._backups: deque[Record] = deque(maxlen=_BACKUPS)
+
+    def reading_us(self, seen: Seen) -> int:
+        """What its clock says to a verb of a member that remembers this."""
+        reading_us = self.clock.reading_us()
+        remembered_us = max(self.record.top_us, seen.now_us)
+        if self.forgotten and remembered_us < self.ever_top_us:
+            return max(reading_us, self.ever_top_us)
+        return reading_us
+
+    def hides_from(self, seen: Seen) -> bool:
+        """Whether history was lost and this member would not notice."""
+        return self.silent and not (
+            seen.sid == self.record.sid and seen.revision > self.record.revision
+        )
+
+    def copy(self) -> Record:
+        """The record for a verb to change."""
+        slots = self.record.slots
+        assert isinstance(slots, SlotTable)
+        return replace(self.record, slots=SlotTable(slots))
+
+    def keep(self, record: Record) -> None:
+        """Take over what a verb has left."""
+        self._tail.append(self.record)
+        self._writes += 1
+        if self._writes % 16 == 0:
+            self._backups.append(self.record)
+        self.record = record
+        self.forgotten = self.silent = False
+        self.ever_top_us = max(self.ever_top_us, record.last_us + record.offset_us)
+
+    def restart(self) -> None:
+        """Come back with everything; it shows."""
+        self._starts += 1
+        self.incarnation = str(self._starts)
+        self.silent = False
+
+    def lose_tail(self, share: float) -> None:
+        """Come back without some of the last writes, mostly few."""
+        if self._tail:
+            self._forget(self._tail[-1 - int(share**3 * len(self._tail))])
+        self.restart()
+
+    def restore(self, share: float) -> None:
+        """Come back with an old backup."""
+        if self._backups:
+            self._forget(self._backups[int(share * len(self._backups))])
+        self.restart()
+
+    def slip_back(self, share: float) -> None:
+        """Lose some of the last writes, with nothing in the store that tells."""
+        if self._tail:
+            self.lose_tail(share)
+            self.incarnation = self.record.incarnation or self.incarnation
+            self.silent = True
+
+    def wipe(self) -> None:
+        """Lose everything, and look as before otherwise."""
+        self._forget(self._record_type(slots=SlotTable()))
+        self.silent = False
+
+    def _forget(self, record: Record) -> None:
+        self.record = record
+        self._tail.clear()
+        self.forgotten = True

@@ -1,0 +1,189 @@
+"""A world: one seed's members, store and faults in virtual time, in one thread.
+
+Events lie in a heap by their moment. A member that waits for a reply lets the world go on from
+inside its call (``pass_to``), so that everything else, its own threads included, happens meanwhile:
+that is how a pause falls between any two steps without any of the real code knowing. A reply
+that has to wait for another member's longer call comes late, which it may.
+
+Every run ends in calm: the faults stop, the clocks are put right, and then each member must come by
+IDs again.
+"""
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any
+
+from frazil.claim import Ask, Seen
+from frazil.generator import walk_arguments
+from frazil.guarded import GuardedWalk
+from frazil.record import Record
+from frazil.registries.base import terms_of
+from frazil.schemes import Scheme, scheme
+from frazil.testing.simulate.clock import WrongClock
+from frazil.testing.simulate.faults import strike
+from frazil.testing.simulate.ledger import Ledger, Violation
+from frazil.testing.simulate.marks import Marks
+from frazil.testing.simulate.process import Process, SimulatedSense
+from frazil.testing.simulate.schedule import Schedule
+from frazil.testing.simulate.store import SimulatedStore
+from frazil.walk import COMPILED, Walk
+
+__all__ = ["Outcome", "Parts", "World", "run"]
+
+_START_US = 1_800_000_000_000_000
+_EVENTS = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The code under test. Another one than the real is a canary.
+
+    walk: None for those in use; interpreted there are two, and the schedule says which.
+    """
+
+    record: type[Record] = Record
+    walk: type[Walk] | None = None
+    notices_forks: bool = True
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How a run ended. node_us: simulated time times members. violation: None if all held."""
+
+    schedule: Schedule
+    violation: str | None
+    at_us: int
+    ids: int
+    node_us: int
+    marks: Marks
+
+
+@lru_cache(maxsize=256)
+def _scheme(layout: str) -> Scheme:
+    return scheme(layout)
+
+
+class World:
+    """One run of a schedule."""
+
+    def __init__(self, schedule: Schedule, parts: Parts) -> None:
+        self.schedule = schedule
+        self.parts = parts
+        self.now_us = _START_US
+        self.marks = Marks()
+        self.scheme = _scheme(schedule.layout)
+        self.terms = terms_of(self.scheme, schedule.horizon_us)
+        sequence_bits = schedule.sequence_bits
+        self.ledger = Ledger(self.terms, schedule.node_bits + sequence_bits, sequence_bits)
+        self.store = SimulatedStore(parts.record, WrongClock(lambda: self.now_us))
+        self._heap: list[tuple[int, int, Callable[[], None]]] = []
+        self._events = 0
+        self._arguments: tuple[Any, ...] = walk_arguments(self.scheme, schedule.lead_us, None)
+        guarded = schedule.guarded and not COMPILED
+        self._walk_type = _walk_type(parts.walk or (GuardedWalk if guarded else Walk))
+        if schedule.initialised:
+            self._initialise()
+        self.members = [Process(self, number) for number in range(schedule.members)]
+        self.started_us = self.now_us
+
+    def _initialise(self) -> None:
+        record = self.store.copy()
+        ask = Ask(Seen(), self.now_us, "start")
+        record.initialise(self.terms, ask, self.now_us, self.store.incarnation, 0)
+        self.store.keep(record)
+
+    def new_walk(self, sense: SimulatedSense) -> Walk:
+        """A walk of this world's scheme."""
+        return self._walk_type(sense, *self._arguments)
+
+    def at(self, us: int, do: Callable[[], None]) -> None:
+        """Have something done at a moment of true time."""
+        self._events += 1
+        heapq.heappush(self._heap, (us, self._events, do))
+
+    def pass_to(self, us: int) -> None:
+        """Let everything happen that is due until then."""
+        heap = self._heap
+        while heap and heap[0][0] <= us:
+            at_us, number, do = heapq.heappop(heap)
+            self.now_us = max(self.now_us, at_us)
+            if number > _EVENTS:
+                raise Violation("there is no end of events: something does not wait")
+            do()
+        self.now_us = max(self.now_us, us)
+
+    def is_paused(self, holder: str) -> bool:
+        """Whether the process that signs so is paused now."""
+        number = int(holder) if holder else -1
+        paused = (p.paused_until_us > self.now_us for p in self.members if p.number == number)
+        return any(paused)
+
+    def add(self) -> Process:
+        """One more member."""
+        process = Process(self, len(self.members))
+        self.members.append(process)
+        return process
+
+    def go(self) -> None:
+        """Run the schedule, then the calm after it. Raises Violation."""
+        for fault in self.schedule.faults:
+            self.at(self.started_us + fault.at_us, partial(strike, self, fault))
+        self.pass_to(self.started_us + self.schedule.lasts_us)
+        self._calm()
+        before = [process.issued for process in self.members]
+        horizon_us = self.schedule.horizon_us
+        patience_us = 10 * horizon_us + 10_000_000 + max(0, self.store.ever_top_us - self.now_us)
+        until_us = self.now_us + patience_us * (1 + len(self.members))
+        while hungry := [
+            process.number
+            for process, issued in zip(self.members, before, strict=True)
+            if process.issued == issued
+        ]:
+            if self.now_us > until_us:
+                raise Violation(f"no IDs for members {hungry} although all is well")
+            self.pass_to(self.now_us + horizon_us)
+
+    def _calm(self) -> None:
+        """All faults stop."""
+        self.store.down_until_us = 0
+        self.store.clock.put_right()
+        for process in self.members:
+            process.link.until_us.clear()
+            process.clock.put_right()
+            process.paused_until_us = min(process.paused_until_us, self.now_us)
+
+
+def run(schedule: Schedule, parts: Parts | None = None) -> Outcome:
+    """Run a schedule; a violated invariant is in the outcome."""
+    world = World(schedule, parts or Parts())
+    violation = None
+    try:
+        world.go()
+    except Violation as found:
+        violation = str(found)
+    passed_us = world.now_us - world.started_us
+    return Outcome(
+        schedule=schedule,
+        violation=violation,
+        at_us=passed_us,
+        ids=len(world.ledger.ids),
+        node_us=passed_us * len(world.members),
+        marks=world.marks,
+    )
+
+
+def _reborn(walk: Walk) -> None:
+    """What a guarded walk calls when it finds that it is a child's."""
+    walk.sense.process.reborn()  # type: ignore[attr-defined] # a SimulatedSense
+
+
+_walk_types: dict[type[Walk], type[Walk]] = {}
+
+
+def _walk_type(base: type[Walk]) -> type[Walk]:
+    """A walk that a keeper can hold weakly, and that has what a generator adds to it."""
+    if base not in _walk_types:
+        _walk_types[base] = type("SimulatedWalk", (base,), {"reborn": _reborn})
+    return _walk_types[base]

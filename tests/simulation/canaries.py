@@ -1,0 +1,214 @@
+"""The code under test with one rule broken: each must be caught by the simulator.
+
+One line of the real code is meant by each, and is said to be the one by the class's words.
+"""
+
+from dataclasses import replace
+
+from frazil.claim import Claim, Seen, Wait
+from frazil.record import Record, Slot
+from frazil.testing.simulate import Parts
+from tests.unit.test_walk import interpreted
+
+__all__ = ["CANARIES"]
+
+
+class NoFloor(Record):
+    """``floor`` forgets what was given: a lease by the clock."""
+
+    def floor(self, n):
+        return self.guard
+
+
+class NoGuard(Record):
+    """A loss is noticed, and no guard is set."""
+
+    def _arrive(self, *arguments):
+        guard = self.guard
+        now_us = super()._arrive(*arguments)
+        self.guard = guard
+        return now_us
+
+
+class ShortGuard(Record):
+    """The guard is set to now, without the horizon."""
+
+    def _arrive(self, terms, *arguments):
+        guard = self.guard
+        now_us = super()._arrive(terms, *arguments)
+        if self.guard > guard:
+            self.guard = max(guard, self.guard - terms.horizon_ticks)
+        return now_us
+
+
+class LossUnnoticed(Record):
+    """No loss is noticed but that of everything."""
+
+    def _is_loss(self, terms, ask, incarnation):
+        return not self.sid
+
+
+class NoMemory(Record):
+    """What members remember is not asked for."""
+
+    def _arrive(self, terms, ask, *arguments):
+        return super()._arrive(terms, replace(ask, seen=Seen(), held=None), *arguments)
+
+
+class TokensSurvive(Record):
+    """A loss voids no token."""
+
+    def _arrive(self, *arguments):
+        before = list(self.slots.touched())
+        now_us = super()._arrive(*arguments)
+        for n, slot in before:
+            self.slots.put(n, slot)
+        return now_us
+
+
+class NoHorizon(Record):
+    """Anything may be given, however far ahead."""
+
+    def _bound(self, terms, now, start):
+        return terms.end
+
+
+class HorizonOff(Record):
+    """One tick beyond the horizon is given."""
+
+    def _bound(self, terms, now, start):
+        return super()._bound(terms, now, start) + 1
+
+
+class NoToken(Record):
+    """Anybody renews and releases."""
+
+    def _held(self, ask):
+        slot = self.slots.get(ask.held.slot)
+        return ask.held, replace(slot, until=ask.held.until, start=0)
+
+
+class RenewsWithoutToken(Record):
+    """A renewal asks for no token."""
+
+    def renew(self, terms, ask, reading_us, incarnation, until):
+        now_us = self._arrive(terms, ask, reading_us, incarnation)
+        held = ask.held
+        bound = self._bound(terms, terms.tick_at(now_us), held.until)
+        reached = max(held.until, min(until, bound))
+        floor = max(reached, self.slots.get(held.slot).until)
+        self.slots.put(held.slot, Slot(floor, held.start, held.token))
+        return Claim(held.slot, held.start, reached, held.token, now_us, self._seen(now_us))
+
+
+class ReleasesWithoutToken(Record):
+    """A release asks for no token."""
+
+    def release(self, terms, ask, reading_us, incarnation, used):
+        now_us = self._arrive(terms, ask, reading_us, incarnation)
+        self.slots.put(ask.held.slot, Slot(used, ask.held.start))
+        return self._seen(now_us)
+
+
+class ReleasesTooMuch(Record):
+    """A release gives the last tick used back as well."""
+
+    def release(self, terms, ask, reading_us, incarnation, used):
+        return super().release(terms, ask, reading_us, incarnation, max(used - 1, ask.held.start))
+
+
+class ReleasesFromItsStart(Record):
+    """A release gives everything back."""
+
+    def release(self, terms, ask, reading_us, incarnation, used):
+        return super().release(terms, ask, reading_us, incarnation, ask.held.start)
+
+
+class ForgetsGrants(Record):
+    """A grant is answered and not written down."""
+
+    def grant(self, terms, *arguments):
+        reply = super().grant(terms, *arguments)
+        if not isinstance(reply, Wait):
+            self.slots.put(reply.slot, Slot(reply.start, reply.start, reply.token))
+        return reply
+
+
+class TimeGoesBack(Record):
+    """A step back of the clock is not absorbed."""
+
+    def _tell_time(self, terms, ask, reading_us):
+        now_us = super()._tell_time(terms, ask, reading_us)
+        self.offset_us = 0
+        return min(now_us, reading_us)
+
+
+class NeverEnough(Record):
+    """A guard that is set again and again: nobody ever gets a claim after a loss."""
+
+    def _found(self, terms, ask, incarnation):
+        super()._found(terms, ask, incarnation)
+        self.incarnation = "another"
+
+
+class Rereads(interpreted().Walk):
+    """``turn`` compares ticks with ``==`` where ``<=`` is meant: a clock behind begins it anew."""
+
+    def turn(self):
+        due = self.due(self.sense.now_ns())
+        if self.held and not self.fresh and due != self.tick and self.start <= due < self.until:
+            self.enter(due)
+            return 0
+        return super().turn()
+
+
+class StepsOver(interpreted().Walk):
+    """``turn`` enters the tick at ``until``."""
+
+    def turn(self):
+        self.until += 1
+        try:
+            return super().turn()
+        finally:
+            self.until -= 1
+
+
+class LeavesEarly(interpreted().Walk):
+    """``leave`` answers the tick last used, not the one after it."""
+
+    def leave(self):
+        return max(super().leave() - 1, self.start)
+
+
+class GoesOnAfterLeaving(interpreted().Walk):
+    """``leave`` answers what was used and goes on issuing."""
+
+    def leave(self):
+        return self.start if self.fresh or self.tick < self.start else self.tick + 1
+
+
+CANARIES = {
+    case.__name__: Parts(record=case) if issubclass(case, Record) else Parts(walk=case)
+    for case in (
+        NoFloor,
+        NoGuard,
+        ShortGuard,
+        LossUnnoticed,
+        NoMemory,
+        TokensSurvive,
+        NoHorizon,
+        HorizonOff,
+        NoToken,
+        RenewsWithoutToken,
+        ReleasesWithoutToken,
+        ReleasesTooMuch,
+        ReleasesFromItsStart,
+        ForgetsGrants,
+        TimeGoesBack,
+        NeverEnough,
+        Rereads,
+        StepsOver,
+        LeavesEarly,
+        GoesOnAfterLeaving,
+    )
+} | {"ForkUnnoticed": Parts(notices_forks=False)}

@@ -1,0 +1,97 @@
+"""The simulator: thousands of worlds in which all holds, and broken rules that it finds.
+
+With ``CI=true`` 2,000 seeds are run, else the first 200 of them. A mark never reached fails: a
+simulator that does not come into a state shows nothing of it.
+"""
+
+import os
+
+import pytest
+
+from frazil.testing.simulate import (
+    KINDS,
+    MARKS,
+    Parts,
+    Report,
+    Schedule,
+    failure_text,
+    run,
+    shrink,
+)
+from frazil.testing.simulate import __main__ as command
+from tests.simulation.canaries import CANARIES
+
+__all__: list[str] = []
+
+SEEDS = 2000 if os.environ.get("CI") == "true" else 200
+FOUND_WITHIN = 200
+
+
+def first_failure(parts, seeds=FOUND_WITHIN):
+    for seed in range(seeds):
+        outcome = run(Schedule.draw(seed), parts)
+        if outcome.violation is not None:
+            return outcome
+    return None
+
+
+def test_all_holds_and_every_mark_is_reached():
+    report = Report()
+    for seed in range(SEEDS):
+        outcome = run(Schedule.draw(seed))
+        report.add(outcome)
+        assert outcome.violation is None, failure_text(shrink(outcome.schedule))
+    assert report.marks.missing() == []
+    assert report.ids > 100 * SEEDS
+
+
+@pytest.mark.parametrize("name", CANARIES)
+def test_a_broken_rule_is_found(name):
+    outcome = first_failure(CANARIES[name])
+    assert outcome is not None
+
+
+def test_a_seed_does_the_same_again():
+    for seed in range(20):
+        first, second = (run(Schedule.draw(seed)) for _ in range(2))
+        assert first.marks.counts == second.marks.counts
+        assert (first.ids, first.at_us) == (second.ids, second.at_us)
+
+
+def test_seeds_differ():
+    schedules = [Schedule.draw(seed) for seed in range(300)]
+    assert len(set(map(str, schedules))) == 300
+    assert {fault.kind for schedule in schedules for fault in schedule.faults} == set(KINDS)
+    assert any(not schedule.faults for schedule in schedules)
+
+
+def test_a_failing_schedule_is_shrunk_to_its_cause():
+    parts = CANARIES["ForkUnnoticed"]
+    outcome = first_failure(parts)
+    small = shrink(outcome.schedule, parts)
+    kinds = [fault.kind for fault in small.schedule.faults]
+    assert "fork" in kinds
+    assert len(kinds) <= 2 < len(outcome.schedule.faults)
+    assert small.violation is not None
+    text = failure_text(small)
+    assert f"python -m frazil.testing.simulate --seed {small.schedule.seed}" in text
+    assert "fork" in text
+
+
+def test_what_holds_is_not_shrunk():
+    schedule = Schedule.draw(3)
+    assert shrink(schedule, Parts()).schedule == schedule
+
+
+def test_the_command_runs_seeds_and_lists_the_marks(capsys):
+    assert command.main(["--seeds", "0-3"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("4 seeds, ")
+    assert all(mark in out for mark in MARKS)
+
+
+def test_the_command_shows_one_seed(capsys):
+    assert command.main(["--seed", "3"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("seed 3: ")
+    assert "all invariants hold" in out

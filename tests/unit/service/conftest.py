@@ -1,0 +1,105 @@
+"""A real service in a process of its own, on a free port, and a client for it."""
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+import pytest
+
+from tests.needs import needs
+
+needs("starlette", "the service")
+needs("uvicorn", "the service")
+
+__all__ = ["Service", "start"]
+
+START = "from frazil.cli import main; main(prog_name='frazil')"
+PATIENCE_S = 30.0
+
+
+class Service:
+    """``frazil serve`` as a process; ``client`` is an httpx client of it, ``lines`` its log."""
+
+    def __init__(self, folder: Path, config: str, *options: str, token: str = "") -> None:
+        file = folder / "frazil.toml"
+        file.write_text(config, encoding="utf-8")
+        args = ["serve", "--config", str(file), "--port", "0", *options]
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", START, *args],
+            env={**os.environ, "XDG_STATE_HOME": str(folder / "state")},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.lines: list[dict[str, Any]] = []
+        self._fresh: queue.Queue[dict[str, Any]] = queue.Queue()
+        threading.Thread(target=self._read, daemon=True).start()
+        self.url = self.wait_for("listening")["url"]
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self.client = httpx.Client(base_url=self.url, headers=headers, timeout=PATIENCE_S)
+
+    def _read(self) -> None:
+        assert self.process.stderr is not None
+        for text in self.process.stderr:
+            with suppress(ValueError):
+                line = json.loads(text)
+                self.lines.append(line)
+                self._fresh.put(line)
+                continue
+            self._fresh.put({"event": "not a line of the log", "text": text})
+
+    def wait_for(self, event: str) -> dict[str, Any]:
+        """The next line of the log with that event; all before it are passed over."""
+        seen = []
+        while True:
+            try:
+                line = self._fresh.get(timeout=PATIENCE_S)
+            except queue.Empty:
+                raise AssertionError(f"no {event!r} in the log, but {seen}") from None
+            if line["event"] == event:
+                return line
+            seen.append(line)
+
+    def stop(self, how: int = signal.SIGTERM) -> int:
+        """End it by a signal; its exit code."""
+        self.process.send_signal(how)
+        return self.process.wait(PATIENCE_S)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.client.close()
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        if self.process.stderr is not None:
+            self.process.stderr.close()
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Service]]:
+    """``start(config, *options)``: a service of this test, gone when it ends."""
+    running: list[Service] = []
+
+    def begin(config: str = "", *options: str, token: str = "") -> Service:
+        running.append(Service(tmp_path, config, *options, token=token))
+        return running[-1]
+
+    yield begin
+    for service in running:
+        service.__exit__(None, None, None)

@@ -1,0 +1,376 @@
+"""The HTTP door, asked over a real socket: every answer names its namespace and scheme."""
+
+import json
+import time
+from itertools import pairwise
+
+import httpx
+import pytest
+
+import frazil
+from frazil.service.doors import CHUNK
+from frazil.service.issuer import MOST
+from frazil.service.openapi import DOCUMENT
+from tests.unit.service.conftest import Service
+
+__all__: list[str] = []
+
+CONFIG = """
+[namespaces.plain]
+[namespaces.short]
+scheme = "js53"
+[namespaces.typed]
+scheme = "tsid"
+prefix = "order_"
+check = true
+[namespaces.wide]
+scheme = "globalid-128"
+[namespaces.spread]
+scheme = "uniqueid-spread"
+fields = { cluster = 3 }
+"""
+SCHEMES = {
+    "plain": frazil.scheme(),
+    "short": frazil.scheme("js53"),
+    "typed": frazil.scheme(frazil.scheme("tsid"), prefix="order_", check=True),
+    "wide": frazil.scheme("globalid-128"),
+    "spread": frazil.scheme("uniqueid-spread", fields={"cluster": 3}),
+}
+PACKED = {"Accept": "application/octet-stream"}
+LINES = {"Accept": "text/plain"}
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    with Service(tmp_path_factory.mktemp("service"), CONFIG) as service:
+        yield service
+
+
+@pytest.fixture
+def client(service):
+    return service.client
+
+
+def problem(reply, status, kind):
+    """Check that a reply is this problem, and answer it."""
+    assert reply.status_code == status, reply.text
+    assert reply.headers["content-type"] == "application/problem+json"
+    body = reply.json()
+    assert body["type"] == f"urn:frazil:problem:{kind}"
+    assert body["status"] == status
+    assert body["title"]
+    assert body["detail"]
+    return body
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+class TestEveryNamespace:
+    def test_one(self, client, name):
+        reply = client.get(f"/v1/{name}/id")
+        assert reply.status_code == 200
+        body = reply.json()
+        assert body["namespace"] == reply.headers["frazil-namespace"] == name
+        assert body["scheme"] == reply.headers["frazil-scheme"] == SCHEMES[name].name
+        assert isinstance(body["id"], str)
+        n = SCHEMES[name].parse(body["id"])
+        assert SCHEMES[name].unpack(n).foreign == ()
+
+    def test_many_in_three_ways(self, client, name):
+        scheme = SCHEMES[name]
+        json_reply = client.post(f"/v1/{name}/ids", params={"n": 500})
+        assert (json_reply.json()["namespace"], json_reply.json()["scheme"]) == (name, scheme.name)
+        lines = client.post(f"/v1/{name}/ids", params={"n": 500}, headers=LINES)
+        packed = client.post(f"/v1/{name}/ids", params={"n": 500}, headers=PACKED)
+        for reply in (json_reply, lines, packed):
+            assert reply.status_code == 200
+            assert reply.headers["frazil-namespace"] == name
+            assert reply.headers["cache-control"] == "no-store"
+        width = (scheme.bits + 7) // 8
+        chunks = [packed.content[i : i + width] for i in range(0, 500 * width, width)]
+        ids = [scheme.parse(text) for text in json_reply.json()["ids"]]
+        ids += [scheme.parse(text) for text in lines.text.splitlines()]
+        ids += [scheme.codec.from_bytes(chunk) for chunk in chunks]
+        assert len(packed.content) == 500 * width
+        assert len(ids) == len(set(ids)) == 1500
+
+    def test_inspect(self, client, name):
+        text = client.get(f"/v1/{name}/id").json()["id"]
+        body = client.get(f"/v1/{name}/inspect/{text}").json()
+        n = SCHEMES[name].parse(text)
+        values = SCHEMES[name].unpack(n)
+        assert (body["namespace"], body["scheme"]) == (name, SCHEMES[name].name)
+        assert (body["id"], body["number"]) == (text, str(n))
+        assert {f["name"]: int(f["value"]) for f in body["fields"]} == dict(values)
+        assert "".join(span["bits"] for span in body["spans"]) == f"{n:0{SCHEMES[name].bits}b}"
+        assert abs(body["age_s"]) < 60
+        for encoding, other in body["texts"].items():
+            again = client.get(f"/v1/{name}/inspect/{other}", params={"encoding": encoding})
+            assert again.json()["number"] == str(n)
+
+
+def test_ids_are_in_order_over_many_chunks(client):
+    reply = client.post("/v1/plain/ids", params={"n": 5 * CHUNK + 1})
+    ids = [int(text) for text in reply.json()["ids"]]
+    assert len(ids) == 5 * CHUNK + 1
+    assert all(one < other for one, other in pairwise(ids))
+
+
+def test_a_million(client):
+    reply = client.post("/v1/plain/ids", params={"n": MOST}, headers=PACKED)
+    assert len(reply.content) == 8 * MOST
+    assert len({reply.content[i : i + 8] for i in range(0, 8 * MOST, 8)}) == MOST
+
+
+@pytest.mark.parametrize("n", ["0", "-1", "1.5", "", "x", "1000001", "\u0661", "1_0", "9" * 5000])
+def test_wrong_counts(client, n):
+    body = problem(client.post("/v1/plain/ids", params={"n": n}), 400, "bad-request")
+    assert body["limit"] == str(MOST)
+    assert body["namespace"] == "plain"
+
+
+def test_no_count(client):
+    problem(client.post("/v1/plain/ids"), 400, "bad-request")
+
+
+def test_numbers_only_where_they_are_exact(client):
+    reply = client.get("/v1/short/id", params={"number": "1"})
+    assert isinstance(reply.json()["id"], int)
+    many = client.post("/v1/short/ids", params={"number": "1", "n": "3"}).json()["ids"]
+    assert [type(n) for n in many] == [int] * 3
+    assert isinstance(client.get("/v1/short/id", params={"number": "0"}).json()["id"], str)
+    problem(client.get("/v1/plain/id", params={"number": "1"}), 400, "bad-request")
+    problem(client.get("/v1/short/id", params={"number": "yes"}), 400, "bad-request")
+    lines = client.get("/v1/short/id", params={"number": "1"}, headers=LINES)
+    problem(lines, 400, "bad-request")
+
+
+@pytest.mark.parametrize(
+    ("accept", "kind"),
+    [
+        ("*/*", "application/json"),
+        ("text/*, application/json;q=0.5", "text/plain; charset=utf-8"),
+        ("text/html, application/octet-stream;q=0.1", "application/octet-stream"),
+        ("application/json;q=0, */*", "text/plain; charset=utf-8"),
+    ],
+)
+def test_accept(client, accept, kind):
+    reply = client.get("/v1/plain/id", headers={"Accept": accept})
+    assert reply.headers["content-type"] == kind
+
+
+@pytest.mark.parametrize("accept", ["text/html", "application/json;q=0", "*/*;q=nan", ";;,,q="])
+def test_not_acceptable(client, accept):
+    problem(client.get("/v1/plain/id", headers={"Accept": accept}), 406, "not-acceptable")
+
+
+def test_window_holds_what_was_issued_in_it(client):
+    n = int(client.get("/v1/plain/id").json()["id"])
+    moment = SCHEMES["plain"].unpack(n).moment
+    day = {"from": "2026-01-01", "to": "2126-01-01T00:00:00+00:00"}
+    assert moment.year < 2126
+    day["to"] = "2080-01-01T00:00:00Z"
+    body = client.get("/v1/plain/window", params=day).json()
+    assert (body["namespace"], body["scheme"]) == ("plain", "icicle")
+    assert int(body["first"]) <= n <= int(body["last"])
+    assert body["first"] == body["first_number"]
+    empty = {"from": "2026-01-01", "to": "2026-01-01"}
+    body = client.get("/v1/plain/window", params=empty).json()
+    assert body["first"] is body["last"] is body["last_number"] is None
+
+
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        ("plain", {"from": "2026-01-01"}),
+        ("plain", {"from": "yesterday", "to": "2026-01-01"}),
+        ("plain", {"from": "2026-01-01T00:00:00", "to": "2026-01-02"}),
+        ("plain", {"from": "2026-01-02", "to": "2026-01-01"}),
+        ("plain", {"from": "0001-01-01T00:00:00+23:59", "to": "2026-01-01"}),
+        ("plain", {"from": "2026-01-01", "to": "9999-12-31"}),
+        ("spread", {"from": "2026-01-01", "to": "2026-01-02"}),
+    ],
+)
+def test_wrong_windows(client, name, params):
+    body = problem(client.get(f"/v1/{name}/window", params=params), 400, "bad-request")
+    assert body["namespace"] == name
+
+
+@pytest.mark.parametrize("text", ["x", "-1", "99999999999999999999", "0123", "%00", "a%2Fb", "🂡"])
+def test_wrong_ids_are_refused_with_the_place(client, text):
+    reply = client.get(f"/v1/plain/inspect/{text}")
+    assert reply.status_code in {400, 404}
+    if reply.status_code == 400:
+        assert "position" in problem(reply, 400, "bad-request")
+
+
+def test_layouts(client):
+    body = client.get("/v1/layouts").json()
+    assert [one["namespace"] for one in body["namespaces"]] == list(SCHEMES)
+    assert {one["scheme"] for one in body["layouts"]} == set(frazil.schemes.names())
+
+
+def test_plan(client):
+    text = "time:42 node:8 sequence:14 @1ms since 2025-01-01T00:00:00Z"
+    body = client.post("/v1/plan", json={"layout": text, "bits": 64}).json()
+    assert body["nodes"] == 256
+    assert [piece["bits"] for piece in body["pieces"]] == [42, 8, 14]
+    moved = client.post("/v1/plan", json={"layout": "js53", "epoch": "2026-01-01"}).json()
+    assert "2026-01-01" in moved["layout"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"[]",
+        b"{",
+        b"[" * 60_000,
+        b"\xff",
+        b'{"layout": 1}',
+        b'{"layout": ""}',
+        b'{"layout": "icicel"}',
+        b'{"layout": "time:9999 @1ms since 2025-01-01"}',
+        b'{"layout": "icicle", "bits": true}',
+        b'{"layout": "icicle", "bits": 3}',
+        b'{"layout": "icicle", "epoch": "x"}',
+        b'{"layout": "icicle", "epoch": 5}',
+        b'{"layout": "icicle", "x": 5}',
+        b'{"layout": "' + b"n" * 2001 + b'"}',
+    ],
+    ids=lambda body: body[:24].decode("latin-1"),
+)
+def test_wrong_plans(client, body):
+    problem(client.post("/v1/plan", content=body), 400, "bad-request")
+
+
+def test_a_body_that_is_too_large(client):
+    problem(client.post("/v1/plan", content=b" " * 70_000), 413, "too-large")
+    problem(client.post("/v1/plain/ids?n=1", content=b"x"), 413, "too-large")
+    assert client.get("/v1/plain/id").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("POST", "/v1/plain/id", "GET"),
+        ("DELETE", "/v1/plain/id", "GET"),
+        ("GET", "/v1/plain/ids", "POST"),
+        ("GET", "/v1/plan", "POST"),
+        ("PUT", "/v1/layouts", "GET"),
+    ],
+)
+def test_wrong_methods(client, method, path, allowed):
+    reply = client.request(method, path)
+    problem(reply, 405, "method-not-allowed")
+    assert allowed in reply.headers["allow"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/v1", "/v1/plain", "/v1/plain/id/", "/v1/plain/../plain/x", "/v1//id", "/%2e%2e/etc"],
+)
+def test_nothing_there(client, path):
+    reply = client.get(path)
+    assert reply.status_code == 404
+    assert reply.headers["content-type"] == "application/problem+json"
+    assert reply.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize("path", ["/v1/nope/id", "/v1/nope/window", "/v1/PLAIN/id"])
+def test_unknown_namespaces(client, path):
+    problem(client.get(path), 404, "unknown-namespace")
+
+
+def test_unknown_parameters_are_told(client):
+    body = problem(client.get("/v1/plain/id?nubmer=1"), 400, "bad-request")
+    assert "number" in body["detail"]
+    problem(client.get("/v1/short/id?number=1&number=1"), 400, "bad-request")
+    problem(client.get("/v1/plain/id?" + "&".join("a=1" for _ in range(99))), 400, "bad-request")
+    problem(client.get("/v1/plain/id?%ff=1"), 400, "bad-request")
+
+
+def test_a_strange_host_is_refused(client):
+    """A page whose name leads to 127.0.0.1 must not speak to a service that trusts loopback."""
+    problem(client.get("/v1/plain/id", headers={"Host": "evil.example"}), 421, "wrong-host")
+    for host in ("localhost:1", "127.0.0.1", "[::1]:80", "LOCALHOST"):
+        assert client.get("/v1/plain/id", headers={"Host": host}).status_code == 200
+
+
+def test_health(client):
+    assert client.get("/livez").json() == {"live": True}
+    ready = client.get("/readyz")
+    assert ready.status_code == 200
+    assert ready.json() == {"ready": True, "namespaces": dict.fromkeys(SCHEMES, "ready")}
+
+
+def test_metrics(client):
+    def issued():
+        text = client.get("/metrics").text
+        line = 'frazil_issued_total{namespace="plain",scheme="icicle"} '
+        return float(next(one for one in text.splitlines() if one.startswith(line)).split()[-1])
+
+    before = issued()
+    client.post("/v1/plain/ids?n=10")
+    client.get("/v1/plain/id")
+    assert issued() == before + 11
+    text = client.get("/metrics").text
+    for name in (
+        "frazil_waits_total",
+        "frazil_failures_total",
+        "frazil_lead_seconds",
+        "frazil_claim_left_seconds",
+        "frazil_registry_trouble_seconds",
+        "frazil_exhaustion_seconds",
+        'frazil_http_replies_total{door="id",status="200"}',
+    ):
+        assert name in text
+
+
+def test_openapi_names_every_route(client):
+    from frazil.service.app import create_app
+    from frazil.service.settings import read_settings
+
+    app = create_app(read_settings(url="memory:"))
+    routes = {
+        (route.path, method.lower())
+        for route in app._rest.routes
+        for method in route.methods - {"HEAD"}
+    }
+    told = {(path, method) for path, item in DOCUMENT["paths"].items() for method in item}
+    assert told == routes
+    assert client.get("/openapi.json").json() == json.loads(json.dumps(DOCUMENT))
+    named = [op["operationId"] for item in DOCUMENT["paths"].values() for op in item.values()]
+    assert len(named) == len(set(named))
+
+
+def test_head_is_no_id(client):
+    assert client.head("/v1/plain/id").status_code == 405
+    assert client.head("/livez").status_code == 200
+
+
+def test_a_client_that_leaves_stops_the_making(client):
+    """A reply of a million js53 IDs takes minutes; who has gone is not waited for."""
+    began = issued_short(client)
+    with client.stream("POST", "/v1/short/ids?n=1000000") as reply:
+        next(reply.iter_raw())
+    time.sleep(5)
+    after = issued_short(client)
+    time.sleep(5)
+    assert issued_short(client) == after
+    assert after > began
+
+
+def issued_short(client):
+    text = client.get("/metrics").text
+    return next(s for s in text.splitlines() if s.startswith('frazil_issued_total{namespace="sh'))
+
+
+def test_a_lost_server_is_no_whole_reply(tmp_path):
+    with Service(tmp_path, CONFIG) as service:
+        with service.client.stream("POST", "/v1/short/ids?n=1000000") as reply:
+            parts = reply.iter_raw()
+            assert next(parts)
+            service.process.kill()
+            with pytest.raises(httpx.HTTPError):
+                list(parts)
+        assert service.process.wait() != 0

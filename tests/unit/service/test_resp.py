@@ -1,0 +1,228 @@
+"""The Redis door: real clients, pipelines, what is refused, and what stays bounded."""
+
+import contextlib
+import json
+import re
+import signal
+import socket
+import time
+from pathlib import Path
+
+import pytest
+import redis
+
+from frazil.schemes import scheme
+from frazil.service.resp import IDS_MOST
+from frazil.service.tokens import hash_of
+from tests.unit.service.conftest import Service
+
+__all__: list[str] = []
+
+CONFIG = """
+[server]
+resp_port = 0
+[namespaces.a]
+registry = "memory:"
+[namespaces.t]
+scheme = "tsid"
+registry = "memory:"
+[namespaces.s]
+scheme = "sonyflake"
+registry = "memory:"
+"""
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    with Service(tmp_path_factory.mktemp("service"), CONFIG) as service:
+        service.port = service.wait_for("listening for redis clients")["port"]
+        yield service
+
+
+@pytest.fixture(params=[2, 3])
+def client(service, request):
+    with redis.Redis(
+        port=service.port, protocol=request.param, decode_responses=True, socket_timeout=20
+    ) as client:
+        yield client
+
+
+def test_incr(client):
+    ids = [client.incr("a") for _ in range(100)]
+    assert ids == sorted(set(ids))
+    assert scheme().unpack(ids[0]).moment is not None
+
+
+def test_pipelined(client):
+    with client.pipeline(transaction=False) as pipe:
+        for _ in range(5_000):
+            pipe.incr("a")
+        ids = pipe.execute()
+    assert ids == sorted(set(ids))
+    assert len(ids) == 5_000
+
+
+def test_pipelined_across_waits_stays_in_order(client):
+    """sonyflake has 256 IDs in 10 ms, so many of these wait, and those between do not."""
+    with client.pipeline(transaction=False) as pipe:
+        for _ in range(1_000):
+            pipe.incr("s").execute_command("FRAZIL.ID", "a")
+        answers = pipe.execute()
+    assert answers[::2] == sorted(set(answers[::2]))
+    assert answers[1::2] == sorted(set(answers[1::2]), key=int)
+    assert {type(one) for one in answers[::2]} == {int}
+
+
+def test_ids_as_text(client):
+    one = client.execute_command("FRAZIL.ID", "t")
+    many = client.execute_command("frazil.ids", "t", IDS_MOST)
+    assert len({one, *many}) == IDS_MOST + 1
+    assert [one, *many] == sorted([one, *many])
+    assert all(len(text) == 13 for text in many)
+
+
+def test_inspect(client):
+    text = client.execute_command("FRAZIL.ID", "t")
+    facts = json.loads(client.execute_command("FRAZIL.INSPECT", "t", text))
+    assert (facts["namespace"], facts["scheme"], facts["id"]) == ("t", "tsid", text)
+    with pytest.raises(redis.ResponseError, match="not the base32 text"):
+        client.execute_command("FRAZIL.INSPECT", "t", "!")
+
+
+def test_ping(client):
+    assert client.ping()
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (("GET", "a"), "unknown command"),
+        (("INCR",), "INCR ns"),
+        (("INCR", "a", "b"), "one step"),
+        (("INCRBY", "a", "2"), "one step"),
+        (("INCR", "a", "1", "1"), "INCR ns"),
+        (("INCR", "nope"), "no namespace"),
+        (("INCR", b"\xff\r\n"), "no namespace"),
+        (("INCR", "t"), "use FRAZIL.ID"),
+        (("FRAZIL.IDS", "a"), "FRAZIL.IDS ns n"),
+        (("FRAZIL.IDS", "a", "0"), "whole number"),
+        (("FRAZIL.IDS", "a", str(IDS_MOST + 1)), "whole number"),
+        (("FRAZIL.IDS", "a", "-1"), "whole number"),
+        (("FRAZIL.IDS", "a", b"\xb2"), "whole number"),
+        (("PING", "a", "b"), "PING text"),
+        (("AUTH",), "AUTH token"),
+        (("HELLO", "4"), "2 and 3"),
+    ],
+)
+def test_wrong_commands(client, command, message):
+    with pytest.raises(redis.RedisError, match=message):
+        client.execute_command(*command)
+    assert client.ping()
+
+
+def wire(service):
+    return socket.create_connection(("127.0.0.1", service.port), timeout=20)
+
+
+def test_lines_as_people_type_them(service):
+    with wire(service) as one:
+        one.sendall(b"PING\r\n\r\nping  hello\nINCR a\r\nQUIT\r\nPING\r\n")
+        answer = b""
+        while part := one.recv(4096):
+            answer += part
+    assert re.fullmatch(rb"\+PONG\r\n\$5\r\nhello\r\n:\d+\r\n\+OK\r\n", answer)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"*99999999\r\n",
+        b"*17\r\n",
+        b"*-1\r\n",
+        b"*1\r\n$99999999\r\n",
+        b"*1\r\n$1025\r\n",
+        b"*1\r\n*1\r\n*1\r\n*1\r\n$4\r\nPING\r\n",
+        b"*1\r\n$4\r\nPINGPONG\r\n",
+        b"*1\r\n$x\r\n",
+        b"*" + b"1" * 10_000,
+        b"x" * 10_000,
+        b"x " * 100 + b"\r\n",
+        b"POST / HTTP/1.1\r\nHost: x\r\n\r\nINCR a\r\n",
+        b"PATCH / HTTP/1.1\r\nHost: x\r\n\r\nINCR a\r\n",
+    ],
+    ids=lambda data: repr(data[:24]),
+)
+def test_what_is_no_command_ends_the_connection(service, data):
+    with wire(service) as one:
+        one.sendall(b"PING\r\n" + data)
+        answer = b""
+        with contextlib.suppress(ConnectionResetError):
+            while part := one.recv(4096):
+                answer += part
+    assert answer.startswith(b"+PONG\r\n-ERR ")
+    assert answer.splitlines()[-1].startswith(b"-ERR Protocol error: ")
+
+
+def resident(service):
+    """Bytes of memory that a process has, as Linux tells it."""
+    status = Path(f"/proc/{service.process.pid}/status")
+    if not status.exists():
+        pytest.skip("how much memory another process has is read from /proc")
+    (kilobytes,) = re.findall(r"^VmRSS:\s+(\d+) kB", status.read_text(), re.MULTILINE)
+    return int(kilobytes) << 10
+
+
+def test_memory_is_bounded_where_answers_are_not_taken(service):
+    """300 MB of answers are asked for and none is read: the service stops reading instead."""
+    before = resident(service)
+    with wire(service) as one:
+        one.setblocking(False)
+        data = b"FRAZIL.IDS a %d\r\n" % IDS_MOST * 1_000
+        with contextlib.suppress(BlockingIOError):
+            while data:
+                data = data[one.send(data) :]
+        deadline = time.monotonic() + 5
+        while time.monotonic() < deadline:
+            assert resident(service) - before < 64 << 20
+            time.sleep(0.1)
+    with wire(service) as one:
+        one.sendall(b"PING\r\n")
+        assert one.recv(100) == b"+PONG\r\n"
+
+
+def test_tokens(start):
+    both = "".join(
+        f'[[tokens]]\nname = "{name}"\nhash = "{hash_of(name)}"\nnamespaces = ["a"]\n'
+        f'scopes = ["{scope}"]\n'
+        for name, scope in (("one", "issue"), ("two", "inspect"))
+    )
+    service = start('[namespaces.a]\nregistry = "memory:"\n' + both, "--resp", "0")
+    port = service.wait_for("listening for redis clients")["port"]
+    for protocol in (2, 3):
+        options = {"port": port, "protocol": protocol, "socket_timeout": 20}
+        assert redis.Redis(password="one", **options).incr("a") > 0
+        assert redis.Redis(username="me", password="one", **options).incr("a") > 0
+        with pytest.raises(redis.AuthenticationError):
+            redis.Redis(**options).incr("a")
+        with pytest.raises(redis.RedisError, match="wrong"):
+            redis.Redis(password="three", **options).incr("a")
+        with pytest.raises(redis.exceptions.NoPermissionError):
+            redis.Redis(password="two", **options).incr("a")
+        with pytest.raises(redis.exceptions.NoPermissionError):
+            redis.Redis(password="one", **options).incr("b")
+
+
+def test_a_graceful_end_answers_what_was_begun(start):
+    service = start(CONFIG)
+    port = service.wait_for("listening for redis clients")["port"]
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as one:
+        one.sendall(b"FRAZIL.IDS s 10000\r\n")
+        time.sleep(1.5)  # the first use waits a horizon, and then 10,000 take 0.4 s
+        service.process.send_signal(signal.SIGTERM)
+        answer = b""
+        while part := one.recv(65536):
+            answer += part
+    assert answer.startswith(b"*10000\r\n")
+    assert answer.count(b"$") == 10_000
+    assert service.process.wait(30) == -signal.SIGTERM
+    assert service.wait_for("stopped")["issued"]["s"] == 10_000

@@ -1,0 +1,219 @@
+"""What is defended, from outside: a real service with tokens, and callers who have none."""
+
+import contextlib
+import json
+import socket
+
+import pytest
+
+from frazil.service.tokens import hash_of
+from tests.unit.service.conftest import Service
+
+__all__: list[str] = []
+
+ALL, ISSUE, OTHER, OLD = (f"frazil_{name}" for name in ("all", "issue", "other", "old"))
+CONFIG = f"""
+[namespaces.a]
+registry = "memory:"
+[namespaces.b]
+registry = "memory:"
+[[tokens]]
+name = "all"
+hash = "{hash_of(ALL)}"
+namespaces = ["*"]
+scopes = ["issue", "inspect", "admin"]
+[[tokens]]
+name = "issue"
+hash = "{hash_of(ISSUE)}"
+namespaces = ["a"]
+scopes = ["issue"]
+[[tokens]]
+name = "old"
+hash = "{hash_of(OLD)}"
+namespaces = ["*"]
+scopes = ["issue"]
+expires = 2020-01-01T00:00:00Z
+"""
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    with Service(tmp_path_factory.mktemp("service"), CONFIG) as service:
+        yield service
+
+
+def ask(service, path, token=None, method="GET", **options):
+    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+    return service.client.request(method, path, headers=headers, **options)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "scope"),
+    [
+        ("GET", "/v1/a/id", "issue"),
+        ("POST", "/v1/a/ids?n=1", "issue"),
+        ("GET", "/v1/a/inspect/1", "inspect"),
+        ("GET", "/v1/a/window?from=2026-01-01&to=2026-01-02", "inspect"),
+        ("GET", "/metrics", "admin"),
+    ],
+)
+def test_who_may_do_what(service, method, path, scope):
+    missing = ask(service, path, None, method)
+    assert missing.status_code == 401
+    assert missing.headers["www-authenticate"].startswith("Bearer")
+    assert ask(service, path, OTHER, method).status_code == 401
+    assert ask(service, path, hash_of(ALL), method).status_code == 401
+    assert ask(service, path, ALL, method).status_code == 200
+    assert ask(service, path, ISSUE, method).status_code == (200 if scope == "issue" else 403)
+    expired = ask(service, path, OLD, method)
+    assert expired.status_code == 401
+    assert "expired" in expired.json()["detail"]
+    if "/a/" in path:
+        assert ask(service, path.replace("/a/", "/b/"), ISSUE, method).status_code == 403
+
+
+def test_whether_a_namespace_exists_is_not_told(service):
+    """To a token for another one both look alike."""
+    assert ask(service, "/v1/b/id", ISSUE).status_code == 403
+    assert ask(service, "/v1/nope/id", ISSUE).status_code == 403
+    assert ask(service, "/v1/nope/id", ALL).status_code == 404
+    assert ask(service, "/v1/nope/id").status_code == 401
+
+
+def test_any_token_may_plan(service):
+    body = {"layout": "icicle"}
+    assert ask(service, "/v1/plan", None, "POST", json=body).status_code == 401
+    assert ask(service, "/v1/plan", ISSUE, "POST", json=body).status_code == 200
+    mine = ask(service, "/v1/layouts", ISSUE).json()["namespaces"]
+    assert [one["namespace"] for one in mine] == ["a"]
+    assert ask(service, "/v1/layouts").status_code == 401
+
+
+def test_health_needs_no_token_and_tells_little(service):
+    assert ask(service, "/livez").status_code == 200
+    assert ask(service, "/readyz").json() == {"ready": True}
+    assert ask(service, "/readyz", ISSUE).json() == {"ready": True}
+    assert set(ask(service, "/readyz", ALL).json()["namespaces"]) == {"a", "b"}
+    assert ask(service, "/openapi.json").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "value", ["", "Bearer", "Basic eDp5", f"bearer{ALL}", f"Token {ALL}", "Bearer é"]
+)
+def test_odd_authorizations(service, value):
+    headers = {"Authorization": value.encode()}
+    assert service.client.get("/v1/a/id", headers=headers).status_code == 401
+
+
+def test_no_cross_origin_reading(service):
+    headers = {"Origin": "https://evil.example", "Authorization": f"Bearer {ALL}"}
+    reply = service.client.get("/v1/a/id", headers=headers)
+    assert not [name for name in reply.headers if name.startswith("access-control")]
+    asked = {**headers, "Access-Control-Request-Method": "POST"}
+    assert service.client.options("/v1/a/ids", headers=asked).status_code == 405
+
+
+def raw(service, data):
+    """What a service answers to bytes; it may also just hang up."""
+    host, port = service.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=10) as wire:
+        with contextlib.suppress(OSError):
+            wire.sendall(data)
+        answer = b""
+        with contextlib.suppress(OSError):
+            while part := wire.recv(65536):
+                answer += part
+                if len(answer) > 1 << 20:
+                    break
+        return answer
+
+
+CLOSE = b"Host: x\r\nConnection: close\r\nAuthorization: Bearer " + ALL.encode() + b"\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"GET /v1/a/id HTTP/1.1\r\nX: " + b"a" * 900_000 + b"\r\n" + CLOSE,
+        b"GET /" + b"a" * 900_000 + b" HTTP/1.1\r\n" + CLOSE,
+        b"\x00" * 1000 + b"\r\n\r\n",
+        b"GET /v1/a/id HTTP/1.1\r\nContent-Length: -1\r\n" + CLOSE,
+        b"GET /v1/a/id HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n" + CLOSE,
+        b"POST /v1/a/ids?n=1 HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" + CLOSE + b"zz\r\n",
+    ],
+    ids=["header", "path", "zeros", "negative", "two lengths", "chunks"],
+)
+def test_malformed_requests(service, data):
+    assert b" 200 " not in raw(service, data)[:20]
+    assert ask(service, "/v1/a/id", ALL).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/a%0d%0aX-Evil:1/id",
+        "/v1/%0d%0aa/window",
+        "/v1/a/inspect/%0d%0aX:1",
+        "/%00",
+        "/v1/a%00/id",
+    ],
+)
+def test_no_header_is_injected(service, path):
+    reply = ask(service, path, ALL)
+    assert reply.status_code in {400, 404}
+    assert not [name for name in reply.headers if "evil" in name or name == "x"]
+
+
+def test_pipelined_requests_are_answered_in_order(service):
+    one = b"GET /v1/a/id HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + ALL.encode() + b"\r\n\r\n"
+    answer = raw(service, one * 20 + b"GET /livez HTTP/1.1\r\n" + CLOSE)
+    assert answer.count(b"HTTP/1.1 200 OK") == 21
+    bodies = [json.loads(part[: part.index(b"}") + 1]) for part in answer.split(b"\r\n\r\n")[1:]]
+    ids = [int(body["id"]) for body in bodies[:-1]]
+    assert len(ids) == 20
+    assert ids == sorted(set(ids))
+    assert bodies[-1] == {"live": True}
+
+
+def test_no_secret_is_in_the_log(service):
+    ask(service, f"/v1/a/id?token={ALL}", OTHER)
+    ask(service, f"/{ALL}", ALL)
+    assert service.lines
+    assert not [line for line in service.lines if "frazil_" in json.dumps(line)]
+
+
+def test_passwords_of_registries_are_struck_out(start):
+    service = start('[namespaces.a]\nregistry = "redis://me:hunter2@127.0.0.1:1"\ntimeout = "1s"')
+    reply = service.client.get("/v1/a/id")
+    assert reply.status_code == 503
+    assert reply.headers["retry-after"] == "1"
+    line = service.wait_for("no id")
+    assert line["error"] == "RegistryUnavailable"
+    shown = json.dumps(line) + reply.text
+    assert "hunter2" not in shown
+    assert "127.0.0.1" not in reply.text
+
+
+def test_any_host_where_everybody_is_let_in(start):
+    """Behind a proxy the name is the proxy's; whoever says --without-tokens means it."""
+    service = start('[namespaces.a]\nregistry = "memory:"', "--without-tokens")
+    assert service.client.get("/v1/a/id", headers={"Host": "ids.example"}).status_code == 200
+
+
+def test_refuses_to_stand_open(tmp_path):
+    from click.testing import CliRunner
+
+    from frazil.cli import main
+
+    result = CliRunner().invoke(main, ["serve", "memory:", "--host", "0.0.0.0", "--port", "0"])
+    assert result.exit_code == 2
+    assert "--without-tokens" in result.output
+
+
+def test_a_new_token_and_its_hash():
+    from click.testing import CliRunner
+
+    from frazil.cli import main
+
+    made, digest = CliRunner().invoke(main, ["serve", "--new-token"]).output.splitlines()
+    assert digest == f'hash = "{hash_of(made.removeprefix("token: "))}"'

@@ -1,0 +1,125 @@
+"""The process: where it listens, what it tells, and how it ends."""
+
+import signal
+import time
+
+import pytest
+
+from frazil.registries import connect
+from frazil.schemes import scheme
+from tests.servers.redis import Server
+from tests.tools.proxy import Proxy
+
+__all__: list[str] = []
+
+
+def test_the_first_run_needs_nothing(start):
+    service = start("")
+    body = service.client.get("/v1/default/id").json()
+    assert scheme().unpack(int(body["id"])).moment is not None
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_a_graceful_end_gives_back_the_claim(start, tmp_path, how):
+    url = f"sqlite:///{tmp_path}/claims.db"
+    service = start(f'[namespaces.a]\nregistry = "{url}"')
+    service.client.get("/v1/a/id")
+
+    def held():
+        return [one for one in connect(url, "a", scheme()).holdings() if one.held]
+
+    assert len(held()) == 1
+    code = service.stop(how)
+    assert code in {-signal.SIGTERM, 130}
+    assert service.wait_for("stopped")["issued"] == {"a": 1}
+    assert held() == []
+
+
+def test_what_has_begun_is_answered_to_its_end(start):
+    """A stop in the middle of a long reply: the whole of it comes, and then nothing more."""
+    service = start('[namespaces.slow]\nscheme = "sonyflake"\nregistry = "memory:"')
+    with service.client.stream(
+        "POST", "/v1/slow/ids?n=100000", headers={"Accept": "text/plain"}
+    ) as reply:
+        parts = reply.iter_text()
+        text = next(parts)
+        service.process.send_signal(signal.SIGTERM)
+        text += "".join(parts)
+    ids = text.splitlines()
+    assert len(ids) == len(set(ids)) == 100_000
+    assert service.process.wait(30) == -signal.SIGTERM
+    assert service.wait_for("stopped")["issued"] == {"slow": 100_000}
+
+
+def test_two_members_share_a_namespace(start, tmp_path):
+    config = f'[namespaces.a]\nregistry = "sqlite:///{tmp_path}/claims.db"'
+    members = [start(config), start(config)]
+    ids = [
+        text
+        for _ in range(5)
+        for member in members
+        for text in member.client.post("/v1/a/ids?n=2000").json()["ids"]
+    ]
+    assert len(set(ids)) == len(ids) == 20_000
+
+
+def test_readiness_turns_red_before_the_ids_end(start):
+    """While the registry is away and the claim lasts: not ready, and every reply is still good."""
+    with Server() as redis, Proxy(redis.port) as wire:
+        service = start(
+            f'[namespaces.a]\nregistry = "redis://127.0.0.1:{wire.port}?timeout=500ms"\n'
+            'timeout = "1s"'
+        )
+        client = service.client
+        while client.get("/v1/a/id").status_code != 200:  # the first use waits a horizon
+            pass
+        ids = [client.get("/v1/a/id").json()["id"]]
+        deadline = time.monotonic() + 4  # until the claim is as long as it gets
+        while time.monotonic() < deadline:
+            ids.append(client.get("/v1/a/id").json()["id"])
+        assert client.get("/readyz").status_code == 200
+        with wire.refusing():
+            wire.cut()
+            seen = []
+            deadline = time.monotonic() + 15
+            while time.monotonic() < deadline:
+                ready = client.get("/readyz").status_code
+                reply = client.get("/v1/a/id")
+                seen.append((ready, reply.status_code))
+                if reply.status_code == 200:
+                    ids.append(reply.json()["id"])
+                else:
+                    break
+            assert seen[-1] == (503, 503)
+            assert (503, 200) in seen
+            assert (200, 503) not in seen
+        deadline = time.monotonic() + 30
+        while client.get("/readyz").status_code != 200:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        reply = client.get("/v1/a/id")
+        assert reply.status_code == 200
+        ids.append(reply.json()["id"])
+        assert len(ids) == len(set(ids))
+
+
+def test_a_resting_service_looks_at_its_registry(start):
+    with Server() as redis:
+        service = start(f'[namespaces.a]\nregistry = "{redis.url}?timeout=500ms"')
+        assert service.client.get("/readyz").status_code == 200
+    deadline = time.monotonic() + 15
+    while service.client.get("/readyz").status_code == 200:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def test_a_port_that_is_taken(start, tmp_path):
+    from click.testing import CliRunner
+
+    from frazil.cli import main
+
+    port = start("").url.rpartition(":")[2]
+    for options in (["--port", port], ["--port", "0", "--resp", port]):
+        result = CliRunner().invoke(main, ["serve", "memory:", *options])
+        assert result.exit_code == 2
+        assert "choose another" in result.output

@@ -1,0 +1,147 @@
+"""A configuration that is wrong is told by file, key, and what would be right."""
+
+from dataclasses import replace
+
+import pytest
+
+from frazil.errors import ConfigError
+from frazil.service.settings import Settings, is_loopback, read_settings
+from frazil.service.tokens import hash_of
+
+__all__: list[str] = []
+
+HASH = hash_of("frazil_x")
+TOKEN = f"""
+[namespaces.a]
+[[tokens]]
+name = "one"
+hash = "{HASH}"
+namespaces = ["a"]
+scopes = ["issue"]
+"""
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read(text):
+        file = tmp_path / "frazil.toml"
+        file.write_text(text, encoding="utf-8")
+        return read_settings(file, "memory:")
+
+    return read
+
+
+def test_without_a_file():
+    settings = read_settings()
+    (alone,) = settings.namespaces
+    assert (alone.name, alone.scheme.name, alone.url) == ("default", "icicle", "sqlite:")
+    assert is_loopback(settings.host)
+    settings.check()
+
+
+def test_all_that_can_be_said(read):
+    settings = read(
+        """
+        [server]
+        host = "::1"
+        port = 0
+        [namespaces.orders]
+        scheme = "uniqueid-spread"
+        fields = { cluster = 3 }
+        encoding = "base62"
+        prefix = "o_"
+        registry = "memory:?horizon=3s"
+        lead = "200ms"
+        timeout = "2s"
+        [namespaces."late-2.b_"]
+        scheme = "chibrary-time"
+        epoch = 2025-01-01T00:00:00Z
+        [namespaces.numbers]
+        scheme = "tickets"
+        block = 7
+        [[tokens]]
+        name = "all"
+        hash = "HASH"
+        namespaces = ["*"]
+        scopes = ["issue", "admin"]
+        expires = 2030-01-01T00:00:00+01:00
+    """.replace("HASH", HASH)
+    )
+    orders, late, numbers = settings.namespaces
+    assert (settings.host, settings.port, settings.resp_port) == ("::1", 0, None)
+    assert orders.scheme.layout.fixed["cluster"] == 3
+    assert (orders.scheme.encoding, orders.scheme.prefix) == ("base62", "o_")
+    assert (orders.url, orders.config().lead_us) == ("memory:?horizon=3s", 200_000)
+    assert orders.config().timeout_us == 2_000_000
+    assert (late.url, late.scheme.layout.epoch_us) == ("memory:", 1_735_689_600_000_000)
+    assert numbers.config().block == 7
+    (token,) = settings.tokens
+    assert token.expires_us == 1_893_452_400_000_000
+    assert token.scopes == {"issue", "admin"}
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "allowed"),
+    [
+        ("[server]\nport = 'x'", "server.port", "0 to 65535"),
+        ("[server]\nport = 70000", "server.port", "0 to 65535"),
+        ("[server]\nport = true", "server.port", "0 to 65535"),
+        ("[server]\nhots = 'x'", "server.hots", "did you mean host"),
+        ("server = 1", "server", "a table, [server]"),
+        ("[namespace.a]", "namespace", "did you mean namespaces"),
+        ("[namespaces]\na = 1", "namespaces.a", "[namespaces.a]"),
+        ("[namespaces.'a b']", "namespaces.a b", "1 to 64 letters"),
+        ("[namespaces.'../x']", "namespaces.../x", "1 to 64 letters"),
+        ("[namespaces.a]\nscheme = 'icicel'", "namespaces.a.scheme", "did you mean 'icicle'"),
+        ("[namespaces.a]\nscheme = 5", "namespaces.a.scheme", "a layout text"),
+        ("[namespaces.a]\nlead = '5'", "namespaces.a", "200ms"),
+        ("[namespaces.a]\nlead = 5", "namespaces.a.lead", "200ms"),
+        ("[namespaces.a]\nblock = 5", "namespaces.a", "block= is for counters"),
+        ("[namespaces.a]\nregistry = 'rediss'", "namespaces.a", "did you mean redis"),
+        ("[namespaces.a]\nfields = {x = 'y'}", "namespaces.a.fields.x", "whole number"),
+        ("[namespaces.a]\nfields = {x = 1}", "namespaces.a.scheme", "not a constant"),
+        ("[namespaces.a]\nepoch = 5", "namespaces.a.epoch", "2025-01-01"),
+        ("[namespaces.a]\ncheck = 1", "namespaces.a.check", "true or false"),
+        ("tokens = 5", "tokens", "[[tokens]]"),
+        (TOKEN.replace('name = "one"', ""), "tokens[0].name", "for the logs"),
+        (TOKEN.replace(HASH, "frazil_secret"), "tokens[0].hash", "64 hex digits"),
+        (TOKEN.replace('["a"]', '["b"]'), "tokens[0].namespaces", "of a, or '*'"),
+        (TOKEN.replace('["a"]', "[]"), "tokens[0].namespaces", "['*']"),
+        (TOKEN.replace('["issue"]', '["isue"]'), "tokens[0].scopes", "issue, inspect, admin"),
+        (TOKEN + "expires = 2027-01-01", "tokens[0].expires", "with its offset"),
+        (TOKEN + "expires = 2027-01-01T00:00:00", "tokens[0].expires", "with its offset"),
+        (TOKEN + "scope = 1", "tokens[0].scope", "did you mean scopes"),
+    ],
+)
+def test_what_is_wrong_is_told(read, text, key, allowed):
+    with pytest.raises(ConfigError) as caught:
+        read(text)
+    message = str(caught.value)
+    assert f"frazil.toml: {key}" in message
+    assert allowed in message
+    assert "frazil_secret" not in message
+    assert caught.value.key == key
+
+
+def test_files_that_are_none(read, tmp_path):
+    with pytest.raises(ConfigError, match="is no TOML"):
+        read("[server")
+    (tmp_path / "x").write_bytes(b"\xff")
+    with pytest.raises(ConfigError, match="is no TOML"):
+        read_settings(tmp_path / "x")
+    with pytest.raises(ConfigError, match="No such file"):
+        read_settings(tmp_path / "absent")
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org", ""])
+def test_open_to_a_network_only_when_told(read, host):
+    alone = read_settings(url="memory:")
+    with pytest.raises(ConfigError, match="--without-tokens"):
+        replace(alone, host=host).check()
+    replace(alone, host=host, without_tokens=True).check()
+    replace(read(TOKEN), host=host).check()
+
+
+def test_loopback():
+    assert all(map(is_loopback, ("127.0.0.1", "127.9.9.9", "::1", "localhost")))
+    assert Settings(()).port == 8080

@@ -1,0 +1,78 @@
+"""Who may ask for what: tokens that are missing, wrong, expired, or for something else."""
+
+import pytest
+
+from frazil.service import tokens
+from frazil.service.tokens import Guard, Token, hash_of, is_hash, new_token
+
+__all__: list[str] = []
+
+
+def token(secret, *, name="t", namespaces=("a",), scopes=("issue",), expires_us=None):
+    digest = bytes.fromhex(hash_of(secret).removeprefix("sha256:"))
+    return Token(name, digest, frozenset(namespaces), frozenset(scopes), expires_us)
+
+
+def test_new_tokens_differ_and_fit_their_hash():
+    one, other = new_token(), new_token()
+    assert one != other
+    assert one.startswith("frazil_")
+    assert len(one) == len("frazil_") + 43
+    assert is_hash(hash_of(one))
+    assert not is_hash(one)
+    assert Guard((token(one),)).refusal(one.encode(), "issue", "a") is None
+
+
+def test_an_open_guard_refuses_nobody():
+    assert Guard().is_open
+    assert Guard().refusal(b"", "admin", "a") is None
+
+
+@pytest.mark.parametrize(
+    ("secret", "scope", "namespace", "refusal"),
+    [
+        (b"one", "issue", "a", None),
+        (b"one", None, None, None),
+        (b"two", "issue", "a", None),
+        (b"any", "inspect", "whatever", None),
+        (None, "issue", "a", "missing"),
+        (b"", "issue", "a", "missing"),
+        (b"on", "issue", "a", "wrong"),
+        (b"one ", "issue", "a", "wrong"),
+        (b"\xff" * 99999, "issue", "a", "wrong"),
+        (hash_of("one").encode(), "issue", "a", "wrong"),
+        (b"one", "inspect", "a", "forbidden"),
+        (b"one", "admin", None, "forbidden"),
+        (b"one", "issue", "b", "forbidden"),
+        (b"one", "issue", "*", "forbidden"),
+        (b"old", "issue", "a", "expired"),
+        (b"new", "issue", "a", None),
+    ],
+)
+def test_refusals(monkeypatch, secret, scope, namespace, refusal):
+    monkeypatch.setattr(tokens, "wall_us", lambda: 1000)
+    guard = Guard(
+        (
+            token("one"),
+            token("two"),
+            token("any", namespaces=("*",), scopes=("inspect",)),
+            token("old", expires_us=1000),
+            token("new", expires_us=1001),
+        )
+    )
+    assert guard.refusal(secret, scope, namespace) == refusal
+
+
+def test_every_digest_is_compared(monkeypatch):
+    """The time of an answer must not tell which token was nearly right."""
+    compared = []
+
+    def compare(one, other):
+        compared.append(one)
+        return one == other
+
+    monkeypatch.setattr(tokens, "compare_digest", compare)
+    guard = Guard((token("one"), token("two"), token("three")))
+    guard.refusal(b"one", "issue", "a")
+    guard.refusal(b"none", "issue", "a")
+    assert len(compared) == 6
