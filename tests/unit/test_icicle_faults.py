@@ -132,8 +132,8 @@ class TestLoss:
         """Else each caller's memory would look like a loss to the server."""
         for _ in range(200):
             _, top_us, wait_us, _ = caller.issue(3000)
-            assert wait_us < 1000
-            assert caller.issue(seen_us=top_us)[2] < 1000
+            assert wait_us <= 1000
+            assert caller.issue(seen_us=top_us)[2] <= 1000
             assert top_us <= int(caller.state()["top"])
 
     @pytest.mark.parametrize("flavour", FLAVOURS)
