@@ -13,10 +13,9 @@ import struct
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 
 import redis
@@ -78,8 +77,8 @@ def grants(store: Store) -> tuple[str, str]:
     return "requests per grant or release", f"{asked:.2f}, {took_us:.0f} µs each"
 
 
-def rest(store: Store) -> tuple[str, str]:
-    """A generator that is used all the time, once its claims have grown."""
+def rest(store: Store) -> float:
+    """Requests a second of a generator that is used all the time, once its claims have grown."""
     namespace = f"rest {time.time_ns()}"
     store.registry(namespace)
     with frazil.open(store.url, _SCHEME, namespace=namespace) as ids:
@@ -89,17 +88,23 @@ def rest(store: Store) -> tuple[str, str]:
         before, end = store.calls(), end + _REST_S
         while time.monotonic() < end:
             ids.take(100)
-        asked = (store.calls() - before) / _REST_S
-    return "requests a second of a busy generator", f"{asked:.2f}"
+        return (store.calls() - before) / _REST_S
 
 
-def members(store: Store) -> tuple[str, str]:
-    """All node numbers held, each claim made longer as often as a busy generator does."""
+def busy(store: Store) -> Iterator[tuple[str, str]]:
+    """What a generator in constant use asks for, and what a server full of them costs."""
+    rate_hz = rest(store)
+    yield "requests a second of a busy generator", f"{rate_hz:.2f}"
+    yield members(store, rate_hz)
+
+
+def members(store: Store, rate_hz: float) -> tuple[str, str]:
+    """All node numbers held, each claim made longer ``rate_hz`` times a second."""
     first = store.registry(f"members {time.time_ns()}")
     terms = first.terms
     crowd = [connect(store.url, first.namespace, _SCHEME) for _ in range(_MEMBERS)]
     claims = [one.grant(ask_of(Seen()), terms.horizon_ticks) for one in crowd]
-    pace_s = terms.horizon_ticks * terms.tick_us / 2e6 / _MEMBERS
+    pace_s = 1 / rate_hz / _MEMBERS
     before_s, begun, done = store.busy_s(), time.monotonic(), 0
     while time.monotonic() < begun + _REST_S:
         number = done % _MEMBERS
@@ -191,25 +196,24 @@ def _server(url: str | None) -> Iterator[str]:
         yield server.url
 
 
+def _rows(store: Store) -> Iterator[tuple[str, str]]:
+    yield lives(store, forked=False)
+    yield lives(store, forked=True)
+    yield grants(store)
+    yield from busy(store)
+
+
 def main(arguments: Sequence[str]) -> None:
     """See the module."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.stores", description=__doc__)
     parser.add_argument("url", nargs="?", help="of a server; default: a Valkey of its own")
     told = parser.parse_args(arguments)
-    cases: tuple[Callable[[Store], tuple[str, str]], ...] = (
-        partial(lives, forked=False),
-        partial(lives, forked=True),
-        grants,
-        rest,
-        members,
-    )
     with _server(told.url) as url:
         store = Store(url)
         version = store.version()
         store.client.connection_pool.disconnect()  # no connection is carried into the forks
         print("| What | Measured |\n|---|--:|")
-        for case in cases:
-            what, found = case(store)
+        for what, found in _rows(store):
             print(f"| {what} | {found} |", flush=True)
     now = datetime.now(UTC).strftime("%Y-%m-%d")
     python = platform.python_version()

@@ -153,6 +153,21 @@ class TestLoss:
             assert not set(caller.ids(100_000)) & set(other.issue(100_000, 1_000_000)[3])
 
 
+    @pytest.mark.parametrize("flavour", FLAVOURS)
+    def test_a_replica_that_takes_writes(self, flavour):
+        """It has its primary's shard, so both would give the same."""
+        with Server(flavour) as primary, Server(flavour) as replica:
+            caller, other = Caller(primary), Caller(replica)
+            replica.replicate(primary)
+            caller.init()
+            replica.do("CONFIG", "SET", "replica-read-only", "no")
+            for verb in ("issue", "init"):
+                with pytest.raises(redis.ReadOnlyError):
+                    other.say(verb, "", 1, 0, 7)
+            assert other.say("look")
+            assert caller.issue()[3]
+
+
 class TestElsewhere:
     @pytest.mark.parametrize("flavour", FLAVOURS)
     def test_a_cluster(self, flavour):

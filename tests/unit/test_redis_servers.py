@@ -12,7 +12,7 @@ from frazil.keeper import ask_of
 from frazil.registries import connect
 from frazil.registries.redis_link import Script
 from tests.servers.certificates import make_certificates
-from tests.servers.redis import FLAVOURS, Cluster, Server, free_port
+from tests.servers.redis import FLAVOURS, Cluster, Server, free_port, until
 
 ICICLE = frazil.scheme("icicle")
 TICKETS = frazil.scheme("tickets")
@@ -81,6 +81,29 @@ class TestReplicas:
         registry.link.script = Script(turning, hashlib.sha1(turning.encode()).hexdigest())
         with pytest.raises(RegistryUnavailable, match="changed its history"):
             grant(registry)
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_a_replica_that_takes_writes(flavour):
+    """What it gave, its primary would give again, and write over what it knows of it."""
+    with Server(flavour) as primary, Server(flavour) as replica:
+        members = [connect(server.url, "both", ICICLE) for server in (primary, replica)]
+        replica.replicate(primary)
+        replica.do("CONFIG", "SET", "replica-read-only", "no")
+        members[0].initialise(ask_of(NOTHING), 0)
+        claim = grant(members[0])
+        until(members[1].holdings, "the claim on the replica")
+        refusals = [
+            lambda: grant(members[1]),
+            lambda: members[1].renew(ask_of(claim.seen, claim), claim.until + 5),
+            lambda: members[1].release(ask_of(claim.seen, claim), claim.start),
+            lambda: members[1].initialise(ask_of(NOTHING), 0),
+        ]
+        for refused in refusals:
+            with pytest.raises(RegistryUnavailable, match="point the URL at the primary"):
+                refused()
+        assert [holding.slot for holding in members[1].holdings()] == [claim.slot]
+        assert isinstance(members[0].renew(ask_of(claim.seen, claim), claim.until + 5), Claim)
 
 
 class TestDurable:

@@ -21,7 +21,8 @@
 --            init      shard top_us wait_us
 --            look      shard top_us wait_us tick next guard last_us offset_us now_us ("" if unset)
 --            incarnation  nothing more
---          or an error, "ICICLE <code>: <what to do>"; then nothing was changed.
+--          or an error, "ICICLE <code>: <what to do>", or READONLY, of a replica that takes
+--          writes; then nothing was changed.
 --
 -- An ID is sign:1=0 time:41 node:10 sequence:12, the node being the shard. (tick, next) is the
 -- first cell not given away and only ever grows: that, and one shard for each server, is why no ID
@@ -122,6 +123,8 @@ elseif verb ~= 'look' and shard and wanted >= 0 and wanted ~= shard then
 elseif verb == 'issue' and not shard and wanted < 0 then
   return refused('UNSET', 'it has no shard for ' .. KEYS[1]
     .. '; give it one that no other server has: frazil init icicle://THIS-SERVER --shard N')
+elseif verb ~= 'look' and not string.find(replication, '\nrole:master\r', 1, true) then
+  return redis.error_reply('READONLY this is a replica, and has the shard of its primary')
 elseif replicas == 0 and found[2] and #found[2] > plain_length then
   return refused('CONFIRM', 'others have replicas confirm its answers; use ?replicas= as they do')
 elseif 0 < replicas and replicas * 2 < connected then

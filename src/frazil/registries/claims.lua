@@ -24,6 +24,7 @@
 --            look      sid fingerprint layout now_us, then six texts a slot: number, start, until,
 --                      token, holder, since_us
 --            incarnation  nothing more
+--          or the error READONLY, of a replica that takes writes
 --
 -- A Lua number is a double, exact below 2^53. Microseconds since 1970 are until the year 2255. What
 -- may be larger comes and goes as decimal text: a counter's values are counted here from its first
@@ -57,6 +58,7 @@ end
 -- What changes when the store may have lost or forked its history.
 function verbs.read_incarnation()
   local replication, server = redis.call('INFO', 'replication'), redis.call('INFO', 'server')
+  verbs.primary = string.find(replication, '\nrole:master\r', 1, true)
   local run = string.find(server, '\nrun_id:', 1, true)
   local history = string.find(replication, '\nmaster_replid:', 1, true)
   if not run or not history then
@@ -292,6 +294,8 @@ function verbs.main()
     return { 'format', ask.nonce, verbs.incarnation, newer }
   elseif verb == 'look' then
     return verbs.look()
+  elseif not verbs.primary then -- one that takes writes is a second primary with the same record
+    return redis.error_reply('READONLY this is a replica')
   elseif ask.replicas > 0 and 2 * ask.replicas < verbs.connected then
     return { 'replicas', ask.nonce, verbs.incarnation, text(verbs.connected) }
   end

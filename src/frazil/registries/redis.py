@@ -13,6 +13,8 @@ What a Redis can do to us, and what is done about it:
 - *FLUSHALL, a deleted key.* The record lies in one hash, so it is lost as a whole.
 - *An old primary that goes on beside its successor.* Only ``?replicas=k`` helps, with k at least
   half of the replicas: see ``redis_link``. Or name several servers that share nothing: ``several``.
+- *A replica that takes writes* (replica-read-only no) has its primary's record and would grant the
+  same claims. It is refused, as one that takes none refuses.
 - *Its clock.* See ``record``.
 - *Counters* (layouts without time) cannot be guarded by waiting, and after a restart nobody can say
   whether the last second is there. So a restart is an error for a person to settle, unless
