@@ -109,7 +109,7 @@ def members(store: Store, rate_hz: float) -> tuple[str, str]:
     while time.monotonic() < begun + _REST_S:
         number = done % _MEMBERS
         claim = claims[number]
-        target = claim.until + terms.horizon_ticks // 2
+        target = claim.until + terms.horizon_ticks
         longer = crowd[number].renew(ask_of(claim.seen, claim), target)
         if not isinstance(longer, Claim):
             raise SystemExit(f"member {number} lost its claim")

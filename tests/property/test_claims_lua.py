@@ -91,7 +91,8 @@ class Pair:
         return registry
 
     def info(self):
-        return f"x:1\r\nrole:master\r\nrun_id:{self.run:040x}\r\nmaster_replid:{self.history:040x}\r\nno:2\r\n"
+        told = f"run_id:{self.run:040x}\r\nmaster_replid:{self.history:040x}"
+        return f"x:1\r\nrole:master\r\n{told}\r\nno:2\r\n"
 
     def step(self, op, who, *values):
         getattr(self, op)(who, *values)
