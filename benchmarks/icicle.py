@@ -27,7 +27,6 @@ from benchmarks.report import setting
 from frazil.icicle.generator import IcicleGenerator
 from frazil.icicle.script import icicle_script
 from frazil.icicle.server import IcicleServer
-from frazil.opening import open_icicle
 from frazil.registries.redis_link import Access
 from tests.servers.redis import FLAVOURS, Server
 
@@ -142,7 +141,7 @@ def arrays(ids: IcicleGenerator, kept: list[Any]) -> Case:
 def _cases(servers: list[Server], kept: list[Any]) -> Iterator[tuple[str, Case]]:
     one = f"icicle://127.0.0.1:{servers[0].port}"
     all_ = f"icicle://{','.join(f'127.0.0.1:{server.port}' for server in servers)}"
-    empty = open_icicle(one)
+    empty = frazil.open(one)
     for standing in empty._life.pool.standings:  # noqa: SLF001 - the same client, another script
         link = standing.server.link
         link.script = replace(
@@ -153,18 +152,18 @@ def _cases(servers: list[Server], kept: list[Any]) -> Iterator[tuple[str, Case]]
     yield "driver, published, one at a time", published(servers[0], 1)
     yield "driver, icicle.lua, one at a time", bare(servers[0], icicle_script().source)
     yield "frazil, an empty script", single(empty)
-    yield "frazil, one at a time", single(open_icicle(one))
+    yield "frazil, one at a time", single(frazil.open(one))
     yield (
         "frazil, one at a time, ?prefetch=65536",
-        single(open_icicle(one + "?prefetch=65536", lead="1s")),
+        single(frazil.open(one + "?prefetch=65536", lead="1s")),
     )
     yield "driver, published, 4096 at a time", published(servers[0], 4096)
     yield (
         "driver, icicle.lua, 4096 at a time",
         bare(servers[0], icicle_script().source, 4096, _LEAD_US),
     )
-    yield "frazil, batches, one server", arrays(open_icicle(one, lead=_LEAD_US / 1e6), kept)
-    yield "frazil, batches, three servers", arrays(open_icicle(all_, lead=_LEAD_US / 1e6), kept)
+    yield "frazil, batches, one server", arrays(frazil.open(one, lead=_LEAD_US / 1e6), kept)
+    yield "frazil, batches, three servers", arrays(frazil.open(all_, lead=_LEAD_US / 1e6), kept)
 
 
 def main(arguments: list[str]) -> int:

@@ -17,8 +17,8 @@ from typing import Any, Self, cast
 
 from frazil.clock import boot_ns
 from frazil.errors import FrazilError
-from frazil.generator import Generator, open_generator
-from frazil.opening import is_icicle, open_icicle
+from frazil.generator import Generator
+from frazil.opening import icicle_config, is_icicle, open_ids
 from frazil.schemes import Scheme
 
 __all__ = ["AsyncGenerator", "open"]
@@ -106,9 +106,9 @@ def open(*arguments: Any, **options: Any) -> AsyncGenerator:  # noqa: A001 - as 
         from frazil.icicle.aio import AsyncIcicle
 
         url, *rest = arguments or (options.pop("url", None),)
-        issued = AsyncIcicle(open_icicle(url, *rest, **options).config)
+        issued = AsyncIcicle(icicle_config(url, *rest, **options))
         return cast("AsyncGenerator", issued)
-    return AsyncGenerator(open_generator(*arguments, **options))
+    return AsyncGenerator(open_ids(*arguments, **options))
 
 
 def _waker(

@@ -17,7 +17,7 @@ import os
 import time
 from _thread import allocate_lock
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Config", "Generator", "check_count", "configure", "open_generator", "walk_arguments"]
+__all__ = ["Config", "Generator", "check_count", "configure", "walk_arguments"]
 
 _LONGEST_NAP_NS = 50_000_000  # so that a close by another thread is noticed
 _ROW_BITS = 12  # of a counter: few enough for a short step when a claim is left, many for speed
@@ -49,9 +49,12 @@ Duration = str | float | timedelta
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """All that ``open`` was told. Two generators of equal configs share nothing but that."""
+    """All that ``open`` was told. Two generators of equal configs share nothing but that.
 
-    url: str
+    url: with its password, and so in no repr.
+    """
+
+    url: str = field(repr=False)
     namespace: str
     scheme: Scheme
     lead_us: int
@@ -63,11 +66,12 @@ class Config:
 def configure(
     url: str | None,
     scheme_: str | Scheme,
+    *,
     namespace: str,
     fields: Mapping[str, int] | None,
     lead: Duration,
     timeout: Duration,
-    sequence_start: int | str,
+    sequence_start: int | str = 0,
     block: int | None = None,
 ) -> tuple[Config, Registry]:
     """Check what ``open`` was told. Contacts nothing. Raises ConfigError and LayoutError."""
@@ -125,7 +129,7 @@ def walk_arguments(
     clocked=False is for a walk that takes each claim as due when it comes.
     """
     layout = scheme_.layout
-    free = {field.name: 0 for field in layout.fields if field.fixed is None}
+    free = {each.name: 0 for each in layout.fields if each.fixed is None}
     sequence = scheme_.positions("sequence")
     return (
         scheme_.bits,
@@ -330,48 +334,10 @@ class Generator(_Base):
 
     def __repr__(self) -> str:
         config = self.config
-        head, at, tail = config.url.rpartition("@")  # a password is nobody's to see
-        url = f"{head.rpartition(':')[0]}:***@{tail}" if at and head.count(":") > 1 else config.url
         return (
-            f"<frazil.Generator {config.scheme.name} {config.namespace!r} at {url}"
+            f"<frazil.Generator {config.scheme.name} {config.namespace!r} at {self._registry.url}"
             f"{' closed' if self.closed else ''}>"
         )
-
-
-def open_generator(
-    url: str | None = None,
-    scheme: str | Scheme = "icicle",
-    *,
-    namespace: str = "default",
-    fields: Mapping[str, int] | None = None,
-    lead: Duration = 0,
-    timeout: Duration = 10,
-    sequence_start: int | str = 0,
-    block: int | None = None,
-) -> Generator:
-    """A generator of unique IDs. Nothing is contacted before the first ID is asked for.
-
-    url: the registry: ``sqlite:`` (the default; or what the environment's FRAZIL_URL says),
-    ``sqlite:///path``, ``static:7``, ``static:env:NAME``, ``static:hostname``, ``memory:``.
-    scheme: a name (``frazil.schemes.names()``), a layout text, or a Scheme.
-    namespace: whose IDs must not repeat among each other; members share it, the scheme and the url.
-    fields: values of the layout's constants, like ``{"cluster": 3}``.
-    lead: how far timestamps may run ahead of the clock when a tick's sequence is used up, instead
-    of waiting; a duration (``"200ms"``, seconds, a timedelta), at most the registry's horizon.
-    timeout: how long a call waits for a claim before it raises PoolExhausted or
-    RegistryUnavailable.
-    sequence_start: 0, or "random" for consumers that shard by ``id % n``.
-    block: for a layout without time, how many counter values (or runs) are taken at a time; 1,000
-    (or one) unless said. The next block is asked for when half of one is used. ``block=1`` is
-    strict: each value of a counter is taken when it is asked for, so values follow each other
-    across all members, at a round trip each.
-
-    Raises ConfigError and LayoutError.
-    """
-    config, registry = configure(
-        url, scheme, namespace, fields, lead, timeout, sequence_start, block
-    )
-    return Generator(config, registry)
 
 
 def _reopen(config: Config) -> Generator:

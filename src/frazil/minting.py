@@ -6,37 +6,21 @@ one round trip, no thread, no claim to give back.
 """
 
 import time
-from collections.abc import Mapping
 
 from frazil.claim import Claim, Seen, Terms, Wait
 from frazil.clock import boot_ns
 from frazil.errors import PoolExhausted
-from frazil.generator import Duration, check_count, configure, walk_arguments
+from frazil.generator import Config, check_count, walk_arguments
 from frazil.keeper import ask_of
 from frazil.machine import Sense
-from frazil.schemes import Scheme
+from frazil.registries.base import Registry
 from frazil.walk import Walk
 
 __all__ = ["mint"]
 
 
-def mint(
-    n: int = 1,
-    url: str | None = None,
-    scheme: str | Scheme = "icicle",
-    *,
-    namespace: str = "default",
-    fields: Mapping[str, int] | None = None,
-    lead: Duration = 0,
-    timeout: Duration = 10,
-) -> list[int]:
-    """``n`` unique IDs, in order. The arguments are those of ``frazil.open``.
-
-    Timestamps lie in the ticks that the IDs fill, so many IDs take as long as their layout needs
-    for them, less ``lead``. Raises what the registry raises, and PoolExhausted after ``timeout``
-    without an ID.
-    """
-    config, registry = configure(url, scheme, namespace, fields, lead, timeout, 0)
+def mint(n: int, config: Config, registry: Registry) -> list[int]:
+    """``n`` unique IDs, in order; see ``frazil.mint`` for when they come and what is raised."""
     terms = registry.terms
     per_tick = 1 if config.scheme.layout.axis == "sequence" else config.scheme.layout.sequences
     # What is minted is ours for good and used at once, so this walk needs no clock.

@@ -6,16 +6,16 @@ names servers that make the IDs themselves. Both are used alike, so one function
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from frazil.generator import Duration, Generator, open_generator
+from frazil.generator import Duration, Generator, configure
 from frazil.minting import mint
 from frazil.schemes import Scheme
 
 if TYPE_CHECKING:
-    from frazil.icicle.generator import IcicleGenerator
+    from frazil.icicle.generator import IcicleConfig
 
-__all__ = ["is_icicle", "mint_ids", "open_icicle", "open_ids"]
+__all__ = ["icicle_config", "is_icicle", "mint_ids", "open_ids"]
 
 
 def is_icicle(url: str | None) -> bool:
@@ -23,33 +23,13 @@ def is_icicle(url: str | None) -> bool:
     return (url or os.environ.get("FRAZIL_URL") or "").partition(":")[0] in ("icicle", "icicles")
 
 
-def open_icicle(
-    url: str | None,
-    scheme: str | Scheme = "icicle",
-    *,
-    namespace: str = "default",
-    fields: Mapping[str, int] | None = None,
-    lead: Duration = 0,
-    timeout: Duration = 10,
-    sequence_start: int | str = 0,
-    block: int | None = None,
-) -> "IcicleGenerator":
-    """A generator on a pool of servers that issue IDs. The arguments are those of ``open_ids``."""
-    from frazil.icicle.generator import IcicleGenerator
+def icicle_config(
+    url: str | None, scheme: str | Scheme = "icicle", **options: Any
+) -> "IcicleConfig":
+    """What ``open_ids`` was told of an ``icicle:`` URL, or of the environment's."""
     from frazil.icicle.opening import configure_icicle
 
-    return IcicleGenerator(
-        configure_icicle(
-            url or os.environ["FRAZIL_URL"],
-            scheme,
-            namespace=namespace,
-            fields=fields,
-            lead=lead,
-            timeout=timeout,
-            sequence_start=(sequence_start, 0),
-            block=(block, None),
-        )
-    )
+    return configure_icicle(url or os.environ["FRAZIL_URL"], scheme, **options)
 
 
 def open_ids(
@@ -84,29 +64,20 @@ def open_ids(
 
     Raises ConfigError and LayoutError.
     """
+    told: dict[str, Any] = {
+        "namespace": namespace,
+        "fields": fields,
+        "lead": lead,
+        "timeout": timeout,
+        "sequence_start": sequence_start,
+        "block": block,
+    }
     if is_icicle(url):
-        ids = open_icicle(
-            url,
-            scheme,
-            namespace=namespace,
-            fields=fields,
-            lead=lead,
-            timeout=timeout,
-            sequence_start=sequence_start,
-            block=block,
-        )
+        from frazil.icicle.generator import IcicleGenerator
+
         # Typed as what nearly every call answers; users of either call the same methods.
-        return cast("Generator", ids)
-    return open_generator(
-        url,
-        scheme,
-        namespace=namespace,
-        fields=fields,
-        lead=lead,
-        timeout=timeout,
-        sequence_start=sequence_start,
-        block=block,
-    )
+        return cast("Generator", IcicleGenerator(icicle_config(url, scheme, **told)))
+    return Generator(*configure(url, scheme, **told))
 
 
 def mint_ids(
@@ -125,10 +96,13 @@ def mint_ids(
     IDs fill, so many IDs take as long as their layout needs for them, less ``lead``. Raises what
     the registry raises, and PoolExhausted after ``timeout`` without an ID.
     """
+    told: dict[str, Any] = {
+        "namespace": namespace,
+        "fields": fields,
+        "lead": lead,
+        "timeout": timeout,
+    }
     if is_icicle(url):
-        ids = open_icicle(
-            url, scheme, namespace=namespace, fields=fields, lead=lead, timeout=timeout
-        )
-        with ids:
+        with open_ids(url, scheme, **told) as ids:
             return ids.take(n)
-    return mint(n, url, scheme, namespace=namespace, fields=fields, lead=lead, timeout=timeout)
+    return mint(n, *configure(url, scheme, **told))

@@ -14,7 +14,6 @@ import frazil
 import frazil.aio
 from frazil.errors import ClockError, Closed, ConfigError, PoolExhausted, RegistryUnavailable
 from frazil.icicle.generator import IcicleGenerator
-from frazil.opening import open_icicle
 from tests.servers.certificates import make_certificates
 from tests.servers.icicle import Caller
 from tests.servers.redis import FLAVOURS, Cluster, Server, free_port
@@ -150,7 +149,7 @@ class TestIssuing:
     def test_replicas_confirm(self, servers):
         with Server() as primary, Server() as replica:
             replica.replicate(primary)
-            ids = open_icicle(url_of(primary, more="?replicas=1&shards=4"), namespace="test")
+            ids = frazil.open(url_of(primary, more="?replicas=1&shards=4"), namespace="test")
             begun = time.monotonic()
             assert shards(ids.take(3)) == {4}
             assert time.monotonic() - begun > 4  # a first use waits
@@ -222,14 +221,14 @@ class TestPrefetch:
         assert calls < 500
 
     def test_a_slow_one_holds_little(self, url):
-        ids = open_icicle(url + "?prefetch=1000", namespace="test")
+        ids = frazil.open(url + "?prefetch=1000", namespace="test")
         ids()
         assert ids._life.batch <= 16
 
     def test_an_error_is_told_when_there_is_nothing_left(self, servers):
         with Server() as server:
             Caller(server).init(9)
-            ids = open_icicle(url_of(server, more="?prefetch=64"), namespace="test", timeout=1)
+            ids = frazil.open(url_of(server, more="?prefetch=64"), namespace="test", timeout=1)
             ids()
             server.kill()
             with pytest.raises(RegistryUnavailable):

@@ -152,7 +152,6 @@ class TestLoss:
             time.sleep(4.2)
             assert not set(caller.ids(100_000)) & set(other.issue(100_000, 1_000_000)[3])
 
-
     @pytest.mark.parametrize("flavour", FLAVOURS)
     def test_a_replica_that_takes_writes(self, flavour):
         """It has its primary's shard, so both would give the same."""

@@ -9,8 +9,8 @@ the registry), and says for each event what would come of it. It looks and chang
 
 import statistics
 import time
-from collections.abc import Iterable
-from typing import Any, Protocol
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import click
 
@@ -24,7 +24,7 @@ from frazil.registries.base import Registry
 from frazil.registries.checkup import Checkup, Finding, ahead, worst
 from frazil.schemes import Scheme
 
-__all__ = ["command", "round_trip", "show"]
+__all__ = ["Report", "command", "round_trip", "tell"]
 
 _SAMPLES = 11
 _MARKS = {"good": ("✓", "green"), "note": ("!", "yellow"), "bad": ("✗", "red")}
@@ -62,15 +62,35 @@ def command(*, url: str, namespace: str, scheme: Scheme, as_json: bool, trying: 
     facts.append(_namespace(found, registry, namespace))
     if trying:
         facts.append(_tried(registry))
+    report = Report(registry.url, f"{registry.url}: {checkup.server}", facts, checkup.events)
+    tell([report], as_json=as_json, named=False)
+
+
+class Report(NamedTuple):
+    """What was found at a server: what it is like, and what it survives."""
+
+    server: str
+    title: str
+    facts: Sequence[Finding]
+    events: Sequence[Finding]
+
+
+def tell(reports: Sequence[Report], *, as_json: bool, named: bool) -> None:
+    """Show what was found. Raises Failure if an ID could repeat, or none can be had.
+
+    named: whether each finding of the JSON says whose it is.
+    """
     if as_json:
         terminal.echo_json(
-            {"kind": kind, **finding._asdict()}
-            for kind, findings in (("fact", facts), ("event", checkup.events))
+            {**({"server": server} if named else {}), "kind": kind, **finding._asdict()}
+            for server, _, facts, events in reports
+            for kind, findings in (("fact", facts), ("event", events))
             for finding in findings
         )
     else:
-        show(f"{registry.url}: {checkup.server}", facts, checkup.events)
-    if worst((*facts, *checkup.events)) == "bad":
+        for _, title, facts, events in reports:
+            _show(title, facts, events)
+    if worst([each for report in reports for each in (*report.facts, *report.events)]) == "bad":
         raise Failure("something here needs you; see the lines marked ✗")
 
 
@@ -133,7 +153,7 @@ def _tried(registry: Registry) -> Finding:
     return Finding("a claim", "good", f"taken, made longer and given back in {took_ms:.1f} ms")
 
 
-def show(title: str, facts: Iterable[Finding], events: Iterable[Finding]) -> None:
+def _show(title: str, facts: Iterable[Finding], events: Iterable[Finding]) -> None:
     """What is known of a store, and what it survives, as two tables."""
     from rich.console import Group
     from rich.text import Text

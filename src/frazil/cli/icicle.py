@@ -41,7 +41,7 @@ class Seat:
 def servers(url: str, namespace: str, scheme: Scheme) -> list[IcicleServer]:
     """The servers of a pool."""
     config = configure_icicle(url, scheme, namespace=namespace)
-    return [IcicleServer(access, namespace, shard) for _, access, shard in config.servers()]
+    return config.servers(IcicleServer)
 
 
 def seats(pool: Sequence[IcicleServer]) -> list[Seat]:

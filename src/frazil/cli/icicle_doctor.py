@@ -7,14 +7,13 @@ forgets its shard stays out until it is told which it had.
 
 from collections.abc import Iterable, Sequence
 
-from frazil.cli import Failure, terminal
-from frazil.cli.doctor import round_trip, show
+from frazil.cli.doctor import Report, round_trip, tell
 from frazil.cli.icicle import Seat, seats, servers, twice
 from frazil.clock import wall_us
 from frazil.duration import duration_text
 from frazil.icicle.server import IcicleServer, key_of
 from frazil.registries.base import terms_of
-from frazil.registries.checkup import Finding, ahead, worst
+from frazil.registries.checkup import Finding, ahead
 from frazil.registries.redis_checkup import examine
 from frazil.schemes import Scheme
 
@@ -27,48 +26,28 @@ def examine_pool(url: str, namespace: str, scheme: Scheme, *, as_json: bool) -> 
     """Show what each server is like. Fails if an ID could repeat, or none can be had."""
     pool = servers(url, namespace, scheme)
     found = seats(pool)
-    everything: list[Finding] = []
-    reports = []
-    for seat in found:
-        title, facts, events = _examined(seat, scheme, alone=len(pool) == 1)
-        everything += (*facts, *events)
-        reports.append((seat.server.name, title, facts, events))
     doubles = [Finding("shards", "bad", each) for each in twice(found)]
-    if as_json:
-        terminal.echo_json(
-            {"server": name, "kind": kind, **finding._asdict()}
-            for name, _, facts, events in reports
-            for kind, findings in (("fact", (*facts, *doubles)), ("event", events))
-            for finding in findings
-        )
-    else:
-        for _, title, facts, events in reports:
-            show(title, (*facts, *doubles), events)
-    if worst((*everything, *doubles)) == "bad":
-        raise Failure("something here needs you; see the lines marked ✗")
+    reports = [_examined(seat, scheme, doubles, alone=len(pool) == 1) for seat in found]
+    tell(reports, as_json=as_json, named=True)
 
 
-def _examined(
-    seat: Seat, scheme: Scheme, *, alone: bool
-) -> tuple[str, Sequence[Finding], Sequence[Finding]]:
+def _examined(seat: Seat, scheme: Scheme, doubles: Sequence[Finding], *, alone: bool) -> Report:
     server = seat.server
     if seat.error is not None or seat.state is None:
-        return server.name, [Finding("connection", "bad", "no answer", str(seat.error))], []
+        silent = Finding("connection", "bad", "no answer", str(seat.error))
+        return Report(server.name, server.name, [silent, *doubles], [])
     before_us = wall_us()
     state = server.look()
     ahead_us = state.now_us - state.offset_us - (before_us + wall_us()) // 2
     terms = terms_of(scheme, HORIZON_US)
     checkup = examine(server.link, key_of(server.namespace), terms, ahead_us)
-    facts = [round_trip(server), ahead(ahead_us), *checkup.facts, _shard(seat)]
+    facts = [round_trip(server), ahead(ahead_us), *checkup.facts, _shard(seat), *doubles]
     risky = any(
         event.verdict == "bad" and event.about.startswith("an old primary")
         for event in checkup.events
     )
-    return (
-        f"{server.name}: {checkup.server}",
-        facts,
-        list(_events(server, alone=alone, risky=risky)),
-    )
+    events = list(_events(server, alone=alone, risky=risky))
+    return Report(server.name, f"{server.name}: {checkup.server}", facts, events)
 
 
 def _shard(seat: Seat) -> Finding:

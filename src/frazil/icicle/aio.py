@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from frazil.errors import Closed, ConfigError, FrazilError
 from frazil.generator import check_count
-from frazil.icicle.generator import IcicleConfig, boot_s
+from frazil.icicle.generator import IcicleConfig
 from frazil.icicle.pool import Asking, Pool
 from frazil.icicle.script import icicle_script
 from frazil.icicle.server import MOST_IDS, Issued, arguments, issued, key_of, refusal, state
@@ -98,14 +98,8 @@ class AsyncIcicle:
             await standing.server.link.hang_up()
 
     def _begin(self) -> None:
-        config = self.config
         self._sense = Sense()
-        servers = [
-            (name, _AsyncServer(access, config.namespace, shard))
-            for name, access, shard in config.servers()
-        ]
-        patience_s = config.accesses[0].timeout_s
-        self._pool = Pool(servers, config.timeout_us / 1e6, patience_s, boot_s)
+        self._pool = self.config.pool(_AsyncServer)
 
     async def _spans(self, count: int) -> list[tuple[int, int]]:
         """``count`` IDs as spans: the first ID and how many."""

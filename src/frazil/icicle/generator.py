@@ -14,16 +14,16 @@ the end is lost: skipped, never repeated. So it is off unless asked for.
 import time
 from _thread import allocate_lock, start_new_thread
 from collections import deque
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from frazil.clock import boot_ns
 from frazil.errors import Closed, ConfigError, FrazilError
 from frazil.generator import check_count
 from frazil.icicle.pool import Asking, Pool
-from frazil.icicle.server import MOST_IDS, IcicleServer, Issued
+from frazil.icicle.server import MOST_IDS, IcicleServer
 from frazil.machine import Sense
 from frazil.registries.redis_link import Access
 from frazil.schemes import Scheme
@@ -32,22 +32,19 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["IcicleConfig", "IcicleGenerator", "boot_s"]
+__all__ = ["IcicleConfig", "IcicleGenerator"]
+
+Server = TypeVar("Server")
 
 _LEAST_BATCH = 16
 _SOON_NS, _LATE_NS = 50_000_000, 500_000_000
 
 
-def boot_s() -> float:
-    """The pool's clock: seconds since boot."""
-    return boot_ns() / 1e9
-
-
 @dataclass(frozen=True, slots=True)
 class IcicleConfig:
-    """All that ``open`` was told. url: with its password. shards: of the servers, if declared."""
+    """All that ``open`` was told. shards: of the servers, if declared. ``name`` has no password."""
 
-    url: str
+    url: str = field(repr=False)
     name: str
     namespace: str
     scheme: Scheme
@@ -57,10 +54,20 @@ class IcicleConfig:
     timeout_us: int
     prefetch: int
 
-    def servers(self) -> list[tuple[str, Access, int | None]]:
-        """Each server's name, how to reach it, and the shard that it must have."""
+    def servers(self, made: Callable[[Access, str, int | None], Server]) -> list[Server]:
+        """Each server, made of its access, the namespace, and the shard that it must have."""
         shards = self.shards or (None,) * len(self.accesses)
-        return [(each.name, each, shards[i]) for i, each in enumerate(self.accesses)]
+        return [
+            made(access, self.namespace, shard)
+            for access, shard in zip(self.accesses, shards, strict=True)
+        ]
+
+    def pool(self, made: Callable[[Access, str, int | None], Server]) -> Pool[Server]:
+        """A pool of these servers, of which none was asked yet."""
+        names = [access.name for access in self.accesses]
+        servers = list(zip(names, self.servers(made), strict=True))
+        patience_s = self.accesses[0].timeout_s
+        return Pool(servers, self.timeout_us / 1e6, patience_s, lambda: boot_ns() / 1e9)
 
 
 class _Life:
@@ -68,12 +75,7 @@ class _Life:
 
     def __init__(self, config: IcicleConfig) -> None:
         self.sense = Sense()
-        servers = [
-            (name, IcicleServer(access, config.namespace, shard))
-            for name, access, shard in config.servers()
-        ]
-        patience_s = config.accesses[0].timeout_s
-        self.pool = Pool(servers, config.timeout_us / 1e6, patience_s, boot_s)
+        self.pool = config.pool(IcicleServer)
         self.buffer: deque[int] = deque()
         self.batch = _LEAST_BATCH
         self.refilled_ns = 0
@@ -159,8 +161,11 @@ class IcicleGenerator:
                 time.sleep(step.seconds)
                 continue
             wanted = min(left, MOST_IDS)
-            given = self._asked(step, turn.failed, wanted)
-            if given is None:
+            server = step.standing.server
+            try:
+                given = server.issue(wanted, self.config.lead_us, step.within_s)
+            except FrazilError as error:
+                turn.failed(step.standing, error)
                 continue
             turn.given(step.standing, given)
             spans += given.spans
@@ -168,13 +173,6 @@ class IcicleGenerator:
         if not life.sense.intact():  # a fork while it waited: these are the parent's
             return self._spans(count)
         return spans
-
-    def _asked(self, step: Asking[IcicleServer], failed: Any, wanted: int) -> Issued | None:
-        try:
-            return step.standing.server.issue(wanted, self.config.lead_us, step.within_s)
-        except FrazilError as error:
-            failed(step.standing, error)
-            return None
 
     def _alive(self) -> _Life:
         """What this process has; raises Closed."""

@@ -2,21 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from frazil.duration import duration_text, duration_us
 from frazil.errors import ConfigError
 from frazil.generator import Duration
 from frazil.icicle.generator import IcicleConfig
 from frazil.icicle.server import LAST_SHARD, MOST_IDS, MOST_LEAD_US
+from frazil.masking import masked
 from frazil.registries.base import Options
 from frazil.registries.redis_link import Access
-from frazil.registries.redis_url import TLS, driver_options, masked, number, places, split_url
+from frazil.registries.redis_url import TLS, driver_options, number, places, shown, split_url
 from frazil.schemes import PRESETS, Scheme, scheme
 
-__all__ = ["KINDS", "configure_icicle"]
+__all__ = ["configure_icicle"]
 
-KINDS = ("icicle", "icicles")
 TIMEOUT_US = 1_000_000
 
 
@@ -28,22 +27,26 @@ def configure_icicle(
     fields: Mapping[str, int] | None = None,
     lead: Duration = 0,
     timeout: Duration = 10,
-    **others: Any,
+    sequence_start: int | str = 0,
+    block: int | None = None,
 ) -> IcicleConfig:
     """Check what ``open`` was told. Contacts nothing. Raises ConfigError."""
-    given = [name for name, (value, usual) in others.items() if value != usual]
-    if fields or given:
+    name = masked(url)
+    theirs = {
+        "fields": bool(fields), "sequence_start": sequence_start != 0, "block": block is not None
+    }  # fmt: skip
+    if any(theirs.values()):
+        given = ", ".join(name for name, there in theirs.items() if there)
         raise ConfigError(
-            f"icicle: takes no {', '.join(['fields'] * bool(fields) + given)}=; the servers hold "
-            "the shard and count the sequence",
-            url=url,
+            f"icicle: takes no {given}=; the servers hold the shard and count the sequence",
+            url=name,
         )
     chosen = scheme(scheme_)
     if str(chosen.layout) != PRESETS["icicle"].layout or chosen.shuffle is not None:
         raise ConfigError(
             f"icicle: issues the scheme 'icicle', {PRESETS['icicle'].layout!r}, and not "
             f"{str(chosen.layout)!r}; use that scheme, or a registry like redis: for this one",
-            url=url,
+            url=name,
         )
     if not namespace or len(namespace) > 200 or not namespace.isprintable() or "}" in namespace:
         raise ConfigError(
@@ -65,7 +68,6 @@ def configure_icicle(
     if prefetch > MOST_IDS:
         raise ConfigError(f"?prefetch={prefetch} is more than {MOST_IDS}, what one call can ask")
     timeout_us = duration_us(timeout, name="timeout")
-    name = masked(split_url(url))
     return IcicleConfig(
         url, name, namespace, chosen, accesses, shards, lead_us, timeout_us, prefetch
     )
@@ -77,7 +79,7 @@ def _accesses(url: str, options: Options) -> tuple[Access, ...]:
     hosts = places(parts)
     clustered = number(options, "cluster") > 0
     whole = Access(
-        name=masked(parts),
+        name=shown(parts),
         places=hosts,
         tls=parts.scheme in TLS,
         timeout_s=max(options.duration_us("timeout", TIMEOUT_US), 1_000) / 1e6,
@@ -87,7 +89,7 @@ def _accesses(url: str, options: Options) -> tuple[Access, ...]:
     )
     if clustered:
         return (whole,)
-    return tuple(replace(whole, name=masked(parts, host), places=(host,)) for host in hosts)
+    return tuple(replace(whole, name=shown(parts, host), places=(host,)) for host in hosts)
 
 
 def _shards(options: Options, servers: int) -> tuple[int, ...]:

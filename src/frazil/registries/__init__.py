@@ -6,6 +6,7 @@ A table of strings names the module of each kind, so that importing frazil impor
 from importlib import import_module
 
 from frazil.errors import ConfigError
+from frazil.masking import masked
 from frazil.registries.base import Registry
 from frazil.schemes import Scheme
 
@@ -38,7 +39,7 @@ def connect(url: str, namespace: str, scheme: Scheme) -> Registry:
 
         near = get_close_matches(kind, BACKENDS, 1)
         hint = f"did you mean {near[0]}: ?" if near else f"known: {', '.join(BACKENDS)}"
-        raise ConfigError(f"no registry is called {url!r}; {hint}", url=url)
+        raise ConfigError(f"no registry is called {masked(url)!r}; {hint}", url=masked(url))
     if not namespace or len(namespace) > 200 or not namespace.isprintable():
         raise ConfigError(f"namespace {namespace!r}: 1 to 200 printable characters")
     module, _, name = BACKENDS[kind].partition(":")

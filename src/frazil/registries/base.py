@@ -14,6 +14,7 @@ from frazil import clock
 from frazil.claim import Ask, Claim, Holding, Look, Lost, Seen, Terms, Wait
 from frazil.duration import duration_us
 from frazil.errors import ConfigError
+from frazil.masking import masked
 from frazil.record import Record
 from frazil.registries.checkup import COMMON, Checkup
 from frazil.schemes import Scheme
@@ -109,7 +110,7 @@ class RecordRegistry(ABC):
     """A registry over a store that can hold one record locked for the length of a verb."""
 
     def __init__(self, url: str, namespace: str, terms: Terms) -> None:
-        self.url = url
+        self.url = masked(url)
         self.namespace = namespace
         self.terms = terms
 
@@ -177,7 +178,7 @@ class Options:
     """The ``?name=value`` part of a registry URL, each taken once, by name and kind."""
 
     def __init__(self, url: str) -> None:
-        self.url = url
+        self.url = masked(url)
         from urllib.parse import parse_qsl, urlsplit
 
         try:
@@ -188,7 +189,7 @@ class Options:
         self._left: dict[str, str] = dict(pairs)
         self._known: list[str] = []
         if len(self._left) < len(pairs):
-            raise ConfigError(f"{url}: an option is given twice", url=url)
+            raise ConfigError(f"{self.url}: an option is given twice", url=self.url)
 
     def text(self, name: str, default: str | None = None) -> str | None:
         """The option as it stands."""

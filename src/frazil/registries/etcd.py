@@ -91,11 +91,10 @@ class EtcdRegistry(RecordRegistry):
         terms = terms_of(scheme, options.duration_us("horizon", HORIZON_US))
         tls = {name: options.text(name) for name in ("ca", "cert", "key")}
         options.finish()
-        shown = re.sub(r"(//[^:@/?]*:)[^@/?]*@", r"\1***@", url)
-        super().__init__(shown, namespace, terms)
+        super().__init__(url, namespace, terms)
         secure = url.startswith("etcds:")
         if any(tls.values()) and not secure:
-            raise ConfigError(f"{shown}: ca=, cert= and key= are for etcds:", url=shown)
+            raise ConfigError(f"{self.url}: ca=, cert= and key= are for etcds:", url=self.url)
         self._client = {
             "protocol": "https" if secure else "http",
             "ca_cert": tls["ca"],
@@ -105,7 +104,7 @@ class EtcdRegistry(RecordRegistry):
         user, _, hosts = urlsplit(url).netloc.rpartition("@")
         name, _, password = user.partition(":")
         self._user = (unquote(name), unquote(password)) if user else None
-        self._endpoints = [_endpoint(host, shown) for host in hosts.split(",")]
+        self._endpoints = [_endpoint(host, self.url) for host in hosts.split(",")]
         random.shuffle(self._endpoints)  # members of a fleet spread over the cluster
         self._key = b64encode(f"frazil/record/{namespace}".encode()).decode()
         self._tail = b64encode(f"frazil/queue/{namespace}".encode()).decode()

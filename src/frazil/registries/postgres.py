@@ -26,7 +26,6 @@ between verbs, since a new one costs more than a verb, and replaced after each e
 
 import os
 import random
-import re
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
@@ -130,12 +129,11 @@ class PostgresRegistry(RecordRegistry):
         terms = terms_of(scheme, options.duration_us("horizon", HORIZON_US))
         base, _, query = url.partition("?")
         theirs = "&".join(o for o in query.split("&") if o and not o.startswith("horizon="))
-        shown = re.sub(r"(//[^:@/?]*:)[^@/?]*@|([?&]password=)[^&]*", _mask, url)
-        super().__init__(shown, namespace, terms)
+        super().__init__(url, namespace, terms)
         try:
             told = conninfo_to_dict(f"{base}?{theirs}" if theirs else base)
         except psycopg.Error as error:
-            raise ConfigError(f"{shown}: {error}".strip(), url=shown) from error
+            raise ConfigError(f"{self.url}: {error}".strip(), url=self.url) from error
         self._conninfo = make_conninfo("", **(_LIBPQ | told))
         self._link: _Connection | None = None
         self._sense = Sense()
@@ -268,10 +266,6 @@ class PostgresRegistry(RecordRegistry):
     def __del__(self) -> None:
         if "_link" in self.__dict__:
             self._hang_up()
-
-
-def _mask(found: "re.Match[str]") -> str:
-    return f"{found[1]}***@" if found[1] else f"{found[2]}***"
 
 
 def _results(cursor: "psycopg.ClientCursor[tuple[Any, ...]]") -> list[list[tuple[Any, ...]]]:

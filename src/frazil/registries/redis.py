@@ -38,7 +38,7 @@ from frazil.record import Record
 from frazil.registries.base import Options, Registry, terms_of
 from frazil.registries.checkup import Checkup
 from frazil.registries.redis_link import Access, Link, Script
-from frazil.registries.redis_url import TLS, driver_options, masked, number, places, split_url
+from frazil.registries.redis_url import TLS, driver_options, number, places, shown, split_url
 from frazil.registries.several import SeveralRegistry, share_terms
 from frazil.schemes import Scheme
 
@@ -74,7 +74,7 @@ def connect_redis(url: str, namespace: str, scheme: Scheme) -> Registry:
     clustered = number(options, "cluster") > 0
     whole = clustered or len(hosts) == 1
     access = Access(
-        name=masked(parts),
+        name=shown(parts),
         places=hosts,
         tls=parts.scheme in TLS,
         timeout_s=max(options.duration_us("timeout", TIMEOUT_US), 1_000) / 1e6,
@@ -93,7 +93,7 @@ def connect_redis(url: str, namespace: str, scheme: Scheme) -> Registry:
         return RedisRegistry(access, namespace, terms)
     each = [
         RedisRegistry(
-            replace(access, name=masked(parts, host), places=(host,)),
+            replace(access, name=shown(parts, host), places=(host,)),
             namespace,
             share_terms(terms, share, len(hosts)),
         )

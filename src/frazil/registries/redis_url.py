@@ -8,10 +8,11 @@ from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from frazil.errors import ConfigError
+from frazil.masking import masked
 from frazil.registries.base import Options
 from frazil.registries.redis_link import Place
 
-__all__ = ["TLS", "driver_options", "masked", "number", "places", "split_url"]
+__all__ = ["TLS", "driver_options", "number", "places", "shown", "split_url"]
 
 TLS = {"icicles", "rediss", "valkeys"}
 """The kinds of URL that are over TLS."""
@@ -24,7 +25,7 @@ def split_url(url: str) -> SplitResult:
     try:
         return urlsplit(url)
     except ValueError as error:
-        raise ConfigError(f"{url!r} is no URL: {error}") from None
+        raise ConfigError(f"{masked(url)!r} is no URL: {error}") from None
 
 
 def places(parts: SplitResult) -> tuple[Place, ...]:
@@ -40,18 +41,16 @@ def places(parts: SplitResult) -> tuple[Place, ...]:
             raise ConfigError(f"port {port!r} is no number; write {parts.scheme}://host:6379")
         found.append((host.strip("[]") or "localhost", int(port or _PORT)))
     if len(set(found)) < len(found):
-        raise ConfigError(f"{masked(parts)}: a host is named twice; name each once")
+        raise ConfigError(f"{shown(parts)}: a host is named twice; name each once")
     return tuple(found)
 
 
-def masked(parts: SplitResult, place: Place | None = None) -> str:
-    """The URL without its password, and with one of its hosts, if one is given."""
-    who, at, hosts = parts.netloc.rpartition("@")
-    name, colon, _ = who.partition(":")
+def shown(parts: SplitResult, place: Place | None = None) -> str:
+    """The URL for people: without its password, and with one of its hosts, if one is given."""
     if place is not None:
-        hosts = f"{place[0]}:{place[1]}"
-    netloc = f"{name}{':***' if colon else ''}{at}{hosts}"
-    return parts._replace(netloc=netloc).geturl()
+        who, at, _ = parts.netloc.rpartition("@")
+        parts = parts._replace(netloc=f"{who}{at}{place[0]}:{place[1]}")
+    return masked(parts.geturl())
 
 
 def driver_options(parts: SplitResult, options: Options) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from frazil.clock import boot_ns, moment_text, wall_us
 from frazil.errors import FrazilError
-from frazil.service.problems import redacted
+from frazil.masking import masked
 
 __all__ = ["LOGGER", "Lines", "bug", "event", "failure", "set_up"]
 
@@ -35,12 +35,12 @@ class Lines(logging.Formatter):
         line: dict[str, Any] = {
             "time": moment_text(wall_us()),
             "level": record.levelname.lower(),
-            "event": redacted(record.getMessage()),
+            "event": masked(record.getMessage()),
             "logger": record.name,
             **getattr(record, "facts", {}),
         }
         if record.exc_info:
-            line["trace"] = redacted(self.formatException(record.exc_info))
+            line["trace"] = masked(self.formatException(record.exc_info))
         return json.dumps(line, ensure_ascii=False, default=str)
 
 
@@ -68,7 +68,7 @@ def failure(namespace: str, error: FrazilError) -> None:
         _told[key] = since_ns, skipped + 1
         return
     _told[key] = boot_ns(), 0
-    facts = {"namespace": namespace, "error": key[1], "why": redacted(error), "skipped": skipped}
+    facts = {"namespace": namespace, "error": key[1], "why": masked(error), "skipped": skipped}
     LOGGER.warning("no id", extra={"facts": facts})
 
 

@@ -9,7 +9,6 @@ is always the same for it, the ``status``, and where they are known ``namespace`
 """
 
 import json
-import re
 from typing import Any
 
 from frazil.errors import (
@@ -24,7 +23,7 @@ from frazil.errors import (
 )
 from frazil.service.tokens import Refusal
 
-__all__ = ["MEDIA_TYPE", "TITLES", "Problem", "behind", "misuse", "redacted", "refused"]
+__all__ = ["MEDIA_TYPE", "TITLES", "Problem", "behind", "misuse", "refused"]
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -46,7 +45,6 @@ TITLES: dict[str, tuple[int, str]] = {
 }
 """Each problem by the last part of its type: its status and its title."""
 
-_PASSWORD = re.compile(r"(://)[^/@\s]+@")
 _REFUSALS = {
     "missing": ("unauthorized", "send one as 'Authorization: Bearer frazil_...'"),
     "wrong": ("unauthorized", "the token that was sent is not known here"),
@@ -114,8 +112,3 @@ def behind(error: FrazilError, **more: Any) -> Problem:
     if isinstance(error, ClockError):
         return Problem("stopped", "a clock cannot be believed; the log says more", **more)
     return Problem("internal", "please report it with what stands in the log", **more)
-
-
-def redacted(text: object) -> str:
-    """A text for the log, without the user and password of a URL in it."""
-    return _PASSWORD.sub(r"\1***@", str(text))

@@ -63,7 +63,13 @@ class Namespace:
     def config(self) -> Config:
         """What a generator of it is opened with; raises ConfigError and LayoutError."""
         config, _ = configure(
-            self.url, self.scheme, self.name, None, self.lead, self.timeout, 0, self.block
+            self.url,
+            self.scheme,
+            namespace=self.name,
+            fields=None,
+            lead=self.lead,
+            timeout=self.timeout,
+            block=self.block,
         )
         return config
 

@@ -1,0 +1,94 @@
+"""No password is shown: not by a repr, not by an error, not by a fact of one."""
+
+import asyncio
+
+import pytest
+
+import frazil
+import frazil.aio
+from frazil.errors import ConfigError
+from frazil.masking import masked
+
+__all__: list[str] = []
+
+SECRET = "hunter2"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("redis://a:hunter2@h:6379/0", "redis://a:***@h:6379/0"),
+        ("redis://:hunter2@h,k/0?timeout=1s", "redis://:***@h,k/0?timeout=1s"),
+        ("redis://a:hun@ter2@h", "redis://a:***@h"),
+        ("postgresql://h/d?password=hunter2&user=a", "postgresql://h/d?password=***&user=a"),
+        ("sqlite:///a:b@c", "sqlite:///a:b@c"),
+        ("redis://h:6379/0", "redis://h:6379/0"),
+        ("a://b:c@d and e://f:g@h.", "a://b:***@d and e://f:***@h."),
+        (ValueError("a://b:c@d"), "a://b:***@d"),
+    ],
+)
+def test_masked(text, expected):
+    assert masked(text) == expected
+
+
+URLS = [
+    "redis://me:hunter2@127.0.0.1:1/0",
+    "redis://me:hunter2@127.0.0.1:1,127.0.0.1:2/0",
+    "valkey://:hunter2@127.0.0.1:1/0?cluster=1",
+    "etcd://me:hunter2@127.0.0.1:1",
+    "postgresql://me:hunter2@127.0.0.1:1/ids",
+    "postgresql://127.0.0.1:1/ids?user=me&password=hunter2",
+    "icicle://me:hunter2@127.0.0.1:1",
+]
+FAULTS = ["?bogus=1", "?timeout=1s&timeout=2s", "?horizon=never", "?timeout=never", ":x", "?"]
+
+
+def told(error):
+    """All that an error and its causes say."""
+    while error is not None:
+        yield repr(error)
+        yield str(error)
+        yield repr(getattr(error, "facts", ""))
+        error = error.__cause__
+
+
+@pytest.mark.parametrize("url", URLS)
+def test_a_generator(url):
+    ids = frazil.open(url, timeout=0.05)
+    shown = [repr(ids), str(ids.config)]
+    with pytest.raises(frazil.FrazilError) as caught:
+        ids()
+    ids.close()
+    shown += told(caught.value)
+    assert not [text for text in shown if SECRET in text]
+    assert any("127.0.0.1" in text for text in shown)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("url", [*URLS, "mysql://me:hunter2@127.0.0.1:1", "redis://me:hunter2@["])
+def test_a_url_that_is_refused(url, fault):
+    if "?" in url:
+        fault = fault.replace("?", "&")
+    with (
+        pytest.raises(frazil.FrazilError) as caught,
+        frazil.open(url + fault, timeout=0.05) as ids,
+    ):
+        ids()
+    assert not [text for text in told(caught.value) if SECRET in text]
+
+
+def test_asyncio():
+    async def main():
+        ids = frazil.aio.open(URLS[-1], timeout=0.05)
+        with pytest.raises(frazil.FrazilError) as caught:
+            await ids()
+        await ids.aclose()
+        return [repr(ids), *told(caught.value)]
+
+    assert not [text for text in asyncio.run(main()) if SECRET in text]
+
+
+def test_what_cannot_go_with_icicle():
+    with pytest.raises(ConfigError, match="takes no fields=") as caught:
+        frazil.open(URLS[-1], block=3)
+    assert not [text for text in told(caught.value) if SECRET in text]
