@@ -27,7 +27,7 @@ from benchmarks.report import setting
 from frazil.icicle.generator import IcicleGenerator
 from frazil.icicle.script import icicle_script
 from frazil.icicle.server import IcicleServer
-from frazil.registries.redis_link import Access
+from frazil.registries.redis.link import Access
 from tests.servers.redis import FLAVOURS, Server
 
 __all__ = ["main"]

@@ -1,7 +1,7 @@
 ------------------------------ MODULE replicas ------------------------------
 (***************************************************************************)
 (* A store of three nodes that replicate asynchronously, as Redis with     *)
-(* ?replicas=1 (src/frazil/registries/redis.py): a grant counts after WAIT *)
+(* ?replicas=1 (src/frazil/registries/redis/registry.py): a grant counts after WAIT *)
 (* and after a second reading of the incarnation that is the same.         *)
 (*                                                                         *)
 (* Any replica may be promoted while the old primary goes on serving, any  *)

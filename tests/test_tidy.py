@@ -69,7 +69,7 @@ def name(path: Path) -> str:
 
 
 def place(path: Path) -> str:
-    """The first name below the package: ``registries`` for ``registries/sqlite.py``."""
+    """The first name below the package: ``registries`` for ``registries/sqlite/registry.py``."""
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 

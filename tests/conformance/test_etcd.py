@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from frazil import clock
-from frazil.registries import etcd as module
+from frazil.registries.etcd import registry as module
 from tests.conformance.adapters import UrlStore, applied
 from tests.servers.etcd import etcd
 from tests.tools.proxy import Proxy

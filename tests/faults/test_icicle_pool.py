@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from frazil.icicle.server import IcicleServer
-from frazil.registries.redis_link import Access
+from frazil.registries.redis.link import Access
 from tests.processes.harness import Crew, count, until
 from tests.servers.redis import Server
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from frazil.registries.postgres import schema
+from frazil.registries.postgres.registry import schema
 from tests.processes.harness import until
 from tests.servers.clock import SteppedClock
 from tests.servers.postgres import postgres
@@ -62,7 +62,7 @@ def test_dropped_table(fleet):
         crowd.start(4)
         server.sql("DROP TABLE frazil_namespace")
         said = until(lambda: re.search("ConfigError.*init URL.*", crowd.errors()), "an error")
-        assert "postgres.sql" in said[0]
+        assert "table.sql" in said[0]
         with psycopg.connect(server.url()) as link:
             link.execute(schema().encode())
         crowd.start(2)

@@ -207,7 +207,7 @@ def test_network_file_systems_are_refused(place, monkeypatch):
     """What the kernel lists for a home on NFS and a state directory on a local disk inside it."""
     import frazil
     from frazil.errors import ConfigError
-    from frazil.registries import sqlite
+    from frazil.registries.sqlite import registry as sqlite
 
     home = place / "home"
     table = place / "mountinfo"

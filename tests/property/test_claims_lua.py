@@ -20,8 +20,8 @@ from frazil.claim import Ask, Claim, Lost, Seen, Wait
 from frazil.errors import FrazilError
 from frazil.record import Record
 from frazil.registries import connect
-from frazil.registries.redis import claims_script
-from frazil.registries.redis_link import Script
+from frazil.registries.redis.link import Script
+from frazil.registries.redis.registry import claims_script
 from tests.servers.redis import Server
 
 MS = 1000

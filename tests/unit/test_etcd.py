@@ -16,8 +16,9 @@ from frazil.claim import Claim, Lost, Seen, Wait
 from frazil.errors import ClockError, ConfigError, RegistryUnavailable
 from frazil.keeper import ask_of
 from frazil.record import Record, Slot
-from frazil.registries import connect, etcd
-from frazil.registries.etcd_link import Link, Unanswered
+from frazil.registries import connect
+from frazil.registries.etcd import registry as etcd
+from frazil.registries.etcd.link import Link, Unanswered
 from tests.needs import needs
 from tests.servers import etcd as servers
 from tests.servers.postgres import free_port

@@ -13,8 +13,9 @@ import frazil
 from frazil.claim import Claim, Seen, Wait
 from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.keeper import ask_of
-from frazil.registries import connect, postgres
-from frazil.registries.postgres import schema
+from frazil.registries import connect
+from frazil.registries.postgres import registry as postgres
+from frazil.registries.postgres.registry import schema
 from tests.servers import postgres as servers
 
 __all__: list[str] = []
@@ -76,9 +77,9 @@ def test_the_incarnation_names_server_timeline_table_and_start(ready):
 
 
 def test_a_missing_table_names_both_ways_to_make_it(fresh):
-    with pytest.raises(ConfigError, match=r"frazil init URL.*postgres\.sql"):
+    with pytest.raises(ConfigError, match=r"frazil init URL.*table\.sql"):
         mint(open_(fresh, "postgres"))
-    assert (resources.files("frazil.registries") / "postgres.sql").is_file()
+    assert (resources.files("frazil.registries.postgres") / "table.sql").is_file()
 
 
 def test_initialising_makes_the_table(fresh):
@@ -87,7 +88,7 @@ def test_initialising_makes_the_table(fresh):
 
 
 def test_initialising_without_the_right_names_the_file(fresh):
-    with pytest.raises(ConfigError, match=r"permission denied.*postgres\.sql"):
+    with pytest.raises(ConfigError, match=r"permission denied.*table\.sql"):
         open_(fresh).initialise(ask_of(Seen()), 0)
 
 

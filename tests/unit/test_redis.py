@@ -11,7 +11,7 @@ from frazil.claim import Ask, Claim, Lost, Seen, Wait
 from frazil.errors import ConfigError, LayoutExhausted, RegistryUnavailable
 from frazil.keeper import ask_of
 from frazil.registries import connect
-from frazil.registries.redis_link import Script
+from frazil.registries.redis.link import Script
 from tests.servers.redis import FLAVOURS, Server, free_port
 
 ICICLE = frazil.scheme("icicle")

@@ -10,7 +10,7 @@ from frazil.claim import Claim, Lost, Seen, Wait
 from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.keeper import ask_of
 from frazil.registries import connect
-from frazil.registries.redis_link import Script
+from frazil.registries.redis.link import Script
 from tests.servers.certificates import make_certificates
 from tests.servers.redis import FLAVOURS, Cluster, Server, free_port, until
 

@@ -11,7 +11,7 @@ from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.keeper import ask_of
 from frazil.registries import connect
 from frazil.registries.place import filesystem_of, state_home
-from frazil.registries.sqlite import SqliteRegistry, default_path
+from frazil.registries.sqlite.registry import SqliteRegistry, default_path
 from frazil.registries.static import node_number
 
 ICICLE = frazil.scheme("icicle")
@@ -162,7 +162,7 @@ class TestSqlite:
         }.items():
             assert filesystem_of(tmp_path / place, str(mounts)) == kind
         assert filesystem_of(tmp_path, str(tmp_path / "nothing")) is None
-        monkeypatch.setattr("frazil.registries.sqlite.filesystem_of", lambda _: "nfs4")
+        monkeypatch.setattr("frazil.registries.sqlite.registry.filesystem_of", lambda _: "nfs4")
         with pytest.raises(ConfigError, match="network file system"):
             connect(f"sqlite://{tmp_path}/claims.db", "x", ICICLE).grant(ask_of(Seen()), 10)
         assert not (tmp_path / "claims.db").exists()

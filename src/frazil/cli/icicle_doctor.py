@@ -14,7 +14,7 @@ from frazil.duration import duration_text
 from frazil.icicle.server import IcicleServer, key_of
 from frazil.registries.base import terms_of
 from frazil.registries.checkup import Finding, ahead
-from frazil.registries.redis_checkup import examine
+from frazil.registries.redis.checkup import examine
 from frazil.schemes import Scheme
 
 __all__ = ["examine_pool"]

@@ -18,8 +18,8 @@ from frazil.icicle.pool import Asking, Pool
 from frazil.icicle.script import icicle_script
 from frazil.icicle.server import MOST_IDS, Issued, arguments, issued, key_of, refusal, state
 from frazil.machine import Sense
-from frazil.registries.redis_async import AsyncLink
-from frazil.registries.redis_link import Access
+from frazil.registries.redis.async_link import AsyncLink
+from frazil.registries.redis.link import Access
 from frazil.schemes import Scheme
 
 __all__ = ["AsyncIcicle"]

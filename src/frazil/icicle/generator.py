@@ -25,7 +25,7 @@ from frazil.generator import check_count
 from frazil.icicle.pool import Asking, Pool
 from frazil.icicle.server import MOST_IDS, IcicleServer
 from frazil.machine import Sense
-from frazil.registries.redis_link import Access
+from frazil.registries.redis.link import Access
 from frazil.schemes import Scheme
 
 if TYPE_CHECKING:

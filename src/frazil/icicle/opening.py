@@ -10,8 +10,8 @@ from frazil.icicle.generator import IcicleConfig
 from frazil.icicle.server import LAST_SHARD, MOST_IDS, MOST_LEAD_US
 from frazil.masking import masked
 from frazil.registries.base import Options
-from frazil.registries.redis_link import Access
-from frazil.registries.redis_url import TLS, driver_options, number, places, shown, split_url
+from frazil.registries.redis.link import Access
+from frazil.registries.redis.url import TLS, driver_options, number, places, shown, split_url
 from frazil.schemes import PRESETS, Scheme, scheme
 
 __all__ = ["configure_icicle"]

@@ -9,7 +9,7 @@ import hashlib
 from functools import cache
 from importlib.resources import files
 
-from frazil.registries.redis_link import Script
+from frazil.registries.redis.link import Script
 
 __all__ = ["FUNCTION", "icicle_library", "icicle_script"]
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from frazil.clock import wall_us
 from frazil.errors import ClockError, ConfigError, FrazilError, LayoutExhausted
 from frazil.icicle.script import icicle_script
-from frazil.registries.redis_link import Access, Link
+from frazil.registries.redis.link import Access, Link
 
 __all__ = [
     "LAST_SHARD",

@@ -14,17 +14,17 @@ __all__ = ["BACKENDS", "connect"]
 
 BACKENDS = {
     "memory": "frazil.registries.memory:MemoryRegistry",
-    "sqlite": "frazil.registries.sqlite:SqliteRegistry",
+    "sqlite": "frazil.registries.sqlite.registry:SqliteRegistry",
     "static": "frazil.registries.static:connect_static",
-    "postgresql": "frazil.registries.postgres:PostgresRegistry",
-    "postgres": "frazil.registries.postgres:PostgresRegistry",
-    "etcd": "frazil.registries.etcd:EtcdRegistry",
-    "etcds": "frazil.registries.etcd:EtcdRegistry",
-    "redis": "frazil.registries.redis:connect_redis",
-    "rediss": "frazil.registries.redis:connect_redis",
-    "valkey": "frazil.registries.redis:connect_redis",
-    "valkeys": "frazil.registries.redis:connect_redis",
-    "unix": "frazil.registries.redis:connect_redis",
+    "postgresql": "frazil.registries.postgres.registry:PostgresRegistry",
+    "postgres": "frazil.registries.postgres.registry:PostgresRegistry",
+    "etcd": "frazil.registries.etcd.registry:EtcdRegistry",
+    "etcds": "frazil.registries.etcd.registry:EtcdRegistry",
+    "redis": "frazil.registries.redis.registry:connect_redis",
+    "rediss": "frazil.registries.redis.registry:connect_redis",
+    "valkey": "frazil.registries.redis.registry:connect_redis",
+    "valkeys": "frazil.registries.redis.registry:connect_redis",
+    "unix": "frazil.registries.redis.registry:connect_redis",
 }
 
 

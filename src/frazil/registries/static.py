@@ -21,7 +21,7 @@ from frazil.errors import ConfigError
 from frazil.registries.base import Options, RecordRegistry, terms_of
 from frazil.registries.memory import MemoryRegistry
 from frazil.registries.place import state_home
-from frazil.registries.sqlite import BUSY_US, HORIZON_US, SqliteRegistry
+from frazil.registries.sqlite.registry import BUSY_US, HORIZON_US, SqliteRegistry
 from frazil.schemes import Scheme
 
 __all__ = ["StatelessRegistry", "StaticRegistry", "connect_static", "node_number"]

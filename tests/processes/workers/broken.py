@@ -18,7 +18,7 @@ from frazil.machine import PureSense, Sense
 from frazil.record import Record, SlotTable
 from frazil.registries.base import RecordRegistry
 from frazil.registries.memory import MemoryRegistry
-from frazil.registries.sqlite import SqliteRegistry
+from frazil.registries.sqlite.registry import SqliteRegistry
 from frazil.walk import Walk
 
 __all__ = [
@@ -151,7 +151,7 @@ def unguarded_store() -> None:
 
 def unguarded_script() -> None:
     """The same mistake in the script of the Redis registry."""
-    from frazil.registries import redis
+    from frazil.registries.redis import registry as redis
 
     source = redis.claims_script().source
     for guard in (
@@ -167,7 +167,7 @@ def unguarded_script() -> None:
 def unguarded_icicle() -> None:
     """A server that issues IDs, and after a loss goes on at once."""
     from frazil.icicle import server
-    from frazil.registries.redis_link import Script
+    from frazil.registries.redis.link import Script
 
     source = server.icicle_script().source
     guard = "guard = math.max(guard, "

@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from frazil.errors import ConfigError
 from frazil.masking import masked
 from frazil.registries.base import Options
-from frazil.registries.redis_link import Place
+from frazil.registries.redis.link import Place
 
 __all__ = ["TLS", "driver_options", "number", "places", "shown", "split_url"]
 

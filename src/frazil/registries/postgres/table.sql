@@ -2,7 +2,7 @@
 -- whole or not at all. `frazil init` applies this file where the role may create tables; otherwise
 -- let somebody who may do it, once:
 --
---     psql DATABASE -f postgres.sql
+--     psql DATABASE -f table.sql
 --     psql DATABASE -c 'GRANT SELECT, INSERT, UPDATE ON frazil_namespace TO app'
 --
 -- Members need those three rights and no others. They change nothing but their namespace's row.

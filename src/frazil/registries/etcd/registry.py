@@ -57,9 +57,9 @@ from frazil.machine import Sense
 from frazil.record import JUMP_US, WITNESS_US, Record
 from frazil.registries.base import Options, RecordRegistry, terms_of
 from frazil.registries.checkup import Checkup
-from frazil.registries.etcd_checkup import examine
-from frazil.registries.etcd_link import Link, Unanswered
-from frazil.registries.etcd_state import Noted, State, around, parsed, written
+from frazil.registries.etcd.checkup import examine
+from frazil.registries.etcd.link import Link, Unanswered
+from frazil.registries.etcd.state import Noted, State, around, parsed, written
 from frazil.schemes import Scheme
 
 __all__ = ["EtcdRegistry"]

@@ -6,7 +6,7 @@ said to be unseen.
 
 from frazil.claim import Terms
 from frazil.registries.checkup import COMMON, Checkup, Finding, away, loss
-from frazil.registries.redis_link import Link
+from frazil.registries.redis.link import Link
 
 __all__ = ["examine"]
 

@@ -99,7 +99,7 @@ class SqliteRegistry(RecordRegistry):
 
     def examine(self) -> Checkup:
         """See Registry."""
-        from frazil.registries.sqlite_checkup import examine
+        from frazil.registries.sqlite.checkup import examine
 
         return examine(self.path, self.terms)
 

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
 from frazil.machine import Sense
-from frazil.registries.redis_errors import explained
+from frazil.registries.redis.errors import explained
 
 if TYPE_CHECKING:
     from redis.connection import AbstractConnection

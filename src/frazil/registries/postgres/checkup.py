@@ -48,7 +48,7 @@ def _rights(told: dict[str, Any]) -> Finding:
     if not told["made"]:
         return Finding(
             "table", "note", "frazil_namespace is not there", "frazil init URL makes it, or: psql "
-            "-f frazil/registries/postgres.sql",
+            "-f frazil/registries/postgres/table.sql",
         )  # fmt: skip
     if missing:
         return Finding(

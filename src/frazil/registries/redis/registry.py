@@ -12,7 +12,7 @@ What a Redis can do to us, and what is done about it:
   ``master_replid``, read within the script, are the incarnation.
 - *FLUSHALL, a deleted key.* The record lies in one hash, so it is lost as a whole.
 - *An old primary that goes on beside its successor.* Only ``?replicas=k`` helps, with k at least
-  half of the replicas: see ``redis_link``. Or name several servers that share nothing: ``several``.
+  half of the replicas: see ``link``. Or name several servers that share nothing: ``several``.
 - *A replica that takes writes* (replica-read-only no) has its primary's record and would grant the
   same claims. It is refused, as one that takes none refuses.
 - *Its clock.* See ``record``.
@@ -37,8 +37,8 @@ from frazil.errors import ConfigError, InternalError
 from frazil.record import Record
 from frazil.registries.base import Options, Registry, terms_of
 from frazil.registries.checkup import Checkup
-from frazil.registries.redis_link import Access, Link, Script
-from frazil.registries.redis_url import TLS, driver_options, number, places, shown, split_url
+from frazil.registries.redis.link import Access, Link, Script
+from frazil.registries.redis.url import TLS, driver_options, number, places, shown, split_url
 from frazil.registries.several import SeveralRegistry, share_terms
 from frazil.schemes import Scheme
 
@@ -53,9 +53,8 @@ _LATEST_US = 7_258_118_400_000_000  # the year 2200
 @cache
 def claims_script() -> Script:
     """The script of the verbs."""
-    parts = (
-        files("frazil.registries") / name for name in ("renew.lua", "record.lua", "claims.lua")
-    )
+    here = files("frazil.registries.redis")
+    parts = (here / name for name in ("renew.lua", "record.lua", "claims.lua"))
     source = "".join(part.read_text(encoding="utf-8") for part in parts)
     return Script(source, hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest())
 
@@ -173,7 +172,7 @@ class RedisRegistry:
 
     def examine(self) -> Checkup:
         """See Registry."""
-        from frazil.registries.redis_checkup import examine
+        from frazil.registries.redis.checkup import examine
 
         before_us = wall_us()
         _, (_, _, _, now_us, *_) = self._call("look", Ask(Seen(), 0, token_hex(8)), 0)

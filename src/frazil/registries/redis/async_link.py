@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from frazil.machine import Sense
-from frazil.registries.redis_link import Access, Command, Link, Place, Script, facts_of
+from frazil.registries.redis.link import Access, Command, Link, Place, Script, facts_of
 
 __all__ = ["AsyncLink"]
 

@@ -41,7 +41,7 @@ from frazil.record import Record
 from frazil.registries.base import Options, RecordRegistry, terms_of
 from frazil.registries.checkup import Checkup
 from frazil.registries.packed import PackedSlots
-from frazil.registries.postgres_checkup import QUESTION, examine
+from frazil.registries.postgres.checkup import QUESTION, examine
 from frazil.schemes import Scheme
 
 try:
@@ -95,7 +95,7 @@ Answer = TypeVar("Answer")
 
 def schema() -> str:
     """The statements that make the table; the file is shipped for those who apply it by hand."""
-    return (resources.files("frazil.registries") / "postgres.sql").read_text(encoding="utf-8")
+    return (resources.files("frazil.registries.postgres") / "table.sql").read_text(encoding="utf-8")
 
 
 class _Connection(psycopg.Connection[tuple[Any, ...]]):
@@ -278,12 +278,12 @@ def _results(cursor: "psycopg.ClientCursor[tuple[Any, ...]]") -> list[list[tuple
 
 
 _MISSING = (
-    "for a new registry run: frazil init URL. If the table was there before, apply "
-    "frazil/registries/postgres.sql instead (psql DATABASE -f), and what was given is waited out"
+    "for a new registry run: frazil init URL. If the table was there before, instead apply "
+    "frazil/registries/postgres/table.sql (psql DATABASE -f), and what was given is waited out"
 )
 _RIGHTS = (
     "members need SELECT, INSERT and UPDATE on frazil_namespace, and to make it CREATE on its "
-    "schema: frazil/registries/postgres.sql says what to grant"
+    "schema: frazil/registries/postgres/table.sql says what to grant"
 )
 _STANDBY = (
     "this is a standby, which cannot write; name the primary, or several hosts and "

@@ -1,0 +1,3 @@
+"""A registry in a table of PostgreSQL."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""A registry in Redis or Valkey: the verbs as a script, the link to a server, its URL."""
+
+__all__: list[str] = []
