@@ -8,6 +8,7 @@ from dataclasses import replace
 from frazil.claim import Claim, Seen, Wait
 from frazil.record import Record, Slot
 from frazil.testing.simulate import Parts
+from tests.conformance.wrong import NoGuard
 from tests.unit.test_walk import interpreted
 
 __all__ = ["CANARIES"]
@@ -18,16 +19,6 @@ class NoFloor(Record):
 
     def floor(self, n):
         return self.guard
-
-
-class NoGuard(Record):
-    """A loss is noticed, and no guard is set."""
-
-    def _arrive(self, *arguments):
-        guard = self.guard
-        now_us = super()._arrive(*arguments)
-        self.guard = guard
-        return now_us
 
 
 class ShortGuard(Record):

@@ -15,20 +15,6 @@ from tests.servers.redis import FLAVOURS, Cluster, Server
 __all__: list[str] = []
 
 
-@pytest.fixture(scope="module", params=FLAVOURS)
-def server(request):
-    with Server(request.param) as server:
-        yield server
-
-
-@pytest.fixture
-def caller(server):
-    caller = Caller(server)
-    caller.client.flushall()
-    caller.init()
-    return caller
-
-
 def step(server, seconds):
     """Set its clock; a server that looks at it only now and then gets the time to."""
     server.step_clock(seconds)

@@ -14,7 +14,7 @@ import frazil
 from frazil.icicle.script import icicle_script
 from tests.needs import needs
 from tests.servers.icicle import EPOCH_US, Caller, cells, ticks
-from tests.servers.redis import FLAVOURS, Server
+from tests.servers.redis import Server
 
 __all__: list[str] = []
 
@@ -22,20 +22,6 @@ ICICLE = frazil.scheme("icicle")
 GOLDEN = json.loads(
     (Path(__file__).parents[1] / "vectors" / "icicle.json").read_text(encoding="utf-8")
 )["cases"]
-
-
-@pytest.fixture(scope="module", params=FLAVOURS)
-def server(request):
-    with Server(request.param) as server:
-        yield server
-
-
-@pytest.fixture
-def caller(server):
-    caller = Caller(server)
-    caller.client.flushall()
-    caller.init()
-    return caller
 
 
 class TestGoldenValues:

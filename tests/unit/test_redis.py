@@ -19,12 +19,6 @@ TICKETS = frazil.scheme("tickets")
 NOTHING = Seen()
 
 
-@pytest.fixture(scope="module", params=FLAVOURS)
-def server(request):
-    with Server(request.param) as server:
-        yield server
-
-
 @pytest.fixture
 def registry(server, request):
     registry = connect(server.url, request.node.name, ICICLE)

@@ -19,12 +19,6 @@ TICKETS = frazil.scheme("tickets")
 NOTHING = Seen()
 
 
-@pytest.fixture(scope="module", params=FLAVOURS)
-def server(request):
-    with Server(request.param) as server:
-        yield server
-
-
 def grant(registry, want=10):
     return registry.grant(ask_of(NOTHING), want)
 
