@@ -55,7 +55,7 @@ LAZY_MODULE = "frazil.arrays"  # loads numpy at its top, and so is itself import
 def sources() -> list[Path]:
     """Every file that people write code in."""
     found = [ROOT / ".ci" / "run"]
-    for folder in ("src", "tests", "benchmarks"):
+    for folder in ("src", "tests", "benchmarks", "mutation"):
         found += (path for path in (ROOT / folder).rglob("*") if path.suffix in SUFFIXES)
     return sorted(found)
 

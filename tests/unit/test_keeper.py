@@ -4,8 +4,9 @@ import pytest
 
 import frazil
 from frazil import clock
-from frazil.errors import Closed, InternalError, RegistryUnavailable
+from frazil.errors import Closed, InternalError, PoolExhausted, RegistryUnavailable
 from frazil.generator import Generator, configure
+from frazil.keeper import Call
 from frazil.walk import Pause
 
 MS = 1_000_000
@@ -45,7 +46,7 @@ def world(monkeypatch):
 def supplied(world, request):
     """(generator, keeper, answers): a generator whose keeper has no thread."""
     url = f"memory:{request.node.name}"
-    config, registry = configure(url, WIDE, "x", None, 0, 10, 0)
+    config, registry = configure(url, WIDE, namespace="x", fields=None, lead=0, timeout=10)
     ids = Generator(config, registry)
     ids.forget()
     ids.sense = ids._keeper._sense = sense_of(world)
@@ -59,8 +60,6 @@ def supplied(world, request):
 
 
 def call(ids, keeper, answers):
-    from frazil.keeper import Call
-
     keeper._pending.append(Call(answers.append))
     return keeper._tend(ids)
 
@@ -222,3 +221,41 @@ def test_a_claim_that_came_after_the_close_is_given_back_whole(supplied):
     (holding,) = keeper.registry.holdings()
     assert not holding.held
     assert holding.until == holding.start
+
+
+def test_finishing_gives_the_claim_back_and_twice_is_no_error():
+    ids = frazil.open("memory:finishing")
+    ids()
+    keeper = ids.keeper
+    keeper.finish()
+    keeper.finish()
+    assert ids.closed
+    assert not any(holding.held for holding in keeper.registry.holdings())
+
+
+def test_the_thread_ends_when_its_walk_is_gone(supplied):
+    _, keeper, answers = supplied
+    keeper._walk = lambda: None
+    assert keeper._round(Call(answers.append)) is None
+    assert keeper._ended
+    keeper.finish()
+    assert answers == []
+
+
+def test_a_busy_walk_whose_claim_was_lost_goes_on_to_its_end(supplied, world):
+    ids, keeper, answers = supplied
+    call(ids, keeper, answers)
+    ids.poll()
+    keeper._renewable = False
+    world.advance(60)
+    claim = keeper.claim
+    keeper._look_after(ids)
+    assert keeper.claim == claim
+    assert ids.left() > 0
+
+
+def test_counters_complain_of_blocks():
+    with frazil.open("memory:complaint", "tickets") as ids:
+        told = ids.keeper.complaint(1.5)
+    assert isinstance(told, PoolExhausted)
+    assert "no block from memory:complaint within 1.5 s" in str(told)

@@ -361,3 +361,21 @@ def test_a_lost_claim_that_began_where_one_was_given_back_is_noticed():
     world.record = older
     assert isinstance(world.renew(second, second.until + 10, seen=second.seen), Lost)
     assert isinstance(world.grant(10), Wait)
+
+
+@pytest.mark.parametrize("start", [-1, 1 << 40])
+def test_a_start_outside_the_layout(start):
+    record = Record()
+    ask = Ask(Seen(), T0, "token", "me")
+    with pytest.raises(ConfigError, match=r"--start .* is not within 0\.\.1099511627775"):
+        record.initialise(TERMS, ask, T0, "x", start)
+    assert not record.sid
+
+
+def test_a_namespace_with_other_terms_is_not_initialised_anew():
+    world = World()
+    before = world.record.revision
+    other = replace(TERMS, identity="other")
+    with pytest.raises(ConfigError, match="belongs to other members"):
+        world.record.initialise(other, world.ask(), T0, world.incarnation, 5)
+    assert world.record.revision == before

@@ -133,6 +133,14 @@ def test_the_clock_back_keeps_the_cursor(toy):
     assert t.cells(1) == [4 * MS]
 
 
+def test_a_clock_before_the_reading_is_taken_for_the_reading(toy):
+    t = toy()
+    t.adopt(10, 20)
+    t.cells(4)
+    t.sense.ns -= 3 * MS
+    assert t.cells(1) == [4 * MS]
+
+
 def test_a_start_ahead_of_the_clock_is_waited_for_or_led_into(toy):
     t = toy()
     t.adopt(10, 20, now=7)
@@ -247,6 +255,15 @@ def test_without_a_clock_the_claim_alone_counts(toy):
     assert t.cells(1) == [(12, 1, 0)]
 
 
+def test_a_queued_claim_that_lies_behind_is_not_walked_again(toy):
+    t = toy(tick_ns=0)
+    t.walk.adopt(1, 10, 12, 0, 0, 0)
+    t.walk.queue(1, 5, 9)
+    assert t.cells(9)[7:] == [(11, 1, 3), t.module.SPENT]
+    t.walk.queue(1, 12, 13)
+    assert t.cells(1) == [(12, 1, 0)]
+
+
 def test_scattered_start_keeps_the_order_and_uses_all_of_a_busy_tick(toy):
     t = toy(lead_ms=60, dice=12345)
     t.adopt(10, 90)
@@ -277,7 +294,9 @@ def test_a_wiped_page_stops_everything(toy):
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
-        good = t.cells(1) == [t.module.FORKED] and t.walk.take_ready(5) == []
+        asked = (t.walk(), next(t.walk), t.walk.poll())
+        good = [each.wait_ns for each in asked] == [t.module.FORKED] * 3
+        good = good and t.walk.take_ready(5) == []
         os.write(writer, b"y" if good else b"n")
         os._exit(0)
     os.close(writer)
@@ -285,6 +304,16 @@ def test_a_wiped_page_stops_everything(toy):
     os.close(reader)
     os.waitpid(child, 0)
     assert t.cells(1) == [(10, 1, 1)]
+
+
+def test_a_bare_walk_answers_a_pause_when_there_is_no_id(toy):
+    t = toy()
+    assert repr(t.walk()) == "<Pause spent>"
+    t.adopt(10, 20)
+    assert [t.walk(), next(t.walk), next(iter(t.walk)), t.walk()] == [324, 325, 326, 327]
+    assert repr(next(t.walk)) == "<Pause 1000000 ns>"
+    t.walk.finish()
+    assert repr(t.walk()) == "<Pause closed>"
 
 
 LAYOUTS = {
@@ -304,13 +333,8 @@ LAYOUTS = {
 @pytest.mark.parametrize("shuffle", [None, "seed:v1:walk"])
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=list(LAYOUTS))
 def test_every_cell_is_packed_as_the_scheme_packs_it(module, layout, shuffle):
-    from frazil.generator import walk_arguments
-
     scheme = frazil.scheme(layout, shuffle=shuffle)
-    sense = manual_sense(module)
-    walk = module.Walk(sense, *walk_arguments(scheme, 10**9, None))
-    tick, node = 1_700_000_000_000 % scheme.layout.axis_end, scheme.layout.nodes - 3
-    walk.adopt(node, tick, tick + 500, tick, 0, sense.ns)
+    walk, tick, node = walk_of(module, scheme)
     got = [walk.poll() for _ in range(3)] + walk.take_ready(700)
     cells = [divmod(i, scheme.layout.sequences) for i in range(len(got))]
     assert got == [scheme.pack(time=tick + k, node=node, sequence=s) for k, s in cells]
@@ -319,3 +343,33 @@ def test_every_cell_is_packed_as_the_scheme_packs_it(module, layout, shuffle):
         node=node,
         sequence=len(got) % scheme.layout.sequences,
     )
+
+
+def walk_of(module, scheme):
+    """A walk with a claim, its first tick, and its node."""
+    from frazil.generator import walk_arguments
+
+    sense = manual_sense(module)
+    walk = module.Walk(sense, *walk_arguments(scheme, 10**9, None))
+    tick, node = 1_700_000_000_000 % scheme.layout.axis_end, scheme.layout.nodes - 3
+    walk.adopt(node, tick, tick + 500, tick, 0, sense.ns)
+    return walk, tick, node
+
+
+@pytest.mark.parametrize("shuffle", [None, "seed:v1:walk"])
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=list(LAYOUTS))
+def test_calls_lists_and_buffers_agree(module, layout, shuffle):
+    from array import array
+
+    scheme = frazil.scheme(layout, shuffle=shuffle)
+    walk, _, _ = walk_of(module, scheme)
+    called = [walk() for _ in range(5)] + [next(walk) for _ in range(5)]
+    listed = walk.take_ready(30)
+    words = array("Q", bytes(80 * 16 if scheme.bits > 64 else 80 * 8))
+    assert walk.fill(words, 3) == 80
+    painted = words.tolist()
+    if scheme.bits > 64:
+        painted = [high << 64 | low for high, low in zip(*[iter(painted)] * 2, strict=True)]
+    other, _, _ = walk_of(module, scheme)
+    assert painted[:3] == [0, 0, 0]
+    assert called + listed + painted[3:] == other.take_ready(117)

@@ -125,9 +125,14 @@ class Trial:
 
     def __init__(self, store: Store, name: str, seed: int) -> None:
         self.store = store
-        self.namespace = f"{name}-{secrets.token_hex(6)}"
-        self.history: list[Event] = []
+        self.name = name
+        self.begin()
         self.random = random.Random(f"{name} {seed}")  # noqa: S311 - schedules, not secrets
+
+    def begin(self) -> None:
+        """Begin in another namespace, of which nothing was seen."""
+        self.namespace = f"{self.name}-{secrets.token_hex(6)}"
+        self.history: list[Event] = []
 
     def member(self, scheme: Scheme = POOL, namespace: str | None = None) -> Member:
         """A new member, which remembers nothing."""

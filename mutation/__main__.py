@@ -1,0 +1,123 @@
+"""How many mutants the tests catch: ``python -m mutation record claim --jobs 2``.
+
+Each mutant runs interpreted, in a copy of the package, against the file's tests from the quickest
+on, until one fails. One that passes them all has survived: it is killed by a new test, or stands in
+explained.toml with the reason why no test can tell it from the original. Ends with 1 if one does
+neither. ``--sample N`` takes every N-th mutant, for a first look.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import Queue
+
+from mutation.mutants import Mutant, mutants_of
+
+__all__ = ["main"]
+
+_ROOT = Path(__file__).resolve().parents[1]
+_PATIENCE = 60
+_TESTS = {
+    "record": (
+        "tests/unit/test_record.py",
+        "tests/conformance/test_local.py -k memory",
+        "tests/property/test_claims_lua.py",
+    ),
+    "claim": (
+        "tests/unit/test_record.py",
+        "tests/unit/test_keeper.py tests/unit/test_generator.py",
+        "tests/conformance/test_local.py -k memory",
+    ),
+    "walk": ("tests/unit/test_walk.py", "tests/unit/test_generator.py tests/unit/test_keeper.py"),
+    "keeper": ("tests/unit/test_keeper.py", "tests/unit/test_generator.py tests/unit/test_axes.py"),
+}
+
+
+def _caught(mutant: Mutant, name: str, copies: "Queue[Path]") -> str:
+    """Which tests caught it; empty if none did."""
+    copy = copies.get()
+    path = copy / "frazil" / f"{name}.py"
+    original = path.read_text(encoding="utf-8")
+    path.write_text(mutant.source, encoding="utf-8")
+    try:
+        for tests in _TESTS[name]:
+            if not _passes(tests, copy):
+                return tests
+    finally:
+        path.write_text(original, encoding="utf-8")
+        copies.put(copy)
+    return ""
+
+
+def _passes(tests: str, copy: Path) -> bool:
+    command = [sys.executable, "-m", "pytest", "-qx", "-p", "no:cacheprovider", *tests.split()]
+    environment = {**os.environ, "PYTHONPATH": str(copy), "FRAZIL_PURE": "1"}
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    try:
+        done = subprocess.run(
+            command, cwd=_ROOT, env=environment, capture_output=True, timeout=_PATIENCE, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    return done.returncode == 0
+
+
+def _explained() -> set[tuple[str, str, str]]:
+    path = Path(__file__).with_name("explained.toml")
+    told = tomllib.loads(path.read_text(encoding="utf-8")).get("mutant", [])
+    return {(each["file"], each["operator"], each["text"]) for each in told}
+
+
+def _run(name: str, sample: int, copies: "Queue[Path]", jobs: int) -> int:
+    """Try a file's mutants; answers how many survived and are not explained."""
+    found = list(mutants_of(_ROOT / "src" / "frazil" / f"{name}.py"))[::sample]
+    explained = _explained()
+    results: Counter[str] = Counter()
+    with ThreadPoolExecutor(jobs) as pool:
+        for mutant, tests in zip(
+            found, pool.map(lambda each: _caught(each, name, copies), found), strict=True
+        ):
+            verdict = "caught" if tests else "survived"
+            if not tests and (name, mutant.operator, mutant.text) in explained:
+                verdict = "explained"
+            results[verdict] += 1
+            if verdict == "survived":
+                print(f"{name}.py:{mutant.line} {mutant.operator}: {mutant.text}", flush=True)
+    rate = results["caught"] / max(1, len(found))
+    print(
+        f"{name}: {len(found)} mutants, {results['caught']} caught ({rate:.1%}), "
+        f"{results['explained']} explained, {results['survived']} survived"
+    )
+    return results["survived"]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """See the module."""
+    parser = argparse.ArgumentParser(prog="python -m mutation", description=__doc__)
+    parser.add_argument("files", nargs="+", choices=list(_TESTS))
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--sample", type=int, default=1)
+    told = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory(prefix="frazil-mutants-") as folder:
+        copies: Queue[Path] = Queue()
+        for number in range(told.jobs):
+            copy = Path(folder) / str(number)
+            shutil.copytree(_ROOT / "src", copy, ignore=shutil.ignore_patterns("*.so", "*.c"))
+            copies.put(copy)
+        for name in told.files:
+            if not all(_passes(tests, copy) for tests in _TESTS[name]):
+                raise SystemExit(f"the tests of {name} fail without a mutant; mend that first")
+        survived = [_run(name, told.sample, copies, told.jobs) for name in told.files]
+    return 1 if any(survived) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
