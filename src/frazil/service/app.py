@@ -4,7 +4,7 @@ A request finds its door by its path: those where IDs are asked for are in a dic
 paths are Starlette's. What is the same for every request stands here: who may speak to it at all,
 the headers of every reply, what an error looks like, and that the claims are given back at the end.
 
-Any ASGI server runs it: ``create_app(read_settings(path))``.
+Any ASGI server runs it: ``App(read_settings(path))``.
 """
 
 import asyncio
@@ -30,13 +30,13 @@ from frazil.service.routes import Routes
 from frazil.service.settings import Settings
 from frazil.service.tokens import Guard
 
-__all__ = ["App", "create_app"]
+__all__ = ["App"]
 
 _BY_STATUS = {404: "not-found", 405: "method-not-allowed"}
 
 
 class App:
-    """The application.
+    """The application of some settings; raises ConfigError for them. Nothing is contacted.
 
     issuers: by namespace. requests: counts of replies by door and status. complaint: why it could
     not start, for whoever ran the server.
@@ -115,11 +115,6 @@ class App:
                 await resp.end()
             await asyncio.gather(*(issuer.close() for issuer in self.issuers.values()))
             logs.event("stopped", issued={n: one.issued for n, one in self.issuers.items()})
-
-
-def create_app(settings: Settings) -> App:
-    """The application of these settings; raises ConfigError. Nothing is contacted."""
-    return App(settings)
 
 
 def _response(problem: Problem) -> Response:

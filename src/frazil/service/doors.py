@@ -11,6 +11,7 @@ client that has gone away stops the making.
 """
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -40,7 +41,7 @@ class _Answers:
     headers: tuple[tuple[bytes, bytes], ...]
 
 
-class Door:
+class Door(ABC):
     """One address of one namespace. ``report`` is told of errors behind the door."""
 
     method = "GET"
@@ -88,9 +89,9 @@ class Door:
         await asgi.send_problem(send, problem, self.answers.headers)
         return problem.status
 
+    @abstractmethod
     async def answer(self, scope: Scope, receive: Receive, send: Send, /) -> None:
         """Answer a request that is allowed. Raises Problem and what the generator raises."""
-        raise NotImplementedError
 
     def format(self, scope: Scope, number: str) -> Format:
         """How this caller wants the IDs."""

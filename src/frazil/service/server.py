@@ -12,7 +12,7 @@ import uvicorn
 
 from frazil.errors import ConfigError
 from frazil.service import logs
-from frazil.service.app import create_app
+from frazil.service.app import App
 from frazil.service.settings import Settings
 
 __all__ = ["serve"]
@@ -26,7 +26,7 @@ _IDLE_S = 30  # an idle connection is kept so long
 def serve(settings: Settings) -> None:
     """Serve until a signal. Raises ConfigError for an address that cannot be listened on."""
     logs.set_up()
-    app = create_app(settings)
+    app = App(settings)
     listener = _listen(settings.host, settings.port)
     host, port = listener.getsockname()[:2]
     config = uvicorn.Config(

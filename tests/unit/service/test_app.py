@@ -327,10 +327,10 @@ def test_metrics(client):
 
 
 def test_openapi_names_every_route(client):
-    from frazil.service.app import create_app
+    from frazil.service.app import App
     from frazil.service.settings import read_settings
 
-    app = create_app(read_settings(url="memory:"))
+    app = App(read_settings(url="memory:"))
     routes = {
         (route.path, method.lower())
         for route in app._rest.routes
