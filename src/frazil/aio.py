@@ -18,7 +18,7 @@ from typing import Any, Self, cast
 from frazil.clock import boot_ns
 from frazil.errors import FrazilError
 from frazil.generator import Generator, open_generator
-from frazil.opening import is_icicle, open_icicle
+from frazil.opening import is_icicle, is_service, open_icicle, open_service
 from frazil.schemes import Scheme
 
 __all__ = ["AsyncGenerator", "open"]
@@ -100,15 +100,25 @@ class AsyncGenerator:
 def open(*arguments: Any, **options: Any) -> AsyncGenerator:  # noqa: A001 - as in frazil.open
     """A generator to await. The arguments are those of ``frazil.open``; nothing is contacted.
 
-    For ``icicle:`` it is an ``AsyncIcicle``, which has the same methods.
+    For ``icicle:`` it is an ``AsyncIcicle``, and for ``http:`` an ``AsyncService``, which have the
+    same methods.
     """
-    if is_icicle(arguments[0] if arguments else options.get("url")):
+    url = arguments[0] if arguments else options.get("url")
+    if is_icicle(url):
         from frazil.icicle.aio import AsyncIcicle
 
-        url, *rest = arguments or (options.pop("url", None),)
-        issued = AsyncIcicle(open_icicle(url, *rest, **options).config)
-        return cast("AsyncGenerator", issued)
+        return cast("AsyncGenerator", AsyncIcicle(_opened(open_icicle, arguments, options).config))
+    if is_service(url):
+        from frazil.client.aio import AsyncService
+
+        service = _opened(open_service, arguments, options)
+        return cast("AsyncGenerator", AsyncService(service.config))
     return AsyncGenerator(open_generator(*arguments, **options))
+
+
+def _opened(how: Callable[..., Any], arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """What a function answers whose ``url`` may come from the environment, but has to be named."""
+    return how(*arguments, **options) if arguments else how(**{"url": None, **options})
 
 
 def _waker(

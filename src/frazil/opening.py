@@ -1,26 +1,38 @@
 """``frazil.open`` and ``frazil.mint``: who makes the IDs is chosen by the URL.
 
 Most URLs name a registry, from which a generator in this process claims node numbers. ``icicle:``
-names servers that make the IDs themselves. Both are used alike, so one function opens both.
+names servers that make the IDs themselves, and ``http:`` a service that does. All are used alike,
+so one function opens them.
 """
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
+from frazil.errors import ConfigError
 from frazil.generator import Duration, Generator, open_generator
 from frazil.minting import mint
 from frazil.schemes import Scheme
 
 if TYPE_CHECKING:
+    from frazil.client.generator import ServiceGenerator
     from frazil.icicle.generator import IcicleGenerator
 
-__all__ = ["is_icicle", "mint_ids", "open_icicle", "open_ids"]
+__all__ = ["is_icicle", "is_service", "mint_ids", "open_icicle", "open_ids", "open_service"]
 
 
 def is_icicle(url: str | None) -> bool:
     """Whether a URL, or the environment's FRAZIL_URL, names servers that issue IDs themselves."""
-    return (url or os.environ.get("FRAZIL_URL") or "").partition(":")[0] in ("icicle", "icicles")
+    return _kind(url) in ("icicle", "icicles")
+
+
+def is_service(url: str | None) -> bool:
+    """Whether a URL, or the environment's FRAZIL_URL, is the address of a service."""
+    return _kind(url) in ("http", "https")
+
+
+def _kind(url: str | None) -> str:
+    return (url or os.environ.get("FRAZIL_URL") or "").partition(":")[0]
 
 
 def open_icicle(
@@ -52,6 +64,38 @@ def open_icicle(
     )
 
 
+def open_service(
+    url: str | None,
+    scheme: str | Scheme = "icicle",
+    *,
+    namespace: str = "default",
+    fields: Mapping[str, int] | None = None,
+    lead: Duration = 0,
+    timeout: Duration = 10,
+    sequence_start: int | str = 0,
+    block: int | None = None,
+    token: str | None = None,
+) -> "ServiceGenerator":
+    """A generator on a service. The arguments are those of ``open_ids``."""
+    from frazil.client.config import configure_service
+    from frazil.client.generator import ServiceGenerator, the_driver
+
+    the_driver()  # that it is missing is told here, and not to the first who asks for an ID
+    return ServiceGenerator(
+        configure_service(
+            url or os.environ["FRAZIL_URL"],
+            scheme,
+            namespace=namespace,
+            fields=fields,
+            timeout=timeout,
+            token=token or os.environ.get("FRAZIL_TOKEN"),
+            lead=(lead, 0),
+            sequence_start=(sequence_start, 0),
+            block=(block, None),
+        )
+    )
+
+
 def open_ids(
     url: str | None = None,
     scheme: str | Scheme = "icicle",
@@ -62,13 +106,15 @@ def open_ids(
     timeout: Duration = 10,
     sequence_start: int | str = 0,
     block: int | None = None,
+    token: str | None = None,
 ) -> Generator:
     """A generator of unique IDs. Nothing is contacted before the first ID is asked for.
 
     url: where numbers come from (the default is ``sqlite:``, or what the environment's FRAZIL_URL
     says). A registry: ``sqlite:///path``, ``redis://host``, ``postgresql://host/db``,
     ``etcd://host``, ``static:7``, ``static:env:NAME``, ``static:hostname``, ``memory:``. Or servers
-    that make the IDs: ``icicle://host,host,...``; what that answers has the same methods.
+    that make the IDs: ``icicle://host,host,...``, or a service (``frazil serve``):
+    ``http://host:8080/namespace``, ``https://...``; what these answer has the same methods.
     scheme: a name (``frazil.schemes.names()``), a layout text, or a Scheme.
     namespace: whose IDs must not repeat among each other; members share it, the scheme and the url.
     fields: values of the layout's constants, like ``{"cluster": 3}``.
@@ -81,32 +127,26 @@ def open_ids(
     (or one) unless said. The next block is asked for when half of one is used. ``block=1`` is
     strict: each value of a counter is taken when it is asked for, so values follow each other
     across all members, at a round trip each.
+    token: of a service that asks for one; the environment's FRAZIL_TOKEN unless said.
 
     Raises ConfigError and LayoutError.
     """
+    told: dict[str, Any] = {
+        "namespace": namespace,
+        "fields": fields,
+        "lead": lead,
+        "timeout": timeout,
+        "sequence_start": sequence_start,
+        "block": block,
+    }
+    # The others are typed as what nearly every call answers; their users call the same methods.
+    if is_service(url):
+        return cast("Generator", open_service(url, scheme, token=token, **told))
+    if token is not None:
+        raise ConfigError("token= is for a service, http://host:8080/namespace")
     if is_icicle(url):
-        ids = open_icicle(
-            url,
-            scheme,
-            namespace=namespace,
-            fields=fields,
-            lead=lead,
-            timeout=timeout,
-            sequence_start=sequence_start,
-            block=block,
-        )
-        # Typed as what nearly every call answers; users of either call the same methods.
-        return cast("Generator", ids)
-    return open_generator(
-        url,
-        scheme,
-        namespace=namespace,
-        fields=fields,
-        lead=lead,
-        timeout=timeout,
-        sequence_start=sequence_start,
-        block=block,
-    )
+        return cast("Generator", open_icicle(url, scheme, **told))
+    return open_generator(url, scheme, **told)
 
 
 def mint_ids(
@@ -125,10 +165,9 @@ def mint_ids(
     IDs fill, so many IDs take as long as their layout needs for them, less ``lead``. Raises what
     the registry raises, and PoolExhausted after ``timeout`` without an ID.
     """
-    if is_icicle(url):
-        ids = open_icicle(
+    if is_icicle(url) or is_service(url):
+        with open_ids(
             url, scheme, namespace=namespace, fields=fields, lead=lead, timeout=timeout
-        )
-        with ids:
+        ) as ids:
             return ids.take(n)
     return mint(n, url, scheme, namespace=namespace, fields=fields, lead=lead, timeout=timeout)

@@ -63,6 +63,7 @@ class Door(ABC):
             (
                 (b"frazil-namespace", name.encode()),
                 (b"frazil-scheme", scheme.name.encode()),
+                (b"frazil-fingerprint", scheme.fingerprint.encode()),
                 (b"vary", b"accept"),
             ),
         )

@@ -56,10 +56,14 @@ def serve(settings: Settings) -> None:
 def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=1024)
+        listener = socket.create_server((host, port), family=family, backlog=1024)
     except OSError as error:
         raise ConfigError(
             f"{host}:{port}: {error.strerror or error}; choose another --host or --port",
             host=host,
             port=port,
         ) from None
+    # Inherited by its connections. The loop sets it only on sockets that name their protocol,
+    # and a reply in two parts would wait 40 ms for the client's acknowledgement of the first.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
