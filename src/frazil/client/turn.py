@@ -51,7 +51,7 @@ class Turn:
         longest_s = min(_FIRST_PAUSE_S * 2**self._pauses, _LONGEST_PAUSE_S)
         self._pauses += 1
         wanted_s = float(error.facts.get("retry_after_s", 0.0))
-        pause_s = wanted_s + longest_s * (0.5 + random() / 2)  # noqa: S311 - hides nothing
+        pause_s: float = wanted_s + longest_s * (0.5 + random() / 2)  # noqa: S311 - hides nothing
         if self._clock() + pause_s >= self._deadline_s:
             raise self._failure(max(wanted_s, 1.0)) from error
         return pause_s

@@ -9,7 +9,7 @@ Any ASGI server runs it: ``App(read_settings(path))``.
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, MutableMapping
+from collections.abc import AsyncIterator, Callable, MutableMapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -21,6 +21,7 @@ from starlette.responses import Response
 from frazil.errors import ConfigError, FrazilError
 from frazil.service import asgi, logs
 from frazil.service.asgi import Receive, Scope, Send
+from frazil.service.cors import Cors
 from frazil.service.doors import Door, ManyDoor, OneDoor
 from frazil.service.issuer import Issuer
 from frazil.service.metrics import Metrics
@@ -51,6 +52,7 @@ class App:
         self.requests: Counter[tuple[str, int]] = Counter()
         self.metrics = Metrics(self.issuers, self.requests)
         self._trusting = self.guard.is_open and not settings.without_tokens
+        self._cors = Cors(settings.cors)
         self._hot: dict[str, tuple[str, Door]] = {}
         for name, issuer in self.issuers.items():
             self._hot[f"/v1/{name}/id"] = "id", OneDoor(issuer, self.guard, logs.failure)
@@ -72,33 +74,41 @@ class App:
         if scope["type"] != "http":
             await self._rest(scope, receive, send)
             return
-        if self._trusting:
-            try:
-                asgi.refuse_strange_host(scope)
-            except Problem as problem:
-                await asgi.send_problem(send, problem)
-                self.requests["other", problem.status] += 1
+        try:
+            self._refuse(scope)
+        except Problem as problem:
+            await asgi.send_problem(send, problem)
+            self.requests["other", problem.status] += 1
+            return
+        if self._cors.on:
+            if await self._cors.answered(scope, send):
+                self.requests["other", 204] += 1
                 return
+            send = _adding(send, self._cors.headers(scope))
         found = self._hot.get(scope["path"])
         if found is not None:
             name, door = found
             self.requests[name, await door(scope, receive, send)] += 1
             return
+        await self._rest(scope, receive, _adding(send, asgi.SAFE, self._count))
 
-        async def safely(message: MutableMapping[str, Any]) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *asgi.SAFE]
-                self.requests["other", message["status"]] += 1
-            await send(message)
+    def _refuse(self, scope: Scope) -> None:
+        """Problem for a request that is not even looked at."""
+        asgi.refuse_disguise(scope)
+        if self._trusting:
+            asgi.refuse_strange_host(scope)
+        if self.guard.is_open:
+            self._cors.refuse_page(scope)
 
-        await self._rest(scope, receive, safely)
+    def _count(self, status: int) -> None:
+        self.requests["other", status] += 1
 
     @asynccontextmanager
     async def _lifespan(self, _app: Starlette) -> AsyncIterator[None]:
         settings = self.settings
         resp = None
         if settings.resp_port is not None:
-            resp = RespServer(self.issuers, self.guard, settings.host, settings.resp_port)
+            resp = RespServer(self.issuers, self.guard, settings)
             try:
                 host, port = await resp.begin()
             except OSError as error:
@@ -115,6 +125,20 @@ class App:
                 await resp.end()
             await asyncio.gather(*(issuer.close() for issuer in self.issuers.values()))
             logs.event("stopped", issued={n: one.issued for n, one in self.issuers.items()})
+
+
+def _adding(
+    send: Send, headers: asgi.Headers, tell: Callable[[int], None] = lambda _: None
+) -> Send:
+    """A ``send`` whose replies have these headers too; ``tell`` is told their status."""
+
+    async def adding(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*message["headers"], *headers]
+            tell(message["status"])
+        await send(message)
+
+    return adding
 
 
 def _response(problem: Problem) -> Response:

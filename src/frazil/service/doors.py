@@ -21,8 +21,8 @@ from frazil.service import asgi, formats
 from frazil.service.asgi import Receive, Scope, Send
 from frazil.service.formats import Format, Json, Lines, Packed
 from frazil.service.issuer import MOST, Issuer
-from frazil.service.problems import Problem, behind, refused
-from frazil.service.tokens import Guard
+from frazil.service.problems import Problem, behind, over_quota, refused
+from frazil.service.tokens import Guard, OverQuota
 
 __all__ = ["CHUNK", "Door", "ManyDoor", "OneDoor"]
 
@@ -82,6 +82,8 @@ class Door(ABC):
         except Problem as wrong:
             problem = wrong
             problem.more = {**self.names, **problem.more}
+        except OverQuota as error:
+            problem = over_quota(error, **self.names)
         except FrazilError as error:
             self.report(self.issuer.name, error)
             problem = behind(error, **self.names)
@@ -122,6 +124,7 @@ class OneDoor(Door):
         if scope["query_string"]:
             number = asgi.parameters(scope, "number").get("number", "")
         shape = self.format(scope, number)
+        self.guard.charge(asgi.bearer(scope), 1)
         n = self.issuer.ready_one()
         if n is None:
             n = await self.issuer.one()
@@ -139,6 +142,7 @@ class ManyDoor(Door):
         asked = asgi.parameters(scope, "n", "number")
         shape = self.format(scope, asked.get("number", ""))
         n = _count(asked.get("n", ""))
+        self.guard.charge(asgi.bearer(scope), n)
         ids = await self.issuer.many(min(n, CHUNK))
         size = shape.size(n)
         length = () if size is None else ((b"content-length", str(size).encode()),)

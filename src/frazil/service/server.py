@@ -13,12 +13,12 @@ import uvicorn
 from frazil.errors import ConfigError
 from frazil.service import logs
 from frazil.service.app import App
+from frazil.service.patience import HEAD_MOST, patient
 from frazil.service.settings import Settings
 
 __all__ = ["serve"]
 
 _FAREWELL_S = 30
-_HEADERS_MOST = 16_384  # bytes
 _AT_ONCE_MOST = 1_000  # connections
 _IDLE_S = 30  # an idle connection is kept so long
 
@@ -27,10 +27,13 @@ def serve(settings: Settings) -> None:
     """Serve until a signal. Raises ConfigError for an address that cannot be listened on."""
     logs.set_up()
     app = App(settings)
+    context = None if settings.tls is None else settings.tls.context()
     listener = _listen(settings.host, settings.port)
     host, port = listener.getsockname()[:2]
     config = uvicorn.Config(
         app,
+        http=patient(settings.patience_us / 1e6),
+        ws="none",
         log_config=None,
         access_log=False,
         server_header=False,
@@ -38,12 +41,15 @@ def serve(settings: Settings) -> None:
         limit_concurrency=_AT_ONCE_MOST,
         timeout_keep_alive=_IDLE_S,
         timeout_graceful_shutdown=_FAREWELL_S,
-        h11_max_incomplete_event_size=_HEADERS_MOST,
+        h11_max_incomplete_event_size=HEAD_MOST,
     )
+    config.load()
+    config.ssl = context
     shown = f"[{host}]" if ":" in host else host
+    scheme = "http" if context is None else "https"
     logs.event(
         "listening",
-        url=f"http://{shown}:{port}",
+        url=f"{scheme}://{shown}:{port}",
         namespaces=sorted(app.issuers),
         tokens=len(settings.tokens),
     )
