@@ -33,6 +33,7 @@ _PORT = click.IntRange(0, 65535)
     is_flag=True,
     help="Let everybody in who can connect, from other hosts too.",
 )
+@click.option("--workers", type=click.IntRange(1), metavar="N", help="Processes.  [1]")
 @click.option("--tls-cert", metavar="FILE", help="Speak TLS with this certificate, in PEM.")
 @click.option("--tls-key", metavar="FILE", help="Its key.")
 @click.option("--new-token", is_flag=True, help="Make a token, print it and its hash, and end.")
@@ -44,6 +45,7 @@ def command(
     port: int | None,
     resp: int | None,
     without_tokens: bool,
+    workers: int | None,
     tls_cert: str | None,
     tls_key: str | None,
     new_token: bool,
@@ -82,6 +84,7 @@ def command(
         host=settings.host if host is None else host,
         port=settings.port if port is None else port,
         resp_port=settings.resp_port if resp is None else resp,
+        workers=settings.workers if workers is None else workers,
         without_tokens=without_tokens,
     )
     serve(settings)

@@ -93,6 +93,14 @@ class Issuer:
 
     async def unready(self) -> str:
         """Why the next callers may get no ID, in words without names of hosts; "" if they will."""
+        why = self.short()
+        if not why:
+            await self._look()
+            why = "its registry does not answer" if self._away else ""
+        return why
+
+    def short(self) -> str:
+        """The part of ``unready`` that is known without a look at the registry."""
         if self.ids.closed:
             return "it is closing"
         keeper = self.ids.keeper
@@ -101,8 +109,7 @@ class Issuer:
         since_ns = self._sent_away_ns
         if since_ns is not None and boot_ns() - since_ns < _SENT_AWAY_NS:
             return "callers were sent away without an ID a moment ago"
-        await self._look()
-        return "its registry does not answer" if self._away else ""
+        return ""
 
     def gauge(self) -> Gauge:
         """How the namespace stands now."""

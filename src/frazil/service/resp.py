@@ -21,6 +21,7 @@ with answers not taken, or, where tokens are asked for, without one.
 """
 
 import asyncio
+import socket
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from math import isinf
@@ -334,17 +335,17 @@ class RespServer:
         self._open: set[_Connection] = set()
         self._server: asyncio.Server | None = None
 
-    async def begin(self) -> tuple[str, int]:
-        """Listen; answers where. Raises OSError."""
+    async def begin(self, listener: socket.socket | None = None) -> None:
+        """Serve a socket, or listen at the address of the settings. Raises OSError."""
         settings = self._settings
+        at: dict[str, Any] = {"sock": listener}
+        if listener is None:
+            at = {"host": settings.host, "port": settings.resp_port}
         self._server = await asyncio.get_running_loop().create_server(
             lambda: _Connection(self._door, self._open, settings.patience_us / 1e6),
-            settings.host,
-            settings.resp_port,
             ssl=None if settings.tls is None else settings.tls.context(),
+            **at,
         )
-        host, port = self._server.sockets[0].getsockname()[:2]
-        return host, port
 
     async def end(self) -> None:
         """Accept nothing more, answer what was begun, and close every connection."""

@@ -7,6 +7,7 @@ and open to whoever can connect there. A file, ``frazil.toml``, names several:
     host = "0.0.0.0"
     port = 8080
     resp_port = 6380                   # leave it out for no Redis door
+    workers = 4                        # processes; one unless said
     patience = "10s"                   # for callers who are slow to ask, or to take the answer
     cors = ["https://app.example"]     # web pages of elsewhere that may ask
     tls_cert = "cert.pem"              # with tls_key; tls_client_ca asks callers for theirs
@@ -49,11 +50,14 @@ from frazil.service.tables import Table, read_table
 from frazil.service.tls import Tls, read_tls
 from frazil.service.tokens import ANYWHERE, SCOPES, Token, is_hash
 
-__all__ = ["Namespace", "Settings", "is_loopback", "read_settings"]
+__all__ = ["WORKERS_MOST", "Namespace", "Settings", "is_loopback", "read_settings"]
 
+WORKERS_MOST = 64
+_FOR_ONE = {"memory", "static"}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _DURATION = "a duration with its unit, like '200ms'"
 _PORT = "a port, 0 to 65535"
+_WORKERS = f"how many processes, 1 to {WORKERS_MOST}"
 _ORIGIN = re.compile(r"https?://[A-Za-z0-9.\[\]:-]+")
 _ORIGINS = "a list of origins, like ['https://app.example'], or ['*']"
 
@@ -90,9 +94,21 @@ class Settings:
     tls: Tls | None = None
     cors: tuple[str, ...] = ()
     patience_us: int = 10_000_000
+    workers: int = 1
 
     def check(self) -> None:
-        """ConfigError for a service that would stand open to a network without being told to."""
+        """ConfigError for what would stand open to a network without being told to, or repeat IDs.
+
+        Each worker would count on its own in a registry that lives in one process.
+        """
+        for one in self.namespaces:
+            kind = one.url.partition(":")[0]
+            if self.workers > 1 and kind in _FOR_ONE:
+                raise ConfigError(
+                    f"namespace {one.name!r}: {kind}: is for one process, and there are "
+                    f"{self.workers} workers; use another registry, or --workers 1",
+                    namespace=one.name,
+                )
         if not (is_loopback(self.host) or self.tokens or self.without_tokens):
             raise ConfigError(
                 f"{self.host} can be reached from other hosts, and there is no token: whoever "
@@ -122,6 +138,9 @@ def read_settings(path: Path | None = None, url: str = "sqlite:") -> Settings:
         if origin != "*" and not _ORIGIN.fullmatch(origin):
             server.refuse("cors", origin, _ORIGINS)
     patience_us = _patience_us(server)
+    workers = server.take("workers", int, 1, _WORKERS)
+    if not 1 <= workers <= WORKERS_MOST:
+        server.refuse("workers", workers, _WORKERS)
     server.finish()
     names = file.table("namespaces")
     namespaces = tuple(_namespace(names, name, values, url) for name, values in names.items())
@@ -139,6 +158,7 @@ def read_settings(path: Path | None = None, url: str = "sqlite:") -> Settings:
         tls=tls,
         cors=cors,
         patience_us=patience_us,
+        workers=workers,
     )
 
 

@@ -321,7 +321,7 @@ def test_metrics(client):
         "frazil_claim_left_seconds",
         "frazil_registry_trouble_seconds",
         "frazil_exhaustion_seconds",
-        'frazil_http_replies_total{door="id",status="200"}',
+        'frazil_http_replies_total{door="id",status="200",worker="0"}',
     ):
         assert name in text
 

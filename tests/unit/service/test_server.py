@@ -117,7 +117,10 @@ def test_a_resting_service_looks_at_its_registry(start):
 
 def test_no_reply_waits_for_an_acknowledgement():
     """A reply is sent in two parts; without this the second waits 40 ms for a lazy client."""
-    with _listen("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()):
+    with (
+        _listen("127.0.0.1", 0, "port") as listener,
+        socket.create_connection(listener.getsockname()),
+    ):
         connection, _ = listener.accept()
         with connection:
             assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
