@@ -20,6 +20,9 @@ that fails shows ``[exit 1]`` as its last line.
 one that cannot run, carries the reason on the line above it: ``<!-- not run: reason -->``. One that
 needs a file from outside says so there: ``<!-- needs: /path (where it comes from) -->``; it runs
 where the file is, and in CI the file has to be there.
+
+Ports that a page names may be taken where it is run. A page that says
+``<!-- free ports: 8080 6380 -->`` is run with free ones in their place.
 """
 
 import ast
@@ -28,6 +31,7 @@ import io
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -40,6 +44,7 @@ __all__ = ["Block", "blocks", "commands", "end_all", "matches", "run_console", "
 _FENCE = re.compile(r"(?P<indent> *)(?P<fence>```+|~~~+)\s*(?P<kind>\S*)")
 _NOT_RUN = re.compile(r"\s*<!-- not run: (?P<reason>.+?) -->\s*")
 _NEEDS = re.compile(r"\s*<!-- needs: (?P<path>\S+) (?P<origin>\(.+\)) -->\s*")
+_PORTS = re.compile(r"<!-- free ports: ([\d ]+) -->")
 _ARROW = re.compile(r"# → ?(.*)")
 
 
@@ -60,7 +65,7 @@ class Block:
 
 def blocks(page: Path) -> Iterator[Block]:
     """The fenced blocks of a page, in order; one that is never closed is an error."""
-    lines = iter(enumerate(page.read_text(encoding="utf-8").splitlines(), 1))
+    lines = iter(enumerate(_with_free_ports(page.read_text(encoding="utf-8")).splitlines(), 1))
     above = ""
     for number, line in lines:
         opening = _FENCE.match(line)
@@ -84,6 +89,17 @@ def blocks(page: Path) -> Iterator[Block]:
             reason and reason["reason"],
             outside and outside["path"],
         )
+
+
+def _with_free_ports(text: str) -> str:
+    """A page's text with free ports instead of those that it lists as such."""
+    listed = _PORTS.search(text)
+    with contextlib.ExitStack() as taken:  # all at once, so that they differ
+        for port in listed[1].split() if listed else []:
+            one = taken.enter_context(socket.socket())
+            one.bind(("127.0.0.1", 0))
+            text = re.sub(rf"\b{port}\b", str(one.getsockname()[1]), text)
+    return text
 
 
 def matches(expected: str, actual: str) -> bool:

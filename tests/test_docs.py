@@ -169,6 +169,14 @@ def test_a_block_that_needs_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         run(page, tmp_path / "three", monkeypatch)
 
 
+def test_ports_are_free_ones(tmp_path: Path) -> None:
+    text = "<!-- free ports: 8080 6380 -->\n```console\n$ serve 8080 6380 18080\n```"
+    (found,) = blocks(page_of(tmp_path, text))
+    assert {"8080", "6380"}.isdisjoint(found.text.split())
+    assert len(set(found.text.split())) == 5
+    assert found.text.endswith(" 18080")
+
+
 def test_wildcard_is_the_only_freedom() -> None:
     assert matches("a…c\n", "abc")
     assert matches("a\n…\nd\n", "a\nb\nc\nd\n")

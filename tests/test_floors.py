@@ -68,6 +68,8 @@ def test_contracts_are_kept(copy: Path) -> None:
         ("minting", "frazil.cli"),
         ("minting", "frazil.icicle.generator"),
         ("icicle.pool", "frazil.icicle.generator"),
+        ("client.turn", "frazil.client.generator"),
+        ("prefetch", "frazil.client.turn"),
         ("icicle.generator", "frazil.opening"),
         ("aio", "frazil.cli"),
         ("service.app", "frazil.cli"),

@@ -31,6 +31,7 @@ SYSTEM = {"_thread", "os", "random", "threading", "time"}
 SYSTEM_PLACES = {
     "aio",
     "cli",
+    "client",
     "clock",
     "generator",
     "guarded",
@@ -40,14 +41,18 @@ SYSTEM_PLACES = {
     "machine",
     "minting",
     "opening",
+    "prefetch",
     "registries",
     "testing",
 }
 TERMINAL = {"click", "rich"}
 # Loaded by the registry that is asked for, and by no other module.
 DRIVERS = {"etcd3gw", "psycopg", "redis", "urllib3"}
+# Loaded by whoever opens the address of a service.
+CLIENT = {"httpx"}
 # Known to the service alone, which is loaded when it is asked for.
 SERVER = {"prometheus_client", "starlette", "uvicorn"}
+OWNED = {"registries": DRIVERS, "client": CLIENT, "service": SERVER}
 LAZY = {"numpy", "pyarrow"}
 LAZY_MODULE = "frazil.arrays"  # loads numpy at its top, and so is itself imported in functions only
 
@@ -115,7 +120,7 @@ def package_faults(tree: ast.Module, where: str) -> list[str]:
             faults.append(f"line {line} imports {module} outside of a function")
         elif top in TERMINAL and where != "cli":
             faults.append(f"line {line} imports {top} outside of the command")
-        elif (top in DRIVERS and where == "registries") or (top in SERVER and where == "service"):
+        elif top in OWNED.get(where, ()):
             continue
         elif top not in sys.stdlib_module_names | TERMINAL | LAZY | {"frazil"}:
             faults.append(f"line {line} imports {top}, which is not ours to import")
@@ -199,6 +204,7 @@ def test_text_faults_are_found() -> None:
         ("def f():\n    import requests", "not ours"),
         ("import psycopg", "not ours"),
         ("import starlette", "not ours"),
+        ("import httpx", "not ours"),
         ("print('x')", "prints"),
     ],
 )
@@ -210,6 +216,7 @@ def test_package_faults_are_found(code: str, fault: str) -> None:
 def test_allowed_things_are_allowed() -> None:
     assert package_faults(ast.parse("__all__ = []\nimport psycopg"), "registries") == []
     assert package_faults(ast.parse("__all__ = []\nimport uvicorn"), "service") == []
+    assert package_faults(ast.parse("__all__ = []\nimport httpx"), "client") == []
     lazy = "def f():\n    import numpy\nif TYPE_CHECKING:\n    import numpy"
     assert package_faults(ast.parse(f"__all__: list[str] = []\n{lazy}"), "layout") == []
     assert package_faults(ast.parse("__all__ = []\nimport numpy"), "arrays") == []

@@ -18,7 +18,7 @@ from typing import Any, Self, cast
 from frazil.clock import boot_ns
 from frazil.errors import FrazilError
 from frazil.generator import Generator
-from frazil.opening import icicle_config, is_icicle, open_ids
+from frazil.opening import icicle_config, is_icicle, is_service, open_ids, service_config
 from frazil.schemes import Scheme
 
 __all__ = ["AsyncGenerator", "open"]
@@ -97,18 +97,23 @@ class AsyncGenerator:
         await self.aclose()
 
 
-def open(*arguments: Any, **options: Any) -> AsyncGenerator:  # noqa: A001 - as in frazil.open
+def open(  # noqa: A001 - as in frazil.open
+    url: str | None = None, scheme: str | Scheme = "icicle", **options: Any
+) -> AsyncGenerator:
     """A generator to await. The arguments are those of ``frazil.open``; nothing is contacted.
 
-    For ``icicle:`` it is an ``AsyncIcicle``, which has the same methods.
+    For ``icicle:`` it is an ``AsyncIcicle``, and for ``http:`` an ``AsyncService``, which have the
+    same methods.
     """
-    if is_icicle(arguments[0] if arguments else options.get("url")):
+    if is_icicle(url):
         from frazil.icicle.aio import AsyncIcicle
 
-        url, *rest = arguments or (options.pop("url", None),)
-        issued = AsyncIcicle(icicle_config(url, *rest, **options))
-        return cast("AsyncGenerator", issued)
-    return AsyncGenerator(open_ids(*arguments, **options))
+        return cast("AsyncGenerator", AsyncIcicle(icicle_config(url, scheme, **options)))
+    if is_service(url):
+        from frazil.client.aio import AsyncService
+
+        return cast("AsyncGenerator", AsyncService(service_config(url, scheme, **options)))
+    return AsyncGenerator(open_ids(url, scheme, **options))
 
 
 def _waker(

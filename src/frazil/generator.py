@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Config", "Generator", "check_count", "configure", "walk_arguments"]
+__all__ = ["Config", "Generator", "check_count", "configure", "refuse_given", "walk_arguments"]
 
 _LONGEST_NAP_NS = 50_000_000  # so that a close by another thread is noticed
 _ROW_BITS = 12  # of a counter: few enough for a short step when a claim is left, many for speed
@@ -119,6 +119,12 @@ def _check_block(block: int, terms: Terms) -> None:
             value=block,
             limit=terms.horizon_ticks,
         )
+
+
+def refuse_given(problem: str, **given: bool) -> None:
+    """ConfigError for arguments that were given and have no meaning here; {} is their names."""
+    if any(given.values()):
+        raise ConfigError(problem.format(", ".join(name for name, told in given.items() if told)))
 
 
 def walk_arguments(

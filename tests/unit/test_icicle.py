@@ -223,7 +223,7 @@ class TestPrefetch:
     def test_a_slow_one_holds_little(self, url):
         ids = frazil.open(url + "?prefetch=1000", namespace="test")
         ids()
-        assert ids._life.batch <= 16
+        assert ids._life.prefetch.batch <= 16
 
     def test_an_error_is_told_when_there_is_nothing_left(self, servers):
         with Server() as server:

@@ -18,7 +18,7 @@ from frazil.cli.options import count_option, json_option, registry_options, sche
 from frazil.cli.progress import progress
 from frazil.cli.store import look
 from frazil.duration import duration_text
-from frazil.opening import is_icicle
+from frazil.opening import is_icicle, is_service
 from frazil.registries import connect
 from frazil.registries.base import RecordRegistry
 from frazil.schemes import Scheme
@@ -96,7 +96,7 @@ def _chunks(
     """``count`` IDs in lists, none of them empty."""
     rate = scheme.layout.ids_per_second or float(_CHUNK) * 4
     chunk = max(1, min(_CHUNK, int(rate / 4)))
-    if sys.stderr.isatty() and not is_icicle(url):
+    if sys.stderr.isatty() and not (is_icicle(url) or is_service(url)):
         _say_first_use(url, namespace, scheme)
     if count <= chunk:
         yield frazil.mint(count, url, scheme, namespace=namespace, lead=lead, timeout=timeout)

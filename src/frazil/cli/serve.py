@@ -33,6 +33,9 @@ _PORT = click.IntRange(0, 65535)
     is_flag=True,
     help="Let everybody in who can connect, from other hosts too.",
 )
+@click.option("--workers", type=click.IntRange(1), metavar="N", help="Processes.  [1]")
+@click.option("--tls-cert", metavar="FILE", help="Speak TLS with this certificate, in PEM.")
+@click.option("--tls-key", metavar="FILE", help="Its key.")
 @click.option("--new-token", is_flag=True, help="Make a token, print it and its hash, and end.")
 def command(
     *,
@@ -42,6 +45,9 @@ def command(
     port: int | None,
     resp: int | None,
     without_tokens: bool,
+    workers: int | None,
+    tls_cert: str | None,
+    tls_key: str | None,
     new_token: bool,
 ) -> None:
     """Issue IDs to programs of any language, over HTTP, and to Redis clients.
@@ -57,7 +63,7 @@ def command(
       frazil serve --config frazil.toml
     """
     try:
-        from frazil.service import read_settings, tokens
+        from frazil.service import read_settings, tls, tokens
         from frazil.service.server import serve
     except ModuleNotFoundError as error:
         raise ConfigError(
@@ -68,11 +74,17 @@ def command(
         click.echo(f'token: {made}\nhash = "{tokens.hash_of(made)}"')
         return
     settings = read_settings(config, url)
+    if (tls_cert is None) != (tls_key is None):
+        raise ConfigError("--tls-cert and --tls-key go together; give both")
+    if tls_cert and tls_key:
+        client_ca = settings.tls.client_ca if settings.tls else ""
+        settings = replace(settings, tls=tls.Tls(tls_cert, tls_key, client_ca))
     settings = replace(
         settings,
         host=settings.host if host is None else host,
         port=settings.port if port is None else port,
         resp_port=settings.resp_port if resp is None else resp,
+        workers=settings.workers if workers is None else workers,
         without_tokens=without_tokens,
     )
     serve(settings)

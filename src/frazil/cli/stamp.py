@@ -25,7 +25,7 @@ from frazil.cli.streams import Source, target
 from frazil.cli.tables import FORMATS, format_of, open_table
 from frazil.cli.writers import writing
 from frazil.errors import ConfigError
-from frazil.opening import is_icicle
+from frazil.opening import is_icicle, is_service
 from frazil.registries import connect
 from frazil.schemes import Scheme
 
@@ -150,6 +150,8 @@ def _lead(lead: str | None, url: str, namespace: str, scheme: Scheme) -> str | f
     """The lead given, or the usual one, which no registry refuses."""
     if lead is not None:
         return 0 if lead == "0" else lead
+    if is_service(url):
+        return 0  # the lead is the service's
     if is_icicle(url):
         return _LEAD_S
     terms = connect(url, namespace, scheme).terms

@@ -4,18 +4,13 @@ There is no claim, so there is nothing to give back, and a process that dies or 
 What belongs to one process, connections and a buffer of prefetched IDs, is one ``_Life``; a child
 finds its parent's unusable (see ``machine``) and begins its own.
 
-With ``?prefetch=N`` single IDs come out of a buffer of up to N, which a thread refills when less
-than half of it is left. How much it fetches doubles while the buffer runs low soon after a refill
-and halves when it lasts, so it holds what about a tenth of a second needs. These IDs carry the time
-at which they were fetched, not the one at which they are used, and what is left in the buffer at
-the end is lost: skipped, never repeated. So it is off unless asked for.
+With ``?prefetch=N`` single IDs come out of a buffer of up to N (see ``prefetch``).
 """
 
 import time
-from _thread import allocate_lock, start_new_thread
-from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -25,6 +20,7 @@ from frazil.generator import check_count
 from frazil.icicle.pool import Asking, Pool
 from frazil.icicle.server import MOST_IDS, IcicleServer
 from frazil.machine import Sense
+from frazil.prefetch import Prefetch
 from frazil.registries.redis.link import Access
 from frazil.schemes import Scheme
 
@@ -35,9 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["IcicleConfig", "IcicleGenerator"]
 
 Server = TypeVar("Server")
-
-_LEAST_BATCH = 16
-_SOON_NS, _LATE_NS = 50_000_000, 500_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +69,7 @@ class _Life:
     def __init__(self, config: IcicleConfig) -> None:
         self.sense = Sense()
         self.pool = config.pool(IcicleServer)
-        self.buffer: deque[int] = deque()
-        self.batch = _LEAST_BATCH
-        self.refilled_ns = 0
-        self.refilling = allocate_lock()
+        self.prefetch = Prefetch(config.prefetch)
 
 
 class IcicleGenerator:
@@ -103,15 +93,13 @@ class IcicleGenerator:
         if not self._prefetch:
             return self._spans(1)[0][0]
         life = self._life
-        buffer = life.buffer
         try:
-            n = buffer.popleft()
+            n = life.prefetch.buffer.popleft()
         except IndexError:
             return self._first()
         if not life.sense.intact() or self.closed:
             return self._first()
-        if len(buffer) * 2 < life.batch and not life.refilling.locked():
-            self._refill(life)
+        life.prefetch.top_up(self._ids)
         return n
 
     def take(self, n: int) -> list[int]:
@@ -142,7 +130,7 @@ class IcicleGenerator:
         """Ask for nothing more, and hang up. Twice is no error."""
         self.closed = True
         if self._life.sense.intact():
-            self._life.buffer.clear()
+            self._life.prefetch.buffer.clear()
             for standing in self._life.pool.standings:
                 standing.server.link.drop()
 
@@ -184,47 +172,12 @@ class IcicleGenerator:
 
     def _first(self) -> int:
         """An ID when the buffer is empty, or somebody else's."""
-        life = self._alive()
-        if not life.refilling.acquire(blocking=False):
-            return self._spans(1)[0][0]
-        try:
-            self._fill(life)
-        finally:
-            life.refilling.release()
-        try:
-            return life.buffer.popleft()
-        except IndexError:
-            return self._spans(1)[0][0]
+        n = self._alive().prefetch.first(self._ids)
+        return self._spans(1)[0][0] if n is None else n
 
-    def _refill(self, life: _Life) -> None:
-        """Have a thread fill the buffer, if none does."""
-        if not life.refilling.acquire(blocking=False):
-            return
-
-        def fill() -> None:
-            try:
-                self._fill(life)
-            except FrazilError:
-                pass  # whoever finds the buffer empty asks for himself, and is told why
-            finally:
-                life.refilling.release()
-
-        try:
-            start_new_thread(fill, ())
-        except RuntimeError:  # no thread to be had: those who need IDs will fetch them
-            life.refilling.release()
-
-    def _fill(self, life: _Life) -> None:
-        """Fetch a batch, larger or smaller than the last one by how long that lasted."""
-        lasted_ns = boot_ns() - life.refilled_ns
-        if lasted_ns < _SOON_NS:
-            life.batch *= 2
-        elif lasted_ns > _LATE_NS:
-            life.batch //= 2
-        life.batch = max(min(life.batch, self._prefetch), min(_LEAST_BATCH, self._prefetch))
-        life.refilled_ns = boot_ns()
-        for first, number in self._spans(life.batch):
-            life.buffer.extend(range(first, first + number))
+    def _ids(self, count: int) -> Iterator[int]:
+        """``count`` IDs for the buffer."""
+        return chain.from_iterable(range(first, first + n) for first, n in self._spans(count))
 
     def __next__(self) -> int:
         return self()

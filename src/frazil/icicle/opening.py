@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from frazil.duration import duration_text, duration_us
 from frazil.errors import ConfigError
-from frazil.generator import Duration
+from frazil.generator import Duration, refuse_given
 from frazil.icicle.generator import IcicleConfig
 from frazil.icicle.server import LAST_SHARD, MOST_IDS, MOST_LEAD_US
 from frazil.masking import masked
@@ -32,15 +32,12 @@ def configure_icicle(
 ) -> IcicleConfig:
     """Check what ``open`` was told. Contacts nothing. Raises ConfigError."""
     name = masked(url)
-    theirs = {
-        "fields": bool(fields), "sequence_start": sequence_start != 0, "block": block is not None
-    }  # fmt: skip
-    if any(theirs.values()):
-        given = ", ".join(name for name, there in theirs.items() if there)
-        raise ConfigError(
-            f"icicle: takes no {given}=; the servers hold the shard and count the sequence",
-            url=name,
-        )
+    refuse_given(
+        "icicle: takes no {}=; the servers hold the shard and count the sequence",
+        fields=bool(fields),
+        sequence_start=sequence_start != 0,
+        block=block is not None,
+    )
     chosen = scheme(scheme_)
     if str(chosen.layout) != PRESETS["icicle"].layout or chosen.shuffle is not None:
         raise ConfigError(

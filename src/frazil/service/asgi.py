@@ -24,6 +24,7 @@ __all__ = [
     "header",
     "parameters",
     "refuse_body",
+    "refuse_disguise",
     "refuse_strange_host",
     "send_problem",
     "send_whole",
@@ -115,6 +116,17 @@ def refuse_strange_host(scope: Scope) -> None:
     """
     if not _is_local(header(scope, b"host")):
         raise Problem("wrong-host", "without tokens it answers to localhost and 127.0.0.1 only")
+
+
+def refuse_disguise(scope: Scope) -> None:
+    """Problem for a path with percent signs where they say nothing.
+
+    ``/%6Detrics`` is ``/metrics`` here and something else to a gateway that keeps callers from it.
+    Only the text of an ID may need them.
+    """
+    raw = bytes(scope.get("raw_path") or b"")
+    if b"%" in raw and (b"%" in raw.rpartition(b"/")[0] or b"/inspect/" not in raw):
+        raise Problem("not-found", "write the path as it is, without percent signs")
 
 
 @lru_cache(256)

@@ -11,6 +11,7 @@ client that has gone away stops the making.
 """
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,8 +21,8 @@ from frazil.service import asgi, formats
 from frazil.service.asgi import Receive, Scope, Send
 from frazil.service.formats import Format, Json, Lines, Packed
 from frazil.service.issuer import MOST, Issuer
-from frazil.service.problems import Problem, behind, refused
-from frazil.service.tokens import Guard
+from frazil.service.problems import Problem, behind, over_quota, refused
+from frazil.service.tokens import Guard, OverQuota
 
 __all__ = ["CHUNK", "Door", "ManyDoor", "OneDoor"]
 
@@ -40,7 +41,7 @@ class _Answers:
     headers: tuple[tuple[bytes, bytes], ...]
 
 
-class Door:
+class Door(ABC):
     """One address of one namespace. ``report`` is told of errors behind the door."""
 
     method = "GET"
@@ -62,6 +63,7 @@ class Door:
             (
                 (b"frazil-namespace", name.encode()),
                 (b"frazil-scheme", scheme.name.encode()),
+                (b"frazil-fingerprint", scheme.fingerprint.encode()),
                 (b"vary", b"accept"),
             ),
         )
@@ -80,6 +82,8 @@ class Door:
         except Problem as wrong:
             problem = wrong
             problem.more = {**self.names, **problem.more}
+        except OverQuota as error:
+            problem = over_quota(error, **self.names)
         except FrazilError as error:
             self.report(self.issuer.name, error)
             problem = behind(error, **self.names)
@@ -88,9 +92,9 @@ class Door:
         await asgi.send_problem(send, problem, self.answers.headers)
         return problem.status
 
+    @abstractmethod
     async def answer(self, scope: Scope, receive: Receive, send: Send, /) -> None:
         """Answer a request that is allowed. Raises Problem and what the generator raises."""
-        raise NotImplementedError
 
     def format(self, scope: Scope, number: str) -> Format:
         """How this caller wants the IDs."""
@@ -120,6 +124,7 @@ class OneDoor(Door):
         if scope["query_string"]:
             number = asgi.parameters(scope, "number").get("number", "")
         shape = self.format(scope, number)
+        self.guard.charge(asgi.bearer(scope), 1)
         n = self.issuer.ready_one()
         if n is None:
             n = await self.issuer.one()
@@ -137,6 +142,7 @@ class ManyDoor(Door):
         asked = asgi.parameters(scope, "n", "number")
         shape = self.format(scope, asked.get("number", ""))
         n = _count(asked.get("n", ""))
+        self.guard.charge(asgi.bearer(scope), n)
         ids = await self.issuer.many(min(n, CHUNK))
         size = shape.size(n)
         length = () if size is None else ((b"content-length", str(size).encode()),)

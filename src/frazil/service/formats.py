@@ -9,6 +9,7 @@ that chunks can be sent as they are made.
 """
 
 import json
+from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Iterable, Sequence
 from sys import byteorder
@@ -23,7 +24,7 @@ _JSON, _TEXT = "application/json", "text/plain"
 _EXACT_BITS = 53
 
 
-class Format:
+class Format(ABC):
     """How the IDs of one reply are written. ``media_type`` is what the reply says of itself."""
 
     media_type: bytes
@@ -35,16 +36,17 @@ class Format:
         self.plain = codec.encoding == "decimal" and not codec.prefix
         self.head = self.tail = b""
 
+    @abstractmethod
     def one(self, n: int) -> bytes:
         """The whole reply with a single ID."""
-        raise NotImplementedError
 
+    @abstractmethod
     def some(self, ids: Sequence[int]) -> bytes:
         """A chunk of IDs of a longer reply, which begins with ``head`` and ends with ``tail``."""
-        raise NotImplementedError
 
-    def size(self, n: int) -> int | None:
+    def size(self, _n: int) -> int | None:
         """The length of a reply with ``n`` IDs in bytes, where it is known beforehand."""
+        return None
 
     def texts(self, ids: Sequence[int]) -> Iterable[str]:
         """The IDs as texts."""

@@ -19,7 +19,6 @@ from frazil.aio import AsyncGenerator
 from frazil.clock import boot_ns, wall_us
 from frazil.errors import Closed, FrazilError, LayoutError, Misuse, TryLater
 from frazil.generator import Generator
-from frazil.keeper import Keeper
 from frazil.registries import connect
 from frazil.service.settings import Namespace
 from frazil.walk import Pause
@@ -48,7 +47,11 @@ class Gauge:
 
 
 class Issuer:
-    """Issues the IDs of one namespace. Made before the loop runs; nothing is contacted."""
+    """Issues the IDs of one namespace. Made before the loop runs; nothing is contacted.
+
+    issued: IDs handed to a door. The walk counts its cells when it leaves a tick, which is exact
+    only then.
+    """
 
     def __init__(self, namespace: Namespace) -> None:
         config = namespace.config()
@@ -90,20 +93,28 @@ class Issuer:
 
     async def unready(self) -> str:
         """Why the next callers may get no ID, in words without names of hosts; "" if they will."""
+        why = self.short()
+        if not why:
+            await self._look()
+            why = "its registry does not answer" if self._away else ""
+        return why
+
+    def short(self) -> str:
+        """The part of ``unready`` that is known without a look at the registry."""
         if self.ids.closed:
             return "it is closing"
-        keeper = self._keeper
+        keeper = self.ids.keeper
         if keeper.trouble is not None and keeper.claim is not None and self.ids.reach() > 0:
             return "its registry does not answer; what is left of its claim is being used up"
         since_ns = self._sent_away_ns
         if since_ns is not None and boot_ns() - since_ns < _SENT_AWAY_NS:
             return "callers were sent away without an ID a moment ago"
-        await self._look()
-        return "its registry does not answer" if self._away else ""
+        return ""
 
     def gauge(self) -> Gauge:
         """How the namespace stands now."""
-        terms, keeper, walk = self._keeper.terms, self._keeper, self.ids
+        keeper, walk = self.ids.keeper, self.ids
+        terms = keeper.terms
         lead_s = left_s = None
         if terms.timed:
             tick_s = terms.tick_us / 1e6
@@ -169,7 +180,3 @@ class Issuer:
             self._away = False
         finally:
             self._looked_ns = boot_ns()
-
-    @property
-    def _keeper(self) -> Keeper:
-        return self.ids.keeper

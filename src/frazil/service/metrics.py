@@ -1,16 +1,17 @@
 """Metrics: how the namespaces stand, read when Prometheus asks and kept nowhere else.
 
 The issuers count by themselves, so a request pays for no metric but one addition; what is not a
-count (lead, claim, trouble) is asked of the generator at the moment of the reading.
+count (lead, claim, trouble) is asked of the generator at the moment of the reading. Where there are
+several workers, each has its own lines: a sum over them would fall when one begins anew.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from frazil.service.issuer import Gauge, Issuer
+from frazil.service.board import Report
 
 __all__ = ["Metrics"]
 
@@ -28,15 +29,13 @@ _GAUGES = {
 
 
 class Metrics(Collector):
-    """The metrics of a service. ``requests`` counts replies by door and status."""
+    """The metrics of a service. schemes: by namespace. reports: asks what each worker knows."""
 
     media_type = "text/plain; version=0.0.4; charset=utf-8"
 
-    def __init__(
-        self, issuers: Mapping[str, Issuer], requests: Mapping[tuple[str, int], int]
-    ) -> None:
-        self._issuers = issuers
-        self._requests = requests
+    def __init__(self, schemes: Mapping[str, str], reports: Callable[[], Sequence[Report]]) -> None:
+        self._schemes = schemes
+        self._reports = reports
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(self)
 
@@ -46,32 +45,31 @@ class Metrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """See Collector."""
-        stand = {
-            (name, issuer.scheme.name): issuer.gauge() for name, issuer in self._issuers.items()
-        }
-        labels = ("namespace", "scheme")
+        reports = self._reports()
+        labels = ("namespace", "scheme", "worker")
+        stand = [
+            ((name, self._schemes[name], str(report.worker)), gauge)
+            for report in reports
+            for name, gauge in report.gauges.items()
+        ]
         for field, words in _COUNTERS.items():
             counter = CounterMetricFamily(f"frazil_{field}", words, labels=labels)
-            for key, gauge in stand.items():
+            for key, gauge in stand:
                 counter.add_metric(key, getattr(gauge, field))
             yield counter
         for field, (name, words) in _GAUGES.items():
-            yield _gauge(field, name, words, stand)
+            family = GaugeMetricFamily(f"frazil_{name}", words, labels=labels)
+            for key, gauge in stand:
+                value = getattr(gauge, field)
+                if value is not None:
+                    family.add_metric(key, value)
+            yield family
         replies = CounterMetricFamily(
-            "frazil_http_replies", "Replies by door and status.", labels=("door", "status")
+            "frazil_http_replies",
+            "Replies by door and status.",
+            labels=("door", "status", "worker"),
         )
-        for (door, status), count in sorted(self._requests.items()):
-            replies.add_metric((door, str(status)), count)
+        for report in reports:
+            for (door, status), count in sorted(report.replies.items()):
+                replies.add_metric((door, str(status), str(report.worker)), count)
         yield replies
-
-
-def _gauge(
-    field: str, name: str, words: str, stand: Mapping[tuple[str, str], Gauge]
-) -> GaugeMetricFamily:
-    """One gauge of every namespace where it is known."""
-    family = GaugeMetricFamily(f"frazil_{name}", words, labels=("namespace", "scheme"))
-    for key, gauge in stand.items():
-        value = getattr(gauge, field)
-        if value is not None:
-            family.add_metric(key, value)
-    return family

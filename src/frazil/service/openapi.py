@@ -74,6 +74,7 @@ def _ids(one: dict[str, Any], words: str) -> dict[str, Any]:
         "headers": {
             "Frazil-Namespace": {"schema": _TEXT, "description": "The namespace."},
             "Frazil-Scheme": {"schema": _TEXT, "description": "The scheme."},
+            "Frazil-Fingerprint": {"schema": _TEXT, "description": "Of its layout and shuffle."},
         },
         "content": {
             "application/json": {"schema": one},

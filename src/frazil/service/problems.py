@@ -9,6 +9,7 @@ is always the same for it, the ``status``, and where they are known ``namespace`
 """
 
 import json
+from math import ceil, isinf
 from typing import Any
 
 from frazil.errors import (
@@ -21,9 +22,17 @@ from frazil.errors import (
     RegistryUnavailable,
     TryLater,
 )
-from frazil.service.tokens import Refusal
+from frazil.service.tokens import OverQuota, Refusal
 
-__all__ = ["MEDIA_TYPE", "TITLES", "Problem", "behind", "misuse", "refused"]
+__all__ = [
+    "MEDIA_TYPE",
+    "TITLES",
+    "Problem",
+    "behind",
+    "misuse",
+    "over_quota",
+    "refused",
+]
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -40,6 +49,7 @@ TITLES: dict[str, tuple[int, str]] = {
     "wrong-host": (421, "This service does not go by that name"),
     "misconfigured": (500, "The service is not set up for its registry"),
     "internal": (500, "A bug in frazil"),
+    "over-quota": (429, "This token has had its IDs for now"),
     "try-later": (503, "No ID at this moment"),
     "stopped": (503, "This namespace issues no more IDs"),
 }
@@ -90,6 +100,14 @@ def refused(refusal: Refusal, **more: Any) -> Problem:
     kind, detail = _REFUSALS[refusal]
     headers = {"www-authenticate": 'Bearer realm="frazil"'} if kind == "unauthorized" else {}
     return Problem(kind, detail, headers, **more)
+
+
+def over_quota(error: OverQuota, **more: Any) -> Problem:
+    """The problem of a token that has had its IDs."""
+    if isinf(error.wait_s):
+        return Problem("too-large", f"{error}, and at once", limit=str(error.most), **more)
+    headers = {"retry-after": str(ceil(error.wait_s))}
+    return Problem("over-quota", f"{error}; ask again later", headers, **more)
 
 
 def behind(error: FrazilError, **more: Any) -> Problem:

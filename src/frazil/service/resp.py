@@ -15,13 +15,16 @@ come with ``FRAZIL.ID orders``.
 
 A connection is answered in order: while one call waits for its ID, nothing more is read from it,
 and nor is it while the client does not take its answers. So a connection holds a chunk of what was
-sent, one answer and what the socket has not taken yet, whatever is pipelined. A command that stays
-half sent for half a minute, and more connections than are allowed, are cut off.
+sent, one answer and what the socket has not taken yet, whatever is pipelined. Cut off are more
+connections than are allowed, and who lets the service's patience pass with a command half sent,
+with answers not taken, or, where tokens are asked for, without one.
 """
 
 import asyncio
+import socket
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
+from math import isinf
 from typing import Any
 
 from frazil.errors import FrazilError, Misuse
@@ -30,7 +33,8 @@ from frazil.service.inspection import inspection
 from frazil.service.issuer import Issuer
 from frazil.service.problems import TITLES, behind
 from frazil.service.resp_parser import Parser, ProtocolError
-from frazil.service.tokens import Guard, Scope
+from frazil.service.settings import Settings
+from frazil.service.tokens import Guard, OverQuota, Scope
 
 __all__ = ["CONNECTIONS_MOST", "IDS_MOST", "Door", "RespServer"]
 
@@ -41,7 +45,6 @@ CONNECTIONS_MOST = 1_000
 
 _INTEGER_END = 1 << 63
 _FLUSH = 65_536  # bytes of answers that are gathered before they are handed to the socket
-_HALF_SENT_S = 30.0
 _OK = b"+OK\r\n"
 # A web page can have a browser post to this port, and lines of the body would be commands.
 _FROM_A_BROWSER = frozenset({b"POST", b"HOST:"})
@@ -77,6 +80,8 @@ class Door:
             return self.commands[name](command[1:], secret)
         except _Refused as refused:
             return error_of(str(refused))
+        except OverQuota as over:
+            return error_of(f"{'ERR' if isinf(over.wait_s) else 'TRYAGAIN'} {over}")
 
     @property
     def known(self) -> str:
@@ -94,6 +99,7 @@ class Door:
             raise _Refused(
                 f"ERR IDs of {issuer.scheme.name} do not fit an integer of this wire; use FRAZIL.ID"
             )
+        self.guard.charge(secret, 1)
         n = issuer.ready_one()
         return _integer(n) if n is not None else self._wait(issuer, 1, lambda ids: _integer(ids[0]))
 
@@ -101,6 +107,7 @@ class Door:
         """``FRAZIL.ID ns``."""
         issuer = self._issuer(args, 1, "FRAZIL.ID ns", secret, "issue")
         shown = issuer.scheme.format
+        self.guard.charge(secret, 1)
         n = issuer.ready_one()
         if n is not None:
             return bulk(shown(n))
@@ -113,6 +120,7 @@ class Door:
         if not (text.isdigit() and len(text) <= 9 and 0 < int(text) <= IDS_MOST):
             raise _Refused(f"ERR n is a whole number from 1 to {IDS_MOST}")
         shown = issuer.scheme.format
+        self.guard.charge(secret, int(text))
         return self._wait(
             issuer,
             int(text),
@@ -162,9 +170,10 @@ class Door:
 class _Connection(asyncio.Protocol):
     """One client."""
 
-    def __init__(self, door: Door, open_ones: "set[_Connection]") -> None:
+    def __init__(self, door: Door, open_ones: "set[_Connection]", patience_s: float) -> None:
         self._door = door
         self._open = open_ones
+        self._patience_s = patience_s
         self._parser = Parser()
         self._secret = b""
         self._busy: asyncio.Task[None] | None = None
@@ -179,12 +188,19 @@ class _Connection(asyncio.Protocol):
         self._open.add(self)
         if len(self._open) > CONNECTIONS_MOST:
             self._end(error_of("ERR too many connections"))
+        else:
+            self._be_patient(on=self._unknown)
+
+    @property
+    def _unknown(self) -> bool:
+        """Whether a token is needed and did not come."""
+        return not (self._door.guard.is_open or self._secret)
 
     def connection_lost(self, _error: Exception | None) -> None:
         """See asyncio.Protocol."""
         self._open.discard(self)
         self._ending = True
-        self._be_patient(for_more=False)
+        self._be_patient(on=False)
         if self._busy is not None:
             self._busy.cancel()
 
@@ -197,10 +213,12 @@ class _Connection(asyncio.Protocol):
     def pause_writing(self) -> None:
         """See asyncio.Protocol: the client does not take its answers."""
         self._full = True
+        self._be_patient(on=True)
 
     def resume_writing(self) -> None:
         """See asyncio.Protocol."""
         self._full = False
+        self._be_patient(on=False)
         if self._busy is None:
             self._go_on()
 
@@ -219,8 +237,8 @@ class _Connection(asyncio.Protocol):
                 command = self._parser.command()
                 if command is None:
                     break
-                self._be_patient(for_more=False)
                 answer = self._answer(command)
+                self._be_patient(on=self._unknown)
                 if isinstance(answer, bytes):
                     answers += answer
                     if len(answers) >= _FLUSH:
@@ -237,10 +255,10 @@ class _Connection(asyncio.Protocol):
             self._wire.close()
         elif self._busy is not None or self._full:
             self._wire.pause_reading()
-            self._be_patient(for_more=False)
+            self._be_patient(on=self._full)
         else:
             self._wire.resume_reading()
-            self._be_patient(for_more=len(self._parser) > 0)
+            self._be_patient(on=self._unknown or len(self._parser) > 0)
 
     async def _later(self, answer: Coroutine[Any, Any, bytes]) -> None:
         try:
@@ -294,37 +312,40 @@ class _Connection(asyncio.Protocol):
 
     def _end(self, words: bytes) -> None:
         self._ending = True
-        self._be_patient(for_more=False)
+        self._be_patient(on=True)
         self._wire.write(words)
         self._wire.close()
 
-    def _be_patient(self, *, for_more: bool) -> None:
-        """Start to wait for the rest of a command, once; or have it all."""
-        if not for_more and self._patience is not None:
+    def _be_patient(self, *, on: bool) -> None:
+        """Start to wait for something of the client's, once; or wait for nothing."""
+        if not on and self._patience is not None:
             self._patience.cancel()
             self._patience = None
-        elif for_more and self._patience is None:
+        elif on and self._patience is None:
             loop = asyncio.get_running_loop()
-            self._patience = loop.call_later(_HALF_SENT_S, self._wire.abort)
+            self._patience = loop.call_later(self._patience_s, self._wire.abort)
 
 
 class RespServer:
     """The door on a socket. ``await begin()``, later ``await end()``."""
 
-    def __init__(self, issuers: Mapping[str, Issuer], guard: Guard, host: str, port: int) -> None:
+    def __init__(self, issuers: Mapping[str, Issuer], guard: Guard, settings: Settings) -> None:
         self._door = Door(issuers, guard)
-        self._at = host, port
+        self._settings = settings
         self._open: set[_Connection] = set()
         self._server: asyncio.Server | None = None
 
-    async def begin(self) -> tuple[str, int]:
-        """Listen; answers where. Raises OSError."""
-        loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(
-            lambda: _Connection(self._door, self._open), *self._at
+    async def begin(self, listener: socket.socket | None = None) -> None:
+        """Serve a socket, or listen at the address of the settings. Raises OSError."""
+        settings = self._settings
+        at: dict[str, Any] = {"sock": listener}
+        if listener is None:
+            at = {"host": settings.host, "port": settings.resp_port}
+        self._server = await asyncio.get_running_loop().create_server(
+            lambda: _Connection(self._door, self._open, settings.patience_us / 1e6),
+            ssl=None if settings.tls is None else settings.tls.context(),
+            **at,
         )
-        host, port = self._server.sockets[0].getsockname()[:2]
-        return host, port
 
     async def end(self) -> None:
         """Accept nothing more, answer what was begun, and close every connection."""

@@ -5,7 +5,6 @@ address, and is found, or is not, after the token was looked at: whoever may not
 namespace does not learn whether it exists.
 """
 
-import asyncio
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -142,12 +141,10 @@ class Routes:
 
         Which one, and why, is told to tokens of scope admin.
         """
-        names = list(self.app.issuers)
-        reasons = await asyncio.gather(*(self.app.issuers[name].unready() for name in names))
-        unready = {name: why for name, why in zip(names, reasons, strict=True) if why}
+        unready = await self.app.unready()
         answer: dict[str, Any] = {"ready": not unready}
         if self._refusal(request, "admin", None) is None:
-            answer["namespaces"] = {name: unready.get(name, "ready") for name in names}
+            answer["namespaces"] = {name: unready.get(name, "ready") for name in self.app.issuers}
         return JSONResponse(answer, 503 if unready else 200)
 
     async def metrics(self, request: Request) -> Response:

@@ -1,36 +1,159 @@
 """The process: sockets, signals, and an orderly end.
 
-The socket is opened here and handed to the server, so that a port of 0 is known before the first
-line of the log says where to connect. At SIGTERM or Ctrl-C the server stops accepting, answers what
-it has begun, and then the application gives its claims back.
+The sockets are opened here and handed on, so that a port of 0 is known before the first line of the
+log says where to connect, a port that is taken is told at once, and workers share them.
+
+The end, at SIGTERM or Ctrl-C, loses no request of a client who follows HTTP. First the service
+says that it goes: it is not ready any more, and each answer ends its connection. For a moment it
+accepts and answers all the same, so that whoever was on the way arrives. Then it accepts nothing
+more, hears what those ask who were let in, answers what it has begun, and the application gives its
+claims back.
 """
 
+import asyncio
 import socket
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import uvicorn
 
 from frazil.errors import ConfigError
 from frazil.service import logs
-from frazil.service.app import create_app
+from frazil.service.app import App
+from frazil.service.board import Board
+from frazil.service.patience import HEAD_MOST, patient
 from frazil.service.settings import Settings
+from frazil.service.workers import supervise
 
 __all__ = ["serve"]
 
 _FAREWELL_S = 30
-_HEADERS_MOST = 16_384  # bytes
+_GOING_S = 0.5
 _AT_ONCE_MOST = 1_000  # connections
 _IDLE_S = 30  # an idle connection is kept so long
+
+
+@dataclass(frozen=True, slots=True)
+class _Doors:
+    """The sockets on which a service listens."""
+
+    http: socket.socket
+    resp: socket.socket | None
+
+    def close(self) -> None:
+        """Listen no more in this process."""
+        self.http.close()
+        if self.resp is not None:
+            self.resp.close()
+
+
+class _Server(uvicorn.Server):
+    """One process. leash: readable when the process that looks after this one is gone."""
+
+    def __init__(self, config: uvicorn.Config, app: App, leash: socket.socket | None) -> None:
+        super().__init__(config)
+        self._app = app
+        self._leash = leash
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """See uvicorn.Server."""
+        await super().startup(sockets)
+        if self._leash is not None:
+            asyncio.get_running_loop().add_reader(self._leash, self._orphaned)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """See uvicorn.Server."""
+        self._app.going = True
+        await asyncio.sleep(_GOING_S)
+        waiting = [one.dup() for one in sockets or ()]
+        for server in self.servers:
+            server.close()
+        for listener in waiting:
+            await self._let_in(listener)
+        await asyncio.sleep(_GOING_S / 2)  # who was let in has not asked yet
+        await super().shutdown(sockets)
+
+    async def _let_in(self, listener: socket.socket) -> None:
+        """Accept all who wait at a socket, and close it before another comes.
+
+        Who is connected, and not accepted when the last socket closes, is reset by the kernel.
+        """
+        let_in = []
+        with listener, suppress(BlockingIOError):
+            listener.settimeout(0)
+            while True:
+                let_in.append(listener.accept()[0])
+        protocol: Any = self.config.http_protocol_class
+        state = {"server_state": self.server_state, "app_state": self.lifespan.state}
+        for connection in let_in:
+            await asyncio.get_running_loop().connect_accepted_socket(
+                partial(protocol, config=self.config, **state), connection, ssl=self.config.ssl
+            )
+
+    def _orphaned(self) -> None:
+        assert self._leash is not None
+        asyncio.get_running_loop().remove_reader(self._leash)
+        self.should_exit = True
 
 
 def serve(settings: Settings) -> None:
     """Serve until a signal. Raises ConfigError for an address that cannot be listened on."""
     logs.set_up()
-    app = create_app(settings)
-    listener = _listen(settings.host, settings.port)
-    host, port = listener.getsockname()[:2]
+    settings.check()
+    doors = _open(settings)
+    _announce(settings, doors)
+    if settings.workers == 1:
+        _work(settings, doors)
+        return
+    board = Board(settings.workers)
+
+    def work(index: int, leash: socket.socket) -> None:
+        _work(settings, doors, (board, index), leash)
+
+    supervise(settings.workers, work, doors.close)
+
+
+def _open(settings: Settings) -> _Doors:
+    """Both sockets, or none."""
+    http = _listen(settings.host, settings.port, "--host or --port")
+    if settings.resp_port is None:
+        return _Doors(http, None)
+    try:
+        return _Doors(http, _listen(settings.host, settings.resp_port, "port for Redis (--resp)"))
+    except ConfigError:
+        http.close()
+        raise
+
+
+def _announce(settings: Settings, doors: _Doors) -> None:
+    host, port = doors.http.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    logs.event(
+        "listening",
+        url=f"{'http' if settings.tls is None else 'https'}://{shown}:{port}",
+        namespaces=sorted(one.name for one in settings.namespaces),
+        tokens=len(settings.tokens),
+        workers=settings.workers,
+    )
+    if doors.resp is not None:
+        host, port = doors.resp.getsockname()[:2]
+        logs.event("listening for redis clients", host=host, port=port)
+
+
+def _work(
+    settings: Settings,
+    doors: _Doors,
+    seat: tuple[Board, int] | None = None,
+    leash: socket.socket | None = None,
+) -> None:
+    """Serve in this process, until a signal."""
+    app = App(settings, resp=doors.resp, seat=seat)
     config = uvicorn.Config(
         app,
+        http=patient(settings.patience_us / 1e6),
+        ws="none",
         log_config=None,
         access_log=False,
         server_header=False,
@@ -38,28 +161,25 @@ def serve(settings: Settings) -> None:
         limit_concurrency=_AT_ONCE_MOST,
         timeout_keep_alive=_IDLE_S,
         timeout_graceful_shutdown=_FAREWELL_S,
-        h11_max_incomplete_event_size=_HEADERS_MOST,
+        h11_max_incomplete_event_size=HEAD_MOST,
     )
-    shown = f"[{host}]" if ":" in host else host
-    logs.event(
-        "listening",
-        url=f"http://{shown}:{port}",
-        namespaces=sorted(app.issuers),
-        tokens=len(settings.tokens),
-    )
-    with listener, suppress(SystemExit):  # of a start that failed; the application knows why
-        uvicorn.Server(config).run(sockets=[listener])
-    if app.complaint is not None:
-        raise app.complaint
+    config.load()
+    config.ssl = None if settings.tls is None else settings.tls.context()
+    with doors.http, suppress(SystemExit):  # of a start that failed; the log says why
+        _Server(config, app, leash).run(sockets=[doors.http])
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def _listen(host: str, port: int, another: str) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=1024)
+        listener = socket.create_server((host, port), family=family, backlog=1024)
     except OSError as error:
         raise ConfigError(
-            f"{host}:{port}: {error.strerror or error}; choose another --host or --port",
+            f"{host}:{port}: {error.strerror or error}; choose another {another}",
             host=host,
             port=port,
         ) from None
+    # Inherited by its connections. The loop sets it only on sockets that name their protocol,
+    # and a reply in two parts would wait 40 ms for the client's acknowledgement of the first.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener

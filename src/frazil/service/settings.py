@@ -7,6 +7,11 @@ and open to whoever can connect there. A file, ``frazil.toml``, names several:
     host = "0.0.0.0"
     port = 8080
     resp_port = 6380                   # leave it out for no Redis door
+    workers = 4                        # processes; one unless said
+    patience = "10s"                   # for callers who are slow to ask, or to take the answer
+    cors = ["https://app.example"]     # web pages of elsewhere that may ask
+    tls_cert = "cert.pem"              # with tls_key; tls_client_ca asks callers for theirs
+    tls_key = "key.pem"
 
     [namespaces.orders]
     scheme = "tsid"                    # a name, or a layout text
@@ -23,6 +28,7 @@ and open to whoever can connect there. A file, ``frazil.toml``, names several:
     namespaces = ["orders"]            # or ["*"]
     scopes = ["issue", "inspect"]
     expires = 2027-01-01T00:00:00Z
+    ids_per_minute = 600000
 
 Everything is checked before a socket is opened, and nothing is contacted.
 """
@@ -35,18 +41,25 @@ from pathlib import Path
 from typing import Any
 
 from frazil.clock import to_us
+from frazil.duration import duration_us
 from frazil.errors import ConfigError, Misuse
 from frazil.generator import Config, configure
 from frazil.schemes import Scheme
 from frazil.schemes import scheme as make_scheme
 from frazil.service.tables import Table, read_table
+from frazil.service.tls import Tls, read_tls
 from frazil.service.tokens import ANYWHERE, SCOPES, Token, is_hash
 
-__all__ = ["Namespace", "Settings", "is_loopback", "read_settings"]
+__all__ = ["WORKERS_MOST", "Namespace", "Settings", "is_loopback", "read_settings"]
 
+WORKERS_MOST = 64
+_FOR_ONE = {"memory", "static"}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _DURATION = "a duration with its unit, like '200ms'"
 _PORT = "a port, 0 to 65535"
+_WORKERS = f"how many processes, 1 to {WORKERS_MOST}"
+_ORIGIN = re.compile(r"https?://[A-Za-z0-9.\[\]:-]+")
+_ORIGINS = "a list of origins, like ['https://app.example'], or ['*']"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +97,24 @@ class Settings:
     resp_port: int | None = None
     tokens: tuple[Token, ...] = ()
     without_tokens: bool = False
+    tls: Tls | None = None
+    cors: tuple[str, ...] = ()
+    patience_us: int = 10_000_000
+    workers: int = 1
 
     def check(self) -> None:
-        """ConfigError for a service that would stand open to a network without being told to."""
+        """ConfigError for what would stand open to a network without being told to, or repeat IDs.
+
+        Each worker would count on its own in a registry that lives in one process.
+        """
+        for one in self.namespaces:
+            kind = one.url.partition(":")[0]
+            if self.workers > 1 and kind in _FOR_ONE:
+                raise ConfigError(
+                    f"namespace {one.name!r}: {kind}: is for one process, and there are "
+                    f"{self.workers} workers; use another registry, or --workers 1",
+                    namespace=one.name,
+                )
         if not (is_loopback(self.host) or self.tokens or self.without_tokens):
             raise ConfigError(
                 f"{self.host} can be reached from other hosts, and there is no token: whoever "
@@ -110,6 +138,15 @@ def read_settings(path: Path | None = None, url: str = "sqlite:") -> Settings:
     host = server.take("host", str, "127.0.0.1", "an address to listen on")
     port = _port(server, "port", 8080)
     resp_port = _port(server, "resp_port", -1)
+    tls = read_tls(server)
+    cors = server.texts("cors", _ORIGINS, needed=False)
+    for origin in cors:
+        if origin != "*" and not _ORIGIN.fullmatch(origin):
+            server.refuse("cors", origin, _ORIGINS)
+    patience_us = _patience_us(server)
+    workers = server.take("workers", int, 1, _WORKERS)
+    if not 1 <= workers <= WORKERS_MOST:
+        server.refuse("workers", workers, _WORKERS)
     server.finish()
     names = file.table("namespaces")
     namespaces = tuple(_namespace(names, name, values, url) for name, values in names.items())
@@ -118,7 +155,17 @@ def read_settings(path: Path | None = None, url: str = "sqlite:") -> Settings:
     known = {namespace.name for namespace in namespaces}
     tokens = tuple(_token(table, known) for table in file.tables("tokens"))
     file.finish()
-    return Settings(namespaces, host, port, None if resp_port < 0 else resp_port, tokens)
+    return Settings(
+        namespaces,
+        host,
+        port,
+        None if resp_port < 0 else resp_port,
+        tokens,
+        tls=tls,
+        cors=cors,
+        patience_us=patience_us,
+        workers=workers,
+    )
 
 
 def is_loopback(host: str) -> bool:
@@ -127,6 +174,17 @@ def is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def _patience_us(table: Table) -> int:
+    text = table.take("patience", str, "10s", _DURATION)
+    try:
+        patience_us = duration_us(text, name="patience")
+    except Misuse as error:
+        raise table.blame("patience", error) from None
+    if not patience_us:
+        table.refuse("patience", text, "longer than nothing")
+    return patience_us
 
 
 def _port(table: Table, key: str, default: int) -> int:
@@ -199,6 +257,9 @@ def _token(table: Table, known: set[str]) -> Token:
         if scope not in SCOPES:
             table.refuse("scopes", scope, f"of {', '.join(SCOPES)}")
     expires: Any = table.take("expires", datetime, None, "a moment with its offset")
+    quota = table.take("ids_per_minute", int, 0, "a whole number of IDs")
+    if quota < 0:
+        table.refuse("ids_per_minute", quota, "a whole number of IDs")
     table.finish()
     if expires is not None and expires.tzinfo is None:
         table.refuse("expires", str(expires), "a moment with its offset, 2027-01-01T00:00:00Z")
@@ -208,4 +269,5 @@ def _token(table: Table, known: set[str]) -> Token:
         namespaces=frozenset(places),
         scopes=frozenset(scope for scope in SCOPES if scope in scopes),
         expires_us=None if expires is None else to_us(expires),
+        ids_per_minute=quota or None,
     )

@@ -43,10 +43,10 @@ class Table:
             self.refuse(key, value, allowed or _KINDS.get(kind, kind.__name__))
         return value
 
-    def texts(self, key: str, allowed: str) -> tuple[str, ...]:
-        """The value of a key that must be there, a list of texts, not empty."""
+    def texts(self, key: str, allowed: str, *, needed: bool = True) -> tuple[str, ...]:
+        """The value of a key, a list of texts; one that is needed must be there, and not empty."""
         found = self.take(key, list, [], allowed)
-        if not found or not all(isinstance(one, str) for one in found):
+        if (needed and not found) or not all(isinstance(one, str) for one in found):
             self.refuse(key, found, allowed)
         return tuple(found)
 

@@ -21,11 +21,13 @@ from hmac import compare_digest
 from typing import Literal
 
 from frazil.clock import wall_us
+from frazil.service.quota import Bucket
 
 __all__ = [
     "ANYWHERE",
     "SCOPES",
     "Guard",
+    "OverQuota",
     "Refusal",
     "Scope",
     "Token",
@@ -56,13 +58,32 @@ class Token:
     namespaces: frozenset[str]
     scopes: frozenset[Scope]
     expires_us: int | None = None
+    ids_per_minute: int | None = None
+
+
+class OverQuota(Exception):
+    """A token has had its IDs: how many it may have a minute, and in how long it may have these."""
+
+    def __init__(self, most: int, wait_s: float) -> None:
+        super().__init__(f"this token may have {most} IDs a minute here")
+        self.most = most
+        self.wait_s = wait_s
 
 
 class Guard:
-    """Decides on requests. Without tokens everything is allowed."""
+    """Decides on requests. Without tokens everything is allowed.
 
-    def __init__(self, tokens: tuple[Token, ...] = ()) -> None:
+    sharers: processes that each have such a guard. Each allows its part of a quota, so that all
+    together never allow more than the whole.
+    """
+
+    def __init__(self, tokens: tuple[Token, ...] = (), sharers: int = 1) -> None:
         self.tokens = tokens
+        self._buckets = {
+            token.digest: Bucket(max(token.ids_per_minute // sharers, 1))
+            for token in tokens
+            if token.ids_per_minute is not None
+        }
 
     @property
     def is_open(self) -> bool:
@@ -92,13 +113,29 @@ class Guard:
             return "forbidden"
         return None
 
+    def charge(self, secret: bytes | None, n: int) -> None:
+        """Count ``n`` IDs for a token that was let in; raises OverQuota. They are not given back.
+
+        What is asked for counts, had or not: a caller who asks in vain costs as much.
+        """
+        if not self._buckets or not secret:
+            return
+        bucket = self._buckets.get(_digest(secret))
+        wait_s = 0.0 if bucket is None else bucket.wait_s(n)
+        if bucket is not None and wait_s:
+            raise OverQuota(bucket.most, wait_s)
+
     def _known(self, secret: bytes) -> Token | None:
-        digest = sha256(secret[:_LONGEST]).digest()
+        digest = _digest(secret)
         found = None
         for token in self.tokens:
             if compare_digest(token.digest, digest):
                 found = token
         return found
+
+
+def _digest(secret: bytes) -> bytes:
+    return sha256(secret[:_LONGEST]).digest()
 
 
 def new_token() -> str:

@@ -42,7 +42,8 @@ class Service:
         )
         self.lines: list[dict[str, Any]] = []
         self._fresh: queue.Queue[dict[str, Any]] = queue.Queue()
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
         self.url = self.wait_for("listening")["url"]
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self.client = httpx.Client(base_url=self.url, headers=headers, timeout=PATIENCE_S)
@@ -87,6 +88,7 @@ class Service:
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
+        self._reader.join(PATIENCE_S)  # workers, if there are some, end a little later
         if self.process.stderr is not None:
             self.process.stderr.close()
 

@@ -321,16 +321,16 @@ def test_metrics(client):
         "frazil_claim_left_seconds",
         "frazil_registry_trouble_seconds",
         "frazil_exhaustion_seconds",
-        'frazil_http_replies_total{door="id",status="200"}',
+        'frazil_http_replies_total{door="id",status="200",worker="0"}',
     ):
         assert name in text
 
 
 def test_openapi_names_every_route(client):
-    from frazil.service.app import create_app
+    from frazil.service.app import App
     from frazil.service.settings import read_settings
 
-    app = create_app(read_settings(url="memory:"))
+    app = App(read_settings(url="memory:"))
     routes = {
         (route.path, method.lower())
         for route in app._rest.routes

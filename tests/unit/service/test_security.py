@@ -164,6 +164,61 @@ def test_no_header_is_injected(service, path):
     assert not [name for name in reply.headers if "evil" in name or name == "x"]
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/b/../a/id",
+        "/v1/a/../b/id",
+        "/v1/./a/id",
+        "//v1/a/id",
+        "/v1/a/id/",
+        "/v1/a//id",
+        "/v1/a/id;x",
+        "/v1/a%2fid",
+        "/v1/%61/id",
+        "/%6detrics",
+        "/%2e%2e/metrics",
+        "/metrics/../livez",
+        "/v1/a/inspect/../id",
+        "/v1/a/inspect/..%2f..%2f..%2fetc%2fpasswd",
+        "/v1/%61/inspect/1",
+        "/V1/a/id",
+        "/v1/A/id",
+        "http://x/v1/b/id",
+        "/metrics",
+    ],
+)
+def test_path_tricks(service, path):
+    """With a token for namespace ``a``, and written as no client library would."""
+    auth = f"Host: x\r\nConnection: close\r\nAuthorization: Bearer {ISSUE}\r\n\r\n"
+    answer = raw(service, f"GET {path} HTTP/1.1\r\n{auth}".encode())
+    assert int(answer.split(b" ", 2)[1]) in {400, 403, 404}
+
+
+def test_an_id_may_be_written_with_percent_signs(service):
+    assert ask(service, "/v1/a/inspect/%31", ALL).json()["number"] == "1"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://evil.example"},
+        {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Origin": "null"},
+    ],
+)
+def test_no_page_of_elsewhere_uses_up_ids(start, headers):
+    service = start('[namespaces.a]\nregistry = "memory:"')
+    assert service.client.get("/v1/a/id", headers=headers).status_code == 403
+    assert service.client.post("/v1/a/ids?n=5", headers=headers).status_code == 403
+    ours = {"Origin": service.url, "Sec-Fetch-Site": "same-origin"}
+    assert service.client.post("/v1/a/ids?n=5", headers=ours).status_code == 200
+    link = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    assert service.client.get("/livez", headers=link).status_code == 200
+    assert service.client.get("/v1/a/id").status_code == 200
+
+
 def test_pipelined_requests_are_answered_in_order(service):
     one = b"GET /v1/a/id HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + ALL.encode() + b"\r\n\r\n"
     answer = raw(service, one * 20 + b"GET /livez HTTP/1.1\r\n" + CLOSE)

@@ -1,12 +1,14 @@
 """The process: where it listens, what it tells, and how it ends."""
 
 import signal
+import socket
 import time
 
 import pytest
 
 from frazil.registries import connect
 from frazil.schemes import scheme
+from frazil.service.server import _listen
 from tests.servers.redis import Server
 from tests.tools.proxy import Proxy
 
@@ -111,6 +113,17 @@ def test_a_resting_service_looks_at_its_registry(start):
     while service.client.get("/readyz").status_code == 200:
         assert time.monotonic() < deadline
         time.sleep(0.1)
+
+
+def test_no_reply_waits_for_an_acknowledgement():
+    """A reply is sent in two parts; without this the second waits 40 ms for a lazy client."""
+    with (
+        _listen("127.0.0.1", 0, "port") as listener,
+        socket.create_connection(listener.getsockname()),
+    ):
+        connection, _ = listener.accept()
+        with connection:
+            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_a_port_that_is_taken(start, tmp_path):

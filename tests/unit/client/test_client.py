@@ -1,0 +1,291 @@
+"""The client of a service: a real one behind a wire that fails, and impostors."""
+
+import asyncio
+import contextlib
+import gc
+import logging
+import os
+import pickle
+import threading
+import time
+
+import pytest
+
+import frazil
+from frazil import aio
+from frazil.errors import (
+    Closed,
+    ConfigError,
+    RegistryUnavailable,
+)
+from frazil.service.tokens import hash_of
+from tests.needs import needs
+from tests.tools.proxy import Faults, Proxy
+from tests.unit.service.conftest import Service
+
+needs("httpx", "the client of a service")
+
+__all__: list[str] = []
+
+TOKEN = "frazil_right"
+CONFIG = f"""
+[namespaces.a]
+registry = "memory:"
+lead = "500ms"
+[namespaces.js]
+scheme = "js53"
+registry = "memory:"
+[namespaces.wide]
+scheme = "globalid-128"
+registry = "memory:"
+[namespaces.spread]
+scheme = "uniqueid-spread"
+registry = "memory:"
+fields = {{ cluster = 3 }}
+[[tokens]]
+name = "all"
+hash = "{hash_of(TOKEN)}"
+namespaces = ["*"]
+scopes = ["issue"]
+"""
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    with Service(tmp_path_factory.mktemp("service"), CONFIG) as service:
+        yield service
+
+
+@pytest.fixture(autouse=True)
+def _token(monkeypatch):
+    monkeypatch.setenv("FRAZIL_TOKEN", TOKEN)
+
+
+@pytest.fixture
+def wire(service):
+    with Proxy(int(service.url.rpartition(":")[2])) as wire:
+        yield wire
+
+
+def at(wire, more="/a"):
+    return f"http://127.0.0.1:{wire.port}{more}"
+
+
+class TestIds:
+    @pytest.mark.parametrize(
+        ("name", "scheme"),
+        [
+            ("a", frazil.scheme()),
+            ("js", frazil.scheme("js53")),
+            ("wide", frazil.scheme("globalid-128")),
+            ("spread", frazil.scheme("uniqueid-spread", fields={"cluster": 3})),
+        ],
+    )
+    def test_every_way(self, service, name, scheme):
+        with frazil.open(f"{service.url}/{name}", scheme) as ids:
+            found = [ids(), next(ids), *ids.take(50), scheme.parse(ids.text())]
+            array = ids.array(50)
+        if scheme.bits > 64:
+            found += [int(hi) << 64 | int(lo) for hi, lo in array.tolist()]
+        else:
+            found += array.tolist()
+        assert len(found) == len(set(found)) == 103
+        now = time.time() * 1e6
+        assert all(abs(scheme.unpack(n).moment_us - now) < 60e6 for n in found)
+        assert all(scheme.unpack(n).foreign == () for n in found)
+
+    def test_more_than_one_step(self, service):
+        with frazil.open(f"{service.url}/a") as ids:
+            found = ids.take(250_001)
+        assert len(found) == 250_001
+        assert found == sorted(set(found))
+
+    def test_none_at_all(self, service):
+        with frazil.open(f"{service.url}/a") as ids:
+            assert ids.take(0) == []
+            assert len(ids.array(0)) == 0
+            with pytest.raises(ConfigError):
+                ids.take(-1)
+
+    def test_the_namespace_may_be_an_argument(self, service):
+        with frazil.open(service.url, namespace="a") as ids:
+            assert ids.config.namespace == "a"
+            ids()
+
+    def test_the_environment_names_it(self, service, monkeypatch):
+        monkeypatch.setenv("FRAZIL_URL", f"{service.url}/a")
+        assert len(set(frazil.mint(5))) == 5
+
+    def test_async(self, service):
+        async def some():
+            async with aio.open(f"{service.url}/a") as ids:
+                many = await asyncio.gather(*(ids.take(100) for _ in range(20)))
+                return [await ids(), int(await ids.text()), *(n for one in many for n in one)]
+
+        found = asyncio.run(some())
+        assert len(set(found)) == len(found) == 2002
+
+    @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+    def test_async_in_another_loop(self, service):
+        ids = aio.open(url=f"{service.url}/a")
+        one, other = asyncio.run(ids.take(3)), asyncio.run(ids.take(3))
+        assert len({*one, *other}) == 6
+        asyncio.run(ids.aclose())
+        with pytest.raises(Closed):
+            asyncio.run(ids())
+        del ids
+        gc.collect()  # the connections of loops that ended before they were closed
+
+    def test_threads_share_it(self, service):
+        found: list[int] = []
+        with frazil.open(f"{service.url}/a?prefetch=100") as ids:
+            jobs = [
+                threading.Thread(target=lambda: found.extend(ids() for _ in range(500)))
+                for _ in range(8)
+            ]
+            for job in jobs:
+                job.start()
+            for job in jobs:
+                job.join()
+        assert len(set(found)) == len(found) == 4_000
+
+    def test_closed(self, service):
+        ids = frazil.open(f"{service.url}/a?prefetch=10")
+        ids()
+        ids.close()
+        ids.close()
+        with pytest.raises(Closed):
+            ids()
+        with pytest.raises(Closed):
+            ids.take(1)
+
+    @pytest.mark.parametrize("more", ["", "?prefetch=64"])
+    def test_a_fork_has_ids_and_a_connection_of_its_own(self, service, wire, more):
+        with frazil.open(at(wire) + more) as ids:
+            ids()
+            here, there = os.pipe()
+            child = os.fork()
+            if child == 0:
+                with contextlib.suppress(BaseException):
+                    os.write(there, b" ".join(b"%d" % ids() for _ in range(100)))
+                os._exit(0)
+            ours = [ids() for _ in range(100)]
+            os.waitpid(child, 0)
+            theirs = [int(n) for n in os.read(here, 1 << 16).split()]
+            os.close(here)
+            os.close(there)
+        assert len(theirs) == 100
+        assert not set(ours) & set(theirs)
+
+    def test_pickled_it_is_another_one(self, service):
+        ids = frazil.open(f"{service.url}/a?prefetch=10")
+        ids()
+        other = pickle.loads(pickle.dumps(ids))
+        assert not {ids() for _ in range(10)} & {other() for _ in range(10)}
+
+
+class TestTrouble:
+    def test_lost_replies_are_asked_for_again(self, wire):
+        with frazil.open(at(wire)) as ids:
+            found = [ids()]
+            for _ in range(3):
+                with wire.losing_replies():
+                    late = threading.Timer(0.3, lambda: setattr(wire, "_faults", Faults()))
+                    late.start()
+                    found += ids.take(10)
+                    late.join()
+        assert wire.lost >= 3
+        assert len(set(found)) == len(found) == 31
+
+    def test_a_request_that_is_repeated_on_the_way(self, wire):
+        with frazil.open(at(wire)) as ids, wire.repeating_requests():
+            found = [n for _ in range(20) for n in ids.take(5)]
+        assert len(set(found)) == 100
+
+    def test_async_lost_replies(self, wire):
+        async def some():
+            async with aio.open(at(wire)) as ids:
+                found = await ids.take(10)
+                with wire.losing_replies():
+                    asyncio.get_running_loop().call_later(
+                        0.3, lambda: setattr(wire, "_faults", Faults())
+                    )
+                    return found + await ids.take(10)
+
+        found = asyncio.run(some())
+        assert wire.lost
+        assert len(set(found)) == 20
+
+    @pytest.mark.parametrize("silently", [False, True])
+    def test_every_reason_is_told_when_it_gives_up(self, wire, silently):
+        with frazil.open(at(wire), timeout=1) as ids:
+            with wire.losing_replies(silently=silently):
+                began = time.monotonic()
+                with pytest.raises(RegistryUnavailable) as caught:
+                    ids()
+                assert time.monotonic() - began < 10
+            assert caught.value.attempts >= 2
+            assert not caught.value.outcome_known
+            assert all(reason in str(caught.value) for reason in caught.value.reasons)
+            assert f"{wire.port}/a gave no ID within 1s" in str(caught.value)
+            ids()  # and it goes on
+
+    def test_async_gives_up_too(self, wire):
+        async def one():
+            async with aio.open(at(wire), timeout=1) as ids:
+                with wire.losing_replies(silently=True):
+                    await ids()
+
+        with pytest.raises(RegistryUnavailable, match="no whole reply within"):
+            asyncio.run(one())
+
+    def test_nobody_listens(self):
+        with Proxy(1) as wire:
+            port = wire.port
+        ids = frazil.open(f"http://127.0.0.1:{port}/a", timeout=0.5)
+        with pytest.raises(RegistryUnavailable, match="ConnectError"):
+            ids()
+
+    def test_what_is_prefetched_lasts_while_it_is_away(self, wire):
+        with frazil.open(at(wire, "/a?prefetch=1000"), timeout=1) as ids:
+            ids()
+            with wire.refusing():
+                left = len(ids._life.prefetch.buffer)
+                assert left > 0
+                found = {ids() for _ in range(left)}
+                assert len(found) == left
+                with pytest.raises(RegistryUnavailable):
+                    ids()
+
+
+class TestSecrets:
+    def test_a_wrong_token_is_told_at_once(self, service):
+        ids = frazil.open(f"{service.url}/a", token="frazil_wrong")
+        began = time.monotonic()
+        with pytest.raises(ConfigError, match="FRAZIL_TOKEN"):
+            ids()
+        assert time.monotonic() - began < 5
+
+    def test_no_token_is_told(self, service, monkeypatch):
+        monkeypatch.delenv("FRAZIL_TOKEN")
+        with pytest.raises(ConfigError, match="401"):
+            frazil.open(f"{service.url}/a")()
+
+    def test_it_is_nowhere_to_be_seen(self, service, wire, caplog):
+        caplog.set_level(logging.DEBUG)
+        with frazil.open(at(wire, "/nope"), token=TOKEN) as ids:
+            seen = [repr(ids), str(ids), repr(ids.config), repr(vars(ids))]
+            with pytest.raises(ConfigError) as caught:
+                ids()
+            seen += [str(caught.value), repr(caught.value.facts)]
+        assert caplog.records
+        assert not [text for text in [*seen, caplog.text] if TOKEN in text]
+
+    def test_none_in_the_url(self):
+        for url in ("http://me:frazil_x@h/a", "http://frazil_x@h/a", "http://h/a?token=frazil_x"):
+            with pytest.raises(ConfigError) as caught:
+                frazil.open(url)
+            assert "token=frazil_x" in url or "frazil_x" not in str(caught.value)
+        with pytest.raises(ConfigError) as caught:
+            frazil.open("http://h/a", token="frazil_x\r\nX: y")
+        assert "frazil_x" not in str(caught.value)

@@ -1,0 +1,120 @@
+"""What a reply means, from impostors that answer all sorts of things."""
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+import frazil
+from frazil.errors import (
+    ConfigError,
+    FrazilError,
+    PoolExhausted,
+    RegistryUnavailable,
+    Stopped,
+)
+from tests.needs import needs
+
+needs("httpx", "the client of a service")
+
+__all__: list[str] = []
+
+
+class Impostor(BaseHTTPRequestHandler):
+    """Answers what its server was told, and counts how often it was asked."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        self.server.asked += 1
+        status, headers, body = self.server.answers[min(self.server.asked, self.server.last) - 1]
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_words):
+        pass
+
+
+@contextlib.contextmanager
+def impostor(*answers) -> Iterator[ThreadingHTTPServer]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Impostor) as server:
+        server.answers, server.last, server.asked = answers, len(answers), 0
+        job = threading.Thread(target=server.serve_forever, args=(0.01,))
+        job.start()
+        yield server
+        server.shutdown()
+        job.join()
+
+
+SCHEME = frazil.scheme()
+REAL = {
+    "Frazil-Namespace": "a",
+    "Frazil-Scheme": "icicle",
+    "Frazil-Fingerprint": SCHEME.fingerprint,
+    "Content-Type": "application/octet-stream",
+}
+ID = (12345 << 22).to_bytes(8, "big")
+
+
+def problem(kind):
+    return b'{"type": "urn:frazil:problem:%b", "title": "T", "detail": "D"}' % kind.encode()
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "told"),
+    [
+        ((200, {}, ID), ConfigError, "no frazil service"),
+        ((200, {**REAL, "Content-Type": "text/html"}, ID), ConfigError, "no frazil service"),
+        ((200, {**REAL, "Frazil-Namespace": "b"}, ID), ConfigError, "no frazil service"),
+        ((200, {**REAL, "Frazil-Scheme": "tsid"}, ID), ConfigError, "scheme='tsid'"),
+        ((200, {**REAL, "Frazil-Fingerprint": "0"}, ID), ConfigError, "another 'icicle'"),
+        ((200, REAL, ID * 2), ConfigError, "more than"),
+        ((200, REAL, ID[1:]), RegistryUnavailable, "broken off"),
+        ((204, REAL, b""), ConfigError, "204"),
+        ((302, {"Location": "http://127.0.0.1:1/"}, b""), ConfigError, "302"),
+        ((400, {}, problem("bad-request")), ConfigError, "T; D"),
+        ((403, {}, problem("forbidden")), ConfigError, "403"),
+        ((404, {}, b"<html>"), ConfigError, "path"),
+        ((429, {"Retry-After": "60"}, problem("over-quota")), PoolExhausted, "429"),
+        ((500, {}, problem("misconfigured")), ConfigError, "500"),
+        ((500, {}, problem("internal")), RegistryUnavailable, "500"),
+        ((502, {}, b"\xff[" * 9000), RegistryUnavailable, "502"),
+        ((503, {}, problem("stopped")), Stopped, "503"),
+        ((503, {"Retry-After": "1"}, problem("try-later")), PoolExhausted, "503"),
+        ((503, {"Retry-After": "soon"}, b""), RegistryUnavailable, "503"),
+        ((400, {}, b"[" * 100_000), ConfigError, "more than"),
+    ],
+)
+def test_what_a_reply_means(answer, error, told):
+    with impostor(answer) as server:
+        ids = frazil.open(f"http://127.0.0.1:{server.server_port}/a", timeout=0.4)
+        with pytest.raises(error, match=told) as caught:
+            ids()
+        asked = server.asked
+        ids.close()
+    assert type(caught.value) is error
+    if not issubclass(error, RegistryUnavailable):
+        assert asked == 1
+    elif "Retry-After" not in answer[1] and b"internal" not in answer[2]:
+        assert asked > 1
+
+
+def test_a_bad_moment_passes():
+    busy = (503, {}, problem("try-later"))
+    with impostor(busy, (502, {}, b""), (200, REAL, ID)) as server:
+        with frazil.open(f"http://127.0.0.1:{server.server_port}/a") as ids:
+            assert ids() == 12345 << 22
+        assert server.asked == 3
+
+
+def test_words_of_others_are_made_plain():
+    with impostor((400, {}, b'{"title": "a\\u001b[2J\\nb", "detail": 5}')) as server:
+        with pytest.raises(FrazilError) as caught:
+            frazil.open(f"http://127.0.0.1:{server.server_port}/a")()
+        assert "a [2J b" in str(caught.value)

@@ -1,0 +1,47 @@
+"""CORS: a browser lets the pages that are named read answers, and no others."""
+
+import pytest
+
+from tests.unit.service.conftest import Service
+
+__all__: list[str] = []
+
+PAGE = "https://app.example"
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    config = f'[server]\ncors = ["{PAGE}"]\n[namespaces.a]\nregistry = "memory:"'
+    with Service(tmp_path_factory.mktemp("service"), config) as service:
+        yield service
+
+
+@pytest.mark.parametrize("path", ["/v1/a/id", "/v1/a/inspect/1", "/v1/nope/id", "/livez"])
+def test_a_page_that_is_named(service, path):
+    reply = service.client.get(path, headers={"Origin": PAGE})
+    assert reply.headers["access-control-allow-origin"] == PAGE
+    assert "origin" in ",".join(reply.headers.get_list("vary"))
+    assert "access-control-allow-credentials" not in reply.headers
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", f"{PAGE}.evil.example", "null", "*"])
+def test_a_page_that_is_not(service, origin):
+    reply = service.client.get("/v1/a/id", headers={"Origin": origin})
+    assert reply.status_code == 403
+    assert "access-control-allow-origin" not in reply.headers
+
+
+def test_a_browser_may_ask_first(service):
+    asked = {"Origin": PAGE, "Access-Control-Request-Method": "POST"}
+    reply = service.client.options("/v1/a/ids", headers=asked)
+    assert reply.status_code == 204
+    assert reply.headers["access-control-allow-origin"] == PAGE
+    assert "POST" in reply.headers["access-control-allow-methods"]
+    assert "authorization" in reply.headers["access-control-allow-headers"]
+
+
+def test_any_page(start):
+    service = start('[server]\ncors = ["*"]\n[namespaces.a]\nregistry = "memory:"')
+    reply = service.client.get("/v1/a/id", headers={"Origin": "https://anybody.example"})
+    assert reply.status_code == 200
+    assert reply.headers["access-control-allow-origin"] == "*"

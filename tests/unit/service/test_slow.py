@@ -1,0 +1,178 @@
+"""Clients who are slow on purpose: each is cut off, and the others do not notice."""
+
+import contextlib
+import json
+import socket
+import time
+
+import pytest
+import redis
+
+from frazil.service.tokens import hash_of
+from tests.unit.service.conftest import Service
+
+__all__: list[str] = []
+
+TOKEN = "frazil_all"
+CONFIG = f"""
+[server]
+patience = "1s"
+resp_port = 0
+[namespaces.a]
+registry = "memory:"
+lead = "500ms"
+[namespaces.short]
+scheme = "js53"
+registry = "memory:"
+[[tokens]]
+name = "all"
+hash = "{hash_of(TOKEN)}"
+namespaces = ["*"]
+scopes = ["issue", "admin"]
+"""
+AUTH = b"Host: x\r\nAuthorization: Bearer " + TOKEN.encode() + b"\r\n"
+LONG_S = 12.0
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    with Service(tmp_path_factory.mktemp("service"), CONFIG, token=TOKEN) as service:
+        service.resp = service.wait_for("listening for redis clients")["port"]
+        service.client.get("/v1/a/id")
+        yield service
+
+
+@contextlib.contextmanager
+def dialled(service, door="http"):
+    port = int(service.url.rpartition(":")[2]) if door == "http" else service.resp
+    with socket.create_connection(("127.0.0.1", port), timeout=LONG_S) as wire:
+        yield wire
+
+
+def end_of(wire):
+    """What comes until the service hangs up; fails if it does not."""
+    answer = b""
+    with contextlib.suppress(ConnectionError):
+        while part := wire.recv(65536):
+            answer += part
+    return answer
+
+
+def trickle(wire, data, every_s=0.2):
+    """Send a byte now and then, until the service has had enough; fails if it never has."""
+    deadline = time.monotonic() + LONG_S
+    with contextlib.suppress(ConnectionError):
+        for i in range(len(data)):
+            assert time.monotonic() < deadline
+            wire.sendall(data[i : i + 1])
+            time.sleep(every_s)
+        raise AssertionError("all of it was taken")
+
+
+def test_one_who_says_nothing(service):
+    with dialled(service) as wire:
+        assert b"408" in end_of(wire)
+
+
+def test_a_head_that_never_ends(service):
+    with dialled(service) as wire:
+        trickle(wire, b"GET /v1/a/id HTTP/1.1\r\n" + b"X: y\r\n" * 100)
+        assert b" 200 " not in end_of(wire)
+
+
+def test_a_second_head_that_never_ends(service):
+    with dialled(service) as wire:
+        wire.sendall(b"GET /livez HTTP/1.1\r\n" + AUTH + b"\r\n")
+        assert b" 200 " in wire.recv(65536)
+        trickle(wire, b"GET /v1/a/id HTTP/1.1\r\n" + b"X: y\r\n" * 100)
+
+
+@pytest.mark.parametrize("path", [b"/v1/plan", b"/v1/a/ids?n=1", b"/v1/a/id"])
+def test_a_body_that_never_ends(service, path):
+    with dialled(service) as wire:
+        wire.sendall(b"POST " + path + b" HTTP/1.1\r\nContent-Length: 60000\r\n" + AUTH + b"\r\n")
+        with contextlib.suppress(AssertionError):
+            trickle(wire, b"{" * 20)
+        end_of(wire)
+
+
+def test_one_who_does_not_read(service):
+    """A million IDs are 20 MB; the service makes what the sockets hold, and then no more."""
+    with dialled(service) as wire:
+        wire.sendall(
+            b"POST /v1/a/ids?n=1000000 HTTP/1.1\r\nAccept: text/plain\r\n" + AUTH + b"\r\n"
+        )
+        time.sleep(3)
+        assert len(end_of(wire)) < 19_000_000
+
+
+def test_many_of_them_keep_nobody_out(service):
+    with contextlib.ExitStack() as stack:
+        wires = [stack.enter_context(dialled(service)) for _ in range(100)]
+        for wire in wires:
+            wire.sendall(b"GET /")
+        assert service.client.get("/v1/a/id").status_code == 200
+        assert all(b" 200 " not in end_of(wire) for wire in wires)
+        assert service.client.get("/v1/a/id").status_code == 200
+
+
+def test_a_connection_may_rest_between_requests(service):
+    with dialled(service) as wire:
+        for _ in range(3):
+            wire.sendall(b"GET /livez HTTP/1.1\r\n" + AUTH + b"\r\n")
+            answer = b""
+            while not answer.endswith(b"}"):
+                part = wire.recv(65536)
+                assert part
+                answer += part
+            time.sleep(1.5)
+
+
+def test_a_long_answer_that_is_read_comes_to_its_end(service):
+    """js53 has a few thousand IDs a second, so these take far longer than the patience."""
+    reply = service.client.post("/v1/short/ids?n=5000", headers={"Accept": "text/plain"})
+    assert len(set(reply.text.split())) == 5_000
+
+
+def test_pipelined_requests_wait_for_each_other(service):
+    long = b"POST /v1/short/ids?n=2500 HTTP/1.1\r\nAccept: text/plain\r\n" + AUTH + b"\r\n"
+    last = b"GET /livez HTTP/1.1\r\nConnection: close\r\n" + AUTH + b"\r\n"
+    with dialled(service) as wire:
+        wire.sendall(long * 2 + last)
+        answer = end_of(wire)
+    assert answer.count(b" 200 OK") == 3
+    assert answer.endswith(json.dumps({"live": True}, separators=(",", ":")).encode())
+
+
+def test_redis_half_a_command(service):
+    with dialled(service, "resp") as wire:
+        wire.sendall(b"AUTH " + TOKEN.encode() + b"\r\n")
+        assert wire.recv(100) == b"+OK\r\n"
+        trickle(wire, b"INCR " + b"a" * 900)
+
+
+def test_redis_one_who_shows_no_token(service):
+    with dialled(service, "resp") as wire:
+        trickle(wire, b"PING\r\n" * 100, 0.05)
+        end_of(wire)
+
+
+def test_redis_one_with_a_token_may_rest(service):
+    with redis.Redis(port=service.resp, password=TOKEN, socket_timeout=LONG_S) as client:
+        first = client.incr("a")
+        time.sleep(2.5)
+        assert client.incr("a") > first
+        assert len(client.connection_pool._available_connections) == 1
+
+
+def test_redis_one_who_does_not_read(service):
+    with dialled(service, "resp") as wire:
+        wire.sendall(b"AUTH " + TOKEN.encode() + b"\r\n")
+        wire.recv(100)
+        with contextlib.suppress(OSError):
+            wire.settimeout(3)
+            for _ in range(400):
+                wire.sendall(b"FRAZIL.IDS a 10000\r\n")
+        time.sleep(3)
+        wire.settimeout(LONG_S)
+        assert len(end_of(wire)) < 400 * 10_000 * 24

@@ -1,0 +1,110 @@
+"""TLS at both doors, and clients that believe no stranger."""
+
+import shutil
+import ssl
+import subprocess
+
+import httpx
+import pytest
+import redis
+
+import frazil
+from frazil.errors import ConfigError
+from frazil.service.tls import Tls
+from tests.needs import needs
+from tests.servers.certificates import make_certificates
+from tests.unit.service.conftest import Service
+
+needs("openssl", "certificates")
+
+__all__: list[str] = []
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    place = tmp_path_factory.mktemp("certificates")
+    make_certificates(place)
+    return place
+
+
+def config(place, more=""):
+    return f"""
+[server]
+resp_port = 0
+tls_cert = "{place}/server.pem"
+tls_key = "{place}/server.key"
+{more}
+[namespaces.a]
+registry = "memory:"
+"""
+
+
+@pytest.fixture(scope="module")
+def service(place, tmp_path_factory):
+    with Service(tmp_path_factory.mktemp("service"), config(place)) as service:
+        service.port = int(service.url.rpartition(":")[2])
+        service.resp = service.wait_for("listening for redis clients")["port"]
+        yield service
+
+
+def test_both_doors(service, place):
+    assert service.url.startswith("https://")
+    trusted = ssl.create_default_context(cafile=place / "ca.pem")
+    reply = httpx.get(f"https://localhost:{service.port}/v1/a/id", verify=trusted)
+    assert reply.status_code == 200
+    options = {"ssl": True, "ssl_ca_certs": str(place / "ca.pem")}
+    with redis.Redis("localhost", service.resp, **options) as client:
+        assert client.incr("a") > int(reply.json()["id"])
+
+
+def test_nothing_in_the_clear(service):
+    with pytest.raises(httpx.HTTPError):
+        httpx.get(f"http://localhost:{service.port}/v1/a/id")
+    with pytest.raises(redis.RedisError), redis.Redis("localhost", service.resp) as client:
+        client.incr("a")
+
+
+def test_a_client_of_ours(service, place, monkeypatch):
+    url = f"https://localhost:{service.port}/a"
+    monkeypatch.setenv("SSL_CERT_FILE", str(place / "ca.pem"))
+    with frazil.open(url) as ids:
+        assert len(set(ids.take(100))) == 100
+    monkeypatch.delenv("SSL_CERT_FILE")
+    with frazil.open(url) as ids, pytest.raises(ConfigError, match="not trusted"):
+        ids()
+
+
+def test_callers_show_a_certificate(place, start):
+    service = start(config(place, f'tls_client_ca = "{place}/ca.pem"'))
+    url = f"https://localhost:{service.url.rpartition(':')[2]}/livez"
+    trusted = ssl.create_default_context(cafile=place / "ca.pem")
+    with pytest.raises(httpx.HTTPError):
+        httpx.get(url, verify=trusted)
+    trusted.load_cert_chain(place / "server.pem", place / "server.key")
+    assert httpx.get(url, verify=trusted).status_code == 200
+
+
+def test_on_the_command_line(place, start):
+    service = start("", "--tls-cert", str(place / "server.pem"), "--tls-key", f"{place}/server.key")
+    trusted = ssl.create_default_context(cafile=place / "ca.pem")
+    url = service.url.replace("127.0.0.1", "localhost")
+    assert httpx.get(f"{url}/livez", verify=trusted).status_code == 200
+
+
+def test_one_without_the_other():
+    from click.testing import CliRunner
+
+    from frazil.cli import main
+
+    result = CliRunner().invoke(main, ["serve", "--tls-cert", "x"])
+    assert result.exit_code == 2
+    assert "give both" in result.output
+
+
+def test_files_that_do_not_fit(place, tmp_path):
+    shutil.copy(place / "ca.key", tmp_path / "key")
+    locked = ["openssl", "rsa", "-aes128", "-passout", "pass:x", "-in", place / "server.key"]
+    subprocess.run([*locked, "-out", tmp_path / "locked"], check=True, capture_output=True)
+    for key, told in (("key", "TLS"), ("none", "No such file"), ("locked", "password")):
+        with pytest.raises(ConfigError, match=told):
+            Tls(str(place / "server.pem"), str(tmp_path / key)).context()

@@ -1,0 +1,221 @@
+"""Several workers on one socket, killed, left by their parent, cut from the registry, and stopped.
+
+Callers ask all the while, and keep account: of every reply of 200 the whole body, of every other
+one the kind. Afterwards no ID has come twice.
+"""
+
+import contextlib
+import os
+import signal
+import socket
+import threading
+import time
+
+import httpx
+import pytest
+
+import frazil
+from frazil.errors import ConfigError
+from frazil.service.settings import read_settings
+from tests.servers.redis import Server
+from tests.tools.proxy import Proxy
+
+__all__: list[str] = []
+
+SCHEME = frazil.scheme()
+PACKED = {"Accept": "application/octet-stream"}
+
+
+class Callers:
+    """Threads that ask until the end of the block.
+
+    ids: of all replies. statuses: of all. lost: connections that were taken and broke before their
+    answer. away: those that were refused.
+    """
+
+    def __init__(self, url: str, count: int = 4) -> None:
+        self.ids: list[int] = []
+        self.statuses: list[int] = []
+        self.wrong: list[object] = []
+        self.lost: list[str] = []
+        self.away = 0
+        self._url = url
+        self._over = threading.Event()
+        self._threads = [threading.Thread(target=self._ask, args=(i,)) for i in range(count)]
+
+    def _ask(self, number):
+        while not self._over.is_set():
+            with httpx.Client(base_url=self._url, timeout=20) as client:
+                with contextlib.suppress(httpx.HTTPError):
+                    self._converse(client, number)
+                time.sleep(0.01)
+
+    def _converse(self, client, number):
+        while not self._over.is_set():
+            n = 1 + 300 * (number % 2)
+            try:
+                reply = client.post(f"/v1/a/ids?n={n}", headers=PACKED)
+            except httpx.ConnectError:
+                self.away += 1
+                raise
+            except httpx.HTTPError as error:
+                self.lost.append(repr(error))
+                raise
+            self.statuses.append(reply.status_code)
+            if reply.status_code == 200:
+                self._account(reply, n)
+            elif reply.status_code != 503 or "retry-after" not in reply.headers:
+                self.wrong.append((reply.status_code, reply.text))
+
+    def _account(self, reply, n):
+        body = reply.content
+        ids = [int.from_bytes(body[i : i + 8], "big") for i in range(0, len(body), 8)]
+        if len(ids) != n or ids != sorted(set(ids)) or SCHEME.unpack(ids[0]).foreign:
+            self.wrong.append(body[:100])
+        self.ids += ids
+
+    def __enter__(self):
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_why):
+        self._over.set()
+        for thread in self._threads:
+            thread.join()
+
+    def check(self):
+        assert self.wrong == []
+        assert len(self.ids) == len(set(self.ids)) > 0
+
+
+def processes(service, count=4):
+    """The process numbers of as many workers, as they begin."""
+    return [service.wait_for("worker begins")["process"] for _ in range(count)]
+
+
+@pytest.fixture
+def config(tmp_path):
+    return f'[namespaces.a]\nregistry = "sqlite:///{tmp_path}/claims.db?horizon=2s"\n'
+
+
+def until(condition, patience_s=20):
+    deadline = time.monotonic() + patience_s
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def ready(service):
+    return httpx.get(f"{service.url}/readyz", timeout=20).status_code == 200
+
+
+def test_workers_that_are_killed_are_replaced_and_repeat_nothing(start, config):
+    service = start(config, "--workers", "4")
+    workers = processes(service)
+    with Callers(service.url) as callers:
+        until(lambda: callers.ids)
+        for victim in workers:
+            os.kill(victim, signal.SIGKILL)
+            assert service.wait_for("worker died")["process"] == victim
+            processes(service, 1)
+            time.sleep(0.5)
+        had = len(callers.ids)
+        until(lambda: len(callers.ids) > had + 1000)
+        assert ready(service)
+    callers.check()
+    assert service.stop() == -signal.SIGTERM
+
+
+def test_a_graceful_stop_loses_no_request(start, config):
+    service = start(config, "--workers", "4")
+    processes(service)
+    with Callers(service.url, 8) as callers:
+        until(lambda: len(callers.ids) > 1000)
+        assert service.stop() == -signal.SIGTERM
+        until(lambda: callers.away)
+    callers.check()
+    assert callers.lost == []
+    stopped = [line for line in service.lines if line["event"] == "stopped"]
+    assert sum(line["issued"]["a"] for line in stopped) == len(callers.ids)
+
+
+def test_the_registry_goes_away_and_comes_back(start):
+    """It tells before the IDs end, sends callers away with a reason, and goes on by itself."""
+    with Server() as redis, Proxy(redis.port) as wire:
+        service = start(
+            f'[namespaces.a]\nregistry = "redis://127.0.0.1:{wire.port}?timeout=500ms&horizon=3s"\n'
+            'timeout = "1s"',
+            "--workers",
+            "2",
+        )
+        processes(service, 2)
+        with Callers(service.url) as callers:
+            until(lambda: len(callers.ids) > 1000)
+            until(lambda: ready(service))
+            with wire.refusing():
+                wire.cut()
+                until(lambda: not ready(service))
+                until(lambda: 503 in callers.statuses)
+                assert not ready(service)
+                time.sleep(2)
+            had = len(callers.ids)
+            until(lambda: len(callers.ids) > had + 1000, 30)
+            until(lambda: ready(service))
+        callers.check()
+        assert callers.lost == []
+
+
+def test_workers_end_when_nobody_looks_after_them(start, config):
+    service = start(config, "--workers", "2")
+    processes(service, 2)
+    until(lambda: ready(service))
+    service.process.kill()
+    service.process.wait()
+    until(lambda: not listening(service))
+    until(lambda: len([line for line in service.lines if line["event"] == "stopped"]) == 2)
+
+
+def listening(service):
+    with contextlib.suppress(OSError):
+        socket.create_connection(("127.0.0.1", int(service.url.rpartition(":")[2]))).close()
+        return True
+    return False
+
+
+def test_metrics_are_of_all_workers(start, config):
+    service = start(config, "--workers", "3", "--resp", "0")
+    processes(service, 3)
+    with Callers(service.url, 8) as callers:
+        until(lambda: len(callers.ids) > 2000)
+
+    def told():
+        found = {}
+        for line in service.client.get("/metrics").text.splitlines():
+            if line.startswith("frazil_issued_total{"):
+                found[line.partition('worker="')[2][0]] = float(line.rpartition(" ")[2])
+        return found
+
+    until(lambda: sum(told().values()) == len(callers.ids))
+    assert sorted(told()) == ["0", "1", "2"]
+
+
+def test_a_worker_that_cannot_begin_is_tried_again_with_pauses(start, tmp_path):
+    service = start(f'[namespaces.a]\nregistry = "sqlite:///{tmp_path}/c.db"', "--workers", "2")
+    first = processes(service, 2)
+    for _ in range(3):
+        os.kill(first[0], signal.SIGKILL)
+        service.wait_for("worker died")
+        began = time.monotonic()
+        first = processes(service, 1)
+        paused_s = time.monotonic() - began
+    assert paused_s > 0.5
+    assert service.stop() == -signal.SIGTERM
+
+
+@pytest.mark.parametrize("url", ["memory:", "static:7"])
+def test_registries_of_one_process_are_refused(tmp_path, url):
+    file = tmp_path / "frazil.toml"
+    file.write_text(f'[server]\nworkers = 2\n[namespaces.a]\nregistry = "{url}"')
+    with pytest.raises(ConfigError, match="--workers 1"):
+        read_settings(file).check()
