@@ -58,7 +58,7 @@ def test_many_tasks_share_it(servers, url):
     async def work(ids):
         return await asyncio.gather(*(ids() for _ in range(300)))
 
-    found = run(url, work)
+    found = run(f"{url}?timeout=20s", work)
     assert servers[0].info("stats")["total_connections_received"] - before < 50
     assert len(set(found)) == 300
     assert {(n >> 12) & 1023 for n in found} == {0, 1}

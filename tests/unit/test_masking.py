@@ -89,6 +89,6 @@ def test_asyncio():
 
 
 def test_what_cannot_go_with_icicle():
-    with pytest.raises(ConfigError, match="takes no fields=") as caught:
+    with pytest.raises(ConfigError, match="takes no block=") as caught:
         frazil.open(URLS[-1], block=3)
     assert not [text for text in told(caught.value) if SECRET in text]

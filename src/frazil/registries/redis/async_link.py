@@ -48,16 +48,19 @@ class AsyncLink(Link):
     ) -> list[str]:
         """The script's answer; as ``call``."""
         replies: list[Any] = []
+        sent = False
         try:
             timeout = asyncio.timeout(min(within_s, self.access.timeout_s))
             async with timeout, self._gate():
+                sent = True
                 for how, what in (("EVALSHA", self.script.sha), ("EVAL", self.script.source)):
                     replies = await self._tell(self.commands(how, what, key, arguments, again))
                     if not isinstance(replies[0], self._errors.NoScriptError):
                         break
         except TimeoutError:
-            await self.hang_up()
-            raise self._explained(self._errors.TimeoutError("no answer"), sent=True) from None
+            if sent:
+                await self.hang_up()
+            raise self._explained(self._errors.TimeoutError("no answer"), sent=sent) from None
         return self.answer(replies, arguments)
 
     async def hang_up(self) -> None:
