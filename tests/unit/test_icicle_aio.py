@@ -193,4 +193,4 @@ def test_a_cluster_and_replicas():
         found = run(f"icicle://{places}?cluster=1", lambda ids: ids.take(10))
         assert {(n >> 12) & 1023 for n in found} == {5}
         with pytest.raises(RegistryUnavailable, match="0 of 1 replicas"):
-            run(f"icicle://{places}?cluster=1&replicas=1&timeout=200ms", lambda ids: ids())
+            run(f"icicle://{places}?cluster=1&replicas=1&timeout=1s", lambda ids: ids())
