@@ -38,7 +38,7 @@ class TestReplicas:
             grant(connect(f"{trio[0].url}?replicas=1", "x", ICICLE))
 
     def test_too_few_there(self, trio):
-        registry = connect(f"{trio[0].url}?replicas=4&timeout=200ms", "y", ICICLE)
+        registry = connect(f"{trio[0].url}?replicas=4&timeout=1s", "y", ICICLE)
         with pytest.raises(RegistryUnavailable, match=r"[0-3] of 4 replicas confirmed") as caught:
             grant(registry)
         assert not caught.value.outcome_known
