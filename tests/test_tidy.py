@@ -51,7 +51,7 @@ DRIVERS = {"etcd3gw", "psycopg", "redis", "urllib3"}
 # Loaded by whoever opens the address of a service.
 CLIENT = {"httpx"}
 # Known to the service alone, which is loaded when it is asked for.
-SERVER = {"prometheus_client", "starlette", "uvicorn"}
+SERVER = {"opentelemetry", "prometheus_client", "starlette", "uvicorn"}
 OWNED = {"registries": DRIVERS, "client": CLIENT, "service": SERVER}
 LAZY = {"numpy", "pyarrow"}
 LAZY_MODULE = "frazil.arrays"  # loads numpy at its top, and so is itself imported in functions only

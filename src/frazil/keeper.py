@@ -79,7 +79,7 @@ class Keeper:
 
     walk: held weakly; the keeper ends with it. block: axis values to take at a time, for a layout
     without time. ``claim`` is the claim held, the later of two; ``trouble`` the error of a registry
-    that does not answer, since ``trouble_since_us``, else None.
+    that does not answer, since ``trouble_since_us``, else None; ``failures`` counts such errors.
     """
 
     def __init__(self, walk: Walk, registry: Registry, block: int = 1) -> None:
@@ -89,6 +89,7 @@ class Keeper:
         self.claim: Claim | None = None
         self.trouble: TryLater | None = None
         self.trouble_since_us = 0
+        self.failures = 0
         self._seen = Seen()
         self._sense = Sense()
         self._calls: SimpleQueue[Call] = SimpleQueue()
@@ -311,6 +312,7 @@ class Keeper:
             call.wake(error)
 
     def _complain(self, error: TryLater) -> None:
+        self.failures += 1
         if self.trouble is None:
             self.trouble_since_us = clock.wall_us()
         self.trouble = error

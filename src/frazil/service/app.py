@@ -32,6 +32,7 @@ from frazil.service.resp import RespServer
 from frazil.service.routes import Routes
 from frazil.service.settings import Settings
 from frazil.service.tokens import Guard
+from frazil.service.traces import Traces
 
 __all__ = ["App"]
 
@@ -69,6 +70,7 @@ class App:
         self.metrics = Metrics(schemes, self.reports)
         self._trusting = self.guard.is_open and not settings.without_tokens
         self._cors = Cors(settings.cors)
+        self._traces = Traces()
         self._hot: dict[str, tuple[str, Door]] = {}
         for name, issuer in self.issuers.items():
             self._hot[f"/v1/{name}/id"] = "id", OneDoor(issuer, self.guard, logs.failure)
@@ -89,7 +91,12 @@ class App:
         """ASGI."""
         if scope["type"] != "http":
             await self._rest(scope, receive, send)
-            return
+        elif self._traces.on:
+            await self._traces.call(self._answer, scope, receive, send)
+        else:
+            await self._answer(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             self._refuse(scope)
         except Problem as problem:

@@ -43,6 +43,8 @@ class Gauge:
     lead_s: float | None
     claim_left_s: float | None
     trouble_s: float
+    renew_failures: int
+    clock_offset_s: float | None
     exhausted_in_s: float | None
 
 
@@ -115,12 +117,15 @@ class Issuer:
         """How the namespace stands now."""
         keeper, walk = self.ids.keeper, self.ids
         terms = keeper.terms
-        lead_s = left_s = None
+        lead_s = left_s = offset_s = None
         if terms.timed:
             tick_s = terms.tick_us / 1e6
             left_s = walk.reach() * tick_s
             held = keeper.claim is not None and walk.held
-            lead_s = max(0, walk.tick - walk.due(boot_ns())) * tick_s if held else 0.0
+            due = walk.due(boot_ns())
+            lead_s = max(0, walk.tick - due) * tick_s if held else 0.0
+            if held:
+                offset_s = (wall_us() - terms.epoch_us) / 1e6 - (due + 0.5) * tick_s
         try:
             end_us = self.scheme.layout.exhausted_us
         except LayoutError:
@@ -135,6 +140,8 @@ class Issuer:
             trouble_s=0.0
             if keeper.trouble is None
             else max(0.0, (now_us - keeper.trouble_since_us) / 1e6),
+            renew_failures=keeper.failures,
+            clock_offset_s=offset_s,
             exhausted_in_s=None if end_us is None else (end_us - now_us) / 1e6,
         )
 

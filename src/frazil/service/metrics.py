@@ -19,11 +19,16 @@ _COUNTERS = {
     "issued": "IDs issued by this process.",
     "waits": "Calls that found no ID ready and had to wait.",
     "failures": "Calls that ended without an ID.",
+    "renew_failures": "Requests for a claim that the registry did not answer.",
 }
 _GAUGES = {
     "lead_s": ("lead_seconds", "How far timestamps run ahead of the registry's clock."),
     "claim_left_s": ("claim_left_seconds", "How far the claim held reaches; 0 when none is held."),
     "trouble_s": ("registry_trouble_seconds", "Since when the registry has not answered; 0 if so."),
+    "clock_offset_s": (
+        "clock_offset_seconds",
+        "How far this host's clock is ahead of the registry's, to half a tick.",
+    ),
     "exhausted_in_s": ("exhaustion_seconds", "Until the layout's time field is full."),
 }
 

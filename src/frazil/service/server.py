@@ -27,7 +27,10 @@ from frazil.service.patience import HEAD_MOST, patient
 from frazil.service.settings import Settings
 from frazil.service.workers import supervise
 
-__all__ = ["serve"]
+__all__ = ["LONGEST_END_S", "serve"]
+
+LONGEST_END_S = 32
+"""From the signal to the end of the process, at most."""
 
 _FAREWELL_S = 30
 _GOING_S = 0.5

@@ -321,9 +321,18 @@ def test_metrics(client):
         "frazil_claim_left_seconds",
         "frazil_registry_trouble_seconds",
         "frazil_exhaustion_seconds",
+        "frazil_renew_failures_total",
         'frazil_http_replies_total{door="id",status="200",worker="0"}',
     ):
         assert name in text
+
+
+def test_the_clock_offset_is_that_of_one_host(client):
+    client.get("/v1/plain/id")
+    lines = client.get("/metrics").text.splitlines()
+    told = [line for line in lines if line.startswith("frazil_clock_offset_seconds{")]
+    assert told
+    assert all(abs(float(line.rpartition(" ")[2])) < 1 for line in told)
 
 
 def test_openapi_names_every_route(client):

@@ -1,0 +1,134 @@
+"""What lies in deploy/ fits the program: its options, paths, metrics, times and configuration."""
+
+import configparser
+import json
+import re
+import shlex
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+import yaml
+
+from frazil.cli import main, serve
+from frazil.service import read_settings
+from frazil.service.board import Report
+from frazil.service.issuer import Gauge
+from frazil.service.metrics import Metrics
+from frazil.service.openapi import DOCUMENT
+from frazil.service.server import LONGEST_END_S
+
+__all__: list[str] = []
+
+ROOT = Path(__file__).resolve().parents[1]
+DEPLOY = ROOT / "deploy"
+MANIFESTS = sorted((DEPLOY / "kubernetes").glob("*.yaml"))
+
+
+def parsed(arguments: list[str]) -> dict[str, Any]:
+    """What ``frazil`` takes a command line for; raises click's errors for one it would refuse."""
+    name, *rest = arguments
+    command = main.get_command(click.Context(main), name)
+    assert command is serve.command
+    return command.make_context(name, rest).params
+
+
+def manifests(path: Path) -> list[dict[str, Any]]:
+    return list(yaml.safe_load_all(path.read_text(encoding="utf-8")))
+
+
+def pod(path: Path) -> dict[str, Any]:
+    """The pod of frazil itself."""
+    (found,) = (
+        one["spec"]["template"]["spec"]
+        for one in manifests(path)
+        if one["metadata"]["name"] == "frazil" and "template" in one["spec"]
+    )
+    return found
+
+
+def test_a_wrong_option_is_found():
+    with pytest.raises(click.UsageError):
+        parsed(["serve", "--wrokers", "2"])
+
+
+def test_the_configuration():
+    settings = read_settings(DEPLOY / "frazil.toml")
+    settings.check()
+    assert settings.resp_port == 6380
+    assert {scope for token in settings.tokens for scope in token.scopes} >= {"issue", "admin"}
+
+
+def test_the_unit():
+    unit = configparser.ConfigParser(interpolation=None)
+    unit.optionxform = str
+    unit.read(DEPLOY / "frazil.service")
+    program, *arguments = shlex.split(unit["Service"]["ExecStart"])
+    assert program.endswith("/frazil")
+    assert parsed(arguments)["config"]
+    assert unit["Service"]["KillSignal"] == "SIGTERM"
+    assert int(unit["Service"]["TimeoutStopSec"]) > LONGEST_END_S
+
+
+def test_the_container():
+    text = (DEPLOY / "Containerfile").read_text(encoding="utf-8")
+    told = dict(re.findall(r"^(ENTRYPOINT|CMD|STOPSIGNAL|USER) (.+)$", text, re.MULTILINE))
+    assert json.loads(told["ENTRYPOINT"]) == ["frazil"]
+    assert parsed(json.loads(told["CMD"]))["config"]
+    assert told["STOPSIGNAL"] == "SIGTERM"
+    assert not told["USER"].startswith(("0", "root"))
+    extras = re.findall(r"/source\[([\w,]+)\]", text)[0].split(",")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert set(extras) <= set(project["project"]["optional-dependencies"])
+
+
+@pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: path.stem)
+def test_the_manifests(path):
+    for one in manifests(path):
+        assert {"apiVersion", "kind", "metadata", "spec"} <= set(one)
+    spec = pod(path)
+    (container,) = spec["containers"]
+    options = parsed(container["args"])
+    assert options["host"] == "0.0.0.0"
+    mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
+    assert str(options["config"]).startswith(mounts["config"])
+    for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+        asked = container[probe]["httpGet"]
+        assert asked["path"] in DOCUMENT["paths"]
+        assert asked["port"] in {port["name"] for port in container["ports"]}
+    before_s = int(container["lifecycle"]["preStop"]["exec"]["command"][-1])
+    assert spec["terminationGracePeriodSeconds"] > before_s + LONGEST_END_S
+
+
+def test_the_manifests_differ_in_who_gives_the_number():
+    assert [path.stem for path in MANIFESTS] == ["deployment", "statefulset"]
+    deployment, statefulset = (parsed(pod(path)["containers"][0]["args"]) for path in MANIFESTS)
+    assert statefulset["url"] == "static:hostname"
+    assert statefulset["workers"] == 1
+    registry = read_settings(DEPLOY / "frazil.toml").namespaces[0].url
+    services = [one["metadata"]["name"] for one in manifests(MANIFESTS[0])]
+    assert re.findall(r"redis://(\w+):6379", registry)[0] in services
+    assert deployment["workers"] > 1
+
+
+def metric_names() -> set[str]:
+    gauge = Gauge(1, 1, 1, 1.0, 1.0, 1.0, 1, 1.0, 1.0)
+    report = Report(0, {"a": gauge}, {("id", 200): 1})
+    text = Metrics({"a": "icicle"}, lambda: [report]).text().decode()
+    return set(re.findall(r"^(frazil_\w+)\{", text, re.MULTILINE))
+
+
+def test_the_dashboard():
+    board = json.loads((DEPLOY / "grafana.json").read_text(encoding="utf-8"))
+    asked = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    asked += [one["query"] for one in board["templating"]["list"] if one["type"] == "query"]
+    used = {name for text in asked for name in re.findall(r"frazil_\w+", text)}
+    assert used == metric_names()
+    assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"])
+
+
+def test_the_page_names_every_metric():
+    page = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
+    assert metric_names() == set(re.findall(r"`(frazil_\w+)`", page))
