@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from frazil.cli.search import Search
 from frazil.clock import to_us
+from frazil.finding.search import Search
 from frazil.schemes import scheme
 
 __all__: list[str] = []

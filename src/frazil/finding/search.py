@@ -12,9 +12,9 @@ more likely by so much that it would be the strange coincidence.
 from dataclasses import dataclass
 from functools import cache
 
-from frazil.cli.guess import LIKELY_BITS, Fit, fits_of, presets
-from frazil.cli.reading import words
 from frazil.errors import CodecError
+from frazil.finding.guess import LIKELY_BITS, Fit, fits_of, presets
+from frazil.finding.reading import words
 from frazil.schemes import Scheme
 
 __all__ = ["Finding", "Search"]
