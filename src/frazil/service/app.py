@@ -21,7 +21,8 @@ from starlette.responses import Response
 from frazil.errors import ConfigError, FrazilError
 from frazil.service import asgi, logs
 from frazil.service.asgi import Receive, Scope, Send
-from frazil.service.doors import Door, ManyDoor, OneDoor
+from frazil.service.console import pages
+from frazil.service.doors import ManyDoor, OneDoor
 from frazil.service.issuer import Issuer
 from frazil.service.metrics import Metrics
 from frazil.service.problems import MEDIA_TYPE, Problem, behind
@@ -51,7 +52,9 @@ class App:
         self.requests: Counter[tuple[str, int]] = Counter()
         self.metrics = Metrics(self.issuers, self.requests)
         self._trusting = self.guard.is_open and not settings.without_tokens
-        self._hot: dict[str, tuple[str, Door]] = {}
+        self._hot: dict[str, tuple[str, asgi.Door]] = {}
+        for path, page in pages().items():
+            self._hot[path] = "console", page
         for name, issuer in self.issuers.items():
             self._hot[f"/v1/{name}/id"] = "id", OneDoor(issuer, self.guard, logs.failure)
             self._hot[f"/v1/{name}/ids"] = "ids", ManyDoor(issuer, self.guard, logs.failure)

@@ -267,7 +267,17 @@ def test_wrong_methods(client, method, path, allowed):
 
 @pytest.mark.parametrize(
     "path",
-    ["/", "/v1", "/v1/plain", "/v1/plain/id/", "/v1/plain/../plain/x", "/v1//id", "/%2e%2e/etc"],
+    [
+        "/console",
+        "/console/",
+        "/console/../app",
+        "/v1",
+        "/v1/plain",
+        "/v1/plain/id/",
+        "/v1/plain/../plain/x",
+        "/v1//id",
+        "/%2e%2e/etc",
+    ],
 )
 def test_nothing_there(client, path):
     reply = client.get(path)
