@@ -19,9 +19,9 @@ export function cards(plan) {
     ["Nodes", large(plan.nodes), "may issue at once"],
     ["Carries", ...rate],
     ["JavaScript", ...yes(plan.javascript_safe, "every ID is exact as a number",
-      "IDs reach 2^53: keep them as text")],
+      "IDs reach 2⁵³: keep them as text")],
     ["BIGINT", ...yes(plan.bigint_safe, "a signed 64-bit column holds every ID",
-      "IDs reach 2^63, where a signed column ends")],
+      "IDs reach 2⁶³, where a signed column ends")],
     ["Sorts by time", ...yes(plan.sorted_by_time, "older IDs are smaller numbers",
       "the order of IDs is not that of their making")],
   ];
