@@ -3,11 +3,10 @@
 import re
 
 import pytest
-from playwright.sync_api import expect
 
 import frazil
 from frazil.drawing import COLOURS
-from tests.browser.conftest import ID, LINE
+from tests.browser.window import ID, LINE, expect
 
 __all__: list[str] = []
 

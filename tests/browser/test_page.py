@@ -3,11 +3,10 @@
 import re
 
 import pytest
-from playwright.sync_api import expect
 
 from frazil.service.console import pages
 from frazil.service.tokens import hash_of
-from tests.browser.conftest import ID, LINE, strays
+from tests.browser.window import ID, LINE, expect, strays
 
 __all__: list[str] = []
 

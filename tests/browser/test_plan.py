@@ -3,9 +3,9 @@
 import re
 
 import pytest
-from playwright.sync_api import expect
 
 from frazil.planning import plan_of
+from tests.browser.window import expect
 
 __all__: list[str] = []
 

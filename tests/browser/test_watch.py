@@ -11,11 +11,9 @@ from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import expect
 
 import frazil
-from tests.browser.conftest import CONFIG
-from tests.unit.service.conftest import START
+from tests.browser.window import CONFIG, START, expect
 
 __all__: list[str] = []
 
@@ -84,7 +82,7 @@ def test_what_is_issued_is_seen(service, open_page):
     expect(answer(page, "Issued")).to_contain_text(f"{before + 300:,} since it started")
     chart = answer(page, "Issued").get_by_role("img")
     expect(chart).to_have_attribute("aria-label", re.compile(r"at most [1-9]"))
-    expect(answer(page, "Waits")).to_contain_text("0 ended without")
+    expect(answer(page, "Waits")).to_contain_text("0 got no ID")
     expect(answer(page, "Registry")).to_contain_text("Answers")
 
 

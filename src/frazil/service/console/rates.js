@@ -83,7 +83,7 @@ export class Rates {
 }
 
 function waited({ waits, failures }) {
-  return `${count(waits)} calls found none ready; ${count(failures)} ended without`;
+  return `${count(waits)} calls waited; ${count(failures)} got no ID`;
 }
 
 function registry({ ready, why, trouble_s: trouble }) {
