@@ -102,7 +102,9 @@ def test_fields_go_and_come(page):
     expect(text(page)).to_have_value(
         ICICLE.replace("time:41 node:10 sequence:12", "time:53 node:10")
     )
+    expect(page.get_by_role("slider", name="sign = 0")).to_be_focused()  # its button is gone
     page.get_by_role("button", name="Add sequence").click()
+    expect(page.get_by_role("slider", name="sequence", exact=True)).to_be_focused()
     expect(text(page)).to_have_value(
         ICICLE.replace("time:41 node:10 sequence:12", "time:45 node:10 sequence:8")
     )

@@ -54,7 +54,7 @@ def findings_of(issuer: Issuer, text: str, spec: str = "") -> list[dict[str, Any
     """
     scheme = make_scheme(spec) if spec and spec != issuer.scheme.name else issuer.scheme
     search = Search(scheme, wall_us(), sure=bool(spec))
-    found = search.find(text)[:FOUND_MOST]
+    found = search.find(text, FOUND_MOST)
     if not found:
         raise CodecError(search.explain(text))
     return [_told(finding, search.now_us) for finding in found]

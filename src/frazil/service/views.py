@@ -35,7 +35,7 @@ __all__ = ["SLOTS_MOST", "TEXT_MOST", "Views"]
 SLOTS_MOST = 1_000
 """Slots that are told of; those that are held come first."""
 
-TEXT_MOST = 8_000
+TEXT_MOST = 4_000
 """Characters of a text that is searched for IDs."""
 
 _STATES = ("held", "idle", "free")

@@ -51,6 +51,12 @@ def test_several_in_order():
     assert found(Search(scheme(), NOW_US), " ".join(texts)) == texts
 
 
+def test_the_first_of_many():
+    texts = [made(ago_s=age) for age in (300, 200, 100)]
+    findings = Search(scheme(), NOW_US).find(" ".join(texts), most=2)
+    assert [finding.fits[0].reading.text for finding in findings] == texts[:2]
+
+
 def test_other_schemes_are_found_when_the_default_is_not_there():
     text = made("tsid", prefix="order_")
     (finding,) = Search(scheme(), NOW_US).find(f"{NOISE} {text}")

@@ -7,6 +7,7 @@ import pytest
 
 import frazil
 from frazil.clock import wall_us
+from frazil.service.inspection import FOUND_MOST
 from frazil.service.tokens import hash_of
 from tests.unit.service.conftest import START, Service
 
@@ -57,6 +58,12 @@ def test_several_ids_in_their_order(client):
     assert [one["text"] for one in found] == [other, ID]
 
 
+def test_a_text_full_of_ids_is_told_of_in_part(client):
+    texts = [str(int(ID) + i) for i in range(FOUND_MOST + 5)]
+    found = find(client, " ".join(texts)).json()["found"]
+    assert [one["text"] for one in found] == texts[:FOUND_MOST]
+
+
 def test_what_a_namespace_issues_is_found_as_its_own(client):
     for name in ("plain", "typed", "wide"):
         fresh = client.get(f"/v1/{name}/id").json()
@@ -100,7 +107,7 @@ def test_a_text_without_an_id_is_told_why(client, text, words):
         ({}, "text: an ID"),
         ({"text": "   "}, "text: an ID"),
         ({"text": 12}, "text: an ID"),
-        ({"text": "1" * 8_001}, "of 1 to 8000"),
+        ({"text": "1" * 4_001}, "of 1 to 4000"),
         ({"text": ID, "scheme": 5}, "scheme: the name"),
         ({"text": ID, "scheme": "snowflak"}, "did you mean 'snowflake'?"),
         ({"text": ID, "extra": 1}, "'extra' is no member here; known: text, scheme"),

@@ -47,5 +47,5 @@ function card(title, value, words, good, more = "") {
 export function spoken(plan) {
   const lasts = plan.years === null ? "no time" : `lasts ${years(plan.years)}`;
   const safe = plan.bigint_safe ? "fits BIGINT" : "does not fit BIGINT";
-  return `${bits(plan.bits)}, ${lasts}, ${count(plan.nodes)} nodes, ${safe}`;
+  return `${bits(plan.bits)}, ${lasts}, ${large(plan.nodes)} nodes, ${safe}`;
 }

@@ -83,10 +83,10 @@ export class Cut {
     this.pieces.splice(i, 1);
   }
 
-  /** A new field of a role, before the first of those that follow it by custom. */
+  /** A new field of a role, before the first of those that follow it by custom; its place. */
   add(role, kept) {
-    const bits = Math.min(8, kept ? this.most_given() : WIDEST - this.bits);
-    if (bits < 1) return;
+    const bits = Math.min(8, kept ? this.mostGiven() : WIDEST - this.bits);
+    if (bits < 1) return -1;
     const label = role;
     const order = ["fixed", "time", "run", "node", "sequence"];
     let at = this.pieces.findIndex((piece) => order.indexOf(piece.role) > order.indexOf(role));
@@ -94,9 +94,11 @@ export class Cut {
     const fresh = { name: role, label, role, bits: 0, low: 0, reversed: false, value: null };
     this.pieces.splice(at, 0, fresh);
     this.resize(at, bits, kept);
+    return at;
   }
 
-  most_given() {
+  /** The most bits that one field can give. */
+  mostGiven() {
     return Math.max(0, ...this.pieces.map(({ bits }) => bits - LEAST));
   }
 }

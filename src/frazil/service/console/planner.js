@@ -197,8 +197,9 @@ function adder(planner, role) {
     text: `Add ${ADDED[role].toLowerCase()}`,
     on: {
       click: () => {
-        planner.cut.add(role, planner.kept);
+        const at = planner.cut.add(role, planner.kept);
         planner.moved();
+        planner.parts.rows.querySelectorAll("input")[at]?.focus(); // the button is gone
       },
     },
   });

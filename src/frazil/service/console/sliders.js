@@ -108,6 +108,7 @@ function row(planner, i) {
       click: () => {
         planner.cut.remove(i, planner.kept);
         planner.moved();
+        planner.parts.rows.querySelector("input").focus(); // the button is gone
       },
     },
   });
