@@ -13,43 +13,13 @@ from urllib.parse import urlsplit
 import pytest
 
 import frazil
-from tests.browser.window import CONFIG, START, expect
+from tests.browser.window import CONFIG, START, claims_of, expect
 
 __all__: list[str] = []
-
-TIMED = {
-    "namespace": "default",
-    "scheme": "icicle",
-    "axis": "time",
-    "nodes": 1024,
-    "now": "2026-07-10T15:50:38.000Z",
-    "now_value": "327910037684",
-    "counts": {"held": 2, "idle": 0, "free": 1},
-    "away": 0,
-}
-SLOT = {
-    "node": 5,
-    "constants": {"sign": 0},
-    "state": "held",
-    "host": "db7",
-    "process": 4711,
-    "rate_hz": 1200,
-    "since": "2026-07-10T15:00:00Z",
-    "start": "2026-07-10T15:50:34.000Z",
-    "until": "2026-07-10T15:50:42.000Z",
-    "start_value": "327910033684",
-    "until_value": "327910041684",
-}
 
 
 def answer(page, title):
     return page.locator(".answer").filter(has=page.get_by_role("heading", name=title, exact=True))
-
-
-def claims_of(page, *slots, **more):
-    """The page is told of these claims, whatever the service says."""
-    told = {**TIMED, **more, "slots": [{**SLOT, **slot} for slot in slots]}
-    page.route("**/claims", lambda route: route.fulfill(json=told))
 
 
 @contextmanager

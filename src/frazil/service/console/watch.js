@@ -29,7 +29,6 @@ export class Watch {
 
   leave() {
     this.seen = false;
-    this.round += 1;
   }
 
   changed() {
