@@ -5,7 +5,9 @@ import re
 import pytest
 
 import frazil
+from frazil.clock import wall_us
 from frazil.drawing import COLOURS
+from frazil.planning import plan_of
 from tests.browser.window import ID, LINE, expect
 
 __all__: list[str] = []
@@ -83,6 +85,17 @@ def test_the_time_around_it_as_ranges(service, open_page, browser):
     expect(page.get_by_role("status")).to_have_text(re.compile("Copied the range of its minute"))
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied == f"BETWEEN {ids[0]} AND {ids[-1]}"
+
+
+def test_ids_that_do_not_sort_have_no_ranges(service, open_page):
+    page = open_page(service)
+    scheme = frazil.scheme("uniqueid-spread")
+    tick = scheme.layout.tick_at(wall_us())
+    inspect(page, scheme.format(scheme.pack(time=tick, sequence=1, node=3)))
+    expect(page.get_by_role("article")).to_contain_text(
+        f"IDs of a time are no one range: {plan_of('uniqueid-spread').unsorted}."
+    )
+    expect(page.get_by_role("button", name="for SQL")).to_have_count(0)
 
 
 def test_several_ids_of_one_line(service, open_page):

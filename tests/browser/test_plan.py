@@ -83,6 +83,8 @@ def test_a_preset_is_shown_as_the_service_plans_it(page, name):
     plan = plan_of(name)
     told = plan.as_json()
     expect(text(page)).to_have_value(str(plan.layout))
+    if plan.unsorted:
+        expect(answer(page, "Sorts by time")).to_contain_text(plan.unsorted)
     for title, flag in [("JavaScript", "javascript_safe"), ("BIGINT", "bigint_safe")]:
         expect(answer(page, title)).to_contain_text("Yes" if told[flag] else "No")
     expect(answer(page, "Characters")).to_contain_text(f"{plan.highest:,}")  # all its digits

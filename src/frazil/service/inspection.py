@@ -16,6 +16,7 @@ from frazil.duration import UNITS_US, ago, duration_text
 from frazil.errors import CodecError, LayoutError
 from frazil.finding.guess import Fit
 from frazil.finding.search import Finding, Search
+from frazil.planning import Plan
 from frazil.schemes import Scheme
 from frazil.schemes import scheme as make_scheme
 from frazil.service.issuer import Issuer
@@ -156,6 +157,7 @@ def _told(finding: Finding, now_us: int) -> dict[str, Any]:
         "doubt": best.refused or None,
         "reasons": list(best.reasons) if finding.guessed else [],
         "others": [fit.scheme.name for fit in _others(finding, best)],
+        "unsorted": Plan(scheme.name, scheme.layout, shuffle=scheme.shuffle).unsorted or None,
         "neighbours": neighbours(scheme, n),
         "stretches": [] if us is None else stretches(scheme, us),
     }

@@ -234,6 +234,7 @@ _PLAN: dict[str, Any] = {
         _NUMBER_OR_NONE,
     ),
     "characters": {"type": "object", "additionalProperties": {"type": "integer"}},
+    "unsorted": _OR_NONE,
     "tick": _OR_NONE,
     "epoch": _OR_NONE,
     "pieces": _list(
@@ -261,7 +262,7 @@ _FOUND: dict[str, Any] = {
     **_FACTS,
     **dict.fromkeys(("text", "written", "layout"), _TEXT),
     **dict.fromkeys(("shuffled", "guessed"), _FLAG),
-    **dict.fromkeys(("said", "doubt"), _OR_NONE),
+    **dict.fromkeys(("said", "doubt", "unsorted"), _OR_NONE),
     **dict.fromkeys(("reasons", "others"), _TEXTS),
     "neighbours": _list(step=_WHOLE, id=_TEXT, moment=_OR_NONE),
     "stretches": _list(

@@ -207,6 +207,7 @@ def _planned(plan: Plan) -> dict[str, Any]:
     tick, _, epoch = str(plan.layout).partition(" @")[2].partition(" since ")
     return {
         **plan.as_json(),
+        "unsorted": plan.unsorted or None,
         "tick": tick or None,
         "epoch": epoch or None,
         "pieces": [

@@ -23,7 +23,7 @@ export function cards(plan) {
     ["BIGINT", ...yes(plan.bigint_safe, "a signed 64-bit column holds every ID",
       "IDs reach 2⁶³, where a signed column ends")],
     ["Sorts by time", ...yes(plan.sorted_by_time, "older IDs are smaller numbers",
-      "the order of IDs is not that of their making")],
+      plan.unsorted)],
   ];
   const letters = Object.entries(plan.characters).map(([name, n]) => `${name} ${n}`).join(" · ");
   return [

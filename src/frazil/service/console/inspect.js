@@ -82,6 +82,7 @@ export class Inspector {
       const { found } = await ask(within(this.namespace(), "find"), body);
       if (asked === this.asked) this.show(found);
     } catch (problem) {
+      if (problem.status === 400) problem.title = "There is no ID in it";
       if (asked === this.asked) this.show([], problem);
     }
   }
@@ -293,7 +294,7 @@ function stretches(one) {
         {},
         range
           ? [el("code", { text: stretch.first }), " to ", el("code", { text: stretch.last })]
-          : el("span", { class: "quiet", text: "no one range of IDs" }),
+          : el("span", { class: "quiet", text: "–" }),
       ),
       el("td", {}, range ? copier(range, `the range of ${name} for SQL`) : null),
     );
@@ -304,6 +305,8 @@ function stretches(one) {
     "section",
     {},
     el("h3", { text: "The time around it" }),
+    one.unsorted &&
+      el("p", { class: "quiet", text: `IDs of a time are no one range: ${one.unsorted}.` }),
     el(
       "div",
       { class: "scroll", tabindex: "0", role: "region", "aria-label": "The time around it" },

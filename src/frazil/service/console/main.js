@@ -107,6 +107,7 @@ events.addEventListener("back", () => {
 
 events.addEventListener("token", ({ detail: problem }) => {
   byId("token-open").hidden = false;
+  byId("token-forget").hidden = !token.get();
   if (dialog.open) return;
   byId("token-why").textContent = token.get()
     ? `It did not take the one that this page has: ${problem.message}.`
@@ -117,6 +118,7 @@ events.addEventListener("token", ({ detail: problem }) => {
 
 byId("token-open").addEventListener("click", () => {
   byId("token-why").textContent = "";
+  byId("token-forget").hidden = !token.get();
   dialog.showModal();
 });
 byId("token-cancel").addEventListener("click", () => dialog.close());
