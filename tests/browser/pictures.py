@@ -26,7 +26,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "docs" / "console"
 RATES_HZ = (12_000, 4_100, 900, 2_600, 150, 7_300)
 SECONDS = 60
 WINDOWS = {
-    "inspect": (1120, 1300),
+    "inspect": (1120, 1210),
     "plan": (1120, 1060),
     "watch": (1120, 1000),
     "phone": (390, 844),
