@@ -16,6 +16,10 @@ test *args:
 bench *args:
     python -m benchmarks {{args}}
 
+# Take the pictures of the console in docs/ again.
+pictures:
+    python -m tests.browser.pictures
+
 # Run every block of the README and of docs/.
 docs:
     pytest tests/test_docs.py

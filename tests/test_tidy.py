@@ -23,7 +23,7 @@ LONGER = {
     "src/frazil/walk.py": 560,
 }
 COLUMNS = 100
-SUFFIXES = {".py", ".pyx", ".pxd", ".lua", ".sh"}
+SUFFIXES = {".py", ".pyx", ".pxd", ".lua", ".sh", ".html", ".css", ".js"}
 # In two halves each, so that this line is not a find.
 MARKERS = re.compile("|".join([r"\bTO" + r"DO\b", r"\bFIX" + r"ME\b", r"\bX" + r"XX\b"]))
 

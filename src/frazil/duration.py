@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from frazil.errors import ConfigError
 
-__all__ = ["UNITS_US", "duration_text", "duration_us", "exact_us"]
+__all__ = ["UNITS_US", "ago", "duration_text", "duration_us", "exact_us"]
 
 UNITS_US = {
     "us": 1,
@@ -20,6 +20,15 @@ UNITS_US = {
     "h": 3_600_000_000,
     "d": 86_400_000_000,
 }
+_YEAR_S = 31_556_952  # of the Gregorian calendar, on average
+_SAID = (
+    (_YEAR_S, "year"),
+    (_YEAR_S / 12, "month"),
+    (86_400, "day"),
+    (3_600, "hour"),
+    (60, "minute"),
+    (1, "second"),
+)
 _TEXT = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,9})?)\s*(us|ms|s|min|h|d)")
 
 
@@ -60,3 +69,14 @@ def duration_text(us: int) -> str:
         if us and us % UNITS_US[unit] == 0:
             return f"{us // UNITS_US[unit]}{unit}"
     return f"{us}us"
+
+
+def ago(us: int, now_us: int) -> str:
+    """A moment beside now, as people say it: ``3 minutes ago``, ``in 2 hours``, ``just now``."""
+    apart_s = abs(now_us - us) / 1e6
+    if apart_s < 1:
+        return "just now"
+    size, unit = next(pair for pair in _SAID if apart_s >= pair[0])
+    count = int(apart_s / size)
+    text = f"{count:,} {unit}{'s' * (count != 1)}"
+    return f"{text} ago" if us < now_us else f"in {text}"

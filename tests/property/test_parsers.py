@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import frazil
 from frazil.alphabet import DIGITS
-from frazil.cli.search import Search
 from frazil.duration import duration_us
 from frazil.errors import Misuse
+from frazil.finding.search import Search
 from frazil.holder import Holder
 from frazil.registries import BACKENDS, connect
 from frazil.schemes import PRESETS

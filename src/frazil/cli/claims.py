@@ -15,91 +15,26 @@ time. A registry that does not answer meanwhile is said to be away, and watched 
 
 import time
 from contextlib import nullcontext
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from frazil.claim import Holding, Look
+from frazil.claim import Look
 from frazil.cli import store, terminal
 from frazil.cli.options import is_default, json_option, layout_options, registry_argument
 from frazil.clock import moment_text, wall_us
 from frazil.errors import TryLater
-from frazil.holder import Holder
-from frazil.layout import Layout
 from frazil.opening import is_icicle
 from frazil.registries.base import Registry
 from frazil.schemes import Scheme
+from frazil.standing import Standing, standings
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["Line", "command"]
+__all__ = ["command"]
 
 _STYLES = {"held": "green", "idle": "yellow", "free": "dim"}
-
-
-@dataclass(frozen=True)
-class Line:
-    """A slot of a record of ``layout``, seen at ``now_us`` by the registry's clock."""
-
-    holding: Holding
-    layout: Layout
-    now_us: int
-
-    @property
-    def node(self) -> int:
-        """The node number."""
-        return self.holding.slot % self.layout.nodes
-
-    @property
-    def constants(self) -> dict[str, int]:
-        """The constants of the deployment that the slot belongs to, by name."""
-        rest = self.holding.slot // self.layout.nodes
-        read: dict[str, int] = {}
-        for field in reversed(self.layout.fields):
-            if field.fixed is not None:
-                read[field.name] = rest & field.limit
-                rest >>= field.bits
-        return dict(reversed(read.items()))
-
-    @property
-    def holder(self) -> Holder:
-        """Who has it, or had it last."""
-        return Holder.parse(self.holding.holder)
-
-    @property
-    def state(self) -> str:
-        """Held, idle or free."""
-        if not self.holding.held:
-            return "free"
-        over = self._timed and self.layout.us_at(self.holding.until) <= self.now_us
-        return "idle" if over else "held"
-
-    def on_axis(self, value: int) -> str:
-        """A value of the axis as text: a moment where that is time."""
-        return moment_text(self.layout.us_at(value)) if self._timed else str(value)
-
-    @property
-    def _timed(self) -> bool:
-        return self.layout.tick_us is not None
-
-    def as_json(self) -> dict[str, Any]:
-        """What is shown, and the raw values of the axis."""
-        holding = self.holding
-        return {
-            "node": self.node,
-            "constants": self.constants,
-            "state": self.state,
-            "host": self.holder.host or None,
-            "process": int(self.holder.process) if self.holder.process else None,
-            "rate_hz": self.holder.rate_hz if self.state == "held" else None,
-            "since": moment_text(holding.since_us) if holding.since_us else None,
-            "start": self.on_axis(holding.start),
-            "until": self.on_axis(holding.until),
-            "start_value": holding.start,
-            "until_value": holding.until,
-        }
 
 
 @click.command
@@ -149,18 +84,11 @@ def command(
         return
     found = store.look(registry, same_terms=named)
     if as_json:
-        terminal.echo_json(line.as_json() for line in _lines(found))
+        terminal.echo_json(line.as_json() for line in standings(found))
     elif found is None:
         click.echo(_absent(registry, url, namespace))  # a path in one piece
     else:
         terminal.echo(_shown(found, registry, url, namespace))
-
-
-def _lines(found: Look | None) -> list[Line]:
-    if found is None:
-        return []
-    layout = Layout.parse(found.layout.partition(" | ")[0])
-    return [Line(holding, layout, found.now_us) for holding in found.holdings]
 
 
 def _watch(registry: Registry, url: str, namespace: str, *, named: bool, every_s: float) -> None:
@@ -192,7 +120,7 @@ def _shown(found: Look | None, registry: Registry, url: str, namespace: str) -> 
     if found is None:
         return Text(_absent(registry, url, namespace))
     away = [Text(f"away: {each}", "red") for each in found.away]
-    lines = _lines(found)
+    lines = standings(found)
     if not lines:
         told = f"Namespace {namespace!r} of {url} is set up: nothing was given away yet. It is for"
         return Group(*away, Text(f"{told}\n{found.layout}"))
@@ -208,7 +136,7 @@ def _absent(registry: Registry, url: str, namespace: str) -> str:
     return f"{where}: nothing was given away yet.\nThe first `frazil mint` makes it."
 
 
-def _table(lines: list[Line]) -> "RenderableType":
+def _table(lines: list[Standing]) -> "RenderableType":
     from rich.text import Text
 
     several = any(any(line.constants.values()) for line in lines)

@@ -16,12 +16,13 @@ import click
 
 from frazil.alphabet import DIGITS
 from frazil.cli import Failure, terminal
-from frazil.cli.guess import Fit
 from frazil.cli.options import is_default, json_option, scheme_options
-from frazil.cli.search import Finding, Search
 from frazil.clock import moment_text, wall_us
 from frazil.codec import Codec
 from frazil.drawing import COLOURS, draw, svg
+from frazil.duration import ago
+from frazil.finding.guess import Fit
+from frazil.finding.search import Finding, Search
 from frazil.layout import Layout
 from frazil.schemes import Scheme
 
@@ -214,7 +215,7 @@ def _facts(fit: Fit, now_us: int) -> Iterator[tuple[str, str]]:
     values, layout, number = fit.values, fit.scheme.layout, fit.reading.number
     us = values.moment_us
     if us is not None:
-        yield "moment", f"{moment_text(us)}, {terminal.ago(us, now_us)}"
+        yield "moment", f"{moment_text(us)}, {ago(us, now_us)}"
         if terminal.local_text(us):
             yield "local time", terminal.local_text(us)
     for field in layout.fields:

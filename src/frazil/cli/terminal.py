@@ -18,17 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.table import Table
 
-__all__ = ["ago", "console", "echo", "echo_json", "facts", "local_text", "table"]
-
-_YEAR_S = 31_556_952  # of the Gregorian calendar, on average
-_UNITS = (
-    (_YEAR_S, "year"),
-    (_YEAR_S / 12, "month"),
-    (86_400, "day"),
-    (3_600, "hour"),
-    (60, "minute"),
-    (1, "second"),
-)
+__all__ = ["console", "echo", "echo_json", "facts", "local_text", "table"]
 
 
 def console() -> "Console":
@@ -87,17 +77,6 @@ def echo_json(items: Iterable[Mapping[str, Any]]) -> None:
         click.echo(separator + json.dumps(item, ensure_ascii=False), nl=False)
         separator = ",\n "
     click.echo("]" if separator != "[" else "[]")
-
-
-def ago(us: int, now_us: int) -> str:
-    """A moment beside now, as people say it: ``3 minutes ago``, ``in 2 hours``, ``just now``."""
-    apart_s = abs(now_us - us) / 1e6
-    if apart_s < 1:
-        return "just now"
-    size, unit = next(pair for pair in _UNITS if apart_s >= pair[0])
-    count = int(apart_s / size)
-    text = f"{count:,} {unit}{'s' * (count != 1)}"
-    return f"{text} ago" if us < now_us else f"in {text}"
 
 
 def local_text(us: int) -> str:

@@ -9,6 +9,7 @@ namespace and never meet.
     settings   what is served: namespaces, addresses, tokens; read from TOML
     issuer     one namespace's generator, with what the doors ask of it
     app        the HTTP door: raw ASGI where IDs are asked for, Starlette for the rest
+    console    what a browser shows at /, made of the answers of routes and views
     server     the process: sockets, logs, signals, an orderly end
 
 The service issues no ID that its generator did not, so all that docs/explain/why-unique.md says

@@ -23,8 +23,9 @@ from frazil.errors import FrazilError
 from frazil.service import asgi, logs
 from frazil.service.asgi import Receive, Scope, Send
 from frazil.service.board import Board, Report
+from frazil.service.console import pages
 from frazil.service.cors import Cors
-from frazil.service.doors import Door, ManyDoor, OneDoor
+from frazil.service.doors import ManyDoor, OneDoor
 from frazil.service.issuer import Issuer
 from frazil.service.metrics import Metrics
 from frazil.service.problems import MEDIA_TYPE, Problem, behind
@@ -71,7 +72,9 @@ class App:
         self._trusting = self.guard.is_open and not settings.without_tokens
         self._cors = Cors(settings.cors)
         self._traces = Traces()
-        self._hot: dict[str, tuple[str, Door]] = {}
+        self._hot: dict[str, tuple[str, asgi.Door]] = {}
+        for path, page in pages().items():
+            self._hot[path] = "console", page
         for name, issuer in self.issuers.items():
             self._hot[f"/v1/{name}/id"] = "id", OneDoor(issuer, self.guard, logs.failure)
             self._hot[f"/v1/{name}/ids"] = "ids", ManyDoor(issuer, self.guard, logs.failure)

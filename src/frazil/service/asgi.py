@@ -4,6 +4,7 @@ Source: the ASGI specification, HTTP & WebSocket message format 2.x.
 """
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from functools import lru_cache
 from ipaddress import ip_address
@@ -15,6 +16,7 @@ from frazil.service.problems import MEDIA_TYPE, Problem
 __all__ = [
     "BODY_MOST",
     "SAFE",
+    "Door",
     "Headers",
     "Receive",
     "Scope",
@@ -22,6 +24,7 @@ __all__ = [
     "bearer",
     "body_of",
     "header",
+    "members",
     "parameters",
     "refuse_body",
     "refuse_disguise",
@@ -34,6 +37,7 @@ __all__ = [
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Door: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[int]]
 Headers: TypeAlias = Iterable[tuple[bytes, bytes]]
 
 SAFE: tuple[tuple[bytes, bytes], ...] = (
@@ -106,6 +110,22 @@ async def body_of(receive: Receive) -> bytes:
                     return body
     except TimeoutError:
         raise Problem("too-slow", f"a body comes within {_BODY_PATIENCE_S:g} s") from None
+
+
+def members(body: bytes, *known: str) -> dict[str, Any]:
+    """The members of a JSON object; Problem for what is none, and for a member that is unknown."""
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise Problem("bad-request", f'the body is a JSON object, like {{"{known[0]}": "..."}}')
+    strange = sorted(found.keys() - set(known))
+    if strange:
+        raise Problem(
+            "bad-request", f"{strange[0][:40]!r} is no member here; known: {', '.join(known)}"
+        )
+    return found
 
 
 def refuse_strange_host(scope: Scope) -> None:

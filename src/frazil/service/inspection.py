@@ -1,4 +1,9 @@
-"""What is in an ID of a namespace, as both doors tell it."""
+"""What is in an ID of a namespace, as both doors and the console tell it.
+
+``facts_of`` is for whoever knows that a text is an ID of the namespace. ``findings_of`` is for a
+person with a line of a log, who may not: it looks for IDs as ``frazil inspect`` does, and says of
+each what a person asks next, which IDs stand beside it and which range holds its minute or day.
+"""
 
 import json
 from typing import Any
@@ -7,9 +12,23 @@ from frazil.alphabet import DIGITS
 from frazil.clock import moment_text, wall_us
 from frazil.codec import Codec
 from frazil.drawing import spans
+from frazil.duration import UNITS_US, ago, duration_text
+from frazil.errors import CodecError, LayoutError
+from frazil.finding.guess import Fit
+from frazil.finding.search import Finding, Search
+from frazil.planning import Plan
+from frazil.schemes import Scheme
+from frazil.schemes import scheme as make_scheme
 from frazil.service.issuer import Issuer
 
-__all__ = ["facts_of", "inspection"]
+__all__ = ["FOUND_MOST", "facts_of", "findings_of", "inspection", "neighbours", "stretches"]
+
+FOUND_MOST = 20
+"""IDs of one text that are told of."""
+
+_NEAR_BITS = 4.0  # a guess that is this much weaker could still be right
+_OTHERS_MOST = 6
+_STRETCHES_US = [UNITS_US[unit] for unit in ("s", "min", "h", "d")]
 
 
 def facts_of(issuer: Issuer, text: str, encoding: str = "") -> dict[str, Any]:
@@ -19,31 +38,132 @@ def facts_of(issuer: Issuer, text: str, encoding: str = "") -> dict[str, Any]:
     """
     scheme = issuer.scheme
     codec = Codec(encoding, scheme.bits) if encoding else scheme.codec
-    n = codec.decode(text)
+    return {"namespace": issuer.name, **_facts(scheme, codec.decode(text), wall_us())}
+
+
+def inspection(issuer: Issuer, text: str) -> str:
+    """The facts as JSON."""
+    return json.dumps(facts_of(issuer, text), ensure_ascii=False)
+
+
+def findings_of(issuer: Issuer, text: str, spec: str = "") -> list[dict[str, Any]]:
+    """The IDs in a text, in their order, with their neighbours and the ranges around them.
+
+    spec: the name of the one scheme in question; without it the namespace's has the right of way,
+    as the default scheme has at the command. Raises CodecError for a text without an ID, and
+    ConfigError for a scheme that is none.
+    """
+    scheme = make_scheme(spec) if spec and spec != issuer.scheme.name else issuer.scheme
+    search = Search(scheme, wall_us(), sure=bool(spec))
+    found = search.find(text, FOUND_MOST)
+    if not found:
+        raise CodecError(search.explain(text))
+    return [_told(finding, search.now_us) for finding in found]
+
+
+def neighbours(scheme: Scheme, n: int) -> list[dict[str, Any]]:
+    """The IDs that the same node makes right before and after, where there are such."""
+    layout, values = scheme.layout, scheme.unpack(n)
+    fields = {field.name: values[field.name] for field in layout.fields}
+    runs = 1 if layout.axis == "sequence" else layout.sequences
+    at = fields[layout.axis] * runs + (fields.get("sequence", 0) if runs > 1 else 0)
+    found = []
+    for step in (-2, -1, 1, 2):
+        if not 0 <= at + step < layout.axis_end * runs:
+            continue
+        fields[layout.axis], rest = divmod(at + step, runs)
+        if runs > 1:
+            fields["sequence"] = rest
+        beside = scheme.pack(**fields)
+        us = scheme.unpack(beside).moment_us
+        moment = None if us is None else moment_text(us)
+        found.append({"step": step, "id": scheme.format(beside), "moment": moment})
+    return found
+
+
+def stretches(scheme: Scheme, us: int) -> list[dict[str, Any]]:
+    """The stretches of time around a moment, each with its first and last ID.
+
+    Those are None where the IDs of a stretch are no one range.
+    """
+    layout = scheme.layout
+    tick_us, end_us = layout.tick_us or 1, layout.exhausted_us or us
+    longer = [size_us for size_us in _STRETCHES_US if size_us > tick_us]
+    begins = [(tick_us, us), *((size_us, us // size_us * size_us) for size_us in longer)]
+    found = []
+    for size_us, begin_us in begins:
+        start_us = max(layout.epoch_us or 0, begin_us)
+        stop_us = min(end_us, begin_us + size_us)
+        try:
+            ids = scheme.window(start_us, stop_us)
+            ends = (ids[0], ids[-1]) if ids else ()
+        except LayoutError:
+            ends = ()
+        first, last = map(scheme.format, ends) if ends else (None, None)
+        found.append(
+            {
+                "length": duration_text(size_us),
+                "from": moment_text(start_us),
+                "to": moment_text(stop_us),
+                "at": round((us - start_us) / (stop_us - start_us), 6),
+                "first": first,
+                "last": last,
+            }
+        )
+    return found
+
+
+def _facts(scheme: Scheme, n: int, now_us: int) -> dict[str, Any]:
     values = scheme.unpack(n)
     us = values.moment_us
     bare = n if scheme.shuffle is None else scheme.shuffle.invert(n)
-    roles = {field.name: field.role for field in scheme.layout.fields}
+    layout = scheme.layout
     return {
-        "namespace": issuer.name,
         "scheme": scheme.name,
         "id": scheme.format(n),
         "number": str(n),
         "moment": None if us is None else moment_text(us),
-        "age_s": None if us is None else round((wall_us() - us) / 1e6, 3),
+        "age_s": None if us is None else round((now_us - us) / 1e6, 3),
+        "node": str(values["node"]) if layout.bits_of("node") else None,
         "fields": [
-            {"name": name, "role": roles[name], "value": str(value)}
-            for name, value in values.items()
+            {
+                "name": field.name,
+                "role": field.role,
+                "value": str(values[field.name]),
+                "limit": str(field.limit),
+            }
+            for field in layout.fields
         ],
         "spans": [
-            {"name": name, "role": role, "bits": bits}
-            for name, role, bits in spans(scheme.layout, bare)
+            {"name": name, "role": role, "bits": bits} for name, role, bits in spans(layout, bare)
         ],
         "foreign": list(values.foreign),
         "texts": {name: Codec(name, scheme.bits).encode(n) for name in DIGITS},
     }
 
 
-def inspection(issuer: Issuer, text: str) -> str:
-    """The facts as JSON."""
-    return json.dumps(facts_of(issuer, text), ensure_ascii=False)
+def _told(finding: Finding, now_us: int) -> dict[str, Any]:
+    """A finding: its best fit with everything around it, and what else it might be."""
+    best = finding.fits[0]
+    scheme, n, us = best.scheme, best.reading.number, best.values.moment_us
+    return {
+        **_facts(scheme, n, now_us),
+        "text": best.reading.text,
+        "written": best.reading.manner,
+        "layout": str(scheme.layout),
+        "shuffled": scheme.shuffle is not None,
+        "said": None if us is None else ago(us, now_us),
+        "guessed": finding.guessed,
+        "doubt": best.refused or None,
+        "reasons": list(best.reasons) if finding.guessed else [],
+        "others": [fit.scheme.name for fit in _others(finding, best)],
+        "unsorted": Plan(scheme.name, scheme.layout, shuffle=scheme.shuffle).unsorted or None,
+        "neighbours": neighbours(scheme, n),
+        "stretches": [] if us is None else stretches(scheme, us),
+    }
+
+
+def _others(finding: Finding, best: Fit) -> list[Fit]:
+    """The fits that might be right instead."""
+    near = [fit for fit in finding.fits[1:] if fit.score > best.score - _NEAR_BITS]
+    return [fit for fit in near if not fit.refused][:_OTHERS_MOST]

@@ -9,6 +9,7 @@ from typing import Any
 from frazil import __version__
 from frazil.alphabet import DIGITS
 from frazil.service.issuer import MOST
+from frazil.service.views import TEXT_MOST
 
 __all__ = ["DOCUMENT"]
 
@@ -33,6 +34,10 @@ def _parameter(
     }
 
 
+def _list(**properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": _object(**properties)}
+
+
 def _ref(name: str) -> dict[str, Any]:
     return {"$ref": f"#/components/schemas/{name}"}
 
@@ -54,6 +59,8 @@ _TEXT = {"type": "string"}
 _OR_NONE = {"type": ["string", "null"]}
 _WHOLE = {"type": "integer"}
 _NUMBER_OR_NONE = {"type": ["number", "null"]}
+_WHOLE_OR_NONE = {"type": ["integer", "null"]}
+_TEXTS = {"type": "array", "items": {"type": "string"}}
 _FLAG = {"type": "boolean"}
 _NAMES = {"namespace": _TEXT, "scheme": _TEXT}
 _NS = _parameter("ns", "path", {"type": "string"}, "The namespace.")
@@ -64,7 +71,6 @@ _AS_NUMBER = _parameter(
     "1: numbers in JSON instead of strings, where every ID of the scheme fits 53 bits.",
 )
 _ID = {"type": ["string", "integer"], "description": "The scheme's text; a number if asked for."}
-_PIECE = _object(name=_TEXT, role=_TEXT, bits={"type": "integer"})
 _OPEN: dict[str, Any] = {"security": []}
 
 
@@ -138,6 +144,34 @@ _PATHS = {
             _parameter("to", "query", _TEXT, "A moment, ISO 8601; outside.", required=True),
         )
     },
+    "/v1/{ns}/find": {
+        "post": _operation(
+            "find",
+            "The IDs in a text, with what stands around them.",
+            _json(_ref("Findings"), "One or more; a problem says why there is none."),
+            _NS,
+            requestBody={
+                "required": True,
+                "content": {"application/json": {"schema": _ref("Text")}},
+            },
+        )
+    },
+    "/v1/{ns}/claims": {
+        "get": _operation(
+            "claims",
+            "Who holds which slot, by the registry; needs scope admin.",
+            _json(_ref("Claims"), "The slots that somebody holds or held."),
+            _NS,
+        )
+    },
+    "/v1/{ns}/status": {
+        "get": _operation(
+            "status",
+            "How a namespace stands in the process that answers; needs scope admin.",
+            _json(_ref("Status"), "Counts since it started, and how it stands now."),
+            _NS,
+        )
+    },
     "/v1/layouts": {
         "get": _operation(
             "layouts",
@@ -201,7 +235,68 @@ _PLAN: dict[str, Any] = {
         _NUMBER_OR_NONE,
     ),
     "characters": {"type": "object", "additionalProperties": {"type": "integer"}},
-    "pieces": {"type": "array", "items": _PIECE},
+    "unsorted": _OR_NONE,
+    "tick": _OR_NONE,
+    "epoch": _OR_NONE,
+    "pieces": _list(
+        name=_TEXT,
+        label=_TEXT,
+        role=_TEXT,
+        bits=_WHOLE,
+        low=_WHOLE,
+        reversed=_FLAG,
+        value=_OR_NONE,
+    ),
+}
+
+_FACTS: dict[str, Any] = {
+    **dict.fromkeys(("scheme", "id", "number"), _TEXT),
+    **dict.fromkeys(("moment", "node"), _OR_NONE),
+    "age_s": _NUMBER_OR_NONE,
+    "fields": _list(name=_TEXT, role=_TEXT, value=_TEXT, limit=_TEXT),
+    "spans": _list(name=_TEXT, role=_TEXT, bits=_TEXT),
+    "foreign": _TEXTS,
+    "texts": {"type": "object", "additionalProperties": _TEXT},
+}
+
+_FOUND: dict[str, Any] = {
+    **_FACTS,
+    **dict.fromkeys(("text", "written", "layout"), _TEXT),
+    **dict.fromkeys(("shuffled", "guessed"), _FLAG),
+    **dict.fromkeys(("said", "doubt", "unsorted"), _OR_NONE),
+    **dict.fromkeys(("reasons", "others"), _TEXTS),
+    "neighbours": _list(step=_WHOLE, id=_TEXT, moment=_OR_NONE),
+    "stretches": _list(
+        **dict.fromkeys(("length", "from", "to"), _TEXT),
+        at={"type": "number"},
+        first=_OR_NONE,
+        last=_OR_NONE,
+    ),
+}
+
+_CLAIMS: dict[str, Any] = {
+    "axis": _TEXT,
+    "nodes": _WHOLE,
+    **dict.fromkeys(("now", "now_value"), _OR_NONE),
+    "counts": _object(held=_WHOLE, idle=_WHOLE, free=_WHOLE),
+    "away": {"type": "integer", "description": "Stores of the registry that did not answer."},
+    "slots": _list(
+        node=_WHOLE,
+        constants={"type": "object", "additionalProperties": _WHOLE},
+        state={"enum": ["held", "idle", "free"]},
+        **dict.fromkeys(("host", "since"), _OR_NONE),
+        **dict.fromkeys(("process", "rate_hz"), _WHOLE_OR_NONE),
+        **dict.fromkeys(("start", "until", "start_value", "until_value"), _TEXT),
+    ),
+}
+
+_STATUS: dict[str, Any] = {
+    **dict.fromkeys(("host", "process"), _TEXT),
+    "ready": _FLAG,
+    "why": _OR_NONE,
+    **dict.fromkeys(("issued", "waits", "failures"), _WHOLE),
+    **dict.fromkeys(("lead_s", "claim_left_s", "exhausted_in_s"), _NUMBER_OR_NONE),
+    "trouble_s": {"type": "number"},
 }
 
 DOCUMENT: dict[str, Any] = {
@@ -225,17 +320,19 @@ DOCUMENT: dict[str, Any] = {
         },
         "schemas": {
             "Problem": _object(type=_TEXT, title=_TEXT, status={"type": "integer"}, detail=_TEXT),
-            "Inspection": _object(
-                **_NAMES,
-                id=_TEXT,
-                number=_TEXT,
-                moment=_OR_NONE,
-                age_s={"type": ["number", "null"]},
-                fields={"type": "array", "items": _object(name=_TEXT, role=_TEXT, value=_TEXT)},
-                spans={"type": "array", "items": _object(name=_TEXT, role=_TEXT, bits=_TEXT)},
-                foreign={"type": "array", "items": _TEXT},
-                texts={"type": "object", "additionalProperties": _TEXT},
-            ),
+            "Inspection": _object(namespace=_TEXT, **_FACTS),
+            "Text": {
+                "type": "object",
+                "required": ["text"],
+                "additionalProperties": False,
+                "properties": {
+                    "text": {"type": "string", "minLength": 1, "maxLength": TEXT_MOST},
+                    "scheme": {"type": "string", "description": "The one scheme in question."},
+                },
+            },
+            "Findings": _object(**_NAMES, found=_list(**_FOUND)),
+            "Claims": _object(**_NAMES, **_CLAIMS),
+            "Status": _object(**_NAMES, **_STATUS),
             "Window": _object(
                 **_NAMES,
                 **{"from": _TEXT, "to": _TEXT},

@@ -5,7 +5,6 @@ address, and is found, or is not, after the token was looked at: whoever may not
 namespace does not learn whether it exists.
 """
 
-import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,6 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from frazil.errors import Misuse
-from frazil.layout import Layout
 from frazil.planning import Plan, plan_of
 from frazil.schemes import PRESETS
 from frazil.service import asgi
@@ -23,7 +21,8 @@ from frazil.service.inspection import facts_of
 from frazil.service.issuer import Issuer
 from frazil.service.openapi import DOCUMENT
 from frazil.service.problems import Problem, misuse, refused
-from frazil.service.tokens import Scope
+from frazil.service.tokens import SCOPES, Scope
+from frazil.service.views import Views
 
 if TYPE_CHECKING:
     from frazil.service.app import App
@@ -38,6 +37,7 @@ class Routes:
 
     def __init__(self, app: "App") -> None:
         self.app = app
+        self._views = Views(app, self._issuer)
 
     def all(self) -> list[Route]:
         """Every route; those of the hot path too, for namespaces that are not served."""
@@ -46,6 +46,7 @@ class Routes:
             Route("/v1/{ns}/ids", self.no_namespace, methods=["POST"]),
             Route("/v1/{ns}/inspect/{id}", self.inspect, methods=["GET"]),
             Route("/v1/{ns}/window", self.window, methods=["GET"]),
+            *self._views.all(),
             Route("/v1/layouts", self.layouts, methods=["GET"]),
             Route("/v1/plan", self.plan, methods=["POST"]),
             Route("/openapi.json", self.openapi, methods=["GET"]),
@@ -99,7 +100,7 @@ class Routes:
         mine = [
             {"namespace": name, "scheme": issuer.scheme.name, "layout": str(issuer.scheme.layout)}
             for name, issuer in self.app.issuers.items()
-            if any(self._refusal(request, scope, name) is None for scope in ("issue", "inspect"))
+            if any(self._refusal(request, scope, name) is None for scope in SCOPES)
         ]
         plans = [_planned(plan_of(name)) for name in PRESETS]
         return JSONResponse({"namespaces": mine, "layouts": plans})
@@ -108,12 +109,8 @@ class Routes:
         """How long a layout lasts, and how much it carries."""
         asgi.parameters(request.scope)
         self._allow(request, None, None)
-        asked = _object(await asgi.body_of(request.receive))
-        spec, epoch, bits = (asked.pop(name, None) for name in ("layout", "epoch", "bits"))
-        if asked:
-            raise Problem(
-                "bad-request", f"{min(asked)[:40]!r} is no member here; known: layout, epoch, bits"
-            )
+        asked = asgi.members(await asgi.body_of(request.receive), "layout", "epoch", "bits")
+        spec, epoch, bits = (asked.get(name) for name in ("layout", "epoch", "bits"))
         if not isinstance(spec, str) or not 0 < len(spec) <= _TEXT_MOST:
             raise Problem(
                 "bad-request", f"layout: a scheme's name or a layout text of 1 to {_TEXT_MOST}"
@@ -202,20 +199,24 @@ def _moment(asked: Mapping[str, str], name: str, issuer: Issuer) -> datetime:
     )
 
 
-def _object(body: bytes) -> dict[str, Any]:
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise Problem("bad-request", 'the body is a JSON object, like {"layout": "icicle"}')
-    return found
-
-
 def _planned(plan: Plan) -> dict[str, Any]:
-    """A plan with its fields, most significant piece first."""
-    return {**plan.as_json(), "pieces": _pieces(plan.layout)}
-
-
-def _pieces(layout: Layout) -> list[dict[str, Any]]:
-    return [{"name": p.name, "role": p.role, "bits": p.bits} for p in layout.pieces]
+    """A plan with its fields, most significant piece first, and the end of its text."""
+    tick, _, epoch = str(plan.layout).partition(" @")[2].partition(" since ")
+    return {
+        **plan.as_json(),
+        "unsorted": plan.unsorted or None,
+        "tick": tick or None,
+        "epoch": epoch or None,
+        "pieces": [
+            {
+                "name": piece.name,
+                "label": piece.label,
+                "role": piece.role,
+                "bits": piece.bits,
+                "low": piece.low,
+                "reversed": piece.reversed,
+                "value": None if piece.value is None else str(piece.value),
+            }
+            for piece in plan.layout.pieces
+        ],
+    }

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from frazil.claim import Claim, Holding, Seen
-from frazil.cli.claims import Line
 from frazil.clock import moment_text
 from frazil.keeper import ask_of
 from frazil.layout import Layout
 from frazil.registries import connect
 from frazil.schemes import scheme
+from frazil.standing import Standing
 
 __all__: list[str] = []
 
@@ -99,7 +99,7 @@ def test_table_is_no_wider_than_80(call):
 def test_state(now_us, held, state):
     layout = Layout.parse("a:2=0 time:32 node:4 b:3=0 sequence:4 @1ms since 1970-01-01")
     holding = Holding(5 + 16 * (2 << 3 | 6), 0, 1000, held, "host:1" * held, 1)
-    line = Line(holding, layout, now_us)
+    line = Standing(holding, layout, now_us)
     assert line.state == state
     assert line.node == 5
     assert line.constants == {"a": 2, "b": 6}
@@ -107,6 +107,6 @@ def test_state(now_us, held, state):
 
 
 def test_counter_is_never_idle():
-    line = Line(Holding(0, 0, 10, True, "host:1", 0), Layout.parse("sequence:63"), 1 << 60)
+    line = Standing(Holding(0, 0, 10, True, "host:1", 0), Layout.parse("sequence:63"), 1 << 60)
     assert line.state == "held"
     assert line.as_json()["since"] is None

@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from frazil.cli.terminal import ago, echo, echo_json, facts, local_text, table
+from frazil.cli.terminal import echo, echo_json, facts, local_text, table
+from frazil.duration import ago
 
 __all__: list[str] = []
 

@@ -267,7 +267,17 @@ def test_wrong_methods(client, method, path, allowed):
 
 @pytest.mark.parametrize(
     "path",
-    ["/", "/v1", "/v1/plain", "/v1/plain/id/", "/v1/plain/../plain/x", "/v1//id", "/%2e%2e/etc"],
+    [
+        "/console",
+        "/console/",
+        "/console/../app",
+        "/v1",
+        "/v1/plain",
+        "/v1/plain/id/",
+        "/v1/plain/../plain/x",
+        "/v1//id",
+        "/%2e%2e/etc",
+    ],
 )
 def test_nothing_there(client, path):
     reply = client.get(path)
@@ -306,7 +316,7 @@ def test_health(client):
 def test_metrics(client):
     def issued():
         text = client.get("/metrics").text
-        line = 'frazil_issued_total{namespace="plain",scheme="icicle"} '
+        line = 'frazil_issued_total{namespace="plain",scheme="icicle",worker="0"} '
         return float(next(one for one in text.splitlines() if one.startswith(line)).split()[-1])
 
     before = issued()

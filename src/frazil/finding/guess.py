@@ -20,10 +20,9 @@ from datetime import UTC, datetime
 from functools import cache
 from math import log2
 
-from frazil.cli.reading import Reading, read_as, readings
-from frazil.cli.terminal import ago
 from frazil.clock import moment_text, to_us
-from frazil.duration import UNITS_US
+from frazil.duration import UNITS_US, ago
+from frazil.finding.reading import Reading, read_as, readings
 from frazil.schemes import PRESETS, Scheme
 from frazil.schemes import scheme as make_scheme
 from frazil.values import Values

@@ -11,10 +11,11 @@ more likely by so much that it would be the strange coincidence.
 
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 
-from frazil.cli.guess import LIKELY_BITS, Fit, fits_of, presets
-from frazil.cli.reading import words
 from frazil.errors import CodecError
+from frazil.finding.guess import LIKELY_BITS, Fit, fits_of, presets
+from frazil.finding.reading import words
 from frazil.schemes import Scheme
 
 __all__ = ["Finding", "Search"]
@@ -48,13 +49,13 @@ class Search:
     guess: bool = False
     strict: bool = False
 
-    def find(self, line: str) -> list[Finding]:
-        """The IDs in a text, in their order; an empty list if there is none."""
+    def find(self, line: str, most: int | None = None) -> list[Finding]:
+        """The IDs in a text, in their order, the first ``most`` of them; or an empty list."""
         whole = self._whole(line.strip())
         if whole is not None:
             return [whole]
         candidates = (self._in_line(word) for word in words(line) if len(word) >= _SHORTEST_WORD)
-        return [finding for finding in candidates if finding is not None]
+        return list(islice((finding for finding in candidates if finding is not None), most))
 
     def explain(self, text: str) -> str:
         """Why there is no ID in a text, for whoever thinks that there is."""

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from frazil.alphabet import DIGITS
-from frazil.cli.reading import read_as, readings, words
 from frazil.codec import Codec
+from frazil.finding.reading import read_as, readings, words
 from frazil.schemes import scheme
 
 __all__: list[str] = []

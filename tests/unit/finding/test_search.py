@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from frazil.cli.search import Search
 from frazil.clock import to_us
+from frazil.finding.search import Search
 from frazil.schemes import scheme
 
 __all__: list[str] = []
@@ -49,6 +49,12 @@ def test_old_id_of_the_scheme_is_found_in_noise():
 def test_several_in_order():
     texts = [made(ago_s=age) for age in (300, 200, 100)]
     assert found(Search(scheme(), NOW_US), " ".join(texts)) == texts
+
+
+def test_the_first_of_many():
+    texts = [made(ago_s=age) for age in (300, 200, 100)]
+    findings = Search(scheme(), NOW_US).find(" ".join(texts), most=2)
+    assert [finding.fits[0].reading.text for finding in findings] == texts[:2]
 
 
 def test_other_schemes_are_found_when_the_default_is_not_there():

@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from frazil.cli.guess import fit_of, fits_of, presets
-from frazil.cli.reading import Reading
 from frazil.clock import to_us
 from frazil.duration import UNITS_US
+from frazil.finding.guess import fit_of, fits_of, presets
+from frazil.finding.reading import Reading
 from frazil.schemes import names, scheme
 
 __all__: list[str] = []

@@ -1,0 +1,172 @@
+// Claims as bars: one line for each slot, from what its holder has used to what it still may.
+//
+// Where the axis is time, the middle of a bar is the registry's clock, and a claim runs out where
+// its bar ends. Else a bar is the part of all numbers given out that lies in the claim.
+
+import { el, say } from "./dom.js";
+import { count, duration, moment } from "./format.js";
+
+const SHOWN = 200;
+const PARTS = 10_000n; // of a bar; a BigInt becomes a Number only as a share of it
+const STATES = { held: "held", idle: "idle: its holder let it run out", free: "given back" };
+
+/** The list, inside `place`. */
+export class Claims {
+  constructor(place) {
+    this.head = el("h2", { text: "Claims" });
+    this.summary = el("p", { class: "summary" });
+    this.legend = el("p", { class: "quiet legend" });
+    this.body = el("tbody", {});
+    this.more = el("p", { class: "quiet" });
+    const names = ["Node", "State", "Claim", "Holder", "IDs a second", "Since (UTC)"];
+    const head = names.map((text, i) =>
+      el("th", { scope: "col", text, class: i === 4 ? "number" : null }),
+    );
+    this.free = el("input", { type: "checkbox", id: "claims-free" });
+    this.free.addEventListener("change", () => this.last && this.show(this.last));
+    this.table = el(
+      "div",
+      { class: "scroll", tabindex: "0", role: "region", "aria-label": "Claims by node" },
+      el("table", { class: "claims" }, el("thead", {}, el("tr", {}, head)), this.body),
+    );
+    place.append(
+      el("div", { class: "row between" }, this.head,
+        el("label", { class: "inline" }, this.free, "show what was given back")),
+      this.summary,
+      this.table,
+      this.legend,
+      this.more,
+    );
+    this.clear();
+  }
+
+  clear() {
+    this.rows = new Map();
+    this.last = null;
+    this.told = "";
+    this.body.replaceChildren();
+    this.summary.textContent = "Asking the registry…";
+    this.table.hidden = true;
+    this.legend.textContent = this.more.textContent = "";
+  }
+
+  show(found) {
+    this.last = found;
+    const wanted = found.slots.filter(({ state }) => state !== "free" || this.free.checked);
+    const shown = wanted.slice(0, SHOWN).sort((a, b) => a.node - b.node);
+    const scale = scaleOf(found, shown);
+    const before = this.rows;
+    this.rows = new Map();
+    for (const slot of shown) {
+      const key = `${slot.node} ${JSON.stringify(slot.constants)}`;
+      const row = before.get(key) ?? new Row();
+      row.show(slot, scale);
+      this.rows.set(key, row);
+    }
+    const lines = [...this.rows.values()].map(({ node }) => node);
+    const there = this.body.children;
+    if (lines.length !== there.length || lines.some((line, i) => line !== there[i])) {
+      this.body.replaceChildren(...lines);
+    }
+    this.table.hidden = shown.length === 0;
+    this.legend.textContent = shown.length ? scale.words : "";
+    const left = wanted.length - shown.length;
+    this.more.textContent = left > 0 ? `${count(left)} more are not shown.` : "";
+    this.tell(found);
+  }
+
+  tell({ counts, nodes, away }) {
+    const { held, idle, free } = counts;
+    const silent = away ? ` ${count(away)} of its stores do not answer.` : "";
+    const past = idle || free ? `; ${count(idle)} idle, ${count(free)} given back` : "";
+    const rests = held ? "" : " Who is asked for no IDs holds none.";
+    const text = `${count(held)} of ${count(nodes)} node numbers held${past}.${rests}${silent}`;
+    if (text === this.told) return;
+    this.told = text;
+    this.summary.textContent = text;
+    say(text);
+  }
+}
+
+/** One line of the list; it is kept while its slot is shown, so that its bar can move. */
+class Row {
+  constructor() {
+    this.cells = [0, 1, 2, 3, 4, 5].map((i) => el(i ? "td" : "th", i ? {} : { scope: "row" }));
+    this.used = el("i", { class: "used" });
+    this.ahead = el("i", { class: "ahead" });
+    this.bar = el("div", { class: "claim", role: "img" }, this.used, this.ahead);
+    this.left = el("span", { class: "quiet left" });
+    this.badge = el("span", {});
+    this.cells[1].append(this.badge);
+    this.cells[2].append(this.bar, this.left);
+    this.cells[4].className = "number";
+    this.node = el("tr", {}, ...this.cells);
+  }
+
+  show(slot, scale) {
+    const constants = Object.entries(slot.constants).filter(([, value]) => value !== 0);
+    const named = constants.map(([name, value]) => ` ${name}=${value}`).join("");
+    put(this.cells[0], `${count(slot.node)}${named}`);
+    put(this.badge, slot.state);
+    this.badge.className = `badge ${slot.state}`;
+    this.badge.title = STATES[slot.state];
+    put(this.cells[3], slot.host ? `${slot.host}${slot.process ? `:${slot.process}` : ""}` : "–");
+    put(this.cells[4], slot.rate_hz === null ? "–" : count(slot.rate_hz));
+    put(this.cells[5], slot.since ? moment(slot.since).slice(0, 19) : "–");
+    const { start, now, until } = scale.place(slot);
+    span(this.used, start, Math.min(now, until));
+    span(this.ahead, Math.max(start, now), until);
+    const words = scale.left(slot);
+    put(this.left, words);
+    this.node.className = slot.state;
+    this.bar.setAttribute("aria-label", `Claim of node ${slot.node}: ${words}`);
+  }
+}
+
+function span(node, from, to) {
+  node.style.setProperty("left", `${from}%`);
+  node.style.setProperty("width", `${Math.max(0, to - from)}%`);
+}
+
+function put(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+/** How values of the axis become places on a bar. */
+function scaleOf(found, slots) {
+  const ends = slots.map(({ until_value: until }) => BigInt(until));
+  const most = ends.reduce((a, b) => (a > b ? a : b), 1n);
+  if (found.now_value === null) return counted(most);
+  const now = BigInt(found.now_value);
+  const reach = most - now > 0n ? ((most - now) * 5n) / 4n + 1n : 1n;
+  const place = (value) => share(BigInt(value) - (now - reach), reach * 2n);
+  const seconds = (text) => (Date.parse(text) - Date.parse(found.now)) / 1000;
+  const longest = Math.max(...slots.map(({ until }) => seconds(until)), 0);
+  return {
+    words: `The line in the middle is now, ${moment(found.now).slice(0, 19)} by the registry's ` +
+      `clock. Left of it is used up; right of it, up to ${duration(longest)}, is ahead.`,
+    place: (slot) => ({ start: place(slot.start_value), now: 50, until: place(slot.until_value) }),
+    left: ({ until }) => {
+      const left = seconds(until);
+      return left > 0 ? `${duration(left)} left` : `ended ${duration(-left)} ago`;
+    },
+  };
+}
+
+function counted(most) {
+  return {
+    words: `Bars run from 0 to ${count(most)}, which is as far as numbers were given out.`,
+    place: (slot) => {
+      const start = share(BigInt(slot.start_value), most);
+      return { start, now: start, until: share(BigInt(slot.until_value), most) };
+    },
+    left: (slot) => `${count(slot.start_value)} to ${count(BigInt(slot.until_value) - 1n)}`,
+  };
+}
+
+/** A part of a whole in percent, from 0 to 100. */
+function share(part, whole) {
+  const parts = (part * PARTS) / whole;
+  if (parts <= 0n) return 0;
+  return parts >= PARTS ? 100 : Number(parts) / 100;
+}

@@ -1,0 +1,62 @@
+// Numbers and times as people read them. IDs and values of an axis come as texts and are BigInts
+// where they are computed with: as a Number, one above 2**53 would change without a word.
+
+const COUNT = new Intl.NumberFormat("en");
+const UNITS = [
+  [31_556_952, "year"],
+  [31_556_952 / 12, "month"],
+  [86_400, "day"],
+  [3_600, "hour"],
+  [60, "minute"],
+];
+const LARGE = [
+  [1e15, "quadrillion"],
+  [1e12, "trillion"],
+  [1e9, "billion"],
+  [1e6, "million"],
+];
+
+/** 4096 as 4,096; takes a Number, a BigInt, or a text of digits. */
+export function count(value) {
+  return COUNT.format(typeof value === "string" ? BigInt(value) : value);
+}
+
+/** A rate or capacity: exact while that is readable, else in words. */
+export function large(value) {
+  if (value < 1 && value > 0) return value.toPrecision(2);
+  const [size, name] = LARGE.find(([least]) => value >= least && least > 1e6) ?? [1, ""];
+  if (size === 1) return COUNT.format(value < 10 ? Math.round(value * 10) / 10 : Math.round(value));
+  if (value >= 1e18) return value.toExponential(1).replace("e+", " × 10^");
+  return `${COUNT.format(Math.round(value / size * 10) / 10)} ${name}`;
+}
+
+/** Seconds as the largest unit that fits, with one digit below ten. */
+export function duration(seconds) {
+  const [size, name] = UNITS.find(([least]) => seconds >= least) ?? [1, "second"];
+  const amount = seconds / size;
+  if (size === 1 && amount < 0.9995) return `${Math.round(amount * 1000)} ms`;
+  const shown = amount < 10 ? Math.round(amount * 10) / 10 : Math.round(amount);
+  return `${COUNT.format(shown)} ${name}${shown === 1 ? "" : "s"}`;
+}
+
+/** Years, which may be many. */
+export function years(value) {
+  return value < 1 ? duration(value * 31_556_952) : `${large(value)} years`;
+}
+
+/** An ISO moment in UTC as a table has it. */
+export function moment(text) {
+  return text.replace("T", " ").replace(/Z$/, " UTC");
+}
+
+/** The same moment on this computer's clock; "" where that is UTC, or no calendar goes so far. */
+export function localMoment(text) {
+  const when = new Date(text);
+  if (Number.isNaN(when.getTime()) || when.getTimezoneOffset() === 0) return "";
+  return when.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "long" });
+}
+
+/** 41 bits, 1 bit. */
+export function bits(n) {
+  return `${n} bit${n === 1 ? "" : "s"}`;
+}

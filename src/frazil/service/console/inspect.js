@@ -1,0 +1,347 @@
+// What is in an ID: its bits in the colours of their fields, its neighbours, its place in time.
+
+import { ask, within } from "./api.js";
+import { byId, copier, el, say, showProblem } from "./dom.js";
+import { bits, count, localMoment, moment } from "./format.js";
+
+const JAVASCRIPT_END = 1n << 53n;
+const BIGINT_END = 1n << 63n;
+const LENGTHS = { s: "second", min: "minute", h: "hour", d: "day" };
+
+/** The part `Inspect`. `namespace` answers which one is chosen. */
+export class Inspector {
+  constructor(namespace) {
+    this.namespace = namespace;
+    this.text = "";
+    this.scheme = "";
+    this.asked = 0;
+    const area = byId("inspect-text");
+    byId("inspect-form").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.open(area.value);
+    });
+    area.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+      event.preventDefault();
+      this.open(area.value);
+    });
+    area.addEventListener("input", () => grow(area));
+    area.addEventListener("paste", () => setTimeout(() => this.open(area.value)));
+    byId("inspect-fresh").addEventListener("click", () => this.fresh());
+    byId("inspect-empty").append(...hints());
+  }
+
+  begin() {
+    if (this.text) this.find();
+  }
+
+  enter(text) {
+    if (text === undefined || text === this.text) return;
+    byId("inspect-text").value = text;
+    this.text = text;
+    this.scheme = "";
+    this.find();
+  }
+
+  leave() {}
+
+  changed() {
+    this.begin();
+  }
+
+  /** Inspect a text, and let the address say so: it can be kept, sent and gone back from. */
+  open(text, scheme = "") {
+    const area = byId("inspect-text");
+    area.value = text.trim();
+    grow(area);
+    this.text = area.value;
+    this.scheme = scheme;
+    const hash = `#inspect=${encodeURIComponent(this.text)}`;
+    if (location.hash !== hash) history.pushState(null, "", hash);
+    this.find();
+  }
+
+  async fresh() {
+    try {
+      const { id } = await ask(within(this.namespace(), "id"));
+      this.open(id);
+    } catch (problem) {
+      this.show([], problem);
+    }
+  }
+
+  async find() {
+    const asked = ++this.asked;
+    if (!this.namespace()) return;
+    if (!this.text) {
+      this.show([], { title: "There is nothing to look at", message: "paste an ID first" });
+      return;
+    }
+    const body = this.scheme ? { text: this.text, scheme: this.scheme } : { text: this.text };
+    try {
+      const { found } = await ask(within(this.namespace(), "find"), body);
+      if (asked === this.asked) this.show(found);
+    } catch (problem) {
+      if (problem.status === 400) problem.title = "There is no ID in it";
+      if (asked === this.asked) this.show([], problem);
+    }
+  }
+
+  show(found, problem) {
+    byId("inspect-empty").hidden = found.length > 0;
+    byId("inspect-text").setAttribute("aria-invalid", String(Boolean(problem)));
+    showProblem(byId("inspect-problem"), problem);
+    byId("findings").replaceChildren(...found.map((one) => this.finding(one)));
+    if (found.length) {
+      const [{ id, scheme, said }] = found;
+      const more = found.length > 1 ? `${found.length} IDs were found. The first: ` : "";
+      say(`${more}${id}, of scheme ${scheme}${said ? `, made ${said}` : ""}`);
+    }
+  }
+
+  finding(one) {
+    return el(
+      "article",
+      { class: "card finding", "aria-label": `ID ${one.text}` },
+      this.head(one),
+      one.doubt && el("p", { class: "doubt", text: `Is it one of ${one.scheme}? ${one.doubt}.` }),
+      drawing(one),
+      fields(one),
+      el("div", { class: "columns" }, this.neighbours(one), texts(one)),
+      one.stretches.length ? stretches(one) : null,
+    );
+  }
+
+  head(one) {
+    const width = one.spans.reduce((sum, { bits: digits }) => sum + digits.length, 0);
+    const others = one.others.map((scheme) =>
+      el("button", {
+        type: "button",
+        class: "link",
+        text: scheme,
+        on: { click: () => this.open(one.text, scheme) },
+      }),
+    );
+    return el(
+      "header",
+      {},
+      el(
+        "div",
+        { class: "row" },
+        el("h2", { class: "id", text: one.text }),
+        copier(one.text, "the ID"),
+      ),
+      el(
+        "p",
+        {},
+        el("strong", { text: one.scheme }),
+        `, ${one.written}, ${bits(width)}${one.shuffled ? ", shown unshuffled" : ""}`,
+        one.moment && el("span", { class: "when", text: `${moment(one.moment)}, ${one.said}` }),
+      ),
+      one.guessed &&
+        el("p", { class: "quiet", text: `Nobody said which scheme; ${one.reasons.join(", ")}.` }),
+      others.length
+        ? el("p", { class: "quiet" }, "It could as well be of ", ...listed(others), ".")
+        : null,
+    );
+  }
+
+  neighbours(one) {
+    const row = (text, words, mine) =>
+      el(
+        "li",
+        { class: mine && "mine" },
+        el("span", { class: "quiet", text: words }),
+        mine
+          ? el("code", { text })
+          : el("button", {
+              type: "button",
+              class: "link id",
+              text,
+              on: { click: () => this.open(text, this.scheme || one.scheme) },
+            }),
+      );
+    const rows = one.neighbours.map(({ step, id }) => [step, row(id, beside(step))]);
+    rows.push([0, row(one.id, "this one", true)]);
+    rows.sort(([a], [b]) => a - b);
+    const who = one.node === null ? "The IDs around it" : `Node ${count(one.node)} around it`;
+    return el(
+      "section",
+      {},
+      el("h3", { text: who }),
+      el("ol", { class: "neighbours" }, ...rows.map(([, item]) => item)),
+    );
+  }
+}
+
+/** The bits, in rows that end where bytes do. */
+function drawing(one) {
+  const cells = [];
+  const width = one.spans.reduce((sum, span) => sum + span.bits.length, 0);
+  let top = width - 1;
+  for (const span of one.spans) {
+    [...span.bits].forEach((bit, i) => {
+      const named = i === 0 && span.name.length <= span.bits.length * 1.5;
+      cells.push(
+        el(
+          "span",
+          {
+            class: `bit role-${span.role}${i === 0 ? " starts" : ""}`,
+            "data-field": span.name,
+            title: `bit ${top}: ${span.name}`,
+          },
+          named ? el("b", { text: span.name }) : null,
+          bit,
+        ),
+      );
+      top -= 1;
+    });
+  }
+  const words = one.spans.map((s) => `${s.name} ${s.bits}`).join(", ");
+  const label = `${bits(width)}: ${words}`;
+  return el("div", { class: "bits", role: "img", "aria-label": label, "data-width": width }, cells);
+}
+
+function fields(one) {
+  const rows = one.fields.map((field) => {
+    const taken = one.spans.filter(({ name }) => name === field.name);
+    const width = taken.reduce((sum, span) => sum + span.bits.length, 0);
+    return el(
+      "tr",
+      { on: { mouseenter: () => light(field.name), mouseleave: () => light("") } },
+      el(
+        "th",
+        { scope: "row" },
+        el("span", { class: `chip role-${field.role}`, "aria-hidden": "true" }),
+        field.name,
+      ),
+      el("td", { class: "number", text: bits(width) }),
+      el("td", { class: "number value", text: count(field.value) }),
+      el("td", {}, meaning(one, field)),
+    );
+  });
+  const head = ["Field", "Width", "Value", "Which means"].map((text, i) =>
+    el("th", { scope: "col", text, class: i === 1 || i === 2 ? "number" : null }),
+  );
+  return el(
+    "div",
+    { class: "scroll", tabindex: "0", role: "region", "aria-label": "Fields" },
+    el("table", { class: "fields" }, el("thead", {}, el("tr", {}, head)), el("tbody", {}, rows)),
+  );
+}
+
+function meaning(one, field) {
+  if (field.role === "time" && one.moment) {
+    const local = localMoment(one.moment);
+    return `${moment(one.moment)}${local && `; here ${local}`}`;
+  }
+  if (field.role === "fixed") {
+    const strange = one.foreign.includes(field.name);
+    return strange ? "another constant than this scheme has" : "a constant of the layout";
+  }
+  return `of 0 to ${count(field.limit)}`;
+}
+
+function light(name) {
+  for (const cell of document.querySelectorAll(".bit")) {
+    cell.classList.toggle("dimmed", Boolean(name) && cell.dataset.field !== name);
+  }
+}
+
+function texts(one) {
+  const number = BigInt(one.number);
+  const warnings = [];
+  if (number >= JAVASCRIPT_END) {
+    warnings.push("JavaScript changes it as a number: keep it as text.");
+  }
+  if (number >= BIGINT_END && number < BIGINT_END << 1n) {
+    warnings.push(`A signed BIGINT shows it as ${number - (BIGINT_END << 1n)}.`);
+  }
+  const rows = Object.entries(one.texts).map(([name, text]) => [
+    el("dt", { text: name }),
+    el("dd", {}, el("code", { text }), copier(text, `the ID in ${name}`)),
+  ]);
+  return el(
+    "section",
+    {},
+    el("h3", { text: "Written as" }),
+    el("dl", { class: "texts" }, rows),
+    warnings.map((text) => el("p", { class: "quiet", text })),
+  );
+}
+
+function stretches(one) {
+  const rows = one.stretches.map((stretch, i) => {
+    const what = i === 0 && !LENGTHS[stretch.length] ? "tick" : LENGTHS[stretch.length.slice(1)];
+    const name = i === 0 ? `its tick of ${stretch.length}` : `its ${what}`;
+    const range = stretch.first && `BETWEEN ${stretch.first} AND ${stretch.last}`;
+    return el(
+      "tr",
+      {},
+      el("th", { scope: "row", text: name }),
+      el(
+        "td",
+        { class: "place" },
+        el(
+          "div",
+          { class: "line", "aria-hidden": "true" },
+          el("i", { style: { left: `${stretch.at * 100}%` } }),
+        ),
+        el("span", { class: "quiet", text: moment(stretch.from) }),
+      ),
+      el(
+        "td",
+        {},
+        range
+          ? [el("code", { text: stretch.first }), " to ", el("code", { text: stretch.last })]
+          : el("span", { class: "quiet", text: "–" }),
+      ),
+      el("td", {}, range ? copier(range, `the range of ${name} for SQL`) : null),
+    );
+  });
+  const head = ["Around it", "From", "IDs", ""].map((text) => el("th", { scope: "col", text }));
+  head[3].append(el("span", { class: "unseen", text: "Copy" }));
+  return el(
+    "section",
+    {},
+    el("h3", { text: "The time around it" }),
+    one.unsorted &&
+      el("p", { class: "quiet", text: `IDs of a time are no one range: ${one.unsorted}.` }),
+    el(
+      "div",
+      { class: "scroll", tabindex: "0", role: "region", "aria-label": "The time around it" },
+      el(
+        "table",
+        { class: "stretches" },
+        el("thead", {}, el("tr", {}, head)),
+        el("tbody", {}, rows),
+      ),
+    ),
+  );
+}
+
+function hints() {
+  const words = [
+    ["Any scheme", "Its own are known first; Snowflake, TSID, Discord and others are recognised."],
+    ["Any encoding", "Decimal, hex, base32, base58, base62, with a prefix, or negative."],
+    ["Any line", "Of a log or a ticket. What you paste is sent to this service and kept nowhere."],
+  ];
+  return words.map(([title, text]) => el("p", {}, el("strong", { text: title }), text));
+}
+
+function beside(step) {
+  return step < 0 ? `${-step} before` : `${step} after`;
+}
+
+/** Nodes with commas, and `or` before the last. */
+function listed(nodes) {
+  return nodes.flatMap((node, i) => {
+    if (i === 0) return [node];
+    return [i === nodes.length - 1 ? " or " : ", ", node];
+  });
+}
+
+function grow(area) {
+  area.style.setProperty("height", "auto");
+  area.style.setProperty("height", `${Math.min(area.scrollHeight + 2, 200)}px`);
+}

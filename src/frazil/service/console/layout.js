@@ -1,0 +1,104 @@
+// A layout on the page: its pieces, as they are dragged, and its text form. What it carries, and
+// whether it is one at all, is for the service to say; here bits are only moved.
+
+const LEAST = 1;
+export const WIDEST = 128;
+const PARTNERS = ["time", "run", "sequence", "node"];
+
+/** Pieces from the most significant bit, the tick and epoch as texts. */
+export class Cut {
+  constructor({ pieces, tick, epoch }) {
+    this.pieces = pieces.map((piece) => ({ ...piece }));
+    this.tick = tick ?? "1ms";
+    this.epoch = epoch ?? "2025-01-01T00:00:00Z";
+  }
+
+  get bits() {
+    return this.pieces.reduce((sum, piece) => sum + piece.bits, 0);
+  }
+
+  get timed() {
+    return this.pieces.some(({ role }) => role === "time");
+  }
+
+  has(role) {
+    return this.pieces.some((piece) => piece.role === role);
+  }
+
+  /** The text form. */
+  toString() {
+    const end = this.timed ? [`@${this.tick}`, "since", this.epoch] : [];
+    return [...this.pieces.map((piece, i) => this.word(piece, i)), ...end].join(" ");
+  }
+
+  word(piece, i) {
+    const same = this.pieces.filter(({ name }) => name === piece.name);
+    const first = this.pieces.findIndex(({ name }) => name === piece.name) === i;
+    const value = first && piece.value !== null ? `=${piece.value}` : "";
+    const turned = piece.reversed ? "~" : "";
+    if (same.length === 1) return `${piece.label}:${piece.bits}${turned}${value}`;
+    // Pieces of one value keep their order in it, whatever their widths become.
+    const below = same.filter(({ low }) => low < piece.low);
+    const low = below.reduce((sum, { bits }) => sum + bits, 0);
+    return `${piece.label}[${low + piece.bits - 1}..${low}]${turned}${value}`;
+  }
+
+  /** Move `by` bits over the border on the right of piece `i`, as far as that goes. */
+  shift(i, by) {
+    const [left, right] = [this.pieces[i], this.pieces[i + 1]];
+    const moved = Math.max(LEAST - left.bits, Math.min(right.bits - LEAST, by));
+    left.bits += moved;
+    right.bits -= moved;
+    return moved !== 0;
+  }
+
+  /** Which piece gives and takes when piece `i` is resized and the sum shall stay. */
+  partner(i) {
+    const others = this.pieces.map((piece, at) => at).filter((at) => at !== i);
+    const role = PARTNERS.find((one) => others.some((at) => this.pieces[at].role === one));
+    const fitting = others.filter((at) => this.pieces[at].role === role);
+    return fitting.sort((a, b) => this.pieces[b].bits - this.pieces[a].bits)[0] ?? null;
+  }
+
+  /** The most bits that piece `i` can have. */
+  most(i, kept) {
+    const partner = kept ? this.partner(i) : null;
+    if (kept) return this.pieces[i].bits + (partner === null ? 0 : this.pieces[partner].bits - 1);
+    return WIDEST - this.bits + this.pieces[i].bits;
+  }
+
+  /** Give piece `i` so many bits. */
+  resize(i, bits, kept) {
+    const wanted = Math.max(LEAST, Math.min(this.most(i, kept), bits));
+    const partner = kept ? this.partner(i) : null;
+    if (kept && partner === null) return;
+    if (kept) this.pieces[partner].bits += this.pieces[i].bits - wanted;
+    this.pieces[i].bits = wanted;
+  }
+
+  /** Take piece `i` out; its bits go to its partner where the sum shall stay. */
+  remove(i, kept) {
+    const partner = kept ? this.partner(i) : null;
+    if (partner !== null) this.pieces[partner].bits += this.pieces[i].bits;
+    this.pieces.splice(i, 1);
+  }
+
+  /** A new field of a role, before the first of those that follow it by custom; its place. */
+  add(role, kept) {
+    const bits = Math.min(8, kept ? this.mostGiven() : WIDEST - this.bits);
+    if (bits < 1) return -1;
+    const label = role;
+    const order = ["fixed", "time", "run", "node", "sequence"];
+    let at = this.pieces.findIndex((piece) => order.indexOf(piece.role) > order.indexOf(role));
+    if (at < 0) at = this.pieces.length;
+    const fresh = { name: role, label, role, bits: 0, low: 0, reversed: false, value: null };
+    this.pieces.splice(at, 0, fresh);
+    this.resize(at, bits, kept);
+    return at;
+  }
+
+  /** The most bits that one field can give. */
+  mostGiven() {
+    return Math.max(0, ...this.pieces.map(({ bits }) => bits - LEAST));
+  }
+}

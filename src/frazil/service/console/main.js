@@ -1,0 +1,142 @@
+// The frame around the parts: which one is shown, for which namespace, with which token, and
+// whether the service is there at all.
+
+import { ask, events, token } from "./api.js";
+import { byId, el, say } from "./dom.js";
+import { Inspector } from "./inspect.js";
+import { Planner } from "./planner.js";
+import { Watch } from "./watch.js";
+
+const PARTS = { inspect: "Inspect", plan: "Plan", watch: "Watch" };
+const AGAIN_MS = [500, 1_000, 2_000, 3_000];
+
+const select = byId("namespace");
+const dialog = byId("token-dialog");
+const current = () => select.value;
+const parts = {
+  inspect: new Inspector(current),
+  plan: new Planner(byId("planner")),
+  watch: new Watch(current),
+};
+let shown = "";
+
+/** Ask what is served; the parts begin when that is known. */
+async function begin() {
+  let served;
+  try {
+    served = await ask("v1/layouts");
+  } catch {
+    return; // the banner or the dialog says why, and each of them begins again
+  }
+  const before = select.value;
+  select.replaceChildren(
+    ...served.namespaces.map(({ namespace, scheme }) =>
+      el("option", { value: namespace, text: `${namespace} (${scheme})` }),
+    ),
+  );
+  if (served.namespaces.some(({ namespace }) => namespace === before)) select.value = before;
+  select.disabled = served.namespaces.length === 0;
+  if (select.disabled) say("This token is for no namespace");
+  for (const part of Object.values(parts)) part.begin(served);
+  route();
+}
+
+/** Show the part that the address names: #inspect, #inspect=TEXT, #plan, #watch. */
+function route() {
+  const [name, text] = location.hash.slice(1).split(/=(.*)/s);
+  const next = name in PARTS ? name : "inspect";
+  for (const key of Object.keys(PARTS)) byId(`part-${key}`).hidden = key !== next;
+  for (const link of document.querySelectorAll("nav a")) {
+    if (link.hash === `#${next}`) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  document.title = `${PARTS[next]} · frazil`;
+  if (shown !== next) {
+    if (shown) parts[shown].leave();
+    shown = next;
+  }
+  parts[next].enter(text === undefined ? undefined : decoded(text));
+}
+
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+// --- the service, lost and found
+
+let lostAt = 0;
+
+function tellLost() {
+  const seconds = Math.round((Date.now() - lostAt) / 1000);
+  const since = seconds < 2 ? "" : ` It has been silent for ${seconds} s.`;
+  byId("lost").lastElementChild.textContent = since;
+}
+
+events.addEventListener("lost", async () => {
+  lostAt = Date.now();
+  document.body.classList.add("is-lost");
+  byId("lost").hidden = false;
+  byId("lost").className = "banner";
+  byId("lost").replaceChildren(
+    el("strong", { text: "The service does not answer. " }),
+    "What you see is from before; this page asks again by itself.",
+    el("span", { "aria-hidden": "true" }),
+  );
+  for (let i = 0; document.body.classList.contains("is-lost"); i += 1) {
+    await new Promise((done) => setTimeout(done, AGAIN_MS[Math.min(i, AGAIN_MS.length - 1)]));
+    tellLost();
+    await ask("livez").catch(() => null);
+  }
+});
+
+events.addEventListener("back", () => {
+  document.body.classList.remove("is-lost");
+  byId("lost").className = "banner good";
+  byId("lost").replaceChildren(el("strong", { text: "The service answers again." }));
+  setTimeout(() => {
+    if (!document.body.classList.contains("is-lost")) byId("lost").hidden = true;
+  }, 4_000);
+  begin();
+});
+
+// --- the token
+
+events.addEventListener("token", ({ detail: problem }) => {
+  byId("token-open").hidden = false;
+  byId("token-forget").hidden = !token.get();
+  if (dialog.open) return;
+  byId("token-why").textContent = token.get()
+    ? `It did not take the one that this page has: ${problem.message}.`
+    : "Its configuration says who may ask for what.";
+  dialog.showModal();
+  byId("token-text").focus();
+});
+
+byId("token-open").addEventListener("click", () => {
+  byId("token-why").textContent = "";
+  byId("token-forget").hidden = !token.get();
+  dialog.showModal();
+});
+byId("token-cancel").addEventListener("click", () => dialog.close());
+byId("token-forget").addEventListener("click", () => {
+  token.set("");
+  dialog.close();
+  location.reload();
+});
+byId("token-form").addEventListener("submit", () => {
+  token.set(byId("token-text").value.trim());
+  byId("token-text").value = "";
+  begin();
+});
+
+select.addEventListener("change", () => {
+  for (const part of Object.values(parts)) part.changed?.();
+});
+window.addEventListener("hashchange", route);
+byId("token-open").hidden = !token.get();
+route();
+begin();

@@ -1,0 +1,98 @@
+"""The console's files as doors: each at one address, which is looked up and not computed.
+
+There is no path that becomes a file name, so there are no tricks to be played with one.
+"""
+
+from base64 import urlsafe_b64encode
+from collections.abc import Mapping
+from hashlib import sha256
+from importlib.resources import files
+from typing import Any
+
+from frazil.drawing import COLOURS
+from frazil.service import asgi
+from frazil.service.asgi import Receive, Scope, Send
+from frazil.service.problems import Problem
+
+__all__ = ["FOLDER", "Page", "pages"]
+
+FOLDER = "/console/"
+"""Where everything but the page itself is."""
+
+_TYPES = {
+    ".css": b"text/css; charset=utf-8",
+    ".html": b"text/html; charset=utf-8",
+    ".js": b"text/javascript; charset=utf-8",
+    ".svg": b"image/svg+xml",
+}
+
+_POLICY = (
+    b"default-src 'none'; "
+    b"script-src 'self'; "
+    b"style-src 'self'; "
+    b"img-src 'self'; "
+    b"connect-src 'self'; "
+    b"base-uri 'none'; "
+    b"form-action 'none'; "
+    b"frame-ancestors 'none'; "
+    b"require-trusted-types-for 'script'; "
+    b"trusted-types 'none'"
+)
+
+_SAFE: tuple[tuple[bytes, bytes], ...] = (
+    (b"cache-control", b"no-cache"),
+    (b"content-security-policy", _POLICY),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+)
+
+
+class Page:
+    """One file at one address."""
+
+    def __init__(self, media_type: bytes, body: bytes) -> None:
+        self.media_type = media_type
+        self.body = body
+        self.tag = b'"%b"' % urlsafe_b64encode(sha256(body).digest()[:18])
+
+    async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> int:
+        """Answer a request; the status that was sent."""
+        if scope["method"] not in {"GET", "HEAD"}:
+            problem = Problem("method-not-allowed", "use GET", {"allow": "GET, HEAD"})
+            await asgi.send_problem(send, problem)
+            return problem.status
+        known = self.tag in asgi.header(scope, b"if-none-match")
+        headers = [(b"etag", self.tag), *_SAFE]
+        if not known:
+            headers += [
+                (b"content-type", self.media_type),
+                (b"content-length", str(len(self.body)).encode()),
+            ]
+        status = 304 if known else 200
+        body = b"" if known or scope["method"] == "HEAD" else self.body
+        start: dict[str, Any] = {"type": "http.response.start", "status": status}
+        await send({**start, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+        return status
+
+
+def pages() -> Mapping[str, Page]:
+    """Every page by its address."""
+    found = {FOLDER + "colours.css": Page(_TYPES[".css"], _colours().encode())}
+    for file in files("frazil.service.console").iterdir():
+        media_type = _TYPES.get(file.name[file.name.rfind(".") :])
+        if media_type is not None:
+            address = "/" if file.name == "index.html" else FOLDER + file.name
+            found[address] = Page(media_type, file.read_bytes())
+    return found
+
+
+def _colours() -> str:
+    """The colours of drawings as CSS variables, so that a field has one colour everywhere."""
+    light, dark = (
+        "\n".join(f"  --field-{name}: {pair[i]};" for name, pair in COLOURS.items()) for i in (0, 1)
+    )
+    return f':root {{\n{light}\n}}\n:root[data-theme="dark"] {{\n{dark}\n}}\n'

@@ -1,0 +1,206 @@
+// The planner: bits are moved here, and the service answers what the cut carries.
+
+import { ask } from "./api.js";
+import { cards, spoken } from "./answers.js";
+import { copier, el, say, showProblem } from "./dom.js";
+import { bits } from "./format.js";
+import { Cut } from "./layout.js";
+import { barOf, rowsOf } from "./sliders.js";
+
+const TICKS = ["1us", "10us", "100us", "1ms", "10ms", "100ms", "1s", "10s"];
+const ADDED = { time: "Time", run: "Run", node: "Node", sequence: "Sequence" };
+const PATIENCE_MS = 250;
+
+/** The part `Plan`, inside `place`. */
+export class Planner {
+  constructor(place) {
+    this.cut = null;
+    this.spec = "";
+    this.busy = false;
+    this.again = false;
+    this.shape = "";
+    this.widgets = [];
+    this.parts = furniture(this);
+    place.append(...this.parts.all);
+  }
+
+  get kept() {
+    return this.parts.keep.checked;
+  }
+
+  begin({ layouts }) {
+    const { preset } = this.parts;
+    const known = layouts.map(({ scheme }) => el("option", { value: scheme, text: scheme }));
+    preset.replaceChildren(el("option", { value: "", text: "my own" }), ...known);
+    this.layouts = new Map(layouts.map((plan) => [plan.scheme, plan]));
+    preset.value = this.spec;
+    if (this.cut) this.ask();
+    else this.choose("icicle");
+  }
+
+  enter() {}
+
+  leave() {}
+
+  choose(name) {
+    const plan = this.layouts.get(name);
+    if (!plan) return;
+    this.spec = name;
+    this.take(plan);
+  }
+
+  /** Show a plan that the service made, with the cut that it is of. */
+  take(plan) {
+    this.cut = new Cut(plan);
+    this.draw();
+    this.answer(plan);
+  }
+
+  /** The cut was changed here. */
+  moved() {
+    this.spec = "";
+    this.draw();
+    this.ask();
+  }
+
+  /** Ask about what stands there now: one question at a time, and the last one is answered. */
+  async ask(text) {
+    if (text !== undefined) this.typed = text;
+    this.again = this.busy;
+    if (this.busy) return;
+    this.busy = true;
+    const typed = this.typed;
+    this.typed = undefined;
+    const layout = typed ?? (this.spec || String(this.cut));
+    try {
+      const plan = await ask("v1/plan", { layout });
+      if (typed !== undefined && !this.again) {
+        this.spec = this.layouts.has(typed) ? typed : "";
+        this.cut = new Cut(plan);
+        this.draw(true);
+      }
+      this.answer(plan);
+    } catch (problem) {
+      this.answer(null, problem);
+    }
+    this.busy = false;
+    if (this.again) this.ask();
+  }
+
+  answer(plan, problem) {
+    const { problem: place, answers, text } = this.parts;
+    showProblem(place, problem);
+    text.setAttribute("aria-invalid", String(Boolean(problem)));
+    answers.classList.toggle("stale", Boolean(problem));
+    if (plan) answers.replaceChildren(...cards(plan));
+    if (plan) say(spoken(plan));
+  }
+
+  draw(typed = false) {
+    const { bar, rows, text, preset, tick, epoch, time, sum, adders } = this.parts;
+    const { cut } = this;
+    const shape = cut.pieces.map(({ label, value }) => `${label}=${value}`).join(" ");
+    if (shape !== this.shape) {
+      this.shape = shape;
+      this.widgets = [barOf(this, bar), rowsOf(this, rows)];
+    }
+    for (const update of this.widgets) update();
+    if (!typed) text.value = String(cut);
+    preset.value = this.spec;
+    time.hidden = !cut.timed;
+    if (![...tick.options].some(({ value }) => value === cut.tick)) {
+      tick.append(el("option", { value: cut.tick, text: cut.tick }));
+    }
+    tick.value = cut.tick;
+    if (document.activeElement !== epoch) epoch.value = cut.epoch;
+    sum.textContent = `${bits(cut.bits)} in all`;
+    const full = cut.has("time") ? "run" : cut.has("run") ? "time" : "";
+    const missing = Object.keys(ADDED).filter((role) => !cut.has(role) && role !== full);
+    adders.replaceChildren(...missing.map((role) => adder(this, role)));
+  }
+}
+
+/** Everything of the part that stays, by name. */
+function furniture(planner) {
+  const listen = (event, act) => ({ on: { [event]: act } });
+  const preset = el("select", {
+    id: "plan-preset",
+    ...listen("change", () => planner.choose(preset.value)),
+  });
+  let waiting = 0;
+  const text = el("input", {
+    id: "plan-text",
+    type: "text",
+    spellcheck: "false",
+    autocomplete: "off",
+    "aria-describedby": "plan-problem",
+    ...listen("input", () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(() => planner.ask(text.value.trim()), PATIENCE_MS);
+    }),
+  });
+  const tick = el("select", {
+    id: "plan-tick",
+    ...listen("change", () => {
+      planner.cut.tick = tick.value;
+      planner.moved();
+    }),
+  });
+  tick.append(...TICKS.map((one) => el("option", { value: one, text: one })));
+  const epoch = el("input", {
+    id: "plan-epoch",
+    type: "text",
+    spellcheck: "false",
+    ...listen("change", () => {
+      planner.cut.epoch = epoch.value.trim();
+      planner.moved();
+    }),
+  });
+  const keep = el("input", {
+    id: "plan-keep",
+    type: "checkbox",
+    checked: true,
+    ...listen("change", () => planner.draw()),
+  });
+  const field = (label, input, more) =>
+    el("div", { class: "field" }, el("label", { for: input.id, text: label }), input, more);
+  const bar = el("div", { class: "bar" });
+  const rows = el("div", { class: "sliders" });
+  const sum = el("strong", {});
+  const adders = el("span", { class: "row" });
+  const problem = el("div", { id: "plan-problem", class: "problem", role: "alert", hidden: true });
+  const answers = el("div", { class: "answers", "aria-label": "What it carries", role: "group" });
+  const time = el("div", { class: "row" }, field("Tick", tick), field("Counted from", epoch));
+  const copy = copier(() => text.value, "the text form");
+  const form = el(
+    "div",
+    { class: "row wide" },
+    field("Begin with", preset),
+    el("div", { class: "field grows" }, el("label", { for: text.id, text: "Text form" }),
+      el("div", { class: "joined" }, text, copy)),
+  );
+  const below = el(
+    "div",
+    { class: "row between" },
+    el("span", { class: "row" }, sum, el("label", { class: "inline" }, keep, "keep the sum")),
+    adders,
+  );
+  const card = el("div", { class: "card" }, form, problem, bar, rows, below, time);
+  return { all: [card, answers], preset, text, tick, epoch, keep, bar, rows, sum, adders, problem,
+    answers, time };
+}
+
+function adder(planner, role) {
+  return el("button", {
+    type: "button",
+    class: "small",
+    text: `Add ${ADDED[role].toLowerCase()}`,
+    on: {
+      click: () => {
+        const at = planner.cut.add(role, planner.kept);
+        planner.moved();
+        planner.parts.rows.querySelectorAll("input")[at]?.focus(); // the button is gone
+      },
+    },
+  });
+}

@@ -1,0 +1,39 @@
+// Light or dark, before the first paint: what was chosen here, or else what the system prefers.
+// Not a module, because a module runs after the page was shown once.
+{
+  const KEY = "frazil-theme";
+  const system = matchMedia("(prefers-color-scheme: dark)");
+
+  const chosen = () => {
+    try {
+      return localStorage.getItem(KEY);
+    } catch {
+      return null; // a browser may keep nothing
+    }
+  };
+
+  const apply = () => {
+    const dark = (chosen() ?? (system.matches ? "dark" : "light")) === "dark";
+    document.documentElement.dataset.theme = dark ? "dark" : "light";
+    document.getElementById("theme")?.setAttribute("aria-pressed", String(dark));
+  };
+
+  const turn = () => {
+    const next = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
+    try {
+      if ((next === "dark") === system.matches) localStorage.removeItem(KEY);
+      else localStorage.setItem(KEY, next);
+    } catch {
+      document.documentElement.dataset.theme = next;
+      return;
+    }
+    apply();
+  };
+
+  apply();
+  system.addEventListener("change", apply);
+  document.addEventListener("DOMContentLoaded", () => {
+    apply();
+    document.getElementById("theme").addEventListener("click", turn);
+  });
+}

@@ -1,0 +1,64 @@
+// Watching: asks once a second while it is seen, and leaves the showing to `claims` and `rates`.
+
+import { ask, within } from "./api.js";
+import { Claims } from "./claims.js";
+import { byId, showProblem } from "./dom.js";
+import { Rates } from "./rates.js";
+
+const EVERY_MS = 1_000;
+
+/** The part `Watch`. `namespace` answers which one is chosen. */
+export class Watch {
+  constructor(namespace) {
+    this.namespace = namespace;
+    this.round = 0;
+    this.claims = new Claims(byId("claims"));
+    this.rates = new Rates(byId("rates"));
+    this.seen = false;
+    document.addEventListener("visibilitychange", () => this.start());
+  }
+
+  begin() {
+    this.start();
+  }
+
+  enter() {
+    this.seen = true;
+    this.start();
+  }
+
+  leave() {
+    this.seen = false;
+  }
+
+  changed() {
+    this.claims.clear();
+    this.rates.clear();
+    this.start();
+  }
+
+  async start() {
+    const round = ++this.round;
+    while (this.seen && !document.hidden && round === this.round && this.namespace()) {
+      const namespace = this.namespace();
+      const asked = ["status", "claims"].map((what) => ask(within(namespace, what)));
+      const [status, claims] = await Promise.allSettled(asked);
+      if (round !== this.round) return;
+      if (status.status === "fulfilled") this.rates.show(status.value);
+      if (claims.status === "fulfilled") this.claims.show(claims.value);
+      const failed = [status, claims].find((one) => one.status === "rejected")?.reason;
+      // A lost service is told by the page as a whole.
+      this.tell(failed?.status ? failed : null);
+      if (failed?.status === 401) return; // until there is another token
+      await new Promise((done) => setTimeout(done, EVERY_MS));
+    }
+  }
+
+  tell(problem) {
+    const text = problem?.message ?? "";
+    byId("claims").classList.toggle("stale", Boolean(problem));
+    if (this.told === text) return; // it is read out once, not every second
+    this.told = text;
+    showProblem(byId("watch-problem"), problem);
+  }
+}

@@ -1,0 +1,146 @@
+"""What is asked by whoever watches: who holds what, how fast it goes, what is in this line.
+
+Programs ask for IDs; people ask these. The console's pages are made of these answers and of those
+in ``routes``, and of nothing else, so whatever it shows a script can have as well. Who holds what
+names hosts and processes, so it is for tokens of scope ``admin``.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from frazil.claim import Look
+from frazil.clock import moment_text
+from frazil.errors import LayoutError, Misuse
+from frazil.holder import Holder
+from frazil.layout import Layout
+from frazil.service import asgi
+from frazil.service.inspection import findings_of
+from frazil.service.issuer import Issuer
+from frazil.service.lookout import Lookout
+from frazil.service.problems import Problem, misuse
+from frazil.service.tokens import Scope
+from frazil.standing import Standing, standings
+
+if TYPE_CHECKING:
+    from frazil.service.app import App
+
+__all__ = ["SLOTS_MOST", "TEXT_MOST", "Views"]
+
+SLOTS_MOST = 1_000
+"""Slots that are told of; those that are held come first."""
+
+TEXT_MOST = 4_000
+"""Characters of a text that is searched for IDs."""
+
+_STATES = ("held", "idle", "free")
+
+Allowed = Callable[[Request, Scope], Issuer]
+
+
+class Views:
+    """The addresses. ``allowed`` finds the namespace of a request, or raises Problem."""
+
+    def __init__(self, app: "App", allowed: Allowed) -> None:
+        self._allowed = allowed
+        self._lookouts = {one.name: Lookout(one) for one in app.settings.namespaces}
+
+    def all(self) -> list[Route]:
+        """Every route."""
+        return [
+            Route("/v1/{ns}/find", self.find, methods=["POST"]),
+            Route("/v1/{ns}/claims", self.claims, methods=["GET"]),
+            Route("/v1/{ns}/status", self.status, methods=["GET"]),
+        ]
+
+    async def find(self, request: Request) -> Response:
+        """The IDs in a text, and what stands around them.
+
+        The text is the body, not a part of the address: lines of logs belong in nobody's log.
+        """
+        issuer = self._allowed(request, "inspect")
+        asgi.parameters(request.scope)
+        asked = asgi.members(await asgi.body_of(request.receive), "text", "scheme")
+        text, spec = asked.get("text"), asked.get("scheme", "")
+        if not isinstance(text, str) or not 0 < len(text.strip()) <= TEXT_MOST:
+            raise Problem(
+                "bad-request", f"text: an ID, or a text with IDs, of 1 to {TEXT_MOST} characters"
+            )
+        if not isinstance(spec, str):
+            raise Problem("bad-request", "scheme: the name of a scheme, or leave it out")
+        try:
+            found = await asyncio.to_thread(findings_of, issuer, text, spec)
+        except Misuse as error:
+            raise misuse(error, **_names(issuer)) from None
+        return JSONResponse({**_names(issuer), "found": found})
+
+    async def claims(self, request: Request) -> Response:
+        """Who holds which slot."""
+        issuer = self._allowed(request, "admin")
+        asgi.parameters(request.scope)
+        found = await self._lookouts[issuer.name].look()
+        return JSONResponse({**_names(issuer), **_record(issuer, found)})
+
+    async def status(self, request: Request) -> Response:
+        """How a namespace stands in the process that answers."""
+        issuer = self._allowed(request, "admin")
+        asgi.parameters(request.scope)
+        gauge, here = issuer.gauge(), Holder.here()
+        why = await issuer.unready()
+        return JSONResponse(
+            {
+                **_names(issuer),
+                "host": here.host,
+                "process": here.process,
+                "ready": not why,
+                "why": why or None,
+                "issued": gauge.issued,
+                "waits": gauge.waits,
+                "failures": gauge.failures,
+                "lead_s": gauge.lead_s,
+                "claim_left_s": gauge.claim_left_s,
+                "trouble_s": gauge.trouble_s,
+                "exhausted_in_s": gauge.exhausted_in_s,
+            }
+        )
+
+
+def _names(issuer: Issuer) -> dict[str, str]:
+    return {"namespace": issuer.name, "scheme": issuer.scheme.name}
+
+
+def _record(issuer: Issuer, found: Look | None) -> dict[str, Any]:
+    """A record as JSON; values of its axis are texts, for they may be above 2**53."""
+    slots = standings(found)
+    count = Counter(slot.state for slot in slots)
+    slots.sort(key=lambda slot: (_STATES.index(slot.state), slot.holding.slot))
+    layout = issuer.scheme.layout if not slots else slots[0].layout
+    return {
+        "axis": layout.axis,
+        "nodes": layout.nodes,
+        "now": None if found is None else moment_text(found.now_us),
+        "now_value": None if found is None else _now_value(layout, found.now_us),
+        "counts": {state: count[state] for state in _STATES},
+        "away": 0 if found is None else len(found.away),
+        "slots": [_slot(slot) for slot in slots[:SLOTS_MOST]],
+    }
+
+
+def _slot(slot: Standing) -> dict[str, Any]:
+    told = slot.as_json()
+    return {**told, **{name: str(told[name]) for name in ("start_value", "until_value")}}
+
+
+def _now_value(layout: Layout, now_us: int) -> str | None:
+    """Where the registry's clock stands on the axis; None where that is not time."""
+    if layout.tick_us is None:
+        return None
+    try:
+        return str(layout.tick_at(now_us))
+    except LayoutError:  # past its end
+        return None

@@ -1,0 +1,141 @@
+"""The pictures of the console in docs/service.md, taken again.
+
+    python -m tests.browser.pictures [FOLDER]
+
+A service, some members with claims of their own, and Chromium are started for it and ended. Names
+of hosts are replaced, so that a picture tells nothing of the machine on which it was taken.
+"""
+
+import math
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import frazil
+from tests.browser.window import ID, LINE, START, Browser, Page, Service, launched, sync_playwright
+
+__all__ = ["FOLDER", "NAMES", "take"]
+
+FOLDER = Path(__file__).resolve().parents[2] / "docs" / "console"
+RATES_HZ = (12_000, 4_100, 900, 2_600, 150, 7_300)
+SECONDS = 60
+WINDOWS = {
+    "inspect": (1120, 1210),
+    "plan": (1120, 1060),
+    "watch": (1120, 1000),
+    "phone": (390, 844),
+}
+NAMES = tuple(WINDOWS)
+
+
+def take(folder: Path, names: tuple[str, ...] = NAMES, seconds: int = SECONDS) -> list[Path]:
+    """Take the pictures of these names; ``seconds`` is how long the watched service has run."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as place, ExitStack() as stack:
+        url = f"sqlite:///{place}/ids.db?horizon=8s"
+        init = [sys.executable, "-c", START, "init", url, "--namespace", "orders"]
+        subprocess.run(init, check=True, stdout=subprocess.DEVNULL)
+        config = f'[namespaces.orders]\nregistry = "{url}"\n'
+        service = stack.enter_context(Service(Path(place), config))
+        browser = launched(stack.enter_context(sync_playwright()))
+        for name in names:
+            with opened(browser, service, name) as page:
+                if name == "watch":
+                    for rate_hz in RATES_HZ:
+                        stack.enter_context(member(url, rate_hz))
+                PARTS[name](page, service, seconds)
+                page.screenshot(path=folder / f"{name}.png")
+        browser.close()
+    return [folder / f"{name}.png" for name in names]
+
+
+@contextmanager
+def opened(browser: Browser, service: Service, name: str) -> Iterator[Page]:
+    """A window of the console as wide, high and dark as its picture."""
+    width, height = WINDOWS[name]
+    dark = name in {"watch", "phone"}
+    context = browser.new_context(
+        viewport={"width": width, "height": height},
+        color_scheme="dark" if dark else "light",
+        timezone_id="UTC",
+    )
+    page = context.new_page()
+    page.route("**/claims", renamed)
+    page.route("**/status", renamed)
+    page.goto(service.url)
+    yield page
+    context.close()
+
+
+@contextmanager
+def member(url: str, rate_hz: int) -> Iterator[None]:
+    """A member of the namespace that issues so many IDs a second."""
+    over = threading.Event()
+
+    def issue() -> None:
+        with frazil.open(url, namespace="orders") as ids:
+            while not over.wait(0.05):
+                ids.take(max(1, rate_hz // 20))
+
+    thread = threading.Thread(target=issue)
+    thread.start()
+    yield
+    over.set()
+    thread.join()
+
+
+def renamed(route: Any) -> None:
+    """The service's own answer under other names of hosts."""
+    told: dict[str, Any] = route.fetch().json()
+    for i, slot in enumerate(sorted(told.get("slots", ()), key=lambda slot: slot["node"])):
+        slot.update(host=f"shop-{i % 3 + 1}", process=400 + 37 * i)
+    if "process" in told:
+        told.update(host="ids-1", process="412")
+    route.fulfill(json=told)
+
+
+def inspect(page: Page, _service: Service, _seconds: int) -> None:
+    """A line of a log with an ID in it."""
+    page.get_by_label("Paste an ID").fill(LINE)
+    page.keyboard.press("Enter")
+    page.get_by_role("article").wait_for()
+    page.evaluate("document.activeElement.blur()")
+
+
+def phone(page: Page, _service: Service, _seconds: int) -> None:
+    """An ID on a narrow screen."""
+    page.goto(f"{page.url}#inspect={ID}")
+    page.get_by_role("article").wait_for()
+
+
+def plan(page: Page, _service: Service, _seconds: int) -> None:
+    """A border that is being moved."""
+    page.get_by_role("link", name="Plan", exact=True).click()
+    border = page.get_by_role("slider", name="Border between node and sequence")
+    border.focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    page.locator(".answer", has_text="8,192").wait_for()
+
+
+def watch(page: Page, service: Service, seconds: int) -> None:
+    """Members with claims, and callers of the service that come in waves."""
+    page.get_by_role("link", name="Watch", exact=True).click()
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        wave = 1.2 + math.sin(time.monotonic() / 5)
+        service.client.post(f"/v1/orders/ids?n={round(60 * wave) + 1}")
+        page.wait_for_timeout(20)
+
+
+PARTS = {"inspect": inspect, "plan": plan, "watch": watch, "phone": phone}
+
+if __name__ == "__main__":
+    for picture in take(Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER):
+        print(picture)  # noqa: T201

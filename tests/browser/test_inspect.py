@@ -1,0 +1,148 @@
+"""Inspecting in the browser: whole lines, bits in colour, neighbours, the time around, mistakes."""
+
+import re
+
+import pytest
+
+import frazil
+from frazil.clock import wall_us
+from frazil.drawing import COLOURS
+from frazil.planning import plan_of
+from tests.browser.window import ID, LINE, expect
+
+__all__: list[str] = []
+
+
+def inspect(page, text):
+    page.get_by_label("Paste an ID").fill(text)
+    page.get_by_role("button", name="Inspect", exact=True).click()
+
+
+def rgb(colour):
+    return f"rgb({', '.join(str(int(colour[i : i + 2], 16)) for i in (1, 3, 5))})"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_line_shows_its_bits_in_the_colours_of_the_fields(service, open_page, theme):
+    page = open_page(service, color_scheme=theme)
+    inspect(page, LINE)
+    finding = page.get_by_role("article", name=f"ID {ID}")
+    expect(finding).to_contain_text("icicle, decimal, 64 bits")
+    bits = finding.locator(".bit")
+    expect(bits).to_have_count(64)
+    shown = bits.evaluate_all("all => all.map((b) => b.lastChild.textContent).join('')")
+    assert shown == f"{int(ID):064b}"
+    for field in frazil.scheme().layout.fields:
+        cells = finding.locator(f'.bit[data-field="{field.name}"]')
+        expect(cells).to_have_count(field.bits)
+        colour = rgb(COLOURS[field.role][theme == "dark"])
+        expect(cells.first).to_have_css("background-color", colour)
+        expect(cells.last).to_have_css("background-color", colour)
+
+
+def test_every_field_has_its_value_and_what_it_means(service, open_page):
+    page = open_page(service, timezone_id="UTC")
+    inspect(page, ID)
+    rows = page.get_by_role("region", name="Fields").get_by_role("row")
+    time, node, sequence = (rows.filter(has_text=name) for name in ("time", "node", "sequence"))
+    values = frazil.scheme().unpack(int(ID))
+    expect(time).to_contain_text(f"{values['time']:,}")
+    expect(time).to_contain_text("2026-07-10 15:50:38.406 UTC")
+    expect(node).to_contain_text(f"{values['node']}")
+    expect(node).to_contain_text("of 0 to 1,023")
+    expect(sequence).to_contain_text("of 0 to 4,095")
+
+
+def test_its_time_on_this_computers_clock(service, open_page):
+    page = open_page(service, timezone_id="Asia/Tokyo", locale="en-US")
+    inspect(page, ID)
+    fields = page.get_by_role("region", name="Fields")
+    expect(fields).to_contain_text("here Jul 11, 2026, 12:50:38")
+
+
+def test_neighbours_are_exact_and_lead_on(service, open_page):
+    """Above 2**53 a neighbour that went through a JavaScript number would be this ID again."""
+    page = open_page(service)
+    inspect(page, ID)
+    after = str(int(ID) + 1)
+    page.get_by_role("button", name=after).click()
+    expect(page.get_by_role("article", name=f"ID {after}")).to_be_visible()
+    assert page.url.endswith(f"#inspect={after}")
+    page.go_back()
+    expect(page.get_by_role("article", name=f"ID {ID}")).to_be_visible()
+
+
+def test_the_time_around_it_as_ranges(service, open_page, browser):
+    page = open_page(service, permissions=["clipboard-read", "clipboard-write"])
+    inspect(page, ID)
+    minute = page.get_by_role("row").filter(has_text="its minute")
+    scheme = frazil.scheme()
+    start = scheme.unpack(int(ID)).moment_us // 60_000_000 * 60_000_000
+    ids = scheme.window(start, start + 60_000_000)
+    expect(minute).to_contain_text("2026-07-10 15:50:00 UTC")
+    expect(minute).to_contain_text(f"{ids[0]} to {ids[-1]}")
+    minute.get_by_role("button", name=re.compile("Copy")).click()
+    expect(page.get_by_role("status")).to_have_text(re.compile("Copied the range of its minute"))
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == f"BETWEEN {ids[0]} AND {ids[-1]}"
+
+
+def test_ids_that_do_not_sort_have_no_ranges(service, open_page):
+    page = open_page(service)
+    scheme = frazil.scheme("uniqueid-spread")
+    tick = scheme.layout.tick_at(wall_us())
+    inspect(page, scheme.format(scheme.pack(time=tick, sequence=1, node=3)))
+    expect(page.get_by_role("article")).to_contain_text(
+        f"IDs of a time are no one range: {plan_of('uniqueid-spread').unsorted}."
+    )
+    expect(page.get_by_role("button", name="for SQL")).to_have_count(0)
+
+
+def test_several_ids_of_one_line(service, open_page):
+    page = open_page(service)
+    other = str(int(ID) + (1 << 22))
+    inspect(page, f"{ID} was replaced by {other}")
+    expect(page.get_by_role("article")).to_have_count(2)
+    expect(page.get_by_role("status")).to_contain_text("2 IDs were found")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("13753543844x4488193", "'x' is not a character of decimal"),
+        ("nothing of the kind", "no ID was found in 'nothing of the kind'"),
+        ("9999999999999999999", "its sign is 1, not 0"),
+        ("", "paste an ID first"),
+        ("<img src=x onerror=alert(1)>", "no ID was found in '<img src=x onerror=alert(1)>'"),
+    ],
+)
+def test_a_wrong_id_is_told_what_is_wrong(service, open_page, text, words):
+    page = open_page(service)
+    inspect(page, ID)
+    expect(page.get_by_role("article")).to_be_visible()
+    inspect(page, text)
+    expect(page.locator("#inspect-problem")).to_contain_text(words)
+    expect(page.get_by_role("article")).to_have_count(0)
+    expect(page.get_by_label("Paste an ID")).to_have_attribute("aria-invalid", "true")
+    inspect(page, ID)
+    expect(page.locator("#inspect-problem")).to_be_hidden()
+
+
+def test_another_scheme_is_asked_about(service, open_page):
+    page = open_page(service)
+    inspect(page, ID)
+    page.get_by_role("button", name="snowflake").click()
+    expect(page.get_by_role("article")).to_contain_text("snowflake, decimal, 64 bits")
+
+
+def test_a_new_id_of_the_namespace_that_is_chosen(service, open_page):
+    page = open_page(service)
+    page.get_by_label("Namespace").select_option("orders")
+    page.get_by_role("button", name="Take a new ID").click()
+    expect(page.get_by_role("article")).to_contain_text(re.compile("order_[0-9A-Z]{13}"))
+    expect(page.get_by_role("article")).to_contain_text("tsid")
+
+
+def test_an_address_names_an_id(service, open_page):
+    page = open_page(service, f"#inspect={ID}")
+    expect(page.get_by_role("article", name=f"ID {ID}")).to_be_visible()

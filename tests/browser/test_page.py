@@ -1,0 +1,247 @@
+"""The frame: keys alone, dark and light, a narrow window, a token, and nothing from elsewhere."""
+
+import re
+
+import pytest
+
+from frazil.service.console import pages
+from frazil.service.tokens import hash_of
+from tests.browser.window import ID, LINE, claims_of, expect, strays
+
+__all__: list[str] = []
+
+PARTS = ["inspect", "plan", "watch"]
+TOKEN = "frazil_for_this_test"
+GUARDED = f"""
+[namespaces.orders]
+[[tokens]]
+name = "boss"
+hash = "{hash_of(TOKEN)}"
+namespaces = ["*"]
+scopes = ["issue", "inspect", "admin"]
+[[tokens]]
+name = "view"
+hash = "{hash_of(TOKEN + "view")}"
+namespaces = ["*"]
+scopes = ["inspect"]
+"""
+
+
+def focused(page):
+    """What has the focus, as its name or text."""
+    return page.evaluate(
+        "(e => e.getAttribute('aria-label') || e.labels?.[0]?.textContent || e.textContent)"
+        "(document.activeElement)"
+    ).strip()
+
+
+def tab_to(page, name, most=60):
+    for _ in range(most):
+        page.keyboard.press("Tab")
+        if re.search(name, focused(page)):
+            return
+    raise AssertionError(f"no way to {name} by Tab; at {focused(page)}")
+
+
+def ring(page):
+    """How wide the ring around what has the focus is."""
+    style, width = page.evaluate(
+        "(({ outlineStyle, outlineWidth }) => [outlineStyle, outlineWidth])"
+        "(getComputedStyle(document.activeElement))"
+    )
+    return 0 if style == "none" else float(width.removesuffix("px"))
+
+
+def test_everything_by_keys_alone(service, open_page):
+    page = open_page(service)
+    expect(page.get_by_label("Namespace").locator("option")).to_have_count(2)
+    page.keyboard.press("Tab")
+    assert focused(page) == "Skip to the content"
+    page.keyboard.press("Enter")
+    tab_to(page, "Paste an ID")
+    page.keyboard.type(LINE)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("article")).to_be_visible()
+    tab_to(page, f"^{int(ID) + 1}$")
+    assert ring(page) >= 2
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("article", name=f"ID {int(ID) + 1}")).to_be_visible()
+    page.reload()
+    tab_to(page, "^Plan$")
+    assert ring(page) >= 2
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Text form", exact=True)).to_have_value(re.compile("node:10"))
+    tab_to(page, "Border between time and node")
+    assert ring(page) >= 2
+    page.keyboard.press("ArrowLeft")
+    expect(page.get_by_label("Text form", exact=True)).to_have_value(re.compile("node:11"))
+    page.reload()
+    tab_to(page, "^Watch$")
+    page.keyboard.press("Enter")
+    tab_to(page, "show what was given back")
+    page.keyboard.press("Space")
+    expect(page.get_by_label("show what was given back")).to_be_checked()
+
+
+def test_dark_as_the_system_and_by_the_switch(service, open_page):
+    page = open_page(service, color_scheme="dark")
+    ground = "getComputedStyle(document.body).backgroundColor"
+    switch = page.get_by_role("button", name="Dark")
+    expect(switch).to_have_attribute("aria-pressed", "true")
+    dark = page.evaluate(ground)
+    page.emulate_media(color_scheme="light")
+    expect(switch).to_have_attribute("aria-pressed", "false")
+    light = page.evaluate(ground)
+    assert dark != light
+    switch.click()
+    assert page.evaluate(ground) == dark
+    page.reload()
+    assert page.evaluate(ground) == dark
+    switch.click()
+    assert page.evaluate(ground) == light
+    page.emulate_media(color_scheme="dark")  # back to what the system says
+    expect(switch).to_have_attribute("aria-pressed", "true")
+
+
+LUMINANCE = """
+() => {
+  const channel = (v) => ((v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+  const read = (text) => text.match(/[\\d.]+/g).map(Number);
+  const light = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
+  const ground = (node) => {
+    for (let at = node; at; at = at.parentElement) {
+      const colour = read(getComputedStyle(at).backgroundColor);
+      if (colour.length === 3 || colour[3] === 1) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const faults = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode.parentElement;
+    if (!walker.currentNode.data.trim() || !node.checkVisibility() || node.disabled) continue;
+    if (node.closest("noscript, .unseen, .skip, option")) continue;
+    const [a, b] = [light(read(getComputedStyle(node).color)), light(ground(node))];
+    const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (contrast < 4.5) faults.push(`${node.tagName} ${node.className}: ${contrast.toFixed(2)}`);
+  }
+  return [...new Set(faults)];
+}
+"""
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_texts_can_be_read_on_their_ground(service, open_page, part):
+    """4.5 to 1 at least: WCAG 2.2, success criterion 1.4.3."""
+    page = open_page(service, f"#{part}" + f"={ID}" * (part == "inspect"))
+    expect(page.locator("article:visible, .answer:visible").first).to_be_visible()
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)
+        expect(page.locator("html")).to_have_attribute("data-theme", theme)
+        assert page.evaluate(LUMINANCE) == []
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_narrow_window_needs_no_scrolling_sideways(service, open_page, part):
+    page = open_page(
+        service,
+        f"#{part}" + f"={ID}" * (part == "inspect"),
+        viewport={"width": 320, "height": 640},
+    )
+    claims_of(page, {"host": "a-host-with-a-long-name.example"})
+    if part == "watch":
+        expect(page.locator(".claim")).to_be_visible()
+    expect(page.locator("article:visible, .answer:visible").first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+    for link in page.get_by_role("navigation").get_by_role("link").all():
+        assert link.bounding_box()["x"] + link.bounding_box()["width"] <= 320
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_whatever_can_be_used_has_a_name(service, open_page, part):
+    page = open_page(service, f"#{part}" + f"={ID}" * (part == "inspect"))
+    expect(page.locator("article:visible, .answer:visible").first).to_be_visible()
+    tree = page.locator("body").aria_snapshot()
+    lines = re.findall(r"- (?:button|link|textbox|combobox|slider|checkbox|img|table\w*)\b.*", tree)
+    unnamed = [line for line in lines if not line.startswith("- table") and '"' not in line]
+    assert len(lines) > 5
+    assert unnamed == []
+
+
+def test_a_token_is_asked_for_and_stays_in_the_tab(start, open_page):
+    service = start(GUARDED)
+    page = open_page(service)
+    field = page.get_by_label("Token", exact=True)
+    expect(field).to_be_focused()
+    field.fill("frazil_wrong")
+    page.keyboard.press("Enter")
+    expect(page.locator("#token-why")).to_contain_text("not known here")
+    page.get_by_label("Token", exact=True).fill(TOKEN)
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Namespace")).to_have_value("orders")
+    page.get_by_role("button", name="Take a new ID").click()
+    expect(page.get_by_role("article")).to_be_visible()
+    page.reload()
+    expect(page.get_by_label("Namespace")).to_have_value("orders")
+    assert TOKEN not in page.url
+    assert page.evaluate("JSON.stringify({...localStorage})") == "{}"
+    assert page.evaluate("document.cookie") == ""
+    other = page.context.new_page()
+    other.goto(service.url)
+    expect(other.get_by_label("Token", exact=True)).to_be_focused()
+    page.get_by_role("button", name="Token").click()
+    page.get_by_role("button", name="Forget it").click()
+    expect(page.get_by_label("Token", exact=True)).to_be_focused()
+
+
+def test_a_token_that_may_not_watch_is_told_so(start, open_page):
+    page = open_page(start(GUARDED), "#watch")
+    page.get_by_label("Token", exact=True).fill(TOKEN + "view")
+    page.keyboard.press("Enter")
+    expect(page.locator("#watch-problem")).to_contain_text("scopes or its namespaces")
+
+
+def test_nothing_is_asked_of_other_hosts(service, open_page):
+    page = open_page(service, f"#inspect={ID}")
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.reload()
+    expect(page.get_by_role("article")).to_be_visible()
+    for part in ("Plan", "Watch"):
+        page.get_by_role("link", name=part).click()
+        expect(page.locator(".answer:visible").first).to_be_visible()
+    home = service.url.removeprefix("http://")
+    assert [url for url in asked if strays(url, home)] == []
+    files = {url.removeprefix(service.url) for url in asked}
+    assert files >= set(pages()), "a file of the console that the page does not load is dead"
+
+
+def test_the_browser_is_told_to_allow_nothing_else(service, browser):
+    """The rules hold in the browser: neither a text nor another host gets in."""
+    page = browser.new_page()
+    page.goto(service.url)
+    done = page.evaluate(
+        """async () => {
+          const tried = {};
+          tried.elsewhere = await fetch("http://127.0.0.2:1/").catch(() => "refused");
+          try { document.body.innerHTML = "<b>x</b>"; } catch (e) { tried.html = e.name; }
+          const script = document.createElement("script");
+          try { script.text = "window.ran = true"; } catch (e) { tried.script = e.name; }
+          const broken = new Promise((done) => {
+            const told = ({ effectiveDirective: rule }) => rule === "frame-src" && done(rule);
+            addEventListener("securitypolicyviolation", told);
+          });
+          const frame = document.createElement("iframe");
+          frame.src = "/livez";
+          document.body.append(frame);
+          tried.frame = await broken;
+          return tried;
+        }"""
+    )
+    page.close()
+    assert done == {
+        "elsewhere": "refused",
+        "html": "TypeError",
+        "script": "TypeError",
+        "frame": "frame-src",
+    }

@@ -1,0 +1,144 @@
+"""Planning in the browser: dragged, typed, by keys; every answer is the service's."""
+
+import re
+
+import pytest
+
+from frazil.planning import plan_of
+from tests.browser.window import expect
+
+__all__: list[str] = []
+
+ICICLE = "sign:1=0 time:41 node:10 sequence:12 @1ms since 2016-02-18T09:43:20.316Z"
+
+
+@pytest.fixture
+def page(service, open_page):
+    page = open_page(service, "#plan", permissions=["clipboard-read", "clipboard-write"])
+    expect(text(page)).to_have_value(ICICLE)
+    return page
+
+
+def text(page):
+    return page.get_by_label("Text form", exact=True)
+
+
+def answer(page, title):
+    return page.locator(".answer").filter(has=page.get_by_role("heading", name=title, exact=True))
+
+
+def border(page, left, right):
+    return page.get_by_role("slider", name=f"Border between {left} and {right}")
+
+
+def test_a_border_is_dragged(page):
+    bar, handle = page.locator(".bar"), border(page, "node", "sequence")
+    width, box = bar.bounding_box()["width"], handle.bounding_box()
+    y = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + box["width"] / 2, y)
+    page.mouse.down()
+    for step in range(1, 11):
+        page.mouse.move(box["x"] + box["width"] / 2 + width / 64 * 4 * step / 10, y)
+    page.mouse.up()
+    layout = ICICLE.replace("node:10 sequence:12", "node:14 sequence:8")
+    expect(text(page)).to_have_value(layout)
+    expect(answer(page, "Nodes")).to_contain_text("16,384")
+    expect(answer(page, "Carries")).to_contain_text("256,000 of each node")
+    page.mouse.move(box["x"], y)  # let go is let go
+    expect(text(page)).to_have_value(layout)
+
+
+def test_a_border_is_moved_by_keys(page):
+    handle = border(page, "time", "node")
+    handle.focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("PageDown")
+    expect(handle).to_have_attribute("aria-valuenow", "36")
+    expect(handle).to_have_attribute("aria-valuetext", "time 36 bits, node 15 bits")
+    expect(handle).to_be_focused()
+    expect(answer(page, "Lasts")).to_contain_text("2.2 years")
+    expect(answer(page, "Lasts")).to_have_class(re.compile("bad"))
+    page.keyboard.press("End")
+    expect(handle).to_have_attribute("aria-valuenow", "50")
+    page.keyboard.press("Home")
+    expect(handle).to_have_attribute("aria-valuenow", "1")
+
+
+def test_a_slider_keeps_the_sum_or_not(page):
+    node = page.get_by_role("slider", name="node", exact=True)
+    node.focus()
+    page.keyboard.press("ArrowRight")
+    expect(text(page)).to_have_value(ICICLE.replace("time:41 node:10", "time:40 node:11"))
+    page.get_by_label("keep the sum").uncheck()
+    node.focus()
+    page.keyboard.press("ArrowRight")
+    expect(text(page)).to_have_value(ICICLE.replace("time:41 node:10", "time:40 node:12"))
+    expect(page.get_by_text("65 bits in all")).to_be_visible()
+    expect(answer(page, "BIGINT")).to_contain_text("No")
+
+
+@pytest.mark.parametrize("name", ["js53", "tsid", "uniqueid-spread", "tickets", "chibrary-40"])
+def test_a_preset_is_shown_as_the_service_plans_it(page, name):
+    page.get_by_label("Begin with").select_option(name)
+    plan = plan_of(name)
+    told = plan.as_json()
+    expect(text(page)).to_have_value(str(plan.layout))
+    if plan.unsorted:
+        expect(answer(page, "Sorts by time")).to_contain_text(plan.unsorted)
+    for title, flag in [("JavaScript", "javascript_safe"), ("BIGINT", "bigint_safe")]:
+        expect(answer(page, title)).to_contain_text("Yes" if told[flag] else "No")
+    expect(answer(page, "Characters")).to_contain_text(f"{plan.highest:,}")  # all its digits
+
+
+def test_a_field_in_pieces_stays_one(page):
+    page.get_by_label("Begin with").select_option("uniqueid-spread")
+    handle = border(page, "sequence", "node")
+    handle.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(text(page)).to_have_value(re.compile(r"sequence:5 node\[11\.\.8\] .*node\[7\.\.0\]"))
+    expect(answer(page, "Nodes")).to_contain_text("4,096")
+
+
+def test_fields_go_and_come(page):
+    page.get_by_role("button", name="Remove sequence").click()
+    expect(text(page)).to_have_value(
+        ICICLE.replace("time:41 node:10 sequence:12", "time:53 node:10")
+    )
+    expect(page.get_by_role("slider", name="sign = 0")).to_be_focused()  # its button is gone
+    page.get_by_role("button", name="Add sequence").click()
+    expect(page.get_by_role("slider", name="sequence", exact=True)).to_be_focused()
+    expect(text(page)).to_have_value(
+        ICICLE.replace("time:41 node:10 sequence:12", "time:45 node:10 sequence:8")
+    )
+
+
+def test_a_text_is_typed(page):
+    text(page).fill("time:32 node:8 sequence:13 @1s since 2025-01-01T00:00:00Z")
+    expect(answer(page, "JavaScript")).to_contain_text("Yes")
+    expect(answer(page, "Lasts")).to_contain_text("136 years")
+    expect(border(page, "time", "node")).to_have_attribute("aria-valuenow", "32")
+    text(page).fill("time:32 nodes:8 @1s since 2025-01-01T00:00:00Z")
+    problem = page.locator("#plan-problem")
+    expect(problem).to_contain_text("nodes is none of time, run, node and sequence")
+    expect(text(page)).to_have_attribute("aria-invalid", "true")
+    text(page).fill("tsid")
+    expect(problem).to_be_hidden()
+    expect(page.get_by_label("Begin with")).to_have_value("tsid")
+
+
+def test_tick_and_epoch(page):
+    page.get_by_label("Tick").select_option("10ms")
+    expect(answer(page, "Lasts")).to_contain_text("697 years")
+    epoch = page.get_by_label("Counted from")
+    epoch.fill("2025-13-01")
+    epoch.press("Tab")
+    expect(page.locator("#plan-problem")).to_contain_text("cannot take '2025-13-01'")
+    epoch.fill("2025-01-01T00:00:00Z")
+    epoch.press("Tab")
+    expect(page.locator("#plan-problem")).to_be_hidden()
+
+
+def test_the_text_form_is_copied(page):
+    page.get_by_role("button", name="Copy the text form").click()
+    expect(page.get_by_role("button", name="Copy the text form")).to_have_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == ICICLE

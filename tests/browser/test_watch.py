@@ -1,0 +1,173 @@
+"""Watching in the browser: claims as bars, rates, a registry and a service that come and go."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+import pytest
+
+import frazil
+from tests.browser.window import CONFIG, START, claims_of, expect
+
+__all__: list[str] = []
+
+
+def answer(page, title):
+    return page.locator(".answer").filter(has=page.get_by_role("heading", name=title, exact=True))
+
+
+@contextmanager
+def asking(ids):
+    """Somebody asks for IDs all the time; who is asked for none gives its claim back."""
+    over = threading.Event()
+
+    def ask():
+        while not over.wait(0.01):
+            ids()
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    yield
+    over.set()
+    thread.join()
+
+
+def extent(bar):
+    """From where to where a part of a bar goes, in percent of the bar."""
+    left, width = (bar.evaluate(f"b => b.style.{side}") for side in ("left", "width"))
+    return float(left.rstrip("%")), float(left.rstrip("%")) + float(width.rstrip("%"))
+
+
+def test_what_is_issued_is_seen(service, open_page):
+    page = open_page(service, "#watch")
+    expect(answer(page, "Issued")).to_contain_text("since it started")
+    before = service.client.get("/v1/default/status").json()["issued"]
+    service.client.post("/v1/default/ids?n=300")
+    expect(answer(page, "Issued")).to_contain_text(f"{before + 300:,} since it started")
+    chart = answer(page, "Issued").get_by_role("img")
+    expect(chart).to_have_attribute("aria-label", re.compile(r"at most [1-9]"))
+    expect(answer(page, "Waits")).to_contain_text("0 got no ID")
+    expect(answer(page, "Registry")).to_contain_text("Answers")
+
+
+def test_a_claim_is_seen_while_it_is_held(start, open_page, tmp_path):
+    url = f"sqlite:///{tmp_path}/own.db?horizon=1min"
+    init = [sys.executable, "-c", START, "init", url, "--namespace", "mine"]
+    subprocess.run(init, check=True, stdout=subprocess.DEVNULL)
+    page = open_page(start(f'[namespaces.mine]\nregistry = "{url}"\n'), "#watch")
+    summary = page.locator(".summary")
+    expect(summary).to_contain_text("0 of 1,024 node numbers held.")
+    with frazil.open(url, namespace="mine") as ids, asking(ids):
+        expect(summary).to_contain_text("1 of 1,024 node numbers held.")
+        expect(page.get_by_role("row").filter(has_text=f":{os.getpid()}")).to_contain_text("left")
+        expect(page.get_by_role("status")).to_contain_text("1 of 1,024")  # it is read out
+    expect(summary).to_contain_text("0 of 1,024 node numbers held; 0 idle, 1 given back.")
+    expect(page.locator("#claims table")).to_be_hidden()
+
+
+def test_bars_are_what_is_used_and_what_is_ahead(service, open_page):
+    page = open_page(service)
+    claims_of(
+        page, {}, {"node": 9, "until": "2026-07-10T15:50:40.000Z", "until_value": "327910039684"}
+    )
+    page.get_by_role("link", name="Watch").click()
+    bars = page.get_by_role("img", name=re.compile("Claim of node"))
+    expect(bars).to_have_count(2)
+    expect(bars.first).to_have_attribute("aria-label", "Claim of node 5: 4 seconds left")
+    expect(bars.last).to_have_attribute("aria-label", "Claim of node 9: 2 seconds left")
+    (used, ahead), (_, shorter) = (
+        [extent(bar.locator(part)) for part in (".used", ".ahead")] for bar in bars.all()
+    )
+    assert used[1] == ahead[0] == 50  # now
+    assert ahead[1] - 50 == pytest.approx(50 * 4 / 5, abs=0.1)
+    assert shorter[1] - 50 == pytest.approx((ahead[1] - 50) / 2, abs=0.1)
+    row = page.get_by_role("row").filter(has_text="db7:4711").first
+    expect(row).to_contain_text("1,200")
+    expect(row).to_contain_text("2026-07-10 15:00:00")
+
+
+def test_values_above_what_a_number_holds_stay_exact(service, open_page):
+    page = open_page(service)
+    start, until = (1 << 62) + 1, (1 << 62) + 1001
+    claims_of(
+        page,
+        {"start_value": str(start), "until_value": str(until)},
+        axis="sequence",
+        now_value=None,
+        nodes=1,
+    )
+    page.get_by_role("link", name="Watch").click()
+    expect(page.get_by_text(f"{start:,} to {until - 1:,}")).to_be_visible()
+
+
+def test_what_was_given_back_is_shown_on_request(service, open_page):
+    page = open_page(service)
+    gone = {"state": "free", "host": None, "process": None, "rate_hz": None, "since": None}
+    idle = {
+        "node": 6,
+        "state": "idle",
+        "until": "2026-07-10T15:50:00.000Z",
+        "until_value": "327909999684",
+    }
+    claims_of(page, {}, idle, {"node": 7, **gone})
+    page.get_by_role("link", name="Watch").click()
+    states = page.locator(".badge")
+    expect(states).to_have_text(["held", "idle"])
+    expect(page.get_by_text("ended 38 seconds ago")).to_be_visible()
+    page.get_by_label("show what was given back").check()
+    expect(states).to_have_text(["held", "idle", "free"])
+
+
+def test_a_registry_that_is_away_is_told_and_comes_back(service, open_page):
+    page = open_page(service)
+    problem = {"title": "No ID at this moment", "status": 503, "detail": "the registry is silent"}
+    page.route(
+        "**/claims",
+        lambda route: route.fulfill(
+            status=503, content_type="application/problem+json", body=json.dumps(problem)
+        ),
+    )
+    page.get_by_role("link", name="Watch").click()
+    expect(page.locator("#watch-problem")).to_contain_text("the registry is silent")
+    expect(answer(page, "Issued")).to_be_visible()  # what is known is still shown
+    expect(page.locator("#lost")).to_be_hidden()
+    page.unroute("**/claims")
+    expect(page.locator("#watch-problem")).to_be_hidden()
+
+
+def test_a_lost_service_is_told_and_found_again(start, open_page):
+    service = start(CONFIG)
+    port = str(urlsplit(service.url).port)
+    page = open_page(service, "#watch")
+    expect(answer(page, "Issued")).to_be_visible()
+    service.stop(signal.SIGKILL)
+    lost = page.get_by_role("alert").filter(has_text="does not answer")
+    expect(lost).to_be_visible()
+    page.get_by_role("link", name="Inspect", exact=True).click()
+    page.get_by_label("Paste an ID").fill("1375354384404488193")
+    page.keyboard.press("Enter")
+    expect(page.locator("#inspect-problem")).to_contain_text("The service is not there")
+    again = start(CONFIG, "--port", port)
+    expect(page.get_by_text("The service answers again.")).to_be_visible()
+    expect(lost).to_be_hidden()
+    expect(page.get_by_role("article")).to_be_visible()  # what was asked meanwhile is answered
+    page.get_by_role("link", name="Watch").click()
+    again.client.post("/v1/default/ids?n=40")
+    expect(answer(page, "Issued")).to_contain_text("40 since it started")
+
+
+def test_nobody_watches_a_part_that_is_not_shown(service, open_page):
+    page = open_page(service, "#watch")
+    expect(answer(page, "Issued")).to_be_visible()
+    page.get_by_role("link", name="Plan").click()
+    page.wait_for_timeout(1_200)
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.wait_for_timeout(1_500)
+    assert asked == []

@@ -1,0 +1,90 @@
+"""A real browser, Debian's Chromium without a window, and what its tests have in common.
+
+Each module of these tests imports this first: where there is no browser, it says so and is skipped,
+or in CI failed (see ``tests.needs``).
+"""
+
+import shutil
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+from tests.needs import needs
+
+needs("playwright", "the console in a browser")
+needs("chromium", "the console in a browser")
+
+from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright  # noqa: E402
+
+from tests.unit.service.conftest import START, Service  # noqa: E402
+
+__all__ = [
+    "CONFIG",
+    "ID",
+    "LINE",
+    "PATIENCE_MS",
+    "START",
+    "Browser",
+    "Open",
+    "Page",
+    "Service",
+    "claims_of",
+    "complaints",
+    "expect",
+    "launched",
+    "strays",
+    "sync_playwright",
+]
+
+PATIENCE_MS = 15_000
+CONFIG = '[namespaces.default]\n[namespaces.orders]\nscheme = "tsid"\nprefix = "order_"\n'
+ID = "1375354384404488193"
+LINE = f"2026-07-10 15:50:38 INFO order {ID} created in 12 ms"
+
+Open = Callable[..., Page]
+TIMED = {
+    "namespace": "default",
+    "scheme": "icicle",
+    "axis": "time",
+    "nodes": 1024,
+    "now": "2026-07-10T15:50:38.000Z",
+    "now_value": "327910037684",
+    "counts": {"held": 2, "idle": 0, "free": 1},
+    "away": 0,
+}
+SLOT = {
+    "node": 5,
+    "constants": {"sign": 0},
+    "state": "held",
+    "host": "db7",
+    "process": 4711,
+    "rate_hz": 1200,
+    "since": "2026-07-10T15:00:00Z",
+    "start": "2026-07-10T15:50:34.000Z",
+    "until": "2026-07-10T15:50:42.000Z",
+    "start_value": "327910033684",
+    "until_value": "327910041684",
+}
+
+
+def launched(playwright: Playwright) -> Browser:
+    """Chromium. As root it has no sandbox, and it shows pages of this project only."""
+    return playwright.chromium.launch(
+        executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
+    )
+
+
+def strays(url: str, home: str) -> list[str]:
+    """A request that leaves the service."""
+    return [] if urlsplit(url).netloc == home else [f"asked {url}"]
+
+
+def complaints(text: str) -> list[str]:
+    """What the browser says of the page; that an answer was a problem is no fault of it."""
+    return [] if text.startswith("Failed to load resource") else [f"console: {text}"]
+
+
+def claims_of(page: Page, *slots: dict[str, Any], **more: Any) -> None:
+    """The page is told of these claims, whatever the service says."""
+    told = {**TIMED, **more, "slots": [{**SLOT, **slot} for slot in slots]}
+    page.route("**/claims", lambda route: route.fulfill(json=told))

@@ -1,0 +1,196 @@
+"""What watchers ask: IDs in a text, claims, how a namespace stands; and who may ask."""
+
+import subprocess
+import sys
+
+import pytest
+
+import frazil
+from frazil.clock import wall_us
+from frazil.service.inspection import FOUND_MOST
+from frazil.service.tokens import hash_of
+from tests.unit.service.conftest import START, Service
+
+__all__: list[str] = []
+
+ID = "1375354384404488193"
+CONFIG = """
+[namespaces.plain]
+[namespaces.typed]
+scheme = "tsid"
+prefix = "order_"
+[namespaces.wide]
+scheme = "globalid-128"
+[namespaces.counted]
+scheme = "tickets"
+registry = "sqlite:///{folder}/counted.db"
+"""
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("views")
+    init = ["init", f"sqlite:///{folder}/counted.db", "--scheme", "tickets"]
+    init += ["--namespace", "counted"]  # a store that may have forgotten numbers says so
+    subprocess.run([sys.executable, "-c", START, *init], check=True, stdout=subprocess.DEVNULL)
+    with Service(folder, CONFIG.replace("{folder}", str(folder))) as service:
+        yield service.client
+
+
+def find(client, text, namespace="plain", **more):
+    return client.post(f"/v1/{namespace}/find", json={"text": text, **more})
+
+
+def test_an_id_in_a_line(client):
+    reply = find(client, f"2026-07-10 15:06:14 INFO order {ID} created in 12ms")
+    (found,) = reply.json()["found"]
+    assert found["text"] == found["number"] == ID
+    assert (found["scheme"], found["guessed"], found["doubt"]) == ("icicle", False, None)
+    assert "".join(span["bits"] for span in found["spans"]) == f"{int(ID):064b}"
+    assert {f["name"]: f["value"] for f in found["fields"]} == {
+        name: str(value) for name, value in frazil.scheme().unpack(int(ID)).items()
+    }
+
+
+def test_several_ids_in_their_order(client):
+    other = str(int(ID) + 1)
+    found = find(client, f"{other} replaces {ID}").json()["found"]
+    assert [one["text"] for one in found] == [other, ID]
+
+
+def test_a_text_full_of_ids_is_told_of_in_part(client):
+    texts = [str(int(ID) + i) for i in range(FOUND_MOST + 5)]
+    found = find(client, " ".join(texts)).json()["found"]
+    assert [one["text"] for one in found] == texts[:FOUND_MOST]
+
+
+def test_what_a_namespace_issues_is_found_as_its_own(client):
+    for name in ("plain", "typed", "wide"):
+        fresh = client.get(f"/v1/{name}/id").json()
+        (found,) = find(client, f"got {fresh['id']}", name).json()["found"]
+        assert found["text"] == fresh["id"]
+        assert found["scheme"] == fresh["scheme"]
+        assert found["said"] in {"just now", "1 second ago", "2 seconds ago", "3 seconds ago"}
+
+
+def test_another_scheme_is_guessed_or_named(client):
+    tsid = frazil.scheme("tsid")
+    now = tsid.layout.tick_at(wall_us())
+    text = tsid.format(tsid.pack(time=now, node=3, sequence=7))
+    (guessed,) = find(client, text).json()["found"]
+    assert guessed["guessed"]
+    assert guessed["scheme"] == "tsid"
+    assert guessed["reasons"]
+    (named,) = find(client, ID, scheme="snowflake").json()["found"]
+    assert (named["scheme"], named["guessed"]) == ("snowflake", False)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("13753543844x4488193", "'x' is not a character of decimal"),
+        ("no ID stands here", "no ID was found in"),
+        ("9999999999999999999", "icicle: its sign is 1, not 0"),
+    ],
+)
+def test_a_text_without_an_id_is_told_why(client, text, words):
+    reply = find(client, text)
+    assert reply.status_code == 400
+    assert reply.headers["content-type"] == "application/problem+json"
+    assert words in reply.json()["detail"]
+    assert reply.json()["namespace"] == "plain"
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({}, "text: an ID"),
+        ({"text": "   "}, "text: an ID"),
+        ({"text": 12}, "text: an ID"),
+        ({"text": "1" * 4_001}, "of 1 to 4000"),
+        ({"text": ID, "scheme": 5}, "scheme: the name"),
+        ({"text": ID, "scheme": "snowflak"}, "did you mean 'snowflake'?"),
+        ({"text": ID, "extra": 1}, "'extra' is no member here; known: text, scheme"),
+        ([ID], "the body is a JSON object"),
+    ],
+)
+def test_a_wrong_question(client, body, words):
+    reply = client.post("/v1/plain/find", json=body)
+    assert reply.status_code == 400
+    assert words in reply.json()["detail"]
+
+
+def test_claims_of_a_timed_namespace(client):
+    client.get("/v1/plain/id")
+    told = client.get("/v1/plain/claims").json()
+    assert (told["axis"], told["nodes"]) == ("time", 1024)
+    assert sum(told["counts"].values()) == len(told["slots"]) > 0
+    slot = told["slots"][0]
+    assert int(slot["start_value"]) <= int(slot["until_value"])
+    assert isinstance(slot["until_value"], str)
+    layout = frazil.scheme().layout
+    assert layout.us_at(int(told["now_value"])) > layout.us_at(int(slot["start_value"]))
+
+
+def test_claims_of_a_counter(client):
+    fresh = int(client.get("/v1/counted/id").json()["id"])
+    told = client.get("/v1/counted/claims").json()
+    assert (told["axis"], told["now_value"]) == ("sequence", None)
+    (slot,) = told["slots"]
+    assert slot["state"] == "held"
+    assert slot["process"] == int(client.get("/v1/counted/status").json()["process"])
+    assert int(slot["start_value"]) <= fresh < int(slot["until_value"])
+
+
+def test_claims_where_nothing_was_asked_for_yet(tmp_path):
+    with Service(tmp_path, "") as service:
+        told = service.client.get("/v1/default/claims").json()
+        assert told["slots"] == []
+        assert told["now"] is None
+        assert told["counts"] == {"held": 0, "idle": 0, "free": 0}
+
+
+def test_status_counts(client):
+    before = client.get("/v1/wide/status").json()
+    client.post("/v1/wide/ids?n=10")
+    after = client.get("/v1/wide/status").json()
+    assert after["issued"] == before["issued"] + 10
+    assert after["waits"] >= before["waits"]
+    assert (after["ready"], after["why"], after["failures"]) == (True, None, 0)
+    assert after["exhausted_in_s"] > 0
+
+
+def test_who_may_ask(tmp_path):
+    tokens = {"view": ["inspect"], "boss": ["admin"], "shop": ["issue"]}
+    config = CONFIG.split("[namespaces.typed]", maxsplit=1)[0] + "".join(
+        f'[[tokens]]\nname = "{name}"\nhash = "{hash_of(name)}"\n'
+        f'namespaces = ["plain"]\nscopes = {scopes}\n'
+        for name, scopes in tokens.items()
+    )
+    allowed = {"find": "view", "claims": "boss", "status": "boss"}
+    with Service(tmp_path, config) as service:
+        for what, right in allowed.items():
+            for name in (*tokens, "wrong", ""):
+                headers = {"Authorization": f"Bearer {name}"} if name else {}
+                method, body = ("POST", {"text": ID}) if what == "find" else ("GET", None)
+                reply = service.client.request(
+                    method, f"/v1/plain/{what}", json=body, headers=headers
+                )
+                expected = 200 if name == right else 403 if name in tokens else 401
+                assert reply.status_code == expected, (what, name)
+        boss = service.client.get("/v1/layouts", headers={"Authorization": "Bearer boss"})
+        assert [one["namespace"] for one in boss.json()["namespaces"]] == ["plain"]
+        assert service.client.get("/").status_code == 200  # the page itself tells nothing
+
+
+def test_a_registry_that_is_away(tmp_path):
+    """Claims are refused as a problem, without the registry's address; the rest stands."""
+    config = '[namespaces.plain]\nregistry = "redis://127.0.0.1:1/0"\n'
+    with Service(tmp_path, config) as service:
+        reply = service.client.get("/v1/plain/claims")
+        assert reply.status_code == 503
+        assert "does not answer" in reply.json()["detail"]
+        assert "127.0.0.1" not in reply.text
+        status = service.client.get("/v1/plain/status").json()
+        assert status["ready"] is False
+        assert "registry does not answer" in status["why"]
