@@ -1,0 +1,128 @@
+"""``frazil torture``: what no ID system survives but by design, done to yours.
+
+Documentation says "unique". This forks the processes, kills them, stops them, sets their clocks and
+empties their store, for real, and counts. It is for three kinds of doubt: about frazil; about
+frazil on *this* store, kernel and Python; about any other generator, which is named as
+``module:callable`` and treated alike.
+
+What is done is in ``frazil.testing.torture``; here is what a person says and sees.
+"""
+
+import json
+import secrets
+from pathlib import Path
+
+import click
+
+from frazil.cli import terminal
+from frazil.cli.duplicates import Duplicates
+from frazil.cli.options import json_option
+from frazil.cli.progress import progress
+from frazil.errors import ConfigError
+from frazil.schemes import scheme as scheme_of
+from frazil.testing.torture import FAULTS, OWN, Plan, known, named, run
+from frazil.testing.torture.report import as_json as facts_of
+from frazil.testing.torture.report import duplicates
+
+__all__ = ["command"]
+
+_MEMORY = 256 << 20
+_SECONDS = 45.0
+_FULL_BURST = 4096
+
+
+@click.command
+@click.argument("url", default="", metavar="[URL]")
+@click.option("--system", default="frazil", show_default=True, metavar="NAME|MODULE:CALLABLE",
+              help="What gives the IDs; a name that is none lists the names.")  # fmt: skip
+@click.option("-s", "--scheme", default="icicle", show_default=True, metavar="NAME|LAYOUT",
+              help="The scheme of frazil's IDs.")  # fmt: skip
+@click.option("--own", type=click.Choice(OWN),
+              help="Make a store for the run, and harm it too.  [default: sqlite without URL]",
+              )  # fmt: skip
+@click.option("--faults", default="", metavar="A,B,C",
+              help="Only these faults; a name that is none lists the names.")  # fmt: skip
+@click.option("--processes", type=click.IntRange(1, 100), default=3, show_default=True,
+              metavar="N", help="Children, threads or processes at once.")  # fmt: skip
+@click.option("--seconds", type=click.FloatRange(min=0.1), default=_SECONDS, show_default=True,
+              metavar="S", help="How long to issue, all faults together.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(min=0), metavar="N",
+              help="Of the random moments; shown, and another one each time.")  # fmt: skip
+@click.option("--full-speed", is_flag=True, help="Issue without pauses, and fill the disk.")
+@click.option("--html", type=click.Path(dir_okay=False, writable=True), metavar="FILE",
+              help="Also write a page with a timeline.")  # fmt: skip
+@json_option
+def command(
+    *,
+    url: str,
+    system: str,
+    scheme: str,
+    own: str | None,
+    faults: str,
+    processes: int,
+    seconds: float,
+    seed: int | None,
+    full_speed: bool,
+    html: str | None,
+    as_json: bool,
+) -> None:
+    """Fork, kill, stop and mislead an ID system, and count what repeats.
+
+    Real processes on this machine, under one fault after the other. Without URL frazil's claims
+    are in a store made for the run, which is harmed too; a store that you name is used, in a
+    namespace of its own, and never harmed. Exit code 1 means that an ID came twice. A fault that
+    cannot be had here is said to be so.
+
+    \b
+      frazil torture
+      frazil torture --own redis --html torture.html
+      frazil torture postgresql://ids@db/app --faults fork,kill,stop
+      frazil torture --system snowflake-id
+      frazil torture --system orders.ids:next_id --faults fork,threads
+
+    With --system and --own, the environment's FRAZIL_URL has the URL of the store.
+    """
+    _check(url, system, own)
+    plan = Plan(
+        known(system),
+        url=url,
+        own=own or ("sqlite" if system == "frazil" and not url else ""),
+        scheme=scheme,
+        namespace=f"torture-{secrets.token_hex(4)}" if url else "torture",
+        faults=named(faults) if faults else tuple(FAULTS),
+        processes=processes,
+        seconds=seconds,
+        seed=secrets.randbelow(1 << 32) if seed is None else seed,
+        burst=_FULL_BURST if full_speed else 256,
+        nap_s=0 if full_speed else 0.0005,
+    )
+    if plan.system.missing:
+        raise ConfigError(f"{plan.system.name} is not installed; pip install {plan.system.package}")
+    scheme_of(scheme)
+    with progress("torturing", len(plan.faults)) as tell:
+        results = run(plan, _search, lambda _name, done: tell(done))
+    if html is not None:
+        from frazil.testing.torture.page import page
+
+        Path(html).write_text(page(plan, results), encoding="utf-8")
+    if as_json:
+        click.echo(json.dumps(facts_of(plan, results), indent=1))
+    else:
+        from frazil.cli.torture_report import text_report
+
+        terminal.echo(text_report(plan, results))
+    click.get_current_context().exit(1 if duplicates(results) else 0)
+
+
+def _check(url: str, system: str, own: str | None) -> None:
+    """Refuse what does not go together."""
+    if url and system != "frazil":
+        raise click.UsageError(f"URL is where frazil's claims are kept, and not for {system}")
+    if url and own:
+        raise click.UsageError("--own makes a store for the run; leave it or URL out")
+    if url.startswith("memory:"):
+        raise click.UsageError("memory: is for one process, and this starts many")
+
+
+def _search(folder: Path) -> Duplicates:
+    return Duplicates(_MEMORY, folder)
