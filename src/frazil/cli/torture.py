@@ -10,6 +10,10 @@ What is done is in ``frazil.testing.torture``; here is what a person says and se
 
 import json
 import secrets
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -20,9 +24,10 @@ from frazil.cli.options import json_option
 from frazil.cli.progress import progress
 from frazil.errors import ConfigError
 from frazil.schemes import scheme as scheme_of
-from frazil.testing.torture import FAULTS, OWN, Plan, known, named, run
+from frazil.testing.torture import FAULTS, OWN, SYSTEMS, Plan, known, named, run
 from frazil.testing.torture.report import as_json as facts_of
 from frazil.testing.torture.report import duplicates
+from frazil.testing.torture.system import attribute
 
 __all__ = ["command"]
 
@@ -48,6 +53,9 @@ _FULL_BURST = 4096
               metavar="S", help="How long to issue, all faults together.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), metavar="N",
               help="Of the random moments; shown, and another one each time.")  # fmt: skip
+@click.option("--peers", is_flag=True,
+              help="A table of all known systems, each for so many seconds.")  # fmt: skip
+@click.option("--markdown", is_flag=True, help="With --peers: print it as Markdown.")
 @click.option("--full-speed", is_flag=True, help="Issue without pauses, and fill the disk.")
 @click.option("--html", type=click.Path(dir_okay=False, writable=True), metavar="FILE",
               help="Also write a page with a timeline.")  # fmt: skip
@@ -62,6 +70,8 @@ def command(
     processes: int,
     seconds: float,
     seed: int | None,
+    peers: bool,
+    markdown: bool,
     full_speed: bool,
     html: str | None,
     as_json: bool,
@@ -78,11 +88,17 @@ def command(
       frazil torture --own redis --html torture.html
       frazil torture postgresql://ids@db/app --faults fork,kill,stop
       frazil torture --system snowflake-id
+      frazil torture --peers --seconds 10
       frazil torture --system orders.ids:next_id --faults fork,threads
 
     With --system and --own, the environment's FRAZIL_URL has the URL of the store.
     """
     _check(url, system, own)
+    if (markdown and not peers) or (peers and (url or own or html or system != "frazil")):
+        raise click.UsageError(
+            "--peers is about all systems: without URL, --system, --own and --html; --markdown is "
+            "for --peers"
+        )
     plan = Plan(
         known(system),
         url=url,
@@ -99,7 +115,10 @@ def command(
     if plan.system.missing:
         raise ConfigError(f"{plan.system.name} is not installed; pip install {plan.system.package}")
     scheme_of(scheme)
-    with progress("torturing", len(plan.faults)) as tell:
+    if peers:
+        _peers(plan, as_json=as_json, as_markdown=markdown)
+        return
+    with _tidy(), progress("torturing", len(plan.faults)) as tell:
         results = run(plan, _search, lambda _name, done: tell(done))
     if html is not None:
         from frazil.testing.torture.page import page
@@ -115,13 +134,46 @@ def command(
 
 
 def _check(url: str, system: str, own: str | None) -> None:
-    """Refuse what does not go together."""
+    """Refuse what does not go together, and a callable that is not there."""
     if url and system != "frazil":
         raise click.UsageError(f"URL is where frazil's claims are kept, and not for {system}")
     if url and own:
         raise click.UsageError("--own makes a store for the run; leave it or URL out")
+    if system not in SYSTEMS and ":" in system:
+        sys.path.insert(0, "")  # as for the processes that will call it
+        attribute(system)
     if url.startswith("memory:"):
         raise click.UsageError("memory: is for one process, and this starts many")
+
+
+@contextmanager
+def _tidy() -> Iterator[None]:
+    """Leave nothing running when this is told to end."""
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _peers(plan: Plan, *, as_json: bool, as_markdown: bool) -> None:
+    """The table of all systems; the exit code is about frazil's rows."""
+    from frazil.cli.torture_report import peer_table
+    from frazil.testing.torture.peers import markdown, measure
+
+    with _tidy():
+        rows = list(measure(plan, _search, lambda name: click.echo(f"torturing {name}", err=True)))
+    if as_json:
+        terminal.echo_json(
+            {**facts_of(row.plan, row.results), "name": row.name, "missing": row.missing}
+            for row in rows
+        )
+    elif as_markdown:
+        click.echo(markdown(rows), nl=False)
+    else:
+        terminal.echo(peer_table(rows))
+    ours = sum(row.duplicates for row in rows if row.plan.system.name == "frazil")
+    click.get_current_context().exit(1 if ours else 0)
 
 
 def _search(folder: Path) -> Duplicates:

@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 from frazil.cli import terminal
 from frazil.testing.torture import Plan, Result
+from frazil.testing.torture.peers import Row, legend
 from frazil.testing.torture.report import about, duplicates, ids
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["summary", "text_report"]
+__all__ = ["peer_table", "summary", "text_report"]
 
 _STYLES = {
     "unique": "green",
@@ -59,6 +60,26 @@ def summary(results: Sequence[Result]) -> "RenderableType":
     said = f"{total:,} IDs under {tried} faults: {f'{again:,}' if again else 'no'} duplicates"
     said += f"; {left} could not be had" if left else ""
     return Text(said, "bold red" if again else "bold")
+
+
+def peer_table(rows: Sequence[Row]) -> "RenderableType":
+    """Systems side by side. Faults are the rows here: there are more of them than a line holds."""
+    from rich.console import Group
+    from rich.text import Text
+
+    there = [row for row in rows if not row.missing]
+    names = [row.name for row in there]
+    table = terminal.table("fault", *names, right=names)
+    for number, fault in enumerate(rows[0].plan.faults):
+        cells = [row.cells[number] for row in there]
+        table.add_row(fault, *(Text(cell, _tint(cell)) for cell in cells))
+    table.add_row("IDs", *(f"{row.ids:,}" for row in there))
+    missing = [Text(f"{row.name}: {row.missing}", "yellow") for row in rows if row.missing]
+    return Group(table, Text(""), *missing, *(Text(line, "dim") for line in legend(rows)))
+
+
+def _tint(cell: str) -> str:
+    return "green" if cell == "0" else "bold red" if cell[0].isdigit() else "dim"
 
 
 def _notes(result: Result) -> list[str]:

@@ -6,16 +6,18 @@ file at every question. Only the wall clock is another: the clock that measures 
 passed goes on, as it does on a host whose wall clock is set.
 
 A library that could not be loaded is left out by the loader without a word. So nobody may take a
-clock for faked because he asked for it: a thread of each process writes down what time it sees.
+clock for faked because he asked for it: each process looks whether the library is in its memory,
+and one of them, the witness, does nothing but write down what time it sees. (Not a thread of each:
+the library is not made for two threads that ask at once, and may then tell nonsense.)
 """
 
 import importlib.util
-import threading
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-__all__ = ["FakeClock", "library", "sweep", "watch"]
+__all__ = ["FakeClock", "library", "loaded", "sweep", "watch"]
 
 _LOOK_S = 0.005
 _NOTED_NS = 20_000_000
@@ -64,24 +66,26 @@ class FakeClock:
         new.rename(self._file)
 
 
-def watch(file: Path) -> None:
-    """From now on, write down how far this process's wall clock is from its monotonic one.
+def loaded() -> bool:
+    """Whether libfaketime is in this process; taken for granted where a process cannot see that."""
+    maps = Path("/proc/self/maps")
+    return not maps.exists() or "libfaketime" in maps.read_text()
+
+
+def watch(file: Path, over: Callable[[], bool]) -> None:
+    """Until it is over, write down how far the wall clock is from the monotonic one.
 
     A line for each time that it is farther off than before, in nanoseconds.
     """
-
-    def look() -> None:
-        low = high = 0
-        with file.open("a", encoding="ascii") as lines:
-            while True:
-                off_ns = time.time_ns() - time.monotonic_ns()
-                if not low or not low - _NOTED_NS < off_ns < high + _NOTED_NS:
-                    low, high = min(low or off_ns, off_ns), max(high, off_ns)
-                    lines.write(f"{off_ns}\n")
-                    lines.flush()
-                time.sleep(_LOOK_S)
-
-    threading.Thread(target=look, daemon=True).start()
+    low = high = 0
+    with file.open("a", encoding="ascii") as lines:
+        while not over():
+            off_ns = time.time_ns() - time.monotonic_ns()
+            if not low or not low - _NOTED_NS < off_ns < high + _NOTED_NS:
+                low, high = min(low or off_ns, off_ns), max(high, off_ns)
+                lines.write(f"{off_ns}\n")
+                lines.flush()
+            time.sleep(_LOOK_S)
 
 
 def sweep(pid: int) -> None:

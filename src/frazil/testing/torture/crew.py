@@ -72,6 +72,7 @@ class Crew:
     def close(self) -> None:
         """Leave no process behind."""
         for process in self._started.values():
+            # Its group may still have children when it is gone itself.
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()

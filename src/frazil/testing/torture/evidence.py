@@ -85,6 +85,8 @@ class Found:
     """The least and the greatest that a process's clock was off."""
     silent: list[str] = field(default_factory=list)
     """Processes that gave no ID at all."""
+    hung: int = 0
+    """Processes that did not come to their end, and were killed."""
     troubles: list[str] = field(default_factory=list)
     generated: list[Generated] = field(default_factory=list)
 
@@ -103,7 +105,7 @@ class Examiner:
         self._founds: list[Found] = []
         self._ids = 0
 
-    def examine(self, folder: Path, marks: Iterable[Mark], hung: Iterable[str]) -> Found:
+    def examine(self, folder: Path, marks: Iterable[Mark], hung: Sequence[str]) -> Found:
         """Everything about a scene but the duplicates that only ``finish`` tells."""
         found = Found()
         stops = [mark for mark in marks if mark.what == "SIGSTOP"]
@@ -115,6 +117,7 @@ class Examiner:
             low, high = found.clock_us
             found.clock_us = (min(low, *offs), max(high, *offs))
         started = {path.stem for path in folder.glob("*.said")}
+        started -= {path.stem for path in folder.glob("*.clock")}  # the witness
         for name in sorted(started):
             gave = sum(
                 one.ids for one in found.generated if one.name == name or _of(one.name, name)
@@ -131,6 +134,7 @@ class Examiner:
             for path in sorted(folder.glob("*.said"))
             if path.stat().st_size
         ]
+        found.hung = sum("hung, and was killed" in line for line in troubles) + len(hung)
         found.troubles = [*said, *(f"{name} hung, and was killed" for name in hung), *troubles]
         return found
 

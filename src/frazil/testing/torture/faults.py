@@ -62,7 +62,7 @@ def _pickled(scene: Scene) -> None:
 
 def _together(scene: Scene) -> None:
     """Processes that are started at once, with no setting at all."""
-    names = [scene.launch(node=None, waits=True) for _ in range(max(2, scene.world.processes))]
+    names = [scene.launch(node=None, waits="go") for _ in range(max(2, scene.world.processes))]
     scene.until(lambda: all((scene.folder / f"{name}.ready").exists() for name in names))
     (scene.folder / "go").touch()
     scene.mark("start", " ".join(names))
@@ -96,16 +96,23 @@ def _stop(scene: Scene) -> None:
 
 
 def _restart_earlier(scene: Scene) -> None:
-    """``kill -9``, and a start with the clock where it was at the last start."""
+    """``kill -9``, and a start at a moment when the one before was alive.
+
+    How long a start takes is not known, so the new process waits before it makes its generator,
+    until its clock has been set.
+    """
     clock = scene.fake_clock()
-    name = scene.start()
-    for _ in range(_LIVES):
-        began_ns = time.monotonic_ns()
+    name, began_ns = scene.start(), time.monotonic_ns()
+    for number in range(_LIVES):
         scene.pause(_LIFE)
         scene.kill(name)
-        clock.step(clock.seconds - _LIFE * scene.seconds)
-        scene.mark(f"clock {clock.seconds:+.1f} s", name, began_ns)
-        name = scene.start()
+        name = scene.launch(waits=f"go-{number}")
+        scene.until((scene.folder / f"{name}.ready").exists)
+        now_ns = time.monotonic_ns()
+        clock.step(clock.seconds - (now_ns - began_ns) / 1e9)
+        began_ns = scene.mark(f"clock {clock.seconds:+.1f} s", name, began_ns)
+        (scene.folder / f"go-{number}").touch()
+        scene.until_issuing(name)
 
 
 def _step(*steps: tuple[float, float]) -> Callable[[Scene], None]:
@@ -143,8 +150,14 @@ def _killed(scene: Scene) -> None:
 
 
 def _wiped(scene: Scene) -> None:
-    """A store that forgets everything."""
-    _harm(scene, "wipe", scene.store().wipe)
+    """A store that forgets everything, and is set up again where that is an operator's."""
+    store = scene.store()
+
+    def wipe() -> None:
+        store.wipe()
+        scene.world.mend()
+
+    _harm(scene, "wipe", wipe)
 
 
 def _harm(scene: Scene, what: str, harm: Callable[[], None]) -> None:

@@ -16,10 +16,11 @@ class Order:
     """One process. ``how`` names what it does (see ``worker``), ``name`` its files in ``folder``.
 
     It ends when there is a file ``over`` in the folder, and in any case when the monotonic clock
-    says ``end_ns``, lest it outlive whoever started it. waits: until there is a file ``go``, with a
-    file ``<name>.ready`` to say so. watches: its clock, which is a faked one. warm_s: how long to issue
-    before the thing that ``how`` is about. several: how many children, threads or copies. burst,
-    nap_s: how many IDs in a row, and the pause after them. path: a file that ``how`` needs.
+    says ``end_ns``, lest it outlive whoever started it. waits: before it makes a generator, until
+    there is a file of that name, and says so by ``<name>.ready``. faked: whether its clock must be.
+    warm_s: how long to issue before the thing that ``how`` is about. several: how many children,
+    threads or copies. burst, nap_s: how many IDs in a row, and the pause after them. path: a file
+    that ``how`` needs.
     """
 
     system: str
@@ -28,8 +29,8 @@ class Order:
     name: str
     end_ns: int
     how: str = "steady"
-    waits: bool = False
-    watches: bool = False
+    waits: str = ""
+    faked: bool = False
     warm_s: float = 0.1
     several: int = 3
     burst: int = 256

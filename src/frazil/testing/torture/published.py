@@ -10,6 +10,7 @@ The client speaks the few words of the protocol that this needs, so that no driv
 
 import os
 import socket
+import threading
 import time
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,6 +18,9 @@ from urllib.parse import urlsplit
 __all__ = ["Published", "say"]
 
 _EPOCH_MS = 1_455_788_600_316
+_SHARD = 1  # one server has one, whoever asks it
+_BATCH = 64
+_KEYS = ("published:sequence", "published:lock")
 _ATTEMPTS = 5
 _TIMEOUT_S = 1.0
 
@@ -35,36 +39,48 @@ return { first, last, now[1], now[2] }
 
 
 class Published:
-    """IDs of one shard of one server. Calling it gives an ID, or None after five refusals."""
+    """IDs of one shard of one server, asked for in batches.
 
-    def __init__(self, url: str, node: int | None) -> None:
+    Calling it gives an ID, or None after five refusals.
+    """
+
+    def __init__(self, url: str) -> None:
         parts = urlsplit(url)
         self._place = (parts.hostname or "127.0.0.1", parts.port or 6379)
-        self._shard = 1  # one server has one shard, whoever asks it
         self._process = 0
+        self._lock = threading.Lock()
         self._wire: Any = None
-        del node
+        self._batch = iter(range(0))
 
     def __call__(self) -> int | None:
         """The next ID."""
-        if self._process != os.getpid():  # a connection is one process's
-            self._process, self._wire = os.getpid(), None
-        for attempt in range(_ATTEMPTS):
-            try:
-                answer = self._ask("EVAL", _SCRIPT, 2, "published:sequence", "published:lock", 1)
-            except OSError:
-                self._wire = None
-                raise
-            if isinstance(answer, list):
-                first, last, seconds, us = map(int, answer)
-                if first <= last:
-                    now_ms = seconds * 1000 + us // 1000
-                    return now_ms - _EPOCH_MS << 22 | self._shard << 12 | first
-            time.sleep(attempt * attempt / 1000)
+        if self._process != os.getpid():  # a connection, a batch and a lock are one process's
+            self._process, self._wire, self._batch = os.getpid(), None, iter(range(0))
+            self._lock = threading.Lock()
+        with self._lock:
+            for attempt in range(_ATTEMPTS):
+                for n in self._batch:
+                    return n
+                if not self._refill():
+                    time.sleep(attempt * attempt / 1000)
         return None
 
+    def _refill(self) -> bool:
+        """Ask for a batch; whether there is one."""
+        try:
+            answer = self._ask("EVAL", _SCRIPT, 2, *_KEYS, _BATCH)
+        except OSError:
+            self._wire = None
+            raise
+        if not isinstance(answer, list):
+            return False
+        first, last, seconds, us = map(int, answer)
+        lowest = seconds * 1000 + us // 1000 - _EPOCH_MS << 22 | _SHARD << 12
+        self._batch = iter(range(lowest | first, (lowest | last) + 1))
+        return True
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return Published, (f"redis://{self._place[0]}:{self._place[1]}", None)
+        return Published, (f"redis://{self._place[0]}:{self._place[1]}",)
 
     def _ask(self, *words: str | int) -> Any:
         if self._wire is None:

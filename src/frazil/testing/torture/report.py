@@ -60,7 +60,7 @@ def about(plan: Plan) -> dict[str, Any]:
 
 def as_json(plan: Plan, results: Sequence[Result]) -> dict[str, Any]:
     """All of it; IDs are strings, and times are seconds, of marks since the first fault."""
-    begin_ns = results[0].began_ns
+    begin_ns = results[0].began_ns if results else 0
     return {
         **about(plan),
         "ids": ids(results),
@@ -92,6 +92,7 @@ def _fault(result: Result, begin_ns: int) -> dict[str, Any]:
         "stall_s": _seconds(found.stall_us),
         "clock_off_s": [_seconds(off_us) for off_us in found.clock_us],
         "silent": found.silent,
+        "hung": found.hung,
         "troubles": found.troubles,
         "began_s": since(result.began_ns),
         "ended_s": since(result.ended_ns),

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -156,9 +157,13 @@ def _world(plan: Plan, folder: Path, kept: ExitStack) -> World:
         kept.callback(store.close)
         url = store.url
     setting = Setting(None, url, plan.scheme, plan.namespace)
-    if plan.system.name == "frazil":
-        _begin(setting, own=store is not None)
     world = World(plan.system, setting, store=store, processes=plan.processes)
+    if plan.system.name == "frazil" and is_icicle(url):
+        if store is not None:
+            _give_shard(setting, new=True)
+            world.mend = partial(_give_shard, setting, new=False)
+    elif plan.system.name == "frazil":
+        _begin(setting, own=store is not None)
     world.burst, world.nap_s = plan.burst, plan.nap_s
     if clock is not None:
         world.clock = clock
@@ -170,19 +175,20 @@ def _world(plan: Plan, folder: Path, kept: ExitStack) -> World:
 def _begin(setting: Setting, *, own: bool) -> None:
     """Say that the namespace is new, where it is; nobody then waits for those before."""
     chosen = scheme_of(setting.scheme)
-    if is_icicle(setting.url):
-        from frazil.icicle.opening import configure_icicle
-        from frazil.icicle.server import IcicleServer
-
-        if own:
-            config = configure_icicle(setting.url, chosen, namespace=setting.namespace)
-            IcicleServer(config.accesses[0], setting.namespace).initialise(0, new=True)
-        return
     try:
         connect(setting.url, setting.namespace, chosen).initialise(ask_of(Seen()), 0)
     except ConfigError:
         if own:
             raise
+
+
+def _give_shard(setting: Setting, *, new: bool) -> None:
+    """What ``frazil init`` does for a server that issues."""
+    from frazil.icicle.opening import configure_icicle
+    from frazil.icicle.server import IcicleServer
+
+    config = configure_icicle(setting.url, setting.scheme, namespace=setting.namespace)
+    IcicleServer(config.accesses[0], setting.namespace).initialise(0, new=new)
 
 
 def named(text: str) -> tuple[str, ...]:

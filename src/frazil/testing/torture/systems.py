@@ -19,7 +19,7 @@ from frazil.testing.torture.system import Reading, Setting, Stamp, System, forei
 __all__ = ["SYSTEMS", "known"]
 
 _TWITTER_US = 1_288_834_974_657_000
-_TSID_US = 1_577_836_800_000_000
+_2020_US = 1_577_836_800_000_000
 _SONYFLAKE_US = 1_409_529_600_000_000
 _ICICLE_US = 1_455_788_600_316_000
 _ANY = 42  # where a number is required, the one that examples have
@@ -98,14 +98,14 @@ _ALL = (
     ),
     _peer("sonyflake-py", "sonyflake", _sonyflake, "next_id", _SONY_STAMP),
     _peer("sonyflake-turbo", "sonyflake_turbo", _sonyflake_turbo, "__next__", _SONY_STAMP),
-    _peer("flakeid", "flakeid", _flakeid, "next_id", Stamp(22, 1000, _TWITTER_US, 12, 10)),
-    _peer("tsidpy", "tsidpy", _tsid, "create", Stamp(22, 1000, _TSID_US, 12, 10)),
+    _peer("flakeid", "flakeid", _flakeid, "next_id", Stamp(22, 1000, _2020_US, 12, 10)),
+    _peer("tsidpy", "tsidpy", _tsid, "create", Stamp(22, 1000, _2020_US, 12, 10)),
     _peer("uuid-utils", "uuid_utils", lambda module, _: module.uuid7, "", _uuid_moment),
     _peer("fastuuidv7", "fastuuidv7", lambda module, _: module.gen_id, "", _uuid_moment),
     _peer("python-ulid", "ulid", lambda module, _: module.ULID, "", _uuid_moment),
     System(
         "icicle-published",
-        lambda setting: Published(setting.url, setting.node),
+        lambda setting: Published(setting.url),
         reading=lambda _: Stamp(22, 1000, _ICICLE_US, 12, 10),
         server=True,
     ),

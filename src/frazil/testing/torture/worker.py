@@ -25,7 +25,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from frazil.testing.torture.clock import watch
+from frazil.testing.torture.clock import loaded, watch
 from frazil.testing.torture.order import Order
 from frazil.testing.torture.outlet import Outlet
 from frazil.testing.torture.systems import known
@@ -249,6 +249,11 @@ def unpickled(order: Order) -> None:
     _Life(order, holder, order.name).go_on()
 
 
+def witness(order: Order) -> None:
+    """Write down what the wall clock says, and issue nothing."""
+    watch(order.place / f"{order.name}.clock", lambda: order.over)
+
+
 def _refuse(order: Order, reason: str) -> None:
     """Say that what was to be done to the generator cannot be done to it."""
     (order.place / f"{order.name}.refused").write_text(reason, encoding="utf-8")
@@ -265,6 +270,7 @@ HOWS = {
         copies,
         pickled,
         unpickled,
+        witness,
     )
 }
 """What a process can do, by name."""
@@ -276,10 +282,10 @@ def main(arguments: list[str]) -> None:
     known(order.system)  # imports, which take their time
     if order.waits:
         (order.place / f"{order.name}.ready").touch()
-        while not (order.place / "go").exists() and not order.over:
+        while not (order.place / order.waits).exists() and not order.over:
             time.sleep(0.0005)
-    if order.watches:
-        watch(order.place / f"{order.name}.clock")
+    if order.faked and not loaded():
+        raise SystemExit("libfaketime is not in this process")
     HOWS[order.how](order)
 
 
