@@ -14,6 +14,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -99,6 +100,7 @@ def command(
             "--peers is about all systems: without URL, --system, --own and --html; --markdown is "
             "for --peers"
         )
+    scheme_of(scheme)
     plan = Plan(
         known(system),
         url=url,
@@ -109,15 +111,19 @@ def command(
         processes=processes,
         seconds=seconds,
         seed=secrets.randbelow(1 << 32) if seed is None else seed,
-        burst=_FULL_BURST if full_speed else 256,
-        nap_s=0 if full_speed else 0.0005,
     )
-    if plan.system.missing:
-        raise ConfigError(f"{plan.system.name} is not installed; pip install {plan.system.package}")
-    scheme_of(scheme)
+    if full_speed:
+        plan = replace(plan, burst=_FULL_BURST, nap_s=0)
     if peers:
         _peers(plan, as_json=as_json, as_markdown=markdown)
-        return
+    else:
+        _one(plan, html, as_json=as_json)
+
+
+def _one(plan: Plan, html: str | None, *, as_json: bool) -> None:
+    """A run against one system; the exit code is about its duplicates."""
+    if plan.system.missing:
+        raise ConfigError(f"{plan.system.name} is not installed; pip install {plan.system.package}")
     with _tidy(), progress("torturing", len(plan.faults)) as tell:
         results = run(plan, _search, lambda _name, done: tell(done))
     if html is not None:
