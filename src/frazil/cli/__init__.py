@@ -34,6 +34,7 @@ COMMANDS = {
     "stamp": "Add a column of IDs to a file.",
     "audit": "Find duplicates and disorder in a file of IDs.",
     "serve": "Issue IDs to programs of any language, over HTTP.",
+    "torture": "Fork, kill and mislead an ID system, and count what repeats.",
     "bench": "Measure frazil on this machine.",
 }
 """Each subcommand and what it does, in the order in which help lists them."""

@@ -1,0 +1,86 @@
+"""The processes of a scene, of which none may be left when it ends, whatever was done to them."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from frazil.testing.torture.clock import sweep
+from frazil.testing.torture.order import Order
+
+__all__ = ["Crew"]
+
+_PATIENCE_S = 6.0  # of which a worker may spend some on its children
+
+
+class Crew:
+    """Workers, each with a group of its own, to which all their children belong."""
+
+    def __init__(self) -> None:
+        self._started: dict[str, subprocess.Popen[bytes]] = {}
+        self._stopped: set[str] = set()
+        self.hung: list[str] = []
+        """Those that had to be killed when their time was over."""
+
+    def start(self, order: Order, env: dict[str, str]) -> None:
+        """Start a worker; what it says goes to ``<name>.said``."""
+        command = [sys.executable, "-m", "frazil.testing.torture.worker", order.text()]
+        with (order.place / f"{order.name}.said").open("wb") as said:
+            self._started[order.name] = subprocess.Popen(  # noqa: S603 - our own
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=said,
+                env={**os.environ, **env},
+                start_new_session=True,
+            )
+
+    def signal(self, name: str, which: signal.Signals) -> None:
+        """Send a signal to a worker and its children."""
+        process = self._started[name]
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, which)
+        if which is signal.SIGKILL:
+            process.wait()
+            sweep(process.pid)
+            del self._started[name]
+        elif which is signal.SIGSTOP:
+            self._stopped.add(name)
+        elif which is signal.SIGCONT:
+            self._stopped.discard(name)
+
+    def alive(self, name: str) -> bool:
+        """Whether a worker is still there."""
+        process = self._started.get(name)
+        return process is not None and process.poll() is None
+
+    def finish(self) -> None:
+        """Wait for all, whose time is over; kill who does not come to an end."""
+        for name in list(self._stopped):
+            self.signal(name, signal.SIGCONT)
+        deadline = time.monotonic() + _PATIENCE_S
+        for name, process in list(self._started.items()):
+            try:
+                process.wait(max(0.0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                self.hung.append(name)
+        self.close()
+
+    def close(self) -> None:
+        """Leave no process behind."""
+        for process in self._started.values():
+            # Its group may still have children when it is gone itself.
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            sweep(process.pid)
+        self._started.clear()
+
+    @staticmethod
+    def said(folder: Path) -> str:
+        """The end of what workers have said, which is nothing as long as all is well."""
+        texts = [path.read_text(errors="replace") for path in sorted(folder.glob("*.said"))]
+        return "".join(texts)[-2000:]

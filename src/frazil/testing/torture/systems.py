@@ -1,0 +1,128 @@
+"""The systems that are known by name: frazil, other packages, and the algorithm of Icicle.
+
+Each package is used as its documentation has it, with a machine number of its own for each process
+that lives at the same time; where it needs no number, the test of a default configuration gives it
+none. Layouts are written down only to read moments and nodes. None of this is imported before its
+system is asked for, and nothing here installs anything.
+"""
+
+import importlib
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Any
+
+import frazil
+from frazil.errors import ConfigError
+from frazil.testing.torture.published import Published
+from frazil.testing.torture.system import Reading, Setting, Stamp, System, foreign, itself
+
+__all__ = ["SYSTEMS", "known"]
+
+_TWITTER_US = 1_288_834_974_657_000
+_2020_US = 1_577_836_800_000_000
+_SONYFLAKE_US = 1_409_529_600_000_000
+_ICICLE_US = 1_455_788_600_316_000
+_ANY = 42  # where a number is required, the one that examples have
+
+
+def _frazil(setting: Setting) -> Any:
+    return frazil.open(
+        setting.url, setting.scheme, namespace=setting.namespace, lead=0, timeout="3s"
+    )
+
+
+def _frazil_reading(setting: Setting) -> Reading:
+    scheme = frazil.scheme(setting.scheme)
+
+    def read(n: int) -> tuple[int | None, int | None]:
+        values = scheme.unpack(n)
+        return values.moment_us, values["node"] if "node" in values.keys() else None  # noqa: SIM118
+
+    return read
+
+
+def _peer(
+    name: str,
+    module: str,
+    build: Callable[[Any, int | None], Any],
+    method: str = "",
+    stamp: Reading | None = None,
+) -> System:
+    def make(setting: Setting) -> Any:
+        return build(importlib.import_module(module), setting.node)
+
+    bind = attrgetter(method) if method else itself
+    return System(name, make, bind, package=name, module=module, reading=lambda _: stamp)
+
+
+def _sonyflake(module: Any, node: int | None) -> Any:
+    return module.SonyFlake() if node is None else module.SonyFlake(machine_id=lambda: node)
+
+
+def _sonyflake_turbo(module: Any, node: int | None) -> Any:
+    numbers = (0x1337, 0xCAFE) if node is None else (2 * node, 2 * node + 1)
+    return module.SonyFlake(*numbers, start_time=_SONYFLAKE_US // 1_000_000)
+
+
+def _flakeid(module: Any, node: int | None) -> Any:
+    if node is None:
+        return module.make_generator()
+    return module.make_generator(module.PRESET_TWITTER, datacenter_id=1, machine_id=node)
+
+
+def _tsid(module: Any, node: int | None) -> Any:
+    return module.TSIDGenerator() if node is None else module.TSIDGenerator(node=node, node_bits=10)
+
+
+def _uuid_moment(n: int) -> tuple[int | None, int | None]:
+    return (n >> 80) * 1000, None
+
+
+_SONY_STAMP = Stamp(24, 10_000, _SONYFLAKE_US, 0, 16)
+
+_ALL = (
+    System("frazil", _frazil, reading=_frazil_reading),
+    _peer(
+        "snowflake-id",
+        "snowflake",
+        lambda module, node: module.SnowflakeGenerator(_ANY if node is None else node),
+        "__next__",
+        Stamp(22, 1000, 0, 12, 10),
+    ),
+    _peer(
+        "oneflake",
+        "oneflake",
+        lambda module, node: module.FlakeGenerator(*([] if node is None else [node])),
+        "generate",
+        Stamp(22, 1000, _TWITTER_US, 12, 10),
+    ),
+    _peer("sonyflake-py", "sonyflake", _sonyflake, "next_id", _SONY_STAMP),
+    _peer("sonyflake-turbo", "sonyflake_turbo", _sonyflake_turbo, "__next__", _SONY_STAMP),
+    _peer("flakeid", "flakeid", _flakeid, "next_id", Stamp(22, 1000, _2020_US, 12, 10)),
+    _peer("tsidpy", "tsidpy", _tsid, "create", Stamp(22, 1000, _2020_US, 12, 10)),
+    _peer("uuid-utils", "uuid_utils", lambda module, _: module.uuid7, "", _uuid_moment),
+    _peer("fastuuidv7", "fastuuidv7", lambda module, _: module.gen_id, "", _uuid_moment),
+    _peer("python-ulid", "ulid", lambda module, _: module.ULID, "", _uuid_moment),
+    System(
+        "icicle-published",
+        lambda setting: Published(setting.url),
+        reading=lambda _: Stamp(22, 1000, _ICICLE_US, 12, 10),
+        server=True,
+    ),
+)
+
+SYSTEMS = {system.name: system for system in _ALL}
+"""The systems by name, frazil first."""
+
+
+def known(name: str) -> System:
+    """A system by its name, or anybody's callable; ConfigError for what is neither."""
+    if name in SYSTEMS:
+        return SYSTEMS[name]
+    if ":" in name:
+        return foreign(name)
+    raise ConfigError(
+        f"no system is called {name!r}; there are {', '.join(SYSTEMS)}, and your own is written "
+        "module:callable",
+        system=name,
+    )

@@ -1,0 +1,44 @@
+"""What ``frazil torture`` refuses, before anything is started."""
+
+import pytest
+
+__all__: list[str] = []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--faults", "fork,spoon"], "no fault is called 'spoon'; there are fork, "),
+        (["--faults", " , "], "name at least one fault"),
+        (["--system", "snowflakes"], "no system is called 'snowflakes'; there are frazil, "),
+        (["--system", "snowflake-id", "redis://localhost"], "URL is where frazil's claims are"),
+        (["--own", "redis", "redis://localhost"], "leave it or URL out"),
+        (["memory:"], "this starts many"),
+        (["--scheme", "snowflak"], "snowflak"),
+        (["--seconds", "0"], "--seconds"),
+        (["--processes", "0"], "--processes"),
+        (["--own", "mysql"], "--own"),
+        (["--markdown"], "--markdown is for --peers"),
+        (["--peers", "--system", "tsidpy"], "--peers is about all systems"),
+        (["--system", "json:nothing"], "'json:nothing' leads to nothing"),
+        (["--system", "nothing.at.all:x"], "'nothing.at.all:x' leads to nothing"),
+        (["--system", "json:__name__"], "cannot be called"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(call, arguments, said):
+    result = call("torture", *arguments)
+    assert result.exit_code == 2
+    assert said in " ".join(result.output.split())
+
+
+def test_a_package_that_is_not_there(call, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    result = call("torture", "--system", "sonyflake-py")
+    assert result.exit_code == 2
+    assert "pip install sonyflake-py" in result.output
+
+
+def test_help_teaches_by_example(call):
+    result = call("torture", "--help")
+    assert result.stdout.count("\n    frazil torture") >= 5
+    assert max(map(len, result.stdout.splitlines())) <= 80

@@ -1,0 +1,230 @@
+"""The parts of torture that can be told right from wrong without a process."""
+
+import json
+import re
+import time
+import uuid
+from types import SimpleNamespace
+from xml.etree import ElementTree as ET
+
+import pytest
+
+import frazil
+from frazil.cli.duplicates import Duplicates
+from frazil.testing.torture import FAULTS, Plan, Result, known
+from frazil.testing.torture.evidence import Claimed, Examiner, Found, Generated
+from frazil.testing.torture.outlet import Outlet, bursts, number_of
+from frazil.testing.torture.page import page
+from frazil.testing.torture.peers import Row, markdown
+from frazil.testing.torture.report import as_json, plain_url
+from frazil.testing.torture.scene import Mark
+from frazil.testing.torture.sieve import Sieve
+from frazil.testing.torture.system import Stamp
+
+__all__: list[str] = []
+
+STAMP = Stamp(22, 1000, 0, 12, 10)
+
+
+def giving(given):
+    return iter(given).__next__
+
+
+def kept(folder, name, given, at_once=2):
+    """A file with what a generator gave."""
+    outlet = Outlet(folder, name, giving(given))
+    left = len(given)
+    while left > 0:
+        outlet.burst(min(at_once, left))
+        left -= at_once
+    return outlet.path
+
+
+@pytest.fixture
+def scene(tmp_path):
+    folder = tmp_path / "scene"
+    folder.mkdir()
+    return folder
+
+
+def examined(scene, marks=(), hung=(), true_ns=0, reading=None):
+    examiner = Examiner(Duplicates(1 << 20, scene), true_ns, reading)
+    found = examiner.examine(scene, marks, hung)
+    examiner.finish()
+    return found
+
+
+def test_what_is_given_is_what_is_read(scene):
+    given = [5, 1 << 63, (1 << 64) - 1, 1 << 64, (1 << 128) - 1, uuid.UUID(int=9), "17", b"\1\0"]
+    path = kept(scene, "a", given)
+    read = [n for burst in bursts(path) for n in burst.ids]
+    assert read == [5, 1 << 63, (1 << 64) - 1, 1 << 64, (1 << 128) - 1, 9, 17, 256]
+    assert path.with_suffix(".first").exists()
+
+
+def test_a_part_that_a_kill_left_is_left_out(scene):
+    path = kept(scene, "a", [1, 2, 3, 4])
+    path.write_bytes(path.read_bytes()[:-1])
+    assert [burst.ids for burst in bursts(path)] == [[1, 2]]
+
+
+def test_a_call_that_raises_is_a_refusal_and_keeps_what_came_before(scene):
+    outlet = Outlet(scene, "a", giving([1, None, 2]))
+    assert outlet.burst(9) == 2
+    (burst,) = bursts(outlet.path)
+    assert (burst.ids, burst.refused) == ([1, 2], 2)
+    assert "StopIteration" in outlet.path.with_suffix(".trouble").read_text()
+
+
+def test_long_texts_are_told_apart():
+    texts = ["x" * 26, "x" * 25 + "y"]
+    assert len({number_of(text) for text in texts}) == 2
+    assert number_of("x" * 26) == number_of("x" * 26) < 1 << 128
+    assert number_of(SimpleNamespace(number=7)) == 7
+
+
+@pytest.mark.parametrize("most", [1 << 20, 3])
+def test_a_sieve_keeps_every_duplicate(scene, most):
+    high = 1 << 64
+    given = [1, 2, 3, 4, 5, 6, 3, 7, 8, 1, high + 1, high + 2, high + 1]
+    path = kept(scene, "a", given)
+    sieve = Sieve([path], len(given), most)
+    assert sieve.shares == -(-len(given) // most)
+    left = [burst.ids[at] for burst in bursts(path) for at in sieve.left(burst)]
+    assert {1, 3, high + 1} <= set(left)
+    assert 7 not in left
+
+
+def test_without_numpy_the_search_gets_everything(scene, monkeypatch):
+    kept(scene, "a", [1, 2, 3])
+    kept(scene, "b", [3, 4])
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    assert examined(scene).duplicates == 1
+
+
+def test_duplicates_are_counted_where_they_come_again(scene):
+    kept(scene, "a", [10, 11, 12, 9])
+    kept(scene, "b", [12, 13, 10])
+    found = examined(scene)
+    assert (found.ids, found.duplicates, found.disorder) == (7, 2, 2)
+    assert {(key, first, again) for key, first, again in found.examples} == {
+        (12, "scene/a", "scene/b"),
+        (10, "scene/a", "scene/b"),
+    }
+
+
+def test_moments_are_held_against_the_true_time(scene):
+    true_ns = time.time_ns() - time.monotonic_ns()
+    now_ms = time.time_ns() // 1_000_000
+    kept(scene, "late", [now_ms - 5000 << 22 | 3 << 12])
+    kept(scene, "early", [now_ms + 9000 << 22 | 4 << 12])
+    found = examined(scene, true_ns=true_ns, reading=STAMP)
+    assert 4.9e6 < found.stale_us < 60e6
+    assert 0 < found.ahead_us <= 9e6
+    assert {one.name: one.spans[0][0] for one in found.generated} == {"late": 3, "early": 4}
+
+
+def test_a_stop_is_no_stall(scene):
+    def slow():
+        time.sleep(0.05)
+        return 1
+
+    outlet = Outlet(scene, "p0", slow)
+    outlet.burst(1)
+    (burst,) = bursts(outlet.path)
+    assert examined(scene).stall_us >= 50_000
+    stop = Mark("SIGSTOP", "p0", burst.began_ns, burst.ended_ns)
+    assert examined(scene, [stop]).stall_us == 0
+
+
+def test_who_gave_nothing_is_silent(scene):
+    for name in ("p0", "p1", "p2"):
+        (scene / f"{name}.said").touch()
+    kept(scene, "p0", [1])
+    kept(scene, "p1-0", [2])
+    (scene / "p2.trouble").write_text("OSError: no\na child hung, and was killed\n")
+    found = examined(scene, hung=["p1"])
+    assert found.silent == ["p2"]
+    assert found.hung == 2
+    assert "p2: OSError: no" in found.troubles
+
+
+@pytest.mark.parametrize(
+    ("found", "more", "outcome"),
+    [
+        (Found(ids=5), {}, "unique"),
+        (Found(ids=5, duplicates=1), {"available": False}, "repeated"),
+        (Found(ids=5), {"available": False}, "unavailable"),
+        (Found(), {}, "silent"),
+        (Found(ids=5, silent=["p1"]), {}, "silent"),
+        (Found(ids=5), {"reason": "cannot be pickled"}, "refused"),
+    ],
+)
+def test_only_what_was_there_and_issued_is_unique(found, more, outcome):
+    assert Result(FAULTS["fork"], found=found, **more).outcome == outcome
+
+
+def drawn(plan):
+    """A result of frazil's with two processes, a claim and a stop; and one without anything."""
+    layout = frazil.scheme(plan.scheme).layout
+    second = 1_000_000_000
+    tick = 1000
+    true_ns = layout.us_at(tick) * 1000
+    found = Found(ids=30, duplicates=1, examples=[(7, "stop/p0", "stop/p1<&>")])
+    for number in range(2):
+        made = Generated(f"p{number}", 15, [(number, 0, second, 15)], {0: 5, 19: 10})
+        made.claims = [Claimed(0, number, tick, tick + 700), Claimed(9, number, tick, tick + 900)]
+        found.generated.append(made)
+    marks = [Mark("SIGSTOP", "p0", second // 4, second // 2)]
+    stop = Result(FAULTS["stop"], "", True, 0, second, found, marks, true_ns)
+    gone = Result(FAULTS["store-kill"], "a <file>", False, second, second)
+    return [stop, gone]
+
+
+def test_a_page_shows_it_all_and_needs_nothing():
+    plan = Plan(known("frazil"), own="sqlite")
+    text = page(plan, drawn(plan))
+    assert not re.search(r"<script|https?://|src=", text)
+    assert '<h1 class="bad">frazil under 2 faults: 1 duplicates</h1>' in text
+    assert "unavailable: a &lt;file&gt;" in text
+    (svg,) = (ET.fromstring(svg) for svg in re.findall(r"<svg.*?</svg>", text))
+    boxes = {kind: [] for kind in ("claim", "ids c0", "ids c1", "mark")}
+    for box in svg.iter("rect"):
+        boxes[box.get("class")].append((float(box.get("x")), float(box.get("width"))))
+    assert boxes["claim"] == [(84, pytest.approx(788.4))] * 2  # once, at its full length
+    assert boxes["ids c0"] == boxes["ids c1"] == [(84, 876)]
+    assert boxes["mark"] == [(303, 219)]
+    assert [label.text for label in svg.iter("text")] == ["SIGSTOP", "node 0", "node 1", "IDs/s"]
+    assert len(list(svg.iter("polygon"))) == 1
+
+
+def test_json_has_ids_as_strings_and_no_password():
+    plan = Plan(known("frazil"), url="redis://me:secret@host/0")
+    told = as_json(plan, drawn(plan))
+    assert json.loads(json.dumps(told)) == told
+    assert (told["ids"], told["duplicates"]) == (30, 1)
+    assert told["store"] == "redis://me:***@host/0"
+    stop, gone = told["faults"]
+    assert stop["examples"][0]["id"] == "7"
+    assert stop["marks"] == [{"what": "SIGSTOP", "whom": "p0", "began_s": 0.25, "ended_s": 0.5}]
+    assert (gone["outcome"], gone["reason"]) == ("unavailable", "a <file>")
+    assert plain_url("sqlite:/a:b") == "sqlite:/a:b"
+
+
+def test_the_table_of_all_says_who_is_missing():
+    plan = Plan(known("frazil"), faults=("stop", "store-kill"), own="sqlite")
+    rows = [
+        Row("frazil, sqlite:", plan, drawn(plan)),
+        Row("tsidpy", Plan(known("tsidpy"), faults=plan.faults), missing="pip install tsidpy"),
+    ]
+    lines = markdown(rows).splitlines()
+    assert lines[2] == "| system | version | IDs | stop | store-kill |"
+    assert lines[4] == f"| frazil, sqlite: | {frazil.__version__} | 30 | 1 | — |"
+    assert "pip install tsidpy" in lines[5]
+    assert {line.count("|") for line in lines[2:6]} == {6}
+    assert "- —: could not be had." in lines
+
+
+def test_every_system_says_how_to_get_it():
+    for name in ("snowflake-id", "oneflake", "sonyflake-py", "flakeid", "tsidpy", "uuid-utils"):
+        assert known(name).package == name
