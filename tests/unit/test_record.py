@@ -6,7 +6,7 @@ import pytest
 
 from frazil.claim import Ask, Claim, Lost, Seen, Terms, Wait
 from frazil.errors import ClockError, ConfigError, LayoutExhausted
-from frazil.record import Record, SlotTable
+from frazil.record import Record, Slot, SlotTable
 
 LAYOUT = "time:40 node:2 sequence:2 @1ms since 1970-01-01T00:00:00Z"
 TERMS = Terms("same", LAYOUT, range(4), 4, 1 << 40, 1000, 0, 100)
@@ -379,3 +379,10 @@ def test_a_namespace_with_other_terms_is_not_initialised_anew():
     with pytest.raises(ConfigError, match="belongs to other members"):
         world.record.initialise(other, world.ask(), T0, world.incarnation, 5)
     assert world.record.revision == before
+
+
+def test_what_ends_now_is_not_held():
+    """On a tie of floors the lowest slot that nobody holds is given, and that is not the second."""
+    table = SlotTable({0: Slot(NOW, NOW - 5, "token", "me")})
+    assert table.least(NOW, NOW + 10, range(2)) == 0
+    assert table.least(NOW - 1, NOW + 10, range(2)) == 1

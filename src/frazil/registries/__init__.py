@@ -12,6 +12,8 @@ from frazil.schemes import Scheme
 
 __all__ = ["BACKENDS", "connect"]
 
+_ELSEWHERE = ("icicle", "icicles", "http", "https")  # frazil.opening knows these
+
 BACKENDS = {
     "memory": "frazil.registries.memory:MemoryRegistry",
     "sqlite": "frazil.registries.sqlite.registry:SqliteRegistry",
@@ -37,8 +39,9 @@ def connect(url: str, namespace: str, scheme: Scheme) -> Registry:
     if not colon or kind not in BACKENDS:
         from difflib import get_close_matches  # only where a person waits for the hint
 
-        near = get_close_matches(kind, BACKENDS, 1)
-        hint = f"did you mean {near[0]}: ?" if near else f"known: {', '.join(BACKENDS)}"
+        kinds = (*BACKENDS, *_ELSEWHERE)
+        near = get_close_matches(kind, kinds, 1)
+        hint = f"did you mean {near[0]}: ?" if near else f"known: {', '.join(kinds)}"
         raise ConfigError(f"no registry is called {masked(url)!r}; {hint}", url=masked(url))
     if not namespace or len(namespace) > 200 or not namespace.isprintable():
         raise ConfigError(f"namespace {namespace!r}: 1 to 200 printable characters")
