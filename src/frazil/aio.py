@@ -56,6 +56,16 @@ class AsyncGenerator:
                 since_ns = boot_ns()
         return ids
 
+    async def fill(self, out: Any, at: int = 0) -> None:
+        """Write IDs into ``out``, words of 64 bits, from index ``at`` to its end."""
+        since_ns = boot_ns()
+        while at < len(out):
+            before, at = at, self.ids.fill(out, at)
+            if at < len(out):
+                if at > before:
+                    since_ns = boot_ns()
+                await self._wait(self.ids.pause_ns(), since_ns)
+
     async def text(self) -> str:
         """The next ID in the scheme's text form."""
         return self.scheme.format(await self())

@@ -61,6 +61,34 @@ def test_the_same_again_is_the_same_command(commands):
     assert found == commands
 
 
+def test_the_same_is_counted_and_passed_over_together():
+    one, other = b"*2\r\n$4\r\nINCR\r\n$1\r\na\r\n", b"*1\r\n$4\r\nPING\r\n"
+    parser = Parser()
+    assert parser.same(10) == 0
+    parser.feed(one * 9 + other + one)
+    assert parser.command() == [b"INCR", b"a"]
+    passed = 0
+    while count := parser.same(5):
+        assert count <= 5
+        parser.skip(count)
+        passed += count
+    assert passed == 8
+    assert parser.command() == [b"PING"]
+    assert parser.same(10) == 0
+    assert parser.command() == [b"INCR", b"a"]
+    assert parser.command() is None
+
+
+def test_a_typed_line_is_not_the_same_as_an_array_before_it():
+    array = b"*1\r\n$4\r\nPING\r\n"
+    parser = Parser()
+    parser.feed(array + b"INCR a\r\n" + array * 3)
+    assert parser.command() == [b"PING"]
+    assert parser.command() == [b"INCR", b"a"]
+    assert parser.same(10) == 0
+    assert [parser.command() for _ in range(3)] == [[b"PING"]] * 3
+
+
 @given(st.lists(PIECES, max_size=40))
 def test_no_bytes_do_harm(pieces):
     """Commands within the limits, or a ProtocolError; and what is kept is at most one command."""

@@ -29,7 +29,7 @@ from frazil.service.doors import ManyDoor, OneDoor
 from frazil.service.issuer import Issuer
 from frazil.service.metrics import Metrics
 from frazil.service.problems import MEDIA_TYPE, Problem, behind
-from frazil.service.resp import RespServer
+from frazil.service.resp_server import RespServer
 from frazil.service.routes import Routes
 from frazil.service.settings import Settings
 from frazil.service.tokens import Guard
@@ -151,7 +151,8 @@ class App:
 
     def _refuse(self, scope: Scope) -> None:
         """Problem for a request that is not even looked at."""
-        asgi.refuse_disguise(scope)
+        if b"%" in (scope.get("raw_path") or b""):
+            asgi.refuse_disguise(scope)
         if self._trusting:
             asgi.refuse_strange_host(scope)
         if self.guard.is_open:

@@ -12,7 +12,7 @@ client that has gone away stops the making.
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -24,21 +24,23 @@ from frazil.service.issuer import MOST, Issuer
 from frazil.service.problems import Problem, behind, over_quota, refused
 from frazil.service.tokens import Guard, OverQuota
 
-__all__ = ["CHUNK", "Door", "ManyDoor", "OneDoor"]
+__all__ = ["CHUNK", "WORDS_CHUNK", "Door", "ManyDoor", "OneDoor"]
 
 CHUNK = 8_192
 """IDs that are made in one step of the loop; a few milliseconds, so that others are not held up."""
+
+WORDS_CHUNK = 65_536
+"""The same, where they never become numbers of Python."""
 
 Report = Callable[[str, FrazilError], None]
 
 
 @dataclass(frozen=True, slots=True)
 class _Answers:
-    """What is prepared for a namespace: a format for each media type, and the headers."""
+    """What is prepared for a namespace: a format for each media type."""
 
     by_type: dict[str, Format]
     number: Format | None
-    headers: tuple[tuple[bytes, bytes], ...]
 
 
 class Door(ABC):
@@ -56,16 +58,10 @@ class Door(ABC):
         self.answers = _Answers(
             {
                 "application/json": Json(name, scheme),
-                "text/plain": Lines(scheme),
-                formats.PACKED: Packed(scheme),
+                "text/plain": Lines(name, scheme),
+                formats.PACKED: Packed(name, scheme),
             },
             Json(name, scheme, number=True) if formats.fits_number(scheme) else None,
-            (
-                (b"frazil-namespace", name.encode()),
-                (b"frazil-scheme", scheme.name.encode()),
-                (b"frazil-fingerprint", scheme.fingerprint.encode()),
-                (b"vary", b"accept"),
-            ),
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> int:
@@ -89,7 +85,7 @@ class Door(ABC):
             problem = behind(error, **self.names)
         else:
             return 200
-        await asgi.send_problem(send, problem, self.answers.headers)
+        await asgi.send_problem(send, problem)
         return problem.status
 
     @abstractmethod
@@ -124,11 +120,12 @@ class OneDoor(Door):
         if scope["query_string"]:
             number = asgi.parameters(scope, "number").get("number", "")
         shape = self.format(scope, number)
-        self.guard.charge(asgi.bearer(scope), 1)
+        if self.guard.metered:
+            self.guard.charge(asgi.bearer(scope), 1)
         n = self.issuer.ready_one()
         if n is None:
             n = await self.issuer.one()
-        await asgi.send_whole(send, 200, shape.media_type, shape.one(n), self.answers.headers)
+        await asgi.send_whole(send, 200, shape.media_type, shape.one(n), shape.headers)
 
 
 class ManyDoor(Door):
@@ -143,13 +140,19 @@ class ManyDoor(Door):
         shape = self.format(scope, asked.get("number", ""))
         n = _count(asked.get("n", ""))
         self.guard.charge(asgi.bearer(scope), n)
-        ids = await self.issuer.many(min(n, CHUNK))
+        make = self.issuer.words if shape.takes_words else self.issuer.many
+        step = WORDS_CHUNK if shape.takes_words else CHUNK
+        ids = await make(min(n, step))
+        if n <= step:
+            body = shape.head + shape.some(ids) + shape.tail
+            await asgi.send_whole(send, 200, shape.media_type, body, shape.headers)
+            return
         size = shape.size(n)
         length = () if size is None else ((b"content-length", str(size).encode()),)
-        await send(asgi.start(200, shape.media_type, (*length, *self.answers.headers)))
+        await send(asgi.start(200, shape.media_type, (*length, *shape.headers)))
         leaving = asyncio.create_task(_left(receive))
         try:
-            await self._stream(send, shape, ids, n, leaving)
+            await self._stream(send, shape, ids, n, make, leaving)
         except FrazilError as error:
             self.report(self.issuer.name, error)
             raise ConnectionAbortedError("a reply was broken off: no more IDs") from None
@@ -159,10 +162,16 @@ class ManyDoor(Door):
                 await leaving
 
     async def _stream(
-        self, send: Send, shape: Format, ids: list[int], n: int, leaving: "asyncio.Task[None]"
+        self,
+        send: Send,
+        shape: Format,
+        ids: Sequence[int],
+        n: int,
+        make: Callable[[int], Awaitable[Sequence[int]]],
+        leaving: "asyncio.Task[None]",
     ) -> None:
-        """Send ``ids``, and as many more as make ``n``."""
-        before = shape.head
+        """Send ``ids``, and as many more, as many at a time, as make ``n``."""
+        before, step = shape.head, len(ids)
         while True:
             n -= len(ids)
             body = before + shape.some(ids) + (b"" if n else shape.tail)
@@ -173,7 +182,7 @@ class ManyDoor(Door):
             if leaving.done():
                 return
             before = shape.between
-            ids = await self.issuer.many(min(n, CHUNK))
+            ids = await make(min(n, step))
 
 
 def _count(text: str) -> int:

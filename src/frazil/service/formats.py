@@ -15,7 +15,9 @@ from collections.abc import Iterable, Sequence
 from sys import byteorder
 
 from frazil.schemes import Scheme
+from frazil.service.asgi import FRESH, SAFE, Headers
 from frazil.service.problems import Problem
+from frazil.walk import COMPILED
 
 __all__ = ["PACKED", "Format", "Json", "Lines", "Packed", "chosen", "fits_number"]
 
@@ -25,12 +27,24 @@ _EXACT_BITS = 53
 
 
 class Format(ABC):
-    """How the IDs of one reply are written. ``media_type`` is what the reply says of itself."""
+    """How the IDs of one reply are written. ``media_type`` is what the reply says of itself.
+
+    headers: those of a reply, beside its type and length. JSON names the namespace and the scheme
+    in itself, the others here. takes_words: whether ``some`` is best given an array of words of 64
+    bits, which it may change.
+    """
 
     media_type: bytes
     between = b""
+    takes_words = False
 
-    def __init__(self, scheme: Scheme) -> None:
+    def __init__(self, namespace: str, scheme: Scheme) -> None:
+        self.headers: Headers = (
+            *SAFE,
+            (b"frazil-namespace", namespace.encode()),
+            (b"frazil-scheme", scheme.name.encode()),
+            (b"frazil-fingerprint", scheme.fingerprint.encode()),
+        )
         self.scheme = scheme
         codec = scheme.codec
         self.plain = codec.encoding == "decimal" and not codec.prefix
@@ -60,7 +74,8 @@ class Json(Format):
     between = b","
 
     def __init__(self, namespace: str, scheme: Scheme, *, number: bool = False) -> None:
-        super().__init__(scheme)
+        super().__init__(namespace, scheme)
+        self.headers = (FRESH,)
         self.number = number
         names = json.dumps({"namespace": namespace, "scheme": scheme.name})[:-1].encode()
         self._before = names + (b', "id": ' if number else b', "id": "')
@@ -100,9 +115,11 @@ class Packed(Format):
 
     media_type = PACKED.encode()
 
-    def __init__(self, scheme: Scheme) -> None:
-        super().__init__(scheme)
+    def __init__(self, namespace: str, scheme: Scheme) -> None:
+        super().__init__(namespace, scheme)
         self.width = (scheme.bits + 7) // 8
+        # The interpreted walk fills numpy's arrays, which need not be here.
+        self.takes_words = self.width == 8 and COMPILED
 
     def one(self, n: int) -> bytes:
         """See Format."""
@@ -112,7 +129,7 @@ class Packed(Format):
         """See Format."""
         if self.width != 8:
             return b"".join([n.to_bytes(self.width, "big") for n in ids])
-        words = array("Q", ids)
+        words = ids if isinstance(ids, array) else array("Q", ids)
         if byteorder == "little":
             words.byteswap()
         return words.tobytes()

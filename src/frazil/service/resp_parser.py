@@ -59,11 +59,24 @@ class Parser:
                 return found  # an empty line or array asks for nothing, and is passed over
         return None
 
+    def same(self, most: int) -> int:
+        """How many of the commands that come next are the last one again, up to ``most``."""
+        size = len(self._last)
+        count = min((len(self._buffer) - self._at) // size, most) if size else 0
+        while count and not self._buffer.startswith(self._last * count, self._at):
+            count //= 2
+        return count
+
+    def skip(self, count: int) -> None:
+        """Pass over so many of them."""
+        self._at += count * len(self._last)
+
     def _words(self) -> list[bytes] | None:
         line = self._line(self._at, LINE_MOST)
         if line is None:
             return None
         text, self._at = line
+        self._last = b""  # what is the same as this is not counted
         words = text.split()
         if len(words) > ARGUMENTS_MOST:
             raise ProtocolError(f"a command has at most {ARGUMENTS_MOST} parts here")

@@ -90,6 +90,11 @@ class Guard:
         """Whether nobody is asked for a token."""
         return not self.tokens
 
+    @property
+    def metered(self) -> bool:
+        """Whether some token has a quota."""
+        return bool(self._buckets)
+
     def refusal(
         self, secret: bytes | None, scope: Scope | None, namespace: str | None
     ) -> Refusal | None:
