@@ -74,6 +74,8 @@ def test_contracts_are_kept(copy: Path) -> None:
         ("aio", "frazil.cli"),
         ("service.app", "frazil.cli"),
         ("generator", "frazil.service"),
+        ("generator", "frazil.testing.torture"),
+        ("testing.torture.run", "frazil.cli"),
         ("layout", "click"),
         ("generator", "rich.table"),
     ],

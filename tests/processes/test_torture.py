@@ -50,6 +50,7 @@ def test_every_fault_is_tried_on_a_wrong_one():
     assert sorted(",".join(FOUND_IN.values()).split(",")) == sorted(FAULTS)
 
 
+@pytest.mark.skipif(os.environ.get("FRAZIL_PURE") == "1", reason="the same in both: not frazil's")
 @pytest.mark.parametrize("wrong", FOUND_IN)
 def test_each_fault_finds_duplicates(wrong, place):
     lease = place / "lease"
