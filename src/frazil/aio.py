@@ -57,7 +57,10 @@ class AsyncGenerator:
         return ids
 
     async def fill(self, out: Any, at: int = 0) -> None:
-        """Write IDs into ``out``, words of 64 bits, from index ``at`` to its end."""
+        """Write IDs into ``out``, an array of 64-bit words, from index ``at`` to its end.
+
+        The interpreted walk needs numpy's; the compiled one takes any buffer of such words.
+        """
         since_ns = boot_ns()
         while at < len(out):
             before, at = at, self.ids.fill(out, at)
