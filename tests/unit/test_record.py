@@ -1,5 +1,6 @@
 """The verbs, on a record in memory: each rule of the protocol by itself."""
 
+import copy
 from dataclasses import replace
 
 import pytest
@@ -372,13 +373,47 @@ def test_a_start_outside_the_layout(start):
     assert not record.sid
 
 
-def test_a_namespace_with_other_terms_is_not_initialised_anew():
+@pytest.mark.parametrize("identity", [f"other {n}" for n in range(6)])
+def test_a_namespace_with_other_terms_is_not_initialised_anew(identity):
+    """Whichever of the two fingerprints is the greater."""
     world = World()
     before = world.record.revision
-    other = replace(TERMS, identity="other")
+    other = replace(TERMS, identity=identity)
     with pytest.raises(ConfigError, match="belongs to other members"):
         world.record.initialise(other, world.ask(), T0, world.incarnation, 5)
     assert world.record.revision == before
+
+
+@pytest.mark.parametrize("other", ["a/boot", "z/boot"])
+def test_a_counter_in_another_store(other):
+    """Whichever of the two names is the greater."""
+    world = World(TestCounter.TERMS)
+    world.grant(10)
+    world.incarnation = other
+    with pytest.raises(ConfigError, match="was replaced"):
+        world.grant(10)
+
+
+def test_a_counter_that_lost_a_renewal_does_not_renew_over_it():
+    """An older copy that others have used since, so that its revision tells nothing."""
+    world = World(replace(TestCounter.TERMS, slots=range(4), nodes=4))
+    claim = world.grant(10)
+    older = copy.deepcopy(world.record)
+    longer = world.renew(claim, claim.until + 10)
+    assert isinstance(longer, Claim)
+    world.record = older
+    for _ in range(5):
+        world.mint(1)
+    assert isinstance(world.renew(longer, longer.until + 10, seen=longer.seen), Lost)
+
+
+def test_the_epoch_itself_is_no_time_before_it():
+    record = Record()
+    ask = Ask(Seen(), T0, "token", "me")
+    terms = replace(TERMS, epoch_us=T0)
+    record.initialise(terms, ask, T0, "x", 0)
+    claim = record.grant(terms, replace(ask, witness_us=T0), T0, "x", 1)
+    assert region(claim) == (0, 0, 1)
 
 
 def test_what_ends_now_is_not_held():
