@@ -46,6 +46,7 @@ class AsyncGenerator:
 
     async def take(self, n: int) -> list[int]:
         """The next ``n`` IDs, in order."""
+        sense = self.ids.sense
         ids = self.ids.take_ready(n)
         since_ns = boot_ns()
         while len(ids) < n:
@@ -54,13 +55,14 @@ class AsyncGenerator:
             if more:
                 ids += more
                 since_ns = boot_ns()
-        return ids
+        return ids if self.ids.is_still(sense) else await self.take(n)
 
     async def fill(self, out: Any, at: int = 0) -> None:
         """Write IDs into ``out``, an array of 64-bit words, from index ``at`` to its end.
 
         The interpreted walk needs numpy's; the compiled one takes any buffer of such words.
         """
+        sense, begun = self.ids.sense, at
         since_ns = boot_ns()
         while at < len(out):
             before, at = at, self.ids.fill(out, at)
@@ -68,6 +70,8 @@ class AsyncGenerator:
                 if at > before:
                     since_ns = boot_ns()
                 await self._wait(self.ids.pause_ns(), since_ns)
+        if not self.ids.is_still(sense):
+            await self.fill(out, begun)
 
     async def text(self) -> str:
         """The next ID in the scheme's text form."""

@@ -9,7 +9,8 @@ The everyday call does not come here at all: ``Generator`` inherits ``__call__``
 from the walk, which answers in C while its tick has cells left. Only a tick's end comes here.
 
 **Fork is a new owner.** In a child every generator finds its sense of self gone (see ``machine``),
-forgets the claim, which is its parent's, and calls a keeper of its own when it needs an ID.
+forgets the claim, which is its parent's, and calls a keeper of its own when it needs an ID. A fork
+made by a signal handler, while a call gathers many IDs, makes the child begin that call again.
 Pickling and copying carry the configuration and never the claim.
 """
 
@@ -175,6 +176,7 @@ class Generator(_Base):
     def take(self, n: int) -> list[int]:
         """The next ``n`` IDs, in order, in one step; a tick's end is no obstacle."""
         left = check_count(n)
+        sense = self.sense
         ids = self.take_ready(left)
         since_ns = boot_ns()
         while len(ids) < left:
@@ -183,7 +185,7 @@ class Generator(_Base):
             if more:
                 ids += more
                 since_ns = boot_ns()
-        return ids
+        return ids if self.is_still(sense) else self.take(n)
 
     def array(self, n: int) -> "NDArray[np.uint64]":
         """The next ``n`` IDs as a numpy array of uint64.
@@ -200,6 +202,7 @@ class Generator(_Base):
             words = array.view("<u8")
         else:
             array = words = np.empty(check_count(n), dtype=np.uint64)
+        sense = self.sense
         at = self.fill(words, 0)
         since_ns = boot_ns()
         while at < n:
@@ -207,7 +210,7 @@ class Generator(_Base):
             before, at = at, self.fill(words, at)
             if at > before:
                 since_ns = boot_ns()
-        return array
+        return array if self.is_still(sense) else self.array(n)
 
     def text(self) -> str:
         """The next ID in the scheme's text form."""
@@ -239,14 +242,23 @@ class Generator(_Base):
             self._keeper.look_ahead()
         return at
 
+    def is_still(self, sense: Sense) -> bool:
+        """Whether this is the process in which a call began that found this sense.
+
+        A signal handler may fork in the middle of a call. The child goes on in it, with what was
+        gathered before, which is its parent's.
+        """
+        return self.sense is sense and sense.intact()
+
     def stalled(self) -> int:
         """The next ID, when the tick's cells are used up or there is no claim."""
         since_ns = boot_ns()
         while True:
             answer = self.poll()
-            if not isinstance(answer, Pause):
+            if isinstance(answer, Pause):
+                self._wait(answer.wait_ns, since_ns)
+            elif self.sense.intact():
                 return answer
-            self._wait(answer.wait_ns, since_ns)
 
     def spare(self) -> "Generator":
         """A sibling with claims of its own, for whoever interrupts a step (see ``guarded``)."""

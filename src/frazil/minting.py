@@ -24,12 +24,13 @@ def mint(n: int, config: Config, registry: Registry) -> list[int]:
     terms = registry.terms
     per_tick = 1 if config.scheme.layout.axis == "sequence" else config.scheme.layout.sequences
     # What is minted is ours for good and used at once, so this walk needs no clock.
-    walk = Walk(Sense(), *walk_arguments(config.scheme, 0, None, clocked=False))
+    sense = Sense()
+    walk = Walk(sense, *walk_arguments(config.scheme, 0, None, clocked=False))
     ids: list[int] = []
     after = 0
     seen = Seen()
     deadline_ns = boot_ns() + config.timeout_us * 1000
-    while len(ids) < check_count(n):
+    while len(ids) < check_count(n) and sense.intact():
         ticks = min(-(-(n - len(ids)) // per_tick), terms.horizon_ticks)
         sent_ns = boot_ns()
         reply = registry.mint(ask_of(seen), ticks)
@@ -44,7 +45,8 @@ def mint(n: int, config: Config, registry: Registry) -> list[int]:
         after = reply.until if terms.timed else 0
         ids += walk.take_ready(n - len(ids))
         deadline_ns = boot_ns() + config.timeout_us * 1000
-    return ids
+    # A signal handler may have forked: the child has what its parent gathered.
+    return ids if sense.intact() else mint(n, config, registry)
 
 
 def _early_ns(claim: Claim, terms: Terms, lead_us: int, sent_ns: int) -> int:

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import time
+from array import array
 from contextlib import suppress
 
 import pytest
@@ -132,3 +133,35 @@ def test_a_fork_beside_a_thread_that_is_at_the_registry(crew, place):
         over.set()
         thread.join()
     assert good == 10
+
+
+def calls(place):
+    """By name: what gathers many IDs, 4,096 of them a millisecond."""
+    url = initialise(f"sqlite:{place}/claims.db", "icicle")
+    return {
+        "take": lambda: frazil.open(url).take(600_000),
+        "array": lambda: frazil.open(url).array(600_000),
+        "mint": lambda: frazil.mint(200_000, url),
+    }
+
+
+@pytest.mark.parametrize("how", ["take", "array", "mint"])
+def test_a_signal_handler_forks_in_the_middle_of_a_call(tmp_path, how):
+    """Parent and child go on in the same call, which had gathered IDs already."""
+    children = []
+    call = calls(tmp_path)[how]
+    found = array("Q")
+    before = signal.signal(signal.SIGALRM, lambda *_: children.append(os.fork()))
+    signal.setitimer(signal.ITIMER_REAL, 0.04)
+    try:
+        found.extend(call())
+    finally:
+        signal.signal(signal.SIGALRM, before)
+        if children == [0]:
+            with suppress(BaseException):
+                (tmp_path / "child").write_bytes(found.tobytes())
+            os._exit(0)
+    os.waitpid(children[0], 0)
+    theirs = array("Q", (tmp_path / "child").read_bytes())
+    assert len(children) == 1
+    assert len({*found, *theirs}) == len(found) + len(theirs) == 2 * len(found)

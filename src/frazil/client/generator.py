@@ -88,7 +88,9 @@ class ServiceGenerator:
 
     def take(self, n: int) -> list[int]:
         """The next ``n`` IDs, in order."""
-        return list(self._ids(check_count(n)))
+        life = self._alive()
+        ids = list(self._ids(check_count(n)))
+        return ids if life.sense.intact() else self.take(n)
 
     def array(self, n: int) -> "NDArray[np.uint64]":
         """The next ``n`` IDs as a numpy array of uint64.
@@ -100,7 +102,10 @@ class ServiceGenerator:
             import numpy as np
         except ImportError:
             raise ConfigError('arrays need numpy: pip install "frazil[numpy]"') from None
+        life = self._alive()
         body = b"".join(self._bodies(check_count(n)))
+        if not life.sense.intact():
+            return self.array(n)
         rows = packed.words(body, self.config.width)
         if self.scheme.bits <= 64:
             return rows.reshape(-1)
@@ -122,8 +127,9 @@ class ServiceGenerator:
     def _one(self) -> int:
         """An ID when the buffer is empty, or somebody else's, or not wanted."""
         if self.config.prefetch:
-            n = self._alive().prefetch.first(self._ids)
-            if n is not None:
+            life = self._alive()
+            n = life.prefetch.first(self._ids)
+            if n is not None and life.sense.intact():
                 return n
         return packed.ints(self._asked(1), self.config.width)[0]
 

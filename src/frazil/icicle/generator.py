@@ -104,10 +104,11 @@ class IcicleGenerator:
 
     def take(self, n: int) -> list[int]:
         """The next ``n`` IDs. Of each server they are in order."""
+        life = self._alive()
         ids: list[int] = []
         for first, number in self._spans(check_count(n)):
             ids += range(first, first + number)
-        return ids
+        return ids if life.sense.intact() else self.take(n)
 
     def array(self, n: int) -> "NDArray[np.uint64]":
         """The next ``n`` IDs as a numpy array of uint64; ConfigError where numpy is missing."""
@@ -115,12 +116,13 @@ class IcicleGenerator:
             import numpy as np
         except ImportError:
             raise ConfigError('arrays need numpy: pip install "frazil[numpy]"') from None
+        life = self._alive()
         array = np.empty(check_count(n), dtype=np.uint64)
         at = 0
         for first, number in self._spans(n):
             array[at : at + number] = np.arange(first, first + number, dtype=np.uint64)
             at += number
-        return array
+        return array if life.sense.intact() else self.array(n)
 
     def text(self) -> str:
         """The next ID in the scheme's text form."""
@@ -172,8 +174,9 @@ class IcicleGenerator:
 
     def _first(self) -> int:
         """An ID when the buffer is empty, or somebody else's."""
-        n = self._alive().prefetch.first(self._ids)
-        return self._spans(1)[0][0] if n is None else n
+        life = self._alive()
+        n = life.prefetch.first(self._ids)
+        return n if n is not None and life.sense.intact() else self._spans(1)[0][0]
 
     def _ids(self, count: int) -> Iterator[int]:
         """``count`` IDs for the buffer."""
