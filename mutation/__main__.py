@@ -27,12 +27,12 @@ _ROOT = Path(__file__).resolve().parents[1]
 _PATIENCE = 60
 _TESTS = {
     "record": (
-        "tests/unit/test_record.py",
+        "tests/unit/test_record.py tests/unit/test_record_counters.py",
         "tests/conformance/test_local.py -k memory",
         "tests/property/test_claims_lua.py",
     ),
     "claim": (
-        "tests/unit/test_record.py",
+        "tests/unit/test_record.py tests/unit/test_record_counters.py",
         "tests/unit/test_keeper.py tests/unit/test_generator.py",
         "tests/conformance/test_local.py -k memory",
     ),

@@ -1,6 +1,5 @@
 """The verbs, on a record in memory: each rule of the protocol by itself."""
 
-import copy
 from dataclasses import replace
 
 import pytest
@@ -302,55 +301,6 @@ class TestTerms:
             world.record.initialise(TERMS, world.ask(), world.us, "data/boot", 0)
 
 
-class TestCounter:
-    """Layouts without time: no clock, no guard, no silent zero."""
-
-    TERMS = Terms("count", "run:30 sequence:14", range(1), 1, 1 << 30, 0, 0, 64)
-
-    def test_a_missing_counter_is_an_error(self):
-        with pytest.raises(ConfigError, match="frazil init"):
-            World(self.TERMS, new=False).grant(1)
-
-    def test_blocks_follow_each_other(self):
-        world = World(self.TERMS)
-        assert [region(world.grant(2)) for _ in range(3)] == [(0, 0, 2), (0, 2, 4), (0, 4, 6)]
-
-    def test_renewal_and_release(self):
-        world = World(self.TERMS)
-        claim = world.grant(2)
-        claim = world.renew(claim, 5)
-        assert claim.until == 5
-        world.release(claim, 3)
-        assert region(world.grant(1)) == (0, 3, 4)
-
-    def test_start(self):
-        world = World(self.TERMS, new=False)
-        world.record.initialise(self.TERMS, world.ask(), 0, "data/boot", 700)
-        assert region(world.grant(1)) == (0, 700, 701)
-
-    def test_a_restart_is_no_loss_and_another_store_is(self):
-        world = World(self.TERMS)
-        world.incarnation = "data/another boot"
-        assert isinstance(world.grant(1), Claim)
-        world.incarnation = "other data/boot"
-        with pytest.raises(ConfigError, match="replaced"):
-            world.grant(1)
-
-    def test_an_older_copy_is_refused(self):
-        world = World(self.TERMS)
-        seen = world.grant(1).seen
-        world.record.revision = 0
-        with pytest.raises(ConfigError, match="older"):
-            world.grant(1, seen=seen)
-
-    def test_the_end(self):
-        world = World(self.TERMS, new=False)
-        world.record.initialise(self.TERMS, world.ask(), 0, "data/boot", (1 << 30) - 1)
-        assert world.grant(5).until == 1 << 30
-        with pytest.raises(LayoutExhausted):
-            world.grant(1)
-
-
 def test_a_lost_claim_that_began_where_one_was_given_back_is_noticed():
     """What was lost looks as if this very claim had been given back; the revision tells."""
     world = World()
@@ -382,29 +332,6 @@ def test_a_namespace_with_other_terms_is_not_initialised_anew(identity):
     with pytest.raises(ConfigError, match="belongs to other members"):
         world.record.initialise(other, world.ask(), T0, world.incarnation, 5)
     assert world.record.revision == before
-
-
-@pytest.mark.parametrize("other", ["a/boot", "z/boot"])
-def test_a_counter_in_another_store(other):
-    """Whichever of the two names is the greater."""
-    world = World(TestCounter.TERMS)
-    world.grant(10)
-    world.incarnation = other
-    with pytest.raises(ConfigError, match="was replaced"):
-        world.grant(10)
-
-
-def test_a_counter_that_lost_a_renewal_does_not_renew_over_it():
-    """An older copy that others have used since, so that its revision tells nothing."""
-    world = World(replace(TestCounter.TERMS, slots=range(4), nodes=4))
-    claim = world.grant(10)
-    older = copy.deepcopy(world.record)
-    longer = world.renew(claim, claim.until + 10)
-    assert isinstance(longer, Claim)
-    world.record = older
-    for _ in range(5):
-        world.mint(1)
-    assert isinstance(world.renew(longer, longer.until + 10, seen=longer.seen), Lost)
 
 
 def test_the_epoch_itself_is_no_time_before_it():
