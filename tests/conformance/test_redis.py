@@ -21,6 +21,7 @@ SEVERAL = {
     "members_remember_the_revision",
     "members_remember_what_they_hold",
     "members_remember_the_clock",
+    "older_copies_are_noticed",
     "missing_counters_are_errors",
     "counters_begin_where_told",
     "counter_blocks_never_overlap",

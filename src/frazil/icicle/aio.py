@@ -95,7 +95,7 @@ class AsyncIcicle:
         """Ask for nothing more, and hang up."""
         self.closed = True
         for standing in self._pool.standings:
-            await standing.server.link.hang_up()
+            await standing.server.link.hang_up(wait=True)
 
     def _begin(self) -> None:
         self._sense = Sense()

@@ -134,6 +134,7 @@ def older_copies_are_noticed(trial: Trial) -> None:
     store = trial.store
     if not isinstance(store, Rewinds):
         raise NotApplicable("it cannot be put back to an older copy")
+    trial.one_record()
     a, b, c = trial.members(3)
     before = b.grant(5)
     copy = store.copy(trial.namespace)

@@ -63,10 +63,13 @@ class AsyncLink(Link):
             raise self._explained(self._errors.TimeoutError("no answer"), sent=sent) from None
         return self.answer(replies, arguments)
 
-    async def hang_up(self) -> None:
-        """Close every connection that is not in use."""
+    async def hang_up(self, *, wait: bool = False) -> None:
+        """Close every connection that is not in use.
+
+        wait: until the server has heard, as TLS wants before a loop may end. Not where it is away.
+        """
         while self._lines:
-            await self._close(self._lines.popleft())
+            await self._close(self._lines.popleft(), wait=wait)
 
     def _gate(self) -> asyncio.Semaphore:
         """What the tasks of this loop queue at."""
@@ -128,11 +131,11 @@ class AsyncLink(Link):
             raise
         return line
 
-    async def _close(self, line: _Line) -> None:
+    async def _close(self, line: _Line, *, wait: bool = False) -> None:
         """Hang up, where the line is ours; what another loop or process made ends with that."""
         if line.loop is asyncio.get_running_loop() and line.sense.intact():
             with suppress(Exception):
-                await line.connection.disconnect(nowait=True)
+                await line.connection.disconnect(nowait=not wait)
 
     def _learn_nodes(self, connection: Any) -> None:
         """Nothing: it would have to be awaited."""
