@@ -17,7 +17,8 @@ if ARGV[1] == 'renew' and ARGV[9] ~= '0' and ARGV[19] ~= '' and ARGV[23] == '0' 
     local details = cmsgpack.unpack(values[3])
     local incarnation, revision, tick_us = head[4], head[6], tonumber(ARGV[9])
     local run = '\nrun_id:' .. string.sub(incarnation, 1, 40)
-    local history = '\nrole:master\r.*\nmaster_replid:' .. string.sub(incarnation, 42)
+    local history = '\nmaster_replid:' .. string.sub(incarnation, 42)
+    local replication = redis.call('INFO', 'replication')
     local now = redis.call('TIME')
     local now_us = tonumber(now[1]) * 1000000 + tonumber(now[2])
     local passed_us = now_us - head[9]
@@ -26,7 +27,8 @@ if ARGV[1] == 'renew' and ARGV[9] ~= '0' and ARGV[19] ~= '' and ARGV[23] == '0' 
       and head[10] == 0 and passed_us >= 0 and passed_us <= 60000000
       and now_us >= tonumber(ARGV[10]) and #incarnation == 81
       and string.find(redis.call('INFO', 'server'), run, 1, true)
-      and string.find(redis.call('INFO', 'replication'), history)
+      and string.find(replication, history, 1, true)
+      and string.find(replication, '\nrole:master\r', 1, true)
     then
       local tick = tonumber(ARGV[11]) + math.floor((now_us - tonumber(ARGV[12])) / tick_us)
       local limit = math.min(tick + tonumber(ARGV[8]), tonumber(ARGV[7]), 9007199254740992)
