@@ -28,6 +28,7 @@ from frazil.icicle.generator import IcicleGenerator
 from frazil.icicle.script import icicle_script
 from frazil.icicle.server import IcicleServer
 from frazil.registries.redis.link import Access
+from frazil.testing.torture.published import SCRIPT
 from tests.servers.redis import FLAVOURS, Server
 
 __all__ = ["main"]
@@ -36,20 +37,6 @@ _CAP = 4_096_000.0  # IDs a second of one shard
 _LEAD_US = 20_000
 _WARM_S = 0.1
 
-_PUBLISHED = """
-if redis.call('EXISTS', KEYS[2]) == 1 then
-  return redis.error_reply('locked')
-end
-local last = redis.call('INCRBY', KEYS[1], ARGV[1])
-local first = last - ARGV[1] + 1
-if last >= 4095 then
-  redis.call('PSETEX', KEYS[2], 1, 'lock')
-  redis.call('SET', KEYS[1], -1)
-  last = 4095
-end
-local now = redis.call('TIME')
-return { first, last, 1, tonumber(now[1]), tonumber(now[2]) }
-"""
 _EMPTY = "return { 'ids', ARGV[2], '', '1', '0', '0', '4096', '1' }"
 
 Case = Callable[[float], tuple[float, float]]
@@ -65,7 +52,7 @@ def published(server: Server, batch: int) -> Case:
     import redis
 
     client = _client(server)
-    sha = client.script_load(_PUBLISHED)
+    sha = client.script_load(SCRIPT)
 
     def run(seconds: float) -> tuple[float, float]:
         made = calls = refused = 0

@@ -11,29 +11,25 @@ it without ever giving the loop away.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from types import TracebackType
-from typing import Any, Self, cast
+from collections.abc import Callable
+from typing import Any, cast
 
 from frazil.clock import boot_ns
 from frazil.errors import FrazilError
 from frazil.generator import Generator
+from frazil.issuing import AsyncIssuing
 from frazil.opening import icicle_config, is_icicle, is_service, open_ids, service_config
 from frazil.schemes import Scheme
 
 __all__ = ["AsyncGenerator", "open"]
 
 
-class AsyncGenerator:
+class AsyncGenerator(AsyncIssuing):
     """Unique IDs by ``await``. Wraps a Generator, which may be used directly too."""
 
     def __init__(self, ids: Generator) -> None:
         self.ids = ids
-
-    @property
-    def scheme(self) -> Scheme:
-        """Reads and writes the IDs."""
-        return self.ids.scheme
+        self.scheme = ids.scheme
 
     async def __call__(self) -> int:
         """The next ID."""
@@ -73,10 +69,6 @@ class AsyncGenerator:
         if not self.ids.is_still(sense):
             await self.fill(out, begun)
 
-    async def text(self) -> str:
-        """The next ID in the scheme's text form."""
-        return self.scheme.format(await self())
-
     async def aclose(self) -> None:
         """Issue nothing more, and give back the unused part of the claim."""
         await asyncio.to_thread(self.ids.close)
@@ -95,23 +87,6 @@ class AsyncGenerator:
             raise keeper.complaint((boot_ns() - since_ns) / 1e9) from None
         if error is not None:
             raise error.again()
-
-    def __aiter__(self) -> AsyncIterator[int]:
-        return self
-
-    async def __anext__(self) -> int:
-        return await self()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.aclose()
 
 
 def open(  # noqa: A001 - as in frazil.open

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
-__all__ = ["EPOCH", "boot_ns", "moment", "moment_text", "to_us", "wall_us"]
+__all__ = ["EPOCH", "boot_ns", "boot_s", "moment", "moment_text", "to_us", "wall_us"]
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _BOOTTIME: int | None = getattr(time, "CLOCK_BOOTTIME", None)
@@ -31,6 +31,11 @@ boot_ns: Callable[[], int] = (
     time.monotonic_ns if _BOOTTIME is None else partial(time.clock_gettime_ns, _BOOTTIME)
 )
 """Time passed since boot, suspend included where the system can tell, in nanoseconds."""
+
+
+def boot_s() -> float:
+    """The same in seconds."""
+    return boot_ns() / 1e9
 
 
 def to_us(when: datetime) -> int:

@@ -17,16 +17,17 @@ wait for a claim either, since the keeper needs the same lock to bring one. So i
 a generator of its own, the ``spare``, with a keeper and claims of its own.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from itertools import count, islice
 from threading import RLock
-from typing import Any, NoReturn, TypeAlias, TypeVar
+from typing import Any, NoReturn, Protocol, TypeAlias, TypeVar
 
 from frazil.errors import InternalError
 from frazil.machine import PureSense
 from frazil.walk import Pause, Walk
 
-__all__ = ["GuardedWalk"]
+__all__ = ["GuardedWalk", "Spare"]
 
 Answer = TypeVar("Answer")
 
@@ -37,7 +38,17 @@ Answer = TypeVar("Answer")
 Turn: TypeAlias = "tuple[Callable[[], int], memoryview, int, int, count[int], int, int, int]"
 
 
-class GuardedWalk(Walk):
+class Spare(Protocol):
+    """Who issues in the place of a walk whose step is interrupted; it may wait."""
+
+    def __call__(self) -> int:
+        """An ID."""
+
+    def take(self, n: int) -> list[int]:
+        """So many IDs."""
+
+
+class GuardedWalk(Walk, ABC):
     """A Walk whose steps are atomic for threads, signal handlers and finalizers."""
 
     def __init__(self, *arguments: Any) -> None:
@@ -49,17 +60,13 @@ class GuardedWalk(Walk):
         """Start with a fresh lock, whoever held the old one."""
         self._lock = RLock()
 
-    def take(self, n: int) -> list[int]:
-        """The next ``n`` IDs, waiting for them if it must."""
-        raise NotImplementedError
-
-    def spare(self) -> "GuardedWalk":
+    @abstractmethod
+    def spare(self) -> "Spare":
         """Another generator, with claims of its own, for whoever interrupts a step of this one."""
-        raise NotImplementedError
 
+    @abstractmethod
     def reborn(self) -> None:
         """In a fork: hold nothing of the parent's, its locks least of all."""
-        raise NotImplementedError
 
     def __call__(self) -> int:
         """See Walk."""

@@ -8,17 +8,17 @@ Connections belong to a process and to a loop, so a new one of either begins wit
 """
 
 import asyncio
-from collections.abc import AsyncIterator
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from frazil.client import packed
 from frazil.client.config import ServiceConfig
-from frazil.client.generator import STEP, boot_s, the_driver
+from frazil.client.generator import STEP, the_driver
 from frazil.client.reply import Gathered, explained
 from frazil.client.turn import Turn
+from frazil.clock import boot_s
 from frazil.errors import Closed, ConfigError, FrazilError, RegistryUnavailable
 from frazil.generator import check_count
+from frazil.issuing import AsyncIssuing
 from frazil.machine import Sense
 from frazil.schemes import Scheme
 
@@ -41,7 +41,7 @@ class _Life:
         return self.sense.intact() and self.loop is asyncio.get_running_loop()
 
 
-class AsyncService:
+class AsyncService(AsyncIssuing):
     """Unique IDs of a service, by ``await``. Made by ``frazil.aio.open``.
 
     Tasks may share it. The errors are those of ``ServiceGenerator``.
@@ -65,10 +65,6 @@ class AsyncService:
         for done in range(0, check_count(n), STEP):
             ids += packed.ints(await self._asked(min(n - done, STEP)), self.config.width)
         return ids
-
-    async def text(self) -> str:
-        """The next ID in the scheme's text form."""
-        return self.scheme.format(await self())
 
     async def aclose(self) -> None:
         """Ask for nothing more, and hang up."""
@@ -120,20 +116,3 @@ class AsyncService:
         if self._life is None or not self._life.goes_on():
             self._life = _Life()
         return self._life
-
-    def __aiter__(self) -> AsyncIterator[int]:
-        return self
-
-    async def __anext__(self) -> int:
-        return await self()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.aclose()

@@ -9,16 +9,16 @@ was under way, is the parent's.
 
 import time
 from collections.abc import Iterator
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from frazil.client import packed
 from frazil.client.config import ServiceConfig
 from frazil.client.reply import Gathered, explained
 from frazil.client.turn import Turn
-from frazil.clock import boot_ns
+from frazil.clock import boot_s
 from frazil.errors import Closed, ConfigError, FrazilError, RegistryUnavailable
 from frazil.generator import check_count
+from frazil.issuing import Issuing
 from frazil.machine import Sense
 from frazil.prefetch import Prefetch
 
@@ -27,15 +27,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["STEP", "ServiceGenerator", "boot_s", "the_driver"]
+__all__ = ["STEP", "ServiceGenerator", "the_driver"]
 
 STEP = 100_000
 """IDs asked for at once: enough for speed, and lost together when their reply is."""
-
-
-def boot_s() -> float:
-    """Seconds since boot."""
-    return boot_ns() / 1e9
 
 
 def the_driver() -> Any:
@@ -56,7 +51,7 @@ class _Life:
         self.client: httpx.Client = the_driver().Client(timeout=None)
 
 
-class ServiceGenerator:
+class ServiceGenerator(Issuing):
     """Unique IDs of a service: call it, iterate, or take many. Made by ``frazil.open``.
 
     Threads may share it. ``scheme`` reads and writes its IDs; ``config`` is what it was opened
@@ -111,10 +106,6 @@ class ServiceGenerator:
             return rows.reshape(-1)
         found: NDArray[Any] = rows.view(np.dtype([("hi", "<u8"), ("lo", "<u8")])).reshape(-1)
         return found
-
-    def text(self) -> str:
-        """The next ID in the scheme's text form."""
-        return self.scheme.format(self())
 
     def close(self) -> None:
         """Ask for nothing more, and hang up. Twice is no error."""
@@ -186,23 +177,6 @@ class ServiceGenerator:
             # Of several threads, one has made it. A parent's is kept: its connections stay open.
             life = self._life = self._lives.setdefault(fresh.sense.era, fresh)
         return life
-
-    def __next__(self) -> int:
-        return self()
-
-    def __iter__(self) -> Iterator[int]:
-        return self
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __del__(self) -> None:
         if not self.__dict__.get("closed", True):

@@ -6,10 +6,8 @@ There is no prefetch: ``await ids.take(n)`` and hand them out.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
 from contextlib import suppress
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from frazil.errors import Closed, ConfigError, FrazilError
 from frazil.generator import check_count
@@ -17,6 +15,7 @@ from frazil.icicle.generator import IcicleConfig
 from frazil.icicle.pool import Asking, Pool
 from frazil.icicle.script import icicle_script
 from frazil.icicle.server import MOST_IDS, Issued, arguments, issued, key_of, refusal, state
+from frazil.issuing import AsyncIssuing
 from frazil.machine import Sense
 from frazil.registries.redis.async_link import AsyncLink
 from frazil.registries.redis.link import Access
@@ -64,7 +63,7 @@ class _AsyncServer:
         return await self.link.ask(self._key, asked, ["incarnation", *asked[1:]], within_s)
 
 
-class AsyncIcicle:
+class AsyncIcicle(AsyncIssuing):
     """Unique IDs of a pool of servers, by ``await``. Made by ``frazil.aio.open``.
 
     Tasks may share it. The errors are those of ``IcicleGenerator``.
@@ -86,10 +85,6 @@ class AsyncIcicle:
         """The next ``n`` IDs. Of each server they are in order."""
         spans = await self._spans(check_count(n))
         return [first + i for first, number in spans for i in range(number)]
-
-    async def text(self) -> str:
-        """The next ID in the scheme's text form."""
-        return self.scheme.format(await self())
 
     async def aclose(self) -> None:
         """Ask for nothing more, and hang up."""
@@ -129,23 +124,6 @@ class AsyncIcicle:
             spans += given.spans
             left -= sum(number for _, number in given.spans)
         return spans
-
-    def __aiter__(self) -> AsyncIterator[int]:
-        return self
-
-    async def __anext__(self) -> int:
-        return await self()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.aclose()
 
 
 async def _compare(pool: Pool[_AsyncServer]) -> None:

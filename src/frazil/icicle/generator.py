@@ -11,14 +11,14 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from frazil.clock import boot_ns
+from frazil.clock import boot_s
 from frazil.errors import Closed, ConfigError, FrazilError
 from frazil.generator import check_count
 from frazil.icicle.pool import Asking, Pool
 from frazil.icicle.server import MOST_IDS, IcicleServer
+from frazil.issuing import Issuing
 from frazil.machine import Sense
 from frazil.prefetch import Prefetch
 from frazil.registries.redis.link import Access
@@ -60,7 +60,7 @@ class IcicleConfig:
         names = [access.name for access in self.accesses]
         servers = list(zip(names, self.servers(made), strict=True))
         patience_s = self.accesses[0].timeout_s
-        return Pool(servers, self.timeout_us / 1e6, patience_s, lambda: boot_ns() / 1e9)
+        return Pool(servers, self.timeout_us / 1e6, patience_s, boot_s)
 
 
 class _Life:
@@ -72,7 +72,7 @@ class _Life:
         self.prefetch = Prefetch(config.prefetch)
 
 
-class IcicleGenerator:
+class IcicleGenerator(Issuing):
     """Unique IDs of a pool of servers: call it, iterate, or take many. Made by ``frazil.open``.
 
     Threads may share it. ``scheme`` reads and writes its IDs; ``config`` is what it was opened
@@ -123,10 +123,6 @@ class IcicleGenerator:
             array[at : at + number] = np.arange(first, first + number, dtype=np.uint64)
             at += number
         return array if life.sense.intact() else self.array(n)
-
-    def text(self) -> str:
-        """The next ID in the scheme's text form."""
-        return self.scheme.format(self())
 
     def close(self) -> None:
         """Ask for nothing more, and hang up. Twice is no error."""
@@ -181,23 +177,6 @@ class IcicleGenerator:
     def _ids(self, count: int) -> Iterator[int]:
         """``count`` IDs for the buffer."""
         return chain.from_iterable(range(first, first + n) for first, n in self._spans(count))
-
-    def __next__(self) -> int:
-        return self()
-
-    def __iter__(self) -> Iterator[int]:
-        return self
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return IcicleGenerator, (self.config,)

@@ -179,11 +179,17 @@ def _reborn(walk: Walk) -> None:
     walk.sense.process.reborn()  # type: ignore[attr-defined] # a SimulatedSense
 
 
+def _spare(_: Walk) -> Walk:
+    """What a guarded walk calls when a step is begun inside another: here none ever is."""
+    raise Violation("a step of a walk was interrupted by another of the same thread")
+
+
 _walk_types: dict[type[Walk], type[Walk]] = {}
 
 
 def _walk_type(base: type[Walk]) -> type[Walk]:
     """A walk that a keeper can hold weakly, and that has what a generator adds to it."""
     if base not in _walk_types:
-        _walk_types[base] = type("SimulatedWalk", (base,), {"reborn": _reborn})
+        added = {"reborn": _reborn, "spare": _spare}
+        _walk_types[base] = type("SimulatedWalk", (base,), added)
     return _walk_types[base]

@@ -15,7 +15,7 @@ import time
 from typing import Any
 from urllib.parse import urlsplit
 
-__all__ = ["Published", "say"]
+__all__ = ["SCRIPT", "Published", "say"]
 
 _EPOCH_MS = 1_455_788_600_316
 _SHARD = 1  # one server has one, whoever asks it
@@ -24,7 +24,7 @@ _KEYS = ("published:sequence", "published:lock")
 _ATTEMPTS = 5
 _TIMEOUT_S = 1.0
 
-_SCRIPT = """
+SCRIPT = """
 if redis.call('EXISTS', KEYS[2]) == 1 then return redis.error_reply('locked') end
 local last = redis.call('INCRBY', KEYS[1], ARGV[1])
 local first = last - ARGV[1] + 1
@@ -68,7 +68,7 @@ class Published:
     def _refill(self) -> bool:
         """Ask for a batch; whether there is one."""
         try:
-            answer = self._ask("EVAL", _SCRIPT, 2, *_KEYS, _BATCH)
+            answer = self._ask("EVAL", SCRIPT, 2, *_KEYS, _BATCH)
         except OSError:
             self._wire = None
             raise
