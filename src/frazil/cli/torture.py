@@ -24,6 +24,8 @@ from frazil.cli.duplicates import Duplicates
 from frazil.cli.options import json_option
 from frazil.cli.progress import progress
 from frazil.errors import ConfigError
+from frazil.opening import is_icicle, is_service
+from frazil.registries import connect
 from frazil.schemes import scheme as scheme_of
 from frazil.testing.torture import FAULTS, OWN, SYSTEMS, Plan, known, named, run
 from frazil.testing.torture.report import as_json as facts_of
@@ -100,7 +102,9 @@ def command(
             "--peers is about all systems: without URL, --system, --own and --html; --markdown is "
             "for --peers"
         )
-    scheme_of(scheme)
+    chosen = scheme_of(scheme)
+    if url and not (is_icicle(url) or is_service(url)):
+        connect(url, "torture", chosen).look()  # what is wrong with it is told once, and now
     plan = Plan(
         known(system),
         url=url,

@@ -36,6 +36,11 @@ def connect(url: str, namespace: str, scheme: Scheme) -> Registry:
     Raises ConfigError for a URL that is none, and for options that its backend does not know.
     """
     kind, colon, _ = url.partition(":")
+    if colon and kind in _ELSEWHERE:
+        raise ConfigError(
+            f"{kind}: makes IDs and keeps no claims; name the registry here, like redis://host",
+            url=masked(url),
+        )
     if not colon or kind not in BACKENDS:
         from difflib import get_close_matches  # only where a person waits for the hint
 

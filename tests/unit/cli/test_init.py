@@ -52,6 +52,7 @@ def test_run_starts_where_it_is_told(call):
         (["memory:"], "name a registry that lasts"),
         (["static:7?state=none"], "name a registry that lasts"),
         (["redes:"], "no registry is called"),
+        (["http://localhost/a"], "makes IDs and keeps no claims"),
     ],
 )
 def test_wrong_call(args, words, call):

@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.servers.redis import free_port
+
 __all__: list[str] = []
 
 
@@ -14,6 +16,7 @@ __all__: list[str] = []
         (["--system", "snowflake-id", "redis://localhost"], "URL is where frazil's claims are"),
         (["--own", "redis", "redis://localhost"], "leave it or URL out"),
         (["memory:"], "this starts many"),
+        (["nowhere:"], "no registry is called 'nowhere:'"),
         (["--scheme", "snowflak"], "snowflak"),
         (["--seconds", "0"], "--seconds"),
         (["--processes", "0"], "--processes"),
@@ -29,6 +32,12 @@ def test_what_makes_no_sense_is_refused(call, arguments, said):
     result = call("torture", *arguments)
     assert result.exit_code == 2
     assert said in " ".join(result.output.split())
+
+
+def test_a_store_that_is_away_is_told_at_once(call):
+    result = call("torture", f"redis://127.0.0.1:{free_port()}")
+    assert result.exit_code == 3
+    assert "no connection" in result.output
 
 
 def test_a_package_that_is_not_there(call, monkeypatch):
