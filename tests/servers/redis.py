@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -178,9 +178,23 @@ class Server:
         os.kill(self._process.pid, signal.SIGCONT)
 
     def replicate(self, primary: Any) -> None:
-        """Make it a replica of what listens at ``primary.port``; comes back when it is one."""
+        """Make it a replica of what listens at ``primary.port``; comes back when it is one.
+
+        That is when it has acknowledged something written after it was made one: the link counts
+        as up before, and the primary waits up to a second for the first acknowledgement.
+        """
         self.do("REPLICAOF", "127.0.0.1", primary.port)
-        until(lambda: self.info("replication")["master_link_status"] == "up", "the replica")
+        until(lambda: self.info("replication")["master_link_status"] == "up", "the replica's link")
+        with closing(redis.Redis(port=primary.port)) as client:
+            client.publish("frazil", "replicated, and not kept")
+            mark = client.info("replication")["master_repl_offset"]
+
+            def acknowledged() -> bool:
+                each = client.info("replication").items()
+                found = [facts for name, facts in each if name.removeprefix("slave").isdigit()]
+                return any(one["port"] == self.port and one["offset"] >= mark for one in found)
+
+            until(acknowledged, "the replica's acknowledgement")
 
     def promote(self) -> None:
         """Make it a primary, whatever the old one does."""

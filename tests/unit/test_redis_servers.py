@@ -181,7 +181,7 @@ class TestSeveral:
             seen = reply.seen
 
     def test_a_store_that_forgot_is_told_by_a_new_object(self, servers):
-        url = self.url(servers, "?horizon=10s&timeout=300ms")
+        url = self.url(servers, "?horizon=10min&timeout=300ms")
         registry = connect(url, "x", ICICLE)
         registry.initialise(ask_of(NOTHING), 0)
         claim = grant(registry, 500)
@@ -189,7 +189,7 @@ class TestSeveral:
             server.do("FLUSHALL")
         fresh = connect(url, "x", ICICLE)
         assert isinstance(fresh.renew(ask_of(claim.seen, claim), claim.until + 5), Lost)
-        wait = fresh.grant(ask_of(claim.seen), 10)
+        wait = fresh.grant(ask_of(claim.seen), 5000)  # from the horizon on, so 5 s later a claim
         assert isinstance(wait, Wait)
 
     def test_another_order_is_refused(self, servers):
