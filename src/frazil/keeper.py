@@ -100,6 +100,7 @@ class Keeper:
         self._asked = False
         self._want = self._first_want()
         self._renewable = False
+        self._put_off = False
         self._tick = 0
         self._metered = 0, 0
         self._retry_s = _FIRST_RETRY_S
@@ -147,12 +148,27 @@ class Keeper:
                 "(block=), or wait longer (timeout=)",
                 waited_s=waited_s,
             )
-        return PoolExhausted(
-            f"no claim from {self.registry.url} within {waited_s:.1f} s: all "
-            f"{len(self.terms.slots)} node numbers are in use; use a layout with more node bits, "
-            "fewer processes, or a longer timeout=",
-            waited_s=waited_s,
-        )
+        none = f"no claim from {self.registry.url} within {waited_s:.1f} s"
+        walk = self._walk()
+        ahead = walk is not None and walk.left() > 0
+        if not (self._put_off or ahead):
+            return RegistryUnavailable(
+                f"{none}: it has not answered yet, or this machine is too busy to hear it; wait "
+                "longer (timeout=)",
+                url=self.registry.url,
+                outcome_known=False,
+            )
+        if ahead or self._renewable:
+            reason = "the one held is ahead of the clock, as after a loss or a step of a clock"
+            advice = "wait longer (timeout=), or allow a greater lead="
+        else:
+            count = len(self.terms.slots)
+            reason = f"all {count} node numbers are in use, or it has forgotten who has them"
+            advice = (
+                "wait longer (timeout=), run fewer processes, or use a layout with more node bits; "
+                "frazil claims shows who has them"
+            )
+        return PoolExhausted(f"{none}: {reason}; {advice}", waited_s=waited_s)
 
     def _post(self, call: Call) -> None:
         self._called = True
@@ -213,7 +229,8 @@ class Keeper:
         """Callers wait: make the claim longer, or get another if it is somebody else's by now."""
         if self._renewable:
             self._renew(walk)
-            if self._renewable and not walk.left():
+            self._put_off = self._renewable and not walk.left()
+            if self._put_off:
                 # As far ahead of the registry's clock as can be: only time helps.
                 self._rest(self._want * self.terms.tick_us // 8)
         if not self._renewable:
@@ -237,6 +254,7 @@ class Keeper:
         sent_ns = self._sense.now_ns()
         reply = self.registry.grant(self._ask(), self._want)
         self._hear(reply.seen)
+        self._put_off = isinstance(reply, Wait)
         if isinstance(reply, Wait):
             self._rest(max(reply.wait_us, 1_000))
             return

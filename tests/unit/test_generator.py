@@ -5,6 +5,7 @@ import pickle
 import re
 import threading
 import time
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -266,14 +267,7 @@ class TestTrouble:
             assert re.search("no claim since .*gone", str(caught))
             assert caught.outcome_known
             away.down = False
-            deadline = time.monotonic() + 5
-            while time.monotonic() < deadline:
-                try:
-                    ids()
-                    break
-                except RegistryUnavailable:
-                    continue
-            assert ids()
+            assert self.soon(ids)
 
     def until_it_stops(self, ids):
         while True:
@@ -281,6 +275,35 @@ class TestTrouble:
                 ids()
             except RegistryUnavailable as error:
                 return error
+
+    def test_a_silent_one_is_no_crowded_one(self, url, monkeypatch):
+        answers = threading.Event()
+        original = MemoryRegistry.step
+        with opened(url, timeout="100ms") as ids:
+            monkeypatch.setattr(
+                MemoryRegistry, "step", lambda self: answers.wait(30) and original(self)
+            )
+            with pytest.raises(RegistryUnavailable, match="not answered") as caught:
+                ids()
+            assert not caught.value.outcome_known
+            answers.set()
+            assert self.soon(ids)
+
+    def soon(self, ids):
+        """The next ID, when there is one again."""
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            with suppress(RegistryUnavailable, PoolExhausted):
+                return ids()
+        raise AssertionError("30 s, and no ID")
+
+    def test_a_claim_ahead_of_the_clock_is_no_crowd(self, url):
+        with frazil.open(url + "?horizon=10min", WIDE, timeout="300ms") as ids:
+            message = ""
+            while "ahead of the clock" not in message:
+                with pytest.raises(PoolExhausted) as caught:
+                    ids()
+                message = str(caught.value)
 
     def test_a_crowded_pool_says_so(self, url):
         node = "sign:1=0 time:41 node:1 sequence:21 @1ms since 2025-01-01T00:00:00Z"
