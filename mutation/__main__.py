@@ -37,7 +37,10 @@ _TESTS = {
         "tests/conformance/test_local.py -k memory",
     ),
     "walk": ("tests/unit/test_walk.py", "tests/unit/test_generator.py tests/unit/test_keeper.py"),
-    "keeper": ("tests/unit/test_keeper.py", "tests/unit/test_generator.py tests/unit/test_axes.py"),
+    "keeper": (
+        "tests/unit/test_keeper.py",
+        "tests/unit/test_generator.py tests/unit/test_trouble.py tests/unit/test_axes.py",
+    ),
 }
 
 
