@@ -36,7 +36,11 @@ _TESTS = {
         "tests/unit/test_keeper.py tests/unit/test_generator.py",
         "tests/conformance/test_local.py -k memory",
     ),
-    "walk": ("tests/unit/test_walk.py", "tests/unit/test_generator.py tests/unit/test_keeper.py"),
+    "walk": (
+        "tests/unit/test_walk.py",
+        "tests/unit/test_axes.py",
+        "tests/unit/test_generator.py tests/unit/test_keeper.py",
+    ),
     "keeper": (
         "tests/unit/test_keeper.py",
         "tests/unit/test_generator.py tests/unit/test_trouble.py tests/unit/test_axes.py",
