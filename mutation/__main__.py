@@ -19,31 +19,70 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import Queue
+from typing import NamedTuple
 
+from mutation.lua import lua_mutants_of
 from mutation.mutants import Mutant, mutants_of
 
 __all__ = ["main"]
 
 _ROOT = Path(__file__).resolve().parents[1]
-_TESTS = {
-    "record": (
-        "tests/unit/test_record.py tests/unit/test_record_counters.py",
-        "tests/conformance/test_local.py -k memory",
-        "tests/property/test_claims_lua.py",
+_SCRIPT_TESTS = (
+    "tests/unit/test_redis.py -k valkey",
+    "tests/property/test_claims_lua.py",
+    "tests/conformance/test_redis.py -k valkey",
+)
+
+
+class Subject(NamedTuple):
+    """A file, and the commands that test it, the quickest first."""
+
+    path: str
+    tests: tuple[str, ...]
+
+
+_SUBJECTS = {
+    "record": Subject(
+        "record.py",
+        (
+            "tests/unit/test_record.py tests/unit/test_record_counters.py",
+            "tests/conformance/test_local.py -k memory",
+            "tests/property/test_claims_lua.py",
+        ),
     ),
-    "claim": (
-        "tests/unit/test_record.py tests/unit/test_record_counters.py",
-        "tests/unit/test_keeper.py tests/unit/test_generator.py",
-        "tests/conformance/test_local.py -k memory",
+    "claim": Subject(
+        "claim.py",
+        (
+            "tests/unit/test_record.py tests/unit/test_record_counters.py",
+            "tests/unit/test_keeper.py tests/unit/test_generator.py",
+            "tests/conformance/test_local.py -k memory",
+        ),
     ),
-    "walk": (
-        "tests/unit/test_walk.py",
-        "tests/unit/test_axes.py",
-        "tests/unit/test_generator.py tests/unit/test_keeper.py",
+    "walk": Subject(
+        "walk.py",
+        (
+            "tests/unit/test_walk.py",
+            "tests/unit/test_axes.py",
+            "tests/unit/test_generator.py tests/unit/test_keeper.py",
+        ),
     ),
-    "keeper": (
-        "tests/unit/test_keeper.py",
-        "tests/unit/test_generator.py tests/unit/test_trouble.py tests/unit/test_axes.py",
+    "keeper": Subject(
+        "keeper.py",
+        (
+            "tests/unit/test_keeper.py",
+            "tests/unit/test_generator.py tests/unit/test_trouble.py tests/unit/test_axes.py",
+        ),
+    ),
+    "claims.lua": Subject("registries/redis/claims.lua", _SCRIPT_TESTS),
+    "record.lua": Subject("registries/redis/record.lua", _SCRIPT_TESTS),
+    "renew.lua": Subject("registries/redis/renew.lua", _SCRIPT_TESTS),
+    "icicle.lua": Subject(
+        "icicle/icicle.lua",
+        (
+            "tests/unit/test_icicle_script.py",
+            "tests/unit/test_icicle_faults.py -k valkey",
+            "tests/property/test_icicle_lua.py",
+        ),
     ),
 }
 
@@ -51,11 +90,11 @@ _TESTS = {
 def _verdict(mutant: Mutant, name: str, copies: "Queue[Path]", patience_s: float) -> str:
     """Whether tests failed (caught), did not end (late), or all passed (survived)."""
     copy = copies.get()
-    path = copy / "frazil" / f"{name}.py"
+    path = copy / "frazil" / _SUBJECTS[name].path
     original = path.read_text(encoding="utf-8")
     path.write_text(mutant.source, encoding="utf-8")
     try:
-        for tests in _TESTS[name]:
+        for tests in _SUBJECTS[name].tests:
             if not _passes(tests, copy, patience_s):
                 return "caught"
     except subprocess.TimeoutExpired:
@@ -69,7 +108,7 @@ def _verdict(mutant: Mutant, name: str, copies: "Queue[Path]", patience_s: float
 def _patience_s(name: str, copy: Path) -> float:
     """How long a file's tests may take: five times what they take without a mutant."""
     longest_s = 0.0
-    for tests in _TESTS[name]:
+    for tests in _SUBJECTS[name].tests:
         begun = time.monotonic()
         if not _passes(tests, copy, None):
             raise SystemExit(f"the tests of {name} fail without a mutant: {tests}")
@@ -99,7 +138,8 @@ def _run(name: str, sample: int, copies: "Queue[Path]", jobs: int) -> int:
     copy = copies.get()
     patience_s = _patience_s(name, copy)
     copies.put(copy)
-    found = list(mutants_of(_ROOT / "src" / "frazil" / f"{name}.py"))[::sample]
+    path = _ROOT / "src" / "frazil" / _SUBJECTS[name].path
+    found = list((lua_mutants_of if path.suffix == ".lua" else mutants_of)(path))[::sample]
     explained = _explained()
     results: Counter[str] = Counter()
     with ThreadPoolExecutor(jobs) as pool:
@@ -108,7 +148,7 @@ def _run(name: str, sample: int, copies: "Queue[Path]", jobs: int) -> int:
             known = verdict == "survived" and (name, mutant.operator, mutant.text) in explained
             results["explained" if known else verdict] += 1
             if verdict == "survived" and not known:
-                print(f"{name}.py:{mutant.line} {mutant.operator}: {mutant.text}", flush=True)
+                print(f"{path.name}:{mutant.line} {mutant.operator}: {mutant.text}", flush=True)
     rate = (results["caught"] + results["late"]) / max(1, len(found))
     print(
         f"{name}: {len(found)} mutants, {results['caught']} caught and {results['late']} never "
@@ -121,7 +161,7 @@ def _run(name: str, sample: int, copies: "Queue[Path]", jobs: int) -> int:
 def main(arguments: Sequence[str]) -> int:
     """See the module."""
     parser = argparse.ArgumentParser(prog="python -m mutation", description=__doc__)
-    parser.add_argument("files", nargs="+", choices=list(_TESTS))
+    parser.add_argument("files", nargs="+", choices=list(_SUBJECTS))
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--sample", type=int, default=1)
     told = parser.parse_args(arguments)
