@@ -45,6 +45,14 @@ def test_help_names_every_command_and_exit_code(call):
     assert all(f"\n    {code}  " in text for code in range(6))
 
 
+def test_the_package_is_the_command_too():
+    """As python -m frazil, where the script is not on PATH; it calls itself so."""
+    run = [sys.executable, "-m", "frazil"]
+    answer = subprocess.run([*run, "--help"], capture_output=True, text=True, check=True)
+    assert answer.stdout.startswith("Usage: python -m frazil ")
+    assert subprocess.run([*run, "nothing"], capture_output=True, check=False).returncode == 2
+
+
 def test_version(call):
     text = call("--version").stdout
     assert text.startswith(f"frazil {frazil.__version__} (")
