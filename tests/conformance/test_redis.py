@@ -1,11 +1,12 @@
 """Redis and Valkey keep the contract: one server, a cluster, several that share nothing."""
 
+import time
 from contextlib import ExitStack, contextmanager
 
 import pytest
 
 from tests.conformance.adapters import UrlStore, applied
-from tests.servers.redis import FLAVOURS, Cluster, Server
+from tests.servers.redis import FLAVOURS, Cluster, Server, until
 from tests.tools.proxy import Proxy
 
 SEVERAL = {
@@ -94,6 +95,11 @@ class ValkeyStore(RedisStore):
         self.ahead_us += us
         for server in self.servers:
             server.step_clock(self.ahead_us / 1e6)
+            until(lambda one=server: self._has_stepped(one), "the server to read its new clock")
+
+    def _has_stepped(self, server):
+        seconds, _ = server.do("TIME")
+        return abs(int(seconds) - time.time() - self.ahead_us / 1e6) < 3
 
 
 class SeveralStore(ValkeyStore):
