@@ -53,7 +53,7 @@ _SUBJECTS = {
     "claim": Subject(
         "claim.py",
         (
-            "tests/unit/test_record.py tests/unit/test_record_counters.py",
+            "tests/unit/test_claim.py tests/unit/test_record.py tests/unit/test_record_counters.py",
             "tests/unit/test_keeper.py tests/unit/test_generator.py",
             "tests/conformance/test_local.py -k memory",
         ),
