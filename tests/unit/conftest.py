@@ -1,4 +1,4 @@
-"""A Redis and a Valkey for the tests of a module, and a caller of the script that issues IDs."""
+"""Registries of a test's own: in memory, and a Redis and a Valkey with a caller of the script."""
 
 import pytest
 
@@ -6,6 +6,12 @@ from tests.servers.icicle import Caller
 from tests.servers.redis import FLAVOURS, Server
 
 __all__: list[str] = []
+
+
+@pytest.fixture
+def url(request):
+    """A memory registry of this test's own, which says that it is new."""
+    return f"memory:{request.node.name}"
 
 
 @pytest.fixture(scope="module", params=FLAVOURS)

@@ -20,11 +20,6 @@ SMALL = "sign:1=0 sequence:8"
 NODES = "node:2 sequence:4"
 
 
-@pytest.fixture
-def url(request):
-    return f"memory:{request.node.name}"
-
-
 def begun(url, scheme="tickets", start=1, **options):
     """A generator on a counter that is new."""
     registry = connect(url, "default", frazil.scheme(scheme))

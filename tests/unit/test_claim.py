@@ -33,3 +33,8 @@ def test_a_claim_tells_the_time_in_ticks_and_what_is_over():
     assert claim.time(TERMS) == (12_345, 678_000)
     assert claim.time(replace(TERMS, epoch_us=2_000_001)) == (10_345, 677_000)
     assert claim.time(replace(TERMS, tick_us=0)) == (0, 0)
+
+
+def test_a_member_that_was_told_nothing_knows_nothing():
+    """A revision above 0 would be taken for the memory of a record that was lost."""
+    assert Seen() == Seen(sid="", revision=0, now_us=0)

@@ -15,12 +15,6 @@ from frazil.errors import Closed, ConfigError, LayoutError, PoolExhausted
 WIDE = "sign:1=0 time:39 node:4 sequence:20 @1ms since 2025-01-01T00:00:00Z"
 
 
-@pytest.fixture
-def url(request):
-    """A memory registry of this test's own, which says that it is new."""
-    return f"memory:{request.node.name}"
-
-
 def opened(url, scheme=WIDE, **options):
     return frazil.open(url, scheme, **{"lead": "1s"} | options)
 
