@@ -7,7 +7,7 @@ forgets its shard stays out until it is told which it had.
 
 from collections.abc import Iterable, Sequence
 
-from frazil.cli.doctor import Report, round_trip, tell
+from frazil.cli.doctor_report import Report, round_trip, tell
 from frazil.cli.icicle import Seat, seats, servers, twice
 from frazil.clock import wall_us
 from frazil.duration import duration_text
