@@ -134,6 +134,19 @@ class TimeGoesBack(Record):
         return min(now_us, reading_us)
 
 
+class NeverSetRight(Record):
+    """Of a clock that is set right an eighth is taken off the offset, as of time that passes."""
+
+    def _tell_time(self, terms, ask, reading_us):
+        passed_us, offset_us = reading_us - self.last_us, self.offset_us
+        now_us = super()._tell_time(terms, ask, reading_us)
+        if passed_us > 0:
+            self.offset_us = offset_us - min(offset_us, passed_us // 8)
+            now_us = reading_us + self.offset_us
+            self.top_us = max(self.top_us, now_us)
+        return now_us
+
+
 class NeverEnough(Record):
     """A guard that is set again and again: nobody ever gets a claim after a loss."""
 
@@ -196,10 +209,14 @@ CANARIES = {
         ReleasesFromItsStart,
         ForgetsGrants,
         TimeGoesBack,
+        NeverSetRight,
         NeverEnough,
         Rereads,
         StepsOver,
         LeavesEarly,
         GoesOnAfterLeaving,
     )
-} | {"ForkUnnoticed": Parts(notices_forks=False)}
+} | {
+    "ForkUnnoticed": Parts(notices_forks=False),
+    "RepliesUnmatched": Parts(matches_replies=False),
+}

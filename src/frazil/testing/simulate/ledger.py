@@ -82,8 +82,11 @@ class Ledger:
         place = claim.slot, claim.start
         self._given[place] = max(claim.until, self._given.get(place, 0))
 
-    def adopt(self, member: int, claim: Claim) -> None:
+    def adopt(self, member: int, ask: Ask, claim: Claim) -> None:
         """A member takes a reply over: I3."""
+        asked = ask.token if ask.held is None else ask.held.token
+        answers = claim.token in ("", asked)
+        _demand(answers, f"I3: {claim} was taken for the answer to a request for {asked}")
         if claim.token:
             owner = self._owners.setdefault(claim.token, member)
             _demand(owner == member, f"I3: {claim} has two owners, {owner} and {member}")

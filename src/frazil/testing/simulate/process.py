@@ -16,7 +16,7 @@ from frazil.errors import FrazilError
 from frazil.generator import walk_arguments
 from frazil.keeper import Call, Keeper
 from frazil.machine import Sense
-from frazil.testing.simulate.clock import WrongClock
+from frazil.testing.simulate.clock import BootClock, WrongClock
 from frazil.testing.simulate.ledger import Violation
 from frazil.testing.simulate.network import Link, SimulatedRegistry
 from frazil.walk import FORKED, SPENT, Walk
@@ -43,7 +43,7 @@ class SimulatedSense(Sense):
 
     def now_ns(self) -> int:
         """Nanoseconds since the process's host was booted."""
-        return self.process.boot_ns()
+        return self.process.boot_clock.reading_ns()
 
     def intact(self) -> bool:
         """Whether this era is still the process's."""
@@ -115,8 +115,7 @@ class Process:
         self.era = 1
         self.paused_until_us = 0
         self.issued = 0
-        self._drift_ppm = self.dice.randint(-200, 200)
-        self._born_us = world.now_us
+        self.boot_clock = BootClock(lambda: world.now_us, self.dice.randint(-200, 200))
         interval_us = world.schedule.horizon_us * self.dice.choice((0.1, 0.3, 1.0, 6.0))
         self._interval_us = max(int(interval_us), world.schedule.tick_us // 4, 1000)
         self._burst = self.dice.choice((1, 1, 2, 8))
@@ -127,17 +126,13 @@ class Process:
         """Start a new life: nothing is remembered."""
         self.life += 1
         self.era += 1
+        self.link.strays = []  # another connection
         self.sense = SimulatedSense(self, self.era)
         self.walk = self.world.new_walk(self.sense)
         self.keeper = SimulatedKeeper(self, self.walk, self.sense)
         self._last = _NOTHING_YET
         self._left = self._burst
         self.later(int(self.dice.random() * self._interval_us), self._draw)
-
-    def boot_ns(self) -> int:
-        """The host's boot clock, which is a little fast or slow."""
-        passed_us = self.world.now_us - self._born_us
-        return 10**15 + passed_us * 1000 + passed_us * self._drift_ppm // 1000
 
     def ask(self, seen: Seen, held: Claim | None = None) -> Ask:
         """A request from this process, now."""
@@ -193,6 +188,8 @@ class Process:
         ahead = self._last[0] - walk.due(self.sense.now_ns())
         if ahead > 0:
             self.world.marks.hit("lead used")
+        if self.clock.smearing:
+            self.world.marks.hit("member smeared")
         # A clock that is found to be behind does not end the tick that was begun.
         if before < self._last[0] > walk.start and ahead > self._most_ahead:
             raise Violation(f"{number} is {ahead} ticks ahead; the lead is {self._most_ahead}")
@@ -230,8 +227,8 @@ class Process:
         if theirs.held:
             first = max(theirs.start, theirs.tick + (not theirs.fresh))
             if first < theirs.until:
-                now_ns = self.boot_ns()
-                due = theirs.due(parent.boot_ns())
+                now_ns = self.boot_clock.reading_ns()
+                due = theirs.due(parent.boot_clock.reading_ns())
                 self.walk.adopt(theirs.node, theirs.start, theirs.until, due, 0, now_ns)
         sense.own -= 1  # the page is wiped
         self.keeper = SimulatedKeeper(self, self.walk, sense)
@@ -241,6 +238,14 @@ class Process:
         """Die, and begin again after a while."""
         self.life += 1
         self.later(int(self.dice.random() * self._interval_us), self.begin)
+
+    def boot(self, shown_us: int) -> None:
+        """The host loses power and comes back; its wall clock says this, till somebody sets it."""
+        self.boot_clock.boot()
+        self.clock.put_right()
+        self.clock.show(shown_us)
+        self.paused_until_us = self.world.now_us
+        self.crash()
 
     def close(self) -> None:
         """Close the generator in good order; a new one begins later."""

@@ -36,6 +36,8 @@ class SimulatedStore:
         self.forgotten = False
         self.silent = False
         self.ever_top_us = 0
+        self._requests = 0
+        self._newest: dict[int, int] = {}
         self._writes = 0
         self._tail: deque[Record] = deque(maxlen=_TAIL)
         self._backups: deque[Record] = deque(maxlen=_BACKUPS)
@@ -53,6 +55,19 @@ class SimulatedStore:
         return self.silent and not (
             seen.sid == self.record.sid and seen.revision > self.record.revision
         )
+
+    def number_request(self) -> int:
+        """A number for a request that is sent now."""
+        self._requests += 1
+        return self._requests
+
+    def overtaken(self, number: int, member: int) -> bool | None:
+        """Whether later requests were served before this one of a member: its own, or others'."""
+        if number < self._newest.get(member, 0):
+            return True
+        overtaken = any(number < newest for newest in self._newest.values())
+        self._newest[member] = number
+        return False if overtaken else None
 
     def copy(self) -> Record:
         """The record for a verb to change."""

@@ -46,6 +46,7 @@ class Parts:
     record: type[Record] = Record
     walk: type[Walk] | None = None
     notices_forks: bool = True
+    matches_replies: bool = True
 
 
 @dataclass(slots=True)
