@@ -191,6 +191,28 @@ class GoesOnAfterLeaving(interpreted().Walk):
         return self.start if self.fresh or self.tick < self.start else self.tick + 1
 
 
+class TimesTheReply(interpreted().Walk):
+    """The registry's clock is taken to be of the moment when the reply came."""
+
+    def anchor(self, now_tick, into_ns, read_ns):
+        super().anchor(now_tick, into_ns, self.sense.now_ns())
+
+
+class FollowsItself(interpreted().Walk):
+    """A renewal does not read the registry's clock anew."""
+
+    def prolong(self, until, now_tick, into_ns, read_ns):
+        anchor = self.anchor_tick, 0, self.anchor_ns
+        super().prolong(until, *anchor)
+
+
+class TickAhead(interpreted().Walk):
+    """The registry's clock is thought to be a quarter of a claim ahead."""
+
+    def due(self, now_ns):
+        return super().due(now_ns) + (self.until - self.start) // 4
+
+
 CANARIES = {
     case.__name__: Parts(record=case) if issubclass(case, Record) else Parts(walk=case)
     for case in (
@@ -215,6 +237,9 @@ CANARIES = {
         StepsOver,
         LeavesEarly,
         GoesOnAfterLeaving,
+        TimesTheReply,
+        FollowsItself,
+        TickAhead,
     )
 } | {
     "ForkUnnoticed": Parts(notices_forks=False),

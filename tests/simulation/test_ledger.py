@@ -5,7 +5,8 @@ import pytest
 from frazil.claim import Ask, Claim, Seen, Terms
 from frazil.record import Record, Slot, SlotTable
 from frazil.testing.simulate.clock import SMEAR_PPM, BootClock, WrongClock
-from frazil.testing.simulate.ledger import Ledger, Violation
+from frazil.testing.simulate.ledger import Ledger
+from frazil.testing.simulate.violation import Violation
 
 __all__: list[str] = []
 

@@ -20,6 +20,7 @@ from frazil.claim import Ask, Claim, Lost, Seen, Terms, Wait
 from frazil.errors import ClockError, FrazilError, RegistryUnavailable
 from frazil.record import Record
 from frazil.registries.base import RecordRegistry
+from frazil.testing.simulate.order import Base
 
 if TYPE_CHECKING:
     from frazil.testing.simulate.process import Process
@@ -101,7 +102,7 @@ class SimulatedRegistry(RecordRegistry):
         """See RecordRegistry. The request goes there, is served, and the reply comes back."""
         process, about = self._process, self._about
         world, link = process.world, process.link
-        number = world.store.number_request()
+        number, sent_us = world.store.number_request(), world.now_us
         self._send(about, verb, number)
         answer: Answer | None = None
         error: FrazilError | None = None
@@ -112,6 +113,7 @@ class SimulatedRegistry(RecordRegistry):
             error = refused
         except FrazilError as refused:
             error = refused
+        served_us = world.now_us
         if link.ails("reply loss", world.now_us, 0.5):
             world.marks.hit("reply lost")
             self._time_out(done=error is None)
@@ -125,6 +127,9 @@ class SimulatedRegistry(RecordRegistry):
         reply: object = self._read_stray(about) if link.strays else answer
         if isinstance(reply, Claim):
             world.ledger.adopt(process.number, about[1], reply)
+            if about[0] != "mint":
+                base = Base.of(reply.now_us, sent_us, served_us, world.now_us)
+                world.order.told(process.number, base)
         return reply  # type: ignore[return-value]
 
     def _send(self, about: About, verb: Callable[[Record, int, str], object], number: int) -> None:
@@ -161,6 +166,7 @@ class SimulatedRegistry(RecordRegistry):
             reading_us = world.store.reading_us(ask.seen)
             answer = verb(record, reading_us, incarnation)
         world.ledger.verb(name, ask, before, record, answer)
+        world.order.verb(before, record, world.now_us)
         marks = world.marks
         if record.guard > guard:
             marks.hit("guard hit")

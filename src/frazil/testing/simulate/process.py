@@ -17,8 +17,9 @@ from frazil.generator import walk_arguments
 from frazil.keeper import Call, Keeper
 from frazil.machine import Sense
 from frazil.testing.simulate.clock import BootClock, WrongClock
-from frazil.testing.simulate.ledger import Violation
 from frazil.testing.simulate.network import Link, SimulatedRegistry
+from frazil.testing.simulate.order import CRYSTAL_PPM, Base
+from frazil.testing.simulate.violation import Violation
 from frazil.walk import FORKED, SPENT, Walk
 
 if TYPE_CHECKING:
@@ -115,7 +116,9 @@ class Process:
         self.era = 1
         self.paused_until_us = 0
         self.issued = 0
-        self.boot_clock = BootClock(lambda: world.now_us, self.dice.randint(-200, 200))
+        self.boot_clock = BootClock(
+            lambda: world.now_us, self.dice.randint(-CRYSTAL_PPM, CRYSTAL_PPM)
+        )
         interval_us = world.schedule.horizon_us * self.dice.choice((0.1, 0.3, 1.0, 6.0))
         self._interval_us = max(int(interval_us), world.schedule.tick_us // 4, 1000)
         self._burst = self.dice.choice((1, 1, 2, 8))
@@ -184,6 +187,8 @@ class Process:
         slot = walk.node
         before = self._last[0]
         self._last = self.world.ledger.issue(number, (slot, walk.start, walk.until), self._last)
+        if self.world.order.issue(self.number, self._last[0], self.world.now_us):
+            self.world.marks.hit("out of order")
         self.issued += 1
         ahead = self._last[0] - walk.due(self.sense.now_ns())
         if ahead > 0:
@@ -255,17 +260,31 @@ class Process:
         self.later(self.world.schedule.horizon_us * 2, self.begin)
 
     def mint(self) -> None:
-        """Have an ID without a claim, as ``frazil.mint`` does."""
+        """Have an ID without a claim, as ``frazil.mint`` does: not before it is due."""
+        sent_us = self.world.now_us
         try:
             reply = self.registry.mint(self.ask(Seen()), 1)
         except FrazilError:
             return
         if isinstance(reply, Wait):
             return
-        self.world.marks.hit("minted")
-        arguments: tuple[Any, ...] = walk_arguments(self.world.scheme, 0, None, clocked=False)
+        terms = self.world.terms
+        most_us = reply.now_us - sent_us
+        due_us = terms.epoch_us + (reply.until - 1) * terms.tick_us - self.world.schedule.lead_us
+        self.later(max(0, due_us - reply.now_us), partial(self._use, reply, most_us))
+
+    def _use(self, claim: Claim, most_us: int) -> None:
+        """Make the IDs of a claim that was minted. most_us: how far ahead its clock may have been.
+
+        The reply's ``now`` is the least that their ticks can be, however long ago it was.
+        """
+        world = self.world
+        base = Base(claim.now_us - world.now_us, most_us, world.now_us)
+        world.marks.hit("minted")
+        arguments: tuple[Any, ...] = walk_arguments(world.scheme, 0, None, clocked=False)
         walk = Walk(Sense(), *arguments)
-        walk.adopt(reply.slot, reply.start, reply.until, 0, 0, 0)
+        walk.adopt(claim.slot, claim.start, claim.until, 0, 0, 0)
         last = _NOTHING_YET
         for number in walk.take_ready(2):
-            last = self.world.ledger.issue(number, (reply.slot, reply.start, reply.until), last)
+            last = world.ledger.issue(number, (claim.slot, claim.start, claim.until), last)
+            world.order.check(base, last[0], world.now_us)

@@ -6,7 +6,10 @@ that is how a pause falls between any two steps without any of the real code kno
 that has to wait for another member's longer call comes late, which it may.
 
 Every run ends in calm: the faults stop, the clocks are put right, and then each member must come by
-IDs again.
+IDs again. How long that may take follows from what it has to wait for: the guard of a loss (one
+horizon), what others hold where the pool is full (one more), its own rest between two bursts (up to
+six), and a ``now`` that stands ahead until the true time has come to it. Where all members share
+one slot this comes once for each of them.
 """
 
 import heapq
@@ -23,11 +26,13 @@ from frazil.registries.base import terms_of
 from frazil.schemes import Scheme, scheme
 from frazil.testing.simulate.clock import WrongClock
 from frazil.testing.simulate.faults import strike
-from frazil.testing.simulate.ledger import Ledger, Violation
+from frazil.testing.simulate.ledger import Ledger
 from frazil.testing.simulate.marks import Marks
+from frazil.testing.simulate.order import Order
 from frazil.testing.simulate.process import Process, SimulatedSense
 from frazil.testing.simulate.schedule import Schedule
 from frazil.testing.simulate.store import SimulatedStore
+from frazil.testing.simulate.violation import Violation
 from frazil.walk import COMPILED, Walk
 
 __all__ = ["Outcome", "Parts", "World", "run"]
@@ -78,6 +83,7 @@ class World:
         self.terms = terms_of(self.scheme, schedule.horizon_us)
         sequence_bits = schedule.sequence_bits
         self.ledger = Ledger(self.terms, schedule.node_bits + sequence_bits, sequence_bits)
+        self.order = Order(self.terms, schedule.lead_us)
         self.store = SimulatedStore(parts.record, WrongClock(lambda: self.now_us))
         self._heap: list[tuple[int, int, Callable[[], None]]] = []
         self._events = 0
