@@ -339,7 +339,7 @@ class Keeper:
             return max(resting_s, 0.001) if self.trouble is not None and walk.wanting else None
         if self.claim is None or not (self._renewable or walk.reach()):
             return None
-        if self.trouble is not None:
+        if self.trouble is not None and self._ending(walk):
             return max(resting_s, 0.001)
         ticks = walk.reach() - self._want // 2
         least = max(1, self._want // 8)

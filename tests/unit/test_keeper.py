@@ -209,6 +209,23 @@ class TestTrouble:
         assert keeper.claim is None
 
 
+def test_trouble_is_no_reason_to_look_before_anything_is_due(supplied, world, monkeypatch):
+    ids, keeper, answers = supplied
+    call(ids, keeper, answers)
+    ids.poll()
+    world.advance(60)
+
+    def fails(*_):
+        raise RegistryUnavailable("away", url="memory:", outcome_known=False)
+
+    monkeypatch.setattr(keeper.registry, "renew", fails)
+    assert keeper._tend(ids) <= 0.05
+    assert keeper.trouble is not None
+    world.advance(50)
+    ids.anchor(ids.start, 0, world.ns)  # the clock is found to be at the claim's start
+    assert keeper._tend(ids) == pytest.approx(0.05)
+
+
 def test_a_claim_that_came_after_the_close_is_given_back_whole(supplied):
     ids, keeper, answers = supplied
     used = ids.finish()
