@@ -204,6 +204,7 @@ class Keeper:
         except TryLater as error:
             self._complain(error)
         except FrazilError as error:
+            self.trouble = None  # it has answered, and to ask it again at once helps nobody
             self._wake(error)
         except Exception as error:  # noqa: BLE001 - a bug must not leave callers waiting
             self._wake(InternalError(f"the keeper failed: {error!r}; please report this"))

@@ -213,6 +213,39 @@ class TickAhead(interpreted().Walk):
         return super().due(now_ns) + (self.until - self.start) // 4
 
 
+class CountersStartAnew(Record):
+    """A counter that is missing, or another's, is taken as it is."""
+
+    def _arrive(self, terms, ask, reading_us, incarnation):
+        if not (terms.timed or self.sid):
+            self._found(terms, ask, incarnation)
+        if not terms.timed:
+            self.incarnation, ask = incarnation, replace(ask, seen=Seen())
+        return super()._arrive(terms, ask, reading_us, incarnation)
+
+
+class LeavesValuesOut(Record):
+    """Where there is no clock a value is left between two blocks."""
+
+    def floor(self, n):
+        return super().floor(n) + (not self.last_us)
+
+
+class SkipsValues(interpreted().Walk):
+    """A counter's walk leaves the first value of a row out."""
+
+    def enter_row(self, value):
+        super().enter_row(min(value + 1, self.until - 1))
+
+
+class LooksAhead(interpreted().Walk):
+    """Also of a block of one value the next is fetched before it is asked for."""
+
+    def halve(self, start):
+        super().halve(start)
+        self.mark = start
+
+
 CANARIES = {
     case.__name__: Parts(record=case) if issubclass(case, Record) else Parts(walk=case)
     for case in (
@@ -240,6 +273,10 @@ CANARIES = {
         TimesTheReply,
         FollowsItself,
         TickAhead,
+        CountersStartAnew,
+        LeavesValuesOut,
+        SkipsValues,
+        LooksAhead,
     )
 } | {
     "ForkUnnoticed": Parts(notices_forks=False),

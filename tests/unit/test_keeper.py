@@ -189,6 +189,20 @@ class TestTrouble:
         assert call(ids, keeper, answers) is None
         assert answers == errors
 
+    def test_a_store_that_refuses_is_not_asked_each_millisecond(self, failing, world):
+        ids, keeper, answers, errors = failing
+        call(ids, keeper, answers)
+        ids.poll()
+        world.advance(60)
+        errors.append(RegistryUnavailable("away", outcome_known=False))
+        keeper._tend(ids)
+        errors[0] = frazil.errors.ClockError("two o'clocks")
+        world.advance(10)
+        ids.poll()
+        keeper._rest_until_ns = 0
+        assert keeper._tend(ids) == pytest.approx(0.012)  # an eighth of what is wanted
+        assert keeper.trouble is None
+
     def test_a_bug_is_told_as_one(self, failing):
         ids, keeper, answers, errors = failing
         errors.append(ZeroDivisionError("oops"))

@@ -164,7 +164,7 @@ def _silent_loss(world: "World", _: Process, share: float) -> None:
 
     def tell() -> None:
         if store.silent:  # nobody is left who remembers: whoever restored it says so
-            store.restart()
+            store.restart(replaced=True)
 
     world.at(world.now_us + 2 * world.schedule.horizon_us, tell)
 

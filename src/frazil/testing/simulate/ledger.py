@@ -24,6 +24,8 @@ class Ledger:
         self._issued: dict[int, int] = {}
         self._owners: dict[str, int] = {}
         self._given: dict[tuple[int, int], int] = {}
+        self._moved_to = 0
+        self.newest = -1
         self.ids: set[int] = set()
 
     def verb(
@@ -57,15 +59,30 @@ class Ledger:
         elif isinstance(reply, Wait) and reply.wait_us <= 0:
             raise Violation(f"a {name} was told to wait {reply.wait_us} µs")
 
+    def moved_on(self) -> int:
+        """Somebody begins a lost counter anew: the first value after all that was ever given."""
+        start = 1 + max([self._moved_to, *(until for until, _ in self._frontier.values())])
+        self._moved_to = start
+        self._frontier.clear()
+        return start
+
+    def _counted(self, name: str, ask: Ask, claim: Claim) -> None:
+        """Without a clock a block begins where the last one ended: no value is left out."""
+        until, _ = self._frontier.get(claim.slot, (self._moved_to, ""))
+        longest = self._terms.horizon_ticks
+        if name != "renew":
+            if claim.start > until:
+                raise Violation(f"a {name} gave {claim}; from {until} on values are left out")
+            if claim.until - claim.start > longest:
+                raise Violation(f"a {name} gave {claim}, of more than {longest} values")
+        elif ask.held is not None and claim.until - ask.held.until > longest:
+            raise Violation(f"a renew gave {claim}, of more than {longest} values more")
+
     def _claim(self, name: str, ask: Ask, after: Record, claim: Claim) -> None:
-        now = self._terms.tick_at(after.last_us + after.offset_us)
-        told = self._terms.tick_at(claim.now_us)
-        if told != now:
-            raise Violation(f"a {name} was told another time than the record's")
-        beyond = claim.until > now + self._terms.horizon_ticks
-        renewed = name == "renew" and ask.held is not None and claim.until == ask.held.until
-        if beyond and not renewed:
-            raise Violation(f"I0: a {name} gave {claim} beyond the horizon of {now}")
+        if self._terms.timed:
+            self._timely(name, ask, after, claim)
+        else:
+            self._counted(name, ask, claim)
         until, token = self._frontier.get(claim.slot, (0, ""))
         if name == "renew":
             longer = ask.held is None or claim.until > ask.held.until
@@ -80,6 +97,17 @@ class Ledger:
             self._frontier[claim.slot] = claim.until, claim.token
         place = claim.slot, claim.start
         self._given[place] = max(claim.until, self._given.get(place, 0))
+
+    def _timely(self, name: str, ask: Ask, after: Record, claim: Claim) -> None:
+        """With a clock nothing is given beyond the horizon of ``now``, which the member is told."""
+        now = self._terms.tick_at(after.last_us + after.offset_us)
+        told = self._terms.tick_at(claim.now_us)
+        if told != now:
+            raise Violation(f"a {name} was told another time than the record's")
+        beyond = claim.until > now + self._terms.horizon_ticks
+        renewed = name == "renew" and ask.held is not None and claim.until == ask.held.until
+        if beyond and not renewed:
+            raise Violation(f"I0: a {name} gave {claim} beyond the horizon of {now}")
 
     def adopt(self, member: int, ask: Ask, claim: Claim) -> None:
         """A member takes a reply over: I3."""
@@ -101,6 +129,9 @@ class Ledger:
         if number in self.ids:
             raise Violation(f"ID {number} twice: tick {tick}, slot {slot}")
         self.ids.add(number)
+        self.newest = max(self.newest, tick)
+        if self._terms.tick_us == 0 and tick > max(last[0] + 1, claim[1]):
+            raise Violation(f"value {tick} was issued after {last[0]}: some were left out")
         if (tick, sequence) <= last:
             raise Violation(f"I4: {(tick, sequence)} was issued after {last}")
         if not (claim[0] == slot and claim[1] <= tick < claim[2]):

@@ -49,6 +49,12 @@ MARKS = {
     "booted": "a member's host came back with another time, and its boot clock anew",
     "double start": "one more member began beside the others",
     "closed": "a member closed while it held a claim",
+    "block given": "runs or counter values were given, where nobody's could be made longer",
+    "block made longer": "a member's runs or values were made more before they were spent",
+    "block queued": "an ID was issued while the next block lay ready behind the present one",
+    "strict": "a value of a counter was issued that was taken when it was asked for",
+    "counter refused": "a verb found a counter that was lost, replaced or gone back",
+    "counter moved on": "a lost counter was begun anew, behind all that it ever gave",
     "minted": "IDs were had without a claim",
 }
 

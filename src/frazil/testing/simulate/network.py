@@ -17,7 +17,7 @@ from random import Random
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from frazil.claim import Ask, Claim, Lost, Seen, Terms, Wait
-from frazil.errors import ClockError, FrazilError, RegistryUnavailable
+from frazil.errors import ClockError, ConfigError, FrazilError, RegistryUnavailable
 from frazil.record import Record
 from frazil.registries.base import RecordRegistry
 from frazil.testing.simulate.order import Base
@@ -111,6 +111,9 @@ class SimulatedRegistry(RecordRegistry):
         except ClockError as refused:
             world.marks.hit("witness refused")
             error = refused
+        except ConfigError as refused:
+            world.marks.hit("counter refused")
+            error = refused
         except FrazilError as refused:
             error = refused
         served_us = world.now_us
@@ -127,7 +130,7 @@ class SimulatedRegistry(RecordRegistry):
         reply: object = self._read_stray(about) if link.strays else answer
         if isinstance(reply, Claim):
             world.ledger.adopt(process.number, about[1], reply)
-            if about[0] != "mint":
+            if about[0] != "mint" and self.terms.timed:
                 base = Base.of(reply.now_us, sent_us, served_us, world.now_us)
                 world.order.told(process.number, base)
         return reply  # type: ignore[return-value]
@@ -166,7 +169,8 @@ class SimulatedRegistry(RecordRegistry):
             reading_us = world.store.reading_us(ask.seen)
             answer = verb(record, reading_us, incarnation)
         world.ledger.verb(name, ask, before, record, answer)
-        world.order.verb(before, record, world.now_us)
+        if self.terms.timed:
+            world.order.verb(before, record, world.now_us)
         marks = world.marks
         if record.guard > guard:
             marks.hit("guard hit")
@@ -174,7 +178,7 @@ class SimulatedRegistry(RecordRegistry):
             marks.hit("offset absorbed" if record.offset_us > offset_us else "offset shrank")
         if world.store.clock.smearing:
             marks.hit("leap smeared")
-        if reading_us < self.terms.epoch_us:
+        if self.terms.timed and reading_us < self.terms.epoch_us:
             marks.hit("clock from before")
         overtaken = world.store.overtaken(number, self._process.number)
         if overtaken is not None:
@@ -230,13 +234,15 @@ class SimulatedRegistry(RecordRegistry):
         """Count what was reached."""
         world, terms = self._process.world, self.terms
         marks = world.marks
-        now = terms.tick_at(record.last_us + record.offset_us)
+        now = terms.tick_at(record.last_us + record.offset_us) if terms.timed else terms.end
         if isinstance(answer, Wait):
             marks.hit("wait answered")
         elif isinstance(answer, Lost):
             marks.hit("claim lost" if name == "renew" else "release refused")
         elif name == "release":
             marks.hit("claim released")
+        elif not terms.timed:
+            marks.hit("block made longer" if name == "renew" else "block given")
         elif isinstance(answer, Claim) and name == "renew":
             if ask.held is not None and ask.held.until < now:
                 marks.hit("late renewal")

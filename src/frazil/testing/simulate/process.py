@@ -55,7 +55,7 @@ class SimulatedKeeper(Keeper):
     """The real keeper; what its thread would wait for comes as events."""
 
     def __init__(self, process: "Process", walk: Walk, sense: SimulatedSense) -> None:
-        super().__init__(walk, process.registry)
+        super().__init__(walk, process.registry, process.world.schedule.block)
         self._process = process
         self._sense = sense
         self._busy = False
@@ -134,6 +134,8 @@ class Process:
         self.walk = self.world.new_walk(self.sense)
         self.keeper = SimulatedKeeper(self, self.walk, self.sense)
         self._last = _NOTHING_YET
+        self._counts: dict[int, tuple[int, int]] = {}
+        self._since: int | None = None
         self._left = self._burst
         self.later(int(self.dice.random() * self._interval_us), self._draw)
 
@@ -172,12 +174,17 @@ class Process:
     def _draw(self) -> None:
         """Take a few IDs, as far as they come, and see when to go on."""
         while self._left:
+            if self._since is None:
+                self._since = self.world.ledger.newest
             answer = self.walk.poll()
+            if self.walk.wanting:
+                self.keeper.look_ahead()
             if not isinstance(answer, int):
                 self._wait(answer.wait_ns)
                 return
             self._left -= 1
             self._issue(answer)
+            self._since = None
         self._left = self._burst
         rest_us = min(self.dice.expovariate(1.0), 3.0) * self._interval_us
         self.later(int(rest_us) + 1, self._draw)
@@ -185,6 +192,9 @@ class Process:
     def _issue(self, number: int) -> None:
         walk = self.walk
         slot = walk.node
+        if not self.world.terms.timed:
+            self._count(number)
+            return
         before = self._last[0]
         self._last = self.world.ledger.issue(number, (slot, walk.start, walk.until), self._last)
         if self.world.order.issue(self.number, self._last[0], self.world.now_us):
@@ -198,6 +208,25 @@ class Process:
         # A clock that is found to be behind does not end the tick that was begun.
         if before < self._last[0] > walk.start and ahead > self._most_ahead:
             raise Violation(f"{number} is {ahead} ticks ahead; the lead is {self._most_ahead}")
+
+    def _count(self, number: int) -> None:
+        """An ID without a time: values of one node follow each other, those of two do not."""
+        walk, world = self.walk, self.world
+        last = self._counts.get(walk.node, _NOTHING_YET)
+        claim = walk.node, walk.start, walk.until
+        self._counts[walk.node] = world.ledger.issue(number, claim, last)
+        self.issued += 1
+        if walk.queued:
+            world.marks.hit("block queued")
+        if world.schedule.block == 1 and world.schedule.axis == "sequence":
+            self._strict(number)
+
+    def _strict(self, number: int) -> None:
+        """Values of one slot that are taken when they are asked for follow those had before."""
+        self.world.marks.hit("strict")
+        assert self._since is not None
+        if not self.world.schedule.node_bits and number <= self._since:
+            raise Violation(f"value {number} was asked for after {self._since} was had")
 
     def _wait(self, wait_ns: int) -> None:
         if wait_ns == SPENT:
@@ -223,6 +252,7 @@ class Process:
         self.walk.sense = self.sense
         self.keeper = SimulatedKeeper(self, self.walk, self.sense)
         self._last = _NOTHING_YET
+        self._counts = {}
 
     def fork_from(self, parent: "Process") -> None:
         """Be a child with a copy of all that its parent has."""
@@ -233,7 +263,8 @@ class Process:
             first = max(theirs.start, theirs.tick + (not theirs.fresh))
             if first < theirs.until:
                 now_ns = self.boot_clock.reading_ns()
-                due = theirs.due(parent.boot_clock.reading_ns())
+                timed = self.world.terms.timed
+                due = theirs.due(parent.boot_clock.reading_ns()) if timed else 0
                 self.walk.adopt(theirs.node, theirs.start, theirs.until, due, 0, now_ns)
         sense.own -= 1  # the page is wiped
         self.keeper = SimulatedKeeper(self, self.walk, sense)
@@ -270,6 +301,9 @@ class Process:
             return
         terms = self.world.terms
         most_us = reply.now_us - sent_us
+        if not terms.timed:
+            self._use(reply, most_us)
+            return
         due_us = terms.epoch_us + (reply.until - 1) * terms.tick_us - self.world.schedule.lead_us
         self.later(max(0, due_us - reply.now_us), partial(self._use, reply, most_us))
 
@@ -287,4 +321,5 @@ class Process:
         last = _NOTHING_YET
         for number in walk.take_ready(2):
             last = world.ledger.issue(number, (claim.slot, claim.start, claim.until), last)
-            world.order.check(base, last[0], world.now_us)
+            if world.terms.timed:
+                world.order.check(base, last[0], world.now_us)
