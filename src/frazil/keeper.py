@@ -220,6 +220,7 @@ class Keeper:
         except TryLater as error:
             self._complain(error)
         except FrazilError as error:
+            self.trouble = None  # it has answered, and to ask it again at once helps nobody
             self._wake(error)
         except Exception as error:  # noqa: BLE001 - a bug must not leave callers waiting
             self._wake(InternalError(f"the keeper failed: {error!r}; please report this"))
@@ -357,7 +358,7 @@ class Keeper:
             return max(resting_s, 0.001) if self.trouble is not None and walk.wanting else None
         if self.claim is None or not (self._renewable or walk.reach()):
             return None
-        if self.trouble is not None:
+        if self.trouble is not None and self._ending(walk):
             return max(resting_s, 0.001)
         ticks = walk.reach() - self._want // 2
         least = max(1, self._want // 8)

@@ -20,10 +20,10 @@ things together answer that:
   lost state can have given away, and voids all tokens, in the same step. No floor is below it.
 
 **Clock.** ``now`` is the store's reading plus an offset, and never goes back: a step back of the
-clock is added to the offset, which later shrinks by at most an eighth of the time that passes. A
-step forward of over a minute needs a witness, the asking member's clock; one wrong reading would
-otherwise move a whole namespace into the future. Readings are in microseconds, so that the offset
-also shrinks when verbs come every millisecond.
+clock is added to the offset, which shrinks by at most an eighth of the time that passes. A step
+forward of over a minute needs a witness, the asking member's clock; a wrong reading would move all
+into the future. If it makes up for most of the offset, a clock was set right (that had booted in
+1970, say), and it is taken off whole. µs let the offset shrink between verbs of one millisecond.
 
 The verbs are pure: they change the record they are given and answer. A store supplies one that is
 locked, and keeps what they did before it passes the answer on; when they raise, nothing is kept.
@@ -333,7 +333,8 @@ class Record:
                 witness_us=ask.witness_us,
             )
         offset_us = self.offset_us
-        offset_us -= passed_us if passed_us < 0 else min(offset_us, passed_us // 8)
+        whole = passed_us < 0 or (passed_us > JUMP_US and 2 * passed_us > offset_us)
+        offset_us -= min(offset_us, passed_us if whole else passed_us // 8)
         now_us = reading_us + offset_us
         if now_us < terms.epoch_us:
             raise ClockError(

@@ -134,6 +134,19 @@ class TimeGoesBack(Record):
         return min(now_us, reading_us)
 
 
+class NeverSetRight(Record):
+    """Of a clock that is set right an eighth is taken off the offset, as of time that passes."""
+
+    def _tell_time(self, terms, ask, reading_us):
+        passed_us, offset_us = reading_us - self.last_us, self.offset_us
+        now_us = super()._tell_time(terms, ask, reading_us)
+        if passed_us > 0:
+            self.offset_us = offset_us - min(offset_us, passed_us // 8)
+            now_us = reading_us + self.offset_us
+            self.top_us = max(self.top_us, now_us)
+        return now_us
+
+
 class NeverEnough(Record):
     """A guard that is set again and again: nobody ever gets a claim after a loss."""
 
@@ -178,6 +191,61 @@ class GoesOnAfterLeaving(interpreted().Walk):
         return self.start if self.fresh or self.tick < self.start else self.tick + 1
 
 
+class TimesTheReply(interpreted().Walk):
+    """The registry's clock is taken to be of the moment when the reply came."""
+
+    def anchor(self, now_tick, into_ns, read_ns):
+        super().anchor(now_tick, into_ns, self.sense.now_ns())
+
+
+class FollowsItself(interpreted().Walk):
+    """A renewal does not read the registry's clock anew."""
+
+    def prolong(self, until, now_tick, into_ns, read_ns):
+        anchor = self.anchor_tick, 0, self.anchor_ns
+        super().prolong(until, *anchor)
+
+
+class TickAhead(interpreted().Walk):
+    """The registry's clock is thought to be a quarter of a claim ahead."""
+
+    def due(self, now_ns):
+        return super().due(now_ns) + (self.until - self.start) // 4
+
+
+class CountersStartAnew(Record):
+    """A counter that is missing, or another's, is taken as it is."""
+
+    def _arrive(self, terms, ask, reading_us, incarnation):
+        if not (terms.timed or self.sid):
+            self._found(terms, ask, incarnation)
+        if not terms.timed:
+            self.incarnation, ask = incarnation, replace(ask, seen=Seen())
+        return super()._arrive(terms, ask, reading_us, incarnation)
+
+
+class LeavesValuesOut(Record):
+    """Where there is no clock a value is left between two blocks."""
+
+    def floor(self, n):
+        return super().floor(n) + (not self.last_us)
+
+
+class SkipsValues(interpreted().Walk):
+    """A counter's walk leaves the first value of a row out."""
+
+    def enter_row(self, value):
+        super().enter_row(min(value + 1, self.until - 1))
+
+
+class LooksAhead(interpreted().Walk):
+    """Also of a block of one value the next is fetched before it is asked for."""
+
+    def halve(self, start):
+        super().halve(start)
+        self.mark = start
+
+
 CANARIES = {
     case.__name__: Parts(record=case) if issubclass(case, Record) else Parts(walk=case)
     for case in (
@@ -196,10 +264,21 @@ CANARIES = {
         ReleasesFromItsStart,
         ForgetsGrants,
         TimeGoesBack,
+        NeverSetRight,
         NeverEnough,
         Rereads,
         StepsOver,
         LeavesEarly,
         GoesOnAfterLeaving,
+        TimesTheReply,
+        FollowsItself,
+        TickAhead,
+        CountersStartAnew,
+        LeavesValuesOut,
+        SkipsValues,
+        LooksAhead,
     )
-} | {"ForkUnnoticed": Parts(notices_forks=False)}
+} | {
+    "ForkUnnoticed": Parts(notices_forks=False),
+    "RepliesUnmatched": Parts(matches_replies=False),
+}

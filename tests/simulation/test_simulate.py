@@ -20,6 +20,7 @@ from frazil.testing.simulate import (
 )
 from frazil.testing.simulate import __main__ as command
 from tests.simulation.canaries import CANARIES
+from tests.simulation.found import FOUND
 
 __all__: list[str] = []
 
@@ -49,6 +50,13 @@ def test_all_holds_and_every_mark_is_reached():
 def test_a_broken_rule_is_found(name):
     outcome = first_failure(CANARIES[name])
     assert outcome is not None
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_what_was_found_is_found_again_and_is_mended(name):
+    schedule, parts = FOUND[name]
+    assert run(schedule, parts).violation is not None
+    assert run(schedule).violation is None
 
 
 def test_a_seed_does_the_same_again():

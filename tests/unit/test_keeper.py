@@ -189,6 +189,20 @@ class TestTrouble:
         assert call(ids, keeper, answers) is None
         assert answers == errors
 
+    def test_a_store_that_refuses_is_not_asked_each_millisecond(self, failing, world):
+        ids, keeper, answers, errors = failing
+        call(ids, keeper, answers)
+        ids.poll()
+        world.advance(60)
+        errors.append(RegistryUnavailable("away", outcome_known=False))
+        keeper._tend(ids)
+        errors[0] = frazil.errors.ClockError("two o'clocks")
+        world.advance(10)
+        ids.poll()
+        keeper._rest_until_ns = 0
+        assert keeper._tend(ids) == pytest.approx(0.012)  # an eighth of what is wanted
+        assert keeper.trouble is None
+
     def test_a_bug_is_told_as_one(self, failing):
         ids, keeper, answers, errors = failing
         errors.append(ZeroDivisionError("oops"))
@@ -207,6 +221,23 @@ class TestTrouble:
         world.advance(3000)
         assert keeper._tend(ids) is None
         assert keeper.claim is None
+
+
+def test_trouble_is_no_reason_to_look_before_anything_is_due(supplied, world, monkeypatch):
+    ids, keeper, answers = supplied
+    call(ids, keeper, answers)
+    ids.poll()
+    world.advance(60)
+
+    def fails(*_):
+        raise RegistryUnavailable("away", url="memory:", outcome_known=False)
+
+    monkeypatch.setattr(keeper.registry, "renew", fails)
+    assert keeper._tend(ids) <= 0.05
+    assert keeper.trouble is not None
+    world.advance(50)
+    ids.anchor(ids.start, 0, world.ns)  # the clock is found to be at the claim's start
+    assert keeper._tend(ids) == pytest.approx(0.05)
 
 
 def test_a_claim_that_came_after_the_close_is_given_back_whole(supplied):

@@ -182,6 +182,43 @@ class TestClock:
             world.mint(1)
         assert world.record.offset_us == 0
 
+    @pytest.mark.parametrize("back_ms", [70_000, 3_600_000, 2 * 365 * 86_400_000])
+    def test_a_clock_that_is_set_right_leaves_nothing_in_the_future(self, back_ms):
+        world = World()
+        world.tick(-back_ms)
+        assert world.mint(1).now_us == T0
+        world.tick(back_ms + 1000)
+        assert world.mint(1).now_us == T0 + 1_000_000
+        assert world.record.offset_us == 0
+
+    def test_a_clock_that_is_set_right_in_two_steps(self):
+        world = World()
+        for step_ms in (-86_400_000, 82_800_000, 3_600_000):
+            world.tick(step_ms)
+            assert world.mint(1).now_us == T0
+        assert world.record.offset_us == 0
+
+    @pytest.mark.parametrize(
+        ("back_ms", "on_ms", "whole"),
+        [
+            (3_600_000, 80_000, False),  # a while without verbs is no clock set right
+            (60_000, 60_000, False),
+            (60_000, 60_001, True),
+            (200_000, 100_000, False),
+            (200_000, 100_001, True),
+            (280_000, 100_000, False),
+        ],
+    )
+    def test_what_is_taken_off_the_offset(self, back_ms, on_ms, whole):
+        world = World()
+        world.tick(-back_ms)
+        world.mint(1)
+        world.tick(on_ms)
+        world.mint(1)
+        passed_us = on_ms * 1000
+        left_us = back_ms * 1000 - (passed_us if whole else passed_us // 8)
+        assert world.record.offset_us == max(0, left_us)
+
     def test_a_step_forward_needs_a_witness(self):
         world = World()
         before = world.record.last_us, world.record.revision

@@ -149,8 +149,8 @@ function verbs.tell_time()
     verbs.refuse()
   end
   local offset_us = record.offset_us
-  if passed_us < 0 then
-    offset_us = offset_us - passed_us
+  if passed_us < 0 or (passed_us > JUMP_US and 2 * passed_us > offset_us) then
+    offset_us = offset_us - math.min(offset_us, passed_us)
   else
     offset_us = offset_us - math.min(offset_us, math.floor(passed_us / 8))
   end

@@ -45,6 +45,22 @@ def _store_clock_drifts(world: "World", _: Process, share: float) -> None:
     world.store.clock.drift(int((share - 0.5) * 100_000))
 
 
+def _smear_us(world: "World", share: float) -> int:
+    """How long a leap second is smeared: as long as hours, where the run lasts as long."""
+    return int(world.schedule.lasts_us * (0.1 + 0.4 * share)) + 1
+
+
+def _store_clock_smears(world: "World", _: Process, share: float) -> None:
+    world.store.clock.smear(_smear_us(world, share), 1 if share > 0.5 else -1, world.at)
+
+
+def _member_clock_smears(world: "World", process: Process, share: float) -> None:
+    smear_us = _smear_us(world, share)
+    ppm = process.clock.smear(smear_us, 1 if share > 0.5 else -1, world.at)
+    process.boot_clock.slew(ppm)
+    world.at(world.now_us + smear_us, lambda: process.boot_clock.slew(0))
+
+
 def _member_clock_steps(world: "World", process: Process, share: float) -> None:
     process.clock.step(_step(world, share))
 
@@ -56,6 +72,19 @@ def _pause(world: "World", process: Process, share: float) -> None:
 def _crash(world: "World", process: Process, _: float) -> None:
     world.marks.hit("crashed")
     process.crash()
+
+
+def _after_boot_us(world: "World", share: float) -> int:
+    """What a wall clock says after a boot: some while ago, or 1970 where the battery is dead."""
+    if share > 0.8:
+        return int((share - 0.8) * 1e9)
+    return world.now_us + _step(world, share)
+
+
+def _boot(world: "World", process: Process, share: float) -> None:
+    world.marks.hit("booted")
+    process.boot(_after_boot_us(world, share))
+    world.at(world.now_us + _us(world, share), process.clock.put_right)
 
 
 def _fork(world: "World", process: Process, share: float) -> None:
@@ -96,6 +125,15 @@ def _store_crash(world: "World", _: Process, share: float) -> None:
     world.store.down_until_us = world.now_us + _us(world, share) // 2
 
 
+def _store_boot(world: "World", process: Process, share: float) -> None:
+    world.marks.hit("store booted")
+    store = world.store
+    store.clock.put_right()
+    store.clock.show(_after_boot_us(world, share))
+    world.at(world.now_us + _us(world, share), store.clock.put_right)
+    _store_crash(world, process, share / 2)
+
+
 def _tail_lost(world: "World", process: Process, share: float) -> None:
     world.marks.hit("tail lost")
     world.store.lose_tail(share)
@@ -126,7 +164,7 @@ def _silent_loss(world: "World", _: Process, share: float) -> None:
 
     def tell() -> None:
         if store.silent:  # nobody is left who remembers: whoever restored it says so
-            store.restart()
+            store.restart(replaced=True)
 
     world.at(world.now_us + 2 * world.schedule.horizon_us, tell)
 
@@ -135,9 +173,12 @@ _FAULTS: dict[str, Callable[["World", Process, float], None]] = {
     "store clock steps": _store_clock_steps,
     "store clock freezes": _store_clock_freezes,
     "store clock drifts": _store_clock_drifts,
+    "store clock smears": _store_clock_smears,
     "member clock steps": _member_clock_steps,
+    "member clock smears": _member_clock_smears,
     "pause": _pause,
     "crash": _crash,
+    "boot": _boot,
     "fork": _fork,
     "double start": _double_start,
     "close": _close,
@@ -146,8 +187,10 @@ _FAULTS: dict[str, Callable[["World", Process, float], None]] = {
     "loss": _ailment("loss"),
     "reply loss": _ailment("reply loss"),
     "repeats": _ailment("repeats"),
+    "reordering": _ailment("reordering"),
     "partition": _ailment("partition"),
     "store crash": _store_crash,
+    "store boot": _store_boot,
     "tail lost": _tail_lost,
     "failover": _failover,
     "wipe": _wipe,

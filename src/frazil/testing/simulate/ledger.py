@@ -8,17 +8,9 @@ for its opinion, except the record for its floors.
 
 from frazil.claim import Ask, Claim, Seen, Terms, Wait
 from frazil.record import Record
+from frazil.testing.simulate.violation import Violation
 
-__all__ = ["Ledger", "Violation"]
-
-
-class Violation(BaseException):
-    """An invariant does not hold. No handler for mere errors may stop it."""
-
-
-def _demand(holds: bool, words: str) -> None:  # noqa: FBT001 - as assert has it
-    if not holds:
-        raise Violation(words)
+__all__ = ["Ledger"]
 
 
 class Ledger:
@@ -32,6 +24,8 @@ class Ledger:
         self._issued: dict[int, int] = {}
         self._owners: dict[str, int] = {}
         self._given: dict[tuple[int, int], int] = {}
+        self._moved_to = 0
+        self.newest = -1
         self.ids: set[int] = set()
 
     def verb(
@@ -44,14 +38,17 @@ class Ledger:
     ) -> None:
         """A verb was done: I0, I1, I2."""
         passed_us = after.last_us + after.offset_us - before.last_us - before.offset_us
-        _demand(passed_us >= 0, f"now went back by {-passed_us} µs in a {name}")
+        if passed_us < 0:
+            raise Violation(f"now went back by {-passed_us} µs in a {name}")
         released = ask.held.slot if name == "release" and ask.held is not None else None
         for n, slot in after.slots.touched():
             floor = max(slot.until, after.guard)
             fell = n != released and before.sid == after.sid and floor < before.floor(n)
-            _demand(not fell, f"I1: the floor of slot {n} fell to {floor} by a {name}")
+            if fell:
+                raise Violation(f"I1: the floor of slot {n} fell to {floor} by a {name}")
             used = self._issued.get(n, 0)
-            _demand(floor >= used, f"I1: the floor of slot {n} is {floor}; {used - 1} was issued")
+            if floor < used:
+                raise Violation(f"I1: the floor of slot {n} is {floor}; {used - 1} was issued")
         if isinstance(reply, Claim):
             self._claim(name, ask, after, reply)
         elif name == "release" and isinstance(reply, Seen) and ask.held is not None:
@@ -59,34 +56,68 @@ class Ledger:
             if token == ask.held.token:
                 used = after.slots.get(ask.held.slot).until
                 self._frontier[ask.held.slot] = min(until, used), ""
-        elif isinstance(reply, Wait):
-            _demand(reply.wait_us > 0, f"a {name} was told to wait {reply.wait_us} µs")
+        elif isinstance(reply, Wait) and reply.wait_us <= 0:
+            raise Violation(f"a {name} was told to wait {reply.wait_us} µs")
+
+    def moved_on(self) -> int:
+        """Somebody begins a lost counter anew: the first value after all that was ever given."""
+        start = 1 + max([self._moved_to, *(until for until, _ in self._frontier.values())])
+        self._moved_to = start
+        self._frontier.clear()
+        return start
+
+    def _counted(self, name: str, ask: Ask, claim: Claim) -> None:
+        """Without a clock a block begins where the last one ended: no value is left out."""
+        until, _ = self._frontier.get(claim.slot, (self._moved_to, ""))
+        longest = self._terms.horizon_ticks
+        if name != "renew":
+            if claim.start > until:
+                raise Violation(f"a {name} gave {claim}; from {until} on values are left out")
+            if claim.until - claim.start > longest:
+                raise Violation(f"a {name} gave {claim}, of more than {longest} values")
+        elif ask.held is not None and claim.until - ask.held.until > longest:
+            raise Violation(f"a renew gave {claim}, of more than {longest} values more")
 
     def _claim(self, name: str, ask: Ask, after: Record, claim: Claim) -> None:
-        now = self._terms.tick_at(after.last_us + after.offset_us)
-        told = self._terms.tick_at(claim.now_us)
-        _demand(told == now, f"a {name} was told another time than the record's")
-        beyond = claim.until > now + self._terms.horizon_ticks
-        renewed = name == "renew" and ask.held is not None and claim.until == ask.held.until
-        _demand(renewed or not beyond, f"I0: a {name} gave {claim} beyond the horizon of {now}")
+        if self._terms.timed:
+            self._timely(name, ask, after, claim)
+        else:
+            self._counted(name, ask, claim)
         until, token = self._frontier.get(claim.slot, (0, ""))
         if name == "renew":
             longer = ask.held is None or claim.until > ask.held.until
             mine = token == claim.token
-            _demand(mine or not longer, f"I2: {claim} was renewed over somebody else's ticks")
+            if longer and not mine:
+                raise Violation(f"I2: {claim} was renewed over somebody else's ticks")
             if mine:
                 self._frontier[claim.slot] = max(until, claim.until), token
         else:
-            _demand(claim.start >= until, f"I2: {claim} overlaps what was given up to {until}")
+            if claim.start < until:
+                raise Violation(f"I2: {claim} overlaps what was given up to {until}")
             self._frontier[claim.slot] = claim.until, claim.token
         place = claim.slot, claim.start
         self._given[place] = max(claim.until, self._given.get(place, 0))
 
-    def adopt(self, member: int, claim: Claim) -> None:
+    def _timely(self, name: str, ask: Ask, after: Record, claim: Claim) -> None:
+        """With a clock nothing is given beyond the horizon of ``now``, which the member is told."""
+        now = self._terms.tick_at(after.last_us + after.offset_us)
+        told = self._terms.tick_at(claim.now_us)
+        if told != now:
+            raise Violation(f"a {name} was told another time than the record's")
+        beyond = claim.until > now + self._terms.horizon_ticks
+        renewed = name == "renew" and ask.held is not None and claim.until == ask.held.until
+        if beyond and not renewed:
+            raise Violation(f"I0: a {name} gave {claim} beyond the horizon of {now}")
+
+    def adopt(self, member: int, ask: Ask, claim: Claim) -> None:
         """A member takes a reply over: I3."""
+        asked = ask.token if ask.held is None else ask.held.token
+        if claim.token not in ("", asked):
+            raise Violation(f"I3: {claim} was taken for the answer to a request for {asked}")
         if claim.token:
             owner = self._owners.setdefault(claim.token, member)
-            _demand(owner == member, f"I3: {claim} has two owners, {owner} and {member}")
+            if owner != member:
+                raise Violation(f"I3: {claim} has two owners, {owner} and {member}")
 
     def issue(
         self, number: int, claim: tuple[int, int, int], last: tuple[int, int]
@@ -95,15 +126,21 @@ class Ledger:
         tick = number >> self._low_bits
         slot = (number >> self._sequence_bits) & ((1 << self._low_bits - self._sequence_bits) - 1)
         sequence = number & ((1 << self._sequence_bits) - 1)
-        _demand(number not in self.ids, f"ID {number} twice: tick {tick}, slot {slot}")
+        if number in self.ids:
+            raise Violation(f"ID {number} twice: tick {tick}, slot {slot}")
         self.ids.add(number)
-        _demand((tick, sequence) > last, f"I4: {(tick, sequence)} was issued after {last}")
-        _demand(
-            claim[0] == slot and claim[1] <= tick < claim[2],
-            f"I4: tick {tick} of slot {slot} was issued from slot {claim[0]}, "
-            f"[{claim[1]}, {claim[2]})",
-        )
+        self.newest = max(self.newest, tick)
+        if self._terms.tick_us == 0 and tick > max(last[0] + 1, claim[1]):
+            raise Violation(f"value {tick} was issued after {last[0]}: some were left out")
+        if (tick, sequence) <= last:
+            raise Violation(f"I4: {(tick, sequence)} was issued after {last}")
+        if not (claim[0] == slot and claim[1] <= tick < claim[2]):
+            raise Violation(
+                f"I4: tick {tick} of slot {slot} was issued from slot {claim[0]}, "
+                f"[{claim[1]}, {claim[2]})"
+            )
         given = self._given.get((slot, claim[1]), 0)
-        _demand(tick < given, f"tick {tick} of slot {slot} was never given from {claim[1]} on")
+        if tick >= given:
+            raise Violation(f"tick {tick} of slot {slot} was never given from {claim[1]} on")
         self._issued[slot] = max(self._issued.get(slot, 0), tick + 1)
         return tick, sequence

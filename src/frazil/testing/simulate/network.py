@@ -2,19 +2,25 @@
 
 A verb takes time: while a request or a reply is on its way, the world goes on, the member's own
 threads included. A request that is lost, and a reply that is, look alike to the member. A request
-that is repeated is served again later, and nobody takes the second reply: the drivers of the real
-registries match replies to requests.
+that is repeated is served again later, and nobody takes the second reply.
+
+**Reordering.** A request that is held up outlives its member's patience, and comes after later ones
+of the same member and of others. So does a reply: then it lies on the connection before the one
+that is awaited. Every reply names its request (a nonce, here the token), and what was not asked
+for is thrown away, with the reply behind it.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from random import Random
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from frazil.claim import Ask, Claim, Lost, Seen, Terms, Wait
-from frazil.errors import ClockError, FrazilError, RegistryUnavailable
+from frazil.errors import ClockError, ConfigError, FrazilError, RegistryUnavailable
 from frazil.record import Record
 from frazil.registries.base import RecordRegistry
+from frazil.testing.simulate.order import Base
 
 if TYPE_CHECKING:
     from frazil.testing.simulate.process import Process
@@ -25,13 +31,22 @@ Answer = TypeVar("Answer")
 
 _TIMEOUT_US = 200_000
 
+# Name of the verb, token of the request, and what was answered.
+Reply: TypeAlias = "tuple[str, str, object]"
+# What a request is about: the verb's name, and what is asked.
+About: TypeAlias = "tuple[str, Ask]"
+
 
 class Link:
-    """What is wrong between a member and the store, each until a moment of true time."""
+    """What is wrong between a member and the store, each until a moment of true time.
+
+    strays: the replies that came too late, on the present connection.
+    """
 
     def __init__(self, dice: Random) -> None:
         self.dice = dice
         self.until_us: dict[str, int] = {}
+        self.strays: list[Reply] = []
 
     def ails(self, kind: str, now_us: int, chance: float = 1.0) -> bool:
         """Whether a message that is sent now meets this fault."""
@@ -49,7 +64,7 @@ class SimulatedRegistry(RecordRegistry):
     def __init__(self, process: "Process", terms: Terms) -> None:
         super().__init__("simulated:", "default", terms)
         self._process = process
-        self._about: tuple[str, Ask] = "", Ask(Seen(), 0, "")
+        self._about: About = "", Ask(Seen(), 0, "")
 
     def grant(self, ask: Ask, want: int) -> Claim | Wait:
         """See Registry."""
@@ -87,6 +102,42 @@ class SimulatedRegistry(RecordRegistry):
         """See RecordRegistry. The request goes there, is served, and the reply comes back."""
         process, about = self._process, self._about
         world, link = process.world, process.link
+        number, sent_us = world.store.number_request(), world.now_us
+        self._send(about, verb, number)
+        answer: Answer | None = None
+        error: FrazilError | None = None
+        try:
+            answer = self._serve(about, verb, number)
+        except ClockError as refused:
+            world.marks.hit("witness refused")
+            error = refused
+        except ConfigError as refused:
+            world.marks.hit("counter refused")
+            error = refused
+        except FrazilError as refused:
+            error = refused
+        served_us = world.now_us
+        if link.ails("reply loss", world.now_us, 0.5):
+            world.marks.hit("reply lost")
+            self._time_out(done=error is None)
+        if error is None and link.ails("reordering", world.now_us, 0.3):
+            late = about[0], about[1].token, answer
+            world.at(self._late_us(), partial(link.strays.append, late))
+            self._time_out(done=True)
+        process.spend(link.delay_us(world.now_us, world.schedule.horizon_us))
+        if error is not None:
+            raise error
+        reply: object = self._read_stray(about) if link.strays else answer
+        if isinstance(reply, Claim):
+            world.ledger.adopt(process.number, about[1], reply)
+            if about[0] != "mint" and self.terms.timed:
+                base = Base.of(reply.now_us, sent_us, served_us, world.now_us)
+                world.order.told(process.number, base)
+        return reply  # type: ignore[return-value]
+
+    def _send(self, about: About, verb: Callable[[Record, int, str], object], number: int) -> None:
+        """A request goes to the store. Raises RegistryUnavailable if it does not come in time."""
+        process, world, link = self._process, self._process.world, self._process.link
         longest_us = world.schedule.horizon_us
         process.spend(link.delay_us(world.now_us, longest_us))
         if link.ails("partition", world.now_us):
@@ -95,71 +146,103 @@ class SimulatedRegistry(RecordRegistry):
         if link.ails("loss", world.now_us, 0.5):
             world.marks.hit("request lost")
             self._time_out(done=False)
-        if world.now_us < world.store.down_until_us or world.store.hides_from(about[1].seen):
+        if link.ails("reordering", world.now_us, 0.3):
+            world.at(self._late_us(), partial(self._come_late, about, verb, number, link.strays))
+            self._time_out(done=False)
+        if self._is_away(about):
             world.marks.hit("store down")
             self._time_out(done=False)
         if world.store.silent:
             world.marks.hit("told by a member")
         if link.ails("repeats", world.now_us, 0.5):
             later_us = world.now_us + int(link.dice.random() * longest_us)
-            world.at(later_us, lambda: self._again(about, verb))
-        answer: Answer | None = None
-        error: FrazilError | None = None
-        try:
-            answer = self._serve(about, verb)
-        except ClockError as refused:
-            world.marks.hit("witness refused")
-            error = refused
-        except FrazilError as refused:
-            error = refused
-        if link.ails("reply loss", world.now_us, 0.5):
-            world.marks.hit("reply lost")
-            self._time_out(done=error is None)
-        process.spend(link.delay_us(world.now_us, longest_us))
-        if error is not None:
-            raise error
-        if isinstance(answer, Claim):
-            world.ledger.adopt(process.number, answer)
-        return answer  # type: ignore[return-value]
+            world.at(later_us, partial(self._again, about, verb))
 
-    def _serve(self, about: tuple[str, Ask], verb: Callable[[Record, int, str], Answer]) -> Answer:
+    def _serve(
+        self, about: About, verb: Callable[[Record, int, str], Answer], number: int
+    ) -> Answer:
         world = self._process.world
         name, ask = about
         before = world.store.record
         guard, offset_us = before.guard, before.offset_us
         with self.step() as (record, incarnation):
-            answer = verb(record, world.store.reading_us(ask.seen), incarnation)
+            reading_us = world.store.reading_us(ask.seen)
+            answer = verb(record, reading_us, incarnation)
         world.ledger.verb(name, ask, before, record, answer)
+        if self.terms.timed:
+            world.order.verb(before, record, world.now_us)
         marks = world.marks
         if record.guard > guard:
             marks.hit("guard hit")
         if record.offset_us != offset_us:
             marks.hit("offset absorbed" if record.offset_us > offset_us else "offset shrank")
+        if world.store.clock.smearing:
+            marks.hit("leap smeared")
+        if self.terms.timed and reading_us < self.terms.epoch_us:
+            marks.hit("clock from before")
+        overtaken = world.store.overtaken(number, self._process.number)
+        if overtaken is not None:
+            marks.hit("request overtaken" if overtaken else "overtaken by others")
         self._note(name, ask, before, record, answer)
         return answer
 
-    def _again(self, about: tuple[str, Ask], verb: Callable[[Record, int, str], object]) -> None:
+    def _is_away(self, about: About) -> bool:
+        """Whether the store does not answer this request now."""
+        store = self._process.world.store
+        return self._process.world.now_us < store.down_until_us or store.hides_from(about[1].seen)
+
+    def _again(self, about: About, verb: Callable[[Record, int, str], object]) -> None:
         """A repeated request comes; whatever is answered goes nowhere."""
+        if self._is_away(about):
+            return
+        self._process.world.marks.hit("request repeated")
+        with suppress(FrazilError):
+            self._serve(about, verb, self._process.world.store.number_request())
+
+    def _come_late(
+        self,
+        about: About,
+        verb: Callable[[Record, int, str], object],
+        number: int,
+        connection: list[Reply],
+    ) -> None:
+        """A request comes that its member waits for no more; the reply goes to the connection."""
+        if self._is_away(about):
+            return
+        with suppress(FrazilError):
+            connection.append((about[0], about[1].token, self._serve(about, verb, number)))
+
+    def _read_stray(self, about: About) -> object:
+        """The reply that lies first on the connection is another request's."""
+        process = self._process
+        process.world.marks.hit("reply overtaken")
+        name, token, answer = process.link.strays[0]
+        process.link.strays = []
+        if name == about[0] and not process.world.parts.matches_replies:
+            return answer
+        assert token != about[1].token
+        words = "the answer was to another question"
+        raise RegistryUnavailable(words, url=self.url, outcome_known=False)
+
+    def _late_us(self) -> int:
+        """A moment later than a member waits for a reply."""
         world = self._process.world
-        if world.now_us < world.store.down_until_us or world.store.hides_from(about[1].seen):
-            return
-        world.marks.hit("request repeated")
-        try:
-            self._serve(about, verb)
-        except FrazilError:
-            return
+        more_us = int(self._process.link.dice.random() * world.schedule.horizon_us)
+        return world.now_us + _TIMEOUT_US + more_us
 
     def _note(self, name: str, ask: Ask, before: Record, record: Record, answer: object) -> None:
         """Count what was reached."""
         world, terms = self._process.world, self.terms
         marks = world.marks
-        now = terms.tick_at(record.last_us + record.offset_us)
+        now = terms.tick_at(record.last_us + record.offset_us) if terms.timed else terms.end
         if isinstance(answer, Wait):
             marks.hit("wait answered")
         elif isinstance(answer, Lost):
             marks.hit("claim lost" if name == "renew" else "release refused")
         elif name == "release":
             marks.hit("claim released")
+        elif not terms.timed:
+            marks.hit("block made longer" if name == "renew" else "block given")
         elif isinstance(answer, Claim) and name == "renew":
             if ask.held is not None and ask.held.until < now:
                 marks.hit("late renewal")

@@ -16,9 +16,10 @@ from frazil.errors import FrazilError
 from frazil.generator import walk_arguments
 from frazil.keeper import Call, Keeper
 from frazil.machine import Sense
-from frazil.testing.simulate.clock import WrongClock
-from frazil.testing.simulate.ledger import Violation
+from frazil.testing.simulate.clock import BootClock, WrongClock
 from frazil.testing.simulate.network import Link, SimulatedRegistry
+from frazil.testing.simulate.order import CRYSTAL_PPM, Base
+from frazil.testing.simulate.violation import Violation
 from frazil.walk import FORKED, SPENT, Walk
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class SimulatedSense(Sense):
 
     def now_ns(self) -> int:
         """Nanoseconds since the process's host was booted."""
-        return self.process.boot_ns()
+        return self.process.boot_clock.reading_ns()
 
     def intact(self) -> bool:
         """Whether this era is still the process's."""
@@ -54,7 +55,7 @@ class SimulatedKeeper(Keeper):
     """The real keeper; what its thread would wait for comes as events."""
 
     def __init__(self, process: "Process", walk: Walk, sense: SimulatedSense) -> None:
-        super().__init__(walk, process.registry)
+        super().__init__(walk, process.registry, process.world.schedule.block)
         self._process = process
         self._sense = sense
         self._busy = False
@@ -115,8 +116,9 @@ class Process:
         self.era = 1
         self.paused_until_us = 0
         self.issued = 0
-        self._drift_ppm = self.dice.randint(-200, 200)
-        self._born_us = world.now_us
+        self.boot_clock = BootClock(
+            lambda: world.now_us, self.dice.randint(-CRYSTAL_PPM, CRYSTAL_PPM)
+        )
         interval_us = world.schedule.horizon_us * self.dice.choice((0.1, 0.3, 1.0, 6.0))
         self._interval_us = max(int(interval_us), world.schedule.tick_us // 4, 1000)
         self._burst = self.dice.choice((1, 1, 2, 8))
@@ -127,17 +129,15 @@ class Process:
         """Start a new life: nothing is remembered."""
         self.life += 1
         self.era += 1
+        self.link.strays = []  # another connection
         self.sense = SimulatedSense(self, self.era)
         self.walk = self.world.new_walk(self.sense)
         self.keeper = SimulatedKeeper(self, self.walk, self.sense)
         self._last = _NOTHING_YET
+        self._counts: dict[int, tuple[int, int]] = {}
+        self._since: int | None = None
         self._left = self._burst
         self.later(int(self.dice.random() * self._interval_us), self._draw)
-
-    def boot_ns(self) -> int:
-        """The host's boot clock, which is a little fast or slow."""
-        passed_us = self.world.now_us - self._born_us
-        return 10**15 + passed_us * 1000 + passed_us * self._drift_ppm // 1000
 
     def ask(self, seen: Seen, held: Claim | None = None) -> Ask:
         """A request from this process, now."""
@@ -174,12 +174,17 @@ class Process:
     def _draw(self) -> None:
         """Take a few IDs, as far as they come, and see when to go on."""
         while self._left:
+            if self._since is None:
+                self._since = self.world.ledger.newest
             answer = self.walk.poll()
+            if self.walk.wanting:
+                self.keeper.look_ahead()
             if not isinstance(answer, int):
                 self._wait(answer.wait_ns)
                 return
             self._left -= 1
             self._issue(answer)
+            self._since = None
         self._left = self._burst
         rest_us = min(self.dice.expovariate(1.0), 3.0) * self._interval_us
         self.later(int(rest_us) + 1, self._draw)
@@ -187,15 +192,41 @@ class Process:
     def _issue(self, number: int) -> None:
         walk = self.walk
         slot = walk.node
+        if not self.world.terms.timed:
+            self._count(number)
+            return
         before = self._last[0]
         self._last = self.world.ledger.issue(number, (slot, walk.start, walk.until), self._last)
+        if self.world.order.issue(self.number, self._last[0], self.world.now_us):
+            self.world.marks.hit("out of order")
         self.issued += 1
         ahead = self._last[0] - walk.due(self.sense.now_ns())
         if ahead > 0:
             self.world.marks.hit("lead used")
+        if self.clock.smearing:
+            self.world.marks.hit("member smeared")
         # A clock that is found to be behind does not end the tick that was begun.
         if before < self._last[0] > walk.start and ahead > self._most_ahead:
             raise Violation(f"{number} is {ahead} ticks ahead; the lead is {self._most_ahead}")
+
+    def _count(self, number: int) -> None:
+        """An ID without a time: values of one node follow each other, those of two do not."""
+        walk, world = self.walk, self.world
+        last = self._counts.get(walk.node, _NOTHING_YET)
+        claim = walk.node, walk.start, walk.until
+        self._counts[walk.node] = world.ledger.issue(number, claim, last)
+        self.issued += 1
+        if walk.queued:
+            world.marks.hit("block queued")
+        if world.schedule.block == 1 and world.schedule.axis == "sequence":
+            self._strict(number)
+
+    def _strict(self, number: int) -> None:
+        """Values of one slot that are taken when they are asked for follow those had before."""
+        self.world.marks.hit("strict")
+        assert self._since is not None
+        if not self.world.schedule.node_bits and number <= self._since:
+            raise Violation(f"value {number} was asked for after {self._since} was had")
 
     def _wait(self, wait_ns: int) -> None:
         if wait_ns == SPENT:
@@ -221,6 +252,7 @@ class Process:
         self.walk.sense = self.sense
         self.keeper = SimulatedKeeper(self, self.walk, self.sense)
         self._last = _NOTHING_YET
+        self._counts = {}
 
     def fork_from(self, parent: "Process") -> None:
         """Be a child with a copy of all that its parent has."""
@@ -230,8 +262,9 @@ class Process:
         if theirs.held:
             first = max(theirs.start, theirs.tick + (not theirs.fresh))
             if first < theirs.until:
-                now_ns = self.boot_ns()
-                due = theirs.due(parent.boot_ns())
+                now_ns = self.boot_clock.reading_ns()
+                timed = self.world.terms.timed
+                due = theirs.due(parent.boot_clock.reading_ns()) if timed else 0
                 self.walk.adopt(theirs.node, theirs.start, theirs.until, due, 0, now_ns)
         sense.own -= 1  # the page is wiped
         self.keeper = SimulatedKeeper(self, self.walk, sense)
@@ -242,6 +275,14 @@ class Process:
         self.life += 1
         self.later(int(self.dice.random() * self._interval_us), self.begin)
 
+    def boot(self, shown_us: int) -> None:
+        """The host loses power and comes back; its wall clock says this, till somebody sets it."""
+        self.boot_clock.boot()
+        self.clock.put_right()
+        self.clock.show(shown_us)
+        self.paused_until_us = self.world.now_us
+        self.crash()
+
     def close(self) -> None:
         """Close the generator in good order; a new one begins later."""
         if self.walk.held:
@@ -250,17 +291,35 @@ class Process:
         self.later(self.world.schedule.horizon_us * 2, self.begin)
 
     def mint(self) -> None:
-        """Have an ID without a claim, as ``frazil.mint`` does."""
+        """Have an ID without a claim, as ``frazil.mint`` does: not before it is due."""
+        sent_us = self.world.now_us
         try:
             reply = self.registry.mint(self.ask(Seen()), 1)
         except FrazilError:
             return
         if isinstance(reply, Wait):
             return
-        self.world.marks.hit("minted")
-        arguments: tuple[Any, ...] = walk_arguments(self.world.scheme, 0, None, clocked=False)
+        terms = self.world.terms
+        most_us = reply.now_us - sent_us
+        if not terms.timed:
+            self._use(reply, most_us)
+            return
+        due_us = terms.epoch_us + (reply.until - 1) * terms.tick_us - self.world.schedule.lead_us
+        self.later(max(0, due_us - reply.now_us), partial(self._use, reply, most_us))
+
+    def _use(self, claim: Claim, most_us: int) -> None:
+        """Make the IDs of a claim that was minted. most_us: how far ahead its clock may have been.
+
+        The reply's ``now`` is the least that their ticks can be, however long ago it was.
+        """
+        world = self.world
+        base = Base(claim.now_us - world.now_us, most_us, world.now_us)
+        world.marks.hit("minted")
+        arguments: tuple[Any, ...] = walk_arguments(world.scheme, 0, None, clocked=False)
         walk = Walk(Sense(), *arguments)
-        walk.adopt(reply.slot, reply.start, reply.until, 0, 0, 0)
+        walk.adopt(claim.slot, claim.start, claim.until, 0, 0, 0)
         last = _NOTHING_YET
         for number in walk.take_ready(2):
-            last = self.world.ledger.issue(number, (reply.slot, reply.start, reply.until), last)
+            last = world.ledger.issue(number, (claim.slot, claim.start, claim.until), last)
+            if world.terms.timed:
+                world.order.check(base, last[0], world.now_us)

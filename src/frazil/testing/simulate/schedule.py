@@ -15,9 +15,12 @@ KINDS = (
     "store clock steps",
     "store clock freezes",
     "store clock drifts",
+    "store clock smears",
     "member clock steps",
+    "member clock smears",
     "pause",
     "crash",
+    "boot",
     "fork",
     "double start",
     "close",
@@ -26,8 +29,10 @@ KINDS = (
     "loss",
     "reply loss",
     "repeats",
+    "reordering",
     "partition",
     "store crash",
+    "store boot",
     "tail lost",
     "failover",
     "wipe",
@@ -36,6 +41,9 @@ KINDS = (
 )
 _TICKS_US = (1_000, 1_000, 10_000, 100_000, 1_000_000)
 _HORIZONS_US = (50_000, 1_000_000, 5_000_000, 60_000_000, 600_000_000)
+
+_AXES = ("time", "time", "time", "time", "time", "time", "run", "sequence", "sequence")
+_BLOCKS = (1, 1, 3, 10, 50)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +61,11 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A seed's configuration and faults. horizon_us bounds all else that has a length."""
+    """A seed's configuration and faults. horizon_us bounds all else that has a length.
+
+    axis: what the layout goes by. block: how many runs or counter values are taken at a time; one
+    value of a counter at a time is *strict*.
+    """
 
     seed: int
     tick_us: int
@@ -66,6 +78,8 @@ class Schedule:
     initialised: bool
     guarded: bool
     faults: tuple[Fault, ...]
+    axis: str = "time"
+    block: int = 1
 
     @classmethod
     def draw(cls, seed: int) -> "Schedule":
@@ -87,6 +101,7 @@ class Schedule:
             )
             for _ in range(many)
         ]
+        other = random.Random(f"{seed} axis")  # noqa: S311 - the same; worlds of time stay
         return cls(
             seed=seed,
             tick_us=tick_us,
@@ -99,6 +114,8 @@ class Schedule:
             initialised=dice.random() < 0.8,
             guarded=dice.random() < 0.5,
             faults=tuple(sorted(faults, key=lambda fault: fault.at_us)),
+            axis=other.choice(_AXES),
+            block=other.choice(_BLOCKS),
         )
 
     def without(self, faults: tuple[Fault, ...]) -> "Schedule":
@@ -106,15 +123,26 @@ class Schedule:
         return replace(self, faults=faults)
 
     @property
+    def low_bits(self) -> tuple[int, int]:
+        """How many bits of an ID stand below its axis, and how many of them are the sequence's."""
+        sequence_bits = 0 if self.axis == "sequence" else self.sequence_bits
+        return self.node_bits + sequence_bits, sequence_bits
+
+    @property
     def layout(self) -> str:
         """The layout's text."""
         node = f"node:{self.node_bits} " if self.node_bits else ""
         sequence = f"sequence:{self.sequence_bits} " if self.sequence_bits else ""
+        if self.axis == "sequence":
+            return f"sequence:40 {node}".strip()
+        if self.axis == "run":
+            return f"run:30 {node}{sequence}".strip()
         return f"time:40 {node}{sequence}@{self.tick_us}us since 2025-01-01T00:00:00Z"
 
     def __str__(self) -> str:
         new = "initialised" if self.initialised else "a first use"
         new += ", guarded walks" if self.guarded else ""
+        new += f", blocks of {self.block}" if self.axis != "time" else ""
         horizon_s, lead_s, lasts_s = self.horizon_us / 1e6, self.lead_us / 1e6, self.lasts_us / 1e6
         lines = [
             f"seed {self.seed}: {self.members} members, layout {self.layout}",

@@ -8,6 +8,10 @@ One thing is assumed and so kept here, because the protocol prints it as outside
 across a loss of state the clock is not behind the highest ``now`` that was ever used, unless the
 record or the member that asks remembers that; and a loss that nothing in the store tells of is met
 first by a member that remembers more.
+
+A counter that was lost stays refused until somebody begins it anew (``World``): nothing can be
+waited out where there is no time. An incarnation's part before "/" is about the data, as a real
+store's is, and another one where the data is.
 """
 
 from collections import deque
@@ -30,12 +34,15 @@ class SimulatedStore:
         self._record_type = record_type
         self.clock = clock
         self.record = record_type(slots=SlotTable())
-        self.incarnation = "1"
+        self.incarnation = "1/1"
         self._starts = 1
+        self._data = 1
         self.down_until_us = 0
         self.forgotten = False
         self.silent = False
         self.ever_top_us = 0
+        self._requests = 0
+        self._newest: dict[int, int] = {}
         self._writes = 0
         self._tail: deque[Record] = deque(maxlen=_TAIL)
         self._backups: deque[Record] = deque(maxlen=_BACKUPS)
@@ -54,6 +61,19 @@ class SimulatedStore:
             seen.sid == self.record.sid and seen.revision > self.record.revision
         )
 
+    def number_request(self) -> int:
+        """A number for a request that is sent now."""
+        self._requests += 1
+        return self._requests
+
+    def overtaken(self, number: int, member: int) -> bool | None:
+        """Whether later requests were served before this one of a member: its own, or others'."""
+        if number < self._newest.get(member, 0):
+            return True
+        overtaken = any(number < newest for newest in self._newest.values())
+        self._newest[member] = number
+        return False if overtaken else None
+
     def copy(self) -> Record:
         """The record for a verb to change."""
         slots = self.record.slots
@@ -70,23 +90,24 @@ class SimulatedStore:
         self.forgotten = self.silent = False
         self.ever_top_us = max(self.ever_top_us, record.last_us + record.offset_us)
 
-    def restart(self) -> None:
-        """Come back with everything; it shows."""
+    def restart(self, *, replaced: bool = False) -> None:
+        """Come back; it shows, and so it does if this is other data than before."""
         self._starts += 1
-        self.incarnation = str(self._starts)
+        self._data += replaced
+        self.incarnation = f"{self._data}/{self._starts}"
         self.silent = False
 
     def lose_tail(self, share: float) -> None:
         """Come back without some of the last writes, mostly few."""
         if self._tail:
             self._forget(self._tail[-1 - int(share**3 * len(self._tail))])
-        self.restart()
+        self.restart(replaced=self.forgotten)
 
     def restore(self, share: float) -> None:
         """Come back with an old backup."""
         if self._backups:
             self._forget(self._backups[int(share * len(self._backups))])
-        self.restart()
+        self.restart(replaced=self.forgotten)
 
     def slip_back(self, share: float) -> None:
         """Lose some of the last writes, with nothing in the store that tells."""

@@ -6,7 +6,10 @@ that is how a pause falls between any two steps without any of the real code kno
 that has to wait for another member's longer call comes late, which it may.
 
 Every run ends in calm: the faults stop, the clocks are put right, and then each member must come by
-IDs again.
+IDs again. How long that may take follows from what it has to wait for: the guard of a loss (one
+horizon), what others hold where the pool is full (one more), its own rest between two bursts (up to
+six), and a ``now`` that stands ahead until the true time has come to it. Where all members share
+one slot this comes once for each of them.
 """
 
 import heapq
@@ -23,11 +26,13 @@ from frazil.registries.base import terms_of
 from frazil.schemes import Scheme, scheme
 from frazil.testing.simulate.clock import WrongClock
 from frazil.testing.simulate.faults import strike
-from frazil.testing.simulate.ledger import Ledger, Violation
+from frazil.testing.simulate.ledger import Ledger
 from frazil.testing.simulate.marks import Marks
+from frazil.testing.simulate.order import Order
 from frazil.testing.simulate.process import Process, SimulatedSense
-from frazil.testing.simulate.schedule import Schedule
+from frazil.testing.simulate.schedule import Fault, Schedule
 from frazil.testing.simulate.store import SimulatedStore
+from frazil.testing.simulate.violation import Violation
 from frazil.walk import COMPILED, Walk
 
 __all__ = ["Outcome", "Parts", "World", "run"]
@@ -46,6 +51,7 @@ class Parts:
     record: type[Record] = Record
     walk: type[Walk] | None = None
     notices_forks: bool = True
+    matches_replies: bool = True
 
 
 @dataclass(slots=True)
@@ -75,8 +81,8 @@ class World:
         self.marks = Marks()
         self.scheme = _scheme(schedule.layout)
         self.terms = terms_of(self.scheme, schedule.horizon_us)
-        sequence_bits = schedule.sequence_bits
-        self.ledger = Ledger(self.terms, schedule.node_bits + sequence_bits, sequence_bits)
+        self.ledger = Ledger(self.terms, *schedule.low_bits)
+        self.order = Order(self.terms, schedule.lead_us)
         self.store = SimulatedStore(parts.record, WrongClock(lambda: self.now_us))
         self._heap: list[tuple[int, int, Callable[[], None]]] = []
         self._events = 0
@@ -85,6 +91,8 @@ class World:
         self._walk_type = _walk_type(parts.walk or (GuardedWalk if guarded else Walk))
         if schedule.initialised:
             self._initialise()
+        else:
+            self._call_help()
         self.members = [Process(self, number) for number in range(schedule.members)]
         self.started_us = self.now_us
 
@@ -114,6 +122,35 @@ class World:
             do()
         self.now_us = max(self.now_us, us)
 
+    def strike(self, fault: Fault) -> None:
+        """Let a fault happen. What it did to a counter somebody has to settle, and does later."""
+        strike(self, fault)
+        if self.store.forgotten:
+            self._call_help()
+
+    def _call_help(self) -> None:
+        if not self.terms.timed:
+            self.at(self.now_us + 3 * self.schedule.horizon_us, self._help)
+
+    def _help(self) -> None:
+        """Do what the error says: begin the lost counter anew, after all that it ever gave.
+
+        Whoever runs the members stops them for that, as what they hold could be found in no table.
+        """
+        store = self.store
+        if not store.forgotten and store.record.sid:
+            return
+        if store.silent:
+            store.restart(replaced=True)
+        record = store.copy()
+        ask = Ask(Seen(), self.now_us, f"help{self.now_us}")
+        start = self.ledger.moved_on()
+        record.initialise(self.terms, ask, self.now_us, store.incarnation, start)
+        store.keep(record)
+        self.marks.hit("counter moved on")
+        for process in self.members:
+            process.crash()
+
     def is_paused(self, holder: str) -> bool:
         """Whether the process that signs so is paused now."""
         number = int(holder) if holder else -1
@@ -129,7 +166,7 @@ class World:
     def go(self) -> None:
         """Run the schedule, then the calm after it. Raises Violation."""
         for fault in self.schedule.faults:
-            self.at(self.started_us + fault.at_us, partial(strike, self, fault))
+            self.at(self.started_us + fault.at_us, partial(self.strike, fault))
         self.pass_to(self.started_us + self.schedule.lasts_us)
         self._calm()
         before = [process.issued for process in self.members]
@@ -149,6 +186,8 @@ class World:
         """All faults stop."""
         self.store.down_until_us = 0
         self.store.clock.put_right()
+        if not self.terms.timed:
+            self._help()
         for process in self.members:
             process.link.until_us.clear()
             process.clock.put_right()

@@ -1,0 +1,115 @@
+"""Order: how far from the true time, and so from each other, the IDs of a namespace may be.
+
+That no ID comes twice is the ledger's matter, and no clock is in that argument. Order is what the
+clocks are for. Within one generator it is strict. Between two generators of a namespace an ID that
+was made later may be the smaller one, but by no more than a bound, k. It follows from three errors:
+
+- *The registry's*: ``now`` is what the store's clock says, plus the offset that a step back left.
+  So it is ahead of true time by no more than that clock ever was, and by the steps forward that it
+  made: they come on top of an offset that is not worked off yet. A clock that was set right adds
+  nothing: a jump of over a minute, to the right time, that makes up for most of the offset.
+- *The holder's*: it takes ``now`` to be of the middle between request and reply, so it is wrong by
+  half of that round trip, and by what its host's clock has gained or lost since.
+- *The walk's*: it goes ahead by the lead, and stays in a tick to its end.
+
+With ``ahead`` the greatest of the first two so far and ``behind`` the one of the later ID:
+k = ahead + lead + behind + one tick. All of it is measured here in true time, which nothing under
+test can see. Each ID is held against its own share, which finds what is wrong where it happens, and
+against the greatest tick of all IDs before it, which is what the promise says.
+"""
+
+from dataclasses import dataclass
+
+from frazil.claim import Terms
+from frazil.record import JUMP_US, WITNESS_US, Record
+from frazil.testing.simulate.clock import SMEAR_PPM
+from frazil.testing.simulate.violation import Violation
+
+__all__ = ["CRYSTAL_PPM", "Base", "Order"]
+
+CRYSTAL_PPM = 200
+_ROUNDED_US = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What a holder knows of the registry's ``now``: its error against true time, from and to.
+
+    since_us: the true moment from which its own clock carries it on.
+    """
+
+    least_us: int
+    most_us: int
+    since_us: int
+
+    @classmethod
+    def of(cls, now_us: int, sent_us: int, served_us: int, heard_us: int) -> "Base":
+        """The base that a reply sets: ``now_us`` when served, and the three true moments."""
+        error_us, half_us = now_us - served_us, (heard_us - sent_us) // 2 + _ROUNDED_US
+        return cls(error_us - half_us, error_us + half_us, sent_us)
+
+
+class Order:
+    """The clock of one namespace and the ticks of its IDs, held against true time."""
+
+    def __init__(self, terms: Terms, lead_us: int) -> None:
+        self._terms = terms
+        self._lead_us = lead_us
+        self._errors_us: dict[tuple[int, int], int] = {}
+        self._clock_ahead_us = 0
+        self._ahead_us = 0
+        self._top_us = 0
+        self._bases: dict[int, Base] = {}
+
+    def verb(self, before: Record, after: Record, true_us: int) -> None:
+        """A verb was told the time: ``now`` is no further ahead than the clock accounts for.
+
+        What the clock went is counted from the record's last reading, which may be an old one
+        where the store has forgotten later ones.
+        """
+        error_us = after.last_us - true_us
+        last = before.revision, before.last_us
+        step_us = error_us - self._errors_us.get(last, error_us)
+        right = abs(error_us) <= WITNESS_US and 2 * step_us > before.offset_us
+        if step_us > 0 and not (step_us > JUMP_US and right):
+            self._clock_ahead_us += step_us
+        self._clock_ahead_us = max(self._clock_ahead_us, error_us)
+        self._errors_us[after.revision, after.last_us] = error_us
+        ahead_us = error_us + after.offset_us
+        if ahead_us > self._clock_ahead_us:
+            most = f"its clock accounts for {self._clock_ahead_us}"
+            raise Violation(f"the registry's now is {ahead_us} µs ahead of true time; {most}")
+
+    def told(self, member: int, base: Base) -> None:
+        """A member follows the registry's clock as a reply had it."""
+        self._bases[member] = base
+
+    def issue(self, member: int, tick: int, true_us: int) -> bool:
+        """A member has issued an ID; answers as ``check``."""
+        base = self._bases.get(member)
+        return base is not None and self.check(base, tick, true_us)
+
+    def check(self, base: Base, tick: int, true_us: int) -> bool:
+        """An ID of this tick was issued by somebody who knows so much of the clock.
+
+        Answers whether a greater one was issued before.
+        """
+        terms = self._terms
+        drift_us = (true_us - base.since_us) * (CRYSTAL_PPM + SMEAR_PPM) // 1_000_000 + _ROUNDED_US
+        first_us = terms.epoch_us + tick * terms.tick_us
+        last_us = first_us + terms.tick_us
+        least_us = base.least_us - drift_us
+        self._ahead_us = max(self._ahead_us, base.most_us + drift_us)
+        ahead_us = first_us - true_us
+        if ahead_us > self._ahead_us + self._lead_us:
+            most = f"{self._ahead_us} µs and the lead are the most"
+            raise Violation(f"tick {tick} begins {ahead_us} µs ahead of true time; {most}")
+        if last_us < true_us + least_us:
+            late_us = true_us - last_us
+            raise Violation(f"tick {tick} ended {late_us} µs ago; {-least_us} are the most")
+        k_us = self._ahead_us + self._lead_us - least_us + terms.tick_us
+        if self._top_us - first_us > k_us:
+            back_us = self._top_us - first_us
+            raise Violation(f"tick {tick} is {back_us} µs behind an earlier ID; k is {k_us} µs")
+        self._top_us = max(self._top_us, first_us)
+        return first_us < self._top_us
