@@ -84,9 +84,11 @@ Floor(r, n) == Later(r.slot[n].until, r.guard)
 
 TellTime(r, t) ==
     LET passed == t - r.last
-        \* An eighth in the code; of so few ticks a half, so that it is felt.
+        \* An eighth in the code; of so few ticks a half, so that it is felt. A minute in the code
+        \* is two ticks here: a longer step makes up for an offset that it mostly covers.
+        right == passed > 2 /\ 2 * passed > r.offset
         offset == IF passed < 0 THEN r.offset - passed
-                  ELSE r.offset - Earlier(r.offset, passed \div 2)
+                  ELSE r.offset - Earlier(r.offset, IF right THEN passed ELSE passed \div 2)
     IN [r EXCEPT !.last = t, !.offset = offset, !.top = Later(@, t + offset)]
 
 IsLoss(r, ask) ==

@@ -175,3 +175,19 @@ def test_what_callers_saw_is_not_forgotten():
     assert careless != source
     with pytest.raises(AssertionError, match="an ID came twice"):
         emptied_while_its_clock_is_behind(careless)
+
+
+def test_a_clock_that_is_set_right_leaves_nothing_in_the_future():
+    """A host without a battery boots in 1970, and twice would be enough to end the layout."""
+    with Server() as server:
+        about = {"client": server.client(), "source": told(icicle_script().source)}
+        history = type("Histories", (Histories,), about)()
+        for _ in range(3):
+            history.issue(count=1, lead_us=0)
+            history.clock_us -= BEGIN_US
+            history.issue(count=1, lead_us=0)
+            history.clock_us += BEGIN_US + 1_000_000
+            history.issue(count=1, lead_us=0)
+            assert history.client.hget(history.key, "offset") == b"0"
+            assert history.given
+        about["client"].close()

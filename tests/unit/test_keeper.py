@@ -236,7 +236,8 @@ def test_trouble_is_no_reason_to_look_before_anything_is_due(supplied, world, mo
     assert keeper._tend(ids) <= 0.05
     assert keeper.trouble is not None
     world.advance(50)
-    ids.anchor(ids.start, 0, world.ns)  # the clock is found to be at the claim's start
+    claim = keeper.claim
+    ids.prolong(claim.until, claim.start, 0, world.ns)  # the clock is found to be at its start
     assert keeper._tend(ids) == pytest.approx(0.05)
 
 

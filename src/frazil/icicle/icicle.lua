@@ -132,15 +132,16 @@ elseif 0 < replicas and replicas * 2 < connected then
 end
 
 -- The clock, which never goes back: a step back is added to what it says from then on, and what was
--- added shrinks by at most an eighth of the time that passes.
+-- added shrinks by at most an eighth of the time that passes. A jump that makes up for most of that
+-- is a clock that was set right, and takes it off whole.
 local clock = redis.call('TIME')
 local reading_us = tonumber(clock[1]) * 1000000 + tonumber(clock[2])
 local passed_us = reading_us - last_us
 if passed_us > JUMP_US and witness_us >= 0 and math.abs(witness_us - reading_us) > WITNESS_US then
   return refused('CLOCK', 'its clock says ' .. text(reading_us) .. ' us and the caller\'s '
     .. text(witness_us) .. '; set the one that is wrong')
-elseif passed_us < 0 then
-  offset_us = offset_us - passed_us
+elseif passed_us < 0 or (passed_us > JUMP_US and 2 * passed_us > offset_us) then
+  offset_us = offset_us - math.min(offset_us, passed_us)
 else
   offset_us = offset_us - math.min(offset_us, math.floor(passed_us / 8))
 end
