@@ -53,7 +53,8 @@ def _fuzzed(name: str, seconds: int, seed: int) -> bool:
     for path in found_now:
         print(f"{name}: python -m fuzz {name} --replay {path}", flush=True)
     if done.returncode or not runs:
-        print((done.stdout + done.stderr)[-3000:], file=sys.stderr)
+        said = (done.stdout + done.stderr)[-3000:]
+        print(f"{said}\n{name}: ended with {done.returncode}", file=sys.stderr, flush=True)
     return not (found_now or done.returncode) and runs > 0
 
 

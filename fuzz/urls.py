@@ -33,7 +33,7 @@ def check_url(text: str) -> None:
         service = accepted(configure_service, text)
         if service is not None:
             assert urlsplit(service.base).port != 0
-            assert "@" not in service.name
+            assert "@" not in urlsplit(service.base).netloc
             assert 0 <= service.prefetch <= 100_000
         return
     if kind in ("icicle", "icicles"):

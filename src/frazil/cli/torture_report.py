@@ -19,6 +19,7 @@ _STYLES = {
     "unavailable": "yellow",
     "refused": "green",
     "silent": "yellow",
+    "unseen": "yellow",
 }
 _WORDS = {"unavailable": "not had", "refused": "refused by it"}
 _COLUMNS = ("IDs", "duplicates", "disorder", "stalest", "stall")

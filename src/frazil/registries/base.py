@@ -29,6 +29,7 @@ _AXIS_LIMIT = 1 << 62  # as far as a walk counts
 _MOST = 1_000_000_000  # of an option that counts
 _SHOWN = 40
 _PORT_MOST = 65_535
+_CONTROL = re.compile(r"[\0-\x1f\x7f-\x9f]")  # some would be passed over, and none is meant
 _HOST = re.compile(r"(?:\[(?P<ip>[^\[\]@\s]+)\]|(?P<name>[^:\[\]@\s]*))(?::(?P<port>[^:]*))?")
 _LONGEST_BLOCK = {"run": 64, "sequence": 1 << 20}
 
@@ -211,9 +212,11 @@ class Options:
 
         try:
             url.encode("utf-8", "surrogateescape")  # as every file's name and argument can be
-            if "\0" in unquote(url):
-                raise ValueError("it holds a zero character")
+            if _CONTROL.search(unquote(url)):
+                raise ValueError("it holds a control character")
             parts = urlsplit(url)
+            if parts.netloc.split() not in ([], [parts.netloc]):
+                raise ValueError("a space in it is written %20")
             if parts.fragment:  # would be left out without a word, of a path or a password
                 raise ValueError("a '#' in it is written %23")
             pairs = parse_qsl(parts.query, keep_blank_values=True)

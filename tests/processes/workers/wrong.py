@@ -106,7 +106,34 @@ class Stored:
             return self.number
 
 
+class Childless:
+    """Unique, and of no use after a fork: what a fork would do to it is never seen."""
+
+    def __init__(self):
+        self.process = os.getpid()
+
+    def __call__(self):
+        if os.getpid() != self.process:
+            raise RuntimeError("no children")
+        return time.time_ns()
+
+
+class Dying:
+    """Ends its process after a while, with what it was about to repeat."""
+
+    def __init__(self):
+        self.left = 2000
+
+    def __call__(self):
+        self.left -= 1
+        if not self.left:
+            os._exit(3)
+        return time.time_ns()
+
+
 naive = Naive()
+childless = Childless()
+dying = Dying()
 counter = Counter()
 racing = Racing()
 leased = Leased()
