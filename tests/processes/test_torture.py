@@ -80,6 +80,7 @@ def test_each_fault_finds_duplicates(wrong, place):
     [
         ("childless", "multiprocessing", "", "unseen", "p0.0 gave no ID"),
         ("dying", "stop", "", "unseen", "ended"),
+        ("mortal", "multiprocessing", "", "unseen", "a child ended by itself, with 3"),
         ("dying", "kill", "", "unseen", "had ended before it was killed"),
         ("naive", "store-wipe", "redis", "unavailable", "keeps nothing in the store"),
     ],

@@ -99,6 +99,8 @@ def test_long_inputs_come_to_their_end(name):
 @example(rest="//us\x1der:secret1@h")  # what hides passwords takes it for a space
 @example(rest="//us\ner:secret1@h")  # what takes URLs apart leaves it out
 @example(rest="//user:se cret1@h")
+@example(rest="//me@corp:secret1@h")
+@example(rest="//a,[::1]:7,[not-an-address]:7")
 @example(rest="7?state=a\0b")
 @example(rest="//h/\udc80")
 @example(rest="//h?timeout=999999999999999999d")

@@ -88,11 +88,36 @@ def test_a_sieve_knows_an_id_in_bursts_of_either_width(scene):
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("7", "07"), ("a", "\0a"), (b"a", b"\0a"), (1, 1 + (1 << 128)), (-1, (1 << 128) - 1)],
+    [
+        ("7", "07"),
+        ("a", "\0a"),
+        (b"a", b"\0a"),
+        (1, 1 + (1 << 128)),
+        (-1, (1 << 128) - 1),
+        (1.25, 1.5),
+    ],
 )
 def test_different_things_are_different_numbers(one, other):
     assert number_of(one) != number_of(other)
     assert number_of(one) == number_of(one)
+
+
+def test_a_witness_who_saw_nothing_is_no_error(scene):
+    kept(scene, "p0", [1])
+    (scene / "p1.clock").touch()
+    assert examined(scene).clock_us == (0, 0)
+
+
+def test_what_became_of_a_child_is_told_after_any_number_of_errors(scene):
+    outlet = Outlet(scene, "p0", giving([]))
+    for _ in range(9):
+        outlet.burst(1)
+    outlet.tell("one more")
+    outlet.note("a child hung, and was killed")
+    outlet.note("\ud800")
+    found = examined(scene)
+    assert found.hung == 1
+    assert not any("one more" in line for line in found.troubles)
 
 
 def test_long_texts_are_told_apart():

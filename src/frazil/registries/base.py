@@ -127,6 +127,13 @@ def host_port(text: str, usual: int) -> tuple[str, int] | None:
     found = _HOST.fullmatch(text)
     if not found:
         return None
+    if found["ip"]:
+        from ipaddress import AddressValueError, IPv6Address
+
+        try:
+            IPv6Address(found["ip"])
+        except AddressValueError:
+            return None
     port = whole(found["port"], _PORT_MOST, 1) if found["port"] else usual
     return None if port is None else (found["ip"] or found["name"] or "", port)
 

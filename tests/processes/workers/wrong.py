@@ -131,7 +131,23 @@ class Dying:
         return time.time_ns()
 
 
+class Mortal:
+    """Kills every child of a fork after a while."""
+
+    def __init__(self):
+        self.process, self.left = os.getpid(), 2000
+
+    def __call__(self):
+        if os.getpid() != self.process:
+            self.left -= 1
+            if not self.left:
+                os._exit(3)
+            return time.time_ns() << 32 | os.getpid()
+        return time.time_ns() << 32
+
+
 naive = Naive()
+mortal = Mortal()
 childless = Childless()
 dying = Dying()
 counter = Counter()

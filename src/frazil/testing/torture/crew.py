@@ -11,6 +11,7 @@ from pathlib import Path
 from frazil.testing.torture.clock import sweep
 from frazil.testing.torture.guard import Guard
 from frazil.testing.torture.order import Order
+from frazil.testing.torture.outlet import DIED
 
 __all__ = ["Crew"]
 
@@ -83,7 +84,7 @@ class Crew:
             try:
                 code = process.wait(max(0.0, deadline - time.monotonic()))
                 if code:
-                    self.died.append(f"{name} ended by itself, with {code}")
+                    self.died.append(f"{name} {DIED}, with {code}")
             except subprocess.TimeoutExpired:
                 self.hung.append(name)
         self.close()

@@ -21,7 +21,10 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Burst", "Outlet", "bursts", "number_of"]
+__all__ = ["DIED", "Burst", "Outlet", "bursts", "number_of"]
+
+DIED = "ended by itself"
+"""Said of a process whose end nobody asked for, and which was no good one."""
 
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,37}")
 _HEAD = struct.Struct("<qqIHH")
@@ -74,6 +77,8 @@ def number_of(given: Any) -> int:
                     return int.from_bytes(b"\1" * (len(given) < 16) + given, "big")
                 return _hash(given)
     number = int(given)
+    if isinstance(given, float) and number != given:
+        return _hash(given.hex().encode())
     return number if 0 <= number <= _WIDE else _hash(b"%d" % number)
 
 
@@ -115,11 +120,16 @@ class Outlet:
         return len(made)
 
     def tell(self, trouble: str) -> None:
-        """Say, beside the IDs, what went wrong."""
+        """Say, beside the IDs, what went wrong; only the first times."""
         self._told += 1
         if self._told <= _TOLD:
-            with self.path.with_suffix(".trouble").open("a", encoding="utf-8") as file:
-                file.write(trouble.replace("\n", " ") + "\n")
+            self.note(trouble)
+
+    def note(self, trouble: str) -> None:
+        """Say it, however much was said before."""
+        path = self.path.with_suffix(".trouble")
+        with path.open("a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(trouble.replace("\n", " ") + "\n")
 
     def _put(self, began_ns: int, refused: int, made: list[Any]) -> None:
         try:

@@ -25,6 +25,7 @@ from frazil.testing.torture.clock import FakeClock, library
 from frazil.testing.torture.evidence import Examiner, Found, Search
 from frazil.testing.torture.faults import FAULTS, Fault
 from frazil.testing.torture.guard import Guard
+from frazil.testing.torture.outlet import DIED
 from frazil.testing.torture.scene import Mark, Scene, Unavailable, World
 from frazil.testing.torture.stores import File, Server, Store
 from frazil.testing.torture.system import Setting, System
@@ -140,7 +141,8 @@ def _act(fault: Fault, scene: Scene, examiner: Examiner) -> Result:
     result.found = examiner.examine(scene.folder, scene.marks, scene.crew.hung)
     for path in scene.folder.glob("*.refused"):
         result.reason = path.read_text(encoding="utf-8")
-    unseen = [*scene.unseen, *scene.crew.died]
+    died = [line for line in result.found.troubles if DIED in line]
+    unseen = [*scene.unseen, *scene.crew.died, *died]
     if result.available and unseen:
         result.seen, result.reason = False, "; ".join(unseen)
     off_us = max(map(abs, result.found.clock_us))
