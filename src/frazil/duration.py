@@ -20,6 +20,7 @@ UNITS_US = {
     "h": 3_600_000_000,
     "d": 86_400_000_000,
 }
+_LONGEST_US = 36_525 * UNITS_US["d"]  # a socket, a lock and a sleep hold less than 292 years
 _YEAR_S = 31_556_952  # of the Gregorian calendar, on average
 _SAID = (
     (_YEAR_S, "year"),
@@ -33,7 +34,7 @@ _TEXT = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,9})?)\s*(us|ms|s|min|h|d)")
 
 
 def duration_us(value: str | float | timedelta, *, name: str = "duration") -> int:
-    """Whole microseconds of a duration; raises ConfigError for what is not one, or is negative."""
+    """Whole microseconds of a duration, at most 100 years; ConfigError for what is not one."""
     if isinstance(value, timedelta):
         us = value // timedelta(microseconds=1)
     elif isinstance(value, str):
@@ -51,6 +52,8 @@ def duration_us(value: str | float | timedelta, *, name: str = "duration") -> in
     else:
         over, under = value.as_integer_ratio()
         us = (2_000_000 * over + under) // (2 * under)
+    if us > _LONGEST_US:
+        raise ConfigError(f"{name} {value!r} is longer than 100 years", value=value)
     if us < 0:
         raise ConfigError(f"{name} {value!r} is negative; a duration is not", value=value)
     return us

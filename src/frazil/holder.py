@@ -30,8 +30,11 @@ class Holder(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> "Holder":
-        """From its text; a text of another form is a host as a whole."""
-        found = re.fullmatch(r"(.*):(\d+)(?: (\d+)/s)?", text)
+        """From its text; a text of another form is a host as a whole.
+
+        Whoever can write to the store writes what they like, and it is shown as it stands there.
+        """
+        found = re.fullmatch(r"(.*):([0-9]+)(?: (0|[1-9][0-9]{0,17})/s)?", text)
         if not found:
             return cls(text)
         host, process, rate = found.groups()

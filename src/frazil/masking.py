@@ -9,8 +9,8 @@ import re
 
 __all__ = ["masked"]
 
-# Up to the last @ before the path, as a password may hold one; and libpq's, which is an option.
-_PASSWORD = re.compile(r"(://[^:@/?#\s]*:)[^/?#\s]*@|([?&]password=)[^&\s]*")
+# Up to the last @ before the path, as a user or a password may hold one; and libpq's, an option.
+_PASSWORD = re.compile(r"(://[^:/?#\s]*:)[^/?#\s]*@|([?&]password=)[^&\s]*")
 
 
 def masked(text: object) -> str:

@@ -14,7 +14,9 @@ constants, epoch and tick and the shuffle, and not the text, since one ID may be
 and is still the same.
 """
 
+import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -30,6 +32,11 @@ from frazil.shuffle import Shuffle
 from frazil.values import Values
 
 __all__ = ["PRESETS", "Preset", "Scheme", "names", "scheme"]
+
+_MOMENT = re.compile(
+    r"[0-9]{4}-?(?:[0-9]{2}-?[0-9]{2}|W[0-9]{2}-?[1-7])"
+    r"(?P<time>[T ][0-9:.,]+(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)?)?"
+)
 
 
 class Preset(NamedTuple):
@@ -242,14 +249,13 @@ def _preset(spec: str) -> Preset:
 
 def _epoch_us(epoch: datetime | str | int) -> int:
     when: object = epoch
-    if isinstance(when, str):
-        try:
-            when = datetime.fromisoformat(when)
-        except ValueError:
-            when = None
-        else:
-            if len(str(epoch)) == len("2025-01-01"):
-                when = when.replace(tzinfo=UTC)
+    if isinstance(epoch, str):
+        when = None
+        # fromisoformat alone takes "+0100" with anything behind it, and "2025W01T05" for a date.
+        if found := _MOMENT.fullmatch(epoch):
+            with suppress(ValueError):
+                moment = datetime.fromisoformat(epoch)
+                when = moment if found["time"] else moment.replace(tzinfo=UTC)
     if isinstance(when, datetime) and when.tzinfo is not None:
         return to_us(when)
     if isinstance(when, int) and not isinstance(when, bool):

@@ -2,8 +2,12 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -68,6 +72,73 @@ def test_each_fault_finds_duplicates(wrong, place):
     assert found == dict.fromkeys(FOUND_IN[wrong].split(","), "repeated"), told
     assert code == 1
     assert told["duplicates"] == sum(fault["duplicates"] for fault in told["faults"])
+
+
+@pytest.mark.skipif(os.environ.get("FRAZIL_PURE") == "1", reason="the same in both: not frazil's")
+@pytest.mark.parametrize(
+    ("wrong", "fault", "own", "outcome", "reason"),
+    [
+        ("childless", "multiprocessing", "", "unseen", "p0.0 gave no ID"),
+        ("dying", "stop", "", "unseen", "ended"),
+        ("mortal", "multiprocessing", "", "unseen", "a child ended by itself, with 3"),
+        ("dying", "kill", "", "unseen", "had ended before it was killed"),
+        ("naive", "store-wipe", "redis", "unavailable", "keeps nothing in the store"),
+    ],
+)
+def test_what_was_not_seen_to_happen_is_no_zero(wrong, fault, own, outcome, reason, place):
+    words = ["--own", own] if own else []
+    _, told = torture("--system", f"wrong:{wrong}", *words, faults=fault, place=place)
+    (row,) = told["faults"]
+    assert row["outcome"] == outcome, told
+    assert reason in row["reason"]
+
+
+def alive(place):
+    """The processes whose command, environment or folder is about this place.
+
+    A server writes a title of its own over its command and environment; it is in its folder.
+    """
+    found = {}
+    for one in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            command = (one / "cmdline").read_bytes()
+            about = command + (one / "environ").read_bytes() + os.fsencode((one / "cwd").readlink())
+            if str(place).encode() in about and int(one.name) != os.getpid():
+                found[int(one.name)] = command.replace(b"\0", b" ").decode(errors="replace")
+    return found
+
+
+def until(true, seconds=30):
+    deadline = time.monotonic() + seconds
+    while not true() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return true()
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="sees processes by /proc")
+@pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "SIGHUP", "SIGKILL"])
+def test_nothing_outlives_it(how, place):
+    """However it ends: its workers, the server that it started and its folders are gone."""
+    words = ["torture", "--own", "redis", "--faults", "fork", "--seconds", "60"]
+    run = subprocess.Popen(
+        [sys.executable, "-c", START, *words],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "TMPDIR": str(place)},
+        start_new_session=True,
+    )
+    try:
+        assert until(lambda: list(place.glob("*/fork/p0.0.first")))
+        assert any("worker" in command for command in alive(place).values())
+        assert any("-server" in command for command in alive(place).values())
+        run.send_signal(getattr(signal, how))
+        run.wait(30)
+        assert until(lambda: not alive(place)), alive(place)
+        assert until(lambda: not list(place.iterdir())), list(place.iterdir())
+    finally:
+        for pid in alive(place):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
 
 @pytest.mark.parametrize("own", ["sqlite", "redis"])

@@ -9,39 +9,9 @@ from frazil.alphabet import CHECKS, DIGITS
 from frazil.arrays import ints
 from frazil.codec import Codec
 from frazil.errors import CodecError
+from fuzz.codecs import slow_number, slow_text
 
 __all__: list[str] = []
-
-
-def slow_text(codec: Codec, n: int) -> str:
-    """The text of ``n`` by repeated division."""
-    digits = DIGITS[codec.encoding]
-    text, rest = "", n
-    while rest or not text:
-        rest, low = rest // len(digits), rest % len(digits)
-        text = digits[low] + text
-    if codec.encoding != "decimal":
-        largest = 2**codec.bits - 1
-        width = 1
-        while largest >= len(digits):
-            largest //= len(digits)
-            width += 1
-        text = text.rjust(width, digits[0])
-    return codec.prefix + text + (CHECKS[n % 37] if codec.check else "")
-
-
-def slow_number(codec: Codec, text: str) -> int | None:
-    """The number whose slow text this is, or None; trusts nothing but ``slow_text``."""
-    head, body = text[: len(codec.prefix)], text[len(codec.prefix) :]
-    if codec.encoding == "base32":
-        body = "".join(c.upper() if c in "abcdefghijklmnopqrstuvwxyz" else c for c in body)
-    digits = body[:-1] if codec.check else body
-    if digits == "" or any(c not in DIGITS[codec.encoding] for c in digits):
-        return None
-    n = 0
-    for character in digits:
-        n = n * len(DIGITS[codec.encoding]) + DIGITS[codec.encoding].index(character)
-    return n if n < 2**codec.bits and slow_text(codec, n) == head + body else None
 
 
 @st.composite

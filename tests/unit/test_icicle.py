@@ -242,12 +242,12 @@ class TestRefusals:
         ("url", "told"),
         [
             ("icicle://a,a", "named twice"),
-            ("icicle://a:x", "is no number"),
+            ("icicle://a:x", "host or port is none"),
             ("icicle://a?shard=1", "unknown option shard"),
             ("icicle://a,b?shards=1", "2 servers need as many"),
             ("icicle://a,b?shards=1,1", "each another one"),
             ("icicle://a?shards=1024", "0 to 1023"),
-            ("icicle://a?prefetch=5000000", "more than"),
+            ("icicle://a?prefetch=5000000", "from 0 to"),
             ("icicle://a?prefetch=-1", "no"),
         ],
     )

@@ -20,6 +20,8 @@ SECRET = "hunter2"
         ("redis://a:hunter2@h:6379/0", "redis://a:***@h:6379/0"),
         ("redis://:hunter2@h,k/0?timeout=1s", "redis://:***@h,k/0?timeout=1s"),
         ("redis://a:hun@ter2@h", "redis://a:***@h"),
+        ("redis://me@corp:hunter2@h:6379", "redis://me@corp:***@h:6379"),
+        ("redis://me@h:6379", "redis://me@h:6379"),
         ("postgresql://h/d?password=hunter2&user=a", "postgresql://h/d?password=***&user=a"),
         ("sqlite:///a:b@c", "sqlite:///a:b@c"),
         ("redis://h:6379/0", "redis://h:6379/0"),

@@ -4,6 +4,7 @@ import json
 import re
 import time
 import uuid
+from dataclasses import replace
 from types import SimpleNamespace
 from xml.etree import ElementTree as ET
 
@@ -16,7 +17,7 @@ from frazil.testing.torture.evidence import Claimed, Examiner, Found, Generated
 from frazil.testing.torture.outlet import Outlet, bursts, number_of
 from frazil.testing.torture.page import page
 from frazil.testing.torture.peers import Row, markdown
-from frazil.testing.torture.report import as_json, plain_url
+from frazil.testing.torture.report import as_json
 from frazil.testing.torture.scene import Mark
 from frazil.testing.torture.sieve import Sieve
 from frazil.testing.torture.system import Stamp
@@ -58,7 +59,7 @@ def test_what_is_given_is_what_is_read(scene):
     given = [5, 1 << 63, (1 << 64) - 1, 1 << 64, (1 << 128) - 1, uuid.UUID(int=9), "17", b"\1\0"]
     path = kept(scene, "a", given)
     read = [n for burst in bursts(path) for n in burst.ids]
-    assert read == [5, 1 << 63, (1 << 64) - 1, 1 << 64, (1 << 128) - 1, 9, 17, 256]
+    assert read == [5, 1 << 63, (1 << 64) - 1, 1 << 64, (1 << 128) - 1, 9, 17, 0x10100]
     assert path.with_suffix(".first").exists()
 
 
@@ -74,6 +75,49 @@ def test_a_call_that_raises_is_a_refusal_and_keeps_what_came_before(scene):
     (burst,) = bursts(outlet.path)
     assert (burst.ids, burst.refused) == ([1, 2], 2)
     assert "StopIteration" in outlet.path.with_suffix(".trouble").read_text()
+
+
+def test_a_sieve_knows_an_id_in_bursts_of_either_width(scene):
+    """One ID beyond 64 bits, or one that is no int, makes a burst wide; the others stay equal."""
+    narrow = kept(scene, "a", [5, 6, 7])
+    wide = kept(scene, "b", [7, 1 << 64, 8, uuid.UUID(int=6)])
+    assert {burst.width for path in (narrow, wide) for burst in bursts(path)} == {8, 16}
+    found = examined(scene)
+    assert {key for key, _, _ in found.examples} == {6, 7}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("7", "07"),
+        ("a", "\0a"),
+        (b"a", b"\0a"),
+        (1, 1 + (1 << 128)),
+        (-1, (1 << 128) - 1),
+        (1.25, 1.5),
+    ],
+)
+def test_different_things_are_different_numbers(one, other):
+    assert number_of(one) != number_of(other)
+    assert number_of(one) == number_of(one)
+
+
+def test_a_witness_who_saw_nothing_is_no_error(scene):
+    kept(scene, "p0", [1])
+    (scene / "p1.clock").touch()
+    assert examined(scene).clock_us == (0, 0)
+
+
+def test_what_became_of_a_child_is_told_after_any_number_of_errors(scene):
+    outlet = Outlet(scene, "p0", giving([]))
+    for _ in range(9):
+        outlet.burst(1)
+    outlet.tell("one more")
+    outlet.note("a child hung, and was killed")
+    outlet.note("\ud800")
+    found = examined(scene)
+    assert found.hung == 1
+    assert not any("one more" in line for line in found.troubles)
 
 
 def test_long_texts_are_told_apart():
@@ -158,6 +202,8 @@ def test_who_gave_nothing_is_silent(scene):
         (Found(), {}, "silent"),
         (Found(ids=5, silent=["p1"]), {}, "silent"),
         (Found(ids=5), {"reason": "cannot be pickled"}, "refused"),
+        (Found(ids=5), {"reason": "p0.1 gave no ID", "seen": False}, "unseen"),
+        (Found(ids=5, duplicates=1), {"seen": False}, "repeated"),
     ],
 )
 def test_only_what_was_there_and_issued_is_unique(found, more, outcome):
@@ -204,11 +250,12 @@ def test_json_has_ids_as_strings_and_no_password():
     assert json.loads(json.dumps(told)) == told
     assert (told["ids"], told["duplicates"]) == (30, 1)
     assert told["store"] == "redis://me:***@host/0"
+    hidden = as_json(replace(plan, url="postgresql://me:sec:ret@host/db?password=secret"), [])
+    assert hidden["store"] == "postgresql://me:***@host/db?password=***"
     stop, gone = told["faults"]
     assert stop["examples"][0]["id"] == "7"
     assert stop["marks"] == [{"what": "SIGSTOP", "whom": "p0", "began_s": 0.25, "ended_s": 0.5}]
     assert (gone["outcome"], gone["reason"]) == ("unavailable", "a <file>")
-    assert plain_url("sqlite:/a:b") == "sqlite:/a:b"
 
 
 def test_the_table_of_all_says_who_is_missing():

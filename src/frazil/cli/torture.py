@@ -159,11 +159,14 @@ def _check(url: str, system: str, own: str | None) -> None:
 @contextmanager
 def _tidy() -> Iterator[None]:
     """Leave nothing running when this is told to end."""
-    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    ends = [signal.Signals[name] for name in names]
+    before = [signal.signal(one, lambda number, _: sys.exit(128 + number)) for one in ends]
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for one, handler in zip(ends, before, strict=True):
+            signal.signal(one, handler)
 
 
 def _peers(plan: Plan, *, as_json: bool, as_markdown: bool) -> None:

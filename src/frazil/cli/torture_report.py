@@ -19,6 +19,7 @@ _STYLES = {
     "unavailable": "yellow",
     "refused": "green",
     "silent": "yellow",
+    "unseen": "yellow",
 }
 _WORDS = {"unavailable": "not had", "refused": "refused by it"}
 _COLUMNS = ("IDs", "duplicates", "disorder", "stalest", "stall")
@@ -90,6 +91,8 @@ def _notes(result: Result) -> list[str]:
     if result.outcome == "silent":
         last = f" ({found.troubles[0]})" if found.troubles else ""
         notes.append(f"nothing came from {', '.join(found.silent) or 'any process'}{last}")
+    if found.hung:
+        notes.append(f"{found.hung} hung, and had to be killed")
     if found.examples:
         key, first, again = found.examples[0]
         notes.append(f"{key} came from {first}, and again from {again}")

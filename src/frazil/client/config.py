@@ -76,10 +76,8 @@ def configure_service(
     )
     parts = _parts(url)
     options = Options(url)
-    prefetch = options.text("prefetch", "0") or ""
+    prefetch = options.number("prefetch", _PREFETCH_MOST)
     options.finish()
-    if not prefetch.isdecimal() or int(prefetch) > _PREFETCH_MOST:
-        raise ConfigError(f"?prefetch={prefetch}: a whole number, at most {_PREFETCH_MOST}")
     path, _, last = parts.path.rstrip("/").rpartition("/")
     if last and namespace not in {"default", last}:
         raise ConfigError(
@@ -96,7 +94,7 @@ def configure_service(
         namespace=name,
         scheme=scheme(scheme_, fields=fields),
         timeout_us=duration_us(timeout, name="timeout"),
-        prefetch=int(prefetch),
+        prefetch=prefetch,
         token=token or "",
     )
 

@@ -9,9 +9,9 @@ from frazil.generator import Duration, refuse_given
 from frazil.icicle.generator import IcicleConfig
 from frazil.icicle.server import LAST_SHARD, MOST_IDS, MOST_LEAD_US
 from frazil.masking import masked
-from frazil.registries.base import Options
+from frazil.registries.base import Options, whole
 from frazil.registries.redis.link import Access
-from frazil.registries.redis.url import TLS, driver_options, number, places, shown, split_url
+from frazil.registries.redis.url import TLS, driver_options, places, shown, split_url
 from frazil.schemes import PRESETS, Scheme, scheme
 
 __all__ = ["configure_icicle"]
@@ -60,10 +60,8 @@ def configure_icicle(
     options = Options(url)
     accesses = _accesses(url, options)
     shards = _shards(options, len(accesses))
-    prefetch = number(options, "prefetch")
+    prefetch = options.number("prefetch", MOST_IDS)  # what one call can ask
     options.finish()
-    if prefetch > MOST_IDS:
-        raise ConfigError(f"?prefetch={prefetch} is more than {MOST_IDS}, what one call can ask")
     timeout_us = duration_us(timeout, name="timeout")
     return IcicleConfig(
         url, name, namespace, chosen, accesses, shards, lead_us, timeout_us, prefetch
@@ -74,13 +72,13 @@ def _accesses(url: str, options: Options) -> tuple[Access, ...]:
     """How to reach each server of the pool; with ?cluster=1 all hosts are one."""
     parts = split_url(url)
     hosts = places(parts)
-    clustered = number(options, "cluster") > 0
+    clustered = options.number("cluster") > 0
     whole = Access(
         name=shown(parts),
         places=hosts,
         tls=parts.scheme in TLS,
         timeout_s=max(options.duration_us("timeout", TIMEOUT_US), 1_000) / 1e6,
-        replicas=number(options, "replicas"),
+        replicas=options.number("replicas"),
         cluster=clustered,
         options=driver_options(parts, options),
     )
@@ -93,11 +91,14 @@ def _shards(options: Options, servers: int) -> tuple[int, ...]:
     text = options.text("shards")
     if text is None:
         return ()
-    shards = text.split(",")
-    if not all(each.isdecimal() and int(each) <= LAST_SHARD for each in shards):
-        raise ConfigError(f"?shards={text}: write numbers from 0 to {LAST_SHARD}, like 0,1,2")
-    if len(shards) != servers or len({int(each) for each in shards}) < servers:
+    shards = []
+    for word in text.split(","):
+        shard = whole(word, LAST_SHARD)
+        if shard is None:
+            raise ConfigError(f"?shards={text}: write numbers from 0 to {LAST_SHARD}, like 0,1,2")
+        shards.append(shard)
+    if len(shards) != servers or len(set(shards)) < servers:
         raise ConfigError(
             f"?shards={text}: {servers} servers need as many shards, each another one"
         )
-    return tuple(int(each) for each in shards)
+    return tuple(shards)

@@ -109,5 +109,5 @@ def read_table(path: Path) -> Table:
             return Table(str(path), "", tomllib.load(file))
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}; name a file with --config") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # a number without end, brackets without end
         raise ConfigError(f"{path} is no TOML: {error}", file=str(path)) from None

@@ -106,7 +106,50 @@ class Stored:
             return self.number
 
 
+class Childless:
+    """Unique, and of no use after a fork: what a fork would do to it is never seen."""
+
+    def __init__(self):
+        self.process = os.getpid()
+
+    def __call__(self):
+        if os.getpid() != self.process:
+            raise RuntimeError("no children")
+        return time.time_ns()
+
+
+class Dying:
+    """Ends its process after a while, with what it was about to repeat."""
+
+    def __init__(self):
+        self.left = 2000
+
+    def __call__(self):
+        self.left -= 1
+        if not self.left:
+            os._exit(3)
+        return time.time_ns()
+
+
+class Mortal:
+    """Kills every child of a fork after a while."""
+
+    def __init__(self):
+        self.process, self.left = os.getpid(), 2000
+
+    def __call__(self):
+        if os.getpid() != self.process:
+            self.left -= 1
+            if not self.left:
+                os._exit(3)
+            return time.time_ns() << 32 | os.getpid()
+        return time.time_ns() << 32
+
+
 naive = Naive()
+mortal = Mortal()
+childless = Childless()
+dying = Dying()
 counter = Counter()
 racing = Racing()
 leased = Leased()

@@ -16,7 +16,7 @@ __all__: list[str] = []
     ("url", "how", "told"),
     [
         ("http://h/a?prefetch=x", {}, "whole number"),
-        ("http://h/a?prefetch=1000000", {}, "at most"),
+        ("http://h/a?prefetch=1000000", {}, "from 0 to 100000"),
         ("http://h/a?shards=1", {}, "unknown option"),
         ("http://h/a%20b", {}, "letters"),
         ("http:///a", {}, "write the service's URL"),

@@ -39,7 +39,6 @@ let it forget them (``--auto-compaction-retention``).
 """
 
 import random
-import re
 import secrets
 import time
 from base64 import b64encode
@@ -55,7 +54,7 @@ from frazil.clock import boot_ns
 from frazil.errors import ClockError, ConfigError, Misuse, RegistryUnavailable, Stopped
 from frazil.machine import Sense
 from frazil.record import JUMP_US, WITNESS_US, Record
-from frazil.registries.base import Options, RecordRegistry, terms_of
+from frazil.registries.base import Options, RecordRegistry, host_port, terms_of
 from frazil.registries.checkup import Checkup
 from frazil.registries.etcd.checkup import examine
 from frazil.registries.etcd.link import Link, Unanswered
@@ -101,7 +100,10 @@ class EtcdRegistry(RecordRegistry):
             "cert_cert": tls["cert"],
             "cert_key": tls["key"],
         }
-        user, _, hosts = urlsplit(url).netloc.rpartition("@")
+        parts = urlsplit(url)
+        if parts.path.strip("/"):
+            raise ConfigError("etcd: has no databases; write etcd://host without a path")
+        user, _, hosts = parts.netloc.rpartition("@")
         name, _, password = user.partition(":")
         self._user = (unquote(name), unquote(password)) if user else None
         self._endpoints = [_endpoint(host, self.url) for host in hosts.split(",")]
@@ -317,7 +319,7 @@ def _served(state: State) -> int:
 
 def _endpoint(text: str, url: str) -> tuple[str, int]:
     """Host and port; the port may be left out, and an IPv6 address stands in brackets."""
-    found = re.fullmatch(r"(?:\[([^\]]+)\]|([^:\[\]]+))(?::(\d+))?", text)
-    if not found:
+    found = host_port(text, _PORT)
+    if found is None or not found[0]:
         raise ConfigError(f"{url}: {text!r} is no host:port; etcd://host1:2379,host2", url=url)
-    return found[1] or found[2], int(found[3] or _PORT)
+    return found

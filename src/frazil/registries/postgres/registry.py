@@ -132,7 +132,7 @@ class PostgresRegistry(RecordRegistry):
         super().__init__(url, namespace, terms)
         try:
             told = conninfo_to_dict(f"{base}?{theirs}" if theirs else base)
-        except psycopg.Error as error:
+        except (psycopg.Error, UnicodeError) as error:
             raise ConfigError(f"{self.url}: {error}".strip(), url=self.url) from error
         self._conninfo = make_conninfo("", **(_LIBPQ | told))
         self._link: _Connection | None = None

@@ -38,7 +38,7 @@ from frazil.record import Record
 from frazil.registries.base import Options, Registry, terms_of
 from frazil.registries.checkup import Checkup
 from frazil.registries.redis.link import Access, Link, Script
-from frazil.registries.redis.url import TLS, driver_options, number, places, shown, split_url
+from frazil.registries.redis.url import TLS, driver_options, places, shown, split_url
 from frazil.registries.several import SeveralRegistry, share_terms
 from frazil.schemes import Scheme
 
@@ -70,15 +70,15 @@ def connect_redis(url: str, namespace: str, scheme: Scheme) -> Registry:
     parts = split_url(url)
     terms = _within_reach(terms_of(scheme, options.duration_us("horizon", HORIZON_US)))
     hosts = places(parts)
-    clustered = number(options, "cluster") > 0
+    clustered = options.number("cluster") > 0
     whole = clustered or len(hosts) == 1
     access = Access(
         name=shown(parts),
         places=hosts,
         tls=parts.scheme in TLS,
         timeout_s=max(options.duration_us("timeout", TIMEOUT_US), 1_000) / 1e6,
-        replicas=number(options, "replicas"),
-        durable=number(options, "durable") > 0,
+        replicas=options.number("replicas"),
+        durable=options.number("durable") > 0,
         cluster=clustered or (None if whole else False),
         options=driver_options(parts, options),
     )

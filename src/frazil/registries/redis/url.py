@@ -9,15 +9,16 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from frazil.errors import ConfigError
 from frazil.masking import masked
-from frazil.registries.base import Options
+from frazil.registries.base import Options, host_port, whole
 from frazil.registries.redis.link import Place
 
-__all__ = ["TLS", "driver_options", "number", "places", "shown", "split_url"]
+__all__ = ["TLS", "driver_options", "places", "shown", "split_url"]
 
 TLS = {"icicles", "rediss", "valkeys"}
 """The kinds of URL that are over TLS."""
 
 _PORT = 6379
+_LAST_DATABASE = (1 << 31) - 1
 
 
 def split_url(url: str) -> SplitResult:
@@ -36,10 +37,13 @@ def places(parts: SplitResult) -> tuple[Place, ...]:
         return (unquote(parts.path),)
     found: list[Place] = []
     for each in parts.netloc.rpartition("@")[2].split(","):
-        host, _, port = each.rpartition(":") if ":" in each.rpartition("]")[2] else (each, "", "")
-        if port and not port.isdecimal():
-            raise ConfigError(f"port {port!r} is no number; write {parts.scheme}://host:6379")
-        found.append((host.strip("[]") or "localhost", int(port or _PORT)))
+        place = host_port(each, _PORT)
+        if place is None:  # not shown: it may be a password with a mistyped @ behind it
+            raise ConfigError(
+                f"{parts.scheme}: a host or port is none; write {parts.scheme}://host:6379, the "
+                "port a number up to 65535"
+            )
+        found.append((place[0] or "localhost", place[1]))
     if len(set(found)) < len(found):
         raise ConfigError(f"{shown(parts)}: a host is named twice; name each once")
     return tuple(found)
@@ -58,12 +62,13 @@ def driver_options(parts: SplitResult, options: Options) -> dict[str, Any]:
     name, _, password = parts.netloc.rpartition("@")[0].partition(":")
     found: dict[str, Any] = {"db": 0}
     if parts.scheme == "unix":
-        found["db"] = number(options, "db")
+        found["db"] = options.number("db")
     elif parts.path.strip("/"):
         text = parts.path.strip("/")
-        if not text.isdecimal():
-            raise ConfigError(f"database {text!r} is no number; write {parts.scheme}://host/0")
-        found["db"] = int(text)
+        database = whole(text, _LAST_DATABASE)
+        if database is None:
+            raise ConfigError(f"database {text[:20]!r} is no number; write {parts.scheme}://host/0")
+        found["db"] = database
     if name:
         found["username"] = unquote(name)
     if password:
@@ -75,11 +80,3 @@ def driver_options(parts: SplitResult, options: Options) -> dict[str, Any]:
             if path is not None:
                 found[f"ssl_{meant}"] = path
     return found
-
-
-def number(options: Options, name: str) -> int:
-    """The option as a whole number, 0 where it is not given."""
-    text = options.text(name, "0") or ""
-    if not text.isdecimal():
-        raise ConfigError(f"?{name}={text} is not a whole number", url=options.url)
-    return int(text)

@@ -9,7 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from frazil.testing.torture.clock import sweep
+from frazil.testing.torture.guard import Guard
 from frazil.testing.torture.order import Order
+from frazil.testing.torture.outlet import DIED
 
 __all__ = ["Crew"]
 
@@ -19,11 +21,14 @@ _PATIENCE_S = 6.0  # of which a worker may spend some on its children
 class Crew:
     """Workers, each with a group of its own, to which all their children belong."""
 
-    def __init__(self) -> None:
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
         self._started: dict[str, subprocess.Popen[bytes]] = {}
         self._stopped: set[str] = set()
         self.hung: list[str] = []
         """Those that had to be killed when their time was over."""
+        self.died: list[str] = []
+        """Those that came to an end of their own, and how: it was not their time."""
 
     def start(self, order: Order, env: dict[str, str]) -> None:
         """Start a worker; what it says goes to ``<name>.said``."""
@@ -37,20 +42,33 @@ class Crew:
                 env={**os.environ, **env},
                 start_new_session=True,
             )
+        self._guard.watch(self._started[order.name].pid)
 
-    def signal(self, name: str, which: signal.Signals) -> None:
-        """Send a signal to a worker and its children."""
-        process = self._started[name]
+    def kill(self, name: str) -> bool:
+        """``kill -9`` a worker and its children; whether that is what it died of."""
+        process = self._started.pop(name)
+        self._end(process)
+        return process.returncode == -signal.SIGKILL
+
+    def stop(self, name: str) -> bool:
+        """SIGSTOP a worker and its children; whether the kernel says that it stands still."""
+        pid = self._started[name].pid
         with suppress(ProcessLookupError):
-            os.killpg(process.pid, which)
-        if which is signal.SIGKILL:
-            process.wait()
-            sweep(process.pid)
-            del self._started[name]
-        elif which is signal.SIGSTOP:
-            self._stopped.add(name)
-        elif which is signal.SIGCONT:
-            self._stopped.discard(name)
+            os.killpg(pid, signal.SIGSTOP)
+        self._stopped.add(name)
+        deadline = time.monotonic() + _PATIENCE_S
+        while time.monotonic() < deadline:
+            found, status = os.waitpid(pid, os.WUNTRACED | os.WNOHANG)
+            if found:
+                return os.WIFSTOPPED(status)
+            time.sleep(0.001)
+        return False
+
+    def go_on(self, name: str) -> None:
+        """SIGCONT."""
+        self._stopped.discard(name)
+        with suppress(ProcessLookupError):
+            os.killpg(self._started[name].pid, signal.SIGCONT)
 
     def alive(self, name: str) -> bool:
         """Whether a worker is still there."""
@@ -60,11 +78,13 @@ class Crew:
     def finish(self) -> None:
         """Wait for all, whose time is over; kill who does not come to an end."""
         for name in list(self._stopped):
-            self.signal(name, signal.SIGCONT)
+            self.go_on(name)
         deadline = time.monotonic() + _PATIENCE_S
         for name, process in list(self._started.items()):
             try:
-                process.wait(max(0.0, deadline - time.monotonic()))
+                code = process.wait(max(0.0, deadline - time.monotonic()))
+                if code:
+                    self.died.append(f"{name} {DIED}, with {code}")
             except subprocess.TimeoutExpired:
                 self.hung.append(name)
         self.close()
@@ -72,12 +92,16 @@ class Crew:
     def close(self) -> None:
         """Leave no process behind."""
         for process in self._started.values():
-            # Its group may still have children when it is gone itself.
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            sweep(process.pid)
+            self._end(process)
         self._started.clear()
+
+    def _end(self, process: "subprocess.Popen[bytes]") -> None:
+        # Its group may still have children when it is gone itself.
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        sweep(process.pid)
+        self._guard.forget(process.pid)
 
     @staticmethod
     def said(folder: Path) -> str:

@@ -115,7 +115,7 @@ class Examiner:
         for path in sorted(folder.glob("*.clock")):
             offs = [(int(off) - self._true_ns) // 1000 for off in path.read_text().split()]
             low, high = found.clock_us
-            found.clock_us = (min(low, *offs), max(high, *offs))
+            found.clock_us = (min([low, *offs]), max([high, *offs]))
         started = {path.stem for path in folder.glob("*.said")}
         started -= {path.stem for path in folder.glob("*.clock")}  # the witness
         for name in sorted(started):

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from frazil.testing.torture.scene import Scene, Unavailable
+from frazil.testing.torture.scene import EVIDENCE_S, Scene, Unavailable
 from frazil.testing.torture.stores import Server
 
 __all__ = ["FAULTS", "Fault"]
@@ -40,15 +40,31 @@ def _need_fork() -> None:
         raise Unavailable("this system has no fork")
 
 
-def _alone(how: str) -> Callable[[Scene], None]:
-    """A fault that a process does to itself."""
+def _alone(how: str, *heirs: str) -> Callable[[Scene], None]:
+    """A fault that a process does to itself. heirs: who must issue then; ``N`` is for each."""
 
     def run(scene: Scene) -> None:
         if "fork" in how or "multiprocessing" in how:
             _need_fork()
-        scene.mark(how, scene.start(how))
+        name = scene.start(how)
+        scene.mark(how, name)
+        numbers = range(scene.world.processes)
+        each = dict.fromkeys(heir.replace("N", str(n)) for heir in heirs for n in numbers)
+        _must_issue(scene, name, [name + heir for heir in each])
 
     return run
+
+
+def _must_issue(scene: Scene, name: str, heirs: list[str]) -> None:
+    """Wait for children, threads or copies of a process; those that never issue were not there."""
+    refused = scene.folder / f"{name}.refused"
+
+    def decided() -> bool:
+        return all(map(scene.issued, heirs)) or refused.exists() or not scene.crew.alive(name)
+
+    scene.until(decided, EVIDENCE_S)
+    for heir in heirs:
+        scene.demand(refused.exists() or scene.issued(heir), f"{heir} gave no ID")
 
 
 def _pickled(scene: Scene) -> None:
@@ -58,6 +74,7 @@ def _pickled(scene: Scene) -> None:
     scene.until(lambda: path.exists() or refused.exists())
     if path.exists():
         scene.mark("pickle", scene.start("unpickled", path=str(path)))
+    scene.demand(path.exists() or refused.exists(), "nothing was pickled")
 
 
 def _together(scene: Scene) -> None:
@@ -88,11 +105,14 @@ def _stop(scene: Scene) -> None:
     scene.start(node=2)
     name = scene.start()
     scene.pause(0.2)
-    scene.crew.signal(name, signal.SIGSTOP)
-    began_ns = time.monotonic_ns()
+    scene.demand(scene.crew.stop(name), f"{name} did not stop")
+    began_ns, written = time.monotonic_ns(), scene.written(name)
     scene.pause(0.5)
-    scene.crew.signal(name, signal.SIGCONT)
+    scene.demand(scene.written(name) == written, f"{name} issued while it was stopped")
+    scene.crew.go_on(name)
     scene.mark("SIGSTOP", name, began_ns)
+    went_on = scene.until(lambda: scene.written(name) > written, EVIDENCE_S)
+    scene.demand(went_on, f"{name} gave no ID after its stop")
 
 
 def _restart_earlier(scene: Scene) -> None:
@@ -153,30 +173,38 @@ def _wiped(scene: Scene) -> None:
     """A store that forgets everything, and is set up again where that is an operator's."""
     store = scene.store()
 
-    def wipe() -> None:
-        store.wipe()
+    def wipe() -> bool:
+        wiped = store.wipe()
         scene.world.mend()
+        return wiped
 
     _harm(scene, "wipe", wipe)
 
 
-def _harm(scene: Scene, what: str, harm: Callable[[], None]) -> None:
+def _harm(scene: Scene, what: str, harm: Callable[[], bool]) -> None:
     """Harm under live processes, twice, with a newcomer after each time."""
+    store = scene.store()
     scene.start(node=1)
     for number in range(2):
         scene.pause(0.25)
+        if not scene.until(store.holds, EVIDENCE_S):
+            raise Unavailable("this system keeps nothing in the store that was made for the run")
         began_ns = time.monotonic_ns()
-        harm()
+        scene.demand(harm(), f"the store was gone before {what}")
         scene.mark(what, "store", began_ns)
         scene.start(node=number + 2)
 
 
 _ALL = (
-    Fault("fork", "fork; parent, children and grandchildren go on", _alone("fork")),
-    Fault("fork-burst", "forks in the midst of bursts, beside a thread", _alone("fork_burst")),
-    Fault("multiprocessing", "children of multiprocessing", _alone("by_multiprocessing")),
-    Fault("threads", "threads with one generator", _alone("threads")),
-    Fault("copy", "copies of a generator, flat and deep", _alone("copies")),
+    Fault("fork", "fork; parent, children and grandchildren go on", _alone("fork", ".N", ".0.0")),
+    Fault(
+        "fork-burst",
+        "forks in the midst of bursts, beside a thread",
+        _alone("fork_burst", ".*", "-thread"),
+    ),
+    Fault("multiprocessing", "children of multiprocessing", _alone("by_multiprocessing", ".N")),
+    Fault("threads", "threads with one generator", _alone("threads", "-N")),
+    Fault("copy", "copies of a generator, flat and deep", _alone("copies", "-*copy")),
     Fault("pickle", "a generator pickled to another process", _pickled),
     Fault("together", "processes started at once, without any setting", _together),
     Fault("kill", "kill -9 and restart", _kill),

@@ -11,6 +11,7 @@ fault touches.
 
 import hashlib
 import os
+import re
 import struct
 import time
 from array import array
@@ -20,8 +21,12 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Burst", "Outlet", "bursts", "number_of"]
+__all__ = ["DIED", "Burst", "Outlet", "bursts", "number_of"]
 
+DIED = "ended by itself"
+"""Said of a process whose end nobody asked for, and which was no good one."""
+
+_DECIMAL = re.compile(r"0|[1-9][0-9]{0,37}")
 _HEAD = struct.Struct("<qqIHH")
 _WORD = (1 << 64) - 1
 _WIDE = (1 << 128) - 1
@@ -54,7 +59,8 @@ class Burst:
 def number_of(given: Any) -> int:
     """What a generator gave, as a number of at most 128 bits; equal for equal things only.
 
-    Texts and bytes of more than that are replaced by a hash of 128 bits.
+    Texts, but for the decimal text of a number, are their bytes. Bytes are the number that they
+    write, of equal lengths in their order; longer ones, and longer numbers, a hash of 128 bits.
     """
     if type(given) is not int:
         for name in ("int", "number"):  # of a UUID, of a TSID
@@ -63,13 +69,21 @@ def number_of(given: Any) -> int:
                 given = value
                 break
         else:
-            if isinstance(given, str):
-                given = int(given) if given.isdecimal() else given.encode()
-            if isinstance(given, bytes | bytearray) and len(given) > 16:
-                given = hashlib.blake2b(given, digest_size=16).digest()
+            if isinstance(given, str) and not _DECIMAL.fullmatch(given):
+                given = given.encode("utf-8", "surrogatepass")
             if isinstance(given, bytes | bytearray):
-                given = int.from_bytes(given, "big")
-    return int(given) & _WIDE
+                # The one in front tells "0a" from "a"; 16 bytes have no room for it.
+                if len(given) <= 16:
+                    return int.from_bytes(b"\1" * (len(given) < 16) + given, "big")
+                return _hash(given)
+    number = int(given)
+    if isinstance(given, float) and number != given:
+        return _hash(given.hex().encode())
+    return number if 0 <= number <= _WIDE else _hash(b"%d" % number)
+
+
+def _hash(data: bytes | bytearray) -> int:
+    return int.from_bytes(hashlib.blake2b(data, digest_size=16).digest(), "big")
 
 
 class Outlet:
@@ -106,11 +120,16 @@ class Outlet:
         return len(made)
 
     def tell(self, trouble: str) -> None:
-        """Say, beside the IDs, what went wrong."""
+        """Say, beside the IDs, what went wrong; only the first times."""
         self._told += 1
         if self._told <= _TOLD:
-            with self.path.with_suffix(".trouble").open("a", encoding="utf-8") as file:
-                file.write(trouble.replace("\n", " ") + "\n")
+            self.note(trouble)
+
+    def note(self, trouble: str) -> None:
+        """Say it, however much was said before."""
+        path = self.path.with_suffix(".trouble")
+        with path.open("a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(trouble.replace("\n", " ") + "\n")
 
     def _put(self, began_ns: int, refused: int, made: list[Any]) -> None:
         try:

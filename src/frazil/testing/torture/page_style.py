@@ -17,7 +17,7 @@ th, td { text-align: right; padding: .25rem .5rem; border-bottom: 1px solid var(
 th:first-child, td:first-child, th:last-child, td:last-child { text-align: left; }
 a { color: inherit; } small { color: var(--dim); font-weight: normal; }
 tr.repeated td { color: var(--bad); font-weight: bold; }
-tr.unavailable td, tr.silent td { color: var(--dim); font-style: italic; }
+tr.unavailable td, tr.silent td, tr.unseen td { color: var(--dim); font-style: italic; }
 svg { width: 100%; height: auto; font: 10px system-ui, sans-serif; }
 svg text { fill: var(--dim); } svg text.told { fill: var(--bad); }
 .claim { fill: var(--pale); } .ids { opacity: .85; } .rate { fill: var(--dim); opacity: .45; }

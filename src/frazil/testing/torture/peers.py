@@ -111,7 +111,7 @@ def _cell(result: Result) -> str:
     elif result.outcome == "unique":
         text = "0"
     else:
-        text = {"unavailable": "—", "refused": "no", "silent": "?"}[result.outcome]
+        text = {"unavailable": "—", "refused": "no", "silent": "?", "unseen": "?"}[result.outcome]
     return text + ("†" if found.hung else "")
 
 
@@ -120,7 +120,7 @@ def legend(rows: Sequence[Row]) -> Iterator[str]:
     meant = {
         "—": "could not be had",
         "no": "refused by the generator, which cannot be copied or pickled",
-        "?": "a process gave no ID at all",
+        "?": "the fault was not seen to take place, or a process gave no ID at all",
         "†": "a process hung, and was killed",
     }
     cells = "".join(cell for row in rows for cell in row.cells)

@@ -1,23 +1,16 @@
 """A run as facts for programs: what was done, on what, and what came of it."""
 
 import platform
-import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import frazil
+from frazil.masking import masked
 from frazil.testing.torture.run import Plan, Result
 
-__all__ = ["about", "as_json", "duplicates", "ids", "packaged", "plain_url"]
-
-_PASSWORD = re.compile(r"(?<=:)[^:@/]+(?=@)")
-
-
-def plain_url(url: str) -> str:
-    """A URL without its password."""
-    return _PASSWORD.sub("***", url)
+__all__ = ["about", "as_json", "duplicates", "ids", "packaged"]
 
 
 def packaged(package: str) -> str:
@@ -45,7 +38,7 @@ def about(plan: Plan) -> dict[str, Any]:
     return {
         "system": system.name,
         "version": frazil.__version__ if mine else packaged(system.package),
-        "store": plain_url(plan.url) or (plan.own and f"{plan.own}, made for the run"),
+        "store": masked(plan.url) or (plan.own and f"{plan.own}, made for the run"),
         "scheme": plan.scheme if mine else "",
         "namespace": plan.namespace if mine else "",
         "seed": plan.seed,

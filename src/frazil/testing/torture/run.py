@@ -24,6 +24,8 @@ from frazil.schemes import scheme as scheme_of
 from frazil.testing.torture.clock import FakeClock, library
 from frazil.testing.torture.evidence import Examiner, Found, Search
 from frazil.testing.torture.faults import FAULTS, Fault
+from frazil.testing.torture.guard import Guard
+from frazil.testing.torture.outlet import DIED
 from frazil.testing.torture.scene import Mark, Scene, Unavailable, World
 from frazil.testing.torture.stores import File, Server, Store
 from frazil.testing.torture.system import Setting, System
@@ -35,7 +37,7 @@ OWN = ("sqlite", "redis", "icicle")
 
 _HORIZON = "?horizon=1s"  # that long newcomers wait after a loss; 5 s would be all of a scene
 
-Outcome = Literal["unique", "repeated", "unavailable", "refused", "silent"]
+Outcome = Literal["unique", "repeated", "unavailable", "refused", "silent", "unseen"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +76,20 @@ class Result:
     marks: list[Mark] = field(default_factory=list)
     true_ns: int = 0
     """What to add to such a moment for the true time since 1970."""
+    seen: bool = True
+    """Whether all that the fault is made of was seen to take place."""
 
     @property
     def outcome(self) -> Outcome:
-        """What came of it; ``unique`` only if it took place and IDs were issued."""
+        """What came of it; ``unique`` only if it was seen to take place and IDs were issued."""
         if self.found.duplicates:
             return "repeated"
         if not self.available:
             return "unavailable"
         if self.found.silent or not self.found.ids:
             return "silent"
+        if not self.seen:
+            return "unseen"
         return "refused" if self.reason else "unique"
 
 
@@ -98,8 +104,11 @@ def run(
     """
     dice = random.Random(plan.seed)  # noqa: S311 - moments, no secrets
     with ExitStack() as kept:
+        guard = Guard()
+        kept.callback(guard.close)
         name = kept.enter_context(tempfile.TemporaryDirectory(prefix="frazil-torture-"))
-        world = _world(plan, Path(name), kept)
+        guard.clear(name)
+        world = _world(plan, Path(name), kept, guard)
         spill = Path(name) / "spill"
         spill.mkdir()
         true_ns = time.time_ns() - time.monotonic_ns()
@@ -132,6 +141,10 @@ def _act(fault: Fault, scene: Scene, examiner: Examiner) -> Result:
     result.found = examiner.examine(scene.folder, scene.marks, scene.crew.hung)
     for path in scene.folder.glob("*.refused"):
         result.reason = path.read_text(encoding="utf-8")
+    died = [line for line in result.found.troubles if DIED in line]
+    unseen = [*scene.unseen, *scene.crew.died, *died]
+    if result.available and unseen:
+        result.seen, result.reason = False, "; ".join(unseen)
     off_us = max(map(abs, result.found.clock_us))
     if result.available and off_us < fault.clock_off * scene.seconds * 1e6:
         result.available = False
@@ -139,7 +152,7 @@ def _act(fault: Fault, scene: Scene, examiner: Examiner) -> Result:
     return result
 
 
-def _world(plan: Plan, folder: Path, kept: ExitStack) -> World:
+def _world(plan: Plan, folder: Path, kept: ExitStack, guard: Guard) -> World:
     preload = library()
     clock = None if preload is None else FakeClock(preload, folder / "clock")
     store: Store | None = None
@@ -150,14 +163,14 @@ def _world(plan: Plan, folder: Path, kept: ExitStack) -> World:
     if own == "sqlite":
         store = File(folder)
     elif own:
-        store = Server(own, {} if clock is None else clock.env)
+        store = Server(own, {} if clock is None else clock.env, guard)
         if plan.system.name == "frazil" and own == "redis":
             store.url += _HORIZON
     if store is not None:
         kept.callback(store.close)
         url = store.url
     setting = Setting(None, url, plan.scheme, plan.namespace)
-    world = World(plan.system, setting, store=store, processes=plan.processes)
+    world = World(plan.system, setting, guard, store=store, processes=plan.processes)
     if plan.system.name == "frazil" and is_icicle(url):
         if store is not None:
             _give_shard(setting, new=True)

@@ -9,7 +9,6 @@ Moments of marks are nanoseconds of the monotonic clock.
 """
 
 import random
-import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,11 +17,15 @@ from typing import Any
 
 from frazil.testing.torture.clock import FakeClock
 from frazil.testing.torture.crew import Crew
+from frazil.testing.torture.guard import Guard
 from frazil.testing.torture.order import Order
 from frazil.testing.torture.stores import Store
 from frazil.testing.torture.system import Setting, System
 
-__all__ = ["Mark", "Scene", "Unavailable", "World"]
+__all__ = ["EVIDENCE_S", "Mark", "Scene", "Unavailable", "World"]
+
+EVIDENCE_S = 8.0
+"""How long to wait for the sign that a fault took place."""
 
 _PATIENCE_S = 20.0  # for a process to start issuing
 _FORGOTTEN_S = 120.0  # how long a process may outlive a run that was killed
@@ -52,6 +55,7 @@ class World:
 
     system: System
     setting: Setting
+    guard: Guard
     clock: FakeClock | str = "a clock that can be set needs libfaketime: pip install libfaketime"
     store: Store | None = None
     processes: int = 3
@@ -69,10 +73,15 @@ class Scene:
     seconds: float
     random: random.Random
     marks: list[Mark] = field(default_factory=list)
-    crew: Crew = field(default_factory=Crew)
+    unseen: list[str] = field(default_factory=list)
+    """What of the fault was not seen to take place."""
+    crew: Crew = field(init=False)
     faked: bool = False
     _names: list[str] = field(default_factory=list)
     _left: float = 1.0
+
+    def __post_init__(self) -> None:
+        self.crew = Crew(self.world.guard)
 
     def start(self, how: str = "steady", *, node: int | None = 1, **order: Any) -> str:
         """Start a process and wait until it issues; answers its name."""
@@ -110,11 +119,26 @@ class Scene:
         first = self.folder / f"{name}.first"
         self.until(lambda: first.exists() or not self.crew.alive(name))
 
-    def until(self, true: Callable[[], bool]) -> None:
-        """Wait for something to come true, within reason; the files tell later if it did not."""
-        deadline = time.monotonic() + _PATIENCE_S
-        while not true() and time.monotonic() < deadline:
+    def until(self, true: Callable[[], bool], patience_s: float = _PATIENCE_S) -> bool:
+        """Wait for something to come true, within reason; whether it did."""
+        deadline = time.monotonic() + patience_s
+        while not (came := true()) and time.monotonic() < deadline:
             time.sleep(0.002)
+        return came
+
+    def demand(self, seen: bool, otherwise: str) -> None:  # noqa: FBT001 - what is demanded
+        """What a fault is made of must have been seen; a row without it has nothing to say."""
+        if not seen:
+            self.unseen.append(otherwise)
+
+    def issued(self, pattern: str) -> bool:
+        """Whether a generator of such a name has issued."""
+        return any(self.folder.glob(f"{pattern}.first"))
+
+    def written(self, name: str) -> int:
+        """How many bytes of IDs a process has written."""
+        path = self.folder / f"{name}.ids"
+        return path.stat().st_size if path.exists() else 0
 
     def pause(self, share: float) -> None:
         """Let a share of the scene's seconds pass."""
@@ -149,7 +173,7 @@ class Scene:
 
     def kill(self, name: str) -> None:
         """``kill -9``."""
-        self.crew.signal(name, signal.SIGKILL)
+        self.demand(self.crew.kill(name), f"{name} had ended before it was killed")
         self.mark("kill -9", name)
 
     def finish(self) -> None:

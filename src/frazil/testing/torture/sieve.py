@@ -67,12 +67,13 @@ class Sieve:
 
 
 def _words(burst: Burst) -> Any:
-    """A burst as numbers of 64 bits, equal for equal IDs."""
+    """A burst as numbers of 64 bits, equal for equal IDs, also of bursts of both widths."""
     import numpy as np
 
     words = np.frombuffer(burst.data, dtype="<u8")
     if burst.width == 16:
-        return words[::2] * np.uint64(_MIX) ^ words[1::2]
+        low, high = words[::2], words[1::2]
+        return np.where(high == 0, low, low * np.uint64(_MIX) ^ high)
     return words
 
 

@@ -9,16 +9,18 @@ or a package that brings one has.
 import importlib.util
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from frazil.errors import ConfigError
 from frazil.testing.torture.clock import sweep
+from frazil.testing.torture.guard import Guard
 from frazil.testing.torture.published import say
 
 __all__ = ["File", "Server", "Store", "server_program"]
@@ -31,8 +33,11 @@ class Store(Protocol):
 
     url: str
 
-    def wipe(self) -> None:
-        """Have it forget everything."""
+    def holds(self) -> bool:
+        """Whether anything is kept in it; who keeps nothing cannot be harmed by a loss."""
+
+    def wipe(self) -> bool:
+        """Have it forget everything; whether it did."""
 
     def close(self) -> None:
         """Leave nothing behind."""
@@ -45,10 +50,16 @@ class File:
         self._path = folder / "claims.db"
         self.url = f"sqlite:{self._path}"
 
-    def wipe(self) -> None:
-        """Delete it."""
+    def holds(self) -> bool:
+        """See Store."""
+        return self._path.exists() and self._path.stat().st_size > 0
+
+    def wipe(self) -> bool:
+        """Delete it; whether it was there."""
+        was_there = self._path.exists()
         for path in self._path.parent.glob(f"{self._path.name}*"):
             path.unlink(missing_ok=True)
+        return was_there
 
     def close(self) -> None:
         """Nothing: its folder goes."""
@@ -73,7 +84,7 @@ class Server:
     env: that of a faked clock; ``faked`` says whether it starts with that, as not every build does.
     """
 
-    def __init__(self, kind: str, env: dict[str, str]) -> None:
+    def __init__(self, kind: str, env: dict[str, str], guard: Guard) -> None:
         program = server_program()
         if program is None:
             raise ConfigError(
@@ -82,7 +93,9 @@ class Server:
             )
         self._program = program
         self._env = env
+        self._guard = guard
         self._folder = tempfile.TemporaryDirectory(prefix="frazil-torture-")
+        guard.clear(self._folder.name)
         self._process: subprocess.Popen[bytes] | None = None
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -98,27 +111,39 @@ class Server:
             self.close()
             raise
 
-    def kill(self) -> None:
-        """``kill -9``, and a start with what its log has."""
-        self._end()
-        self._start()
+    def holds(self) -> bool:
+        """See Store."""
+        return bool(self._say("DBSIZE"))
 
-    def wipe(self) -> None:
-        """``FLUSHALL``."""
-        with socket.create_connection(("127.0.0.1", self._port), 5) as one:
-            say(one.makefile("rwb"), "FLUSHALL")
+    def kill(self) -> bool:
+        """``kill -9``, and a start with what its log has; whether it died of that."""
+        died = self._end()
+        self._start()
+        return died
+
+    def wipe(self) -> bool:
+        """``FLUSHALL``; whether it says that it did."""
+        return bool(self._say("FLUSHALL") == "OK")
 
     def close(self) -> None:
         """Kill it, and remove what it wrote."""
         self._end()
         self._folder.cleanup()
 
-    def _end(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            sweep(self._process.pid)
-            self._process = None
+    def _say(self, word: str) -> Any:
+        with socket.create_connection(("127.0.0.1", self._port), 5) as one:
+            return say(one.makefile("rwb"), word)
+
+    def _end(self) -> bool:
+        """Kill it; whether it was alive until then."""
+        process, self._process = self._process, None
+        if process is None:
+            return False
+        process.kill()
+        process.wait()
+        sweep(process.pid)
+        self._guard.forget(process.pid)
+        return process.returncode == -signal.SIGKILL
 
     def _start(self) -> None:
         if not self._started():
@@ -135,6 +160,7 @@ class Server:
             env={**os.environ, **self._env},
             start_new_session=True,
         )
+        self._guard.watch(self._process.pid)
         deadline = time.monotonic() + _PATIENCE_S
         while time.monotonic() < deadline and self._process.poll() is None:
             with suppress(OSError), socket.create_connection(("127.0.0.1", self._port), 1) as one:

@@ -27,7 +27,7 @@ from typing import Any
 
 from frazil.testing.torture.clock import loaded, watch
 from frazil.testing.torture.order import Order
-from frazil.testing.torture.outlet import Outlet
+from frazil.testing.torture.outlet import DIED, Outlet
 from frazil.testing.torture.systems import known
 
 __all__ = ["HOWS", "main"]
@@ -67,9 +67,9 @@ class _Life:
             given.extend(self._outlet.call() for _ in range(count))
         return given
 
-    def tell(self, trouble: str) -> None:
-        """Write down what went wrong."""
-        self._outlet.tell(trouble)
+    def note(self, trouble: str) -> None:
+        """Write down what became of a child."""
+        self._outlet.note(trouble)
 
     def _note_claim(self) -> None:
         """Write down the claim of a generator of frazil's, when it is another."""
@@ -90,7 +90,9 @@ def _made(order: Order) -> Any:
             if order.over:
                 raise
             path = order.place / f"{order.name}.trouble"
-            path.write_text(f"{type(error).__name__}: {error}\n", encoding="utf-8")
+            path.write_text(
+                f"{type(error).__name__}: {error}\n", encoding="utf-8", errors="backslashreplace"
+            )
             time.sleep(0.05)
 
 
@@ -111,13 +113,15 @@ def _reap(pids: list[int], life: _Life) -> None:
     """Wait for children whose time is over; kill those that do not come to an end."""
     end_ns = _in(_PATIENCE_S)
     for pid in pids:
-        while os.waitpid(pid, os.WNOHANG) == (0, 0):
+        while (ended := os.waitpid(pid, os.WNOHANG)) == (0, 0):
             if time.monotonic_ns() > end_ns:
                 os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
-                life.tell("a child of a fork hung, and was killed")
+                life.note("a child of a fork hung, and was killed")
                 break
             time.sleep(0.002)
+        if ended[1]:
+            life.note(f"a child {DIED}, with {os.waitstatus_to_exitcode(ended[1])}")
 
 
 def steady(order: Order) -> None:
@@ -187,7 +191,9 @@ def by_multiprocessing(order: Order) -> None:
         if child.is_alive():
             child.kill()
             child.join()
-            life.tell("a child hung, and was killed")
+            life.note("a child hung, and was killed")
+        elif child.exitcode:
+            life.note(f"a child {DIED}, with {child.exitcode}")
 
 
 def _live(order: Order, holder: Any, name: str, end_ns: int | None = None) -> None:

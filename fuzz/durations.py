@@ -1,0 +1,35 @@
+"""Durations and the names of holders, beside exact fractions and their own texts."""
+
+from fractions import Fraction
+
+from frazil.duration import duration_text, duration_us
+from frazil.holder import Holder
+from fuzz.accepted import accepted
+
+__all__ = ["check_duration", "check_holder"]
+
+_UNITS_S = {
+    "us": Fraction(1, 1_000_000),
+    "ms": Fraction(1, 1000),
+    "s": 1,
+    "min": 60,
+    "h": 60 * 60,
+    "d": 24 * 60 * 60,
+}
+
+
+def check_duration(text: str) -> None:
+    """A duration is its number times its unit, to the nearest microsecond, a half upwards."""
+    us = accepted(duration_us, text)
+    if us is None:
+        return
+    number = text.strip().rstrip("".join(_UNITS_S))
+    unit = text.strip()[len(number) :]
+    exact = Fraction(number.strip()) * 1_000_000 * _UNITS_S[unit]
+    assert us == (2 * exact + 1) // 2
+    assert duration_us(duration_text(us)) == us
+
+
+def check_holder(text: str) -> None:
+    """Whatever stands beside a claim can be shown, and is shown as it stands there."""
+    assert str(Holder.parse(text)) == text

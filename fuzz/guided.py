@@ -1,0 +1,28 @@
+"""One target under atheris: inputs grow towards lines of the parser that none has reached.
+
+    python -m fuzz.guided TARGET CORPUS [libFuzzer's options]
+
+frazil is imported here, under atheris, which counts the lines of what it imports. So it has to be
+interpreted, and nothing may have imported it before.
+"""
+
+import os
+import sys
+
+__all__ = ["main"]
+
+
+def main(arguments: list[str]) -> None:
+    """Run until libFuzzer's options say that it is enough, or a check fails."""
+    os.environ["FRAZIL_PURE"] = "1"
+    import atheris
+
+    with atheris.instrument_imports(include=["frazil"]):
+        from fuzz.targets import TARGETS
+    target = TARGETS[arguments[0]]
+    atheris.Setup([sys.argv[0], *arguments[1:]], target.check)
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

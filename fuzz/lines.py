@@ -1,0 +1,69 @@
+"""Lines that ``frazil inspect`` is given: any line of any log, or what somebody pasted."""
+
+import json
+
+from click.testing import CliRunner
+
+import frazil
+from frazil.cli import main
+from frazil.codec import Codec
+from frazil.finding.guess import Fit
+from frazil.finding.search import Search
+from fuzz.codecs import slow_number
+
+__all__ = ["check_command", "check_line"]
+
+_NOW_US = 1_796_000_000_000_000
+_SEARCHES = [
+    Search(frazil.scheme(), _NOW_US),
+    Search(frazil.scheme(), _NOW_US, guess=True),
+    Search(frazil.scheme("tsid"), _NOW_US, sure=True),
+    Search(frazil.scheme("globalid", prefix="order_"), _NOW_US, sure=True, strict=True),
+]
+_RUN = CliRunner()
+
+
+def check_line(text: str) -> None:
+    """What is found stands in the line, is that number, and has those fields; the rest is told."""
+    for search in _SEARCHES:
+        found = search.find(text)
+        for finding in found:
+            assert finding.fits
+            for fit in finding.fits:
+                _look_at(fit, text)
+        assert found or search.explain(text)
+
+
+def check_command(text: str) -> None:
+    """The command answers, or says what is wrong; what it prints as JSON is JSON."""
+    if "\0" in text:  # no argument of a process has one
+        return
+    for flags in ([], ["--json"]):
+        done = _RUN.invoke(main, ["inspect", *flags, "--", text])
+        assert done.exit_code in {0, 1, 2}
+        assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    for each in json.loads(done.stdout) if done.exit_code == 0 else ():
+        assert each["text"] in text
+
+
+def _look_at(fit: Fit, text: str) -> None:
+    reading, scheme = fit.reading, fit.scheme
+    assert reading.text in text
+    assert reading.number == _slowly(fit)
+    values = scheme.unpack(reading.number)
+    assert values == fit.values
+    assert scheme.pack(**dict(values)) == reading.number
+
+
+def _slowly(fit: Fit) -> int | None:
+    """The number of a reading: as it stands, or as other programs write hex and signed numbers."""
+    reading, bits = fit.reading, fit.scheme.bits
+    body = reading.text.removeprefix(reading.prefix)
+    if body.startswith("-") and bits == 64 and -(2**63) <= int(body) < 0:
+        return int(body) + 2**64
+    codec = Codec(reading.encoding, bits, check=reading.check)
+    if reading.encoding == "hex":
+        body = body.lower()
+        if body.startswith("0x"):
+            body = body[2:].rjust(codec.width or 0, "0")
+    return slow_number(codec, body)

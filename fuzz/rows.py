@@ -1,0 +1,95 @@
+"""Tables that ``frazil stamp`` reads: CSV and JSON Lines, written again with a column more.
+
+The first byte of the input says which way: its bits are the format read, the format written, and
+where the column goes. The rest is the file. What comes out is read by the standard library, row by
+row beside what went in.
+"""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+from frazil.cli.chunks import Table
+from frazil.cli.csv_table import CsvTable
+from frazil.cli.streams import Source
+from frazil.cli.tables import open_table
+from frazil.cli.writers import writing
+from fuzz.accepted import accepted
+from fuzz.files import kept
+
+__all__ = ["check_rows"]
+
+_COLUMN = "new id"
+
+
+def check_rows(data: bytes) -> None:
+    """Every row comes out as it went in, with its ID; or the file is refused as a whole."""
+    choice, content = data[:1] or b"\0", data[1:]
+    to_json, from_json, last, headless = (bool(choice[0] >> bit & 1) for bit in range(4))
+    kind, kind_out = ("csv", "jsonl")[from_json], ("csv", "jsonl")[to_json]
+    with kept(content) as path:
+        done = accepted(_stamped, path, kind, kind_out, last=last, header=not headless)
+    if done is None:
+        return
+    table, written, ids = done
+    text = content.decode("utf-8", "surrogateescape")
+    if content[:2] == b"\x1f\x8b":  # unpacked by the same library that would unpack it here
+        return
+    text = text.removeprefix("\ufeff")
+    output = written.decode("utf-8", "surrogateescape")
+    if table.source.marked:  # a mark below blank lines is none, and stays in its field
+        output = output.removeprefix("\ufeff")
+    before = _records(text, kind, table)
+    if kind == kind_out == "csv" and not headless:
+        ids = [_COLUMN, *ids]
+    after = _records(output, kind_out, table if kind == kind_out else None)
+    if kind == kind_out == "csv":
+        pairs = zip(before, ids, strict=True)
+        assert after == [[*row, n] if last else [n, *row] for row, n in pairs]
+        return
+    _look_at_values(before, after, ids, table, headless=headless)
+
+
+def _stamped(
+    path: Path, kind: str, kind_out: str, *, last: bool, header: bool
+) -> tuple[Table, bytes, list[str]]:
+    output, ids = io.BytesIO(), []
+    with Source(str(path)) as source:
+        table = open_table(source, kind, header=header, delimiter=None)
+        with writing(kind_out, output, table, _COLUMN, last=last, numeric=False) as write:
+            for chunk in table.chunks():
+                some = [f"id{len(ids) + i}" for i in range(len(chunk.numbers))]
+                write(chunk, some)
+                ids += some
+    return table, output.getvalue(), ids
+
+
+def _records(text: str, kind: str, table: Table | None) -> list[Any]:
+    """The rows of a file as the standard library reads them."""
+    if kind == "jsonl":
+        return [json.loads(line) for line in text.split("\n") if line and not line.isspace()]
+    delimiter = table.delimiter if isinstance(table, CsvTable) else ","
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    return [row for row in rows if row]
+
+
+def _look_at_values(
+    before: list[Any], after: list[Any], ids: list[str], table: Table, *, headless: bool
+) -> None:
+    """Rows as mappings, from whichever format, are the same but for the ID; texts are kept."""
+    if isinstance(table, CsvTable):
+        before = [dict(zip(table.names, row, strict=True)) for row in before[not headless :]]
+    if after and isinstance(after[0], list):
+        names = after[0]
+        rows = [dict(zip(names, row, strict=True)) for row in after[1:]]
+    else:
+        rows = after
+    assert [row.pop(_COLUMN) for row in rows] == ids
+    for one, other in zip(before, rows, strict=True):
+        for name, value in one.items():
+            kept = other[name]
+            if isinstance(value, str) or isinstance(after[0], dict):
+                assert repr(kept) == repr(value), name
+        assert other.keys() >= one.keys()

@@ -1,0 +1,55 @@
+"""The targets: for each parser the check that says what must hold, and texts to begin with.
+
+Texts come as an argument of a process does: bytes that are no UTF-8 are lone surrogates in them.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from frazil.schemes import PRESETS
+from fuzz import seeds
+from fuzz.codecs import check_codecs
+from fuzz.commands import check_commands
+from fuzz.durations import check_duration, check_holder
+from fuzz.layouts import check_epoch, check_layout, check_scheme, check_shuffle
+from fuzz.lines import check_command, check_line
+from fuzz.rows import check_rows
+from fuzz.settings import check_settings
+from fuzz.urls import check_url
+
+__all__ = ["TARGETS", "Target"]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """check: raises for a wrong answer, of the parser or of the process. seeds: valid inputs."""
+
+    check: Callable[[bytes], None]
+    seeds: tuple[bytes, ...]
+
+
+def _of_text(check: Callable[[str], None], texts: Iterable[str]) -> Target:
+    def decoded(data: bytes) -> None:
+        check(data.decode("utf-8", "surrogateescape"))
+
+    return Target(decoded, tuple(text.encode() for text in texts))
+
+
+_LAYOUTS = [preset.layout for preset in PRESETS.values()]
+
+TARGETS = {
+    "layout": _of_text(check_layout, [*_LAYOUTS, *seeds.LAYOUTS]),
+    "scheme": _of_text(check_scheme, [*PRESETS, *_LAYOUTS]),
+    "epoch": _of_text(check_epoch, seeds.EPOCHS),
+    "shuffle": _of_text(check_shuffle, seeds.SHUFFLES),
+    "codec": _of_text(check_codecs, seeds.ids()),
+    "duration": _of_text(check_duration, seeds.DURATIONS),
+    "holder": _of_text(check_holder, seeds.HOLDERS),
+    "url": _of_text(check_url, [*seeds.URLS, *seeds.documented_urls()]),
+    "line": _of_text(check_line, seeds.lines()),
+    "inspect": _of_text(check_command, seeds.lines()),
+    "rows": Target(check_rows, seeds.tables()),
+    "commands": Target(check_commands, seeds.COMMANDS),
+    "settings": Target(check_settings, seeds.settings()),
+}
+"""By name, as ``python -m fuzz`` takes them."""

@@ -1,0 +1,42 @@
+"""The watchman of a run: when its pipe closes, he does away with what is left.
+
+    python -m frazil.testing.torture.watchman
+
+On his standard input he reads ``+7`` and ``-7`` for a group of processes that began and ended, and
+``/`` with a folder behind it. The end of the input is the end of the run.
+"""
+
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+
+from frazil.testing.torture.clock import sweep
+
+__all__ = ["main"]
+
+
+def main(lines: Iterable[bytes]) -> None:
+    """Listen, and clear up."""
+    groups: set[int] = set()
+    folders: list[bytes] = []
+    for line in lines:
+        kind, rest = line[:1], line[1:].rstrip(b"\n")
+        if kind == b"+":
+            groups.add(int(rest))
+        elif kind == b"-":
+            groups.discard(int(rest))
+        else:
+            folders.append(rest)
+    for group in groups:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(group, signal.SIGKILL)
+        sweep(group)
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main(sys.stdin.buffer)

@@ -1,0 +1,120 @@
+"""The fuzzing itself: each check sees a parser that is wrong; the command says what was found."""
+
+import re
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from frazil.cli.writers import CsvWriter
+from frazil.clock import to_us
+from frazil.duration import exact_us
+from frazil.holder import Holder
+from frazil.layout_text import parse_layout
+from frazil.schemes import _preset
+from frazil.service.resp_parser import Parser
+from fuzz import __main__ as command
+from fuzz.targets import TARGETS
+
+__all__: list[str] = []
+
+WORDS = Parser._words
+COPY = CsvWriter._copy
+
+# For each target a parser as it is easily written wrong, in whose place, and what shows it.
+BROKEN = {
+    "layout": (
+        "frazil.layout.parse_layout",
+        lambda text: parse_layout(text.replace("~", "")),
+        b"time:40~ node:12 sequence:12 @1ms since ?",
+    ),
+    "scheme": ("frazil.schemes._preset", lambda spec: _preset(spec.lower()), b"TSID"),
+    "epoch": (
+        "frazil.schemes._epoch_us",
+        lambda text: to_us(datetime.fromisoformat(text)),
+        b"2025-01-01T05:00",
+    ),
+    "shuffle": ("frazil.shuffle.Shuffle.invert", lambda _self, n: n, b"table:1,2,0"),
+    "codec": ("frazil.codec.Codec.decode", lambda _self, text: int(text), b"1_0"),
+    "duration": ("frazil.duration.exact_us", lambda number, _: exact_us(number, "s"), b"3d"),
+    "holder": (
+        "frazil.holder.Holder.parse",
+        lambda text: Holder(*text.partition(":")[::2]),
+        b"h:",
+    ),
+    "url": ("frazil.registries.base.masked", str, b"etcd://user:secret1@host"),
+    "line": (
+        "frazil.finding.search.words",
+        lambda line: [str(int(word) + 1) for word in line.split()[1:]],
+        b"id 1423871704681156227",
+    ),
+    "inspect": ("frazil.cli.inspect.draw", lambda *_, **__: 1 // 0, b"1423871704681156227"),
+    "rows": (
+        "frazil.cli.writers.CsvWriter._copy",
+        lambda self, texts, ids: COPY(self, [text.replace(" ", "") for text in texts], ids),
+        b"\0a,b\n1, 2\n",
+    ),
+    "commands": (
+        "frazil.service.resp_parser.Parser._words",
+        lambda self: [word.upper() for word in WORDS(self) or ()] or None,
+        b"\1ping\r\n",
+    ),
+    "settings": (
+        "frazil.service.settings._port",
+        lambda table, key, default: (table.take(key, int, default), default)[1],
+        b"[server]\nport = 8000\n",
+    ),
+}
+
+
+def found(check, data):
+    """What a fuzzer would say of an input: the error that came out of the check."""
+    try:
+        check(data)
+    except Exception as error:  # noqa: BLE001 - whatever comes out is the finding
+        return error
+    return None
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_valid_inputs_pass(name):
+    for seed in TARGETS[name].seeds:
+        TARGETS[name].check(seed)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_wrong_parser_is_seen(name, monkeypatch):
+    place, wrong, data = BROKEN[name]
+    TARGETS[name].check(data)
+    monkeypatch.setattr(place, wrong)
+    assert found(TARGETS[name].check, data)
+
+
+def test_the_command_checks_a_kept_input_again(tmp_path, monkeypatch):
+    _, wrong, data = BROKEN["duration"]
+    kept = tmp_path / "crash"
+    kept.write_bytes(data)
+    words = ["duration", "--replay", str(kept)]
+    assert command.main(words) == 0
+    monkeypatch.setattr("frazil.duration.exact_us", wrong)
+    with pytest.raises(AssertionError):
+        command.main(words)
+
+
+def test_a_target_that_is_none_is_refused(capsys):
+    with pytest.raises(SystemExit):
+        command.main(["urls"])
+    assert "no target urls; there are layout, scheme" in capsys.readouterr().err
+
+
+def test_inputs_grow_until_something_is_found(tmp_path, capsys, monkeypatch):
+    """With atheris, where it is. The parser is wrong in the process that is started, only there."""
+    pytest.importorskip("atheris")
+    monkeypatch.setattr(command, "_FOUND", tmp_path / "found")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
+    wrong = "import frazil.duration; frazil.duration.UNITS_US['d'] += 1"
+    (tmp_path / "sitecustomize.py").write_text(wrong)
+    assert command.main(["duration", "--seconds", "1"]) == 1
+    said = capsys.readouterr().out
+    kept = re.search(r"python -m fuzz duration --replay (\S+)", said)
+    assert TARGETS["duration"].check(Path(kept[1]).read_bytes()) is None  # right here
