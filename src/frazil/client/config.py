@@ -13,7 +13,7 @@ from urllib.parse import SplitResult, urlsplit
 from frazil.duration import duration_us
 from frazil.errors import ConfigError
 from frazil.generator import Duration, refuse_given
-from frazil.registries.base import Options
+from frazil.registries.options import Options
 from frazil.schemes import Scheme, scheme
 
 __all__ = ["ServiceConfig", "configure_service"]

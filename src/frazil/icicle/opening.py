@@ -9,7 +9,7 @@ from frazil.generator import Duration, refuse_given
 from frazil.icicle.generator import IcicleConfig
 from frazil.icicle.server import LAST_SHARD, MOST_IDS, MOST_LEAD_US
 from frazil.masking import masked
-from frazil.registries.base import Options, whole
+from frazil.registries.options import Options, whole
 from frazil.registries.redis.link import Access
 from frazil.registries.redis.url import TLS, driver_options, places, shown, split_url
 from frazil.schemes import PRESETS, Scheme, scheme

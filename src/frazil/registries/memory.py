@@ -15,7 +15,8 @@ from frazil.claim import Terms
 from frazil.errors import ConfigError
 from frazil.machine import Sense
 from frazil.record import Record, SlotTable
-from frazil.registries.base import Options, RecordRegistry, terms_of
+from frazil.registries.base import RecordRegistry, terms_of
+from frazil.registries.options import Options
 from frazil.schemes import Scheme
 
 __all__ = ["MemoryRegistry"]

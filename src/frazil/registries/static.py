@@ -18,8 +18,9 @@ import socket
 from pathlib import Path
 
 from frazil.errors import ConfigError
-from frazil.registries.base import Options, RecordRegistry, terms_of
+from frazil.registries.base import RecordRegistry, terms_of
 from frazil.registries.memory import MemoryRegistry
+from frazil.registries.options import Options
 from frazil.registries.place import state_home
 from frazil.registries.sqlite.registry import BUSY_US, HORIZON_US, SqliteRegistry
 from frazil.schemes import Scheme

@@ -54,11 +54,12 @@ from frazil.clock import boot_ns
 from frazil.errors import ClockError, ConfigError, Misuse, RegistryUnavailable, Stopped
 from frazil.machine import Sense
 from frazil.record import JUMP_US, WITNESS_US, Record
-from frazil.registries.base import Options, RecordRegistry, host_port, terms_of
+from frazil.registries.base import RecordRegistry, terms_of
 from frazil.registries.checkup import Checkup
 from frazil.registries.etcd.checkup import examine
 from frazil.registries.etcd.link import Link, Unanswered
 from frazil.registries.etcd.state import Noted, State, around, parsed, written
+from frazil.registries.options import Options, host_port
 from frazil.schemes import Scheme
 
 __all__ = ["EtcdRegistry"]

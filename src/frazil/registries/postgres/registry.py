@@ -38,8 +38,9 @@ from frazil.clock import boot_ns, wall_us
 from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
 from frazil.machine import Sense
 from frazil.record import Record
-from frazil.registries.base import Options, RecordRegistry, terms_of
+from frazil.registries.base import RecordRegistry, terms_of
 from frazil.registries.checkup import Checkup
+from frazil.registries.options import Options
 from frazil.registries.packed import PackedSlots
 from frazil.registries.postgres.checkup import QUESTION, examine
 from frazil.schemes import Scheme

@@ -35,8 +35,9 @@ from frazil.claim import Ask, Claim, Holding, Look, Lost, Seen, Terms, Wait
 from frazil.clock import wall_us
 from frazil.errors import ConfigError, InternalError
 from frazil.record import Record
-from frazil.registries.base import Options, Registry, terms_of
+from frazil.registries.base import Registry, terms_of
 from frazil.registries.checkup import Checkup
+from frazil.registries.options import Options
 from frazil.registries.redis.link import Access, Link, Script
 from frazil.registries.redis.url import TLS, driver_options, places, shown, split_url
 from frazil.registries.several import SeveralRegistry, share_terms

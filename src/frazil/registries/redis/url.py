@@ -9,7 +9,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from frazil.errors import ConfigError
 from frazil.masking import masked
-from frazil.registries.base import Options, host_port, whole
+from frazil.registries.options import Options, host_port, whole
 from frazil.registries.redis.link import Place
 
 __all__ = ["TLS", "driver_options", "places", "shown", "split_url"]

@@ -29,8 +29,9 @@ from frazil.claim import Look, Terms
 from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
 from frazil.record import Record
 from frazil.registries import forks
-from frazil.registries.base import Options, RecordRegistry, terms_of
+from frazil.registries.base import RecordRegistry, terms_of
 from frazil.registries.checkup import Checkup
+from frazil.registries.options import Options
 from frazil.registries.place import (
     NETWORK_FILESYSTEMS,
     boot_id,

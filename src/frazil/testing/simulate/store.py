@@ -118,8 +118,9 @@ class SimulatedStore:
 
     def wipe(self) -> None:
         """Lose everything, and look as before otherwise."""
+        if self.silent:
+            self.restart()  # or other data would show at the next start, and be taken for a loss
         self._forget(self._record_type(slots=SlotTable()))
-        self.silent = False
 
     def _forget(self, record: Record) -> None:
         self.record = record
