@@ -73,27 +73,20 @@ class OverQuota(Exception):
 class Guard:
     """Decides on requests. Without tokens everything is allowed.
 
+    is_open: whether nobody is asked for a token. metered: whether some token has a quota.
     sharers: processes that each have such a guard. Each allows its part of a quota, so that all
     together never allow more than the whole.
     """
 
     def __init__(self, tokens: tuple[Token, ...] = (), sharers: int = 1) -> None:
         self.tokens = tokens
+        self.is_open = not tokens
         self._buckets = {
             token.digest: Bucket(max(token.ids_per_minute // sharers, 1))
             for token in tokens
             if token.ids_per_minute is not None
         }
-
-    @property
-    def is_open(self) -> bool:
-        """Whether nobody is asked for a token."""
-        return not self.tokens
-
-    @property
-    def metered(self) -> bool:
-        """Whether some token has a quota."""
-        return bool(self._buckets)
+        self.metered = bool(self._buckets)
 
     def refusal(
         self, secret: bytes | None, scope: Scope | None, namespace: str | None
