@@ -110,7 +110,7 @@ def serve(settings: Settings) -> None:
     if settings.workers == 1:
         _work(settings, doors)
         return
-    board = Board(settings.workers)
+    board = Board(settings.workers, settings.tokens)
 
     def work(index: int, leash: socket.socket) -> None:
         _work(settings, doors, (board, index), leash)
