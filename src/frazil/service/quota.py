@@ -33,7 +33,7 @@ class Buckets:
     def __init__(self, mosts: Sequence[int]) -> None:
         self.mosts = tuple(mosts)
         self._memory = mmap.mmap(-1, max(len(self.mosts), 1) * _FORM.size)
-        self._lock = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the buckets are there
+        self._lock = tempfile.TemporaryFile()  # noqa: SIM115 - see the next line
         finalize(self, self._lock.close)
         for at, most in enumerate(self.mosts):
             _FORM.pack_into(self._memory, at * _FORM.size, most, boot_ns())
