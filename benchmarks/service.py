@@ -3,28 +3,37 @@
 Three questions, each answered by two that take turns in every round, so that a noisy machine
 disturbs both alike; the median of the rounds is shown:
 
-- ``GET /id`` beside an endpoint that answers nothing, on the same server and with the same limits:
-  how much of a request is ours? A client in Python is slower than either, so what is compared is
-  the processor time that the server spends for a request.
+- ``GET /id``, by wrk, beside an endpoint that answers nothing, on the same server and with the same
+  limits: how much of a request is ours? Where wrk has to share a processor with the server, its
+  rate says less than the processor time that the server spends for a request, so both are shown.
 - ``INCR``, pipelined by redis-benchmark, beside a real Valkey.
-- ``POST /ids?n=100000`` as bytes, in IDs a second, for a layout whose ticks hold that many.
+- ``POST /ids?n=100000`` as bytes, by wrk, in IDs a second, for a layout whose ticks hold that many.
 
-Besides, the time that 99 of 100 callers wait at half the load. Exits with 1 if an ID repeats.
+Besides, the time that 99 of 100 callers wait at half the load.
+
+wrk keeps every body. redis-benchmark does not show its answers, so another client pipelines beside
+it and keeps its own. Exits with 1 if an ID repeats, if an answer is an error, or if the service
+counted another number of IDs than came.
 """
 
 import argparse
 import asyncio
 import contextlib
-import http.client
 import json
 import os
 import re
+import shutil
+import socket
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
+import tempfile
+import urllib.request
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
-from statistics import median, quantiles
+from statistics import median
+from typing import Any
 
 import numpy as np
 import uvicorn
@@ -46,8 +55,9 @@ scheme = "time:42 node:2 sequence:20 @1ms since 2024-01-01T00:00:00Z"
 registry = "memory:"
 lead = "900ms"
 """
-_REQUEST = b"GET /v1/ids/id HTTP/1.1\r\nHost: localhost\r\n\r\n"
-_LINES = 8  # connections
+_SCRIPT = Path(__file__).with_name("load.lua")
+_SECONDS = 2  # that wrk asks at a time
+_COMMANDS = 200_000  # of redis-benchmark at a time
 _ID = re.compile(rb'"id": "(\d+)"')
 
 
@@ -88,48 +98,45 @@ def _process(*arguments: str, fds: tuple[int, ...] = ()) -> Iterator[subprocess.
         process.stderr.close()
 
 
-def _cpu_s(process: subprocess.Popen[str]) -> float:
-    """Processor time that a process has used."""
-    fields = (
-        Path(f"/proc/{process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+@dataclass(frozen=True, slots=True)
+class _Server:
+    """A server that is measured."""
+
+    process: subprocess.Popen[str]
+    port: int
+
+    def cpu_s(self) -> float:
+        """Processor time that it has used."""
+        stat = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="ascii")
+        fields = stat.rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True, slots=True)
+class _Load:
+    """What wrk did: answers, those a second, within how many ms 99 of 100 came, and the bodies."""
+
+    count: int
+    rate: float
+    p99_ms: float
+    bodies: bytes
+
+
+def _wrk(
+    port: int, path: str, folder: Path, *, lines: int = 8, every_s: float = 0.0, post: bool = False
+) -> _Load:
+    """Ask on so many connections, each after a pause; all that was answered."""
+    kept = folder / "kept"
+    command = ["wrk", "-t1", f"-c{lines}", f"-d{_SECONDS}s", "-s", str(_SCRIPT)]
+    command += [f"http://127.0.0.1:{port}{path}", "--", str(kept), str(every_s * 1e3)]
+    done = subprocess.run(
+        [*command, "POST" if post else "GET"], check=True, stdout=subprocess.PIPE, text=True
     )
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-async def _caller(port: int, count: int, every_s: float, found: list[int]) -> list[float]:
-    """Ask so many times on one connection; the seconds that each answer took."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    took, due = [], time.perf_counter()
-    for _ in range(count):
-        due += every_s
-        await asyncio.sleep(max(due - time.perf_counter(), 0) if every_s else 0)
-        began = time.perf_counter()
-        writer.write(_REQUEST)
-        head = await reader.readuntil(b"\r\n\r\n")
-        length = re.search(rb"content-length: (\d+)", head)
-        assert length
-        assert b" 200 " in head
-        body = await reader.readexactly(int(length[1]))
-        took.append(time.perf_counter() - began)
-        if body:
-            found.extend(int(text) for text in _ID.findall(body))
-    writer.close()
-    await writer.wait_closed()
-    return took
-
-
-def _load(port: int, count: int, every_s: float = 0.0) -> tuple[list[int], list[float], float]:
-    """All callers at once: the IDs, how long each took, and requests a second."""
-    ids: list[int] = []
-
-    async def together() -> list[list[float]]:
-        return await asyncio.gather(
-            *(_caller(port, count // _LINES, every_s, ids) for _ in range(_LINES))
-        )
-
-    began = time.perf_counter()
-    took = [one for each in asyncio.run(together()) for one in each]
-    return ids, took, count / (time.perf_counter() - began)
+    told = json.loads(done.stdout.splitlines()[-1])
+    if told["errors"]:
+        sys.exit(f"{path}: {told['errors']} answers were errors:\n{done.stdout}")
+    rate = told["requests"] / told["us"] * 1e6
+    return _Load(told["requests"], rate, told["p99_us"] / 1e3, kept.read_bytes())
 
 
 def _incr(port: int, count: int) -> float:
@@ -154,102 +161,143 @@ def _pipelined(port: int, count: int) -> list[int]:
     return [int(one) for one in re.findall(rb":(\d+)\r\n", asyncio.run(all_of_them()))]
 
 
-def _packed(port: int, batches: int) -> tuple[list[np.ndarray], float]:
-    """Batches of 100,000 IDs as bytes, and IDs a second."""
-    wire = http.client.HTTPConnection("127.0.0.1", port)
-    accept = {"Accept": "application/octet-stream"}
-    bodies, began = [], time.perf_counter()
-    for _ in range(batches):
-        wire.request("POST", "/v1/many/ids?n=100000", headers=accept)
-        bodies.append(wire.getresponse().read())
-    rate = batches * 100_000 / (time.perf_counter() - began)
-    wire.close()
-    return [np.frombuffer(body, dtype=">u8") for body in bodies], rate
+def _beside(port: int, count: int) -> tuple[float, list[int]]:
+    """INCR a second by redis-benchmark, and the numbers that another client had meanwhile."""
+    with ThreadPoolExecutor(1) as other:
+        numbers = other.submit(_pipelined, port, count // 10)
+        return _incr(port, count), numbers.result()
 
 
-def _measure(rounds: int, config: Path, results: dict[str, list[float]]) -> bool:
-    """All rounds; whether every ID was another one."""
-    import socket
+def _issued(port: int) -> dict[str, int]:
+    """How many IDs the service says it issued in each namespace."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as reply:
+        text = reply.read().decode()
+    found = re.findall(r'^frazil_issued_total\{namespace="(\w+)".* (\S+)$', text, re.MULTILINE)
+    return {name: int(float(count)) for name, count in found}
 
-    ids: list[int] = []
-    words: list[np.ndarray] = []
+
+class _Run:
+    """The two servers and Valkey, what they were measured at, and every ID that came."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.results: dict[str, list[float]] = {}
+        self.ids: list[np.ndarray] = []
+        self.words: list[np.ndarray] = []
+        self.unseen = 0
+        self.begun = 0  # connections on which wrk stopped listening
+
+    def note(self, name: str, value: float) -> None:
+        """A result of this round."""
+        self.results.setdefault(name, []).append(value)
+
+    def one(self, port: int, **options: Any) -> _Load:
+        """``GET /id`` for a while."""
+        load = _wrk(port, "/v1/ids/id", self.folder, **options)
+        self.ids.append(np.array(_ID.findall(load.bodies), dtype=np.uint64))
+        self.begun += options.get("lines", 8)
+        return load
+
+    def round(self, service: _Server, bare: _Server, resp: int, valkey: int) -> None:
+        """Everything once."""
+        rates = {}
+        for name, server in (("id", service), ("nothing", bare)):
+            before_s = server.cpu_s()
+            load = self.one(server.port)
+            self.note(f"{name} cpu", (server.cpu_s() - before_s) / load.count)
+            self.note(name, load.rate)
+            rates[name] = load.rate
+        lines = 64
+        calm = self.one(service.port, lines=lines, every_s=2 * lines / rates["id"])
+        self.note("half", calm.rate / rates["id"])
+        self.note("p99", calm.p99_ms)
+        for name, port in (("INCR", resp), ("INCR of Valkey", valkey)):
+            rate, numbers = _beside(port, _COMMANDS)
+            self.note(name, rate)
+            if port == resp:
+                self.ids.append(np.array(numbers, dtype=np.uint64))
+                self.unseen += _COMMANDS
+        before_s = service.cpu_s()
+        many = _wrk(service.port, "/v1/many/ids?n=100000", self.folder, lines=2, post=True)
+        self.words.append(np.frombuffer(many.bodies, dtype=">u8").astype(np.uint64))
+        self.note("bytes", len(self.words[-1]) / many.count * many.rate)
+        self.note("bytes cpu", len(self.words[-1]) / max(service.cpu_s() - before_s, 0.01))
+
+    def faults(self, issued: Mapping[str, int]) -> list[str]:
+        """What is wrong with the IDs that came, beside what the service counted."""
+        found = []
+        for name, parts, unseen, begun in (
+            ("ids", self.ids, self.unseen, self.begun),
+            ("many", self.words, 0, 2 * 100_000 * len(self.words)),
+        ):
+            ids = np.sort(np.concatenate(parts))
+            if (ids[1:] == ids[:-1]).any():
+                found.append(f"{name}: an ID came twice")
+            missing = issued[name] - unseen - len(ids)
+            if not 0 <= missing <= begun:
+                found.append(f"{name}: {len(ids)} came and {issued[name]} were counted")
+        return found
+
+
+def _measure(rounds: int, config: Path, run: _Run) -> list[str]:
+    """All rounds; what is wrong with the IDs."""
     listener = socket.create_server(("127.0.0.1", 0))
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    bare_port = listener.getsockname()[1]
     arguments = [_START, "serve", "--config", str(config), "--port", "0", "--resp", "0"]
     with (
         listener,
         Server() as valkey,
-        _process(*arguments) as service,
-        _process(_EMPTY, str(listener.fileno()), fds=(listener.fileno(),)) as bare,
+        _process(*arguments) as ours,
+        _process(_EMPTY, str(listener.fileno()), fds=(listener.fileno(),)) as nothing,
     ):
-        assert service.stderr is not None
-        port = int(json.loads(service.stderr.readline())["url"].rpartition(":")[2])
-        resp = int(json.loads(service.stderr.readline())["port"])
-        for at in (port, bare_port):
-            ids += _load(at, 800)[0]
-        words += _packed(port, 2)[0]
+        assert ours.stderr is not None
+        port = int(json.loads(ours.stderr.readline())["url"].rpartition(":")[2])
+        resp = int(json.loads(ours.stderr.readline())["port"])
+        service = _Server(ours, port)
+        bare = _Server(nothing, listener.getsockname()[1])
+        for server in (service, bare):
+            run.one(server.port)
         for _ in range(rounds):
-            rates = []
-            for at, process in ((port, service), (bare_port, bare)):
-                before_s = _cpu_s(process)
-                found, _, rate = _load(at, 4_000)
-                ids += found
-                results.setdefault("cpu" if at == port else "cpu of nothing", []).append(
-                    _cpu_s(process) - before_s
-                )
-                rates.append(rate)
-            found, late, _ = _load(port, 2_000, 2 * _LINES / rates[0])
-            ids += found
-            results.setdefault("p99 ms", []).append(quantiles(late, n=100)[98] * 1e3)
-            results.setdefault("INCR", []).append(_incr(resp, 200_000))
-            results.setdefault("INCR of Valkey", []).append(_incr(valkey.port, 200_000))
-            ids += _pipelined(resp, 20_000)
-            before_s = _cpu_s(service)
-            more, rate = _packed(port, 50)
-            words += more
-            results.setdefault("IDs as bytes", []).append(rate)
-            results.setdefault("the same by processor", []).append(
-                50 * 100_000 / max(_cpu_s(service) - before_s, 0.01)
-            )
-    packed = np.concatenate(words)
-    return len(ids) == len(set(ids)) and len(np.unique(packed)) == len(packed)
+            run.round(service, bare, resp, valkey.port)
+        return run.faults(_issued(port))
 
 
 def main() -> None:
     """Print the table."""
-    import tempfile
-
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=5)
     rounds = parser.parse_args().rounds
-    results: dict[str, list[float]] = {}
+    for command in ("wrk", "redis-benchmark"):
+        if shutil.which(command) is None:
+            sys.exit(f"{command} is missing: install Debian's packages wrk and redis-tools")
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder) / "frazil.toml"
         config.write_text(_CONFIG, encoding="utf-8")
-        unique = _measure(rounds, config, results)
-    ours, nothing = results["cpu"], results["cpu of nothing"]
-    door, valkey = results["INCR"], results["INCR of Valkey"]
+        run = _Run(Path(folder))
+        faults = _measure(rounds, config, run)
     shown = setting("python -m benchmarks.service", "-", rounds, "memory:")
     print("\n".join(f"{name}: {value}" for name, value in shown.items()), end="\n\n")
-    print("| | median | of the rounds |")
-    print("|---|---|---|")
-    for name, values, form in (
-        ("GET /id, as a part of an empty endpoint's rate", np.divide(nothing, ours), "{:.2f}"),
-        ("pipelined INCR, as a part of Valkey's", np.divide(door, valkey), "{:.2f}"),
-        ("POST /ids?n=100000 as bytes, million IDs a second", results["IDs as bytes"], "{:.1f}"),
-        (
-            "the same by the server's processor time, million",
-            results["the same by processor"],
-            "{:.1f}",
-        ),
-        ("GET /id at half load, 99 of 100 within ms", results["p99 ms"], "{:.2f}"),
-    ):
-        scale = 1e6 if "million" in name else 1
-        shown = [form.format(value / scale) for value in values]
-        print(f"| {name} | {form.format(median(values) / scale)} | {' '.join(shown)} |")
-    if not unique:
-        sys.exit("an ID came twice")
+    print(_table({name: np.array(values) for name, values in run.results.items()}))
+    print(f"\n{sum(map(len, run.ids)) + sum(map(len, run.words))} IDs were compared.")
+    if faults:
+        sys.exit("\n".join(faults))
+
+
+def _table(found: Mapping[str, np.ndarray]) -> str:
+    rows = [
+        ("GET /id, as a part of an empty endpoint's rate", found["id"] / found["nothing"], 0.85),
+        ("the same by processor time", found["nothing cpu"] / found["id cpu"], 0.85),
+        ("pipelined INCR, as a part of Valkey's", found["INCR"] / found["INCR of Valkey"], 0.3),
+        ("POST /ids?n=100000 as bytes, million IDs a second", found["bytes"] / 1e6, 20),
+        ("the same by the server's processor time", found["bytes cpu"] / 1e6, None),
+        ("GET /id at half load, 99 of 100 within ms", found["p99"], None),
+        ("that load, as a part of the whole", found["half"], None),
+    ]
+    lines = ["| | median | aim | of the rounds |", "|---|---|---|---|"]
+    for name, values, aim in rows:
+        each = " ".join(f"{value:.2f}" for value in values)
+        lines.append(f"| {name} | {median(values):.2f} | {aim or ''} | {each} |")
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import configparser
 import json
 import re
 import shlex
+import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,9 @@ from frazil.service.issuer import Gauge
 from frazil.service.metrics import Metrics
 from frazil.service.openapi import DOCUMENT
 from frazil.service.server import LONGEST_END_S
+from frazil.service.tokens import hash_of
+from tests.needs import needs
+from tests.unit.service.conftest import Service
 
 __all__: list[str] = []
 
@@ -70,6 +74,41 @@ def test_the_unit():
     assert parsed(arguments)["config"]
     assert unit["Service"]["KillSignal"] == "SIGTERM"
     assert int(unit["Service"]["TimeoutStopSec"]) > LONGEST_END_S
+
+
+def complaints(unit: str, folder: Path) -> str:
+    """What systemd says of a unit whose program is there."""
+    needs("systemd-analyze", "the unit as systemd reads it")
+    file = folder / "frazil.service"
+    file.write_text(unit.replace("/opt/frazil/bin/frazil", "/bin/true"), encoding="utf-8")
+    command = ["systemd-analyze", "verify", "--man=no", str(file)]
+    done = subprocess.run(command, stderr=subprocess.STDOUT, stdout=subprocess.PIPE, check=False)
+    return done.stdout.decode()
+
+
+def test_systemd_takes_the_unit(tmp_path):
+    unit = (DEPLOY / "frazil.service").read_text(encoding="utf-8")
+    assert complaints(unit, tmp_path) == ""
+    assert "ProtectClok" in complaints(unit.replace("ProtectClock", "ProtectClok"), tmp_path)
+
+
+def test_the_configuration_runs_and_shows_every_metric(tmp_path):
+    """With a registry and tokens of this test, and otherwise as it stands there."""
+    text = (DEPLOY / "frazil.toml").read_text(encoding="utf-8")
+    first, second = re.findall(r"sha256:0+[01]", text)
+    text = text.replace(second, hash_of("frazil_prometheus")).replace(
+        first, hash_of("frazil_first")
+    )
+    text = text.replace("redis://redis:6379/0", f"sqlite:///{tmp_path}/claims.db?horizon=1s")
+    options = ("--host", "127.0.0.1", "--resp", "0")
+    with Service(tmp_path, text, *options, token="frazil_prometheus") as service:
+        bearer = {"Authorization": "Bearer frazil_first"}
+        assert service.client.get("/v1/default/id", headers=bearer).status_code == 200
+        assert service.client.get("/v1/default/id").status_code == 403
+        shown = service.client.get("/metrics").text
+        for path in ("/livez", "/readyz"):
+            assert service.client.get(path).status_code == 200
+    assert set(re.findall(r"^(frazil_\w+)\{", shown, re.MULTILINE)) == metric_names()
 
 
 def test_the_container():

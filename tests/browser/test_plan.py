@@ -142,3 +142,40 @@ def test_the_text_form_is_copied(page):
     page.get_by_role("button", name="Copy the text form").click()
     expect(page.get_by_role("button", name="Copy the text form")).to_have_text("Copied")
     assert page.evaluate("navigator.clipboard.readText()") == ICICLE
+
+
+def test_what_was_chosen_is_not_replaced_by_an_older_answer(page):
+    held = []
+
+    def hold(route):
+        held.append(route)
+
+    page.route("**/plan", hold)
+    border(page, "node", "sequence").press("ArrowRight")
+    expect(text(page)).to_have_value(re.compile("node:11 sequence:11"))
+    page.get_by_label("Begin with").select_option("js53")
+    expect(answer(page, "JavaScript")).to_contain_text("Yes")
+    with page.expect_response("**/plan"):
+        held[0].continue_()
+    page.unroute("**/plan")
+    page.evaluate("() => new Promise(requestAnimationFrame)")
+    expect(answer(page, "JavaScript")).to_contain_text("Yes")
+    border(page, "node", "sequence").press("ArrowRight")  # and the next question is asked
+    expect(page.get_by_label("Begin with")).to_have_value("")
+
+
+def test_a_text_typed_while_the_service_is_lost_is_asked_when_it_is_back(page):
+    page.route("**/v1/plan", lambda route: route.abort())
+    page.route("**/livez", lambda route: route.abort())
+    text(page).fill("tsid")
+    expect(page.locator("#lost")).to_contain_text("does not answer")
+    page.unroute("**/v1/plan")
+    page.unroute("**/livez")
+    expect(page.get_by_label("Begin with")).to_have_value("tsid")
+    expect(text(page)).to_have_value("tsid")
+
+
+def test_a_plan_that_nobody_sees_is_not_read_out(service, open_page):
+    page = open_page(service, "#inspect")
+    expect(page.locator("#plan-text")).to_have_value(ICICLE)  # it is there
+    expect(page.get_by_role("status")).to_be_empty()

@@ -171,3 +171,23 @@ def test_nobody_watches_a_part_that_is_not_shown(service, open_page):
     page.on("request", lambda request: asked.append(request.url))
     page.wait_for_timeout(1_500)
     assert asked == []
+
+
+def test_figures_that_are_old_look_old(service, open_page):
+    page = open_page(service)
+    page.route("**/status", lambda route: route.fulfill(status=503, json={"title": "x"}))
+    page.get_by_role("link", name="Watch").click()
+    stale = re.compile("stale")
+    expect(page.locator("#rates")).to_have_class(stale)
+    expect(page.locator("#claims")).not_to_have_class(stale)
+    page.unroute("**/status")
+    expect(page.locator("#rates")).not_to_have_class(stale)
+
+
+def test_a_layout_whose_time_is_full(service, open_page):
+    page = open_page(service)
+    status = service.client.get("/v1/default/status").json()
+    page.route("**/status", lambda route: route.fulfill(json={**status, "exhausted_in_s": -1e8}))
+    page.get_by_role("link", name="Watch").click()
+    expect(answer(page, "Layout lasts")).to_contain_text("no longer")
+    expect(answer(page, "Layout lasts")).to_contain_text("its time is full")

@@ -64,7 +64,7 @@ class App:
         self._worker = 0
         if seat is not None:
             self._board, self._worker = seat
-        self.guard = Guard(settings.tokens, settings.workers if seat else 1)
+        self.guard = Guard(settings.tokens, None if seat is None else seat[0].buckets)
         self.issuers = {one.name: Issuer(one) for one in settings.namespaces}
         self.requests: Counter[tuple[str, int]] = Counter()
         schemes = {name: issuer.scheme.name for name, issuer in self.issuers.items()}

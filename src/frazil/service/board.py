@@ -16,6 +16,7 @@ from typing import Any
 from zlib import crc32
 
 from frazil.service.issuer import Gauge
+from frazil.service.tokens import Token, buckets_of
 
 __all__ = ["Board", "Report"]
 
@@ -35,10 +36,14 @@ class Report:
 
 
 class Board:
-    """Slots for the reports of ``workers`` processes. Made before they are forked."""
+    """Slots for the reports of ``workers`` processes, and the buckets of tokens with quotas.
 
-    def __init__(self, workers: int) -> None:
+    Made before they are forked.
+    """
+
+    def __init__(self, workers: int, tokens: tuple[Token, ...] = ()) -> None:
         self.workers = workers
+        self.buckets = buckets_of(tokens)
         self._memory = mmap.mmap(-1, workers * _SLOT)
 
     def post(self, report: Report) -> None:

@@ -57,7 +57,7 @@ class Door(ABC):
         self.names = {"namespace": name, "scheme": scheme.name}
         self.answers = _Answers(
             {
-                "application/json": Json(name, scheme),
+                formats.JSON: Json(name, scheme),
                 "text/plain": Lines(name, scheme),
                 formats.PACKED: Packed(name, scheme),
             },
@@ -71,9 +71,10 @@ class Door(ABC):
                 raise Problem(
                     "method-not-allowed", f"use {self.method}", {"allow": self.method}, **self.names
                 )
-            refusal = self.guard.refusal(asgi.bearer(scope), "issue", self.issuer.name)
-            if refusal is not None:
-                raise refused(refusal, **self.names)
+            if not self.guard.is_open:
+                refusal = self.guard.refusal(asgi.bearer(scope), "issue", self.issuer.name)
+                if refusal is not None:
+                    raise refused(refusal, **self.names)
             await self.answer(scope, receive, send)
         except Problem as wrong:
             problem = wrong
@@ -94,11 +95,14 @@ class Door(ABC):
 
     def format(self, scope: Scope, number: str) -> Format:
         """How this caller wants the IDs."""
-        wanted = formats.chosen(asgi.header(scope, b"accept").decode("latin-1"))
-        if number not in {"", "0", "1"}:
+        accept = asgi.header(scope, b"accept")
+        wanted = formats.chosen(accept.decode("latin-1")) if accept else formats.JSON
+        if not number:
+            return self.answers.by_type[wanted]
+        if number not in {"0", "1"}:
             raise Problem("bad-request", f"?number={number[:20]}: write 1, or leave it out")
         if number == "1":
-            if wanted != "application/json":
+            if wanted != formats.JSON:
                 raise Problem("bad-request", "?number=1 is for JSON; accept application/json")
             if self.answers.number is None:
                 raise Problem(

@@ -19,10 +19,10 @@ from frazil.service.asgi import FRESH, SAFE, Headers
 from frazil.service.problems import Problem
 from frazil.walk import COMPILED
 
-__all__ = ["PACKED", "Format", "Json", "Lines", "Packed", "chosen", "fits_number"]
+__all__ = ["JSON", "PACKED", "Format", "Json", "Lines", "Packed", "chosen", "fits_number"]
 
 PACKED = "application/octet-stream"
-_JSON, _TEXT = "application/json", "text/plain"
+JSON, _TEXT = "application/json", "text/plain"
 _EXACT_BITS = 53
 
 
@@ -149,9 +149,9 @@ def chosen(accept: str) -> str:
 
     Raises Problem where it wants none of them. Source of the rules: RFC 9110, 12.5.1.
     """
-    ours = (_JSON, _TEXT, PACKED)
+    ours = (JSON, _TEXT, PACKED)
     if not accept.strip():
-        return _JSON
+        return JSON
     best, best_weight = "", 0.0
     wanted = [_range(part) for part in accept.split(",")[:32]]
     for name in ours:

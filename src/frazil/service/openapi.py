@@ -1,7 +1,9 @@
 """What the HTTP door answers, as an OpenAPI 3.1 document.
 
 Written by hand as data: the routes are few, and a document that is made from type hints says
-what the code happens to accept instead of what is promised. A test holds it against the routes.
+what the code happens to accept instead of what is promised. Tests hold it against the routes and
+against what they answer. Its links say which answer has what another question needs: the list of
+namespaces has those, and a new ID is there to be inspected.
 """
 
 from typing import Any
@@ -9,17 +11,23 @@ from typing import Any
 from frazil import __version__
 from frazil.alphabet import DIGITS
 from frazil.service.issuer import MOST
-from frazil.service.views import TEXT_MOST
+from frazil.service.shapes import FLAG, NAMES, SHAPES, TEXT, an_object, ref
 
-__all__ = ["DOCUMENT"]
-
-
-def _json(schema: dict[str, Any], words: str) -> dict[str, Any]:
-    return {"description": words, "content": {"application/json": {"schema": schema}}}
+__all__ = ["DOCUMENT", "document"]
 
 
-def _object(**properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "required": list(properties), "properties": properties}
+_ASKING = ("issueOne", "issueMany", "window", "claims", "status")
+"""Operations that need a namespace, and nothing else that is in another answer."""
+
+
+def _json(schema: dict[str, Any], words: str, **more: Any) -> dict[str, Any]:
+    return {"description": words, "content": {"application/json": {"schema": schema}}, **more}
+
+
+def _link(operation: str, **parameters: str) -> dict[str, Any]:
+    """That these members of an answer are parameters of another operation."""
+    found = {name: f"$response.body#/{member}" for name, member in parameters.items()}
+    return {"operationId": operation, "parameters": found}
 
 
 def _parameter(
@@ -32,14 +40,6 @@ def _parameter(
         "description": words,
         "schema": schema,
     }
-
-
-def _list(**properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "array", "items": _object(**properties)}
-
-
-def _ref(name: str) -> dict[str, Any]:
-    return {"$ref": f"#/components/schemas/{name}"}
 
 
 def _operation(
@@ -55,14 +55,6 @@ def _operation(
     }
 
 
-_TEXT = {"type": "string"}
-_OR_NONE = {"type": ["string", "null"]}
-_WHOLE = {"type": "integer"}
-_NUMBER_OR_NONE = {"type": ["number", "null"]}
-_WHOLE_OR_NONE = {"type": ["integer", "null"]}
-_TEXTS = {"type": "array", "items": {"type": "string"}}
-_FLAG = {"type": "boolean"}
-_NAMES = {"namespace": _TEXT, "scheme": _TEXT}
 _NS = _parameter("ns", "path", {"type": "string"}, "The namespace.")
 _AS_NUMBER = _parameter(
     "number",
@@ -71,16 +63,17 @@ _AS_NUMBER = _parameter(
     "1: numbers in JSON instead of strings, where every ID of the scheme fits 53 bits.",
 )
 _ID = {"type": ["string", "integer"], "description": "The scheme's text; a number if asked for."}
+_MOMENT = {"type": "string", "examples": ["2026-01-01", "2026-01-01T12:00:00Z"]}
 _OPEN: dict[str, Any] = {"security": []}
 
 
-def _ids(one: dict[str, Any], words: str) -> dict[str, Any]:
+def _ids(one: dict[str, Any], words: str, member: str) -> dict[str, Any]:
     return {
         "description": words,
         "headers": {
-            "Frazil-Namespace": {"schema": _TEXT, "description": "The namespace."},
-            "Frazil-Scheme": {"schema": _TEXT, "description": "The scheme."},
-            "Frazil-Fingerprint": {"schema": _TEXT, "description": "Of its layout and shuffle."},
+            "Frazil-Namespace": {"schema": TEXT, "description": "The namespace."},
+            "Frazil-Scheme": {"schema": TEXT, "description": "The scheme."},
+            "Frazil-Fingerprint": {"schema": TEXT, "description": "Of its layout and shuffle."},
         },
         "content": {
             "application/json": {"schema": one},
@@ -93,6 +86,7 @@ def _ids(one: dict[str, Any], words: str) -> dict[str, Any]:
                 }
             },
         },
+        "links": {"inspect": _link("inspect", ns="namespace", id=member)},
     }
 
 
@@ -101,7 +95,7 @@ _PATHS = {
         "get": _operation(
             "issueOne",
             "A new ID.",
-            _ids(_object(**_NAMES, id=_ID), "The ID."),
+            _ids(an_object(**NAMES, id=_ID), "The ID.", "id"),
             _NS,
             _AS_NUMBER,
         )
@@ -110,7 +104,7 @@ _PATHS = {
         "post": _operation(
             "issueMany",
             "Many new IDs, in order. A reply without its end was broken off.",
-            _ids(_object(**_NAMES, ids={"type": "array", "items": _ID}), "The IDs."),
+            _ids(an_object(**NAMES, ids={"type": "array", "items": _ID}), "The IDs.", "ids/0"),
             _NS,
             _parameter(
                 "n",
@@ -126,9 +120,9 @@ _PATHS = {
         "get": _operation(
             "inspect",
             "What is in an ID.",
-            _json(_ref("Inspection"), "Its fields, its moment, its bits."),
+            _json(ref("Inspection"), "Its fields, its moment, its bits."),
             _NS,
-            _parameter("id", "path", _TEXT, "The text of an ID."),
+            _parameter("id", "path", TEXT, "The text of an ID."),
             _parameter(
                 "encoding", "query", {"enum": list(DIGITS)}, "If not written as the scheme does."
             ),
@@ -138,21 +132,21 @@ _PATHS = {
         "get": _operation(
             "window",
             "The IDs of a stretch of time, where those are one range.",
-            _json(_ref("Window"), "The first and the last ID; null where there is none."),
+            _json(ref("Window"), "The first and the last ID; null where there is none."),
             _NS,
-            _parameter("from", "query", _TEXT, "A moment, ISO 8601; inside.", required=True),
-            _parameter("to", "query", _TEXT, "A moment, ISO 8601; outside.", required=True),
+            _parameter("from", "query", _MOMENT, "A moment, ISO 8601; inside.", required=True),
+            _parameter("to", "query", _MOMENT, "A moment, ISO 8601; outside.", required=True),
         )
     },
     "/v1/{ns}/find": {
         "post": _operation(
             "find",
             "The IDs in a text, with what stands around them.",
-            _json(_ref("Findings"), "One or more; a problem says why there is none."),
+            _json(ref("Findings"), "One or more; a problem says why there is none."),
             _NS,
             requestBody={
                 "required": True,
-                "content": {"application/json": {"schema": _ref("Text")}},
+                "content": {"application/json": {"schema": ref("Text")}},
             },
         )
     },
@@ -160,7 +154,7 @@ _PATHS = {
         "get": _operation(
             "claims",
             "Who holds which slot, by the registry; needs scope admin.",
-            _json(_ref("Claims"), "The slots that somebody holds or held."),
+            _json(ref("Claims"), "The slots that somebody holds or held."),
             _NS,
         )
     },
@@ -168,7 +162,7 @@ _PATHS = {
         "get": _operation(
             "status",
             "How a namespace stands in the process that answers; needs scope admin.",
-            _json(_ref("Status"), "Counts since it started, and how it stands now."),
+            _json(ref("Status"), "Counts since it started, and how it stands now."),
             _NS,
         )
     },
@@ -177,11 +171,12 @@ _PATHS = {
             "layouts",
             "The schemes that have names, and the namespaces that are served.",
             _json(
-                _object(
-                    namespaces={"type": "array", "items": _object(**_NAMES, layout=_TEXT)},
-                    layouts={"type": "array", "items": _ref("Plan")},
+                an_object(
+                    namespaces={"type": "array", "items": an_object(**NAMES, layout=TEXT)},
+                    layouts={"type": "array", "items": ref("Plan")},
                 ),
                 "All of them.",
+                links={name: _link(name, ns="namespaces/0/namespace") for name in _ASKING},
             ),
         )
     },
@@ -189,10 +184,10 @@ _PATHS = {
         "post": _operation(
             "plan",
             "How long a layout lasts, and how much it carries.",
-            _json(_ref("Plan"), "The plan."),
+            _json(ref("Plan"), "The plan."),
             requestBody={
                 "required": True,
-                "content": {"application/json": {"schema": _ref("Question")}},
+                "content": {"application/json": {"schema": ref("Question")}},
             },
         )
     },
@@ -202,7 +197,7 @@ _PATHS = {
         )
     },
     "/livez": {
-        "get": _operation("live", "That it runs.", _json(_object(live=_FLAG), "It does."), **_OPEN)
+        "get": _operation("live", "That it runs.", _json(an_object(live=FLAG), "It does."), **_OPEN)
     },
     "/readyz": {
         "get": {
@@ -210,8 +205,8 @@ _PATHS = {
             "summary": "Whether there will still be IDs in a moment.",
             "security": [],
             "responses": {
-                "200": _json(_object(ready=_FLAG), "In every namespace."),
-                "503": _json(_object(ready=_FLAG), "Not in every namespace."),
+                "200": _json(an_object(ready=FLAG), "In every namespace."),
+                "503": _json(an_object(ready=FLAG), "Not in every namespace."),
                 "default": {"$ref": "#/components/responses/Problem"},
             },
         }
@@ -220,83 +215,9 @@ _PATHS = {
         "get": _operation(
             "metrics",
             "What Prometheus reads; needs scope admin.",
-            {"description": "Text format.", "content": {"text/plain": {"schema": _TEXT}}},
+            {"description": "Text format.", "content": {"text/plain": {"schema": TEXT}}},
         )
     },
-}
-
-_PLAN: dict[str, Any] = {
-    **dict.fromkeys(("scheme", "layout", "fingerprint", "axis", "highest", "encoding"), _TEXT),
-    **dict.fromkeys(("bits", "nodes", "ids_per_node"), _WHOLE),
-    **dict.fromkeys(("javascript_safe", "bigint_safe", "sorted_by_time"), _FLAG),
-    "exhausted": _OR_NONE,
-    **dict.fromkeys(
-        ("years", "years_left", "ids_per_second", "ids_per_second_in_all"),
-        _NUMBER_OR_NONE,
-    ),
-    "characters": {"type": "object", "additionalProperties": {"type": "integer"}},
-    "unsorted": _OR_NONE,
-    "tick": _OR_NONE,
-    "epoch": _OR_NONE,
-    "pieces": _list(
-        name=_TEXT,
-        label=_TEXT,
-        role=_TEXT,
-        bits=_WHOLE,
-        low=_WHOLE,
-        reversed=_FLAG,
-        value=_OR_NONE,
-    ),
-}
-
-_FACTS: dict[str, Any] = {
-    **dict.fromkeys(("scheme", "id", "number"), _TEXT),
-    **dict.fromkeys(("moment", "node"), _OR_NONE),
-    "age_s": _NUMBER_OR_NONE,
-    "fields": _list(name=_TEXT, role=_TEXT, value=_TEXT, limit=_TEXT),
-    "spans": _list(name=_TEXT, role=_TEXT, bits=_TEXT),
-    "foreign": _TEXTS,
-    "texts": {"type": "object", "additionalProperties": _TEXT},
-}
-
-_FOUND: dict[str, Any] = {
-    **_FACTS,
-    **dict.fromkeys(("text", "written", "layout"), _TEXT),
-    **dict.fromkeys(("shuffled", "guessed"), _FLAG),
-    **dict.fromkeys(("said", "doubt", "unsorted"), _OR_NONE),
-    **dict.fromkeys(("reasons", "others"), _TEXTS),
-    "neighbours": _list(step=_WHOLE, id=_TEXT, moment=_OR_NONE),
-    "stretches": _list(
-        **dict.fromkeys(("length", "from", "to"), _TEXT),
-        at={"type": "number"},
-        first=_OR_NONE,
-        last=_OR_NONE,
-    ),
-}
-
-_CLAIMS: dict[str, Any] = {
-    "axis": _TEXT,
-    "nodes": _WHOLE,
-    **dict.fromkeys(("now", "now_value"), _OR_NONE),
-    "counts": _object(held=_WHOLE, idle=_WHOLE, free=_WHOLE),
-    "away": {"type": "integer", "description": "Stores of the registry that did not answer."},
-    "slots": _list(
-        node=_WHOLE,
-        constants={"type": "object", "additionalProperties": _WHOLE},
-        state={"enum": ["held", "idle", "free"]},
-        **dict.fromkeys(("host", "since"), _OR_NONE),
-        **dict.fromkeys(("process", "rate_hz"), _WHOLE_OR_NONE),
-        **dict.fromkeys(("start", "until", "start_value", "until_value"), _TEXT),
-    ),
-}
-
-_STATUS: dict[str, Any] = {
-    **dict.fromkeys(("host", "process"), _TEXT),
-    "ready": _FLAG,
-    "why": _OR_NONE,
-    **dict.fromkeys(("issued", "waits", "failures"), _WHOLE),
-    **dict.fromkeys(("lead_s", "claim_left_s", "exhausted_in_s"), _NUMBER_OR_NONE),
-    "trouble_s": {"type": "number"},
 }
 
 DOCUMENT: dict[str, Any] = {
@@ -315,44 +236,15 @@ DOCUMENT: dict[str, Any] = {
         "responses": {
             "Problem": {
                 "description": "Why there is no other answer.",
-                "content": {"application/problem+json": {"schema": _ref("Problem")}},
+                "content": {"application/problem+json": {"schema": ref("Problem")}},
             }
         },
-        "schemas": {
-            "Problem": _object(type=_TEXT, title=_TEXT, status={"type": "integer"}, detail=_TEXT),
-            "Inspection": _object(namespace=_TEXT, **_FACTS),
-            "Text": {
-                "type": "object",
-                "required": ["text"],
-                "additionalProperties": False,
-                "properties": {
-                    "text": {"type": "string", "minLength": 1, "maxLength": TEXT_MOST},
-                    "scheme": {"type": "string", "description": "The one scheme in question."},
-                },
-            },
-            "Findings": _object(**_NAMES, found=_list(**_FOUND)),
-            "Claims": _object(**_NAMES, **_CLAIMS),
-            "Status": _object(**_NAMES, **_STATUS),
-            "Window": _object(
-                **_NAMES,
-                **{"from": _TEXT, "to": _TEXT},
-                first=_OR_NONE,
-                last=_OR_NONE,
-                first_number=_OR_NONE,
-                last_number=_OR_NONE,
-            ),
-            "Question": {
-                "type": "object",
-                "required": ["layout"],
-                "additionalProperties": False,
-                "properties": {
-                    "layout": {"type": "string", "minLength": 1, "maxLength": 2000},
-                    "epoch": _OR_NONE,
-                    "bits": {"type": ["integer", "null"]},
-                },
-            },
-            "Plan": _object(**_PLAN),
-        },
+        "schemas": SHAPES,
     },
 }
-"""The document, as ``GET /openapi.json`` gives it."""
+"""The document of a service without tokens."""
+
+
+def document(*, tokens: bool) -> dict[str, Any]:
+    """The document, as ``GET /openapi.json`` gives it. tokens: whether a service asks for them."""
+    return {**DOCUMENT, "security": [{"token": []}]} if tokens else DOCUMENT

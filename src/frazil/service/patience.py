@@ -9,20 +9,15 @@ So two clocks run here. One from the connection, or from the first byte of a req
 request is all there, head and body. The other while the socket is full: it stops when the client
 has taken most of what waits, so a trickle does not help. Whether a request is all there is asked of
 the server's own state after each piece: a new ``cycle`` is a head that has come to its end, and its
-``more_body`` tells of the body. A head is also limited in bytes, which only one of the two parsers
-does itself.
+``more_body`` tells of the body. A head is also limited in bytes, which the parser does not do.
+
+The parser is httptools, in C. uvicorn's other one, h11, costs three times as much for a request.
 """
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from uvicorn.protocols.http.h11_impl import H11Protocol as Protocol
-else:
-    try:
-        from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol as Protocol
-    except ImportError:  # without httptools, which is faster
-        from uvicorn.protocols.http.h11_impl import H11Protocol as Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 __all__ = ["HEAD_MOST", "patient"]
 
@@ -38,7 +33,7 @@ def patient(patience_s: float) -> type[asyncio.Protocol]:
     return type("Patient", (_Patient,), {"patience_s": patience_s})
 
 
-class _Patient(Protocol):
+class _Patient(HttpToolsProtocol):
     patience_s = 10.0
 
     def __init__(self, *arguments: Any, **options: Any) -> None:

@@ -19,7 +19,7 @@ from frazil.schemes import PRESETS
 from frazil.service import asgi
 from frazil.service.inspection import facts_of
 from frazil.service.issuer import Issuer
-from frazil.service.openapi import DOCUMENT
+from frazil.service.openapi import document
 from frazil.service.problems import Problem, misuse, refused
 from frazil.service.tokens import SCOPES, Scope
 from frazil.service.views import Views
@@ -127,7 +127,7 @@ class Routes:
     async def openapi(self, request: Request) -> Response:
         """What this service answers, for programs."""
         asgi.parameters(request.scope)
-        return JSONResponse(DOCUMENT)
+        return JSONResponse(document(tokens=not self.app.guard.is_open))
 
     async def livez(self, _request: Request) -> Response:
         """That the process runs; nothing to do with its registries."""

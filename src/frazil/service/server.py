@@ -23,7 +23,7 @@ from frazil.errors import ConfigError
 from frazil.service import logs
 from frazil.service.app import App
 from frazil.service.board import Board
-from frazil.service.patience import HEAD_MOST, patient
+from frazil.service.patience import patient
 from frazil.service.settings import Settings
 from frazil.service.workers import supervise
 
@@ -110,7 +110,7 @@ def serve(settings: Settings) -> None:
     if settings.workers == 1:
         _work(settings, doors)
         return
-    board = Board(settings.workers)
+    board = Board(settings.workers, settings.tokens)
 
     def work(index: int, leash: socket.socket) -> None:
         _work(settings, doors, (board, index), leash)
@@ -164,7 +164,6 @@ def _work(
         limit_concurrency=_AT_ONCE_MOST,
         timeout_keep_alive=_IDLE_S,
         timeout_graceful_shutdown=_FAREWELL_S,
-        h11_max_incomplete_event_size=HEAD_MOST,
     )
     config.load()
     config.ssl = None if settings.tls is None else settings.tls.context()

@@ -21,7 +21,7 @@ from hmac import compare_digest
 from typing import Literal
 
 from frazil.clock import wall_us
-from frazil.service.quota import Bucket
+from frazil.service.quota import Buckets
 
 __all__ = [
     "ANYWHERE",
@@ -31,6 +31,7 @@ __all__ = [
     "Refusal",
     "Scope",
     "Token",
+    "buckets_of",
     "hash_of",
     "is_hash",
     "new_token",
@@ -73,27 +74,17 @@ class OverQuota(Exception):
 class Guard:
     """Decides on requests. Without tokens everything is allowed.
 
-    sharers: processes that each have such a guard. Each allows its part of a quota, so that all
-    together never allow more than the whole.
+    is_open: whether nobody is asked for a token. metered: whether some token has a quota.
+    buckets: of the same tokens, made by ``buckets_of``, where several processes have such a guard
+    and count together.
     """
 
-    def __init__(self, tokens: tuple[Token, ...] = (), sharers: int = 1) -> None:
+    def __init__(self, tokens: tuple[Token, ...] = (), buckets: Buckets | None = None) -> None:
         self.tokens = tokens
-        self._buckets = {
-            token.digest: Bucket(max(token.ids_per_minute // sharers, 1))
-            for token in tokens
-            if token.ids_per_minute is not None
-        }
-
-    @property
-    def is_open(self) -> bool:
-        """Whether nobody is asked for a token."""
-        return not self.tokens
-
-    @property
-    def metered(self) -> bool:
-        """Whether some token has a quota."""
-        return bool(self._buckets)
+        self.is_open = not tokens
+        self._buckets = buckets_of(tokens) if buckets is None else buckets
+        self._places = {token.digest: at for at, token in enumerate(_metered(tokens))}
+        self.metered = bool(self._places)
 
     def refusal(
         self, secret: bytes | None, scope: Scope | None, namespace: str | None
@@ -123,12 +114,14 @@ class Guard:
 
         What is asked for counts, had or not: a caller who asks in vain costs as much.
         """
-        if not self._buckets or not secret:
+        if not self.metered or not secret:
             return
-        bucket = self._buckets.get(_digest(secret))
-        wait_s = 0.0 if bucket is None else bucket.wait_s(n)
-        if bucket is not None and wait_s:
-            raise OverQuota(bucket.most, wait_s)
+        at = self._places.get(_digest(secret))
+        if at is None:
+            return
+        wait_s = self._buckets.wait_s(at, n)
+        if wait_s:
+            raise OverQuota(self._buckets.mosts[at], wait_s)
 
     def _known(self, secret: bytes) -> Token | None:
         digest = _digest(secret)
@@ -137,6 +130,15 @@ class Guard:
             if compare_digest(token.digest, digest):
                 found = token
         return found
+
+
+def buckets_of(tokens: tuple[Token, ...]) -> Buckets:
+    """A full bucket for each token that has a quota."""
+    return Buckets([token.ids_per_minute or 0 for token in _metered(tokens)])
+
+
+def _metered(tokens: tuple[Token, ...]) -> list[Token]:
+    return [token for token in tokens if token.ids_per_minute is not None]
 
 
 def _digest(secret: bytes) -> bytes:

@@ -1,14 +1,16 @@
 """Quotas: how many IDs a token may have, at both doors."""
 
-import contextlib
+import multiprocessing
+import time
 
+import httpx
 import pytest
 import redis
 
 from frazil import clock
 from frazil.service import quota
-from frazil.service.quota import Bucket
-from frazil.service.tokens import Guard, OverQuota, Token, hash_of
+from frazil.service.quota import Buckets
+from frazil.service.tokens import hash_of
 from tests.unit.service.conftest import Service
 
 __all__: list[str] = []
@@ -86,24 +88,54 @@ def now(monkeypatch):
 
 
 def test_it_fills_evenly_and_holds_a_minute(now):
-    bucket = Bucket(60)
-    assert bucket.wait_s(60) == 0
-    assert bucket.wait_s(1) == 1
+    buckets = Buckets([5, 60])
+    assert buckets.wait_s(1, 60) == 0
+    assert buckets.wait_s(1, 1) == 1
     now[0] += 10 * 10**9
-    assert bucket.wait_s(10) == 0
-    assert bucket.wait_s(5) == 5
+    assert buckets.wait_s(1, 10) == 0
+    assert buckets.wait_s(1, 5) == 5
     now[0] += 3600 * 10**9
-    assert bucket.wait_s(60) == 0
-    assert bucket.wait_s(1) == 1
+    assert buckets.wait_s(1, 60) == 0
+    assert buckets.wait_s(1, 1) == 1
 
 
-def test_sharers_have_no_more_in_all(now):
-    token = Token("x", bytes.fromhex(hash_of("x")[7:]), frozenset("*"), frozenset(), None, 100)
-    guards = [Guard((token,), 3) for _ in range(3)]
-    had = 0
-    for guard in guards:
-        with contextlib.suppress(OverQuota):
-            for _ in range(1000):
-                guard.charge(b"x", 1)
-                had += 1
-    assert had == 99
+def test_processes_count_together(tmp_path):
+    """Eight at once, and some of them killed while they count: all together have what one may."""
+    most, buckets = 20_000, Buckets([5, 20_000])
+    context = multiprocessing.get_context("fork")
+    begin = context.Event()
+
+    def ask(file):
+        had, until = 0, time.monotonic() + 1.0
+        begin.wait()
+        while time.monotonic() < until:
+            had += not buckets.wait_s(1, 1)
+        file.write_text(str(had), encoding="ascii")
+
+    files = [tmp_path / str(i) for i in range(8)]
+    processes = [context.Process(target=ask, args=(file,), daemon=True) for file in files]
+    began = time.monotonic()
+    for process in processes:
+        process.start()
+    begin.set()
+    for process in processes[:2]:
+        time.sleep(0.1)
+        process.kill()
+    for process in processes:
+        process.join(20)
+        assert not process.is_alive()
+    had = sum(int(file.read_text(encoding="ascii")) for file in files[2:])
+    assert 0 < had <= most + most / 60 * (time.monotonic() - began)
+    assert buckets.wait_s(0, 5) == 0
+
+
+def test_workers_count_together(tmp_path):
+    config = CONFIG.replace('"memory:"', f'"sqlite:///{tmp_path}/claims.db?horizon=1s"')
+    with Service(tmp_path, config, "--workers", "3", token=SOME) as service:
+        statuses = []
+        for _ in range(12):  # each on a connection of its own, and so of any of the workers
+            with httpx.Client(base_url=service.url, headers=service.client.headers) as client:
+                statuses.append(client.post("/v1/a/ids?n=30", timeout=30).status_code)
+        assert statuses.count(200) == 3
+        assert statuses[:3] == [200, 200, 200]
+        assert set(statuses[3:]) == {429}

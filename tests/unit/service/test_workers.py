@@ -23,19 +23,21 @@ from tests.tools.proxy import Proxy
 __all__: list[str] = []
 
 SCHEME = frazil.scheme()
+AWAY_S = 20
 PACKED = {"Accept": "application/octet-stream"}
 
 
 class Callers:
     """Threads that ask until the end of the block.
 
-    ids: of all replies. statuses: of all. lost: connections that were taken and broke before their
-    answer. away: those that were refused.
+    ids: of all replies. statuses: of all. refused_at: when answers of 503 came. lost: connections
+    that were taken and broke before their answer. away: those that were refused.
     """
 
     def __init__(self, url: str, count: int = 4) -> None:
         self.ids: list[int] = []
         self.statuses: list[int] = []
+        self.refused_at: list[float] = []
         self.wrong: list[object] = []
         self.lost: list[str] = []
         self.away = 0
@@ -62,6 +64,8 @@ class Callers:
                 self.lost.append(repr(error))
                 raise
             self.statuses.append(reply.status_code)
+            if reply.status_code == 503:
+                self.refused_at.append(time.monotonic())
             if reply.status_code == 200:
                 self._account(reply, n)
             elif reply.status_code != 503 or "retry-after" not in reply.headers:
@@ -89,6 +93,35 @@ class Callers:
         assert len(self.ids) == len(set(self.ids)) > 0
 
 
+class Probe:
+    """Asks all the while whether a service is ready: when each question began, and its status."""
+
+    def __init__(self, url: str) -> None:
+        self.answers: list[tuple[float, int]] = []
+        self._url = url
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._ask)
+
+    def _ask(self):
+        while not self._over.wait(0.05):
+            with contextlib.suppress(httpx.HTTPError):
+                asked_at = time.monotonic()
+                status = httpx.get(f"{self._url}/readyz", timeout=20).status_code
+                self.answers.append((asked_at, status))
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_why):
+        self._over.set()
+        self._thread.join()
+
+    def red_at(self, moment):
+        """Whether the last question before that moment was answered with 503."""
+        return [status for at, status in self.answers if at < moment][-1] == 503
+
+
 def processes(service, count=4):
     """The process numbers of as many workers, as they begin."""
     return [service.wait_for("worker begins")["process"] for _ in range(count)]
@@ -111,9 +144,11 @@ def ready(service):
 
 
 def test_workers_that_are_killed_are_replaced_and_repeat_nothing(start, config):
+    """And as the others go on, nobody is sent away, and it is ready all the while."""
     service = start(config, "--workers", "4")
     workers = processes(service)
-    with Callers(service.url) as callers:
+    until(lambda: ready(service))
+    with Callers(service.url) as callers, Probe(service.url) as probe:
         until(lambda: callers.ids)
         for victim in workers:
             os.kill(victim, signal.SIGKILL)
@@ -124,6 +159,8 @@ def test_workers_that_are_killed_are_replaced_and_repeat_nothing(start, config):
         until(lambda: len(callers.ids) > had + 1000)
         assert ready(service)
     callers.check()
+    assert set(callers.statuses) == {200}
+    assert {status for _, status in probe.answers} == {200}
     assert service.stop() == -signal.SIGTERM
 
 
@@ -141,29 +178,32 @@ def test_a_graceful_stop_loses_no_request(start, config):
 
 
 def test_the_registry_goes_away_and_comes_back(start):
-    """It tells before the IDs end, sends callers away with a reason, and goes on by itself."""
+    """Away for 20 s: it tells before the IDs end, sends callers away, and goes on by itself."""
     with Server() as redis, Proxy(redis.port) as wire:
         service = start(
             f'[namespaces.a]\nregistry = "redis://127.0.0.1:{wire.port}?timeout=500ms&horizon=3s"\n'
             'timeout = "1s"',
             "--workers",
-            "2",
+            "4",
         )
-        processes(service, 2)
-        with Callers(service.url) as callers:
+        processes(service)
+        with Callers(service.url) as callers, Probe(service.url) as probe:
+            # The first use waits a horizon, which is longer here than a caller's patience.
             until(lambda: len(callers.ids) > 1000)
             until(lambda: ready(service))
             with wire.refusing():
+                cut_at = time.monotonic()
                 wire.cut()
-                until(lambda: not ready(service))
-                until(lambda: 503 in callers.statuses)
+                until(lambda: callers.refused_at and callers.refused_at[-1] > cut_at)
+                time.sleep(max(cut_at + AWAY_S - time.monotonic(), 0))
                 assert not ready(service)
-                time.sleep(2)
             had = len(callers.ids)
             until(lambda: len(callers.ids) > had + 1000, 30)
             until(lambda: ready(service))
         callers.check()
         assert callers.lost == []
+        refused_at = [moment for moment in callers.refused_at if moment > cut_at]
+        assert all(probe.red_at(moment) for moment in refused_at)
 
 
 def test_workers_end_when_nobody_looks_after_them(start, config):

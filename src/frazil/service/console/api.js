@@ -28,10 +28,25 @@ export const events = new EventTarget();
 
 let lost = false;
 
-/** The token: in this tab alone, until it is closed. */
+/** The token: in this tab alone, until it is closed; where it may keep nothing, until a reload. */
 export const token = {
-  get: () => sessionStorage.getItem(KEY) ?? "",
-  set: (text) => (text ? sessionStorage.setItem(KEY, text) : sessionStorage.removeItem(KEY)),
+  here: "",
+  get() {
+    try {
+      return sessionStorage.getItem(KEY) ?? this.here;
+    } catch {
+      return this.here;
+    }
+  },
+  set(text) {
+    this.here = text;
+    try {
+      if (text) sessionStorage.setItem(KEY, text);
+      else sessionStorage.removeItem(KEY);
+    } catch {
+      // it is kept here
+    }
+  },
 };
 
 /** The answer of an address, relative to the page; `body` makes it a POST. Throws Problem, Lost. */

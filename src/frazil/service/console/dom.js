@@ -60,12 +60,14 @@ async function copied(text) {
     await navigator.clipboard.writeText(text); // only over HTTPS and on this host
     return true;
   } catch {
+    const before = document.activeElement;
     const area = el("textarea", { class: "unseen", "aria-hidden": "true" });
     area.value = text;
     document.body.append(area);
     area.select();
     const worked = document.execCommand("copy");
     area.remove();
+    before?.focus(); // whoever is at the keyboard goes on from the button
     return worked;
   }
 }

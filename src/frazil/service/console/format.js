@@ -13,7 +13,6 @@ const LARGE = [
   [1e15, "quadrillion"],
   [1e12, "trillion"],
   [1e9, "billion"],
-  [1e6, "million"],
 ];
 
 /** 4096 as 4,096; takes a Number, a BigInt, or a text of digits. */
@@ -24,7 +23,7 @@ export function count(value) {
 /** A rate or capacity: exact while that is readable, else in words. */
 export function large(value) {
   if (value < 1 && value > 0) return value.toPrecision(2);
-  const [size, name] = LARGE.find(([least]) => value >= least && least > 1e6) ?? [1, ""];
+  const [size, name] = LARGE.find(([least]) => value >= least) ?? [1, ""];
   if (size === 1) return COUNT.format(value < 10 ? Math.round(value * 10) / 10 : Math.round(value));
   if (value >= 1e18) return value.toExponential(1).replace("e+", " × 10^");
   return `${COUNT.format(Math.round(value / size * 10) / 10)} ${name}`;

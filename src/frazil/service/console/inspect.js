@@ -62,6 +62,8 @@ export class Inspector {
   }
 
   async fresh() {
+    if (!this.namespace()) return;
+    this.asked += 1; // what was asked before is not to be shown after this
     try {
       const { id } = await ask(within(this.namespace(), "id"));
       this.open(id);

@@ -77,7 +77,8 @@ function tellLost() {
 }
 
 events.addEventListener("lost", async () => {
-  lostAt = Date.now();
+  const since = Date.now();
+  lostAt = since;
   document.body.classList.add("is-lost");
   byId("lost").hidden = false;
   byId("lost").className = "banner";
@@ -86,8 +87,10 @@ events.addEventListener("lost", async () => {
     "What you see is from before; this page asks again by itself.",
     el("span", { "aria-hidden": "true" }),
   );
-  for (let i = 0; document.body.classList.contains("is-lost"); i += 1) {
+  const still = () => document.body.classList.contains("is-lost") && lostAt === since;
+  for (let i = 0; still(); i += 1) {
     await new Promise((done) => setTimeout(done, AGAIN_MS[Math.min(i, AGAIN_MS.length - 1)]));
+    if (!still()) return; // it came back, and may have been lost again since
     tellLost();
     await ask("livez").catch(() => null);
   }

@@ -18,6 +18,8 @@ export class Planner {
     this.spec = "";
     this.busy = false;
     this.again = false;
+    this.overtaken = false;
+    this.seen = false;
     this.shape = "";
     this.widgets = [];
     this.parts = furniture(this);
@@ -38,14 +40,21 @@ export class Planner {
     else this.choose("icicle");
   }
 
-  enter() {}
+  enter() {
+    this.seen = true;
+  }
 
-  leave() {}
+  leave() {
+    this.seen = false;
+  }
 
   choose(name) {
     const plan = this.layouts.get(name);
     if (!plan) return;
     this.spec = name;
+    this.typed = undefined;
+    this.overtaken = this.busy; // an answer on its way is to an older question
+    this.again = false;
     this.take(plan);
   }
 
@@ -59,6 +68,7 @@ export class Planner {
   /** The cut was changed here. */
   moved() {
     this.spec = "";
+    this.typed = undefined;
     this.draw();
     this.ask();
   }
@@ -69,11 +79,13 @@ export class Planner {
     this.again = this.busy;
     if (this.busy) return;
     this.busy = true;
+    this.overtaken = false;
     const typed = this.typed;
     this.typed = undefined;
     const layout = typed ?? (this.spec || String(this.cut));
     try {
       const plan = await ask("v1/plan", { layout });
+      if (this.overtaken) return;
       if (typed !== undefined && !this.again) {
         this.spec = this.layouts.has(typed) ? typed : "";
         this.cut = new Cut(plan);
@@ -81,10 +93,13 @@ export class Planner {
       }
       this.answer(plan);
     } catch (problem) {
+      if (this.overtaken) return;
+      if (!problem.status) this.typed ??= typed; // asked again when the service is back
       this.answer(null, problem);
+    } finally {
+      this.busy = false;
+      if (this.again) this.ask();
     }
-    this.busy = false;
-    if (this.again) this.ask();
   }
 
   answer(plan, problem) {
@@ -93,7 +108,7 @@ export class Planner {
     text.setAttribute("aria-invalid", String(Boolean(problem)));
     answers.classList.toggle("stale", Boolean(problem));
     if (plan) answers.replaceChildren(...cards(plan));
-    if (plan) say(spoken(plan));
+    if (plan && this.seen) say(spoken(plan));
   }
 
   draw(typed = false) {

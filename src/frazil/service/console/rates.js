@@ -50,7 +50,9 @@ export class Rates {
       this.card("Lead", duration(status.lead_s), "ahead of the registry's clock", "");
     }
     if (status.exhausted_in_s !== null) {
-      this.card("Layout lasts", duration(status.exhausted_in_s), "until its time is full", "");
+      const left = status.exhausted_in_s;
+      this.card("Layout lasts", left > 0 ? duration(left) : "no longer",
+        left > 0 ? "until its time is full" : "its time is full", left > 0 ? "" : "bad");
     }
     this.where.textContent =
       `As process ${status.process} on ${status.host} counts it; the claims below are of all.`;

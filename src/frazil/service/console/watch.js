@@ -47,6 +47,8 @@ export class Watch {
       if (status.status === "fulfilled") this.rates.show(status.value);
       if (claims.status === "fulfilled") this.claims.show(claims.value);
       const failed = [status, claims].find((one) => one.status === "rejected")?.reason;
+      byId("rates").classList.toggle("stale", status.status === "rejected");
+      byId("claims").classList.toggle("stale", claims.status === "rejected");
       // A lost service is told by the page as a whole.
       this.tell(failed?.status ? failed : null);
       if (failed?.status === 401) return; // until there is another token
@@ -56,7 +58,6 @@ export class Watch {
 
   tell(problem) {
     const text = problem?.message ?? "";
-    byId("claims").classList.toggle("stale", Boolean(problem));
     if (this.told === text) return; // it is read out once, not every second
     this.told = text;
     showProblem(byId("watch-problem"), problem);

@@ -1,0 +1,153 @@
+"""The shapes of what is asked and answered, as JSON Schema: the nouns of the OpenAPI document."""
+
+from typing import Any
+
+from frazil.service.views import TEXT_MOST
+
+__all__ = ["FLAG", "NAMES", "SHAPES", "TEXT", "a_list", "an_object", "ref"]
+
+
+def an_object(**properties: dict[str, Any]) -> dict[str, Any]:
+    """An object that has these members, always."""
+    return {"type": "object", "required": list(properties), "properties": properties}
+
+
+def a_list(**properties: dict[str, Any]) -> dict[str, Any]:
+    """An array of such objects."""
+    return {"type": "array", "items": an_object(**properties)}
+
+
+def ref(name: str) -> dict[str, Any]:
+    """One of the shapes below, by name."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+TEXT = {"type": "string"}
+_OR_NONE = {"type": ["string", "null"]}
+_WHOLE = {"type": "integer"}
+_NUMBER_OR_NONE = {"type": ["number", "null"]}
+_WHOLE_OR_NONE = {"type": ["integer", "null"]}
+_TEXTS = {"type": "array", "items": {"type": "string"}}
+FLAG = {"type": "boolean"}
+NAMES = {"namespace": TEXT, "scheme": TEXT}
+
+_PLAN: dict[str, Any] = {
+    **dict.fromkeys(("scheme", "layout", "fingerprint", "axis", "highest", "encoding"), TEXT),
+    **dict.fromkeys(("bits", "nodes", "ids_per_node"), _WHOLE),
+    **dict.fromkeys(("javascript_safe", "bigint_safe", "sorted_by_time"), FLAG),
+    "exhausted": _OR_NONE,
+    **dict.fromkeys(
+        ("years", "years_left", "ids_per_second", "ids_per_second_in_all"),
+        _NUMBER_OR_NONE,
+    ),
+    "characters": {"type": "object", "additionalProperties": {"type": "integer"}},
+    "unsorted": _OR_NONE,
+    "tick": _OR_NONE,
+    "epoch": _OR_NONE,
+    "pieces": a_list(
+        name=TEXT,
+        label=TEXT,
+        role=TEXT,
+        bits=_WHOLE,
+        low=_WHOLE,
+        reversed=FLAG,
+        value=_OR_NONE,
+    ),
+}
+
+_FACTS: dict[str, Any] = {
+    **dict.fromkeys(("scheme", "id", "number"), TEXT),
+    **dict.fromkeys(("moment", "node"), _OR_NONE),
+    "age_s": _NUMBER_OR_NONE,
+    "fields": a_list(name=TEXT, role=TEXT, value=TEXT, limit=TEXT),
+    "spans": a_list(name=TEXT, role=TEXT, bits=TEXT),
+    "foreign": _TEXTS,
+    "texts": {"type": "object", "additionalProperties": TEXT},
+}
+
+_FOUND: dict[str, Any] = {
+    **_FACTS,
+    **dict.fromkeys(("text", "written", "layout"), TEXT),
+    **dict.fromkeys(("shuffled", "guessed"), FLAG),
+    **dict.fromkeys(("said", "doubt", "unsorted"), _OR_NONE),
+    **dict.fromkeys(("reasons", "others"), _TEXTS),
+    "neighbours": a_list(step=_WHOLE, id=TEXT, moment=_OR_NONE),
+    "stretches": a_list(
+        **dict.fromkeys(("length", "from", "to"), TEXT),
+        at={"type": "number"},
+        first=_OR_NONE,
+        last=_OR_NONE,
+    ),
+}
+
+_CLAIMS: dict[str, Any] = {
+    "axis": TEXT,
+    "nodes": _WHOLE,
+    **dict.fromkeys(("now", "now_value"), _OR_NONE),
+    "counts": an_object(held=_WHOLE, idle=_WHOLE, free=_WHOLE),
+    "away": {"type": "integer", "description": "Stores of the registry that did not answer."},
+    "slots": a_list(
+        node=_WHOLE,
+        constants={"type": "object", "additionalProperties": _WHOLE},
+        state={"enum": ["held", "idle", "free"]},
+        **dict.fromkeys(("host", "since"), _OR_NONE),
+        **dict.fromkeys(("process", "rate_hz"), _WHOLE_OR_NONE),
+        **dict.fromkeys(("start", "until", "start_value", "until_value"), TEXT),
+    ),
+}
+
+_STATUS: dict[str, Any] = {
+    **dict.fromkeys(("host", "process"), TEXT),
+    "ready": FLAG,
+    "why": _OR_NONE,
+    **dict.fromkeys(("issued", "waits", "failures"), _WHOLE),
+    **dict.fromkeys(("lead_s", "claim_left_s", "exhausted_in_s"), _NUMBER_OR_NONE),
+    "trouble_s": {"type": "number"},
+}
+
+SHAPES: dict[str, Any] = {
+    "Problem": an_object(type=TEXT, title=TEXT, status={"type": "integer"}, detail=TEXT),
+    "Inspection": an_object(namespace=TEXT, **_FACTS),
+    "Text": {
+        "type": "object",
+        "required": ["text"],
+        "additionalProperties": False,
+        "properties": {
+            "text": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": TEXT_MOST,
+                "examples": ["GET /orders/1375354384404488193 200"],
+            },
+            "scheme": {"type": "string", "description": "The one scheme in question."},
+        },
+    },
+    "Findings": an_object(**NAMES, found=a_list(**_FOUND)),
+    "Claims": an_object(**NAMES, **_CLAIMS),
+    "Status": an_object(**NAMES, **_STATUS),
+    "Window": an_object(
+        **NAMES,
+        **{"from": TEXT, "to": TEXT},
+        first=_OR_NONE,
+        last=_OR_NONE,
+        first_number=_OR_NONE,
+        last_number=_OR_NONE,
+    ),
+    "Question": {
+        "type": "object",
+        "required": ["layout"],
+        "additionalProperties": False,
+        "properties": {
+            "layout": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": 2000,
+                "examples": ["tsid", "time:42 node:10 sequence:12 @1ms since 2025-01-01T00:00:00Z"],
+            },
+            "epoch": _OR_NONE,
+            "bits": {"type": ["integer", "null"]},
+        },
+    },
+    "Plan": an_object(**_PLAN),
+}
+"""By name, as ``ref`` has it."""

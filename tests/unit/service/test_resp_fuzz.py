@@ -1,0 +1,177 @@
+"""The Redis door of a running service under bytes that nobody should send.
+
+Dice with a fixed seed: bytes at random, right commands with bytes changed, cut and moved, arrays
+and strings of lengths that are not there, nesting, halves of commands, and many connections that
+send a byte at a time. Afterwards the service lives, answers, has little more memory than before,
+and has written no word about a bug.
+"""
+
+import contextlib
+import random
+import socket
+
+import pytest
+
+from frazil.service.resp import IDS_MOST
+from tests.unit.service.conftest import Service
+from tests.unit.service.test_resp import CONFIG, resident
+
+__all__: list[str] = []
+
+MORE_MOST = 48 << 20
+COUNT = 400  # connections
+WORDS = [b"INCR", b"INCRBY", b"FRAZIL.ID", b"FRAZIL.IDS", b"FRAZIL.INSPECT", b"PING", b"AUTH"]
+WORDS += [
+    b"HELLO",
+    b"QUIT",
+    b"a",
+    b"t",
+    b"s",
+    b"3",
+    b"100",
+    b"SETNAME",
+    b"",
+    b"\xff\x00\r\n",
+    b"$-1",
+]
+LENGTHS = [-1, -(2**63), 0, 7, 16, 17, 1024, 1025, 2**31, 2**63, 2**64, 10**30, 10**4000]
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    with Service(tmp_path_factory.mktemp("service"), CONFIG) as service:
+        service.port = service.wait_for("listening for redis clients")["port"]
+        with wire(service) as one:  # what the first use needs is no growth
+            one.sendall(b"FRAZIL.IDS a %d\r\nQUIT\r\n" % IDS_MOST)
+            read(one)
+        yield service
+
+
+def wire(service):
+    return socket.create_connection(("127.0.0.1", service.port), timeout=20)
+
+
+def read(one):
+    """All that comes until the other side closes."""
+    answer = b""
+    with contextlib.suppress(OSError):
+        while part := one.recv(65536):
+            answer += part
+    return answer
+
+
+def command(dice):
+    """A command as a client sends it, mostly one that there is."""
+    words = [dice.choice(WORDS) for _ in range(dice.randint(1, 4))]
+    if not dice.randrange(4):
+        return b" ".join(words) + b"\r\n"
+    return b"*%d\r\n%b" % (len(words), b"".join(b"$%d\r\n%b\r\n" % (len(w), w) for w in words))
+
+
+def changed(dice):
+    """Commands with a few bytes changed, left out, doubled, or moved."""
+    data = bytearray(b"".join(command(dice) for _ in range(dice.randint(1, 5))))
+    for _ in range(dice.randint(1, 4)):
+        at, end = sorted(dice.randrange(len(data) + 1) for _ in range(2))
+        data[at : dice.choice([at, at + 1, end])] = dice.choice(
+            [b"", dice.randbytes(2), b"\r\n", b"*", b"$", bytes(data[at:end]) * 2]
+        )
+        data += b"\r\n"
+    return bytes(data)
+
+
+def lengths(dice):
+    """Arrays and strings that say they are long, or nest."""
+    n = dice.choice(LENGTHS)
+    many = dice.randint(1, 20_000)
+    return dice.choice(
+        [
+            b"*%d\r\n" % n,
+            b"*1\r\n$%d\r\nx" % n,
+            b"*%d\r\n$4\r\nINCR\r\n" % n,
+            b"*1\r\n" * many,
+            b"*16\r\n" * many,
+            b"*16\r\n" + b"$1024\r\n" * many,
+            b"*2\r\n$4\r\nPING\r\n$1024\r\n" + b"y" * many,
+            b"*" + b"9" * many,
+            b"z" * many,
+            b"\r\n" * many,
+            b"*0\r\n" * many,
+            b"*-1\r\n" * many,
+        ]
+    )
+
+
+KINDS = {
+    "bytes at random": lambda dice: dice.randbytes(dice.randint(1, 3_000)),
+    "commands changed": changed,
+    "lengths that are not there": lengths,
+    "halves of commands": lambda dice: command(dice)[: dice.randint(1, 12)],
+}
+
+
+def still_well(service, before):
+    """It answers whoever comes next, and is no larger."""
+    with wire(service) as one:
+        one.sendall(b"PING\r\nFRAZIL.ID a\r\nQUIT\r\n")
+        assert read(one).startswith(b"+PONG\r\n$19\r\n")
+    assert service.process.poll() is None
+    assert resident(service) - before < MORE_MOST
+    said = [
+        *service.lines,
+        *service._fresh.queue,
+    ]  # what is no line of the log is only in the second
+    assert [one for one in said if one.get("level", "error") in {"error", "critical"}] == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_whatever_is_sent_it_goes_on(service, kind):
+    dice, before = random.Random(kind), resident(service)
+    for _ in range(COUNT):
+        with wire(service) as one, contextlib.suppress(OSError):
+            one.sendall(KINDS[kind](dice))
+            one.shutdown(socket.SHUT_WR)
+            read(one)
+    still_well(service, before)
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        b"*1\r\n$1000000000\r\n",
+        b"*1000000000\r\n",
+        b"*-1000000000\r\n",
+        b"*" + b"1" * 20,
+        b"",
+        b"*16\r\n$1024\r\n" + b"x" * 1024 + b"\r\n$",
+    ],
+    ids=lambda begin: repr(begin[:20]),
+)
+def test_what_never_ends_is_cut_off(service, begin):
+    """100 MB of a string, an array or a number: a connection holds no more than a command."""
+    before = resident(service)
+    with wire(service) as one, contextlib.suppress(OSError):
+        one.sendall(begin)
+        for _ in range(100):
+            one.sendall(b"7" * (1 << 20))
+        pytest.fail("all of it was taken")
+    still_well(service, before)
+
+
+def test_many_at_once_with_a_command_that_does_not_end(service):
+    """As large as a command may be but for its last byte, in pieces, from 400 connections."""
+    before = resident(service)
+    data = b"*16\r\n" + b"$1024\r\n%b\r\n" % (b"x" * 1024) * 16
+    with contextlib.ExitStack() as stack:
+        wires = [stack.enter_context(wire(service)) for _ in range(COUNT)]
+        for at in range(0, len(data) - 1, 1500):
+            for one in wires:
+                one.sendall(data[at : min(at + 1500, len(data) - 11)])
+        for at in range(len(data) - 11, len(data) - 1):
+            for one in wires:
+                one.sendall(data[at : at + 1])
+        still_well(service, before)
+        for one in wires:
+            one.sendall(data[-1:])
+            assert one.recv(100).startswith(b"-ERR unknown command")
+    still_well(service, before)
