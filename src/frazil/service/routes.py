@@ -7,7 +7,7 @@ namespace does not learn whether it exists.
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -21,11 +21,9 @@ from frazil.service.inspection import facts_of
 from frazil.service.issuer import Issuer
 from frazil.service.openapi import document
 from frazil.service.problems import Problem, misuse, refused
+from frazil.service.state import State
 from frazil.service.tokens import SCOPES, Scope
 from frazil.service.views import Views
-
-if TYPE_CHECKING:
-    from frazil.service.app import App
 
 __all__ = ["Routes"]
 
@@ -35,9 +33,9 @@ _TEXT_MOST = 2_000
 class Routes:
     """The addresses of a service beside those of the hot path."""
 
-    def __init__(self, app: "App") -> None:
-        self.app = app
-        self._views = Views(app, self._issuer)
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self._views = Views(state, self._issuer)
 
     def all(self) -> list[Route]:
         """Every route; those of the hot path too, for namespaces that are not served."""
@@ -99,7 +97,7 @@ class Routes:
         self._allow(request, None, None)
         mine = [
             {"namespace": name, "scheme": issuer.scheme.name, "layout": str(issuer.scheme.layout)}
-            for name, issuer in self.app.issuers.items()
+            for name, issuer in self.state.issuers.items()
             if any(self._refusal(request, scope, name) is None for scope in SCOPES)
         ]
         plans = [_planned(plan_of(name)) for name in PRESETS]
@@ -127,7 +125,7 @@ class Routes:
     async def openapi(self, request: Request) -> Response:
         """What this service answers, for programs."""
         asgi.parameters(request.scope)
-        return JSONResponse(document(tokens=not self.app.guard.is_open))
+        return JSONResponse(document(tokens=not self.state.guard.is_open))
 
     async def livez(self, _request: Request) -> Response:
         """That the process runs; nothing to do with its registries."""
@@ -138,19 +136,19 @@ class Routes:
 
         Which one, and why, is told to tokens of scope admin.
         """
-        unready = await self.app.unready()
+        unready = await self.state.unready()
         answer: dict[str, Any] = {"ready": not unready}
         if self._refusal(request, "admin", None) is None:
-            answer["namespaces"] = {name: unready.get(name, "ready") for name in self.app.issuers}
+            answer["namespaces"] = {name: unready.get(name, "ready") for name in self.state.issuers}
         return JSONResponse(answer, 503 if unready else 200)
 
     async def metrics(self, request: Request) -> Response:
         """What Prometheus reads."""
         self._allow(request, "admin", None)
-        return Response(self.app.metrics.text(), media_type=self.app.metrics.media_type)
+        return Response(self.state.metrics.text(), media_type=self.state.metrics.media_type)
 
     def _refusal(self, request: Request, scope: Any, namespace: str | None) -> Any:
-        return self.app.guard.refusal(asgi.bearer(request.scope), scope, namespace)
+        return self.state.guard.refusal(asgi.bearer(request.scope), scope, namespace)
 
     def _allow(self, request: Request, scope: Scope | None, namespace: str | None) -> None:
         refusal = self._refusal(request, scope, namespace)
@@ -161,7 +159,7 @@ class Routes:
         """The namespace of the address; Problem for one that is not served, or not allowed."""
         name = request.path_params["ns"]
         self._allow(request, scope, name)
-        issuer = self.app.issuers.get(name)
+        issuer = self.state.issuers.get(name)
         if issuer is None:
             raise Problem(
                 "unknown-namespace", "GET /v1/layouts lists the namespaces", namespace=name[:64]

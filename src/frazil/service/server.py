@@ -68,7 +68,7 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """See uvicorn.Server."""
-        self._app.going = True
+        self._app.state.going = True
         await asyncio.sleep(_GOING_S)
         waiting = [one.dup() for one in sockets or ()]
         for server in self.servers:

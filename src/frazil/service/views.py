@@ -8,7 +8,7 @@ names hosts and processes, so it is for tokens of scope ``admin``.
 import asyncio
 from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -24,11 +24,9 @@ from frazil.service.inspection import findings_of
 from frazil.service.issuer import Issuer
 from frazil.service.lookout import Lookout
 from frazil.service.problems import Problem, misuse
+from frazil.service.state import State
 from frazil.service.tokens import Scope
 from frazil.standing import Standing, standings
-
-if TYPE_CHECKING:
-    from frazil.service.app import App
 
 __all__ = ["SLOTS_MOST", "TEXT_MOST", "Views"]
 
@@ -46,9 +44,9 @@ Allowed = Callable[[Request, Scope], Issuer]
 class Views:
     """The addresses. ``allowed`` finds the namespace of a request, or raises Problem."""
 
-    def __init__(self, app: "App", allowed: Allowed) -> None:
+    def __init__(self, state: State, allowed: Allowed) -> None:
         self._allowed = allowed
-        self._lookouts = {one.name: Lookout(one) for one in app.settings.namespaces}
+        self._lookouts = {one.name: Lookout(one) for one in state.settings.namespaces}
 
     def all(self) -> list[Route]:
         """Every route."""

@@ -39,7 +39,7 @@ def ask(*paths):
         headers = {"traceparent": PARENT, "authorization": "Bearer frazil_x"}
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             found = [await client.get(path, headers=headers) for path in paths]
-        for issuer in app.issuers.values():
+        for issuer in app.state.issuers.values():
             await issuer.close()
         return found
 

@@ -1,0 +1,76 @@
+"""What all doors of a service share: its namespaces, who may ask, what was answered, how it stands.
+
+A door that asked another one, or the application that holds both, would make a circle of them. So
+what more than one of them needs is here, and knows of none.
+"""
+
+import asyncio
+from collections import Counter
+
+from frazil.service.board import Board, Report
+from frazil.service.issuer import Issuer
+from frazil.service.metrics import Metrics
+from frazil.service.settings import Settings
+from frazil.service.tokens import Guard
+
+__all__ = ["State"]
+
+_POST_EVERY_S = 1.0
+
+
+class State:
+    """The state of a service with some settings; raises ConfigError for them.
+
+    issuers: by namespace. requests: counts of replies by door and status. going: whether the end
+    has been announced. seat: the board of several workers, and which of them this is.
+    """
+
+    def __init__(self, settings: Settings, seat: tuple[Board, int] | None = None) -> None:
+        settings.check()
+        self.settings = settings
+        self.going = False
+        self._board: Board | None = None
+        self._worker = 0
+        if seat is not None:
+            self._board, self._worker = seat
+        self.guard = Guard(settings.tokens, None if seat is None else seat[0].buckets)
+        self.issuers = {one.name: Issuer(one) for one in settings.namespaces}
+        self.requests: Counter[tuple[str, int]] = Counter()
+        schemes = {name: issuer.scheme.name for name, issuer in self.issuers.items()}
+        self.metrics = Metrics(schemes, self.reports)
+
+    def reports(self) -> list[Report]:
+        """What each worker knows, this one as of now."""
+        mine = self._report({})
+        others = [] if self._board is None else self._board.reports()
+        return sorted(
+            [mine, *(one for one in others if one.worker != self._worker)],
+            key=lambda report: report.worker,
+        )
+
+    async def unready(self) -> dict[str, str]:
+        """Why namespaces may be without IDs in a moment, in any of the workers."""
+        if self.going:
+            return dict.fromkeys(self.issuers, "the service is being stopped")
+        names = list(self.issuers)
+        reasons = await asyncio.gather(*(self.issuers[name].unready() for name in names))
+        found = {name: why for report in self.reports() for name, why in report.unready.items()}
+        return found | {name: why for name, why in zip(names, reasons, strict=True) if why}
+
+    def _report(self, unready: dict[str, str]) -> Report:
+        """What this process knows."""
+        gauges = {name: issuer.gauge() for name, issuer in self.issuers.items()}
+        return Report(self._worker, gauges, dict(self.requests), unready)
+
+    async def post(self) -> None:
+        """Keep what this worker knows on the board, if there is one, until cancelled."""
+        while self._board is not None:
+            shorts = {name: issuer.short() for name, issuer in self.issuers.items()}
+            self._board.post(self._report({name: why for name, why in shorts.items() if why}))
+            await asyncio.sleep(_POST_EVERY_S)
+
+    async def close(self) -> None:
+        """Give every claim back, and tell the board."""
+        await asyncio.gather(*(issuer.close() for issuer in self.issuers.values()))
+        if self._board is not None:
+            self._board.post(self._report({}))
