@@ -108,6 +108,17 @@ def test_a_new_tick_begins_at_zero_whatever_was_used(toy):
     assert t.cells(1) == [(13, 1, 0)]
 
 
+def test_calls_go_with_the_clock(toy):
+    """They have a way of their own to an ID that is ready, which must not outlast its tick."""
+    t = toy()
+    t.adopt(10, 20)
+    assert [t.walk(), next(t.walk)] == [10 << 5 | 4, 10 << 5 | 5]
+    t.sense.ns += 3 * MS
+    assert [t.walk(), t.walk()] == [13 << 5 | 4, 13 << 5 | 5]
+    t.sense.ns += MS
+    assert [next(t.walk), next(t.walk)] == [14 << 5 | 4, 14 << 5 | 5]
+
+
 def test_no_claim_spent_closed(toy):
     t = toy()
     module = t.module
@@ -343,6 +354,13 @@ def test_every_cell_is_packed_as_the_scheme_packs_it(module, layout, shuffle):
         node=node,
         sequence=len(got) % scheme.layout.sequences,
     )
+
+
+def test_a_layout_without_sequence_gives_one_id_a_tick(module):
+    scheme = frazil.scheme("time:44 node:20 @1ms since 1970-01-01T00:00:00Z")
+    walk, tick, node = walk_of(module, scheme)
+    got = [walk.poll(), *walk.take_ready(20)]
+    assert got == [scheme.pack(time=tick + k, node=node) for k in range(21)]
 
 
 def walk_of(module, scheme):
