@@ -59,9 +59,13 @@ class Ledger:
         elif isinstance(reply, Wait) and reply.wait_us <= 0:
             raise Violation(f"a {name} was told to wait {reply.wait_us} µs")
 
-    def moved_on(self) -> int:
-        """Somebody begins a lost counter anew: the first value after all that was ever given."""
-        start = 1 + max([self._moved_to, *(until for until, _ in self._frontier.values())])
+    def moved_on(self, record: Record) -> int:
+        """Somebody begins a lost counter anew: the first value after all that was ever given.
+
+        And after all that the record is at, which may have been given back since it was so.
+        """
+        kept = [record.guard, *(slot.until for _, slot in record.slots.touched())]
+        start = 1 + max([self._moved_to, *kept, *(until for until, _ in self._frontier.values())])
         self._moved_to = start
         self._frontier.clear()
         return start

@@ -144,7 +144,7 @@ class World:
             store.restart(replaced=True)
         record = store.copy()
         ask = Ask(Seen(), self.now_us, f"help{self.now_us}")
-        start = self.ledger.moved_on()
+        start = self.ledger.moved_on(record)
         record.initialise(self.terms, ask, self.now_us, store.incarnation, start)
         store.keep(record)
         self.marks.hit("counter moved on")
