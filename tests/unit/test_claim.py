@@ -1,14 +1,43 @@
 """What members agree on, and what they tell each other."""
 
-from dataclasses import replace
+from dataclasses import FrozenInstanceError, fields, replace
 
 import pytest
 
-from frazil.claim import Claim, Seen, Terms
+from frazil.claim import Ask, Claim, Holding, Look, Lost, Seen, Terms, Wait
 
 __all__: list[str] = []
 
 TERMS = Terms("d41d8cd9", "time:41 node:4 sequence:18 @1ms", range(16), 16, 1 << 41, 1000, 0, 5000)
+
+
+SEEN = Seen("record", 7, 12_345_678)
+CLAIM = Claim(3, 10, 20, "token", 12_345_678, SEEN)
+VALUES = [
+    TERMS,
+    SEEN,
+    CLAIM,
+    Ask(SEEN, 5, "token", "host:7", CLAIM),
+    Wait(1000, SEEN),
+    Lost(SEEN),
+    Holding(3, 10, 20, held=True, holder="host:7", since_us=5),
+    Look("layout", "print", 5, ()),
+]
+
+
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
+def test_what_is_told_stays_as_it_was_told(value):
+    """Several threads read it, and a keeper compares it with what it is told later."""
+    first = fields(value)[0].name
+    with pytest.raises(FrozenInstanceError):
+        setattr(value, first, getattr(value, first))
+    assert not hasattr(value, "__dict__")
+    assert replace(value) == value
+    assert hash(replace(value)) == hash(value)
+
+
+def test_a_claim_is_shown_without_what_is_known_of_the_record():
+    assert repr(CLAIM) == "Claim(slot=3, start=10, until=20, token='token', now_us=12345678)"
 
 
 def test_a_tick_of_a_microsecond_is_time():
@@ -29,10 +58,9 @@ def test_the_fingerprint_tells_terms_apart(other):
 
 
 def test_a_claim_tells_the_time_in_ticks_and_what_is_over():
-    claim = Claim(3, 10, 20, "token", now_us=12_345_678, seen=Seen("record", 7, 12_345_678))
-    assert claim.time(TERMS) == (12_345, 678_000)
-    assert claim.time(replace(TERMS, epoch_us=2_000_001)) == (10_345, 677_000)
-    assert claim.time(replace(TERMS, tick_us=0)) == (0, 0)
+    assert CLAIM.time(TERMS) == (12_345, 678_000)
+    assert CLAIM.time(replace(TERMS, epoch_us=2_000_001)) == (10_345, 677_000)
+    assert CLAIM.time(replace(TERMS, tick_us=0)) == (0, 0)
 
 
 def test_a_member_that_was_told_nothing_knows_nothing():
