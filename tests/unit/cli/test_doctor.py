@@ -27,8 +27,8 @@ def told(result):
 
 def test_a_file(call, own_state_directory):
     result = call("doctor")
-    assert result.exit_code == 1  # a second host has a file of its own
-    for text in ("SQLite", "round trip", "namespace", "a second host", "✗"):
+    assert result.exit_code == 0, "that a second host has a file of its own is no fault of this"
+    for text in ("SQLite", "round trip", "namespace", "a second host", "may repeat"):
         assert text in result.stdout
     assert not own_state_directory.exists()
 

@@ -40,9 +40,10 @@ def examine(path: Path, terms: Terms) -> Checkup:
         Finding("the host restarts, also without warning", "good", "survived"),
         loss("the file is deleted, replaced or put back from a backup", terms),
         Finding("the clock steps", "good", "survived", "a step back is made up for step by step"),
+        # What one host with one file cannot answer, and no fault of this file.
         Finding(
-            "a second host", "bad", "may repeat", "each host has a file of its own: use a server"
+            "a second host", "note", "may repeat", "each host has a file of its own: use a server"
         ),
-        Finding("the machine is copied while it runs", "bad", "may repeat", "restart one of them"),
+        Finding("the machine is copied while it runs", "note", "may repeat", "restart one of them"),
     )
     return Checkup(f"SQLite {sqlite3.sqlite_version}", facts, events)
