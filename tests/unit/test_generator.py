@@ -11,6 +11,7 @@ import pytest
 import frazil
 from frazil import aio
 from frazil.errors import Closed, ConfigError, LayoutError, PoolExhausted
+from tests.unit.test_walk import LAYOUTS
 
 WIDE = "sign:1=0 time:39 node:4 sequence:20 @1ms since 2025-01-01T00:00:00Z"
 
@@ -45,6 +46,18 @@ def test_take_and_array_cross_ticks(url, scheme):
     order = [(c["time"], c["sequence"]) for c in cells]
     assert order == sorted(set(order))
     assert len({c["node"] for c in cells}) == 1
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=list(LAYOUTS))
+def test_every_way_to_ask_gives_whole_ids(url, layout):
+    """Interpreted, a generator has another walk below it than test_walk drives."""
+    with opened(url, layout) as ids:
+        numbers = [ids() for _ in range(5)] + [next(ids) for _ in range(5)] + ids.take(300)
+        cells = [ids.scheme.unpack(n) for n in numbers]
+    assert len({cell["node"] for cell in cells}) == 1
+    order = [(cell["time"], cell["sequence"]) for cell in cells]
+    assert order == sorted(set(order))
+    assert all(abs(cell.moment.timestamp() - time.time()) < 60 for cell in cells)
 
 
 def test_wide_arrays_have_two_words(url):
