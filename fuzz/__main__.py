@@ -6,6 +6,7 @@ atheris is not needed. Ends with 1 if anything failed.
 """
 
 import argparse
+import importlib.util
 import re
 import subprocess
 import sys
@@ -73,6 +74,8 @@ def main(arguments: Sequence[str]) -> int:
         for name in names:
             TARGETS[name].check(told.replay.read_bytes())
         return 0
+    if importlib.util.find_spec("atheris") is None:
+        parser.error('inputs are grown by atheris, which is not here: pip install ".[fuzz]"')
     failed = [name for name in names if not _fuzzed(name, told.seconds, told.seed)]
     return 1 if failed else 0
 
