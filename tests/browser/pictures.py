@@ -69,8 +69,11 @@ def opened(browser: Browser, service: Service, name: str) -> Iterator[Page]:
     page.route("**/claims", renamed)
     page.route("**/status", renamed)
     page.goto(service.url)
-    yield page
-    context.close()
+    try:
+        yield page
+    finally:
+        page.unroute_all(behavior="ignoreErrors")  # the page asks each second, also now
+        context.close()
 
 
 @contextmanager
@@ -85,9 +88,11 @@ def member(url: str, rate_hz: int) -> Iterator[None]:
 
     thread = threading.Thread(target=issue)
     thread.start()
-    yield
-    over.set()
-    thread.join()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def renamed(route: Any) -> None:

@@ -19,6 +19,7 @@ import socket
 import struct
 import threading
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -52,6 +53,8 @@ class Wire:
     double: socket.socket | None = None
     lost: bool = False
     ended: list[str] = field(default_factory=list)
+    late: deque[bytes] = field(default_factory=deque)
+    sending: threading.Lock = field(default_factory=threading.Lock)
 
     def cut(self) -> None:
         """Break both sides at once, as a router does that forgets a connection."""
@@ -191,14 +194,17 @@ class Proxy:
                 self._count(requests=len(chunk))
                 wire.server.sendall(chunk)
                 if wire.double is not None:
-                    self._repeat(wire.double, chunk, faults.repeat_late_s)
+                    self._repeat(wire, wire.double, chunk, faults.repeat_late_s)
             wire.server.shutdown(socket.SHUT_WR)
         self._end(wire, "requests")
 
-    def _repeat(self, double: socket.socket, chunk: bytes, late_s: float) -> None:
+    def _repeat(self, wire: Wire, double: socket.socket, chunk: bytes, late_s: float) -> None:
+        """Send it once more, now or later, and never before what came before it."""
+        wire.late.append(chunk)
+
         def send() -> None:
-            with suppress(OSError):
-                double.sendall(chunk)
+            with wire.sending, suppress(OSError):
+                double.sendall(wire.late.popleft())
 
         if late_s:
             timer = threading.Timer(late_s, send)
