@@ -73,6 +73,14 @@ def test_a_call_brings_a_claim_of_a_tenth_of_a_second(supplied):
     assert isinstance(ids.poll(), int)
 
 
+def test_a_thread_that_was_started_twice_leaves_the_calls_to_the_first(supplied):
+    _, keeper, _ = supplied
+    call_of_somebody = Call(lambda _: None)
+    keeper._calls.put(call_of_somebody)
+    keeper._run()
+    assert keeper._calls.get_nowait() is call_of_somebody
+
+
 def test_a_busy_walk_is_renewed_at_half_and_wants_twice_as_much(supplied, world):
     ids, keeper, answers = supplied
     look_s = call(ids, keeper, answers)

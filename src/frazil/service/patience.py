@@ -15,9 +15,11 @@ The parser is httptools, in C. uvicorn's other one, h11, costs three times as mu
 """
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from frazil.service.writer import Writer
 
 __all__ = ["HEAD_MOST", "patient"]
 
@@ -45,7 +47,7 @@ class _Patient(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """See asyncio.Protocol."""
-        super().connection_made(transport)
+        super().connection_made(cast("asyncio.Transport", Writer(transport, self.loop)))
         self._await_request()
 
     def connection_lost(self, exc: Exception | None) -> None:

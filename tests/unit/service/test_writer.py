@@ -1,0 +1,93 @@
+"""A head waits for its body, and for nothing else."""
+
+import asyncio
+
+import pytest
+
+from frazil.service.writer import Writer
+
+__all__: list[str] = []
+
+HEAD = b"HTTP/1.1 200 OK\r\n\r\n"
+
+
+class Wire(asyncio.Transport):
+    """Keeps the pieces as the kernel would get them."""
+
+    def __init__(self):
+        super().__init__({"peername": "somebody"})
+        self.pieces = []
+        self.end = ""
+
+    def write(self, data):
+        """See asyncio.Transport."""
+        assert not self.end
+        self.pieces.append(data)
+
+    def close(self):
+        """See asyncio.Transport."""
+        self.end = "closed"
+
+    def abort(self):
+        """See asyncio.Transport."""
+        self.end = "aborted"
+
+    def is_closing(self):
+        """See asyncio.Transport."""
+        return bool(self.end)
+
+
+def written(*pieces, then=lambda _: None):
+    """What comes of pieces in one turn, and at its end."""
+    wire = Wire()
+
+    async def turn():
+        writer = Writer(wire, asyncio.get_running_loop())
+        for piece in pieces:
+            writer.write(piece)
+        then(writer)
+        at_once = list(wire.pieces)
+        await asyncio.sleep(0)
+        return at_once
+
+    return asyncio.run(turn()), wire
+
+
+@pytest.mark.parametrize(
+    ("pieces", "at_once", "later"),
+    [
+        ([HEAD, b"body"], [HEAD + b"body"], []),
+        ([HEAD, b"a", b"b"], [HEAD + b"a", b"b"], []),
+        ([HEAD, b"a", HEAD, b"b"], [HEAD + b"a", HEAD + b"b"], []),
+        ([HEAD, HEAD], [HEAD + HEAD], []),
+        ([HEAD], [], [HEAD]),
+        ([HEAD, b""], [HEAD], []),
+        ([b"100", HEAD], [b"100"], [HEAD]),
+        ([HEAD, b"a", b"HTTP/1.1 in a body"], [HEAD + b"a"], [b"HTTP/1.1 in a body"]),
+        ([HEAD, b"a", b"HTTP/1.1 in a body", b"b"], [HEAD + b"a", b"HTTP/1.1 in a bodyb"], []),
+    ],
+)
+def test_a_head_goes_with_what_follows_it(pieces, at_once, later):
+    sent, wire = written(*pieces)
+    assert sent == at_once
+    assert wire.pieces == at_once + later
+
+
+def test_closing_sends_what_is_held():
+    sent, wire = written(HEAD, then=Writer.close)
+    assert (sent, wire.end) == ([HEAD], "closed")
+
+
+def test_aborting_sends_nothing_more():
+    _, wire = written(HEAD, then=Writer.abort)
+    assert (wire.pieces, wire.end) == ([], "aborted")
+
+
+def test_the_rest_is_the_transport_s():
+    def asked(writer):
+        assert writer.get_extra_info("peername") == "somebody"
+        assert not writer.is_closing()
+        writer.close()
+        assert writer.is_closing()
+
+    written(then=asked)
