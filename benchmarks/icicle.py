@@ -15,6 +15,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 from statistics import median
@@ -36,6 +37,7 @@ __all__ = ["main"]
 _CAP = 4_096_000.0  # IDs a second of one shard
 _LEAD_US = 20_000
 _WARM_S = 0.1
+_CALLERS = 4
 
 _EMPTY = "return { 'ids', ARGV[2], '', '1', '0', '0', '4096', '1' }"
 
@@ -107,6 +109,17 @@ def single(ids: IcicleGenerator) -> Case:
     return run
 
 
+def shared(ids: IcicleGenerator) -> Case:
+    """The same by several threads, as in a program that serves many."""
+
+    def run(seconds: float) -> tuple[float, float]:
+        with ThreadPoolExecutor(_CALLERS) as threads:
+            rates = list(threads.map(lambda case: case(seconds)[0], [single(ids)] * _CALLERS))
+        return sum(rates), 0.0
+
+    return run
+
+
 def arrays(ids: IcicleGenerator, kept: list[Any]) -> Case:
     """Many at a time through frazil's client, once what the lead holds is used up."""
 
@@ -140,6 +153,8 @@ def _cases(servers: list[Server], kept: list[Any]) -> Iterator[tuple[str, Case]]
     yield "driver, icicle.lua, one at a time", bare(servers[0], icicle_script().source)
     yield "frazil, an empty script", single(empty)
     yield "frazil, one at a time", single(frazil.open(one))
+    yield f"frazil, an empty script, {_CALLERS} threads", shared(empty)
+    yield f"frazil, one at a time, {_CALLERS} threads", shared(frazil.open(one))
     yield (
         "frazil, one at a time, ?prefetch=65536",
         single(frazil.open(one + "?prefetch=65536", lead="1s")),

@@ -13,6 +13,7 @@ from fuzz.commands import check_commands
 from fuzz.durations import check_duration, check_holder
 from fuzz.layouts import check_epoch, check_layout, check_scheme, check_shuffle
 from fuzz.lines import check_command, check_line
+from fuzz.requests import check_accept, check_query
 from fuzz.rows import check_rows
 from fuzz.settings import check_settings
 from fuzz.urls import check_url
@@ -50,6 +51,8 @@ TARGETS = {
     "inspect": _of_text(check_command, seeds.lines()),
     "rows": Target(check_rows, seeds.tables()),
     "commands": Target(check_commands, seeds.COMMANDS),
+    "query": Target(check_query, seeds.QUERIES),
+    "accept": Target(check_accept, seeds.ACCEPTS),
     "settings": Target(check_settings, seeds.settings()),
 }
 """By name, as ``python -m fuzz`` takes them."""

@@ -73,7 +73,7 @@ class Layout:
         return layout
 
     def __str__(self) -> str:
-        return format_layout(self.pieces, self.tick_us, self.epoch_us)
+        return self._text
 
     def __repr__(self) -> str:
         return f"Layout.parse({str(self)!r})"
@@ -84,6 +84,10 @@ class Layout:
     def bits(self) -> int:
         """The width of an ID."""
         return sum(piece.bits for piece in self.pieces)
+
+    @cached_property
+    def _text(self) -> str:
+        return format_layout(self.pieces, self.tick_us, self.epoch_us)
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:
@@ -120,11 +124,14 @@ class Layout:
 
     def with_fixed(self, **values: int) -> "Layout":
         """The same layout with other values of constant fields; LayoutError if one is not one."""
+        present = self.fixed
+        if values.items() <= present.items():
+            return self
         for name, value in values.items():
-            if name not in self.fixed:
+            if name not in present:
                 raise misfit(
                     f"{name} is not a constant of this layout, which has "
-                    f"{', '.join(self.fixed) or 'none'}; only constants are given a value here",
+                    f"{', '.join(present) or 'none'}; only constants are given a value here",
                     field=name,
                     value=value,
                 )

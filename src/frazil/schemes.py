@@ -175,7 +175,8 @@ class Scheme:
 
     def with_fields(self, /, **fixed: int) -> "Scheme":
         """The same scheme with other constants; LayoutError for a field that is not one."""
-        return replace(self, layout=self.layout.with_fixed(**fixed))
+        layout = self.layout.with_fixed(**fixed)
+        return self if layout is self.layout else replace(self, layout=layout)
 
     def with_epoch(self, epoch_us: int) -> "Scheme":
         """The same scheme counting from ``epoch_us`` (µs since 1970)."""
@@ -221,7 +222,8 @@ def scheme(
     if isinstance(shuffle, str):
         shuffle = Shuffle.parse(shuffle, layout.bits)
     encoding = default if encoding is None else encoding
-    return Scheme(name, layout, encoding, shuffle or own, prefix, check)
+    chosen = Scheme(name, layout, encoding, shuffle or own, prefix, check)
+    return spec if chosen == spec else chosen  # what it has worked out is worth keeping
 
 
 def _preset(spec: str) -> Preset:

@@ -59,6 +59,12 @@ BROKEN = {
         lambda self: [word.upper() for word in WORDS(self) or ()] or None,
         b"\1ping\r\n",
     ),
+    "query": (
+        "frazil.service.asgi.parse_qsl",
+        lambda text, **_: [part.split("=") for part in text.split("&")],
+        b"n=1%30",
+    ),
+    "accept": ("frazil.service.formats._covers", lambda *_: True, b"text/plain;q=0.5"),
     "settings": (
         "frazil.service.settings._port",
         lambda table, key, default: (table.take(key, int, default), default)[1],
