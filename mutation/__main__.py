@@ -7,6 +7,7 @@ neither. ``--sample N`` takes every N-th mutant, for a first look.
 """
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -87,44 +88,62 @@ _SUBJECTS = {
 }
 
 
-def _verdict(mutant: Mutant, name: str, copies: "Queue[Path]", patience_s: float) -> str:
+class _Copy:
+    """A copy of the package, and the process that runs tests on it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        shutil.copytree(_ROOT / "src", folder, ignore=shutil.ignore_patterns("*.so", "*.c"))
+        self._warm = subprocess.Popen(
+            [sys.executable, "-m", "mutation.warm"],
+            cwd=_ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def outcome(self, tests: str, patience_s: float | None = None) -> str:
+        """What comes of tests: passed, failed, or late."""
+        assert self._warm.stdin is not None
+        assert self._warm.stdout is not None
+        told = {"tests": tests, "copy": str(self.folder), "patience_s": patience_s}
+        print(json.dumps(told), file=self._warm.stdin, flush=True)
+        outcome = self._warm.stdout.readline().strip()
+        if not outcome:
+            raise SystemExit("the process that runs the tests has gone")
+        return outcome
+
+    def close(self) -> None:
+        """End the process."""
+        self._warm.communicate()
+
+
+def _verdict(mutant: Mutant, name: str, copies: "Queue[_Copy]", patience_s: float) -> str:
     """Whether tests failed (caught), did not end (late), or all passed (survived)."""
     copy = copies.get()
-    path = copy / "frazil" / _SUBJECTS[name].path
+    path = copy.folder / "frazil" / _SUBJECTS[name].path
     original = path.read_text(encoding="utf-8")
     path.write_text(mutant.source, encoding="utf-8")
     try:
         for tests in _SUBJECTS[name].tests:
-            if not _passes(tests, copy, patience_s):
-                return "caught"
-    except subprocess.TimeoutExpired:
-        return "late"
+            outcome = copy.outcome(tests, patience_s)
+            if outcome != "passed":
+                return "late" if outcome == "late" else "caught"
     finally:
         path.write_text(original, encoding="utf-8")
         copies.put(copy)
     return "survived"
 
 
-def _patience_s(name: str, copy: Path) -> float:
+def _patience_s(name: str, copy: _Copy) -> float:
     """How long a file's tests may take: five times what they take without a mutant."""
     longest_s = 0.0
     for tests in _SUBJECTS[name].tests:
         begun = time.monotonic()
-        if not _passes(tests, copy, None):
+        if copy.outcome(tests) != "passed":
             raise SystemExit(f"the tests of {name} fail without a mutant: {tests}")
         longest_s = max(longest_s, time.monotonic() - begun)
     return 5 * longest_s
-
-
-def _passes(tests: str, copy: Path, patience_s: float | None) -> bool:
-    command = [sys.executable, "-m", "pytest", "-qx", "-p", "no:cacheprovider", *tests.split()]
-    command += ["--reruns=0"]
-    environment = {**os.environ, "PYTHONPATH": str(copy), "FRAZIL_PURE": "1"}
-    environment["PYTHONDONTWRITEBYTECODE"] = "1"
-    done = subprocess.run(
-        command, cwd=_ROOT, env=environment, capture_output=True, timeout=patience_s, check=False
-    )
-    return done.returncode == 0
 
 
 def _explained() -> set[tuple[str, str, str]]:
@@ -133,7 +152,7 @@ def _explained() -> set[tuple[str, str, str]]:
     return {(each["file"], each["operator"], each["text"]) for each in told}
 
 
-def _run(name: str, sample: int, copies: "Queue[Path]", jobs: int) -> int:
+def _run(name: str, sample: int, copies: "Queue[_Copy]", jobs: int) -> int:
     """Try a file's mutants; answers how many survived and are not explained."""
     copy = copies.get()
     patience_s = _patience_s(name, copy)
@@ -166,12 +185,14 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--sample", type=int, default=1)
     told = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="frazil-mutants-") as folder:
-        copies: Queue[Path] = Queue()
+        copies: Queue[_Copy] = Queue()
         for number in range(told.jobs):
-            copy = Path(folder) / str(number)
-            shutil.copytree(_ROOT / "src", copy, ignore=shutil.ignore_patterns("*.so", "*.c"))
-            copies.put(copy)
-        survived = [_run(name, told.sample, copies, told.jobs) for name in told.files]
+            copies.put(_Copy(Path(folder) / str(number)))
+        try:
+            survived = [_run(name, told.sample, copies, told.jobs) for name in told.files]
+        finally:
+            for _ in range(told.jobs):
+                copies.get().close()
     return 1 if any(survived) else 0
 
 
