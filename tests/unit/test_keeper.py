@@ -249,6 +249,27 @@ def test_trouble_is_no_reason_to_look_before_anything_is_due(supplied, world, mo
     assert keeper._tend(ids) == pytest.approx(0.05)
 
 
+def test_a_claim_that_can_be_no_longer_is_asked_about_again_in_a_while(
+    supplied, world, monkeypatch
+):
+    ids, keeper, answers = supplied
+    call(ids, keeper, answers)
+    ids.poll()
+    longest = keeper.claim.until
+    renew = keeper.registry.renew
+    monkeypatch.setattr(keeper.registry, "renew", lambda ask, _: renew(ask, longest))
+    world.advance(150)
+    ids.poll()
+    answers.clear()
+    assert call(ids, keeper, answers) == pytest.approx(0.025)  # an eighth of what is wanted
+    assert keeper._tend(ids) == pytest.approx(0.025)  # and no sooner
+    assert not answers
+    monkeypatch.setattr(keeper.registry, "renew", renew)
+    world.advance(30)
+    assert keeper._tend(ids) > 0.025
+    assert answers == [None]
+
+
 def test_a_claim_that_came_after_the_close_is_given_back_whole(supplied):
     ids, keeper, answers = supplied
     used = ids.finish()
