@@ -125,8 +125,6 @@ class Layout:
     def with_fixed(self, **values: int) -> "Layout":
         """The same layout with other values of constant fields; LayoutError if one is not one."""
         present = self.fixed
-        if values.items() <= present.items():
-            return self
         for name, value in values.items():
             if name not in present:
                 raise misfit(
@@ -135,6 +133,8 @@ class Layout:
                     field=name,
                     value=value,
                 )
+        if all(type(value) is int and value == present[name] for name, value in values.items()):
+            return self
         pieces = [
             replace(piece, value=values[piece.name])
             if piece.value is not None and piece.name in values

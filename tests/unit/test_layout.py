@@ -215,6 +215,12 @@ def test_fixed_values() -> None:
         LAYOUTS["js53"].with_fixed(cluster=3)
 
 
+@pytest.mark.parametrize("value", [False, 0.0, "0"])
+def test_a_constant_that_is_none_is_refused_also_where_it_equals_the_present_one(value):
+    with pytest.raises(LayoutError, match="must be an int"):
+        Layout.parse("sign:1=0 sequence:4").with_fixed(sign=value)
+
+
 def test_a_constant_in_pieces_is_replaced_whole() -> None:
     layout = Layout.parse("c[3..2]=0 sequence:4 c[1..0]").with_fixed(c=0b1001)
     assert layout.pack(sequence=0) == 0b10_0000_01
