@@ -168,6 +168,7 @@ class TestTrouble:
     def test_retries_back_off_and_callers_wait(self, failing, world):
         ids, keeper, answers, errors = failing
         errors.append(RegistryUnavailable("away", outcome_known=True))
+        since = clock.moment_text(world.us)
         rests = [call(ids, keeper, answers)]
         for _ in range(8):
             world.advance(round(rests[-1] * 1000) + 1)
@@ -176,7 +177,7 @@ class TestTrouble:
         assert rests[0] <= 0.05
         assert 1.0 <= rests[-1] <= 2.0
         assert keeper.trouble is errors[0]
-        assert "away" in str(keeper.complaint(1.0))
+        assert f"no claim since {since}: away" in str(keeper.complaint(1.0))
         errors.clear()
         world.advance(2001)
         keeper._tend(ids)
