@@ -177,6 +177,7 @@ class TestTrouble:
         assert rests[0] <= 0.05
         assert 1.0 <= rests[-1] <= 2.0
         assert keeper.trouble is errors[0]
+        assert keeper.failures == len(rests)
         assert f"no claim since {since}: away" in str(keeper.complaint(1.0))
         errors.clear()
         world.advance(2001)
