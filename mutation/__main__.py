@@ -47,6 +47,7 @@ _SUBJECTS = {
         "record.py",
         (
             "tests/unit/test_record.py tests/unit/test_record_counters.py",
+            "tests/unit/test_record_limits.py",
             "tests/conformance/test_local.py -k memory",
             "tests/property/test_claims_lua.py",
         ),

@@ -82,7 +82,7 @@ class Keeper:
     that does not answer, since ``trouble_since_us``, else None; ``failures`` counts such errors.
     """
 
-    def __init__(self, walk: Walk, registry: Registry, block: int = 1) -> None:
+    def __init__(self, walk: Walk, registry: Registry, block: int) -> None:
         self._walk = weakref.ref(walk)
         self.registry = registry
         self.terms: Terms = registry.terms
@@ -188,7 +188,7 @@ class Keeper:
         walk = self._walk()
         if call is not None and call.used is not None:
             self._ended = True
-            self._depart(call)
+            self._depart(call, call.used)
             return None
         if walk is None:
             self._ended = True
@@ -316,11 +316,11 @@ class Keeper:
         self._seen = seen
         self.trouble, self._retry_s = None, _FIRST_RETRY_S
 
-    def _depart(self, call: Call) -> None:
+    def _depart(self, call: Call, used: int) -> None:
         """The last thing the thread does."""
         _live.discard(self)
         with suppress(FrazilError):  # what is not given back is wasted, and nothing worse
-            self._release(call.used or 0)
+            self._release(used)
         self._wake(Closed("this generator was closed; open another"))
         call.wake(None)
 

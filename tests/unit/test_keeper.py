@@ -1,12 +1,15 @@
 """The keeper, driven step by step: no thread, a clock that the test sets."""
 
+from types import SimpleNamespace
+
 import pytest
 
 import frazil
 from frazil import clock
+from frazil.claim import Seen, Wait
 from frazil.errors import Closed, InternalError, PoolExhausted, RegistryUnavailable
 from frazil.generator import Generator, configure
-from frazil.keeper import Call
+from frazil.keeper import Call, ask_of
 from frazil.walk import Pause
 
 MS = 1_000_000
@@ -51,9 +54,6 @@ def supplied(world, request):
     ids.forget()
     ids.sense = ids._keeper._sense = sense_of(world)
     ids.forget()
-    from frazil.claim import Seen
-    from frazil.keeper import ask_of
-
     registry.initialise(ask_of(Seen()), 0)
     ids._keeper._unstarted.acquire()  # as if the thread ran
     return ids, ids._keeper, []
@@ -322,3 +322,78 @@ def test_counters_complain_of_blocks():
         told = ids.keeper.complaint(1.5)
     assert isinstance(told, PoolExhausted)
     assert "no block from memory:complaint within 1.5 s" in str(told)
+
+
+def test_a_token_is_too_long_to_guess_and_short_enough_to_keep():
+    tokens = {ask_of(Seen()).token for _ in range(100)}
+    assert len(tokens) == 100
+    assert {len(token) for token in tokens} == {16}
+
+
+def test_a_rate_is_what_was_issued_since_it_was_last_asked(supplied, world):
+    ids, keeper, answers = supplied
+    call(ids, keeper, answers)
+    assert keeper._rate_hz(SimpleNamespace(issued=5)) == 5 * 10**9  # in no time at all
+    world.ns += 3
+    assert keeper._rate_hz(SimpleNamespace(issued=15)) == 10**10 // 3
+    world.ns += 10**10
+    assert keeper._rate_hz(SimpleNamespace(issued=22)) == 0
+
+
+def test_a_wait_of_nothing_is_a_millisecond(supplied, monkeypatch):
+    ids, keeper, answers = supplied
+    monkeypatch.setattr(keeper.registry, "grant", lambda *_: Wait(0, Seen()))
+    assert call(ids, keeper, answers) == 0.001
+    assert answers == []
+
+
+@pytest.mark.parametrize("ticks", [0, 1, 2])
+def test_one_tick_is_as_good_as_many(supplied, monkeypatch, ticks):
+    ids, keeper, answers = supplied
+    call(ids, keeper, answers)
+    answers.clear()
+    monkeypatch.setattr(keeper, "_walk", lambda: SimpleNamespace(left=lambda: ticks))
+    assert isinstance(keeper.complaint(1.0), PoolExhausted if ticks else RegistryUnavailable)
+    monkeypatch.undo()
+
+
+def test_retries_are_jittered_and_double(supplied, monkeypatch):
+    _, keeper, _ = supplied
+    monkeypatch.setattr("os.urandom", lambda size: bytes([100 * size] * size))
+    assert keeper._jitter() == 1 - 100 / 512
+    tried_s = []
+    for _ in range(8):
+        tried_s.append(keeper._retry_s)
+        keeper._complain(RegistryUnavailable("away", outcome_known=True))
+    assert tried_s == [0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 2.0, 2.0]
+
+
+def test_a_rest_is_counted_in_microseconds(supplied, world):
+    _, keeper, _ = supplied
+    keeper._rest(7)
+    assert keeper._rest_until_ns == world.ns + 7_000
+
+
+@pytest.mark.parametrize(
+    ("want", "reach", "ending", "look_s"),
+    [
+        (100, 90, False, 0.040),
+        (100, 63, False, 0.013),
+        (100, 52, False, 0.012),
+        (100, 50, False, 0.012),
+        (100, 49, True, 0.012),
+        (100, 0, True, 0.012),
+        (9, 5, False, 0.001),
+        (2, 1, False, 0.001),
+        (2, 0, True, 0.001),
+    ],
+)
+def test_less_than_half_is_looked_after_and_what_is_near_is_not_hurried(
+    supplied, want, reach, ending, look_s
+):
+    ids, keeper, answers = supplied
+    call(ids, keeper, answers)
+    keeper._want = want
+    walk = SimpleNamespace(reach=lambda: reach)
+    assert keeper._ending(walk) is ending
+    assert keeper._next_look_s(walk) == pytest.approx(look_s)
