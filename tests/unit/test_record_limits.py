@@ -61,11 +61,14 @@ def test_a_hundredth_of_the_horizon_is_worth_waiting_for(horizon, want, least):
     ids=["time", "counter"],
 )
 def test_the_end_is_told_of_the_field_that_has_come_to_it(terms, what):
-    world = World(terms)
     with pytest.raises(LayoutExhausted, match=f"the {what} of"):
-        while True:
-            world.mint(64)
-            world.tick(1)
+        mint_to_the_end(World(terms))
+
+
+def mint_to_the_end(world):
+    while True:
+        world.mint(64)
+        world.tick(1)
 
 
 def test_forward_is_named_only_where_there_is_something_to_lose():
