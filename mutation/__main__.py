@@ -73,6 +73,7 @@ _SUBJECTS = {
         (
             "tests/unit/test_keeper.py",
             "tests/unit/test_generator.py tests/unit/test_trouble.py tests/unit/test_axes.py",
+            "tests/processes/test_endings.py",
         ),
     ),
     "claims.lua": Subject("registries/redis/claims.lua", _SCRIPT_TESTS),

@@ -375,3 +375,9 @@ class TestWalk:
         assert [n & 255 for n in walk.take_ready(99)] == list(range(20, 25))
         walk.adopt(2, 5, 8, 0, 0, 0)
         assert [n & 255 for n in walk.take_ready(99)] == [5, 6, 7]
+
+
+@pytest.mark.parametrize(("tick", "ticks"), [("1ms", 100), ("30ms", 3), ("100ms", 1), ("1s", 1)])
+def test_a_first_claim_is_a_tenth_of_a_second_or_a_tick(url, tick, ticks):
+    with frazil.open(url, f"time:32 node:8 sequence:24 @{tick} since 2025-01-01T00:00:00Z") as ids:
+        assert ids.keeper._want == ticks
