@@ -3,6 +3,7 @@
 import threading
 import time
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -381,3 +382,13 @@ class TestWalk:
 def test_a_first_claim_is_a_tenth_of_a_second_or_a_tick(url, tick, ticks):
     with frazil.open(url, f"time:32 node:8 sequence:24 @{tick} since 2025-01-01T00:00:00Z") as ids:
         assert ids.keeper._want == ticks
+
+
+@pytest.mark.parametrize("wanting", [True, False])
+def test_a_counter_is_looked_after_when_called_and_in_trouble_by_itself(url, wanting):
+    with begun(url) as ids:
+        ids()
+        keeper = ids.keeper
+        assert keeper._next_look_s(SimpleNamespace(wanting=wanting)) is None
+        keeper.trouble = RegistryUnavailable("away", url=url, outcome_known=True)
+        assert keeper._next_look_s(SimpleNamespace(wanting=wanting)) == (0.001 if wanting else None)

@@ -269,7 +269,7 @@ def test_a_claim_that_can_be_no_longer_is_asked_about_again_in_a_while(
     monkeypatch.setattr(keeper.registry, "renew", renew)
     world.advance(30)
     assert keeper._tend(ids) > 0.025
-    assert answers == [None]
+    assert (answers, keeper._put_off) == ([None], False)
 
 
 def test_a_claim_that_came_after_the_close_is_given_back_whole(supplied):
