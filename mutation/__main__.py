@@ -63,7 +63,7 @@ _SUBJECTS = {
     "walk": Subject(
         "walk.py",
         (
-            "tests/unit/test_walk.py",
+            "tests/unit/test_walk.py tests/unit/test_walk_words.py",
             "tests/unit/test_axes.py",
             "tests/unit/test_generator.py tests/unit/test_keeper.py",
         ),
