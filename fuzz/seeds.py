@@ -59,8 +59,8 @@ COMMANDS = (
     b"\x00PING\r\n\r\nINCR orders\n*0\r\n",
     b"\xff" + b"*2\r\n$4\r\nINCR\r\n$1\r\na\r\n" * 5,
 )
-QUERIES = (b"", b"n=100&number=1", b"from=2025-01-01T00%3A00%3A00Z&to=2025-01-02+00:00")
-ACCEPTS = (b"", b"*/*", b"text/*;q=0.5, application/json;q=0.1", b"application/octet-stream")
+QUERIES = (b"n=100&number=1", b"", b"from=2025-01-01T00%3A00%3A00Z&to=2025-01-02+00:00")
+ACCEPTS = (b"*/*", b"", b"text/*;q=0.5, application/json;q=0.1", b"application/octet-stream")
 _TABLES = (
     b'name,number\nAda,1\n"Grace, Jr.",2\n',
     b'name;note\r\nAda;"two\r\nlines"\r\n\r\nGrace;""\r\n',

@@ -97,7 +97,7 @@ def child_releases() -> None:
     """A child whose exit gives back what its parent holds."""
 
     def end(self: keeper.Keeper, used: int, *, wait: bool) -> None:
-        self._depart(keeper.Call(lambda _: None, used))
+        self._depart(keeper.Call(lambda _: None), used)
 
     def finish(self: keeper.Keeper) -> None:
         walk = self._walk()
