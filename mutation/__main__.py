@@ -71,7 +71,7 @@ _SUBJECTS = {
     "keeper": Subject(
         "keeper.py",
         (
-            "tests/unit/test_keeper.py",
+            "tests/unit/test_keeper.py tests/unit/test_keeper_looks.py",
             "tests/unit/test_generator.py tests/unit/test_trouble.py tests/unit/test_axes.py",
             "tests/processes/test_endings.py",
         ),
