@@ -72,6 +72,7 @@ _SUBJECTS = {
         "keeper.py",
         (
             "tests/unit/test_keeper.py tests/unit/test_keeper_looks.py",
+            "tests/unit/test_keeper_close.py",
             "tests/unit/test_generator.py tests/unit/test_trouble.py tests/unit/test_axes.py",
             "tests/processes/test_endings.py",
         ),
@@ -151,19 +152,20 @@ def _patience_s(name: str, copy: _Copy) -> float:
 def _explained() -> set[tuple[str, str, str]]:
     path = Path(__file__).with_name("explained.toml")
     told = tomllib.loads(path.read_text(encoding="utf-8")).get("mutant", [])
-    return {(each["file"], each["operator"], each["text"]) for each in told}
+    return {(each["file"], each["operator"], line) for each in told for line in each["lines"]}
 
 
-def _run(name: str, sample: int, copies: "Queue[_Copy]", jobs: int) -> int:
+def _run(name: str, sample: int, idle: Sequence[_Copy]) -> int:
     """Try a file's mutants; answers how many survived and are not explained."""
-    copy = copies.get()
-    patience_s = _patience_s(name, copy)
-    copies.put(copy)
+    patience_s = _patience_s(name, idle[0])
+    copies: Queue[_Copy] = Queue()
+    for copy in idle:
+        copies.put(copy)
     path = _ROOT / "src" / "frazil" / _SUBJECTS[name].path
     found = list((lua_mutants_of if path.suffix == ".lua" else mutants_of)(path))[::sample]
     explained = _explained()
     results: Counter[str] = Counter()
-    with ThreadPoolExecutor(jobs) as pool:
+    with ThreadPoolExecutor(len(idle)) as pool:
         verdicts = pool.map(lambda each: _verdict(each, name, copies, patience_s), found)
         for mutant, verdict in zip(found, verdicts, strict=True):
             known = verdict == "survived" and (name, mutant.operator, mutant.text) in explained
@@ -187,14 +189,12 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--sample", type=int, default=1)
     told = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="frazil-mutants-") as folder:
-        copies: Queue[_Copy] = Queue()
-        for number in range(told.jobs):
-            copies.put(_Copy(Path(folder) / str(number)))
+        copies = [_Copy(Path(folder) / str(number)) for number in range(told.jobs)]
         try:
-            survived = [_run(name, told.sample, copies, told.jobs) for name in told.files]
+            survived = [_run(name, told.sample, copies) for name in told.files]
         finally:
-            for _ in range(told.jobs):
-                copies.get().close()
+            for copy in copies:
+                copy.close()
     return 1 if any(survived) else 0
 
 

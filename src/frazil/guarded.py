@@ -190,9 +190,9 @@ class GuardedWalk(Walk, ABC):
         return self.spare()()
 
     def _abandon(self) -> int:
-        until = self.until
+        self.start = self.until
         self.forget()
-        return until
+        return self.start
 
     def _never(self) -> NoReturn:
         raise InternalError("the keeper interrupted a step of its own thread")

@@ -347,6 +347,8 @@ class Keeper:
         self._rest_until_ns = self._sense.now_ns() + us * 1000
 
     def _ending(self, walk: Walk) -> bool:
+        if walk.closed:  # what it leaves is given back at the end, which comes next
+            return False
         return 2 * walk.reach() < self._want if self.terms.timed else walk.wanting
 
     def _next_look_s(self, walk: Walk) -> float | None:

@@ -539,11 +539,11 @@ class Walk:
 
     def leave(self) -> int:
         """Let the claim go, and answer the first tick of it in which nothing was issued."""
-        used = self.start
-        if not self.fresh and self.tick >= used:
-            used = self.passed() if self.counting else self.tick + 1
+        if not self.fresh and self.tick >= self.start:
+            # Kept, to be answered once more: the keeper and a close may both come to ask.
+            self.start = self.passed() if self.counting else self.tick + 1
         self.forget()
-        return used
+        return self.start
 
     def finish(self) -> int:
         """Leave, for good: every later call answers CLOSED."""

@@ -181,7 +181,8 @@ class LeavesEarly(interpreted().Walk):
     """``leave`` answers the tick last used, not the one after it."""
 
     def leave(self):
-        return max(super().leave() - 1, self.start)
+        start = self.start
+        return max(super().leave() - 1, start)
 
 
 class GoesOnAfterLeaving(interpreted().Walk):

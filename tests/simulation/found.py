@@ -5,7 +5,9 @@ stands with the code that failed by it: it fails still, and today's code does no
 """
 
 from frazil.testing.simulate import Fault, Parts, Schedule
+from frazil.testing.simulate.process import SimulatedKeeper
 from tests.simulation.canaries import CANARIES
+from tests.unit.test_walk import interpreted
 
 __all__ = ["FOUND"]
 
@@ -23,8 +25,50 @@ BOOTS_IN_1970 = Schedule(
     faults=(Fault(at_us=967_058_762, kind="store boot", member=1, share=0.8132),),
 )
 
+CLOSED_WHILE_ASKING = Schedule(
+    seed=507311,
+    tick_us=10_000,
+    horizon_us=50_000,
+    node_bits=0,
+    sequence_bits=2,
+    lead_us=0,
+    members=1,
+    lasts_us=1_250_000,
+    initialised=True,
+    guarded=False,
+    faults=(
+        Fault(at_us=266_250, kind="store crash", member=0, share=0.06480810008939908),
+        Fault(at_us=710_874, kind="delay", member=0, share=0.9341142604718836),
+        Fault(at_us=857_981, kind="close", member=0, share=0.7275148519403517),
+    ),
+)
+
+
+class LeavesTwice(interpreted().Walk):
+    """``leave`` answers the claim's start where it was left before."""
+
+    def leave(self):
+        start = self.start
+        used = super().leave()
+        self.start = start
+        return used
+
+
+class LooksAfterTheClosed(SimulatedKeeper):
+    """A walk that has closed is looked after as one that issues."""
+
+    def _ending(self, walk):
+        return 2 * walk.reach() < self._want if self.terms.timed else walk.wanting
+
+
 FOUND: dict[str, tuple[Schedule, Parts]] = {
     # A store's host without a battery boots in 1970 and is set right: an eighth of that was taken
     # off, and the namespace stood 50 years ahead, past the end of its layout.
     "a store that boots in 1970": (BOOTS_IN_1970, CANARIES["NeverSetRight"]),
+    # Somebody closes while a renewal is on its way and another caller waits for it: the keeper
+    # heard the caller first, found the walk idle, and gave the claim back from its start.
+    "a close while a renewal is asked for": (
+        CLOSED_WHILE_ASKING,
+        Parts(walk=LeavesTwice, keeper=LooksAfterTheClosed),
+    ),
 }

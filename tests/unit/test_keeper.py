@@ -7,7 +7,7 @@ import pytest
 import frazil
 from frazil import clock
 from frazil.claim import Seen, Wait
-from frazil.errors import Closed, InternalError, PoolExhausted, RegistryUnavailable
+from frazil.errors import InternalError, PoolExhausted, RegistryUnavailable
 from frazil.generator import Generator, configure
 from frazil.keeper import Call, ask_of
 from frazil.walk import Pause
@@ -272,20 +272,6 @@ def test_a_claim_that_can_be_no_longer_is_asked_about_again_in_a_while(
     assert (answers, keeper._put_off) == ([None], False)
 
 
-def test_a_claim_that_came_after_the_close_is_given_back_whole(supplied):
-    ids, keeper, answers = supplied
-    used = ids.finish()
-    call(ids, keeper, answers)
-    assert isinstance(answers[0], Closed)
-    keeper._grant(ids)  # as if the close had come while it was asked for
-    assert keeper.claim is not None
-    assert ids.poll().wait_ns == -2
-    keeper._release(used)
-    (holding,) = keeper.registry.holdings()
-    assert not holding.held
-    assert holding.until == holding.start
-
-
 def test_finishing_gives_the_claim_back_and_twice_is_no_error():
     ids = frazil.open("memory:finishing")
     ids()
@@ -354,7 +340,6 @@ def test_one_tick_is_as_good_as_many(supplied, monkeypatch, ticks):
     answers.clear()
     monkeypatch.setattr(keeper, "_walk", lambda: SimpleNamespace(left=lambda: ticks))
     assert isinstance(keeper.complaint(1.0), PoolExhausted if ticks else RegistryUnavailable)
-    monkeypatch.undo()
 
 
 def test_retries_are_jittered_and_double(supplied, monkeypatch):
@@ -394,6 +379,6 @@ def test_less_than_half_is_looked_after_and_what_is_near_is_not_hurried(
     ids, keeper, answers = supplied
     call(ids, keeper, answers)
     keeper._want = want
-    walk = SimpleNamespace(reach=lambda: reach)
+    walk = SimpleNamespace(closed=False, reach=lambda: reach)
     assert keeper._ending(walk) is ending
     assert keeper._next_look_s(walk) == pytest.approx(look_s)

@@ -18,7 +18,7 @@ def keeper(url):
 
 
 def reaching(ticks):
-    return SimpleNamespace(reach=lambda: ticks)
+    return SimpleNamespace(reach=lambda: ticks, closed=False)
 
 
 def test_somebody_who_waits_is_seen_to_at_once(keeper):

@@ -334,3 +334,13 @@ def test_a_scheme_is_a_value() -> None:
     assert len({preset(name) for name in names()}) == len(names())
     with pytest.raises(AttributeError):
         s.name = "mine"  # type: ignore[misc]
+
+
+def test_what_changes_nothing_gives_the_same_object() -> None:
+    """A scheme keeps what it has worked out, and a generator is opened with it again and again."""
+    s = scheme("uniqueid-spread", fields={"cluster": 3})
+    assert scheme(s) is s
+    assert scheme(s, fields={"cluster": 3}) is s
+    assert s.with_fields(cluster=3) is s
+    assert s.layout.with_fixed(cluster=3) is s.layout
+    assert s.with_fields(cluster=4) is not s

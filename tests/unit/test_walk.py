@@ -213,6 +213,8 @@ def test_leave_answers_the_first_tick_not_used(toy):
     t.cells(1)
     assert t.walk.leave() == 11
     assert t.cells(1) == [t.module.SPENT]
+    t.walk.prolong(30, 12, 0, t.sense.ns)  # and as often as it is left, by the keeper or a close
+    assert (t.walk.leave(), t.walk.finish(), t.walk.finish()) == (11, 11, 11)
 
 
 def test_left_and_reach(toy):

@@ -16,7 +16,7 @@ LAYOUTS = {
     "node at the border": f"time:46 node:18 c:40={ONES} sequence:24",
     "constant": f"time:50 c:40={ONES} node:10 sequence:28",
     "constant at the border": f"time:24 c:40={ONES} node:40 sequence:24",
-    "sequence": f"time:44 node:35 sequence[7..4] d:1=1 sequence[3..0] c:40={ONES}",
+    "split sequence": f"time:44 node:35 sequence[7..4] d:1=1 sequence[3..0] c:40={ONES}",
     "sequence in pieces": f"time:44 node:15 sequence[7..4] d:1=1 sequence[3..0] c:60={ONES}",
     "sequence across": f"time:50 node:10 sequence:8 c:40={ONES} d:20=1",
     "sequence at the border": f"time:50 node:6 sequence:8 c:40={ONES} d:24=1",

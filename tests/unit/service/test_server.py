@@ -2,6 +2,7 @@
 
 import signal
 import socket
+import struct
 import time
 
 import pytest
@@ -35,6 +36,20 @@ def test_a_graceful_end_gives_back_the_claim(start, tmp_path, how):
     assert code in {-signal.SIGTERM, 130}
     assert service.wait_for("stopped")["issued"] == {"a": 1}
     assert held() == []
+
+
+def test_a_reply_arrives_in_one_piece(start):
+    """Head and body; the kernel counts the segments with data (tcp_info, tcpi_data_segs_in)."""
+    url = start("").url
+    with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2]))) as line:
+        line.settimeout(30)
+        for replies in (1, 2, 3):
+            line.sendall(b"GET /v1/default/id HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            reply = line.recv(65_536)
+            assert reply.startswith(b"HTTP/1.1 200")
+            assert reply.endswith(b"}")
+            about = line.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 232)
+            assert struct.unpack_from("=I", about, 152) == (replies,)
 
 
 def test_what_has_begun_is_answered_to_its_end(start):

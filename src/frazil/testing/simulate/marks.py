@@ -49,6 +49,7 @@ MARKS = {
     "booted": "a member's host came back with another time, and its boot clock anew",
     "double start": "one more member began beside the others",
     "closed": "a member closed while it held a claim",
+    "closed while asking": "a member closed while a request about its claim was on its way",
     "block given": "runs or counter values were given, where nobody's could be made longer",
     "block made longer": "a member's runs or values were made more before they were spent",
     "block queued": "an ID was issued while the next block lay ready behind the present one",

@@ -58,7 +58,7 @@ class SimulatedKeeper(Keeper):
         super().__init__(walk, process.registry, process.world.schedule.block)
         self._process = process
         self._sense = sense
-        self._busy = False
+        self.busy = False
         self._waiting: list[Call] = []
         self._looks = 0
 
@@ -75,15 +75,15 @@ class SimulatedKeeper(Keeper):
         self._process.later(0, partial(self._attend, call))
 
     def _attend(self, call: Call | None) -> None:
-        if self._busy:
+        if self.busy:
             if call is not None:
                 self._waiting.append(call)
             return
-        self._busy = True
+        self.busy = True
         try:
             wait_s = self._round(call)
         finally:
-            self._busy = False
+            self.busy = False
         if self._waiting:
             self._process.later(0, partial(self._attend, self._waiting.pop(0)))
         elif wait_s is not None and not self._ended:
@@ -132,7 +132,7 @@ class Process:
         self.link.strays = []  # another connection
         self.sense = SimulatedSense(self, self.era)
         self.walk = self.world.new_walk(self.sense)
-        self.keeper = SimulatedKeeper(self, self.walk, self.sense)
+        self.keeper = self.world.parts.keeper(self, self.walk, self.sense)
         self._last = _NOTHING_YET
         self._counts: dict[int, tuple[int, int]] = {}
         self._since: int | None = None
@@ -250,7 +250,7 @@ class Process:
         self.sense = SimulatedSense(self, self.era)
         self.walk.forget()
         self.walk.sense = self.sense
-        self.keeper = SimulatedKeeper(self, self.walk, self.sense)
+        self.keeper = self.world.parts.keeper(self, self.walk, self.sense)
         self._last = _NOTHING_YET
         self._counts = {}
 
@@ -267,7 +267,7 @@ class Process:
                 due = theirs.due(parent.boot_clock.reading_ns()) if timed else 0
                 self.walk.adopt(theirs.node, theirs.start, theirs.until, due, 0, now_ns)
         sense.own -= 1  # the page is wiped
-        self.keeper = SimulatedKeeper(self, self.walk, sense)
+        self.keeper = self.world.parts.keeper(self, self.walk, sense)
         self.keeper.inherit(parent.keeper)
 
     def crash(self) -> None:
@@ -286,7 +286,7 @@ class Process:
     def close(self) -> None:
         """Close the generator in good order; a new one begins later."""
         if self.walk.held:
-            self.world.marks.hit("closed")
+            self.world.marks.hit("closed while asking" if self.keeper.busy else "closed")
         self.keeper.end(self.walk.finish(), wait=False)
         self.later(self.world.schedule.horizon_us * 2, self.begin)
 

@@ -29,7 +29,7 @@ from frazil.testing.simulate.faults import strike
 from frazil.testing.simulate.ledger import Ledger
 from frazil.testing.simulate.marks import Marks
 from frazil.testing.simulate.order import Order
-from frazil.testing.simulate.process import Process, SimulatedSense
+from frazil.testing.simulate.process import Process, SimulatedKeeper, SimulatedSense
 from frazil.testing.simulate.schedule import Fault, Schedule
 from frazil.testing.simulate.store import SimulatedStore
 from frazil.testing.simulate.violation import Violation
@@ -50,6 +50,7 @@ class Parts:
 
     record: type[Record] = Record
     walk: type[Walk] | None = None
+    keeper: type[SimulatedKeeper] = SimulatedKeeper
     notices_forks: bool = True
     matches_replies: bool = True
 

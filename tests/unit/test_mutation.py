@@ -1,0 +1,90 @@
+"""The process that tests mutants: it tells tests that pass from those that fail or never end."""
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from mutation.__main__ import Subject, main
+
+__all__: list[str] = []
+
+ROOT = Path(__file__).parents[2]
+SUITE = """
+import copied, os, time
+
+def test_passes():
+    assert copied.ANSWER == 42
+
+def test_fails():
+    assert copied.ANSWER == 43
+
+def test_never_ends():
+    time.sleep(600)
+
+def test_dies():
+    os.kill(os.getpid(), 9)
+"""
+
+
+@pytest.fixture
+def asked(tmp_path):
+    """``asked(test, patience_s)``: what the process says of a test of tmp_path."""
+    (tmp_path / "copied.py").write_text("ANSWER = 42\n")
+    (tmp_path / "test_suite.py").write_text(SUITE)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    warm = subprocess.Popen(
+        [sys.executable, "-m", "mutation.warm"],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+    def ask(test, patience_s=None):
+        request = {
+            "tests": f"-c {tmp_path}/pytest.ini {tmp_path}/test_suite.py::test_{test}",
+            "copy": str(tmp_path),
+            "patience_s": patience_s,
+        }
+        print(json.dumps(request), file=warm.stdin, flush=True)
+        return warm.stdout.readline().strip()
+
+    yield ask
+    warm.communicate()
+    assert warm.returncode == 0
+
+
+def test_what_comes_of_tests(asked, tmp_path):
+    assert asked("passes") == "passed"
+    assert asked("fails") == "failed"
+    assert asked("dies") == "failed"
+    assert asked("never_ends", 1.0) == "late"
+    assert asked("passes") == "passed"
+    (tmp_path / "copied.py").write_text("ANSWER = 43\n")
+    assert asked("passes") == "failed"  # each run sees the copy as it is by then
+    assert asked("fails") == "passed"
+
+
+def test_a_suite_that_fails_without_a_mutant_ends_the_run(monkeypatch):
+    """And ends it: no process is left that waits for more."""
+    started = []
+
+    def start(*arguments, **options):
+        started.append(subprocess.Popen(*arguments, **options))
+        return started[-1]
+
+    monkeypatch.setattr("mutation.__main__.subprocess", SimpleNamespace(PIPE=-1, Popen=start))
+    failing = Subject("claim.py", ("tests/unit/nothing_is_here.py",))
+    monkeypatch.setattr("mutation.__main__._SUBJECTS", {"claim": failing})
+    signal.alarm(60)
+    try:
+        with pytest.raises(SystemExit, match="fail without a mutant"):
+            main(["claim", "--jobs", "2"])
+    finally:
+        signal.alarm(0)
+    assert [process.poll() for process in started] == [0, 0]
