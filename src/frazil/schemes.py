@@ -207,6 +207,9 @@ def scheme(
     layout, or fields of it, that cannot be.
     """
     if isinstance(spec, Scheme):
+        changes = fields, epoch, encoding, shuffle, prefix or None, check or None
+        if changes == (None,) * len(changes):
+            return spec  # what it has worked out is worth keeping
         name, layout, own = spec.name, spec.layout, spec.shuffle
         default, prefix, check = spec.encoding, prefix or spec.prefix, check or spec.check
     else:
@@ -223,7 +226,7 @@ def scheme(
         shuffle = Shuffle.parse(shuffle, layout.bits)
     encoding = default if encoding is None else encoding
     chosen = Scheme(name, layout, encoding, shuffle or own, prefix, check)
-    return spec if chosen == spec else chosen  # what it has worked out is worth keeping
+    return spec if chosen == spec else chosen
 
 
 def _preset(spec: str) -> Preset:

@@ -26,7 +26,7 @@ Whoever may write the key can break the promise; an ACL user keeps others away.
 
 import hashlib
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from secrets import token_hex
 from typing import Any
@@ -67,12 +67,36 @@ def connect_redis(url: str, namespace: str, scheme: Scheme) -> Registry:
     ``?cluster=1`` (the hosts are nodes of one cluster), ``?db=`` (for unix:), and for TLS ``?ca=``,
     ``?cert=`` and ``?key=``, paths of files. Raises ConfigError.
     """
+    access, horizon_us, whole = _read(url)
+    terms = _within_reach(terms_of(scheme, horizon_us))
+    if access.replicas:
+        # A member that asks for no confirmation would hide what the others must notice.
+        terms = _marked(terms, "confirmed by replicas")
+    if access.durable and not terms.timed:
+        terms = _marked(terms, "durable")
+    if whole:
+        return RedisRegistry(access, namespace, terms)
+    parts, hosts = split_url(url), access.places
+    each = [
+        RedisRegistry(
+            replace(access, name=shown(parts, host), places=(host,)),
+            namespace,
+            share_terms(terms, share, len(hosts)),
+        )
+        for share, host in enumerate(hosts)
+    ]
+    return SeveralRegistry(access.name, terms, each)
+
+
+@lru_cache(maxsize=64)  # so that a child that lives for one ID finds it read
+def _read(url: str) -> tuple[Access, int, bool]:
+    """What a URL says: how to reach its hosts, the horizon in µs, whether they are one store."""
     options = Options(url)
     parts = split_url(url)
-    terms = _within_reach(terms_of(scheme, options.duration_us("horizon", HORIZON_US)))
     hosts = places(parts)
     clustered = options.number("cluster") > 0
     whole = clustered or len(hosts) == 1
+    horizon_us = options.duration_us("horizon", HORIZON_US)
     access = Access(
         name=shown(parts),
         places=hosts,
@@ -84,22 +108,7 @@ def connect_redis(url: str, namespace: str, scheme: Scheme) -> Registry:
         options=driver_options(parts, options),
     )
     options.finish()
-    if access.replicas:
-        # A member that asks for no confirmation would hide what the others must notice.
-        terms = _marked(terms, "confirmed by replicas")
-    if access.durable and not terms.timed:
-        terms = _marked(terms, "durable")
-    if whole:
-        return RedisRegistry(access, namespace, terms)
-    each = [
-        RedisRegistry(
-            replace(access, name=shown(parts, host), places=(host,)),
-            namespace,
-            share_terms(terms, share, len(hosts)),
-        )
-        for share, host in enumerate(hosts)
-    ]
-    return SeveralRegistry(access.name, terms, each)
+    return access, horizon_us, whole
 
 
 class RedisRegistry:
@@ -182,7 +191,7 @@ class RedisRegistry:
 
     def _call(self, verb: str, ask: Ask, amount: int) -> tuple[str, list[str]]:
         """Run a verb in the store; answers its kind and what the script says beyond that."""
-        again = self._arguments("incarnation", ask, 0)
+        again = self._arguments("incarnation", ask, 0) if self.link.access.replicas else ()
         answer = self.link.call(self._key, self._arguments(verb, ask, amount), again)
         kind, incarnation, told = answer[0], answer[2], answer[3:]
         if kind == "refused":

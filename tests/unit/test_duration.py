@@ -1,0 +1,79 @@
+"""Durations as people write them, and what is none."""
+
+from datetime import timedelta
+
+import pytest
+
+from frazil.duration import ago, duration_text, duration_us
+from frazil.errors import ConfigError
+
+__all__: list[str] = []
+
+YEARS_US = 36_525 * 86_400_000_000
+
+
+@pytest.mark.parametrize(
+    ("value", "us"),
+    [
+        ("200ms", 200_000),
+        (" 1.5 s ", 1_500_000),
+        ("0us", 0),
+        ("0.5us", 1),
+        ("0.4us", 0),
+        ("2 min", 120_000_000),
+        ("36525d", YEARS_US),
+        (1, 1_000_000),
+        (1.5, 1_500_000),
+        (0, 0),
+        (2.5e-6, 3),
+        (timedelta(hours=1), 3_600_000_000),
+    ],
+)
+def test_a_duration(value, us):
+    assert duration_us(value) == us
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "",
+        "1",
+        "ms",
+        "1.s",
+        "-1s",
+        "1e3s",
+        "\N{ARABIC-INDIC DIGIT ONE}s",
+        "36526d",
+        -1,
+        4e9,
+        float("nan"),
+        float("inf"),
+    ],
+)
+def test_what_is_none(value):
+    for _ in range(2):  # nor is it later
+        with pytest.raises(ConfigError, match="lead"):
+            duration_us(value, name="lead")
+
+
+def test_a_yes_is_none_though_it_equals_one():
+    assert duration_us(1) == 1_000_000
+    assert duration_us(1.0) == 1_000_000
+    for answer in (True, False):
+        with pytest.raises(ConfigError):
+            duration_us(answer)
+
+
+@pytest.mark.parametrize(
+    ("us", "text"), [(0, "0us"), (1_500_000, "1500ms"), (1_000_000, "1s"), (7, "7us")]
+)
+def test_its_text(us, text):
+    assert duration_text(us) == text
+    assert duration_us(text) == us
+
+
+def test_a_moment_beside_now():
+    assert ago(0, 500_000) == "just now"
+    assert ago(0, 180_000_000) == "3 minutes ago"
+    assert ago(7_200_000_000, 0) == "in 2 hours"
+    assert ago(0, 1_000_000) == "1 second ago"
