@@ -3,7 +3,8 @@
 Each mutant runs interpreted, in a copy of the package, against the file's tests from the quickest
 on, until one fails. One that passes them all has survived: it is killed by a new test, or stands in
 explained.toml with the reason why no test can tell it from the original. Ends with 1 if one does
-neither. ``--sample N`` takes every N-th mutant, for a first look.
+neither. ``--sample N`` takes every N-th mutant, for a first look, and ``--lines 100-120`` those of
+some lines of the file.
 """
 
 import argparse
@@ -21,6 +22,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import Queue
 from typing import NamedTuple
+
+from rich.console import Console
+from rich.progress import track
 
 from mutation.lua import lua_mutants_of
 from mutation.mutants import Mutant, mutants_of
@@ -155,23 +159,34 @@ def _explained() -> set[tuple[str, str, str]]:
     return {(each["file"], each["operator"], line) for each in told for line in each["lines"]}
 
 
-def _run(name: str, sample: int, idle: Sequence[_Copy]) -> int:
+def _lines(text: str) -> range:
+    first, _, last = text.partition("-")
+    return range(int(first), int(last or first) + 1)
+
+
+def _mutants(name: str, sample: int, lines: range) -> list[Mutant]:
+    """Which mutants of a file are to be tried."""
+    path = _ROOT / "src" / "frazil" / _SUBJECTS[name].path
+    every = (lua_mutants_of if path.suffix == ".lua" else mutants_of)(path)
+    return [mutant for mutant in every if mutant.line in lines][::sample]
+
+
+def _run(name: str, found: Sequence[Mutant], idle: Sequence[_Copy]) -> int:
     """Try a file's mutants; answers how many survived and are not explained."""
     patience_s = _patience_s(name, idle[0])
     copies: Queue[_Copy] = Queue()
     for copy in idle:
         copies.put(copy)
-    path = _ROOT / "src" / "frazil" / _SUBJECTS[name].path
-    found = list((lua_mutants_of if path.suffix == ".lua" else mutants_of)(path))[::sample]
     explained = _explained()
     results: Counter[str] = Counter()
     with ThreadPoolExecutor(len(idle)) as pool:
         verdicts = pool.map(lambda each: _verdict(each, name, copies, patience_s), found)
-        for mutant, verdict in zip(found, verdicts, strict=True):
+        judged = zip(found, verdicts, strict=True)
+        for mutant, verdict in track(judged, name, len(found), console=Console(stderr=True)):
             known = verdict == "survived" and (name, mutant.operator, mutant.text) in explained
             results["explained" if known else verdict] += 1
             if verdict == "survived" and not known:
-                print(f"{path.name}:{mutant.line} {mutant.operator}: {mutant.text}", flush=True)
+                print(f"{name}:{mutant.line} {mutant.operator}: {mutant.text}", flush=True)
     rate = (results["caught"] + results["late"]) / max(1, len(found))
     print(
         f"{name}: {len(found)} mutants, {results['caught']} caught and {results['late']} never "
@@ -187,11 +202,14 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("files", nargs="+", choices=list(_SUBJECTS))
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--sample", type=int, default=1)
+    parser.add_argument("--lines", type=_lines, default="1-1000000", metavar="FIRST-LAST")
     told = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="frazil-mutants-") as folder:
         copies = [_Copy(Path(folder) / str(number)) for number in range(told.jobs)]
         try:
-            survived = [_run(name, told.sample, copies) for name in told.files]
+            survived = [
+                _run(name, _mutants(name, told.sample, told.lines), copies) for name in told.files
+            ]
         finally:
             for copy in copies:
                 copy.close()
