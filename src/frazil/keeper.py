@@ -136,11 +136,12 @@ class Keeper:
 
     def complaint(self, waited_s: float) -> FrazilError:
         """Why a caller who waited so long has no ID."""
-        if isinstance(self.trouble, RegistryUnavailable):
+        trouble = self.trouble  # read once: the thread may hear the registry's answer meanwhile
+        if isinstance(trouble, RegistryUnavailable):
             return RegistryUnavailable(
-                f"no claim since {clock.moment_text(self.trouble_since_us)}: {self.trouble}. "
+                f"no claim since {clock.moment_text(self.trouble_since_us)}: {trouble}. "
                 "IDs go on by themselves when the registry answers again",
-                **self.trouble.facts,
+                **trouble.facts,
             )
         if not self.terms.timed:
             return PoolExhausted(

@@ -9,6 +9,7 @@ import pytest
 
 import frazil
 from frazil.errors import PoolExhausted, RegistryUnavailable
+from frazil.keeper import Keeper
 from frazil.registries import memory
 from frazil.registries.memory import MemoryRegistry
 
@@ -62,6 +63,18 @@ def test_the_claim_goes_on_and_then_it_says_since_when(url, away):
         assert caught.outcome_known
         away.down = False
         assert soon(ids)
+
+
+def test_the_registry_answers_again_while_a_caller_is_told(url):
+    """The keeper's thread forgets its trouble between two words of the sentence."""
+    told = [RegistryUnavailable("gone", url="memory:", outcome_known=True)]
+
+    class Forgetful(Keeper):
+        trouble = property(lambda _: told.pop() if told else None, lambda _, __: None)
+
+    with opened(url) as ids:
+        ids.keeper.__class__ = Forgetful
+        assert re.search("no claim since .*gone", str(ids.keeper.complaint(1.0)))
 
 
 def test_a_silent_one_is_no_crowded_one(url, monkeypatch):
