@@ -27,7 +27,7 @@ from rich.console import Console
 from rich.progress import track
 
 from mutation.lua import lua_mutants_of
-from mutation.mutants import Mutant, mutants_of
+from mutation.mutant import Mutant
 
 __all__ = ["main"]
 
@@ -167,7 +167,12 @@ def _lines(text: str) -> range:
 def _mutants(name: str, sample: int, lines: range) -> list[Mutant]:
     """Which mutants of a file are to be tried."""
     path = _ROOT / "src" / "frazil" / _SUBJECTS[name].path
-    every = (lua_mutants_of if path.suffix == ".lua" else mutants_of)(path)
+    if path.suffix == ".lua":
+        every = lua_mutants_of(path)
+    else:
+        from mutation.mutants import mutants_of  # a script is mutated without cosmic-ray
+
+        every = mutants_of(path)
     return [mutant for mutant in every if mutant.line in lines][::sample]
 
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from mutation.mutants import Mutant
+from mutation.mutant import Mutant
 
 __all__ = ["lua_mutants_of"]
 

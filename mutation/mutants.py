@@ -8,25 +8,17 @@ two, since a test that sees one wrong number sees twelve.
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from cosmic_ray.ast import ast_nodes, get_ast_from_path
 from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator, operator_names
 
-__all__ = ["Mutant", "mutants_of"]
+from mutation.mutant import Mutant
+
+__all__ = ["mutants_of"]
 
 _KEPT = ("_Add", "_Sub", "_FloorDiv")
 _SAME = ("_Is", "_IsNot", "Operator_Is_Eq", "Operator_IsNot_NotEq")
-
-
-class Mutant(NamedTuple):
-    """One change: the operator, the line it is in (from 1), that line's text, the whole file."""
-
-    operator: str
-    line: int
-    text: str
-    source: str
 
 
 def _says_something(name: str) -> bool:

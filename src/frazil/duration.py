@@ -7,7 +7,6 @@ factor of a thousand, so a text must carry its unit, and every name inside frazi
 import math
 import re
 from datetime import timedelta
-from functools import lru_cache
 
 from frazil.errors import ConfigError
 
@@ -34,7 +33,6 @@ _SAID = (
 _TEXT = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,9})?)\s*(us|ms|s|min|h|d)")
 
 
-@lru_cache(typed=True)  # True is no duration, and 1 is
 def duration_us(value: str | float | timedelta, *, name: str = "duration") -> int:
     """Whole microseconds of a duration, at most 100 years; ConfigError for what is not one."""
     if isinstance(value, timedelta):

@@ -79,12 +79,12 @@ def test_a_suite_that_fails_without_a_mutant_ends_the_run(monkeypatch):
         return started[-1]
 
     monkeypatch.setattr("mutation.__main__.subprocess", SimpleNamespace(PIPE=-1, Popen=start))
-    failing = Subject("claim.py", ("tests/unit/nothing_is_here.py",))
-    monkeypatch.setattr("mutation.__main__._SUBJECTS", {"claim": failing})
+    failing = Subject("registries/redis/renew.lua", ("tests/unit/nothing_is_here.py",))
+    monkeypatch.setattr("mutation.__main__._SUBJECTS", {"renew.lua": failing})
     signal.alarm(60)
     try:
         with pytest.raises(SystemExit, match="fail without a mutant"):
-            main(["claim", "--jobs", "2"])
+            main(["renew.lua", "--jobs", "2"])
     finally:
         signal.alarm(0)
     assert [process.poll() for process in started] == [0, 0]
