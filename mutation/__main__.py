@@ -33,6 +33,7 @@ __all__ = ["main"]
 
 _ROOT = Path(__file__).resolve().parents[1]
 _SCRIPT_TESTS = (
+    "tests/unit/test_redis_renewals.py -k valkey",
     "tests/unit/test_redis.py -k valkey",
     "tests/property/test_claims_lua.py",
     "tests/conformance/test_redis.py -k valkey",

@@ -1,0 +1,73 @@
+"""Renewals in a Redis: nearly all take the short way through the script, and change one slot."""
+
+from dataclasses import replace
+
+import pytest
+
+import frazil
+from frazil.claim import Claim, Lost, Seen
+from frazil.keeper import ask_of
+from frazil.registries import connect
+
+__all__: list[str] = []
+
+ICICLE = frazil.scheme("icicle")
+MEMBERS = 70  # on three pages of 32
+SHORT = {"evalsha": 1, "hmget": 1, "hset": 1, "info": 2, "time": 1}
+
+
+@pytest.fixture
+def registry(server, request):
+    registry = connect(server.url, request.node.name, ICICLE)
+    registry.initialise(ask_of(Seen()), 0)
+    return registry
+
+
+def commands(server):
+    """How often each was called since this was last asked, but for what asks."""
+    found = server.info("commandstats")
+    server.do("CONFIG", "RESETSTAT")
+    asking = {"config|resetstat", "hello", "client|setinfo", "select"}
+    named = {name.removeprefix("cmdstat_"): facts["calls"] for name, facts in found.items()}
+    return {name: calls for name, calls in named.items() if name not in asking}
+
+
+@pytest.mark.parametrize("number", [0, 1, 30, 31, 32, 33, 63, 64, 69])
+def test_the_short_way_changes_one_slot(registry, server, number):
+    claims = [registry.grant(ask_of(Seen()), 1_000) for _ in range(MEMBERS)]
+    assert [claim.slot for claim in claims] == list(range(MEMBERS))
+    before = registry.look()
+    commands(server)
+    claim = claims[number]
+    longer = registry.renew(ask_of(claims[0].seen, claim, rate_hz=70), claim.until + 500)
+    called = commands(server)
+    assert called == SHORT
+    seen = Seen(claim.seen.sid, claims[-1].seen.revision + 1, longer.now_us)
+    assert longer == replace(claim, until=claim.until + 500, now_us=longer.now_us, seen=seen)
+    after = registry.look()
+    assert after.now_us >= longer.now_us >= before.now_us
+    assert [one for one in after.holdings if one.slot != number] == [
+        one for one in before.holdings if one.slot != number
+    ]
+    was, now = before.holdings[number], after.holdings[number]
+    assert now == replace(was, until=longer.until, holder=f"{was.holder} 70/s")
+
+
+def test_no_further_than_the_horizon_and_never_back(registry):
+    claim = registry.grant(ask_of(Seen()), 1_000)
+    longest = registry.renew(ask_of(claim.seen, claim), claim.until + 10**9)
+    now = registry.terms.tick_at(longest.now_us)
+    assert longest.until == now + registry.terms.horizon_ticks
+    again = registry.renew(ask_of(longest.seen, longest), claim.start)
+    assert again.until == longest.until
+
+
+def test_what_is_not_as_it_was_left_takes_the_long_way(registry, server):
+    claim = registry.grant(ask_of(Seen()), 1_000)
+    longer = registry.renew(ask_of(claim.seen, claim), claim.until + 500)
+    for held in (claim, replace(longer, token="another")):
+        commands(server)
+        assert isinstance(registry.renew(ask_of(claim.seen, held), longer.until + 500), Lost)
+        called = commands(server)
+        assert called["hmget"] > 1
+    assert isinstance(registry.renew(ask_of(claim.seen, longer), longer.until + 500), Claim)
