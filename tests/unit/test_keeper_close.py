@@ -2,6 +2,7 @@
 
 import pytest
 
+import frazil
 from frazil.errors import Closed
 from frazil.keeper import Call
 from tests.unit.test_keeper import call, supplied, world
@@ -54,3 +55,11 @@ def test_a_close_while_a_renewal_is_asked_for_gives_back_what_is_left(
     keeper._depart(Call(answers.append), tick)
     (holding,) = keeper.registry.holdings()
     assert (holding.held, holding.until) == (False, tick)
+
+
+def test_a_generator_that_was_never_used_has_nothing_to_give_back(monkeypatch):
+    """So no thread is started for it."""
+    ids = frazil.open("memory:unused")
+    monkeypatch.setattr(ids.keeper, "_post", None)
+    ids.close()
+    assert ids.closed
