@@ -57,6 +57,14 @@ def test_a_close_while_a_renewal_is_asked_for_gives_back_what_is_left(
     assert (holding.held, holding.until) == (False, tick)
 
 
+def test_the_thread_ends_with_a_close(supplied):
+    ids, keeper, answers = supplied
+    call(ids, keeper, answers)
+    assert keeper._round(Call(answers.append, ids.finish())) is None
+    assert keeper._ended
+    assert answers == [None, None]
+
+
 def test_a_generator_that_was_never_used_has_nothing_to_give_back(monkeypatch):
     """So no thread is started for it."""
     ids = frazil.open("memory:unused")
