@@ -225,8 +225,7 @@ def scheme(
     if isinstance(shuffle, str):
         shuffle = Shuffle.parse(shuffle, layout.bits)
     encoding = default if encoding is None else encoding
-    chosen = Scheme(name, layout, encoding, shuffle or own, prefix, check)
-    return spec if chosen == spec else chosen
+    return Scheme(name, layout, encoding, shuffle or own, prefix, check)
 
 
 def _preset(spec: str) -> Preset:

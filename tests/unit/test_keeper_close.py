@@ -71,3 +71,14 @@ def test_a_generator_that_was_never_used_has_nothing_to_give_back(monkeypatch):
     monkeypatch.setattr(ids.keeper, "_post", None)
     ids.close()
     assert ids.closed
+
+
+@pytest.mark.skipif(frazil.COMPILED, reason="a compiled step cannot be interrupted")
+def test_a_step_that_a_close_interrupted_may_use_all_that_is_left(supplied):
+    """So nothing of it is given back, however often it is left."""
+    ids, keeper, answers = supplied
+    call(ids, keeper, answers)
+    ids.poll()
+    with ids._lock:  # as in a signal handler in the middle of a step
+        assert ids.finish() == keeper.claim.until
+    assert (ids.leave(), ids.finish()) == (keeper.claim.until, keeper.claim.until)

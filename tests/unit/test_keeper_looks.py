@@ -42,7 +42,7 @@ def test_nobody_looks_after_a_spent_claim_that_is_somebody_else_s(keeper):
     keeper.claim = None
 
 
-def test_a_claim_that_is_renewable_and_spent_is_ahead_of_the_clock(keeper, monkeypatch):
+def test_a_claim_that_is_renewable_and_spent_is_ahead_of_the_clock(keeper):
     keeper._put_off = keeper._renewable = True
     assert "is ahead of the clock" in str(keeper.complaint(1.0))
     keeper._renewable = False
