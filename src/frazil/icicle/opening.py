@@ -11,7 +11,7 @@ from frazil.icicle.server import LAST_SHARD, MOST_IDS, MOST_LEAD_US
 from frazil.masking import masked
 from frazil.registries.options import Options, whole
 from frazil.registries.redis.link import Access
-from frazil.registries.redis.url import TLS, driver_options, places, shown, split_url
+from frazil.registries.redis.url import access_of, shown, split_url
 from frazil.schemes import PRESETS, Scheme, scheme
 
 __all__ = ["configure_icicle"]
@@ -70,21 +70,11 @@ def configure_icicle(
 
 def _accesses(url: str, options: Options) -> tuple[Access, ...]:
     """How to reach each server of the pool; with ?cluster=1 all hosts are one."""
-    parts = split_url(url)
-    hosts = places(parts)
-    clustered = options.number("cluster") > 0
-    whole = Access(
-        name=shown(parts),
-        places=hosts,
-        tls=parts.scheme in TLS,
-        timeout_s=max(options.duration_us("timeout", TIMEOUT_US), 1_000) / 1e6,
-        replicas=options.number("replicas"),
-        cluster=clustered,
-        options=driver_options(parts, options),
-    )
-    if clustered:
+    whole = access_of(url, options, TIMEOUT_US)
+    if whole.cluster:
         return (whole,)
-    return tuple(replace(whole, name=shown(parts, host), places=(host,)) for host in hosts)
+    parts = split_url(url)
+    return tuple(replace(whole, name=shown(parts, host), places=(host,)) for host in whole.places)
 
 
 def _shards(options: Options, servers: int) -> tuple[int, ...]:

@@ -39,7 +39,7 @@ from frazil.registries.base import Registry, terms_of
 from frazil.registries.checkup import Checkup
 from frazil.registries.options import Options
 from frazil.registries.redis.link import Access, Link, Script
-from frazil.registries.redis.url import TLS, driver_options, places, shown, split_url
+from frazil.registries.redis.url import access_of, shown, split_url
 from frazil.registries.several import SeveralRegistry, share_terms
 from frazil.schemes import Scheme
 
@@ -92,20 +92,13 @@ def connect_redis(url: str, namespace: str, scheme: Scheme) -> Registry:
 def _read(url: str) -> tuple[Access, int, bool]:
     """What a URL says: how to reach its hosts, the horizon in µs, whether they are one store."""
     options = Options(url)
-    parts = split_url(url)
-    hosts = places(parts)
-    clustered = options.number("cluster") > 0
-    whole = clustered or len(hosts) == 1
+    access = access_of(url, options, TIMEOUT_US)
+    whole = bool(access.cluster) or len(access.places) == 1
     horizon_us = options.duration_us("horizon", HORIZON_US)
-    access = Access(
-        name=shown(parts),
-        places=hosts,
-        tls=parts.scheme in TLS,
-        timeout_s=max(options.duration_us("timeout", TIMEOUT_US), 1_000) / 1e6,
-        replicas=options.number("replicas"),
+    access = replace(
+        access,
         durable=options.number("durable") > 0,
-        cluster=clustered or (None if whole else False),
-        options=driver_options(parts, options),
+        cluster=access.cluster or (None if whole else False),
     )
     options.finish()
     return access, horizon_us, whole

@@ -10,12 +10,11 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from frazil.errors import ConfigError
 from frazil.masking import masked
 from frazil.registries.options import Options, host_port, whole
-from frazil.registries.redis.link import Place
+from frazil.registries.redis.link import Access, Place
 
-__all__ = ["TLS", "driver_options", "places", "shown", "split_url"]
+__all__ = ["access_of", "shown", "split_url"]
 
-TLS = {"icicles", "rediss", "valkeys"}
-"""The kinds of URL that are over TLS."""
+_TLS = {"icicles", "rediss", "valkeys"}
 
 _PORT = 6379
 _LAST_DATABASE = (1 << 31) - 1
@@ -57,7 +56,25 @@ def shown(parts: SplitResult, place: Place | None = None) -> str:
     return masked(parts.geturl())
 
 
-def driver_options(parts: SplitResult, options: Options) -> dict[str, Any]:
+def access_of(url: str, options: Options, timeout_us: int) -> Access:
+    """How to reach all hosts of a URL as one. Raises ConfigError.
+
+    Takes ``?cluster=`` (the hosts are nodes of one), ``?replicas=``, ``?timeout=`` (else
+    ``timeout_us``), ``?db=`` and those of TLS from the options.
+    """
+    parts = split_url(url)
+    return Access(
+        name=shown(parts),
+        places=places(parts),
+        tls=parts.scheme in _TLS,
+        timeout_s=max(options.duration_us("timeout", timeout_us), 1_000) / 1e6,
+        replicas=options.number("replicas"),
+        cluster=options.number("cluster") > 0,
+        options=_driver_options(parts, options),
+    )
+
+
+def _driver_options(parts: SplitResult, options: Options) -> dict[str, Any]:
     """What the driver's connections need to know beyond where to."""
     name, _, password = parts.netloc.rpartition("@")[0].partition(":")
     found: dict[str, Any] = {"db": 0}
@@ -73,7 +90,7 @@ def driver_options(parts: SplitResult, options: Options) -> dict[str, Any]:
         found["username"] = unquote(name)
     if password:
         found["password"] = unquote(password)
-    if parts.scheme in TLS:
+    if parts.scheme in _TLS:
         found["ssl_check_hostname"] = True
         for option, meant in (("ca", "ca_certs"), ("cert", "certfile"), ("key", "keyfile")):
             path = options.text(option)
