@@ -159,10 +159,11 @@ class Rereads(interpreted().Walk):
     """``turn`` compares ticks with ``==`` where ``<=`` is meant: a clock behind begins it anew."""
 
     def turn(self):
-        due = self.due(self.sense.now_ns())
-        if self.held and not self.fresh and due != self.tick and self.start <= due < self.until:
-            self.enter(due)
-            return 0
+        if self.held and not self.fresh and self.tick_ns:
+            due = self.due(self.sense.now_ns())
+            if due != self.tick and self.start <= due < self.until:
+                self.enter(due)
+                return 0
         return super().turn()
 
 

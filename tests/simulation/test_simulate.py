@@ -5,12 +5,14 @@ simulator that does not come into a state shows nothing of it.
 """
 
 import os
+from dataclasses import replace
 
 import pytest
 
 from frazil.testing.simulate import (
     KINDS,
     MARKS,
+    Fault,
     Parts,
     Report,
     Schedule,
@@ -79,11 +81,27 @@ def test_a_failing_schedule_is_shrunk_to_its_cause():
     small = shrink(outcome.schedule, parts)
     kinds = [fault.kind for fault in small.schedule.faults]
     assert "fork" in kinds
-    assert len(kinds) <= 2 < len(outcome.schedule.faults)
+    assert len(kinds) <= 4 < len(outcome.schedule.faults)
     assert small.violation is not None
     text = failure_text(small)
     assert f"python -m frazil.testing.simulate --seed {small.schedule.seed}" in text
     assert "fork" in text
+
+
+def test_a_fault_may_wait_until_its_member_asks():
+    found, _ = FOUND["a close while a renewal is asked for"]
+    calm = replace(found, seed=5, horizon_us=1_000_000, lasts_us=100_000_000, faults=())
+    counts = []
+    for asking in (False, True):
+        moments = range(0, calm.lasts_us, 5_000_000)
+        faults = tuple(Fault(at_us, "close", 0, 0.5, asking) for at_us in moments)
+        counts.append(run(replace(calm, faults=faults)).marks.counts)
+        assert ("as it asks" in str(faults[0])) == asking
+    at_any_moment, asked = counts
+    assert not at_any_moment["struck while asking"]
+    assert not at_any_moment["closed while asking"]
+    assert asked["struck while asking"] == 20
+    assert asked["closed while asking"] > 10
 
 
 def test_what_holds_is_not_shrunk():

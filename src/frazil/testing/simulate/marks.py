@@ -30,6 +30,7 @@ MARKS = {
     "request overtaken": "a request came after a later one of its member",
     "overtaken by others": "a request came after a later one of another member",
     "reply overtaken": "a reply came when its member awaited another, and was thrown away",
+    "struck while asking": "a fault came between a member's request and its reply",
     "partition": "a member could not reach the store",
     "store down": "the store was not there",
     "tail lost": "the store came back without its last writes",

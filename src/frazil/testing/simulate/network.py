@@ -30,6 +30,7 @@ __all__ = ["Link", "SimulatedRegistry"]
 Answer = TypeVar("Answer")
 
 _TIMEOUT_US = 200_000
+_USUAL_US = 2_000
 
 # Name of the verb, token of the request, and what was answered.
 Reply: TypeAlias = "tuple[str, str, object]"
@@ -40,13 +41,15 @@ About: TypeAlias = "tuple[str, Ask]"
 class Link:
     """What is wrong between a member and the store, each until a moment of true time.
 
-    strays: the replies that came too late, on the present connection.
+    strays: the replies that came too late, on the present connection. struck: what goes wrong with
+    the next request, while that is on its way.
     """
 
     def __init__(self, dice: Random) -> None:
         self.dice = dice
         self.until_us: dict[str, int] = {}
         self.strays: list[Reply] = []
+        self.struck: list[Callable[[], None]] = []
 
     def ails(self, kind: str, now_us: int, chance: float = 1.0) -> bool:
         """Whether a message that is sent now meets this fault."""
@@ -54,7 +57,7 @@ class Link:
 
     def delay_us(self, now_us: int, longest_us: int) -> int:
         """How long a message is on its way."""
-        most_us = longest_us if self.ails("delay", now_us) else 2_000
+        most_us = longest_us if self.ails("delay", now_us) else _USUAL_US
         return int(self.dice.random() * most_us)
 
 
@@ -103,6 +106,7 @@ class SimulatedRegistry(RecordRegistry):
         process, about = self._process, self._about
         world, link = process.world, process.link
         number, sent_us = world.store.number_request(), world.now_us
+        self._strike()
         self._send(about, verb, number)
         answer: Answer | None = None
         error: FrazilError | None = None
@@ -134,6 +138,14 @@ class SimulatedRegistry(RecordRegistry):
                 base = Base.of(reply.now_us, sent_us, served_us, world.now_us)
                 world.order.told(process.number, base)
         return reply  # type: ignore[return-value]
+
+    def _strike(self) -> None:
+        """What waited for a request comes now, on its way there, or on the way back."""
+        world, link = self._process.world, self._process.link
+        struck, link.struck = link.struck, []
+        for strike in struck:
+            world.marks.hit("struck while asking")
+            world.at(world.now_us + int(link.dice.random() * _USUAL_US), strike)
 
     def _send(self, about: About, verb: Callable[[Record, int, str], object], number: int) -> None:
         """A request goes to the store. Raises RegistryUnavailable if it does not come in time."""

@@ -4,6 +4,11 @@ Everything that a run will do follows from its seed. Which kinds of faults come 
 first (a swarm: most rare meetings need that something else is absent), then how many, when, to
 whom and how bad. The faults are a plain list, so that a failing run can be tried again without some
 of them; whatever else is random in a run is drawn from generators that do not depend on that list.
+
+A member asks for a moment and then issues for long, so a fault that comes at any moment hardly ever
+finds it asking, and that is when most is at stake. So a quarter of the worlds are *storms*: a few
+kinds of faults, of each many, and most of them wait until their member's next request is on its
+way.
 """
 
 import random
@@ -39,6 +44,7 @@ KINDS = (
     "restore",
     "silent loss",
 )
+_OF_LIFE = ("pause", "crash", "fork", "close", "mint")
 _TICKS_US = (1_000, 1_000, 10_000, 100_000, 1_000_000)
 _HORIZONS_US = (50_000, 1_000_000, 5_000_000, 60_000_000, 600_000_000)
 
@@ -48,15 +54,46 @@ _BLOCKS = (1, 1, 3, 10, 50)
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something that goes wrong: when (µs from the start), what, to which member, and how much."""
+    """Something that goes wrong: when (µs from the start), what, to which member, and how much.
+
+    asking: it waits until the member asks the store for something, and comes meanwhile.
+    """
 
     at_us: int
     kind: str
     member: int
     share: float
+    asking: bool = False
 
     def __str__(self) -> str:
-        return f"{self.at_us / 1e6:12.3f} s  {self.kind} (member {self.member}, {self.share:.3f})"
+        asking = ", as it asks" if self.asking else ""
+        about = f"(member {self.member}{asking}, {self.share:.3f})"
+        return f"{self.at_us / 1e6:12.3f} s  {self.kind} {about}"
+
+
+def _faults(dice: random.Random, members: int, lasts_us: int) -> list[Fault]:
+    """Faults of few kinds or of many, at any moment."""
+    few = dice.random() < 0.3
+    kinds = dice.sample(KINDS, dice.randint(0, 3) if few else dice.randint(3, len(KINDS)))
+    many = dice.choice((1, 4, 12, 30)) if kinds else 0
+    return [_fault(dice, kinds, members, lasts_us) for _ in range(many)]
+
+
+def _storm(dice: random.Random, members: int, lasts_us: int) -> list[Fault]:
+    """Many faults of few kinds, some of a member's life, and most while their member asks."""
+    kinds = dice.sample(_OF_LIFE, dice.randint(1, 2)) + dice.sample(KINDS, dice.randint(0, 2))
+    many = dice.choice((30, 100, 300))
+    faults = [_fault(dice, kinds, members, lasts_us) for _ in range(many)]
+    return [replace(fault, asking=dice.random() < 0.9) for fault in faults]
+
+
+def _fault(dice: random.Random, kinds: list[str], members: int, lasts_us: int) -> Fault:
+    return Fault(
+        at_us=int(dice.random() * lasts_us),
+        kind=dice.choice(kinds),
+        member=dice.randrange(members),
+        share=dice.random(),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,19 +126,11 @@ class Schedule:
         horizon_us = max(4 * tick_us, dice.choice(_HORIZONS_US))
         lasts_us = horizon_us * dice.randint(8, 40)
         members = dice.randint(1, 6)
-        few = dice.random() < 0.3
-        kinds = dice.sample(KINDS, dice.randint(0, 3) if few else dice.randint(3, len(KINDS)))
-        many = dice.choice((1, 4, 12, 30)) if kinds else 0
-        faults = [
-            Fault(
-                at_us=int(dice.random() * lasts_us),
-                kind=dice.choice(kinds),
-                member=dice.randrange(members),
-                share=dice.random(),
-            )
-            for _ in range(many)
-        ]
+        faults = _faults(dice, members, lasts_us)
         other = random.Random(f"{seed} axis")  # noqa: S311 - the same; worlds of time stay
+        storm = random.Random(f"{seed} storm")  # noqa: S311 - the same; the others stay
+        if storm.random() < 0.25:
+            faults = _storm(storm, members, lasts_us)
         return cls(
             seed=seed,
             tick_us=tick_us,

@@ -14,7 +14,7 @@ one slot this comes once for each of them.
 
 import heapq
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -125,6 +125,10 @@ class World:
 
     def strike(self, fault: Fault) -> None:
         """Let a fault happen. What it did to a counter somebody has to settle, and does later."""
+        if fault.asking:
+            struck = partial(self.strike, replace(fault, asking=False))
+            self.members[fault.member].link.struck.append(struck)
+            return
         strike(self, fault)
         if self.store.forgotten:
             self._call_help()
@@ -191,6 +195,7 @@ class World:
             self._help()
         for process in self.members:
             process.link.until_us.clear()
+            process.link.struck.clear()
             process.clock.put_right()
             process.paused_until_us = min(process.paused_until_us, self.now_us)
 
