@@ -104,6 +104,8 @@ class _Commands(click.Group):
         except FrazilError as error:
             kind = next(kind for cause, kind in _KINDS.items() if isinstance(error, cause))
             raise kind(str(error)) from error
+        except click.UsageError as error:
+            raise _with_url_option(error) from None
         except click.FileError as error:
             raise _WrongCall(error.format_message()) from error
         except BrokenPipeError:
@@ -115,6 +117,15 @@ class _Commands(click.Group):
         except KeyboardInterrupt:
             ctx.exit(_INTERRUPTED)
         return result
+
+
+def _with_url_option(error: click.UsageError) -> click.UsageError:
+    """The error; if a URL was given where an option takes it, one that says so."""
+    is_url = "extra argument" in error.message and "://" in error.message
+    options = error.ctx.command.params if error.ctx else []
+    if is_url and any("--url" in option.opts for option in options):
+        return click.UsageError("a registry is named by an option here: --url URL", error.ctx)
+    return error
 
 
 def _drop_output() -> None:

@@ -73,6 +73,20 @@ def test_misspelt_command(call):
     assert "no command is called 'mnt'; did you mean 'mint'?" in result.output
 
 
+def test_a_registry_without_its_option(call):
+    result = call("mint", "redis://somebody:secret@here:6379")
+    assert result.exit_code == 2
+    assert "a registry is named by an option here: --url URL" in result.output
+    assert "secret" not in result.output
+
+
+@pytest.mark.parametrize("arguments", [["mint", "5"], ["init", "sqlite:", "redis://here"]])
+def test_other_arguments_too_many(arguments, call):
+    result = call(*arguments)
+    assert result.exit_code == 2
+    assert "Got unexpected extra argument" in result.output
+
+
 @pytest.mark.parametrize(
     ("error", "code"),
     [
