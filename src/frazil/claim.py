@@ -109,6 +109,16 @@ class Wait:
     wait_us: int
     seen: Seen
 
+    @classmethod
+    def ticks(cls, ticks: int, terms: Terms, seen: Seen) -> "Wait":
+        """Until so many ticks after the one of the registry's ``now`` have begun, and no longer.
+
+        Who would wait whole ticks comes back at the same moment of a tick each time. A holder that
+        makes its claim longer at an earlier one would be ahead of him for as long as clocks agree.
+        """
+        into_us = (seen.now_us - terms.epoch_us) % terms.tick_us if terms.timed else 0
+        return cls(ticks * terms.tick_us - into_us, seen)
+
 
 @dataclass(frozen=True, slots=True)
 class Lost:

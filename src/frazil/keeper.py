@@ -51,7 +51,7 @@ from frazil.machine import Sense
 from frazil.registries.base import Registry
 from frazil.walk import Walk
 
-__all__ = ["FIRST_CLAIM_US", "Keeper", "ask_of"]
+__all__ = ["FIRST_CLAIM_US", "Keeper", "ask_of", "jitter", "pause_us"]
 
 FIRST_CLAIM_US = 100_000
 _FIRST_RETRY_S = 0.05
@@ -234,7 +234,7 @@ class Keeper:
             self._put_off = self._renewable and not walk.left()
             if self._put_off:
                 # As far ahead of the registry's clock as can be: only time helps.
-                self._rest(self._want * self.terms.tick_us // 8)
+                self._rest(int(self._want * self.terms.tick_us * self._jitter()) // 8)
         if not self._renewable:
             self._grant(walk)
         if walk.left() > 0:
@@ -258,7 +258,7 @@ class Keeper:
         self._hear(reply.seen)
         self._put_off = isinstance(reply, Wait)
         if isinstance(reply, Wait):
-            self._rest(max(reply.wait_us, 1_000))
+            self._rest(pause_us(reply, self.terms, self._jitter()))
             return
         self.claim, self._renewable, self._tick = reply, True, walk.tick
         self._metered = walk.issued, sent_ns
@@ -340,8 +340,7 @@ class Keeper:
         self._retry_s = min(2 * self._retry_s, _LAST_RETRY_S)
 
     def _jitter(self) -> float:
-        """Between a half and one."""
-        return 1 - os.urandom(1)[0] / 512
+        return jitter()
 
     def _rest(self, us: int) -> None:
         """Leave the registry in peace for so long, whoever calls."""
@@ -371,6 +370,19 @@ class Keeper:
         if not self.terms.timed:
             return self._block
         return max(1, min(FIRST_CLAIM_US // self.terms.tick_us, self.terms.horizon_ticks))
+
+
+def jitter() -> float:
+    """Between a half and one."""
+    return 1 - os.urandom(1)[0] / 512
+
+
+def pause_us(wait: Wait, terms: Terms, part: float) -> int:
+    """How long to leave the registry in peace. part: of a tick; what is left of one is added.
+
+    Of those who wait for one tick the nearest to the registry would else come first each time.
+    """
+    return max(wait.wait_us, 1_000) + int(terms.tick_us * (1 - part))
 
 
 def _nobody(_: FrazilError | None) -> None:

@@ -11,7 +11,7 @@ from frazil.claim import Claim, Seen, Terms, Wait
 from frazil.clock import boot_ns
 from frazil.errors import PoolExhausted
 from frazil.generator import Config, check_count, walk_arguments
-from frazil.keeper import ask_of
+from frazil.keeper import ask_of, jitter, pause_us
 from frazil.machine import Sense
 from frazil.registries.base import Registry
 from frazil.walk import Walk
@@ -36,7 +36,7 @@ def mint(n: int, config: Config, registry: Registry) -> list[int]:
         reply = registry.mint(ask_of(seen), ticks)
         seen = reply.seen
         if isinstance(reply, Wait):
-            _sleep(reply.wait_us * 1000, deadline_ns, registry.url)
+            _sleep(pause_us(reply, terms, jitter()) * 1000, deadline_ns, registry.url)
             continue
         _sleep(_early_ns(reply, terms, config.lead_us, sent_ns), deadline_ns, registry.url)
         # Another node's region may begin in an earlier tick, and IDs are minted in order.

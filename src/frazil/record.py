@@ -170,8 +170,7 @@ class Record:
         until = min(start + want, bound)
         least = min(want, max(1, terms.horizon_ticks // 100), terms.end - start)
         if until - start < least:
-            wait = start + least - bound
-            return Wait(wait * terms.tick_us, self._seen(now_us))
+            return Wait.ticks(start + least - bound, terms, self._seen(now_us))
         self.slots.put(n, Slot(until, start, ask.token, ask.holder, now_us))
         return Claim(n, start, until, ask.token, now_us, self._seen(now_us))
 

@@ -4,6 +4,8 @@ A seed means another schedule once the draw is changed; a schedule that is writt
 stands with the code that failed by it: it fails still, and today's code does not.
 """
 
+from frazil.claim import Wait
+from frazil.record import Record
 from frazil.testing.simulate import Fault, Parts, Schedule
 from frazil.testing.simulate.process import SimulatedKeeper
 from tests.simulation.canaries import CANARIES
@@ -43,6 +45,38 @@ CLOSED_WHILE_ASKING = Schedule(
     ),
 )
 
+ONE_SLOT_FOR_TWO = Schedule(
+    seed=2003896,
+    tick_us=1_000_000,
+    horizon_us=4_000_000,
+    node_bits=0,
+    sequence_bits=0,
+    lead_us=4_000_000,
+    members=2,
+    lasts_us=64_000_000,
+    initialised=True,
+    guarded=False,
+    faults=(),
+)
+
+
+class WaitsWholeTicks(Record):
+    """A grant is put off for whole ticks, wherever in one it was asked for."""
+
+    def grant(self, terms, *asked):
+        reply = super().grant(terms, *asked)
+        if isinstance(reply, Wait):
+            ticks = -(-reply.wait_us // terms.tick_us)
+            return Wait(ticks * terms.tick_us, reply.seen)
+        return reply
+
+
+class AlwaysAtOneMoment(SimulatedKeeper):
+    """What is put off is put off for the same time again and again."""
+
+    def _jitter(self):
+        return 1.0
+
 
 class LeavesTwice(interpreted().Walk):
     """``leave`` answers the claim's start where it was left before."""
@@ -70,5 +104,11 @@ FOUND: dict[str, tuple[Schedule, Parts]] = {
     "a close while a renewal is asked for": (
         CLOSED_WHILE_ASKING,
         Parts(walk=LeavesTwice, keeper=LooksAfterTheClosed),
+    ),
+    # Two share a slot whose claims reach to the horizon, so each new tick is his who asks first
+    # after it began. One came back at the same moment of each tick, the other a little earlier.
+    "a member that always comes second": (
+        ONE_SLOT_FOR_TWO,
+        Parts(record=WaitsWholeTicks, keeper=AlwaysAtOneMoment),
     ),
 }

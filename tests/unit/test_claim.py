@@ -63,6 +63,15 @@ def test_a_claim_tells_the_time_in_ticks_and_what_is_over():
     assert CLAIM.time(replace(TERMS, tick_us=0)) == (0, 0)
 
 
+def test_a_wait_ends_where_a_tick_begins():
+    """At 12,345 ticks and 678 us: so the next begins in 322 us, and another one later."""
+    assert Wait.ticks(1, TERMS, SEEN) == Wait(322, SEEN)
+    assert Wait.ticks(3, TERMS, SEEN) == Wait(2322, SEEN)
+    assert Wait.ticks(1, replace(TERMS, epoch_us=678), SEEN) == Wait(1000, SEEN)
+    assert Wait.ticks(1, replace(TERMS, epoch_us=679), SEEN) == Wait(1, SEEN)
+    assert Wait.ticks(1, replace(TERMS, tick_us=0), SEEN) == Wait(0, SEEN)
+
+
 def test_a_member_that_was_told_nothing_knows_nothing():
     """A revision above 0 would be taken for the memory of a record that was lost."""
     assert Seen() == Seen(sid="", revision=0, now_us=0)

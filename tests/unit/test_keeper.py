@@ -6,10 +6,10 @@ import pytest
 
 import frazil
 from frazil import clock
-from frazil.claim import Seen, Wait
+from frazil.claim import Seen, Terms, Wait
 from frazil.errors import InternalError, PoolExhausted, RegistryUnavailable
 from frazil.generator import Generator, configure
-from frazil.keeper import Call, ask_of
+from frazil.keeper import Call, Keeper, ask_of, jitter, pause_us
 from frazil.walk import Pause
 
 MS = 1_000_000
@@ -260,11 +260,13 @@ def test_a_claim_that_can_be_no_longer_is_asked_about_again_in_a_while(
     longest = keeper.claim.until
     renew = keeper.registry.renew
     monkeypatch.setattr(keeper.registry, "renew", lambda ask, _: renew(ask, longest))
+    monkeypatch.setattr(Keeper, "_jitter", lambda _: 0.75)
     world.advance(150)
     ids.poll()
     answers.clear()
-    assert call(ids, keeper, answers) == pytest.approx(0.025)  # an eighth of what is wanted
-    assert keeper._tend(ids) == pytest.approx(0.025)  # and no sooner
+    # An eighth of what is wanted, or less, so that it is not always at the same moment of a tick.
+    assert call(ids, keeper, answers) == pytest.approx(0.75 * 0.025)
+    assert keeper._tend(ids) == pytest.approx(0.75 * 0.025)  # and no sooner
     assert not answers
     monkeypatch.setattr(keeper.registry, "renew", renew)
     world.advance(30)
@@ -326,11 +328,22 @@ def test_a_rate_is_what_was_issued_since_it_was_last_asked(supplied, world):
     assert keeper._rate_hz(SimpleNamespace(issued=22)) == 0
 
 
-def test_a_wait_of_nothing_is_a_millisecond(supplied, monkeypatch):
+@pytest.mark.parametrize("part", [0.5, 0.75, 1.0])
+def test_a_wait_of_nothing_is_a_millisecond_and_some_of_a_tick(supplied, monkeypatch, part):
     ids, keeper, answers = supplied
+    monkeypatch.setattr(Keeper, "_jitter", lambda _: part)
     monkeypatch.setattr(keeper.registry, "grant", lambda *_: Wait(0, Seen()))
-    assert call(ids, keeper, answers) == 0.001
+    assert call(ids, keeper, answers) == (1 + 1 - part) / 1000
     assert answers == []
+
+
+def test_those_who_wait_for_one_tick_do_not_come_at_one_moment():
+    wait = Wait(700_000, Seen())
+    slow = Terms("d41d8cd9", "", range(1), 1, 1 << 40, 1_000_000, 0, 5)
+    assert pause_us(wait, slow, 1.0) == 700_000
+    assert pause_us(wait, slow, 0.5) == 1_200_000
+    assert {jitter() <= 1.0 and jitter() > 0.5 for _ in range(1000)} == {True}
+    assert len({pause_us(wait, slow, jitter()) for _ in range(1000)}) > 100
 
 
 @pytest.mark.parametrize("ticks", [0, 1, 2])

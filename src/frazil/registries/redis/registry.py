@@ -224,7 +224,7 @@ class RedisRegistry:
         kind, told = answer
         seen = _seen(told)
         if kind == "wait":
-            return Wait(int(told[3]) * self.terms.tick_us, seen)
+            return Wait.ticks(int(told[3]), self.terms, seen)
         slot = self.terms.slots.start + int(told[3])
         start, until = int(told[5]), int(told[6])
         if kind != "claim" or told[4] != token or slot not in self.terms.slots or start > until:
