@@ -6,6 +6,7 @@ import pytest
 
 import frazil
 from frazil.claim import Claim, Lost, Seen
+from frazil.errors import ConfigError
 from frazil.keeper import ask_of
 from frazil.registries import connect
 
@@ -71,3 +72,36 @@ def test_what_is_not_as_it_was_left_takes_the_long_way(registry, server):
         called = commands(server)
         assert called["hmget"] > 1
     assert isinstance(registry.renew(ask_of(claim.seen, longer), longer.until + 500), Claim)
+
+
+HEAD = """
+local head = cmsgpack.unpack(redis.call('HGET', KEYS[1], 'head'))
+return {#head, string.format('%.0f', head[6]), string.format('%.0f', head[9]),
+  string.format('%.0f', head[11])}
+"""
+
+
+def test_the_short_way_keeps_what_it_told(registry, server):
+    """The revision, the clock's last reading, and the highest now, by which losses are noticed."""
+    claim = registry.grant(ask_of(Seen()), 1_000)
+    for _ in range(3):
+        commands(server)
+        claim = registry.renew(ask_of(claim.seen, claim), claim.until + 10)
+        assert commands(server) == SHORT
+        told = server.client().eval(HEAD, 1, f"frazil:{{{registry.namespace}}}")
+        now = str(claim.now_us).encode()
+        assert told == [11, str(claim.seen.revision).encode(), now, now]
+
+
+@pytest.mark.parametrize("field", ["head", "slot:0:0"])
+def test_what_somebody_deleted_takes_the_long_way(registry, server, field):
+    claim = registry.grant(ask_of(Seen()), 1_000)
+    assert server.client().hdel(f"frazil:{{{registry.namespace}}}", field) == 1
+    assert isinstance(registry.renew(ask_of(claim.seen, claim), claim.until + 500), Lost)
+
+
+def test_a_table_that_somebody_deleted_is_an_error(registry, server):
+    claim = registry.grant(ask_of(Seen()), 1_000)
+    assert server.client().hdel(f"frazil:{{{registry.namespace}}}", "page:0:0") == 1
+    with pytest.raises(ConfigError, match="it answered with an error"):
+        registry.renew(ask_of(claim.seen, claim), claim.until + 500)

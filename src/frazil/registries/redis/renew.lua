@@ -11,7 +11,7 @@ if ARGV[1] == 'renew' and ARGV[9] ~= '0' and ARGV[19] ~= '' and ARGV[23] == '0' 
   local page_name = string.format('page:%s:%.0f', ARGV[5], math.floor(n / 32))
   local slot_name = string.format('slot:%s:%.0f', ARGV[5], n)
   local values = redis.call('HMGET', KEYS[1], 'head', page_name, slot_name)
-  local head = values[1] and values[2] and values[3] and cmsgpack.unpack(values[1])
+  local head = values[1] and values[3] and cmsgpack.unpack(values[1])
   if head and head[1] == 1 and tonumber(head[2]) == 0 then
     local till, era = struct.unpack('<dd', values[2], at + 1)
     local details = cmsgpack.unpack(values[3])
@@ -25,7 +25,7 @@ if ARGV[1] == 'renew' and ARGV[9] ~= '0' and ARGV[19] ~= '' and ARGV[23] == '0' 
     if head[3] == ARGV[13] and head[5] == ARGV[3] and revision >= tonumber(ARGV[14])
       and era == head[8] and details[3] == ARGV[22] and till == tonumber(ARGV[21])
       and head[10] == 0 and passed_us >= 0 and passed_us <= 60000000
-      and now_us >= tonumber(ARGV[10]) and #incarnation == 81
+      and #incarnation == 81
       and string.find(redis.call('INFO', 'server'), run, 1, true)
       and string.find(replication, history, 1, true)
       and string.find(replication, '\nrole:master\r', 1, true)
