@@ -1,12 +1,12 @@
 """The verbs at their limits: the last that is one way, and the first that is the other."""
 
-from dataclasses import replace
+from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
-from frazil.claim import Claim, Wait
+from frazil.claim import Claim, Lost, Seen, Wait
 from frazil.errors import ClockError, ConfigError, LayoutExhausted
-from frazil.record import JUMP_US, WITNESS_US, Record, Slot
+from frazil.record import JUMP_US, WITNESS_US, Record, Slot, SlotTable
 from tests.unit.test_record import NOW, TERMS, World, region
 from tests.unit.test_record_counters import TERMS as COUNTER
 
@@ -79,3 +79,49 @@ def test_forward_is_named_only_where_there_is_something_to_lose():
     replaced.incarnation = "other data/boot"
     with pytest.raises(ConfigError, match="--start N --forward"):
         replaced.grant(1)
+
+
+def test_a_slot_stays_as_it_was_read():
+    slot = Slot(7, 3, "token")
+    with pytest.raises(FrozenInstanceError):
+        slot.until = 8
+    assert not hasattr(slot, "__dict__")
+    assert not hasattr(Record(), "__dict__")
+
+
+def test_a_floor_at_the_guard_is_no_greater_than_one_before_it():
+    """Both may be given away from the guard on, so the lowest is taken."""
+    slots = SlotTable({0: Slot(3), 1: Slot(5), 2: Slot(6), 3: Slot(11)})
+    assert slots.fit(10, 5, range(2)) == 0
+    assert slots.fit(10, 5, range(4)) == 2
+    assert slots.fit(10, 4, range(2)) == 1
+
+
+@pytest.mark.parametrize(("start", "lost"), [(9, True), (10, False), (12, True)])
+def test_only_the_same_claim_can_have_been_given_back(start, lost):
+    """Else its slot went to somebody else before its end, which no grant does."""
+    world = World()
+    mine = world.grant(1)
+    world.record.slots.put(0, Slot(NOW + 15, NOW + start))
+    held = replace(mine, start=NOW + 10, until=NOW + 20)
+    assert isinstance(world.renew(held, NOW + 30, seen=mine.seen), Lost)
+    assert (world.record.guard > NOW) == lost
+
+
+@pytest.mark.parametrize("sid", ["!", "~"])
+@pytest.mark.parametrize(("later_us", "lost"), [(0, False), (999, False), (1000, True)])
+def test_a_clock_remembered_of_another_record_is_a_loss_past_the_guard(sid, later_us, lost):
+    world = World()
+    world.grant(10)
+    world.record.guard = NOW + TERMS.horizon_ticks
+    world.grant(10, seen=Seen(sid, 0, NOW * 1000 + later_us))
+    assert bool(world.record.slots.get(0).token) != lost
+
+
+@pytest.mark.parametrize("sid", ["!", "~"])
+def test_a_counter_that_its_member_knows_as_another_is_refused(sid):
+    """Whichever of the two names sorts first."""
+    world = World(COUNTER)
+    told = world.grant(1).seen
+    with pytest.raises(ConfigError, match="older than what was already given away"):
+        world.grant(1, seen=replace(told, sid=sid))
