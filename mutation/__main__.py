@@ -34,8 +34,10 @@ __all__ = ["main"]
 _ROOT = Path(__file__).resolve().parents[1]
 _SCRIPT_TESTS = (
     "tests/unit/test_redis_renewals.py -k valkey",
+    "tests/property/test_claims_limits.py",
     "tests/unit/test_redis.py -k valkey",
     "tests/property/test_claims_lua.py",
+    "tests/unit/test_redis_servers.py -k TestReplicas",
     "tests/conformance/test_redis.py -k valkey",
 )
 
