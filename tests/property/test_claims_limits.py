@@ -115,9 +115,13 @@ def test_counters_of_several_nodes_are_moved_on(server, number):
     same(pair, "grant", 3)
 
 
-def test_a_look_tells_the_layout(pair):
+def test_a_look_tells_the_layout_and_now(pair):
     registry = pair.members[0]
-    assert registry.look().layout == registry.terms.layout
+    same(pair, "grant", 10)
+    pair.us -= 7 * S
+    same(pair, "grant", 10)
+    look = registry.look()
+    assert (look.layout, look.now_us) == (registry.terms.layout, pair.us + 7 * S)
 
 
 @pytest.mark.parametrize(("replicas", "parts"), [(0, 2), (1, 4), (2, 4)])

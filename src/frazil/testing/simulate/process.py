@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Died", "Process", "SimulatedKeeper", "SimulatedSense"]
 
 _NOTHING_YET = -1, -1
+_MOST_MINTS = 4  # of one process at a time; each lies on the stack until its reply comes
 
 
 class Died(BaseException):
@@ -116,6 +117,7 @@ class Process:
         self.era = 1
         self.paused_until_us = 0
         self.issued = 0
+        self._minting = 0
         self.boot_clock = BootClock(
             lambda: world.now_us, self.dice.randint(-CRYSTAL_PPM, CRYSTAL_PPM)
         )
@@ -292,11 +294,16 @@ class Process:
 
     def mint(self) -> None:
         """Have an ID without a claim, as ``frazil.mint`` does: not before it is due."""
+        if self._minting == _MOST_MINTS:
+            return
+        self._minting += 1
         sent_us = self.world.now_us
         try:
             reply = self.registry.mint(self.ask(Seen()), 1)
         except FrazilError:
             return
+        finally:
+            self._minting -= 1
         if isinstance(reply, Wait):
             return
         terms = self.world.terms
