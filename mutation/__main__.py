@@ -90,6 +90,7 @@ _SUBJECTS = {
     "icicle.lua": Subject(
         "icicle/icicle.lua",
         (
+            "tests/property/test_icicle_model.py",
             "tests/unit/test_icicle_script.py",
             "tests/unit/test_icicle_faults.py -k valkey",
             "tests/property/test_icicle_lua.py",

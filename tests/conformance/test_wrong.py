@@ -96,6 +96,7 @@ class WaitsTooShort(Record):
     "lost_replies_waste_and_no_more",
     "repeated_requests_do_no_harm",
     "full_pools_are_shared",
+    "sixty_four_contenders_are_all_served",
     "steps_back_are_absorbed",
     "counter_blocks_never_overlap",
 )

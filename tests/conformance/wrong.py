@@ -35,6 +35,7 @@ def wrong(*checks):
     "release_takes_the_token",
     "release_stays_inside_the_claim",
     "release_gives_back_the_rest",
+    "lost_replies_waste_and_no_more",
     "repeated_requests_do_no_harm",
     "grants_begin_at_the_floor_or_now",
     "grants_fit_best",
@@ -292,7 +293,6 @@ class ClockWobbles(Record):
     "renewal_takes_the_until",
     "mint_leaves_no_token",
     "grants_begin_at_the_floor_or_now",
-    "full_pools_are_shared",
     "initialising_spares_the_wait",
     "first_readings_take_a_witness",
 )

@@ -1,0 +1,178 @@
+"""``icicle.lua`` answers as the model of it does, and keeps the same, on every schedule."""
+
+import copy
+import random
+from secrets import token_hex
+
+import pytest
+import redis
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from frazil.icicle.script import icicle_script
+from tests.property.icicle_model import EPOCH_US, LAYOUT, Model, Refused
+from tests.property.test_icicle_lua import told
+from tests.servers.redis import Server
+
+__all__: list[str] = []
+
+BEGIN_US = 1_800_000_000_000_000
+S = 1_000_000
+NUMBERS = ("shard", "tick", "next", "guard", "last", "offset", "top")
+
+
+@pytest.fixture(scope="module")
+def server():
+    with Server() as server:
+        yield server
+
+
+class Pair:
+    """A namespace twice: the model's, and the script's in a server. Both are asked alike."""
+
+    def __init__(self, server, us=BEGIN_US):
+        self.client, self.source = server.client(), told(icicle_script().source)
+        self.key = f"frazil:icicle:{{{token_hex(6)}}}"
+        self.model, self.us, self.boots = Model(), us, 0
+        self.kept = []
+
+    def ask(self, verb="issue", count=None, lead=0, shard=None, seen=None, apart_us=None, new=0):
+        """What both answer: numbers, or the code of a refusal."""
+        witness = None if apart_us is None else self.us + apart_us
+        asked = count, lead, shard, seen, witness
+        model = copy.deepcopy(self.model)
+        try:
+            expected = model.ask(
+                verb, *asked, new, reading_us=self.us, incarnation=f"i{self.boots}"
+            )
+        except Refused as refused:
+            expected = str(refused)
+        else:
+            self.model = model
+        words = ["" if value is None else value for value in asked]
+        about = [verb, "nonce", *words, 0, new, self.us, self.boots]
+        if isinstance(expected, str):
+            with pytest.raises(redis.ResponseError, match=f"ICICLE {expected}: "):
+                self.client.eval(self.source, 1, self.key, *about)
+        else:
+            head = [{"issue": "ids"}.get(verb, verb), "nonce", f"i{self.boots}"]
+            reply = self.client.eval(self.source, 1, self.key, *about)
+            assert [part.decode() for part in reply] == [*head, *map(str, expected)]
+        assert self.client.hgetall(self.key) == self.state()
+        return expected
+
+    def state(self):
+        """The hash that the server has to have."""
+        model = self.model
+        if model.layout is None:
+            return {}
+        told = {"layout": LAYOUT, "incarnation": model.incarnation}
+        told |= {name: getattr(model, name) for name in NUMBERS}
+        return {name.encode(): str(value).encode() for name, value in told.items()}
+
+    # Mishaps.
+
+    def restart(self):
+        self.boots += 1
+
+    def forget(self):
+        self.model = Model()
+        self.client.delete(self.key)
+
+    def keep(self):
+        self.kept.append(copy.deepcopy(self.model))
+
+    def restore(self):
+        if self.kept:
+            self.model = copy.deepcopy(self.kept[0])
+            self.client.delete(self.key)
+            if self.model.layout:
+                self.client.hset(self.key, mapping=self.state())
+
+
+COUNTS = [None, 0, 1, 2, 4095, 4096, 4097, 20_000, 4_096_000, 4_096_001]
+LEADS = [None, 0, 1, 999, 1000, 1001, 20_000, S, S + 1]
+STEPS_US = [0, 1, 999, 1000, 50_000, 3 * S, 59 * S, 60 * S, 60 * S + 1, 3600 * S]
+SHARDS = [None, None, None, 5, 5, 1023, 1024]
+APART_US = [None, None, 0, 10 * S, 10 * S + 1, -10 * S, -10 * S - 1]
+
+
+def step(pair, dice):
+    """One thing that happens to a server."""
+    kind = dice.choices(["issue", "time", "back", "other", "mishap"], [50, 30, 5, 8, 4])[0]
+    if kind == "time":
+        pair.us += dice.choice(STEPS_US)
+    elif kind == "back":
+        pair.us = max(0, pair.us - dice.choice(STEPS_US))
+    elif kind == "mishap":
+        getattr(pair, dice.choice(["restart", "forget", "keep", "restore"]))()
+    elif kind == "other":
+        verb, new = dice.choice([("look", 0), ("init", 0), ("init", 1)])
+        pair.ask(verb, None, 0, dice.choice(SHARDS), new=new)
+    else:
+        seen = dice.choice([None, pair.model.top, pair.model.top + dice.choice([-1, 1, 9 * S])])
+        odd = dice.random() < 0.1
+        pair.ask(
+            "issue",
+            dice.choice(COUNTS) if odd else dice.randint(1, 9000),
+            dice.choice(LEADS),
+            dice.choice(SHARDS) if odd else None,
+            None if seen is None else max(0, seen),
+            dice.choice(APART_US),
+        )
+
+
+@settings(max_examples=60)
+@given(seed=st.integers(0, 2**32), begin_us=st.sampled_from([BEGIN_US, EPOCH_US - 2]))
+def test_the_script_answers_as_the_model_does(server, seed, begin_us):
+    pair, dice = Pair(server, begin_us), random.Random(seed)
+    pair.ask("init", None, 0, dice.choice([0, 5, 1023]), new=dice.choice([0, 1]))
+    for _ in range(40):
+        step(pair, dice)
+    pair.client.delete(pair.key)
+
+
+@pytest.mark.parametrize("late_us", [-1, 0, 999, 1000, 60 * S])
+def test_the_end_of_the_layout(server, late_us):
+    pair = Pair(server, EPOCH_US + ((1 << 41) - 1) * 1000 + late_us)
+    pair.ask("init", None, 0, 7, new=1)
+    for lead in (0, 1000, S):
+        pair.ask("issue", 5000, lead)
+        pair.ask("issue", 1, lead)
+    pair.us += 1000
+    pair.ask("issue", 1)
+
+
+@pytest.mark.parametrize("over_us", [0, 1])
+@pytest.mark.parametrize("apart_us", APART_US)
+def test_a_jump_and_its_witness(server, over_us, apart_us):
+    pair = Pair(server)
+    pair.ask("init", None, 0, 7, new=1)
+    pair.us += 60 * S + over_us
+    refused = pair.ask("issue", 1, apart_us=apart_us) == "CLOCK"
+    assert refused == (over_us == 1 and abs(apart_us or 0) > 10 * S)
+
+
+@pytest.mark.parametrize(
+    ("back_us", "on_us"),
+    [(122 * S, 61 * S), (122 * S - 1, 61 * S), (150 * S, 61 * S), (100 * S, 60 * S)],
+)
+def test_a_clock_that_is_set_right(server, back_us, on_us):
+    pair = Pair(server)
+    pair.ask("init", None, 0, 7, new=1)
+    pair.us -= back_us
+    pair.ask("issue", 1)
+    assert pair.model.offset == back_us
+    pair.us += on_us
+    pair.ask("issue", 1)
+    pair.ask("look")
+
+
+@pytest.mark.parametrize("number", [2**53, 2**53 + 2])
+@pytest.mark.parametrize("name", ["seen", "witness"])
+def test_numbers_that_no_script_can_count(server, number, name):
+    pair = Pair(server)
+    pair.ask("init", None, 0, 7, new=1)
+    about = {"seen": number} if name == "seen" else {"apart_us": number - pair.us}
+    answer = pair.ask("issue", 1, **about)
+    assert (answer == "NUMBER") == (number > 2**53)
