@@ -1,6 +1,7 @@
 """What every test gets without asking: Hypothesis settings and a state directory of its own."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,10 @@ settings.register_profile(
     "ci", deadline=None, max_examples=300, derandomize=True, print_blob=True, database=None
 )
 settings.load_profile("ci" if os.environ.get("CI") == "true" else "default")
+
+# What a script starts in the background ignores Ctrl-C, and so would all that the tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
