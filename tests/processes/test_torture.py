@@ -120,25 +120,25 @@ def until(true, seconds=30):
 def test_nothing_outlives_it(how, place):
     """However it ends: its workers, the server that it started and its folders are gone."""
     words = ["torture", "--own", "redis", "--faults", "fork", "--seconds", "60"]
-    run = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-c", START, *words],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         env={**os.environ, "TMPDIR": str(place)},
         start_new_session=True,
-    )
-    try:
-        assert until(lambda: list(place.glob("*/fork/p0.0.first")))
-        assert any("worker" in command for command in alive(place).values())
-        assert any("-server" in command for command in alive(place).values())
-        run.send_signal(getattr(signal, how))
-        run.wait(30)
-        assert until(lambda: not alive(place)), alive(place)
-        assert until(lambda: not list(place.iterdir())), list(place.iterdir())
-    finally:
-        for pid in alive(place):
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+    ) as run:
+        try:
+            assert until(lambda: list(place.glob("*/fork/p0.0.first")))
+            assert any("worker" in command for command in alive(place).values())
+            assert any("-server" in command for command in alive(place).values())
+            run.send_signal(getattr(signal, how))
+            run.wait(30)
+            assert until(lambda: not alive(place)), alive(place)
+            assert until(lambda: not list(place.iterdir())), list(place.iterdir())
+        finally:
+            for pid in alive(place):
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
 
 
 @pytest.mark.parametrize("own", ["sqlite", "redis"])
