@@ -5,7 +5,7 @@ import pytest
 from frazil.claim import Ask, Seen
 from frazil.keeper import ask_of
 from frazil.record import JUMP_US, WITNESS_US
-from tests.property.test_claims_lua import WORLDS, Pair
+from tests.property.test_claims_lua import Pair
 from tests.servers.redis import Server
 
 __all__: list[str] = []
@@ -20,12 +20,7 @@ def server():
 
 
 def pair_of(server, layout, horizon="1s"):
-    WORLDS["limits"] = layout, 10**12, horizon
-    try:
-        pair = Pair(server, "limits")
-    finally:
-        del WORLDS["limits"]
-    return pair
+    return Pair(server, layout, 10**12, horizon)
 
 
 @pytest.fixture

@@ -27,7 +27,8 @@ from tests.servers.redis import Server
 MS = 1000
 YEAR_2025_US = 1_735_689_600_000_000
 
-# Layouts, each with the moment at which its schedules begin.
+# Layouts, each with the moment at which its schedules begin, after its epoch or 1970; the horizon;
+# what is said of a store's data.
 WORLDS = {
     "two pages": ("time:41 node:6 sequence:2 @1ms since 2025-01-01T00:00:00Z", 10**12, "100ms"),
     "one slot": ("time:41 sequence:2 @1ms since 2025-01-01T00:00:00Z", 10**12, "100ms"),
@@ -38,7 +39,11 @@ WORLDS = {
     ),
     "near the start": ("time:30 node:2 sequence:2 @1s since 2025-01-01T00:00:00Z", 5 * MS, "3s"),
     "odd epoch": ("time:50 node:2 sequence:2 @7us since 1969-12-31T23:59:59.999983Z", 0, "1ms"),
-    "long ago": ("time:50 node:2 sequence:2 @1ms since 0001-01-01T00:00:00Z", 0, "100ms"),
+    "long ago": (
+        "time:50 node:2 sequence:2 @1ms since 0001-01-01T00:00:00Z",
+        YEAR_2025_US,
+        "100ms",
+    ),
     "deployments": (
         "time:41 site:40=0 node:1 sequence:2 @1ms since 2025-01-01T00:00:00Z",
         10**12,
@@ -46,7 +51,7 @@ WORLDS = {
     ),
     "runs": ("run:30 sequence:14", 0, "5s"),
     "tickets": ("sequence:62", 0, "5s"),
-    "durable tickets": ("sequence:62", 0, "5s"),
+    "durable tickets": ("sequence:62", 0, "5s", "durable"),
     "few tickets": ("sequence:4", 0, "5s"),
 }
 
@@ -68,16 +73,13 @@ def server():
 class Pair:
     """The same namespace twice: a record of ours, and one in the server."""
 
-    def __init__(self, server, world):
-        layout, since_start_us, self.horizon = WORLDS[world]
-        self.layout, self.server, self.client = layout, server, server.client()
-        self.scheme = frazil.scheme(layout)
-        start_us = self.scheme.layout.epoch_us or 0
-        self.us = max(start_us, 0 if world != "long ago" else YEAR_2025_US) + since_start_us
+    def __init__(self, server, layout, since_us, horizon, data=""):
+        self.layout, self.horizon, self.data = layout, horizon, data
+        self.server, self.client = server, server.client()
+        self.us = max(frazil.scheme(layout).layout.epoch_us or 0, 0) + since_us
         self.record, self.kept, self.tokens = Record(), [], 0
         self.before = Record(), None
         self.run, self.history = 1, 1
-        self.data = "durable" if world.startswith("durable") else ""
         self.members = [self.member() for _ in range(3)]
         self.seen, self.claims = [Seen()] * 3, [None] * 3
         self.client.flushall()
@@ -243,7 +245,7 @@ def schedule(seed):
 @settings(max_examples=12)
 @given(seed=st.integers(0, 2**32), start=st.sampled_from([None, 0, 0, 3, 10**18 - 1]))
 def test_the_script_answers_as_the_record_does(server, world, seed, start):
-    pair = Pair(server, world)
+    pair = Pair(server, *WORLDS[world])
     if start is not None:
         pair.initialise(0, start)
     for op in schedule(seed):
@@ -252,7 +254,7 @@ def test_the_script_answers_as_the_record_does(server, world, seed, start):
 
 def test_a_pool_of_many_pages_is_filled_alike(server):
     """All 1,024 slots of a real layout, taken, grown at random, and given away once more."""
-    pair = Pair(server, "two pages")
+    pair = Pair(server, *WORLDS["two pages"])
     pair.layout = "time:41 node:10 sequence:12 @1ms since 2025-01-01T00:00:00Z"
     pair.members = [pair.member() for _ in range(3)]
     pair.initialise(0, 0)
