@@ -10,7 +10,10 @@ import pytest
 
 import frazil
 from frazil import aio
+from frazil.claim import Seen, Wait
 from frazil.errors import Closed, ConfigError, LayoutError, PoolExhausted
+from frazil.generator import configure
+from frazil.minting import mint
 from tests.unit.test_walk import LAYOUTS
 
 WIDE = "sign:1=0 time:39 node:4 sequence:20 @1ms since 2025-01-01T00:00:00Z"
@@ -262,6 +265,17 @@ class TestMint:
     def test_gives_up(self, url):
         with pytest.raises(PoolExhausted):
             frazil.mint(1, url, WIDE, timeout="10ms")
+
+    @pytest.mark.parametrize(("part", "wait_us"), [(1.0, 700_000), (0.5, 1_200_000)])
+    def test_waits_some_of_a_tick_longer(self, url, monkeypatch, part, wait_us):
+        """As a keeper does: of many that mint, the nearest would else always be the first."""
+        slow = "time:40 sequence:4 @1s since 2025-01-01T00:00:00Z"
+        config, registry = configure(url, slow, namespace="x", fields=None, lead=0, timeout="100ms")
+        monkeypatch.setattr(registry, "mint", lambda *_: Wait(700_000, Seen()))
+        monkeypatch.setattr("frazil.minting.jitter", lambda: part)
+        with pytest.raises(PoolExhausted) as caught:
+            mint(1, config, registry)
+        assert caught.value.retry_after_s == wait_us / 1e6
 
     @pytest.mark.parametrize("n", [-1, 2.0, "x"])
     def test_counts_are_checked(self, url, n):
