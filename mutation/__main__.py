@@ -129,14 +129,14 @@ class _Copy:
         self._warm.communicate()
 
 
-def _verdict(mutant: Mutant, name: str, copies: "Queue[_Copy]", patience_s: float) -> str:
+def _verdict(mutant: Mutant, name: str, copies: "Queue[_Copy]", patience: dict[str, float]) -> str:
     """Whether tests failed (caught), did not end (late), or all passed (survived)."""
     copy = copies.get()
     path = copy.folder / "frazil" / _SUBJECTS[name].path
     original = path.read_text(encoding="utf-8")
     path.write_text(mutant.source, encoding="utf-8")
     try:
-        for tests in _SUBJECTS[name].tests:
+        for tests, patience_s in patience.items():
             outcome = copy.outcome(tests, patience_s)
             if outcome != "passed":
                 return "late" if outcome == "late" else "caught"
@@ -146,15 +146,15 @@ def _verdict(mutant: Mutant, name: str, copies: "Queue[_Copy]", patience_s: floa
     return "survived"
 
 
-def _patience_s(name: str, copy: _Copy) -> float:
-    """How long a file's tests may take: five times what they take without a mutant."""
-    longest_s = 0.0
+def _patience(name: str, copy: _Copy) -> dict[str, float]:
+    """How many seconds each of a file's tests may take: five times what it takes unmutated."""
+    patience = {}
     for tests in _SUBJECTS[name].tests:
         begun = time.monotonic()
         if copy.outcome(tests) != "passed":
             raise SystemExit(f"the tests of {name} fail without a mutant: {tests}")
-        longest_s = max(longest_s, time.monotonic() - begun)
-    return 5 * longest_s
+        patience[tests] = 5 * (time.monotonic() - begun)
+    return patience
 
 
 def _explained() -> set[tuple[str, str, str]]:
@@ -182,14 +182,14 @@ def _mutants(name: str, sample: int, lines: range) -> list[Mutant]:
 
 def _run(name: str, found: Sequence[Mutant], idle: Sequence[_Copy]) -> int:
     """Try a file's mutants; answers how many survived and are not explained."""
-    patience_s = _patience_s(name, idle[0])
+    patience = _patience(name, idle[0])
     copies: Queue[_Copy] = Queue()
     for copy in idle:
         copies.put(copy)
     explained = _explained()
     results: Counter[str] = Counter()
     with ThreadPoolExecutor(len(idle)) as pool:
-        verdicts = pool.map(lambda each: _verdict(each, name, copies, patience_s), found)
+        verdicts = pool.map(lambda each: _verdict(each, name, copies, patience), found)
         judged = zip(found, verdicts, strict=True)
         for mutant, verdict in track(judged, name, len(found), console=Console(stderr=True)):
             known = verdict == "survived" and (name, mutant.operator, mutant.text) in explained
