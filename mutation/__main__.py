@@ -92,6 +92,7 @@ _SUBJECTS = {
         (
             "tests/property/test_icicle_model.py",
             "tests/unit/test_icicle_script.py",
+            "tests/unit/test_icicle_replicas.py -k valkey",
             "tests/unit/test_icicle_faults.py -k valkey",
             "tests/property/test_icicle_lua.py",
         ),

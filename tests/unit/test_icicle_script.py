@@ -172,11 +172,22 @@ class TestRefusals:
         caller.client.hset(caller.key, "layout", "time:42 node:10 sequence:12")
         assert "time:42 node:10" in caller.refused("LAYOUT", "issue")
 
-    @pytest.mark.parametrize("field", ["next", "shard", "tick", "top"])
-    def test_a_state_that_is_none(self, caller, field):
+    @pytest.mark.parametrize(
+        ("field", "value"),
+        [
+            *[(field, "x") for field in ("tick", "next", "guard", "last", "offset", "top")],
+            *[("next", -1), ("next", 4096), ("next", 5000)],
+            *[("shard", -1), ("shard", 1024), ("shard", "x")],
+        ],
+    )
+    def test_a_state_that_is_none(self, caller, field, value):
         """E1.10: a stored sequence of 5000 was answered with an empty batch, and a crash."""
-        caller.client.hset(caller.key, field, {"next": 5000, "shard": 2000}.get(field, "x"))
+        caller.client.hset(caller.key, field, value)
         assert "frazil init" in caller.refused("STATE", "issue")
+
+    def test_a_state_without_its_shard(self, caller):
+        caller.client.hdel(caller.key, "shard")
+        assert "frazil init" in caller.refused("STATE", "issue", "", 1, 0, 7)
 
     def test_init_twice_is_once(self, caller):
         before = caller.ids(10)
