@@ -30,7 +30,8 @@ __all__ = ["main"]
 
 _GRANTS = 2_000
 _REST_S = 20
-_BUSY_S = 50  # it asks every three seconds or so
+_BUSY_ASKS = 16
+_HORIZONS_S = (5, 10)  # what is built in, and what a server full of busy members had better name
 _MEMBERS = 1_024
 _LIVES_S = 10
 _PARENTS = 4
@@ -63,9 +64,9 @@ class Store:
         name = "Valkey" if "valkey_version" in found else "Redis"
         return f"{name} {found.get('valkey_version', found['redis_version'])}"
 
-    def registry(self, namespace: str) -> Any:
+    def registry(self, namespace: str, more: str = "") -> Any:
         """A new namespace."""
-        registry = connect(self.url, namespace, _SCHEME)
+        registry = connect(self.url + more, namespace, _SCHEME)
         registry.initialise(ask_of(Seen()), 0)
         return registry
 
@@ -82,36 +83,39 @@ def grants(store: Store) -> tuple[str, str]:
     return "requests per grant or release", f"{asked:.2f}, {took_us:.0f} µs each"
 
 
-def rest(store: Store) -> float:
+def rest(store: Store, horizon_s: int) -> float:
     """Requests a second of a generator that is used all the time, once its claims have grown."""
-    namespace = f"rest {time.time_ns()}"
-    store.registry(namespace)
-    with frazil.open(store.url, _SCHEME, namespace=namespace) as ids:
-        end = time.monotonic() + 5
+    namespace, more = f"rest {time.time_ns()}", f"?horizon={horizon_s}s"
+    store.registry(namespace, more)
+    with frazil.open(store.url + more, _SCHEME, namespace=namespace) as ids:
+        end = time.monotonic() + horizon_s
         while time.monotonic() < end:
             ids.take(100)
-        before, end = store.calls(), end + _BUSY_S
+        before, busy_s = store.calls(), _BUSY_ASKS / 2 * horizon_s  # it asks in each half of it
+        end += busy_s
         while time.monotonic() < end:
             ids.take(100)
-        return (store.calls() - before) / _BUSY_S
+        return (store.calls() - before) / busy_s
 
 
 def busy(store: Store) -> Iterator[tuple[str, str]]:
     """What a generator in constant use asks for, and what a server full of them costs."""
-    rate_hz = rest(store)
-    yield "requests a second of a busy generator", f"{rate_hz:.2f}"
-    yield members(store, rate_hz)
+    for horizon_s in _HORIZONS_S:
+        rate_hz = rest(store, horizon_s)
+        yield f"?horizon={horizon_s}s: requests a second of a busy generator", f"{rate_hz:.2f}"
+        yield members(store, rate_hz, horizon_s)
 
 
-def members(store: Store, rate_hz: float) -> tuple[str, str]:
+def members(store: Store, rate_hz: float, horizon_s: int) -> tuple[str, str]:
     """All node numbers held, each claim made longer ``rate_hz`` times a second.
 
     At that pace a server with nothing else to do sleeps between two requests, and to be woken costs
     it more than the request. What it costs one that has other work is measured without pauses.
     """
-    first = store.registry(f"members {time.time_ns()}")
+    more = f"?horizon={horizon_s}s"
+    first = store.registry(f"members {time.time_ns()}", more)
     terms = first.terms
-    crowd = [connect(store.url, first.namespace, _SCHEME) for _ in range(_MEMBERS)]
+    crowd = [connect(store.url + more, first.namespace, _SCHEME) for _ in range(_MEMBERS)]
     claims: list[Any] = [one.grant(ask_of(Seen()), terms.horizon_ticks) for one in crowd]
 
     def renew(done: int) -> None:
@@ -128,7 +132,7 @@ def members(store: Store, rate_hz: float) -> tuple[str, str]:
     bare = _spent_s(store, lambda _: store.client.ping(), pace_hz, _REST_S / 4) * pace_hz
     awake = _spent_s(store, renew, math.inf, _REST_S / 4) * pace_hz
     return (
-        f"{_MEMBERS:,} members renewing ({pace_hz:.0f} a second), of one core",
+        f"{more}: {_MEMBERS:,} members renewing ({pace_hz:.0f} a second), of one core",
         f"{share:.1%} (as many PINGs: {bare:.1%}); {awake:.1%} if asked without pauses",
     )
 

@@ -93,7 +93,7 @@ class Pair:
 COUNTS = [None, 0, 1, 2, 4095, 4096, 4097, 20_000, 4_096_000, 4_096_001]
 LEADS = [None, 0, 1, 999, 1000, 1001, 20_000, S, S + 1]
 STEPS_US = [0, 1, 999, 1000, 50_000, 3 * S, 59 * S, 60 * S, 60 * S + 1, 3600 * S]
-SHARDS = [None, None, None, 5, 5, 1023, 1024]
+SHARDS = [None, None, None, 0, 5, 5, 1023, 1024]
 APART_US = [None, None, 0, 10 * S, 10 * S + 1, -10 * S, -10 * S - 1]
 
 
