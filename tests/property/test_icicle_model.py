@@ -168,6 +168,22 @@ def test_a_clock_that_is_set_right(server, back_us, on_us):
     pair.ask("look")
 
 
+@pytest.mark.parametrize("shard", [None, 0, 5, 1023])
+def test_a_shard_that_was_lost_comes_back_with_who_knows_it(server, shard):
+    pair = Pair(server)
+    answer = pair.ask("issue", 1, shard=shard)
+    assert (answer == "UNSET") == (shard is None)
+
+
+@pytest.mark.parametrize("shard", [0, 6, 8, 1023])
+def test_a_shard_that_is_another(server, shard):
+    pair = Pair(server)
+    pair.ask("init", None, 0, 7, new=1)
+    assert pair.ask("issue", 1, shard=shard) == "TAKEN"
+    assert pair.ask("init", None, 0, shard) == "TAKEN"
+    assert pair.ask("look", shard=shard) != "TAKEN"
+
+
 @pytest.mark.parametrize("number", [2**53, 2**53 + 2])
 @pytest.mark.parametrize("name", ["seen", "witness"])
 def test_numbers_that_no_script_can_count(server, number, name):

@@ -189,6 +189,12 @@ class TestRefusals:
         caller.client.hdel(caller.key, "shard")
         assert "frazil init" in caller.refused("STATE", "issue", "", 1, 0, 7)
 
+    def test_a_state_without_its_incarnation_is_a_loss(self, caller):
+        caller.client.hdel(caller.key, "incarnation")
+        _, _, wait_us, found = caller.issue()
+        assert not found
+        assert wait_us > 4_000_000
+
     def test_init_twice_is_once(self, caller):
         before = caller.ids(10)
         assert caller.init()[3] == "7"
