@@ -153,6 +153,13 @@ def test_a_jump_and_its_witness(server, over_us, apart_us):
     assert refused == (over_us == 1 and abs(apart_us or 0) > 10 * S)
 
 
+def test_a_witness_whose_clock_was_never_set(server):
+    pair = Pair(server)
+    pair.ask("init", None, 0, 7, new=1)
+    pair.us += 60 * S + 1
+    assert pair.ask("issue", 1, apart_us=-pair.us) == "CLOCK"
+
+
 @pytest.mark.parametrize(
     ("back_us", "on_us"),
     [(122 * S, 61 * S), (122 * S - 1, 61 * S), (150 * S, 61 * S), (100 * S, 60 * S)],

@@ -273,6 +273,8 @@ def test_a_queued_claim_that_lies_behind_is_not_walked_again(toy):
     t.walk.adopt(1, 10, 12, 0, 0, 0)
     t.walk.queue(1, 5, 9)
     assert t.cells(9)[7:] == [(11, 1, 3), t.module.SPENT]
+    t.walk.queue(1, 5, 12)
+    assert t.cells(1) == [t.module.SPENT]
     t.walk.queue(1, 12, 13)
     assert t.cells(1) == [(12, 1, 0)]
 
@@ -289,6 +291,18 @@ def test_scattered_start_keeps_the_order_and_uses_all_of_a_busy_tick(toy):
         t.walk.prolong(250, 100 + _, 0, t.sense.ns)
         starts.add(t.cells(1)[0][2])
     assert starts == {0, 1, 2, 3}
+
+
+def test_the_dice_are_those_of_drand48(toy):
+    """Java's too, whose ``new Random(42).nextInt()`` has these for its first answers."""
+    javas = [-1170105035, 234785527, -1360544799, 205897768]
+    t = toy(dice=42 ^ 0x5DEECE66D)
+    t.adopt(10, 90)
+    starts = []
+    for _ in javas:
+        starts.append(t.cells(1)[0][2])
+        t.sense.ns += 2 * MS
+    assert starts == [n % 4 for n in javas]
 
 
 def test_a_claim_outside_the_layout_is_refused(toy):
