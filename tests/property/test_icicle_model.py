@@ -143,6 +143,15 @@ def test_the_end_of_the_layout(server, late_us):
     pair.ask("issue", 1)
 
 
+@pytest.mark.parametrize("shard", [0, 243, 244, 245, 488, 489, 1023])
+def test_the_first_tick_of_all(server, shard):
+    """IDs below a million, of a million, and above."""
+    pair = Pair(server, EPOCH_US)
+    pair.ask("init", None, 0, shard, new=1)
+    for count in (1, 575, 1, 1, 2000, 2000, 100):
+        pair.ask("issue", count, 1000)
+
+
 @pytest.mark.parametrize("over_us", [0, 1])
 @pytest.mark.parametrize("apart_us", APART_US)
 def test_a_jump_and_its_witness(server, over_us, apart_us):

@@ -230,6 +230,39 @@ def test_left_and_reach(toy):
     assert (t.walk.left(), t.walk.reach()) == (0, 0)
 
 
+@pytest.mark.parametrize("drawn", range(9))
+def test_a_tick_used_up_is_not_left(toy, drawn):
+    t = toy(lead_ms=5)
+    t.adopt(10, 20)
+    t.cells(drawn)
+    assert t.walk.left() == 10 - drawn // 4
+
+
+def test_a_prolonged_claim_goes_with_the_clock(toy):
+    t = toy()
+    t.adopt(10, 20)
+    assert t.walk() == 10 << 5 | 4
+    t.walk.prolong(30, 10, 0, t.sense.ns)
+    assert t.walk() == 10 << 5 | 5
+    t.sense.ns += MS
+    assert t.walk() == 11 << 5 | 4
+
+
+def test_a_claim_of_ticks_walked_before_is_left_whole(toy):
+    t = toy()
+    t.adopt(10, 20)
+    t.cells(1)
+    t.walk.leave()
+    t.adopt(5, 20, now=10)
+    assert t.walk.leave() == 5
+
+
+def test_a_walk_without_a_clock_has_always_begun(toy):
+    t = toy(tick_ns=0)
+    t.adopt(10, 20, now=9)
+    assert t.walk.begun()
+
+
 def test_begun(toy):
     t = toy()
     t.adopt(10, 20, now=9)
