@@ -17,7 +17,7 @@ local PAIRS = '<' .. string.rep('dd', PAGE)
 local PAGES_AT_ONCE = 1000
 local LARGEST = 9007199254740992
 
-local record = { changes = {}, pages = {}, base_high = 0, base_low = 0 }
+local record = { changes = {}, pages = {} }
 
 local function text(number)
   return string.format('%.0f', number)
