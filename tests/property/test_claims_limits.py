@@ -2,7 +2,7 @@
 
 import pytest
 
-from frazil.claim import Ask, Seen
+from frazil.claim import Ask, Claim, Seen
 from frazil.keeper import ask_of
 from frazil.record import JUMP_US, WITNESS_US
 from tests.property.test_claims_lua import Pair
@@ -30,11 +30,11 @@ def pair(server):
     return pair
 
 
-def same(pair, verb, amount, apart_us=0):
+def same(pair, verb, amount, apart_us=0, held=None):
     """What both answer, which is the same."""
     registry = pair.members[0]
     pair.tokens += 1
-    ask = Ask(Seen(), pair.us + apart_us, f"t{pair.tokens}", "me")
+    ask = Ask(Seen(), pair.us + apart_us, f"t{pair.tokens}", "me", held)
     expected = pair.on_record(verb, registry.terms, ask, amount)
     assert pair.on_server(verb, registry, ask, amount) == expected
     assert registry.holdings() == pair.record.holdings()
@@ -95,6 +95,16 @@ def test_a_tick_of_a_microsecond(server):
 def test_a_counter_begins_before_its_end(server, below):
     pair = pair_of(server, "run:30 sequence:14")
     same(pair, "initialise", (1 << 30) - below)
+    same(pair, "grant", 3)
+
+
+@pytest.mark.parametrize("verb", ["renew", "release"])
+@pytest.mark.parametrize("start", [0, 1, 2])
+@pytest.mark.parametrize("until", [0, 1, 2, 3])
+def test_a_claim_that_nobody_gave(pair, verb, start, until):
+    """The record is an older one where it ends behind all that this one knows of."""
+    same(pair, verb, until, held=Claim(0, start, until, "nobody", pair.us))
+    assert (pair.record.guard > 0) == (until > 0 < start)
     same(pair, "grant", 3)
 
 

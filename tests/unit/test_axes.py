@@ -371,6 +371,13 @@ class TestWalk:
         assert t.cells(3) == [(11, 1, s) for s in range(3)]
         assert t.walk.wanting
 
+    def test_what_is_queued_is_left_too(self, module):
+        walk, _ = self.counter(module)
+        walk.adopt(0, 10, 20, 0, 0, 0)
+        walk.queue(0, 30, 36)
+        walk.take_ready(3)
+        assert walk.left() == 7 + 6
+
     def test_what_is_queued_goes_with_the_claim(self, module):
         walk, _ = self.counter(module)
         walk.queue(0, 5, 9)

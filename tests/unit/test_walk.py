@@ -238,6 +238,16 @@ def test_a_tick_used_up_is_not_left(toy, drawn):
     assert t.walk.left() == 10 - drawn // 4
 
 
+def test_a_tick_is_over_to_the_nanosecond(toy):
+    t = toy()
+    t.adopt(10, 20)
+    assert t.walk() == 10 << 5 | 4
+    t.sense.ns += MS - 1
+    assert t.walk() == 10 << 5 | 5
+    t.sense.ns += 1
+    assert t.walk() == 11 << 5 | 4
+
+
 def test_a_prolonged_claim_goes_with_the_clock(toy):
     t = toy()
     t.adopt(10, 20)
@@ -278,6 +288,23 @@ def test_take_ready_crosses_ticks_and_answers_less_at_the_end(toy):
     ids = t.walk.take_ready(5) + t.walk.take_ready(100)
     assert [(n >> 5, n & 3) for n in ids] == [(k, s) for k in (10, 11, 12) for s in range(4)]
     assert t.walk.take_ready(1) == []
+
+
+@pytest.mark.parametrize("ticks", [1, 3, 9])
+@pytest.mark.parametrize("size", range(1, 16))
+def test_fill_answers_how_far_it_came(module, size, ticks):
+    """As far as the lead allows, or the claim."""
+    from array import array
+
+    ready = min(12, 4 * ticks)
+    for at in range(size):
+        t = Toy(module, lead_ms=2)
+        t.adopt(10, 10 + ticks)
+        words = array("Q", bytes(8 * size))
+        assert t.walk.fill(words, at) == min(size, at + ready)
+        assert t.walk.fill(words, size) == size
+        written = [(n >> 5, n & 3) for n in words[at : at + ready]]
+        assert written == [(10 + i // 4, i % 4) for i in range(min(ready, size - at))]
 
 
 def test_fill_writes_what_take_would(module):
@@ -334,6 +361,7 @@ def test_the_dice_are_those_of_drand48(toy):
     starts = []
     for _ in javas:
         starts.append(t.cells(1)[0][2])
+        t.cells(3 - starts[-1])  # a tick used up has no effect on one that is not the next
         t.sense.ns += 2 * MS
     assert starts == [n % 4 for n in javas]
 
