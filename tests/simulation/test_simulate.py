@@ -104,6 +104,13 @@ def test_a_fault_may_wait_until_its_member_asks():
     assert asked["closed while asking"] > 10
 
 
+def test_a_storm_of_crashes_fits_on_the_stack():
+    """Each of the dead lies there until its reply comes; too many, and events were lost."""
+    schedule = Schedule.draw(4008277)
+    assert sum(f.asking and f.kind == "crash" for f in schedule.faults) > 50
+    assert run(schedule).violation is None
+
+
 def test_what_holds_is_not_shrunk():
     schedule = Schedule.draw(3)
     assert shrink(schedule, Parts()).schedule == schedule

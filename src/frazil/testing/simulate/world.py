@@ -39,6 +39,7 @@ __all__ = ["Outcome", "Parts", "World", "run"]
 
 _START_US = 1_800_000_000_000_000
 _EVENTS = 200_000
+_MOST_WAITING = 30  # with more, nobody dies: the dead, too, lie on the stack until their reply comes
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,7 @@ class World:
         self.order = Order(self.terms, schedule.lead_us)
         self.store = SimulatedStore(parts.record, WrongClock(lambda: self.now_us))
         self._heap: list[tuple[int, int, Callable[[], None]]] = []
+        self._waiting = 0
         self._events = 0
         self._arguments: tuple[Any, ...] = walk_arguments(self.scheme, schedule.lead_us, None)
         guarded = schedule.guarded and not COMPILED
@@ -113,14 +115,18 @@ class World:
         heapq.heappush(self._heap, (us, self._events, do))
 
     def pass_to(self, us: int) -> None:
-        """Let everything happen that is due until then."""
+        """Let everything happen that is due until then. Who waits for a reply lies on the stack."""
         heap = self._heap
-        while heap and heap[0][0] <= us:
-            at_us, number, do = heapq.heappop(heap)
-            self.now_us = max(self.now_us, at_us)
-            if number > _EVENTS:
-                raise Violation("there is no end of events: something does not wait")
-            do()
+        self._waiting += 1
+        try:
+            while heap and heap[0][0] <= us:
+                at_us, number, do = heapq.heappop(heap)
+                self.now_us = max(self.now_us, at_us)
+                if number > _EVENTS:
+                    raise Violation("there is no end of events: something does not wait")
+                do()
+        finally:
+            self._waiting -= 1
         self.now_us = max(self.now_us, us)
 
     def strike(self, fault: Fault) -> None:
@@ -128,6 +134,8 @@ class World:
         if fault.asking:
             struck = partial(self.strike, replace(fault, asking=False))
             self.members[fault.member].link.struck.append(struck)
+            return
+        if self._waiting > _MOST_WAITING:
             return
         strike(self, fault)
         if self.store.forgotten:
