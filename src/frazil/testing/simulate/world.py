@@ -39,7 +39,7 @@ __all__ = ["Outcome", "Parts", "World", "run"]
 
 _START_US = 1_800_000_000_000_000
 _EVENTS = 200_000
-_MOST_WAITING = 30  # with more, nobody dies: the dead, too, lie on the stack until their reply comes
+_MOST_WAITING = 30  # with more, nothing strikes: the dead, too, are on the stack until a reply
 
 
 @dataclass(frozen=True, slots=True)
