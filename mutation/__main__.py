@@ -70,7 +70,7 @@ _SUBJECTS = {
     "walk": Subject(
         "walk.py",
         (
-            "tests/unit/test_walk.py tests/unit/test_walk_words.py",
+            "tests/unit/test_walk.py tests/unit/test_walk_words.py tests/unit/test_walk_limits.py",
             "tests/unit/test_axes.py",
             "tests/unit/test_keeper.py",
             "tests/unit/test_generator.py -k not(chibrary)",

@@ -1,5 +1,7 @@
 """The script of the verbs at their limits, to the microsecond, beside ``record``."""
 
+from dataclasses import replace
+
 import pytest
 
 from frazil.claim import Ask, Claim, Seen
@@ -137,3 +139,17 @@ def test_with_replicas_their_comings_are_of_the_incarnation(server, replicas, pa
     source = registry.link.script.source.replace("redis.call('GET','info')", "redis.call('INFO')")
     _, _, incarnation = server.client().eval(source, 1, registry._key, *arguments)
     assert len(incarnation.split(b".")) == parts
+
+
+@pytest.mark.parametrize("size", [1, 31, 32, 33, 40, 64])
+def test_a_pool_is_given_to_its_last_slot_and_no_further(server, size):
+    """A server that is one of several has a share of the slots, which fills no whole pages."""
+    pair = pair_of(server, "time:41 node:10 sequence:2 @1ms since 2025-01-01T00:00:00Z")
+    registry = pair.members[0]
+    registry.terms = replace(registry.terms, slots=range(size))
+    same(pair, "initialise", 0)
+    given = [same(pair, "grant", 1000).slot for _ in range(size)]
+    assert given == list(range(size))
+    for _ in range(3):
+        pair.us += 500_000
+        same(pair, "grant", 1000)

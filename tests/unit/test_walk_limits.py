@@ -1,0 +1,139 @@
+"""A walk at its limits: the last nanosecond of a tick, the last tick of a claim, the walk before.
+
+Each of these is a place where one more, or one less, would be a repeat, an ID of a time that is
+over, or a stretch that nobody uses.
+"""
+
+import pytest
+
+from tests.unit.test_walk import MS, module, toy
+
+__all__ = ["module", "toy"]
+
+ASKED = [pytest.param(lambda walk: walk(), id="called"), pytest.param(next, id="next")]
+
+
+def test_reasons_are_no_times(module):
+    reasons = {module.SPENT, module.CLOSED, module.FORKED}
+    assert len(reasons) == 3
+    assert max(reasons) < 0
+
+
+@pytest.mark.parametrize("ask", ASKED)
+class TestTheShortWay:
+    """An ID that is ready is answered at once, where the clock is before the tick's end."""
+
+    @pytest.mark.parametrize("drawn", range(4))
+    @pytest.mark.parametrize("late_ns", [-1, 0, 1, 3 * MS])
+    def test_to_the_end_of_a_tick(self, toy, ask, drawn, late_ns):
+        t = toy()
+        t.adopt(10, 20)
+        for cell in range(drawn):
+            assert ask(t.walk) == 10 << 5 | 1 << 2 | cell
+        t.sense.ns += MS + late_ns
+        tick = (10 * MS + MS + late_ns) // MS
+        cell = drawn if tick == 10 else 0
+        assert ask(t.walk) == tick << 5 | 1 << 2 | cell
+
+    def test_to_the_last_cell(self, toy, ask):
+        t = toy()
+        t.adopt(10, 20)
+        assert [ask(t.walk) & 3 for _ in range(4)] == [0, 1, 2, 3]
+        assert ask(t.walk).wait_ns == MS
+
+    def test_a_clock_found_ahead(self, toy, ask):
+        t = toy()
+        t.adopt(10, 20)
+        ask(t.walk)
+        t.walk.prolong(30, 12, 0, t.sense.ns)
+        assert ask(t.walk) == 12 << 5 | 1 << 2
+
+
+class TestTheClaimsEnd:
+    def test_no_wait_for_a_tick_that_is_not_held(self, toy):
+        t = toy()
+        t.adopt(10, 11)
+        assert t.cells(5)[4] == t.module.SPENT
+
+    @pytest.mark.parametrize("late", [0, 1, 2, 50])
+    def test_no_tick_after_it(self, toy, late):
+        t = toy(lead_ms=3)
+        t.adopt(10, 12)
+        t.cells(1)
+        t.sense.ns += (2 + late) * MS
+        assert t.cells(1) == [t.module.SPENT]
+
+    def test_an_empty_claim_and_the_first_of_all(self, toy):
+        t = toy()
+        t.adopt(0, 1)
+        assert t.cells(1) == [(0, 1, 0)]
+        t.adopt(5, 5)
+        assert t.cells(1) == [t.module.SPENT]
+
+    def test_a_queued_claim_that_is_over_stays_so(self, toy):
+        t = toy(tick_ns=0)
+        t.walk.adopt(1, 10, 12, 0, 0, 0)
+        t.walk.queue(1, 5, 9)
+        assert t.cells(12)[8:] == [t.module.SPENT] * 4
+
+    def test_none_is_none(self, toy):
+        t = toy()
+        t.adopt(10, 20)
+        assert t.walk.take_ready(-1) == t.walk.take_ready(0) == []
+        assert t.cells(1) == [(10, 1, 0)]
+
+
+class TestTheWalkBefore:
+    """A new claim, of whichever node, is walked after the last tick that was walked."""
+
+    @pytest.mark.parametrize("node", [0, 1, 2])
+    @pytest.mark.parametrize("start", [8, 9, 10, 11, 12])
+    def test_a_later_claim(self, toy, node, start):
+        t = toy(lead_ms=9)
+        t.adopt(10, 20)
+        t.cells(1)
+        t.walk.leave()
+        t.adopt(start, 20, node=node)
+        assert t.cells(1) == [(max(start, 11), node, 0)]
+
+    @pytest.mark.parametrize("node", [0, 2])
+    @pytest.mark.parametrize("start", [3, 10, 15])
+    def test_runs_of_another_node_have_no_order(self, toy, node, start):
+        t = toy(tick_ns=0)
+        t.walk.adopt(1, 10, 12, 0, 0, 0)
+        t.cells(1)
+        t.walk.leave()
+        t.walk.adopt(node, start, start + 2, 0, 0, 0)
+        assert t.cells(1) == [(start, node, 0)]
+
+    def test_nothing_is_wanted_or_queued_without_a_claim(self, toy):
+        t = toy(tick_ns=0)
+        assert not t.walk.wanting
+        t.walk.adopt(1, 10, 11, 0, 0, 0)
+        t.cells(3)
+        assert t.walk.wanting
+        t.walk.leave()
+        assert (t.walk.wanting, t.walk.queued, t.walk.left()) == (False, False, 0)
+
+    def test_a_claim_made_no_longer_is_still_wanted_longer(self, toy):
+        t = toy(tick_ns=0)
+        t.walk.adopt(1, 10, 11, 0, 0, 0)
+        t.cells(3)
+        t.walk.prolong(11, 0, 0, 0)
+        assert t.walk.wanting
+
+    @pytest.mark.parametrize("dice", range(20))
+    def test_scattered_runs_reach_their_end(self, toy, dice):
+        t = toy(tick_ns=0, dice=dice << 20)
+        t.walk.adopt(1, 10, 11, 0, 0, 0)
+        cells = t.cells(5)
+        first = cells[0][2]
+        assert cells[: 5 - first] == [(10, 1, s) for s in range(first, 4)] + [t.module.SPENT]
+        assert t.walk.wanting
+
+
+def test_before_its_anchor_a_clock_stands(toy):
+    t = toy()
+    t.walk.adopt(1, 10, 20, 10, 0, t.sense.ns + 5)
+    assert [t.walk.due(t.sense.ns + late) for late in (0, 4, 5, 6)] == [10] * 4
+    assert t.walk.due(t.sense.ns + 5 + MS) == 11
