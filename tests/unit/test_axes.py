@@ -335,21 +335,6 @@ class TestWalk:
         assert walk.take_ready(5) == [11]
         assert not walk.wanting
 
-    @pytest.mark.parametrize("values", range(1, 8))
-    def test_half_of_a_block(self, module, values):
-        """The next is wanted with the first value after half of them, the odd one before it."""
-        walk, _ = self.counter(module)
-        walk.adopt(0, 10, 10 + values, 0, 0, 0)
-        wanting = [walk.poll() and walk.wanting for _ in range(values)]
-        assert wanting == [2 * drawn >= values for drawn in range(values)]
-
-    @pytest.mark.parametrize("runs", range(1, 6))
-    def test_half_of_some_runs(self, module, runs):
-        t = Toy(module, tick_ns=0)  # four cells to a run
-        t.walk.adopt(1, 10, 10 + runs, 0, 0, 0)
-        wanting = [t.cells(1)[0] and t.walk.wanting for _ in range(4 * runs)]
-        assert wanting == [drawn >= 2 * runs for drawn in range(4 * runs)]
-
     def test_half_of_a_run_and_of_several(self, module):
         t = Toy(module, tick_ns=0)  # four cells to a run
         t.walk.adopt(1, 10, 11, 0, 0, 0)
@@ -370,13 +355,6 @@ class TestWalk:
         assert not t.walk.wanting
         assert t.cells(3) == [(11, 1, s) for s in range(3)]
         assert t.walk.wanting
-
-    def test_what_is_queued_is_left_too(self, module):
-        walk, _ = self.counter(module)
-        walk.adopt(0, 10, 20, 0, 0, 0)
-        walk.queue(0, 30, 36)
-        walk.take_ready(3)
-        assert walk.left() == 7 + 6
 
     def test_what_is_queued_goes_with_the_claim(self, module):
         walk, _ = self.counter(module)

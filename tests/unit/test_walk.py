@@ -230,49 +230,6 @@ def test_left_and_reach(toy):
     assert (t.walk.left(), t.walk.reach()) == (0, 0)
 
 
-@pytest.mark.parametrize("drawn", range(9))
-def test_a_tick_used_up_is_not_left(toy, drawn):
-    t = toy(lead_ms=5)
-    t.adopt(10, 20)
-    t.cells(drawn)
-    assert t.walk.left() == 10 - drawn // 4
-
-
-def test_a_tick_is_over_to_the_nanosecond(toy):
-    t = toy()
-    t.adopt(10, 20)
-    assert t.walk() == 10 << 5 | 4
-    t.sense.ns += MS - 1
-    assert t.walk() == 10 << 5 | 5
-    t.sense.ns += 1
-    assert t.walk() == 11 << 5 | 4
-
-
-def test_a_prolonged_claim_goes_with_the_clock(toy):
-    t = toy()
-    t.adopt(10, 20)
-    assert t.walk() == 10 << 5 | 4
-    t.walk.prolong(30, 10, 0, t.sense.ns)
-    assert t.walk() == 10 << 5 | 5
-    t.sense.ns += MS
-    assert t.walk() == 11 << 5 | 4
-
-
-def test_a_claim_of_ticks_walked_before_is_left_whole(toy):
-    t = toy()
-    t.adopt(10, 20)
-    t.cells(1)
-    t.walk.leave()
-    t.adopt(5, 20, now=10)
-    assert t.walk.leave() == 5
-
-
-def test_a_walk_without_a_clock_has_always_begun(toy):
-    t = toy(tick_ns=0)
-    t.adopt(10, 20, now=9)
-    assert t.walk.begun()
-
-
 def test_begun(toy):
     t = toy()
     t.adopt(10, 20, now=9)
@@ -288,23 +245,6 @@ def test_take_ready_crosses_ticks_and_answers_less_at_the_end(toy):
     ids = t.walk.take_ready(5) + t.walk.take_ready(100)
     assert [(n >> 5, n & 3) for n in ids] == [(k, s) for k in (10, 11, 12) for s in range(4)]
     assert t.walk.take_ready(1) == []
-
-
-@pytest.mark.parametrize("ticks", [1, 3, 9])
-@pytest.mark.parametrize("size", range(1, 16))
-def test_fill_answers_how_far_it_came(module, size, ticks):
-    """As far as the lead allows, or the claim."""
-    from array import array
-
-    ready = min(12, 4 * ticks)
-    for at in range(size):
-        t = Toy(module, lead_ms=2)
-        t.adopt(10, 10 + ticks)
-        words = array("Q", bytes(8 * size))
-        assert t.walk.fill(words, at) == min(size, at + ready)
-        assert t.walk.fill(words, size) == size
-        written = [(n >> 5, n & 3) for n in words[at : at + ready]]
-        assert written == [(10 + i // 4, i % 4) for i in range(min(ready, size - at))]
 
 
 def test_fill_writes_what_take_would(module):
@@ -351,19 +291,6 @@ def test_scattered_start_keeps_the_order_and_uses_all_of_a_busy_tick(toy):
         t.walk.prolong(250, 100 + _, 0, t.sense.ns)
         starts.add(t.cells(1)[0][2])
     assert starts == {0, 1, 2, 3}
-
-
-def test_the_dice_are_those_of_drand48(toy):
-    """Java's too, whose ``new Random(42).nextInt()`` has these for its first answers."""
-    javas = [-1170105035, 234785527, -1360544799, 205897768]
-    t = toy(dice=42 ^ 0x5DEECE66D)
-    t.adopt(10, 90)
-    starts = []
-    for _ in javas:
-        starts.append(t.cells(1)[0][2])
-        t.cells(3 - starts[-1])  # a tick used up has no effect on one that is not the next
-        t.sense.ns += 2 * MS
-    assert starts == [n % 4 for n in javas]
 
 
 def test_a_claim_outside_the_layout_is_refused(toy):

@@ -4,9 +4,13 @@ Each of these is a place where one more, or one less, would be a repeat, an ID o
 over, or a stretch that nobody uses.
 """
 
+from array import array
+
 import pytest
 
-from tests.unit.test_walk import MS, module, toy
+import frazil
+from frazil.generator import walk_arguments
+from tests.unit.test_walk import MS, Toy, manual_sense, module, toy
 
 __all__ = ["module", "toy"]
 
@@ -137,3 +141,85 @@ def test_before_its_anchor_a_clock_stands(toy):
     t.walk.adopt(1, 10, 20, 10, 0, t.sense.ns + 5)
     assert [t.walk.due(t.sense.ns + late) for late in (0, 4, 5, 6)] == [10] * 4
     assert t.walk.due(t.sense.ns + 5 + MS) == 11
+
+
+@pytest.mark.parametrize("drawn", range(9))
+def test_a_tick_used_up_is_not_left(toy, drawn):
+    t = toy(lead_ms=5)
+    t.adopt(10, 20)
+    t.cells(drawn)
+    assert t.walk.left() == 10 - drawn // 4
+
+
+def test_a_claim_of_ticks_walked_before_is_left_whole(toy):
+    t = toy()
+    t.adopt(10, 20)
+    t.cells(1)
+    t.walk.leave()
+    t.adopt(5, 20, now=10)
+    assert t.walk.leave() == 5
+
+
+def test_a_walk_without_a_clock_has_always_begun(toy):
+    t = toy(tick_ns=0)
+    t.adopt(10, 20, now=9)
+    assert t.walk.begun()
+
+
+def test_the_dice_are_those_of_drand48(toy):
+    """Java's too, whose ``new Random(42).nextInt()`` has these for its first answers."""
+    javas = [-1170105035, 234785527, -1360544799, 205897768]
+    t = toy(dice=42 ^ 0x5DEECE66D)
+    t.adopt(10, 90)
+    starts = []
+    for _ in javas:
+        starts.append(t.cells(1)[0][2])
+        t.cells(3 - starts[-1])  # a tick used up has no effect on one that is not the next
+        t.sense.ns += 2 * MS
+    assert starts == [n % 4 for n in javas]
+
+
+@pytest.mark.parametrize("ticks", [1, 3, 9])
+@pytest.mark.parametrize("size", range(1, 16))
+def test_fill_answers_how_far_it_came(module, size, ticks):
+    """As far as the lead allows, or the claim."""
+    ready = min(12, 4 * ticks)
+    for at in range(size):
+        t = Toy(module, lead_ms=2)
+        t.adopt(10, 10 + ticks)
+        words = array("Q", bytes(8 * size))
+        assert t.walk.fill(words, at) == min(size, at + ready)
+        assert t.walk.fill(words, size) == size
+        written = [(n >> 5, n & 3) for n in words[at : at + ready]]
+        assert written == [(10 + i // 4, i % 4) for i in range(min(ready, size - at))]
+
+
+def counter(module):
+    """A walk of plain numbers."""
+    return module.Walk(manual_sense(module), *walk_arguments(frazil.scheme("tickets"), 0, None))
+
+
+class TestBlocks:
+    """Where half of a block is used, the next is wanted."""
+
+    @pytest.mark.parametrize("values", range(1, 8))
+    def test_half_of_some_values(self, module, values):
+        """With the first value after half of them, the odd one before it."""
+        walk = counter(module)
+        walk.adopt(0, 10, 10 + values, 0, 0, 0)
+        wanting = [walk.poll() and walk.wanting for _ in range(values)]
+        assert wanting == [2 * drawn >= values for drawn in range(values)]
+
+    @pytest.mark.parametrize("runs", range(1, 6))
+    def test_half_of_some_runs(self, toy, runs):
+        t = toy(tick_ns=0)  # four cells to a run
+        t.walk.adopt(1, 10, 10 + runs, 0, 0, 0)
+        wanting = [t.cells(1)[0] and t.walk.wanting for _ in range(4 * runs)]
+        assert wanting == [drawn >= 2 * runs for drawn in range(4 * runs)]
+
+    def test_what_is_queued_is_left_too(self, module):
+        walk = counter(module)
+        walk.adopt(0, 10, 20, 0, 0, 0)
+        walk.queue(0, 30, 36)
+        walk.take_ready(3)
+        assert walk.left() == 7 + 6
