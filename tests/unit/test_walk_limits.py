@@ -128,12 +128,15 @@ class TestTheWalkBefore:
 
     @pytest.mark.parametrize("dice", range(20))
     def test_scattered_runs_reach_their_end(self, toy, dice):
-        t = toy(tick_ns=0, dice=dice << 20)
+        t = toy(tick_ns=0, dice=dice * 77_777)
         t.walk.adopt(1, 10, 11, 0, 0, 0)
         cells = t.cells(5)
         first = cells[0][2]
         assert cells[: 5 - first] == [(10, 1, s) for s in range(first, 4)] + [t.module.SPENT]
         assert t.walk.wanting
+        other = toy(tick_ns=0, dice=dice * 77_777)
+        other.walk.adopt(1, 10, 13, 0, 0, 0)
+        assert other.cells(1) == cells[:1]  # wherever half of the claim is
 
 
 def test_before_its_anchor_a_clock_stands(toy):
