@@ -2,9 +2,9 @@
 
 Each mutant runs interpreted, in a copy of the package, against the file's tests from the quickest
 on, until one fails. One that passes them all has survived: it is killed by a new test, or stands in
-explained.toml with the reason why no test can tell it from the original, and is not run again. Ends
-with 1 if one does neither. ``--sample N`` takes every N-th mutant, for a first look, and ``--lines
-100-120`` those of some lines of the file.
+explained.toml with the reason why no test can tell it from the original. Ends with 1 if one does
+neither. ``--sample N`` takes every N-th mutant, for a first look, and ``--lines 100-120`` those of
+some lines of the file.
 """
 
 import argparse
@@ -183,25 +183,28 @@ def _mutants(name: str, sample: int, lines: range) -> list[Mutant]:
 
 
 def _run(name: str, found: Sequence[Mutant], idle: Sequence[_Copy]) -> int:
-    """Try a file's mutants but those explained; answers how many survived."""
-    explained = _explained()
-    tried = [each for each in found if (name, each.operator, each.text) not in explained]
+    """Try a file's mutants; answers how many survived and are not explained.
+
+    All are run: an explanation names a line's text, and a twin on such a line must be caught still.
+    """
     patience = _patience(name, idle[0])
     copies: Queue[_Copy] = Queue()
     for copy in idle:
         copies.put(copy)
+    explained = _explained()
     results: Counter[str] = Counter()
     with ThreadPoolExecutor(len(idle)) as pool:
-        verdicts = pool.map(lambda each: _verdict(each, name, copies, patience), tried)
-        judged = zip(tried, verdicts, strict=True)
-        for mutant, verdict in track(judged, name, len(tried), console=Console(stderr=True)):
-            results[verdict] += 1
-            if verdict == "survived":
+        verdicts = pool.map(lambda each: _verdict(each, name, copies, patience), found)
+        judged = zip(found, verdicts, strict=True)
+        for mutant, verdict in track(judged, name, len(found), console=Console(stderr=True)):
+            known = verdict == "survived" and (name, mutant.operator, mutant.text) in explained
+            results["explained" if known else verdict] += 1
+            if verdict == "survived" and not known:
                 print(f"{name}:{mutant.line} {mutant.operator}: {mutant.text}", flush=True)
     rate = (results["caught"] + results["late"]) / max(1, len(found))
     print(
         f"{name}: {len(found)} mutants, {results['caught']} caught and {results['late']} never "
-        f"ending ({rate:.1%}), {len(found) - len(tried)} explained, {results['survived']} survived",
+        f"ending ({rate:.1%}), {results['explained']} explained, {results['survived']} survived",
         flush=True,
     )
     return results["survived"]
