@@ -10,11 +10,11 @@ import argparse
 import math
 import os
 import platform
-import struct
+import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -22,6 +22,7 @@ from typing import Any
 import redis
 
 import frazil
+from benchmarks.lives import KINDS, WORDS
 from frazil.claim import Claim, Seen
 from frazil.keeper import ask_of
 from frazil.registries import connect
@@ -37,9 +38,6 @@ _LIVES_S = 10
 _PARENTS = 4
 _SCHEME = frazil.scheme("icicle")
 
-Live = Callable[[str, str, int], None]
-"""A life at a URL, in a namespace; its IDs go into a pipe."""
-
 
 class Store:
     """A server and what it says of itself."""
@@ -54,7 +52,7 @@ class Store:
         return sum(found.get(f"cmdstat_{name}", {}).get("calls", 0) for name in ("eval", "evalsha"))
 
     def busy_s(self) -> float:
-        """Processor time it has used."""
+        """Processor time it has used, with what the system does for it."""
         found = self.client.info("cpu")
         return float(found["used_cpu_sys"]) + float(found["used_cpu_user"])
 
@@ -110,7 +108,8 @@ def members(store: Store, rate_hz: float, horizon_s: int) -> tuple[str, str]:
     """All node numbers held, each claim made longer ``rate_hz`` times a second.
 
     At that pace a server with nothing else to do sleeps between two requests, and to be woken costs
-    it more than the request. What it costs one that has other work is measured without pauses.
+    it more than the request. What it costs one that has other work is measured without pauses. Both
+    are processor time with the system's share, of which as many PINGs tell the size.
     """
     more = f"?horizon={horizon_s}s"
     first = store.registry(f"members {time.time_ns()}", more)
@@ -131,9 +130,10 @@ def members(store: Store, rate_hz: float, horizon_s: int) -> tuple[str, str]:
     share = _spent_s(store, renew, pace_hz, _REST_S) * pace_hz
     bare = _spent_s(store, lambda _: store.client.ping(), pace_hz, _REST_S / 4) * pace_hz
     awake = _spent_s(store, renew, math.inf, _REST_S / 4) * pace_hz
+    alert = _spent_s(store, lambda _: store.client.ping(), math.inf, _REST_S / 4) * pace_hz
     return (
         f"{more}: {_MEMBERS:,} members renewing ({pace_hz:.0f} a second), of one core",
-        f"{share:.1%} (as many PINGs: {bare:.1%}); {awake:.1%} if asked without pauses",
+        f"{share:.1%} (PINGs: {bare:.1%}); {awake:.1%} without pauses (PINGs: {alert:.1%})",
     )
 
 
@@ -147,86 +147,32 @@ def _spent_s(store: Store, ask: Callable[[int], Any], pace_hz: float, for_s: flo
     return (store.busy_s() - before_s) / done
 
 
-def _live(url: str, namespace: str, pipe: int) -> None:
-    """One short life: open, issue, close."""
-    with frazil.open(url, _SCHEME, namespace=namespace, timeout="60s") as ids:
-        os.write(pipe, struct.pack("<3Q", *ids.take(3)))
-
-
-def _mint(url: str, namespace: str, pipe: int) -> None:
-    """A shorter one: what ``frazil.mint`` is for."""
-    ids = frazil.mint(3, url, _SCHEME, namespace=namespace, timeout="60s")
-    os.write(pipe, struct.pack("<3Q", *ids))
-
-
-def _visit(url: str, _namespace: str, pipe: int) -> None:
-    """What the driver alone does in a life: connect, ask twice, close."""
-    with redis.Redis.from_url(url) as client:
-        client.ping()
-        client.ping()
-    os.write(pipe, bytes(24))
-
-
-def lives(store: Store, live: Live, *, forked: bool) -> tuple[float, list[int]]:
-    """Lives a second, one after another in several processes, and the IDs that they had.
-
-    forked: each in a process of its own.
-    """
+def lives(store: Store, kind: str) -> tuple[float, list[int]]:
+    """Lives of a kind a second, one after another in several programs, and the IDs they had."""
     namespace = f"lives {time.time_ns()}"
     store.registry(namespace).link.drop()
-    live(store.url, namespace, os.open(os.devnull, os.O_WRONLY))  # all is imported before a fork
-    reader, writer = os.pipe()
-    told: list[bytes] = []
-    listening = threading.Thread(target=lambda: told.extend(iter(lambda: os.read(reader, 24), b"")))
-    end = time.monotonic() + _LIVES_S
-    parents = []
-    for _ in range(_PARENTS):
-        parent = os.fork()
-        if not parent:
-            os._exit(_generations(lambda: live(store.url, namespace, writer), end, forked=forked))
-        parents.append(parent)
-    os.close(writer)
-    listening.start()
-    failed = sum(os.waitpid(parent, 0)[1] != 0 for parent in parents)
-    listening.join()
-    os.close(reader)
-    if failed:
-        raise SystemExit(f"{failed} parents saw a failure")
-    return len(told) / _LIVES_S, [number for each in told for number in struct.unpack("<3Q", each)]
-
-
-def _generations(live: Callable[[], None], end: float, *, forked: bool) -> int:
-    while time.monotonic() < end:
-        child = os.fork() if forked else 0
-        if child:
-            if os.waitpid(child, 0)[1]:
-                return 1
-            continue
-        try:
-            live()
-        except BaseException as error:  # noqa: BLE001 - a child must end here
-            print(error, file=sys.stderr)
-            os._exit(1)
-        if forked:
-            os._exit(0)
-    return 0
+    command = [sys.executable, "-m", "benchmarks.lives", kind, store.url, namespace, str(_LIVES_S)]
+    parents = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(_PARENTS)]
+    with ThreadPoolExecutor(_PARENTS) as readers:
+        told = b"".join(readers.map(lambda parent: parent.communicate()[0], parents))
+    if any(parent.returncode for parent in parents):
+        raise SystemExit("a life failed")
+    numbers = [number for life in WORDS.iter_unpack(told) for number in life]
+    return len(numbers) / 3 / _LIVES_S, numbers
 
 
 def short_lives(store: Store) -> Iterator[tuple[str, str]]:
     """How many lives a store serves, and how many processes this machine can make for it."""
+    rates = {}
+    for kind in KINDS:
+        rates[kind], ids = lives(store, kind)
+        if any(ids) and len(set(ids)) < len(ids):
+            raise SystemExit(f"{len(ids) - len(set(ids))} repeats")
     of = f"a second, on {_MEMBERS:,} node numbers"
-    rate, ids = lives(store, _live, forked=False)
-    yield f"short lives, each with its connection and claim, {of}", f"{rate:.0f}"
-    rate, forked = lives(store, _live, forked=True)
-    minting, minted = lives(store, _mint, forked=True)
-    bare, _ = lives(store, _visit, forked=True)
-    yield (
-        f"short processes (forks), {of}",
-        f"{rate:.0f}, {minting:.0f} with frazil.mint (the driver's two PINGs alone: {bare:.0f})",
-    )
-    for each in (ids, forked, minted):
-        if len(set(each)) < len(each):
-            raise SystemExit(f"{len(each) - len(set(each))} repeats")
+    yield f"short lives, each with its connection and claim, {of}", f"{rates['unforked']:.0f}"
+    bare = f"the driver's two PINGs: {rates['visit']:.0f}, nothing: {rates['nothing']:.0f}"
+    served = f"{rates['open']:.0f}, {rates['mint']:.0f} with frazil.mint (only {bare})"
+    yield f"short processes (forks), {of}", served
 
 
 @contextmanager
@@ -254,7 +200,6 @@ def main(arguments: Sequence[str]) -> None:
     with _server(told.url) as url:
         store = Store(url)
         version = store.version()
-        store.client.connection_pool.disconnect()  # no connection is carried into the forks
         print("| What | Measured |\n|---|--:|")
         for what, found in _rows(store):
             print(f"| {what} | {found} |", flush=True)

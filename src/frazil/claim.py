@@ -15,6 +15,7 @@ Units: ``_ticks`` and plain axis values count from the layout's epoch; ``_us`` a
 """
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 __all__ = ["Ask", "Claim", "Holding", "Look", "Lost", "Seen", "Terms", "Wait"]
 
@@ -47,10 +48,7 @@ class Terms:
     @property
     def fingerprint(self) -> str:
         """One short text that differs when any of the terms that matter does."""
-        terms = f"{self.identity} {self.tick_us} {self.epoch_us} {self.horizon_ticks}"
-        from hashlib import sha256  # loads OpenSSL, which takes longer than all of frazil
-
-        return sha256(terms.encode()).hexdigest()[:16]
+        return _digest(f"{self.identity} {self.tick_us} {self.epoch_us} {self.horizon_ticks}")
 
     def tick_at(self, us: int) -> int:
         """The tick in which a moment (microseconds since 1970) lies."""
@@ -155,3 +153,10 @@ class Look:
     now_us: int
     holdings: tuple[Holding, ...]
     away: tuple[str, ...] = ()
+
+
+@lru_cache(maxsize=64)  # every verb asks
+def _digest(text: str) -> str:
+    from hashlib import sha256  # loads OpenSSL, which takes longer than all of frazil
+
+    return sha256(text.encode()).hexdigest()[:16]

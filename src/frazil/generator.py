@@ -20,6 +20,7 @@ from _thread import allocate_lock
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import lru_cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
@@ -135,6 +136,13 @@ def walk_arguments(
 
     clocked=False is for a walk that takes each claim as due when it comes.
     """
+    tick_us = scheme_.layout.tick_us or 0
+    return *_places(scheme_), tick_us * 1000 if clocked else 0, lead_us * 1000, dice
+
+
+@lru_cache(maxsize=64)  # so that a child that lives for one ID finds it worked out
+def _places(scheme_: Scheme) -> tuple[Any, ...]:
+    """Where in an ID the walk writes what it counts, and the bits that it never changes."""
     layout = scheme_.layout
     free = {each.name: 0 for each in layout.fields if each.fixed is None}
     sequence = scheme_.positions("sequence")
@@ -144,9 +152,6 @@ def walk_arguments(
         scheme_.positions("node"),
         sequence[:_ROW_BITS] if layout.axis == "sequence" else sequence,
         scheme_.pack(**free),
-        (layout.tick_us or 0) * 1000 if clocked else 0,
-        lead_us * 1000,
-        dice,
     )
 
 

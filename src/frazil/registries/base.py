@@ -8,6 +8,7 @@ verbs themselves are pure and live in ``record``.
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
+from functools import lru_cache
 from typing import Protocol, TypeVar
 
 from frazil import clock
@@ -27,6 +28,7 @@ _AXIS_LIMIT = 1 << 62  # as far as a walk counts
 _LONGEST_BLOCK = {"run": 64, "sequence": 1 << 20}
 
 
+@lru_cache(maxsize=64)  # so that a child that lives for one ID finds it worked out
 def terms_of(scheme: Scheme, horizon_us: int, node: int | None = None) -> Terms:
     """The terms under which a scheme's regions are claimed.
 

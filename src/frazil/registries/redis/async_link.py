@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from frazil.machine import Sense
-from frazil.registries.redis.link import Access, Command, Link, Place, Script, facts_of
+from frazil.registries.redis.link import Access, Command, Link, Place, Script
 
 __all__ = ["AsyncLink"]
 
@@ -36,10 +36,8 @@ class AsyncLink(Link):
     def __init__(self, access: Access, script: Script) -> None:
         super().__init__(access, script)
         import redis.asyncio.connection
-        import redis.asyncio.retry
 
         self._kinds = redis.asyncio.connection
-        self._retry = redis.asyncio.retry.Retry
         self._lines: deque[_Line] = deque()
         self._gates: tuple[asyncio.AbstractEventLoop, asyncio.Semaphore] | None = None
 
@@ -122,7 +120,7 @@ class AsyncLink(Link):
         try:
             await connection.connect()
             await connection.send_command("INFO", check_health=False)
-            self._examine(facts_of(await connection.read_response()), connection)
+            self._examine(await connection.read_response(), connection)
         except self._errors.RedisError as error:
             await self._close(line)
             raise self._explained(error, sent=False) from error

@@ -111,7 +111,6 @@ class Link:
         self._redis = driver()
         self._errors = self._redis.exceptions
         self._kinds = self._redis.connection
-        self._retry = self._redis.retry.Retry
         self._places = list(access.places)
         self._place = self._places[0]
         self._idle: deque[Line] = deque()
@@ -281,7 +280,7 @@ class Link:
             connection.connect()
             connection.send_command("INFO", check_health=False)
             self._await(connection, within_s)
-            self._examine(facts_of(connection.read_response()), connection)
+            self._examine(connection.read_response(), connection)
         except self._errors.RedisError as error:
             connection.disconnect()
             raise self._explained(error, sent=False) from error
@@ -307,7 +306,6 @@ class Link:
             **unsigned,
             socket_timeout=access.timeout_s,
             socket_connect_timeout=self._shorter_s(within_s),
-            retry=self._retry(self._redis.backoff.NoBackoff(), 0),
             protocol=2,
         )
         return made
@@ -316,19 +314,19 @@ class Link:
         timeout_s = self.access.timeout_s
         return timeout_s if within_s is None else min(timeout_s, max(within_s, 0.001))
 
-    def _examine(self, facts: dict[str, str], connection: "AbstractConnection") -> None:
+    def _examine(self, info: Any, connection: "AbstractConnection") -> None:
         """Refuse a server that cannot keep claims as asked; learn a cluster's nodes."""
-        if facts.get("loading") == "1":  # what else it says of itself is not true yet
+        if _told(info, "loading") == "1":  # what else it says of itself is not true yet
             raise self.unavailable("it is still reading its data", known=True)
-        policy = facts.get("maxmemory_policy", "")
+        policy = _told(info, "maxmemory_policy")
         if policy.startswith("allkeys-"):
             raise self.refused(
                 f"its maxmemory-policy is {policy}, which may evict claims that are in use; set "
                 "noeviction or a volatile- policy, or use another server"
             )
-        if facts.get("role") == "active-replica":
+        if _told(info, "role") == "active-replica":
             raise self.refused("it has a second writer (active replica); use a server with one")
-        clustered = facts.get("cluster_enabled") == "1"
+        clustered = _told(info, "cluster_enabled") == "1"
         if self.access.cluster and not clustered:
             raise self.refused("it is no cluster; leave out ?cluster=1")
         if self.access.cluster is False and clustered:
@@ -336,12 +334,12 @@ class Link:
                 "it is a node of a cluster, which is one registry and not several; add ?cluster=1"
             )
         if self.access.durable:
-            self._examine_disk(facts, connection)
+            self._examine_disk(info, connection)
         if clustered:
             self._learn_nodes(connection)
 
-    def _examine_disk(self, facts: dict[str, str], connection: "AbstractConnection") -> None:
-        if facts.get("aof_enabled") != "1":
+    def _examine_disk(self, info: Any, connection: "AbstractConnection") -> None:
+        if _told(info, "aof_enabled") != "1":
             raise self.refused("?durable=1, but it keeps no log of its writes; set appendonly yes")
         connection.send_command("CONFIG", "GET", "appendfsync", check_health=False)
         with suppress(self._errors.ResponseError):  # may not look: the URL's word is taken for it
@@ -368,6 +366,12 @@ def facts_of(info: Any) -> dict[str, str]:
     """The lines of INFO by name."""
     lines = (line.partition(":") for line in info.decode("utf-8", "replace").splitlines())
     return {name: value for name, colon, value in lines if colon}
+
+
+def _told(info: bytes, name: str) -> str:
+    """What one line of INFO says, "" where there is none; the rest, hundreds, is not looked at."""
+    _, found, rest = info.partition(f"\n{name}:".encode())
+    return rest.partition(b"\r")[0].decode("utf-8", "replace") if found else ""
 
 
 def texts(reply: Any) -> list[str]:
