@@ -47,6 +47,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from frazil.errors import InternalError
@@ -67,7 +68,7 @@ SPENT = -1
 CLOSED = -2
 FORKED = -3
 
-_NEVER_NS = (1 << 62) - 1
+_NEVER_NS = 0x3FFF_FFFF_FFFF_FFFF
 
 
 class Pause:
@@ -86,7 +87,7 @@ def _steps(positions: Sequence[int]) -> tuple[array[int], array[int]]:
 
     Adding one to a number flips its trailing ones and the zero above them.
     """
-    steps = [sum(1 << p for p in positions[: ones + 1]) for ones in range(len(positions) + 1)]
+    steps = [*accumulate(1 << position for position in positions), 0]  # after the last cell, none
     mask = (1 << 64) - 1
     return array("Q", [step & mask for step in steps]), array("Q", [step >> 64 for step in steps])
 
@@ -162,29 +163,14 @@ class Walk:
         self.word = 1 << 64
         self.wide_base = 0
         self.tick = -1
-        self.node = 0
-        self.placed = 0
-        self.low = 0
-        self.high = 0
-        self.here_low = 0
-        self.here_high = 0
-        self.start = 0
-        self.until = 0
-        self.mark = 0
-        self.mark_cell = 0
-        self.wanting = False
-        self.queued = False
-        self.next_node = 0
-        self.next_start = 0
-        self.next_until = 0
-        self.anchor_tick = 0
-        self.anchor_ns = 0
-        self.closed = False
-        self.held = False
+        self.low = self.high = self.here_low = self.here_high = self.placed = 0
+        self.node = self.start = self.until = self.mark = self.mark_cell = 0
+        self.next_node = self.next_start = self.next_until = 0
+        self.anchor_tick = self.anchor_ns = self.turn_ns = 0
+        self.wanting = self.queued = self.closed = self.held = False
         self.fresh = True
         self.issued = 0
         self.counted = self.sequence = self.sequences = self.cells
-        self.turn_ns = 0
 
     def __call__(self) -> int:
         """The next ID, waiting for it if it must (how is up to ``stalled``)."""
@@ -250,9 +236,7 @@ class Walk:
             return 0
         else:
             tick += 1
-            if tick > due + self.lead_ticks:
-                if tick >= self.until:
-                    return SPENT
+            if due + self.lead_ticks < tick < self.until:
                 ahead = tick - self.lead_ticks - self.anchor_tick
                 return self.anchor_ns + ahead * self.tick_ns - now_ns
         if tick >= self.until:
