@@ -84,14 +84,14 @@ class App:
             await self._answer(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self.state.going:
+            send = _adding(send, ((b"connection", b"close"),))
         try:
             self._refuse(scope)
         except Problem as problem:
             await asgi.send_problem(send, problem)
             self.state.requests["other", problem.status] += 1
             return
-        if self.state.going:
-            send = _adding(send, ((b"connection", b"close"),))
         if self._cors.on:
             if await self._cors.answered(scope, send):
                 self.state.requests["other", 204] += 1

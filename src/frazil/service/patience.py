@@ -11,6 +11,10 @@ has taken most of what waits, so a trickle does not help. Whether a request is a
 the server's own state after each piece: a new ``cycle`` is a head that has come to its end, and its
 ``more_body`` tells of the body. A head is also limited in bytes, which the parser does not do.
 
+A third one runs when the service ends. Who connected or asked a moment ago may be about to ask,
+and a request that meets a closed connection is lost; so those are waited for, and only where
+nothing has come for a while is a connection closed before its next answer.
+
 The parser is httptools, in C. uvicorn's other one, h11, costs three times as much for a request.
 """
 
@@ -25,6 +29,8 @@ __all__ = ["HEAD_MOST", "patient"]
 
 HEAD_MOST = 16_384
 """Bytes of a request line with all headers."""
+
+_ABOUT_TO_ASK_S = 2  # after a connection is made, or its last request has come
 
 _LATE = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 _LARGE = b"HTTP/1.1 431 Headers Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
@@ -44,10 +50,13 @@ class _Patient(HttpToolsProtocol):
         self._head = 0
         self._asking: asyncio.TimerHandle | None = None
         self._taking: asyncio.TimerHandle | None = None
+        self._leaving: asyncio.TimerHandle | None = None
+        self._heard_s = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """See asyncio.Protocol."""
         super().connection_made(cast("asyncio.Transport", Writer(transport, self.loop)))
+        self._heard_s = self.loop.time()
         self._await_request()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -55,9 +64,20 @@ class _Patient(HttpToolsProtocol):
         super().connection_lost(exc)
         self._have_request()
         self._be_taken()
+        if self._leaving is not None:
+            self._leaving.cancel()
+
+    def shutdown(self) -> None:
+        """The service ends: close when nothing is begun, and nobody is about to ask."""
+        rest_s = self._heard_s + _ABOUT_TO_ASK_S - self.loop.time()
+        if self._between and rest_s > 0:
+            self._leaving = self.loop.call_later(rest_s, self.shutdown)
+        else:
+            super().shutdown()
 
     def data_received(self, data: bytes) -> None:
         """See asyncio.Protocol."""
+        self._heard_s = self.loop.time()
         super().data_received(data)
         cycle = self.cycle
         if cycle is not self._seen:  # a head has come to its end

@@ -5,12 +5,13 @@ log says where to connect, a port that is taken is told at once, and workers sha
 
 The end, at SIGTERM or Ctrl-C, loses no request of a client who follows HTTP. First the service
 says that it goes: it is not ready any more, and each answer ends its connection. For a moment it
-accepts and answers all the same, so that whoever was on the way arrives. Then it accepts nothing
-more, hears what those ask who were let in, answers what it has begun, and the application gives its
-claims back.
+accepts and answers all the same, so that whoever was on the way arrives. Then nobody begins to
+connect any more, who had begun is let in, it hears what those ask who were let in, answers what it
+has begun, and the application gives its claims back.
 """
 
 import asyncio
+import select
 import socket
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from frazil.errors import ConfigError
 from frazil.service import logs
 from frazil.service.app import App
 from frazil.service.board import Board
+from frazil.service.last_call import last_call
 from frazil.service.patience import patient
 from frazil.service.settings import Settings
 from frazil.service.workers import supervise
@@ -35,6 +37,7 @@ LONGEST_END_S = 32
 _FAREWELL_S = 30
 _GOING_S = 0.5
 _AT_ONCE_MOST = 1_000  # connections
+_HANDSHAKE_S = 2  # of TLS, by those who are let in last
 _IDLE_S = 30  # an idle connection is kept so long
 
 
@@ -71,18 +74,22 @@ class _Server(uvicorn.Server):
         self._app.state.going = True
         await asyncio.sleep(_GOING_S)
         waiting = [one.dup() for one in sockets or ()]
+        if self._alone():
+            for listener in waiting:
+                last_call(listener)
+        await asyncio.sleep(_GOING_S / 2)  # who has begun to connect is connected
         for server in self.servers:
             server.close()
         for listener in waiting:
             await self._let_in(listener)
-        await asyncio.sleep(_GOING_S / 2)  # who was let in has not asked yet
         await super().shutdown(sockets)
 
-    async def _let_in(self, listener: socket.socket) -> None:
-        """Accept all who wait at a socket, and close it before another comes.
+    def _alone(self) -> bool:
+        """Whether no other worker goes on: there is none, or all have been let off the leash."""
+        return self._leash is None or bool(select.select([self._leash], [], [], 0)[0])
 
-        Who is connected, and not accepted when the last socket closes, is reset by the kernel.
-        """
+    async def _let_in(self, listener: socket.socket) -> None:
+        """Accept all who wait at a socket, and close it."""
         let_in = []
         with listener, suppress(BlockingIOError):
             listener.settimeout(0)
@@ -90,10 +97,13 @@ class _Server(uvicorn.Server):
                 let_in.append(listener.accept()[0])
         protocol: Any = self.config.http_protocol_class
         state = {"server_state": self.server_state, "app_state": self.lifespan.state}
-        for connection in let_in:
-            await asyncio.get_running_loop().connect_accepted_socket(
-                partial(protocol, config=self.config, **state), connection, ssl=self.config.ssl
-            )
+        make = partial(protocol, config=self.config, **state)
+        tls: dict[str, Any] = {}
+        if self.config.ssl is not None:
+            tls = {"ssl": self.config.ssl, "ssl_handshake_timeout": _HANDSHAKE_S}
+        begin = asyncio.get_running_loop().connect_accepted_socket
+        beginnings = (begin(make, one, **tls) for one in let_in)
+        await asyncio.gather(*beginnings, return_exceptions=True)  # some have gone meanwhile
 
     def _orphaned(self) -> None:
         assert self._leash is not None

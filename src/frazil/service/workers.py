@@ -6,8 +6,9 @@ that an ID depends on. Forks are made before there is a loop, a thread or a conn
 
 A worker that dies is replaced: at once, and after a pause that doubles for each one that does not
 live for ten seconds, so that a mistake does not become a storm. At SIGTERM or Ctrl-C all are told
-to end in good order, and are waited for. If this process dies without a word, the workers notice
-it, because the other end of their leash is closed, and end as well.
+to end in good order, and are waited for. They know that it is all of them, because the other end
+of their leash is closed. If this process dies without a word, they notice it by the same, and end
+as well.
 """
 
 import multiprocessing
@@ -63,6 +64,9 @@ class _Supervisor:
                 self._mend(place, now_ns)
             wait([*self._sentinels(), self.bell[0]], self._pause_s())
         self.let_go()
+        for place in self.places:
+            if place.leash is not None:
+                place.leash.close()
         for place in self.places:
             if place.process is not None:
                 place.process.terminate()
@@ -129,7 +133,7 @@ class _Supervisor:
 def supervise(count: int, work: Work, let_go: Callable[[], None]) -> None:
     """Have ``count`` workers do ``work(index, leash)``, until a signal, which is raised again.
 
-    The leash becomes readable when the caller's process has died. let_go: called at the signal, to
-    close what the workers alone should hold to the end.
+    The leash becomes readable when all are to end: at a signal, or as the caller's process has
+    died. let_go: called at the signal, to close what the workers alone should hold to the end.
     """
     _Supervisor(work, let_go, [_Place(index) for index in range(count)]).run()

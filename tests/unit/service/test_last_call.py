@@ -1,0 +1,140 @@
+"""The end of a service: who has begun to connect is let in and heard, nobody else begins."""
+
+import contextlib
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+
+import pytest
+
+from frazil.service.last_call import last_call
+
+__all__: list[str] = []
+
+HOSTS = ["127.0.0.1", "::1"] if socket.has_dualstack_ipv6() else ["127.0.0.1"]
+PLAIN = '[namespaces.a]\nregistry = "memory:"\n'
+SHARED = '[namespaces.a]\nregistry = "sqlite:///{}/claims.db?horizon=2s"\n'
+ASKING = b"GET /v1/a/id HTTP/1.1\r\nhost: localhost\r\n\r\n"
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a filter of Linux")
+
+
+def address(service):
+    return "127.0.0.1", int(service.url.rpartition(":")[2])
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_who_is_connected_is_let_in_and_nobody_else_begins(host):
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.create_server((host, 0), family=family) as listener:
+        there = listener.getsockname()[:2]
+        with socket.create_connection(there, 5) as early:
+            last_call(listener)
+            with pytest.raises(TimeoutError):
+                socket.create_connection(there, 0.3)
+            early.sendall(b"heard")
+            accepted, _ = listener.accept()
+            with accepted:
+                assert accepted.recv(10) == b"heard"
+                accepted.sendall(b"answered")
+            assert early.recv(10) == b"answered"
+        listener.settimeout(0)
+        with pytest.raises(BlockingIOError):
+            listener.accept()
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(there, 5)
+
+
+def test_who_has_connected_and_not_yet_asked_is_heard(start):
+    service = start(PLAIN)
+    with socket.create_connection(address(service), 20) as silent:
+        service.process.send_signal(signal.SIGTERM)
+        time.sleep(1.2)
+        silent.sendall(ASKING)
+        head, _, body = silent.recv(4096).partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 200")
+        assert b"connection: close" in head
+        assert b'"id": "' in body
+    assert service.process.wait(20) == -signal.SIGTERM
+
+
+def test_who_never_asks_is_not_waited_for_long(start):
+    service = start(PLAIN)
+    with (
+        socket.create_connection(address(service), 20) as silent,
+        socket.create_connection(address(service), 20) as half,
+    ):
+        half.sendall(ASKING[:10])
+        assert service.stop() == -signal.SIGTERM
+        assert silent.recv(10) == b""
+        assert half.recv(10) == b""
+
+
+def test_all_who_connect_while_it_ends_are_answered(start):
+    """Connection after connection: each answered, or refused; none is taken and lost."""
+    service = start(PLAIN)
+    lost, answered = [], []
+
+    def ask():
+        with contextlib.suppress(ConnectionRefusedError):
+            while True:
+                wire = socket.create_connection(address(service), 20)
+                with wire:
+                    try:
+                        wire.sendall(ASKING)
+                        answered.append(wire.recv(4096)[:12])
+                    except ConnectionError as error:
+                        lost.append(error)
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    assert service.stop() == -signal.SIGTERM
+    for thread in threads:
+        thread.join()
+    assert lost == []
+    assert set(answered) == {b"HTTP/1.1 200"}
+
+
+def outcomes_of_connecting(service):
+    """Until nobody listens any more."""
+    found = []
+    while "refused" not in found:
+        time.sleep(0.01)  # a thousand at once are not heard, either
+        try:
+            socket.create_connection(address(service), 0.05).close()
+        except TimeoutError:
+            found.append("not heard")
+        except ConnectionRefusedError:
+            found.append("refused")
+    return found
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_before_it_closes_nobody_begins_to_connect(start, tmp_path, workers):
+    """For a quarter of a second, which a busy machine may miss; hence more than one try."""
+    for _ in range(5):
+        service = start(SHARED.format(tmp_path), "--workers", workers)
+        service.process.send_signal(signal.SIGTERM)
+        found = outcomes_of_connecting(service)
+        assert service.process.wait(20) == -signal.SIGTERM
+        if "not heard" in found:
+            return
+    raise AssertionError("it closed while connections could begin")
+
+
+def test_one_worker_that_ends_turns_nobody_away(start, tmp_path):
+    """The others listen on the same socket, and go on."""
+    service = start(SHARED.format(tmp_path), "--workers", "2")
+    leaving = service.wait_for("worker begins")["process"]
+    assert service.client.get("/v1/a/id").status_code == 200
+    os.kill(leaving, signal.SIGTERM)
+    assert service.wait_for("worker died")["process"] == leaving
+    for _ in range(20):
+        with socket.create_connection(address(service), 0.9) as wire:
+            wire.sendall(ASKING)
+            assert wire.recv(4096).startswith(b"HTTP/1.1 200")
+    assert service.stop() == -signal.SIGTERM
