@@ -4,9 +4,10 @@ Starts three servers of its own (as the tests do) on this machine. The published
 restated here: it counts a sequence up, sets a lock of one millisecond when that is used up, refuses
 while the lock is there, and then reads the time. Both are driven the same way: one connection of
 the driver, one call after the other; a call that is refused is asked again at once, and one that is
-told how long to wait waits so long. The cases take turns in each round, and the median of the
-rounds is shown, so a noisy machine disturbs all of them alike. Batches may be 20 ms ahead of the
-clock, and what has piled up in that lead is taken before the time is.
+told how long to wait waits so long. The cases take turns in short rounds, and the median of the
+rounds is shown, as is that of what one case makes of another in each of them, so a noisy machine
+disturbs all alike. Batches may be 20 ms ahead of the clock, and what has piled up in that lead is
+taken before the time is.
 
 Exits with 1 if an ID of frazil's repeats.
 """
@@ -38,6 +39,14 @@ _CAP = 4_096_000.0  # IDs a second of one shard
 _LEAD_US = 20_000
 _WARM_S = 0.1
 _CALLERS = 4
+
+_BESIDE = (
+    ("frazil, one at a time", "frazil, an empty script"),
+    (f"frazil, one at a time, {_CALLERS} threads", f"frazil, an empty script, {_CALLERS} threads"),
+    ("frazil, one at a time, ?prefetch=65536", "frazil, an empty script"),
+    ("driver, icicle.lua, 4096 at a time", "driver, published, 4096 at a time"),
+    ("frazil, batches, three servers", "frazil, batches, one server"),
+)
 
 _EMPTY = "return { 'ids', ARGV[2], '', '1', '0', '0', '4096', '1' }"
 
@@ -171,8 +180,8 @@ def _cases(servers: list[Server], kept: list[Any]) -> Iterator[tuple[str, Case]]
 def main(arguments: list[str]) -> int:
     """Measure and print; answers the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.icicle")
-    parser.add_argument("--seconds", type=float, default=1.0, help="of each case in a round")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=0.25, help="of each case in a round")
+    parser.add_argument("--rounds", type=int, default=24)
     parser.add_argument("--flavour", choices=FLAVOURS, default="valkey")
     options = parser.parse_args(arguments)
     kept: list[Any] = []
@@ -196,6 +205,10 @@ def main(arguments: list[str]) -> int:
     for name, rounds in found.items():
         rate, refused = median(r[0] for r in rounds), median(r[1] for r in rounds)
         print(f"| {name} | {rate:,.0f} | {rate / _CAP:.1%} | {refused:.0%} |")
+    print("\n| Beside each other, in each round | times as many |\n|---|---|")
+    for name, other in _BESIDE:
+        times = median(a / b for (a, _), (b, _) in zip(found[name], found[other], strict=True))
+        print(f"| {name}, to {other.removeprefix('frazil, ')} | {times:,.2f} |")
     print(f"\nfrazil {frazil.__version__}: {repeats} repeats in its batches")
     return 1 if repeats else 0
 

@@ -48,17 +48,29 @@ def test_who_is_connected_is_let_in_and_nobody_else_begins(host):
         socket.create_connection(there, 5)
 
 
-def test_who_has_connected_and_not_yet_asked_is_heard(start):
-    service = start(PLAIN)
+def answer_to_one_who_was_silent(service):
+    """What comes to a request that is made a second after the signal, on an older connection."""
     with socket.create_connection(address(service), 20) as silent:
         service.process.send_signal(signal.SIGTERM)
-        time.sleep(1.2)
-        silent.sendall(ASKING)
-        head, _, body = silent.recv(4096).partition(b"\r\n\r\n")
-        assert head.startswith(b"HTTP/1.1 200")
-        assert b"connection: close" in head
-        assert b'"id": "' in body
-    assert service.process.wait(20) == -signal.SIGTERM
+        time.sleep(1)
+        with contextlib.suppress(ConnectionError):
+            silent.sendall(ASKING)
+            return silent.recv(4096)
+    return b""
+
+
+def test_who_has_connected_and_not_yet_asked_is_heard(start):
+    """For two seconds, which a busy machine may miss; hence more than one try."""
+    for _ in range(3):
+        service = start(PLAIN)
+        head, _, body = answer_to_one_who_was_silent(service).partition(b"\r\n\r\n")
+        assert service.process.wait(20) == -signal.SIGTERM
+        if head:
+            assert head.startswith(b"HTTP/1.1 200")
+            assert b"connection: close" in head
+            assert b'"id": "' in body
+            return
+    raise AssertionError("it hung up on one who was about to ask")
 
 
 def test_who_never_asks_is_not_waited_for_long(start):
@@ -134,7 +146,8 @@ def test_one_worker_that_ends_turns_nobody_away(start, tmp_path):
     os.kill(leaving, signal.SIGTERM)
     assert service.wait_for("worker died")["process"] == leaving
     for _ in range(20):
-        with socket.create_connection(address(service), 0.9) as wire:
+        with socket.create_connection(address(service), 0.9) as wire:  # TCP would try after 1 s
+            wire.settimeout(20)
             wire.sendall(ASKING)
             assert wire.recv(4096).startswith(b"HTTP/1.1 200")
     assert service.stop() == -signal.SIGTERM
