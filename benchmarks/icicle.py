@@ -41,6 +41,8 @@ _WARM_S = 0.1
 _CALLERS = 4
 
 _BESIDE = (
+    ("driver, published, one at a time", "driver, an empty script"),
+    ("driver, icicle.lua, one at a time", "driver, an empty script"),
     ("frazil, one at a time", "frazil, an empty script"),
     (f"frazil, one at a time, {_CALLERS} threads", f"frazil, an empty script, {_CALLERS} threads"),
     ("frazil, one at a time, ?prefetch=65536", "frazil, an empty script"),
@@ -208,7 +210,7 @@ def main(arguments: list[str]) -> int:
     print("\n| Beside each other, in each round | times as many |\n|---|---|")
     for name, other in _BESIDE:
         times = median(a / b for (a, _), (b, _) in zip(found[name], found[other], strict=True))
-        print(f"| {name}, to {other.removeprefix('frazil, ')} | {times:,.2f} |")
+        print(f"| {name}, to {other} | {times:,.2f} |")
     print(f"\nfrazil {frazil.__version__}: {repeats} repeats in its batches")
     return 1 if repeats else 0
 

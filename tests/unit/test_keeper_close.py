@@ -3,6 +3,7 @@
 import pytest
 
 import frazil
+from frazil.claim import Lost, Seen
 from frazil.errors import Closed
 from frazil.keeper import Call
 from tests.unit.test_keeper import call, supplied, world
@@ -55,6 +56,18 @@ def test_a_close_while_a_renewal_is_asked_for_gives_back_what_is_left(
     keeper._depart(Call(answers.append), tick)
     (holding,) = keeper.registry.holdings()
     assert (holding.held, holding.until) == (False, tick)
+
+
+def test_a_claim_that_was_lost_is_somebody_elses_and_not_given_back(supplied, monkeypatch):
+    ids, keeper, answers = supplied
+    call(ids, keeper, answers)
+    monkeypatch.setattr(keeper.registry, "renew", lambda *_: Lost(Seen()))
+    keeper._renew(ids)
+    given_back = []
+    monkeypatch.setattr(keeper.registry, "release", lambda *what: given_back.append(what))
+    keeper._depart(Call(answers.append), ids.finish())
+    assert given_back == []
+    assert answers == [None, None]
 
 
 def test_the_thread_ends_with_a_close(supplied):
