@@ -10,6 +10,7 @@ import signal
 import socket
 import threading
 import time
+from datetime import datetime, timedelta
 
 import httpx
 import pytest
@@ -245,11 +246,11 @@ def test_a_worker_that_cannot_begin_is_tried_again_with_pauses(start, tmp_path):
     first = processes(service, 2)
     for _ in range(3):
         os.kill(first[0], signal.SIGKILL)
-        service.wait_for("worker died")
-        began = time.monotonic()
-        first = processes(service, 1)
-        paused_s = time.monotonic() - began
-    assert paused_s > 0.5
+        died = service.wait_for("worker died")
+        begins = service.wait_for("worker begins")
+        first = [begins["process"]]
+    paused = datetime.fromisoformat(begins["time"]) - datetime.fromisoformat(died["time"])
+    assert paused > timedelta(seconds=0.5)
     assert service.stop() == -signal.SIGTERM
 
 
