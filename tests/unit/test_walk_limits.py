@@ -100,6 +100,16 @@ class TestTheWalkBefore:
         t.adopt(start, 20, node=node)
         assert t.cells(1) == [(max(start, 11), node, 0)]
 
+    @pytest.mark.parametrize("until", [9, 10, 11, 12])
+    def test_a_claim_that_ends_before_it_is_spent(self, toy, until):
+        """At once: to wait for the clock would bring no tick of it nearer."""
+        t = toy()
+        t.adopt(10, 20)
+        t.cells(4)
+        t.walk.leave()
+        t.walk.adopt(2, 8, until, 10, 0, t.sense.ns)
+        assert (t.walk.poll().wait_ns == t.module.SPENT) == (until < 12)
+
     @pytest.mark.parametrize("node", [0, 2])
     @pytest.mark.parametrize("start", [3, 10, 15])
     def test_runs_of_another_node_have_no_order(self, toy, node, start):
