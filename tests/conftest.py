@@ -2,10 +2,15 @@
 
 import os
 import signal
+import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from frazil import apart, keeper
 
 __all__ = ["own_state_directory"]
 
@@ -22,9 +27,40 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# The default registry of every user here, which the tests would use too.
+if Path("/var/lib/frazil-shared").exists():
+    pytest.exit("/var/lib/frazil-shared is there; run the tests where it is not", returncode=1)
+
+
+def _measured(start: Callable[..., int]) -> Callable[..., int]:
+    """``start_new_thread``, so that what measures the tests sees these threads, too."""
+
+    def started(function: Callable[..., object], arguments: tuple[object, ...]) -> int:
+        def run() -> None:
+            sys.settrace(threading.gettrace())
+            function(*arguments)
+
+        return start(run, ())
+
+    return started
+
+
+if threading.gettrace() is not None:
+    for module in (apart, keeper):
+        module.start_new_thread = _measured(module.start_new_thread)  # type: ignore[attr-defined]
+
+
 @pytest.fixture(autouse=True)
-def own_state_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The user's state directory, for this one test; child processes inherit it."""
+def own_state_directory(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """The user's state directory, for this one test; child processes inherit it.
+
+    So are the locks by which owners of one static number on this host notice each other. That there
+    is one host is said, in case the tests run in a container.
+    """
     state = tmp_path / "state"
     monkeypatch.setenv("XDG_STATE_HOME", str(state))
+    monkeypatch.setenv("FRAZIL_URL", "sqlite:")
+    monkeypatch.setenv("FRAZIL_LOCKS", str(tmp_path_factory.mktemp("locks")))
     return state

@@ -30,6 +30,8 @@ MARKERS = re.compile("|".join([r"\bTO" + r"DO\b", r"\bFIX" + r"ME\b", r"\bX" + r
 SYSTEM = {"_thread", "os", "random", "threading", "time"}
 SYSTEM_PLACES = {
     "aio",
+    "apart",
+    "calls",
     "cli",
     "client",
     "clock",
@@ -41,6 +43,7 @@ SYSTEM_PLACES = {
     "machine",
     "minting",
     "opening",
+    "pacing",
     "prefetch",
     "registries",
     "testing",

@@ -2,6 +2,7 @@
 
 cdef class Sense:
     cdef readonly unsigned long long era
+    cdef readonly unsigned long long vm_seen
     cdef readonly object word
     cpdef long long now_ns(self) except -1
     cpdef bint intact(self) noexcept

@@ -1,4 +1,5 @@
 # cython: language_level=3
+# cython: freethreading_compatible=False
 """``frazil.machine`` in C: the boot clock without a Python call, the fork page by its address.
 
 Asking even the fastest clock is a third of what an ID costs. So it is asked once in so many cycles
@@ -6,15 +7,15 @@ of the processor's own counter (about 2 us), and in between the answer is the on
 a tick may be noticed that much later, and nothing else can come of it, whatever the counter does.
 Where it jumps or is another core's, the clock is asked; where a processor has none, always.
 
-A fork made by any libc ``fork()`` also runs ``pthread_atfork`` handlers, so where the kernel does
-not know MADV_WIPEONFORK the handler wipes the page.
+A fork made by any libc ``fork()``, in C too, also runs ``pthread_atfork`` handlers, and one of them
+wipes the page, whether the kernel has done so or not.
 """
 
 from libc.string cimport memset
 from posix.mman cimport MAP_ANON, MAP_FAILED, MAP_PRIVATE, PROT_READ, PROT_WRITE, mmap
 from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 
-__all__ = ["Sense"]
+__all__ = ["Sense", "watch"]
 
 cdef extern from *:
     """
@@ -30,6 +31,10 @@ cdef extern from *:
     #else
         return -1;
     #endif
+    }
+    /* Another process, or the hypervisor, writes this word at any moment. */
+    static unsigned long long frazil_read(const unsigned long long *word) {
+        return *(const volatile unsigned long long *)word;
     }
     #if defined(__x86_64__) || defined(__i386__)
     #define FRAZIL_STALE_CYCLES 4096  /* 1 to 4 us */
@@ -48,6 +53,7 @@ cdef extern from *:
     """
     const unsigned long long FRAZIL_STALE_CYCLES
     unsigned long long frazil_cycles() nogil
+    unsigned long long frazil_read(const unsigned long long *word) nogil
     int CLOCK_BOOTTIME
     int frazil_wipe_on_fork(void *page, size_t size) nogil
     int pthread_atfork(void (*prepare)() noexcept nogil, void (*parent)() noexcept nogil,
@@ -58,6 +64,10 @@ cdef enum:
 
 cdef unsigned long long *page = NULL
 cdef unsigned long long eras = 0
+cdef unsigned long long no_vm = 0
+cdef const unsigned long long *vm = &no_vm
+cdef unsigned long long vm_seen = 0
+cdef object vm_words = None  # keeps what `vm` points into
 cdef int boot_clock = CLOCK_BOOTTIME
 cdef unsigned long long asked_cycles = 0
 cdef long long asked_ns = 0
@@ -76,8 +86,9 @@ cdef void prepare():
         raise MemoryError("no page for the fork word")
     page = <unsigned long long *> memory
     memset(memory, 0, PAGE_BYTES)
-    if frazil_wipe_on_fork(memory, PAGE_BYTES) != 0:
-        pthread_atfork(NULL, NULL, wipe)
+    frazil_wipe_on_fork(memory, PAGE_BYTES)
+    if pthread_atfork(NULL, NULL, wipe) != 0:
+        raise MemoryError("no at-fork handler for the fork word")
     if clock_gettime(boot_clock, &now) != 0:
         boot_clock = CLOCK_MONOTONIC
 
@@ -85,14 +96,24 @@ cdef void prepare():
 prepare()
 
 
+def watch(const unsigned long long[::1] words not None):
+    """Take the first of these words for the one that changes when the machine is restored."""
+    global vm, vm_seen, vm_words
+    vm_words = words
+    vm = &words[0]
+    vm_seen = frazil_read(vm)
+
+
 cdef class Sense:
     """The two senses of one generator. Make a new one after each fork."""
 
     def __cinit__(self):
-        global eras
-        if page[0] == 0:
+        global eras, vm_seen
+        self.vm_seen = frazil_read(vm)
+        if page[0] == 0 or self.vm_seen != vm_seen:
             eras += 1
             page[0] = eras
+            vm_seen = self.vm_seen
         self.era = page[0]
         self.word = <unsigned long long[:1]> page
 
@@ -109,4 +130,9 @@ cdef class Sense:
 
     cpdef bint intact(self) noexcept:
         """Whether this process is the one that made this object."""
-        return page[0] == self.era
+        return page[0] == self.era and frazil_read(vm) == self.vm_seen
+
+    @property
+    def mine(self):
+        """The same, for whoever is about to return what it gathered; see PureSense."""
+        return self.intact()

@@ -11,15 +11,19 @@ it without ever giving the loop away.
 """
 
 import asyncio
-from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, cast
 
+from frazil.arguments import refuse_unknown
+from frazil.calls import Call
 from frazil.clock import boot_ns
 from frazil.errors import FrazilError
-from frazil.generator import Generator
-from frazil.issuing import AsyncIssuing
-from frazil.opening import icicle_config, is_icicle, is_service, open_ids, service_config
+from frazil.generator import Generator, check_count
+from frazil.issuing import AsyncIssuing, the_loop
+from frazil.keeper import FAREWELL_S
+from frazil.opening import Url, choose, open_ids
 from frazil.schemes import Scheme
+from frazil.walk import Pause
 
 __all__ = ["AsyncGenerator", "open"]
 
@@ -35,93 +39,117 @@ class AsyncGenerator(AsyncIssuing):
         """The next ID."""
         since_ns = boot_ns()
         while True:
+            sense = self.ids.own_sense()
             answer = self.ids.poll()
-            if isinstance(answer, int):
+            if isinstance(answer, Pause):
+                await self._wait(answer.wait_ns, since_ns)
+            elif sense.mine:
                 return answer
-            await self._wait(answer.wait_ns, since_ns)
 
     async def take(self, n: int) -> list[int]:
         """The next ``n`` IDs, in order."""
-        sense = self.ids.sense
-        ids = self.ids.take_ready(n)
+        count = check_count(n)
+        sense = self.ids.own_sense()
+        ids = self.ids.take_ready(count)
         since_ns = boot_ns()
-        while len(ids) < n:
+        while len(ids) < count:
             await self._wait(self.ids.pause_ns(), since_ns)
-            more = self.ids.take_ready(n - len(ids))
+            more = self.ids.take_ready(count - len(ids))
             if more:
                 ids += more
                 since_ns = boot_ns()
-        return ids if self.ids.is_still(sense) else await self.take(n)
+        if sense.mine:
+            return ids
+        return await self.take(n)
 
     async def fill(self, out: Any, at: int = 0) -> None:
-        """Write IDs into ``out``, an array of 64-bit words, from index ``at`` to its end.
+        """Write IDs into ``out``, an array of 64-bit words, from ID ``at`` to its end.
 
-        The interpreted walk needs numpy's; the compiled one takes any buffer of such words.
+        An ID wider than 64 bits takes two words, the high one first. The interpreted walk needs
+        numpy's arrays; the compiled one takes any buffer of such words.
         """
-        sense, begun = self.ids.sense, at
+        sense, done = self.ids.own_sense(), check_count(at)
+        size = len(out) // 2 if self.scheme.bits > 64 else len(out)
         since_ns = boot_ns()
-        while at < len(out):
-            before, at = at, self.ids.fill(out, at)
-            if at < len(out):
-                if at > before:
+        while done < size:
+            before, done = done, self.ids.fill(out, done)
+            if done < size:
+                if done > before:
                     since_ns = boot_ns()
                 await self._wait(self.ids.pause_ns(), since_ns)
-        if not self.ids.is_still(sense):
-            await self.fill(out, begun)
+        if not sense.mine:
+            await self.fill(out, at)
 
     async def aclose(self) -> None:
-        """Issue nothing more, and give back the unused part of the claim."""
-        await asyncio.to_thread(self.ids.close)
+        """Issue nothing more, and give back the unused part of the claim. Twice is no error."""
+        loop = the_loop()
+        done: asyncio.Future[FrazilError | None] = loop.create_future()
+        call = _Awaited(loop, done)
+        self.ids.keeper.end(self.ids.finish(), call)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(done, FAREWELL_S)
 
     async def _wait(self, pause_ns: int, since_ns: int) -> None:
+        loop = the_loop()
         wait_ns = self.ids.nap_ns(pause_ns, since_ns)
         if wait_ns is not None:
             await asyncio.sleep(wait_ns / 1e9)
             return
-        loop = asyncio.get_running_loop()
         woken: asyncio.Future[FrazilError | None] = loop.create_future()
-        keeper = self.ids.call_keeper(_waker(loop, woken))
+        call = _Awaited(loop, woken)
         try:
-            error = await asyncio.wait_for(woken, self.ids.patience_s(since_ns))
-        except TimeoutError:
-            raise keeper.complaint((boot_ns() - since_ns) / 1e9) from None
+            keeper = self.ids.call_keeper(call)
+            try:
+                error = await asyncio.wait_for(woken, self.ids.patience_s(since_ns))
+            except TimeoutError:
+                raise keeper.complaint((boot_ns() - since_ns) / 1e9) from None
+        finally:
+            del call  # the call ends here, also where a traceback keeps this frame
         if error is not None:
             raise error.again()
 
 
+class _Awaited(Call):
+    """The call of a task. Its keeper's thread wakes it, also when the loop is gone by then."""
+
+    __slots__ = ("_loop", "_woken")
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, woken: "asyncio.Future[FrazilError | None]"
+    ) -> None:
+        self._loop = loop
+        self._woken = woken
+
+    def wake(self, error: FrazilError | None) -> None:
+        """See Call."""
+        try:
+            self._loop.call_soon_threadsafe(_settle, self._woken, error)
+        except RuntimeError:
+            if not self._loop.is_closed():
+                raise
+
+
+def _settle(woken: "asyncio.Future[FrazilError | None]", error: FrazilError | None) -> None:
+    if not woken.done():
+        woken.set_result(error)
+
+
 def open(  # noqa: A001 - as in frazil.open
-    url: str | None = None, scheme: str | Scheme = "icicle", **options: Any
+    url: Url | None = None, scheme: str | Scheme = "icicle", **options: Any
 ) -> AsyncGenerator:
     """A generator to await. The arguments are those of ``frazil.open``; nothing is contacted.
 
     For ``icicle:`` it is an ``AsyncIcicle``, and for ``http:`` an ``AsyncService``, which have the
     same methods.
     """
-    if is_icicle(url):
+    refuse_unknown("open", open_ids, options)
+    choice = choose(url, scheme, options)
+    if choice[0] == "icicle":
         from frazil.icicle.aio import AsyncIcicle
 
-        return cast("AsyncGenerator", AsyncIcicle(icicle_config(url, scheme, **options)))
-    if is_service(url):
+        return cast("AsyncGenerator", AsyncIcicle(choice[1]))
+    if choice[0] == "service":
         from frazil.client.aio import AsyncService
 
-        return cast("AsyncGenerator", AsyncService(service_config(url, scheme, **options)))
-    return AsyncGenerator(open_ids(url, scheme, **options))
-
-
-def _waker(
-    loop: asyncio.AbstractEventLoop, woken: "asyncio.Future[FrazilError | None]"
-) -> Callable[[FrazilError | None], None]:
-    """What the keeper calls, from its thread, also when the loop or the waiter is gone by then."""
-
-    def settle(error: FrazilError | None) -> None:
-        if not woken.done():
-            woken.set_result(error)
-
-    def wake(error: FrazilError | None) -> None:
-        try:
-            loop.call_soon_threadsafe(settle, error)
-        except RuntimeError:
-            if not loop.is_closed():
-                raise
-
-    return wake
+        return cast("AsyncGenerator", AsyncService(choice[1]))
+    return AsyncGenerator(Generator(*choice[1]))

@@ -17,7 +17,9 @@ Units: ``_ticks`` and plain axis values count from the layout's epoch; ``_us`` a
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-__all__ = ["Ask", "Claim", "Holding", "Look", "Lost", "Seen", "Terms", "Wait"]
+from frazil.errors import ConfigError
+
+__all__ = ["Ask", "Claim", "Holding", "Look", "LossNoticed", "Lost", "Seen", "Terms", "Wait"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +128,14 @@ class Lost:
     """
 
     seen: Seen
+
+
+class LossNoticed(ConfigError):
+    """A verb is refused because a member remembers more; the record says so from now on.
+
+    Other verbs that raise change nothing. This change is kept, so that members who remember
+    nothing are refused, too.
+    """
 
 
 @dataclass(frozen=True, slots=True)

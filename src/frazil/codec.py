@@ -24,11 +24,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from operator import index as whole
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from frazil.alphabet import CHECK_WORTH, CHECKS, DIGITS, number_of, stranger, text_of, worth
+from frazil.cached import Cached
 from frazil.errors import CodecError, ConfigError, InternalError
 
 if TYPE_CHECKING:
@@ -79,27 +79,27 @@ class Codec:
                 encoding=self.encoding,
             )
 
-    @cached_property
+    @Cached
     def width(self) -> int | None:
         """Digits of every text, without prefix and check character; None for decimal."""
         return None if self.encoding == "decimal" else self._places
 
-    @cached_property
+    @Cached
     def _limit(self) -> int:
         return (1 << self.bits) - 1
 
-    @cached_property
+    @Cached
     def _places(self) -> int:
         base, places = len(DIGITS[self.encoding]), 1
         while base**places <= self._limit:
             places += 1
         return places
 
-    @cached_property
+    @Cached
     def _length(self) -> int:
         return len(self.prefix) + self._places + self.check
 
-    @cached_property
+    @Cached
     def _digits(self) -> str:
         return "".join(worth(self.encoding))
 

@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from frazil.errors import ConfigError
 
-__all__ = ["UNITS_US", "ago", "duration_text", "duration_us", "exact_us"]
+__all__ = ["SPANS_S", "UNITS_US", "YEAR_S", "ago", "duration_text", "duration_us", "exact_us"]
 
 UNITS_US = {
     "us": 1,
@@ -21,15 +21,17 @@ UNITS_US = {
     "d": 86_400_000_000,
 }
 _LONGEST_US = 36_525 * UNITS_US["d"]  # a socket, a lock and a sleep hold less than 292 years
-_YEAR_S = 31_556_952  # of the Gregorian calendar, on average
-_SAID = (
-    (_YEAR_S, "year"),
-    (_YEAR_S / 12, "month"),
+YEAR_S = 31_556_952
+"""Of the Gregorian calendar, on average."""
+SPANS_S = (
+    (YEAR_S, "year"),
+    (YEAR_S / 12, "month"),
     (86_400, "day"),
     (3_600, "hour"),
     (60, "minute"),
     (1, "second"),
 )
+"""How long times are told, the longest first."""
 _TEXT = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,9})?)\s*(us|ms|s|min|h|d)")
 
 
@@ -47,8 +49,11 @@ def duration_us(value: str | float | timedelta, *, name: str = "duration") -> in
             )
         us, rest, whole = exact_us(match[1], match[2])
         us += 2 * rest >= whole
-    elif isinstance(value, bool) or not math.isfinite(value):
-        raise ConfigError(f"{name} {value!r} is not a duration", value=value)
+    elif isinstance(value, bool) or not _is_finite(value):
+        raise ConfigError(
+            f"{name} is a duration ('200ms', seconds or a timedelta), and {str(value)[:40]} is not",
+            value=value,
+        )
     else:
         over, under = value.as_integer_ratio()
         us = (2_000_000 * over + under) // (2 * under)
@@ -57,6 +62,14 @@ def duration_us(value: str | float | timedelta, *, name: str = "duration") -> in
     if us < 0:
         raise ConfigError(f"{name} {value!r} is negative; a duration is not", value=value)
     return us
+
+
+def _is_finite(value: float) -> bool:
+    """Whether it is a number, whatever its type says, and no infinite one."""
+    try:
+        return math.isfinite(value)
+    except (OverflowError, TypeError):
+        return False
 
 
 def exact_us(number: str, unit: str) -> tuple[int, int, int]:
@@ -79,7 +92,7 @@ def ago(us: int, now_us: int) -> str:
     apart_s = abs(now_us - us) / 1e6
     if apart_s < 1:
         return "just now"
-    size, unit = next(pair for pair in _SAID if apart_s >= pair[0])
+    size, unit = next(pair for pair in SPANS_S if apart_s >= pair[0])
     count = int(apart_s / size)
     text = f"{count:,} {unit}{'s' * (count != 1)}"
     return f"{text} ago" if us < now_us else f"in {text}"

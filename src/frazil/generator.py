@@ -12,27 +12,34 @@ from the walk, which answers in C while its tick has cells left. Only a tick's e
 forgets the claim, which is its parent's, and calls a keeper of its own when it needs an ID. A fork
 made by a signal handler, while a call gathers many IDs, makes the child begin that call again.
 Pickling and copying carry the configuration and never the claim.
+
+**An exception may come between any two lines**: a signal handler raised it (Ctrl-C, an alarm, a
+task queue's time limit). So nothing here is put right later. IDs are in no list that outlives the
+call, a step of the walk is done or not done, and what a call begins for all (a life after a fork,
+the end at ``close``) the next call begins again or finds begun. Nobody waits for another's half.
 """
 
 import os
 import time
-from _thread import allocate_lock
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import lru_cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
+from frazil.calls import Call, Gate
 from frazil.claim import Terms
 from frazil.clock import boot_ns
+from frazil.complaints import closed
 from frazil.duration import duration_text, duration_us
-from frazil.errors import Closed, ConfigError, FrazilError
+from frazil.errors import ConfigError
 from frazil.guarded import GuardedWalk
 from frazil.keeper import Keeper
-from frazil.machine import Sense
+from frazil.machine import Sense, require_gil
 from frazil.registries import connect
 from frazil.registries.base import Registry
+from frazil.registries.options import anchored
 from frazil.schemes import Scheme, scheme
 from frazil.walk import CLOSED, COMPILED, FORKED, SPENT, Pause, Walk
 
@@ -44,7 +51,9 @@ __all__ = ["Config", "Generator", "check_count", "configure", "refuse_given", "w
 
 _LONGEST_NAP_NS = 50_000_000  # so that a close by another thread is noticed
 _ROW_BITS = 12  # of a counter: few enough for a short step when a claim is left, many for speed
+_CELL_BITS = 62  # of a tick: what fits a machine's word, and more than any tick has time for
 _BLOCKS = {"run": 1, "sequence": 1000}
+_MOST_AT_ONCE = 1 << 40
 
 Duration = str | float | timedelta
 
@@ -66,22 +75,22 @@ class Config:
 
 
 def configure(
-    url: str | None,
+    url: str,
     scheme_: str | Scheme,
     *,
-    namespace: str,
-    fields: Mapping[str, int] | None,
-    lead: Duration,
-    timeout: Duration,
+    namespace: str = "default",
+    fields: Mapping[str, int] | None = None,
+    lead: Duration = 0,
+    timeout: Duration = 10,
     sequence_start: int | str = 0,
     block: int | None = None,
 ) -> tuple[Config, Registry]:
     """Check what ``open`` was told. Contacts nothing. Raises ConfigError and LayoutError."""
-    if sequence_start not in (0, "random") or isinstance(sequence_start, bool):
+    if type(sequence_start) not in (int, str) or sequence_start not in (0, "random"):
         raise ConfigError(f'sequence_start is 0 or "random", not {sequence_start!r}')
     chosen = scheme(scheme_, fields=fields)
     config = Config(
-        url=url or os.environ.get("FRAZIL_URL") or "sqlite:",
+        url=url,
         namespace=namespace,
         scheme=chosen,
         lead_us=duration_us(lead, name="lead"),
@@ -90,6 +99,7 @@ def configure(
         block=_BLOCKS.get(chosen.layout.axis, 0) if block is None else block,
     )
     registry = connect(config.url, namespace, config.scheme)
+    config = replace(config, url=anchored(config.url))
     if block is not None:
         _check_block(block, registry.terms)
     horizon_us = registry.terms.horizon_ticks * registry.terms.tick_us
@@ -150,7 +160,7 @@ def _places(scheme_: Scheme) -> tuple[Any, ...]:
         scheme_.bits,
         scheme_.positions(layout.axis),
         scheme_.positions("node"),
-        sequence[:_ROW_BITS] if layout.axis == "sequence" else sequence,
+        sequence[: _ROW_BITS if layout.axis == "sequence" else _CELL_BITS],
         scheme_.pack(**free),
     )
 
@@ -169,19 +179,18 @@ class Generator(_Base):
     """
 
     def __init__(self, config: Config, registry: Registry) -> None:
+        require_gil()
         dice = int.from_bytes(os.urandom(6), "big") if config.scattered else None
         super().__init__(Sense(), *walk_arguments(config.scheme, config.lead_us, dice))
         self.config = config
         self.scheme = config.scheme
         self._registry = registry
-        self._keeper = Keeper(self, registry, config.block)
-        self._lives: dict[int, Keeper] = {}
-        self._spare: Generator | None = None
+        self._lives = {self.sense.era: Keeper(self, registry, config.block)}
 
     def take(self, n: int) -> list[int]:
         """The next ``n`` IDs, in order, in one step; a tick's end is no obstacle."""
         left = check_count(n)
-        sense = self.sense
+        sense = self.own_sense()
         ids = self.take_ready(left)
         since_ns = boot_ns()
         while len(ids) < left:
@@ -190,7 +199,9 @@ class Generator(_Base):
             if more:
                 ids += more
                 since_ns = boot_ns()
-        return ids if self.is_still(sense) else self.take(n)
+        if sense.mine:
+            return ids
+        return self.take(n)
 
     def array(self, n: int) -> "NDArray[np.uint64]":
         """The next ``n`` IDs as a numpy array of uint64.
@@ -207,7 +218,7 @@ class Generator(_Base):
             words = array.view("<u8")
         else:
             array = words = np.empty(check_count(n), dtype=np.uint64)
-        sense = self.sense
+        sense = self.own_sense()
         at = self.fill(words, 0)
         since_ns = boot_ns()
         while at < n:
@@ -215,16 +226,21 @@ class Generator(_Base):
             before, at = at, self.fill(words, at)
             if at > before:
                 since_ns = boot_ns()
-        return array if self.is_still(sense) else self.array(n)
+        if sense.mine:
+            return array
+        return self.array(n)
 
     def text(self) -> str:
         """The next ID in the scheme's text form."""
-        return self.scheme.format(self())
+        while True:
+            sense = self.own_sense()
+            text = self.scheme.format(self())
+            if sense.mine:
+                return text
 
     def close(self) -> None:
         """Issue nothing more, and give back the unused part of the claim. Twice is no error."""
-        if not self.closed:
-            self._keeper.end(self.finish(), wait=True)
+        self._keeper.close(self.finish())
 
     def poll(self) -> int | Pause:
         """An ID, or a Pause."""
@@ -247,53 +263,52 @@ class Generator(_Base):
             self._keeper.look_ahead()
         return at
 
-    def is_still(self, sense: Sense) -> bool:
-        """Whether this is the process in which a call began that found this sense.
+    def own_sense(self) -> Sense:
+        """The sense of this process, for a call that begins.
 
         A signal handler may fork in the middle of a call. The child goes on in it, with what was
-        gathered before, which is its parent's.
+        gathered before, which is its parent's. So whoever gathers asks this sense, as the last
+        thing before it returns, whether it is still in the process in which it began.
         """
-        return self.sense is sense and sense.intact()
+        if not self.sense.mine:
+            self.reborn()
+        return self.sense
 
     def stalled(self) -> int:
         """The next ID, when the tick's cells are used up or there is no claim."""
         since_ns = boot_ns()
         while True:
+            sense = self.own_sense()
             answer = self.poll()
             if isinstance(answer, Pause):
                 self._wait(answer.wait_ns, since_ns)
-            elif self.sense.intact():
+            elif sense.mine:
                 return answer
 
-    def spare(self) -> "Generator":
-        """A sibling with claims of its own, for whoever interrupts a step (see ``guarded``)."""
-        if self._spare is None:
-            self._spare = _reopen(self.config)
-        return self._spare
-
     def reborn(self) -> None:
-        """After a fork: forget what is the parent's. Of several threads, one does it."""
+        """After a fork: forget what is the parent's.
+
+        Threads and signal handlers may all do it at once. They come to one keeper, and one of them
+        changes the walk, in one step; none waits for another.
+        """
         sense = Sense()
-        keeper = Keeper(self, self._registry, self.config.block)
-        if self._lives.setdefault(sense.era, keeper) is not keeper:
-            time.sleep(0.001)
-            return
-        if isinstance(self, GuardedWalk):
-            self.unlock()
-        self.forget()
-        self._keeper = keeper
-        self._spare = None
-        self.sense = sense
+        self._lives.setdefault(sense.era, Keeper(self, self._registry, self.config.block))
+        self.rise(sense)
+
+    @property
+    def _keeper(self) -> Keeper:
+        return self._lives[self.sense.era]
 
     @property
     def keeper(self) -> Keeper:
         """Who brings the claims; for those who watch how they stand."""
         return self._keeper
 
-    def call_keeper(self, wake: Any) -> Keeper:
-        """Have ``wake(error or None)`` called when there is a claim; answers whom was asked."""
-        self._keeper.call(wake)
-        return self._keeper
+    def call_keeper(self, call: Call) -> Keeper:
+        """Have ``call`` woken when there is a claim, or an error; answers the keeper asked."""
+        keeper = self._keeper
+        keeper.call(call)
+        return keeper
 
     def nap_ns(self, pause_ns: int, since_ns: int) -> int | None:
         """How long to sleep for a pause of the walk; None: until the keeper has a claim.
@@ -304,7 +319,7 @@ class Generator(_Base):
             self.reborn()
             return 0
         if pause_ns == CLOSED:
-            raise Closed("this generator was closed; open another")
+            raise closed()
         if pause_ns == SPENT:
             return None
         waited_ns = boot_ns() - since_ns
@@ -322,19 +337,16 @@ class Generator(_Base):
         if nap_ns is not None:
             time.sleep(nap_ns / 1e9)
             return
-        gate = allocate_lock()
-        gate.acquire()
-        outcome: list[FrazilError | None] = []
-
-        def wake(error: FrazilError | None) -> None:
-            outcome.append(error)
-            gate.release()
-
-        keeper = self.call_keeper(wake)
-        if not gate.acquire(timeout=self.patience_s(since_ns)):
-            raise keeper.complaint((boot_ns() - since_ns) / 1e9)
-        if outcome[0] is not None:
-            raise outcome[0].again()
+        gate = Gate()
+        try:
+            keeper = self.call_keeper(gate)
+            if not gate.wait(self.patience_s(since_ns)):
+                raise keeper.complaint((boot_ns() - since_ns) / 1e9)
+            error = gate.error
+        finally:
+            del gate  # the call ends here, also where a traceback keeps this frame
+        if error is not None:
+            raise error.again()
 
     def __enter__(self) -> Self:
         return self
@@ -348,9 +360,8 @@ class Generator(_Base):
         self.close()
 
     def __del__(self) -> None:
-        keeper = self.__dict__.get("_keeper")
-        if keeper is not None and not self.closed:
-            keeper.end(self.finish(), wait=False)
+        if "_lives" in self.__dict__:
+            self._keeper.end(self.finish(), Gate())
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopen, (self.config,)
@@ -371,4 +382,6 @@ def check_count(n: int) -> int:
     """``n`` if it is a number of IDs; else ConfigError."""
     if not isinstance(n, int) or isinstance(n, bool) or n < 0:
         raise ConfigError(f"how many IDs? {n!r} is no whole number from 0 on", value=n)
+    if n > _MOST_AT_ONCE:
+        raise ConfigError(f"{n} IDs at once are more than memory holds; ask for them in parts")
     return n

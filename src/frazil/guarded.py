@@ -1,100 +1,168 @@
 """The interpreted walk's guard: makes each step of ``walk`` atomic where the compiler does not.
 
-Interpreted, another thread may run between any two lines of a step. A lock stops that, and costs
-more than all the rest of an ID. It also cannot stop a signal handler (or a finalizer), which runs
-in the thread that holds the lock: with a plain lock, a handler that asks for an ID waits for its
-own thread for ever; with a reentrant one it enters a step half done, and repeats a cell.
+Interpreted, another thread may run between any two lines of a step. So may a signal handler or a
+finalizer, in the thread that is inside the step, and it may do three things: ask for an ID, raise
+an exception through the step, or fork. A lock helps against the first of these only: a handler
+that waits for its own thread's lock waits for ever, and a lock does not undo the half of a step
+that ran before an exception.
 
-So the cells of a tick (or of a stretch of it) are an *iterator*, a counter of the standard library
-that hands out every number once, whoever calls: one C call with no line in between. All draws go
-through it, and every cell is in one iterator in all, so what a late caller draws from an old one is
-still nobody else's. The everyday call reads one tuple (when the tick ends, its cells, ...), draws,
-and then asks whether this is still the same process; it needs no lock.
+So there is no lock, and no step changes what others can see. A step works on a *draft*, a copy of
+the walk's present *stage*, and at its end links the draft behind that stage: one call of
+``dict.setdefault``, which the interpreter does not interrupt, and which succeeds for one draft
+only. From then on the draft is the present stage. A step that comes second drops its draft and
+begins again from the new stage. A step that an exception ends has changed nothing.
 
-The rest (entering a tick, a new claim, leaving one) is done under a lock that knows its owner.
-Whoever comes and finds that it is the owner *is* a handler that interrupted a step. It must not
-wait for a claim either, since the keeper needs the same lock to bring one. So it takes its ID from
-a generator of its own, the ``spare``, with a keeper and claims of its own.
+A stage's cells are an *iterator* over a range, which hands out every cell once, whoever calls: one
+call again. Each stage is the stage before it after one whole step of ``walk``, so the iterators of
+all linked stages have no cell in common, and what a late caller draws from an old one is nobody
+else's. Nothing is drawn from a draft. Cells that are drawn and then dropped, by an exception or by
+a step that came second, are wasted and never repeated.
+
+The everyday call reads one tuple (the present stage, when its tick ends, its cells, ...), draws,
+and then asks whether this is still the same process. The tuple may be an older stage's, where two
+threads wrote it one after the other; then there is a later one linked to it, and the call goes the
+long way, which sets it right.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
-from itertools import count, islice
-from threading import RLock
-from typing import Any, NoReturn, Protocol, TypeAlias, TypeVar
+from collections.abc import Callable, Iterator
+from itertools import islice
+from operator import length_hint
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from frazil.errors import InternalError
-from frazil.machine import PureSense
 from frazil.walk import Pause, Walk
 
-__all__ = ["GuardedWalk", "Spare"]
+if TYPE_CHECKING:
+    from frazil.machine import PureSense
+
+__all__ = ["GuardedWalk"]
 
 Answer = TypeVar("Answer")
 
+# What an everyday call reads, as a bare tuple because unpacking that is fastest: the sense's clock,
+# its two words and what they show as long as this is the same process; when the tick ends; the
+# cells (in a plain layout they are the IDs themselves); what is linked behind the stage; the stage.
+Turn: TypeAlias = (
+    "tuple[Callable[[], int], memoryview, int, memoryview, int, int, Iterator[int], "
+    "dict[str, _Stage], _Stage]"
+)
 
-# One tick's cells, as a bare tuple because unpacking that is fastest: the sense's clock, its word
-# and the era that it shows as long as nobody forked; when the tick ends; the cells, and the first
-# number that is none; the base (low, high). In a plain layout the cells are the IDs themselves.
-Turn: TypeAlias = "tuple[Callable[[], int], memoryview, int, int, count[int], int, int, int]"
-
-
-class Spare(Protocol):
-    """Who issues in the place of a walk whose step is interrupted; it may wait."""
-
-    def __call__(self) -> int:
-        """An ID."""
-
-    def take(self, n: int) -> list[int]:
-        """So many IDs."""
+_NEXT = "next"
 
 
-class GuardedWalk(Walk, ABC):
-    """A Walk whose steps are atomic for threads, signal handlers and finalizers."""
+class _Stage(Walk):
+    """A walk as a step left it. Once linked nothing of it changes, but that cells are drawn.
+
+    ready: the cells that are left of the tick, row or stretch. later: the stage after this one.
+    """
 
     def __init__(self, *arguments: Any) -> None:
-        self.unlock()
-        self._turn: Turn = _nothing(arguments[0])
+        self.ready: Iterator[int] = iter(())
+        self.later: dict[str, _Stage] = {}
         super().__init__(*arguments)
 
-    def unlock(self) -> None:
-        """Start with a fresh lock, whoever held the old one."""
-        self._lock = RLock()
+    def draft(self) -> "_Stage":
+        """A copy for a step to work on."""
+        draft = object.__new__(_Stage)
+        vars(draft).update(vars(self))
+        draft.later = {}
+        draft.count_drawn()
+        return draft
 
-    @abstractmethod
-    def spare(self) -> "Spare":
-        """Another generator, with claims of its own, for whoever interrupts a step of this one."""
+    def count_drawn(self) -> None:
+        """Move the cursor to where the cells were drawn to."""
+        self.sequence = self.sequences - length_hint(self.ready)
 
-    @abstractmethod
-    def reborn(self) -> None:
-        """In a fork: hold nothing of the parent's, its locks least of all."""
+    def stretch(self, first: int, end: int) -> None:
+        """See Walk. The only place where there come to be cells to draw."""
+        self.count_drawn()
+        super().stretch(first, end)
+        if self.plain:
+            low, shift = self.low, self.shift
+            self.ready = iter(range(low + (first << shift), low + (end << shift), 1 << shift))
+        else:
+            self.ready = iter(range(first, end))
+
+    def leave(self, era: int = 0) -> int:
+        """See Walk. What is left of a counter's row is drawn, so that nobody else draws it."""
+        if self.counting and not self.fresh:
+            self.sequence = self.sequences - len(list(self.ready))
+        return super().leave(era)
+
+    def drawn(self, most: int) -> list[int]:
+        """Up to so many IDs of the cells that are left."""
+        cells = list(islice(self.ready, most))
+        if self.plain:
+            return cells
+        return [self.scatter(self.low, self.high, cell) for cell in cells]
+
+    def shown(self) -> Turn:
+        """What an everyday call has to know of this stage."""
+        sense: PureSense = self.sense
+        clock, ends_ns = sense.now_ns, self.turn_ns
+        word, era, vm_word, vm_seen = sense.word, sense.era, sense.vm_word, sense.vm_seen
+        return clock, word, era, vm_word, vm_seen, ends_ns, self.ready, self.later, self
+
+
+class GuardedWalk(Walk):
+    """A Walk whose steps are atomic for threads, signal handlers, finalizers and exceptions.
+
+    Its attributes are those of its present stage.
+    """
+
+    def __init__(self, *arguments: Any) -> None:
+        stage = _Stage(*arguments)
+        self.plain, self.wide = stage.plain, stage.wide
+        self._turn = stage.shown()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "_turn":
+                raise AttributeError("this walk was never made")
+            return getattr(self._stage(), name)
+
+    @property
+    def sense(self) -> "PureSense":
+        """The life that this walk is of."""
+        return self._stage().sense
+
+    @sense.setter
+    def sense(self, sense: "PureSense") -> None:
+        def change(draft: _Stage) -> None:
+            draft.sense = sense
+
+        self._step(change)
 
     def __call__(self) -> int:
         """See Walk."""
-        now_ns, word, era, ends_ns, cells, end, low, high = self._turn
-        if now_ns() < ends_ns:
-            cell = next(cells)
-            if cell < end and word[0] == era:
-                return cell if self.plain else self.scatter(low, high, cell)
+        now_ns, word, era, vm_word, vm_seen, ends_ns, ready, later, stage = self._turn
+        if not later and now_ns() < ends_ns:
+            for cell in ready:  # the first one; a loop is the fastest way to ask for it
+                n = cell if self.plain else stage.scatter(stage.low, stage.high, cell)
+                if word[0] != era or vm_word[0] != vm_seen:
+                    break
+                return n
         return self.stalled()
 
     __next__ = __call__
 
     def poll(self) -> int | Pause:
         """See Walk."""
-        return self._whole(self._poll, self._spared)
+        ids, wait_ns = self._take(1)
+        return ids[0] if ids else Pause(wait_ns)
 
     def pause_ns(self) -> int:
         """See Walk. May say that there is an ID when the tick's last one has just been drawn."""
-        return self._whole(super().pause_ns, lambda: 0)
+        return self._step(_Stage.turn)[0]
 
     def take_ready(self, count: int) -> list[int]:
         """See Walk."""
-        return self._whole(lambda: self._take(count), lambda: self.spare().take(count))
+        return self._take(count)[0]
 
     def fill(self, out: Any, at: int) -> int:
         """See Walk."""
         size = len(out) // 2 if self.wide else len(out)
-        ids = self.take_ready(size - at)
+        ids, _ = self._take(size - at)
         if self.wide:
             out[2 * at : 2 * (at + len(ids)) : 2] = [n >> 64 for n in ids]
             out[2 * at + 1 : 2 * (at + len(ids)) : 2] = [n & 0xFFFFFFFFFFFFFFFF for n in ids]
@@ -104,100 +172,72 @@ class GuardedWalk(Walk, ABC):
 
     def adopt(self, *arguments: int) -> None:
         """See Walk."""
-        self._whole(lambda: Walk.adopt(self, *arguments), self._never)
+        self._step(lambda draft: draft.adopt(*arguments))
 
     def queue(self, *arguments: int) -> None:
         """See Walk."""
-        self._whole(lambda: Walk.queue(self, *arguments), self._never)
+        self._step(lambda draft: draft.queue(*arguments))
 
     def prolong(self, *arguments: int) -> None:
         """See Walk."""
-        self._whole(lambda: Walk.prolong(self, *arguments), self._never)
+        self._step(lambda draft: draft.prolong(*arguments))
 
-    def left(self) -> int:
+    def rise(self, sense: "PureSense") -> None:
         """See Walk."""
-        return self._whole(super().left, self._never)
+        self._step(lambda draft: draft.rise(sense))
 
-    def leave(self) -> int:
-        """See Walk. From inside a step nothing is given back: the step may yet use what is left."""
-        return self._whole(self._leave, self._abandon)
+    def leave(self, era: int = 0) -> int:
+        """See Walk."""
+        return self._step(lambda draft: draft.leave(era))[0]
+
+    def finish(self) -> int:
+        """See Walk."""
+        return self._step(_Stage.finish)[0]
 
     def forget(self) -> None:
         """See Walk."""
-        self._turn = _nothing(self.sense)
-        super().forget()
+        self._step(_Stage.forget)
 
-    def stretch(self, first: int, end: int) -> None:
-        """See Walk. The only place where there come to be cells to draw."""
-        self.sequence = max(self.counted, self._drawn(1))  # how far the one before was used
-        super().stretch(first, end)
-        low = self.low
-        if self.plain:
-            cells = count(low + (first << self.shift), 1 << self.shift)
-            end = low + (end << self.shift)
-        else:
-            cells = count(first)
-        sense = self.sense
-        now_ns, word, era = sense.now_ns, sense.word, sense.era
-        self._turn = now_ns, word, era, self.turn_ns, cells, end, low, self.high
-
-    def anchor(self, *arguments: int) -> None:
+    def left(self) -> int:
         """See Walk."""
-        super().anchor(*arguments)
-        self._turn = (*self._turn[:3], self.turn_ns, *self._turn[4:])
+        return self._stage().draft().left()
 
-    def _whole(self, step: Callable[[], Answer], interrupting: Callable[[], Answer]) -> Answer:
-        if not self.sense.intact():
-            self.reborn()  # the lock may have been another thread's when the process forked
-        if self._lock._is_owned():  # type: ignore[attr-defined] # noqa: SLF001 - as Condition does
-            return interrupting()
-        with self._lock:
-            return step()
+    def reach(self) -> int:
+        """See Walk."""
+        return self._stage().reach()
 
-    def _poll(self) -> int | Pause:
-        ids = self._take(1)
-        return ids[0] if ids else Pause(self.turn())
+    def begun(self) -> bool:
+        """See Walk."""
+        return self._stage().begun()
 
-    def _take(self, n: int) -> list[int]:
+    def due(self, now_ns: int) -> int:
+        """See Walk."""
+        return self._stage().due(now_ns)
+
+    def _take(self, n: int) -> tuple[list[int], int]:
+        """Up to so many IDs; and where that is fewer, why."""
         ids: list[int] = []
-        while len(ids) < n and self.turn() == 0:
-            _, _, _, _, cells, end, low, high = self._turn
-            drawn = list(islice(cells, min(n - len(ids), self.sequences)))
-            own = drawn if drawn[-1] < end else [cell for cell in drawn if cell < end]
-            if own is not drawn:
-                self.sequence = self.sequences  # the tick is used up
-            if not self.plain:
-                own = [self.scatter(low, high, cell) for cell in own]
-            ids += own
-        return ids
+        wait_ns = 0
+        while len(ids) < n:
+            wait_ns, stage = self._step(_Stage.turn)
+            if wait_ns:
+                break
+            ids += stage.drawn(n - len(ids))
+        return ids, wait_ns
 
-    def _leave(self) -> int:
-        if self.counting and not self.fresh:
-            self.sequence = self._drawn(self.cells)
-        return super().leave()
+    def _stage(self) -> _Stage:
+        """The present stage: the last one of the chain."""
+        stage = self._turn[-1]
+        while stage.later:
+            stage = stage.later[_NEXT]
+        return stage
 
-    def _drawn(self, many: int) -> int:
-        """The first cell of the turn that was not drawn yet.
-
-        It is known by drawing it; and so many more in the same call, that nobody else draws one.
-        """
-        _, _, _, _, cells, end, low, _ = self._turn
-        rest = list(islice(cells, many))
-        first = min(rest[0], end)
-        return (first - low) >> self.shift if self.plain else first
-
-    def _spared(self) -> int:
-        return self.spare()()
-
-    def _abandon(self) -> int:
-        self.start = self.until
-        self.forget()
-        return self.start
-
-    def _never(self) -> NoReturn:
-        raise InternalError("the keeper interrupted a step of its own thread")
-
-
-def _nothing(sense: PureSense) -> Turn:
-    """The turn of a walk that holds no claim: it has ended long ago."""
-    return sense.now_ns, sense.word, sense.era, 0, count(), 0, 0, 0
+    def _step(self, do: Callable[[_Stage], Answer]) -> tuple[Answer, _Stage]:
+        """Do something to the walk, wholly or not at all; the answer, and the stage after it."""
+        while True:
+            stage = self._stage()
+            draft = stage.draft()
+            answer = do(draft)
+            if stage.later.setdefault(_NEXT, draft) is draft:
+                self._turn = draft.shown()
+                return answer, draft

@@ -24,9 +24,7 @@ class Holder(NamedTuple):
     @classmethod
     def here(cls, rate_hz: int | None = None) -> "Holder":
         """The one that calls: this process."""
-        from socket import gethostname  # no part of what every program with frazil waits for
-
-        return cls(gethostname(), str(os.getpid()), rate_hz)
+        return cls(_host_name(), str(os.getpid()), rate_hz)
 
     @classmethod
     def parse(cls, text: str) -> "Holder":
@@ -43,3 +41,11 @@ class Holder(NamedTuple):
     def __str__(self) -> str:
         where = f"{self.host}:{self.process}" if self.process else self.host
         return where if self.rate_hz is None else f"{where} {self.rate_hz}/s"
+
+
+def _host_name() -> str:
+    if hasattr(os, "uname"):  # `socket` takes long to load, and every program would wait for it
+        return os.uname().nodename
+    from socket import gethostname
+
+    return gethostname()

@@ -15,10 +15,10 @@ limit. This module is the plain form; where speed counts, ``positions`` says wha
 
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property
 from typing import Literal
 
 from frazil import clock
+from frazil.cached import Cached
 from frazil.field import MOST_BITS, ROLES, Field, Piece, Role, fields_of, fit, misfit
 from frazil.layout_text import format_layout, parse_layout
 from frazil.timeline import Timeline
@@ -80,26 +80,26 @@ class Layout:
 
     # --- the cut
 
-    @cached_property
+    @Cached
     def bits(self) -> int:
         """The width of an ID."""
         return sum(piece.bits for piece in self.pieces)
 
-    @cached_property
+    @Cached
     def _text(self) -> str:
         return format_layout(self.pieces, self.tick_us, self.epoch_us)
 
-    @cached_property
+    @Cached
     def fields(self) -> tuple[Field, ...]:
         """The fields, in the order of their first pieces from the most significant bit."""
         return fields_of(self.pieces)
 
-    @cached_property
+    @Cached
     def axis(self) -> Axis:
         """The field along which claims advance."""
         return "time" if self.bits_of("time") else "run" if self.bits_of("run") else "sequence"
 
-    @cached_property
+    @Cached
     def fingerprint(self) -> str:
         """16 hex characters that differ, but for a 2**-64 chance, where the canonical text does."""
         from hashlib import sha256
@@ -193,12 +193,12 @@ class Layout:
             us = self.us_at(read["time"])
         return Values(read, node=node, moment_us=us, foreign=foreign)
 
-    @cached_property
+    @Cached
     def signed_safe(self) -> bool:
         """Whether a signed 64-bit column holds every ID: none reaches 2**63."""
         return self._highest < _BIGINT_END
 
-    @cached_property
+    @Cached
     def javascript_safe(self) -> bool:
         """Whether JavaScript, whose numbers are doubles, holds every ID: none reaches 2**53."""
         return self._highest < _JAVASCRIPT_END
@@ -263,7 +263,7 @@ class Layout:
 
     # --- inside
 
-    @cached_property
+    @Cached
     def _time(self) -> Timeline:
         if self.tick_us is None:
             raise misfit(
@@ -272,7 +272,7 @@ class Layout:
             )
         return Timeline(self.bits_of("time"), self.tick_us, self.epoch_us)
 
-    @cached_property
+    @Cached
     def _highest(self) -> int:
         """No ID of this layout is above this: its constants, and ones everywhere else."""
         return sum(

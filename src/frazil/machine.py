@@ -7,32 +7,52 @@ tick is noticed so much later, and no ID depends on that (see ``walk``).
 
 *Am I still myself?* After ``fork`` two processes hold the same claim, and both would issue from
 it. Comparing ``os.getpid()`` costs a system call each time, and is wrong where both sides have
-the same number (two pid namespaces). Hooks (``os.register_at_fork``) are not run for a fork made
-by a C library. So the answer is a page of memory that the kernel itself wipes in the child
-(``MADV_WIPEONFORK``, Linux 4.14): one word on it holds the *era* of this process. A child finds
-zero, whoever forked, and starts a new era; what was made in an older era is then known to belong
-to somebody else. Where the kernel has no such page, at-fork hooks write the zero.
+the same number (two pid namespaces). So the answer is one word of memory, which holds the *era* of
+this process and is zero in a child. A child that finds zero starts a new era; what was made in an
+older era is then known to belong to somebody else. The word is made zero in two ways, because each
+misses some copies:
+
+- The kernel wipes its page in the child (``MADV_WIPEONFORK``, Linux 4.14), whoever forked. A page
+  that reaches another process in some other way than by the kernel's fork is not wiped.
+- An at-fork hook writes the zero: of the C library for the C one, which forks made in C run too,
+  and of Python (``os.register_at_fork``) for the one in Python.
+
+A *virtual machine* resumed twice from one snapshot is two copies as well, with all their processes.
+Linux shows a restore in a page that it shares with the hypervisor (``/dev/vmclock0``): a word on it
+changes before the guest goes on. Where this process may read that page, another value of the word
+ends the era too. Where not, a constant word stands in its place and nothing shows the restore.
 
 ``PureSense`` is the reference in plain Python, ``_machine.pyx`` the same in C, and ``Sense`` the
 one in use: C where it was built, unless the environment says ``FRAZIL_PURE=1``. Without the C one
-the walk runs from its source too. What copies memory without a signal (a virtual machine resumed
-twice) is outside what either can see.
+the walk runs from its source too.
 """
 
 import mmap
 import os
 import sys
+from itertools import count
 
 from frazil.clock import boot_ns
-from frazil.errors import InternalError
+from frazil.errors import ConfigError, InternalError
 
-__all__ = ["PureSense", "Sense"]
+__all__ = ["PureSense", "Sense", "require_gil", "watch"]
 
 _WIPE_ON_FORK = 18  # MADV_WIPEONFORK, which Python's mmap does not export
 
+# struct vmclock_abi in the kernel's linux/vmclock-abi.h; all its numbers are little-endian.
+_VMCLOCK = "/dev/vmclock0"
+_MAGIC = 0x4B4C4356
+_FLAGS = 3  # the words of 64 bits, by number
+_DISRUPTIONS = 2  # changes when the guest's clock was disrupted: a restore, a live migration
+_GENERATION = 13  # changes at a restore only
+_HAS_GENERATION = 1 << 8
+_ABI_BYTES = 112
+
 _page = mmap.mmap(-1, mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 _words = memoryview(_page).cast("Q")
-_eras = 0
+_eras = count(1)
+_vm_word = memoryview(bytes(8)).cast("Q")
+_vm_seen = 0
 TYPE_CHECKING = False  # as in typing, which every `import frazil` would have to load
 
 
@@ -40,36 +60,98 @@ def _wipe() -> None:
     _words[0] = 0
 
 
-try:
+os.register_at_fork(after_in_child=_wipe)
+try:  # noqa: SIM105 - contextlib is not for every `import frazil`
     _page.madvise(_WIPE_ON_FORK)
 except OSError:
-    os.register_at_fork(after_in_child=_wipe)
+    pass
 
 
-def _era() -> int:
-    """The era of this process; a fresh one if the page was wiped."""
-    global _eras
-    if not _words[0]:
-        _eras += 1
-        _words[0] = _eras
+def _era(vm_now: int) -> int:
+    """The era of this process; a fresh one if the page was wiped or the machine restored.
+
+    The era comes before what it is known by: an exception between the two starts another era.
+    """
+    global _vm_seen
+    if not _words[0] or vm_now != _vm_seen:
+        _words[0] = next(_eras)
+        _vm_seen = vm_now
     return _words[0]
 
 
 class PureSense:
-    """The two senses of one generator. Make a new one after each fork."""
+    """The two senses of one generator. Make a new one after each fork.
 
-    __slots__ = ("era", "word")
+    word: its first entry is the era, or zero after a fork. vm_word: its first entry is vm_seen, or
+    something else after the machine was restored.
+    """
+
+    __slots__ = ("era", "vm_seen", "vm_word", "word")
 
     def __init__(self) -> None:
-        self.era = _era()
-        self.word = _words  # its first entry is the era, or zero after a fork
+        self.vm_word = _vm_word
+        self.vm_seen = _vm_word[0]
+        self.era = _era(self.vm_seen)
+        self.word = _words
 
     now_ns = staticmethod(boot_ns)
     """Nanoseconds since boot, suspend included."""
 
     def intact(self) -> bool:
         """Whether this process is the one that made this object."""
-        return _words[0] == self.era
+        return self.mine
+
+    @property
+    def mine(self) -> bool:
+        """The same, for whoever is about to return what it gathered.
+
+        Python runs signal handlers after calls, also between the answer of ``intact()`` and the
+        ``return`` that follows it, and a handler may fork. It runs none after an attribute is read.
+        """
+        return self.word[0] == self.era and self.vm_word[0] == self.vm_seen
+
+
+def require_gil() -> None:
+    """ConfigError where several threads may run Python code at the same moment.
+
+    Both walks rely on the interpreter's lock: the compiled one runs its steps under it, and the
+    interpreted one has iterators that give each cell once only where one thread at a time asks.
+    """
+    enabled = getattr(sys, "_is_gil_enabled", None)  # Python 3.13
+    if enabled is not None and not enabled():
+        raise ConfigError(
+            "this Python runs without its global interpreter lock (GIL), and frazil's generators "
+            "need it; start Python with -X gil=1 or PYTHON_GIL=1"
+        )
+
+
+def _vm_words(path: str) -> memoryview | None:
+    """The words of the page that the hypervisor writes; None where there is none to be read."""
+    try:
+        device = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        page = mmap.mmap(device, mmap.PAGESIZE, flags=mmap.MAP_SHARED, prot=mmap.PROT_READ)
+    except (OSError, ValueError):
+        return None
+    finally:
+        os.close(device)
+    numbers = memoryview(page).cast("I")
+    known = sys.byteorder == "little" and numbers[0] == _MAGIC and numbers[1] >= _ABI_BYTES
+    return memoryview(page).cast("Q") if known else None
+
+
+def watch(path: str) -> None:
+    """From now on, a new value of the VM clock's word at ``path`` ends the era, if there is one."""
+    global _vm_word, _vm_seen
+    words = _vm_words(path)
+    if words is not None:
+        at = _GENERATION if words[_FLAGS] & _HAS_GENERATION else _DISRUPTIONS
+        _vm_word = words[at : at + 1]
+        _vm_seen = _vm_word[0]
+        if _watch_in_c is not None:
+            _watch_in_c(_vm_word)
 
 
 def _wanted_pure() -> bool:
@@ -90,13 +172,19 @@ def interpret(name: str) -> None:
 
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     Sense = PureSense
+    _watch_in_c: Callable[[memoryview], None] | None
 elif _wanted_pure():
-    Sense = PureSense
+    Sense, _watch_in_c = PureSense, None
     interpret("frazil.walk")
 else:
     try:
         from frazil._machine import Sense
+        from frazil._machine import watch as _watch_in_c
     except ImportError:
-        Sense = PureSense
+        Sense, _watch_in_c = PureSense, None
         interpret("frazil.walk")
+
+watch(_VMCLOCK)

@@ -6,21 +6,30 @@ one round trip, no thread, no claim to give back.
 """
 
 import time
+from functools import partial
 
+from frazil.apart import apart
 from frazil.claim import Claim, Seen, Terms, Wait
 from frazil.clock import boot_ns
-from frazil.errors import PoolExhausted
+from frazil.errors import PoolExhausted, RegistryUnavailable
 from frazil.generator import Config, check_count, walk_arguments
-from frazil.keeper import ask_of, jitter, pause_us
-from frazil.machine import Sense
-from frazil.registries.base import Registry
+from frazil.keeper import ask_of
+from frazil.machine import Sense, require_gil
+from frazil.pacing import Retries, jitter, pause_us
+from frazil.registries.base import Registry, reading_ns
 from frazil.walk import Walk
 
 __all__ = ["mint"]
 
+_LEAST_S = 0.1  # for a registry to answer, however short the timeout
+
 
 def mint(n: int, config: Config, registry: Registry) -> list[int]:
-    """``n`` unique IDs, in order; see ``frazil.mint`` for when they come and what is raised."""
+    """``n`` unique IDs, in order; see ``frazil.mint`` for when they come and what is raised.
+
+    In a child that a signal handler has forked meanwhile they are the parent's, and maybe fewer.
+    """
+    require_gil()
     terms = registry.terms
     per_tick = 1 if config.scheme.layout.axis == "sequence" else config.scheme.layout.sequences
     # What is minted is ours for good and used at once, so this walk needs no clock.
@@ -32,29 +41,56 @@ def mint(n: int, config: Config, registry: Registry) -> list[int]:
     deadline_ns = boot_ns() + config.timeout_us * 1000
     while len(ids) < check_count(n) and sense.intact():
         ticks = min(-(-(n - len(ids)) // per_tick), terms.horizon_ticks)
-        sent_ns = boot_ns()
-        reply = registry.mint(ask_of(seen), ticks)
+        reply, read_ns = _asked(registry, seen, ticks, deadline_ns)
         seen = reply.seen
         if isinstance(reply, Wait):
             _sleep(pause_us(reply, terms, jitter()) * 1000, deadline_ns, registry.url)
             continue
-        _sleep(_early_ns(reply, terms, config.lead_us, sent_ns), deadline_ns, registry.url)
+        _sleep(_early_ns(reply, terms, config.lead_us, read_ns), deadline_ns, registry.url)
         # Another node's region may begin in an earlier tick, and IDs are minted in order.
         first = min(max(reply.start, after), reply.until)
         walk.adopt(reply.slot % terms.nodes, first, reply.until, 0, 0, 0)
         after = reply.until if terms.timed else 0
         ids += walk.take_ready(n - len(ids))
         deadline_ns = boot_ns() + config.timeout_us * 1000
-    # A signal handler may have forked: the child has what its parent gathered.
-    return ids if sense.intact() else mint(n, config, registry)
+    return ids
 
 
-def _early_ns(claim: Claim, terms: Terms, lead_us: int, sent_ns: int) -> int:
+def _asked(
+    registry: Registry, seen: Seen, ticks: int, deadline_ns: int
+) -> tuple[Claim | Wait, int]:
+    """What the registry answers, and when it read its clock for that.
+
+    While it does not answer it is asked again, until the deadline, each time with another token: an
+    answer that was lost gave its ticks to nobody.
+    """
+    retries = Retries()
+    while True:
+        sent_ns = boot_ns()
+        patience_s = max((deadline_ns - sent_ns) / 1e9, _LEAST_S)
+        try:
+            reply = apart(partial(registry.mint, ask_of(seen), ticks), patience_s)
+            return reply, reading_ns(registry, sent_ns, boot_ns())
+        except TimeoutError:
+            raise RegistryUnavailable(
+                f"{registry.url} has not answered within {patience_s:.1f} s; it is away, or kept "
+                "busy by another process; try again, or wait longer (timeout=)",
+                url=registry.url,
+                outcome_known=False,
+            ) from None
+        except RegistryUnavailable:
+            pause_ns = int(retries.pause_s(jitter()) * 1e9)
+            if boot_ns() + pause_ns > deadline_ns:
+                raise
+            time.sleep(pause_ns / 1e9)
+
+
+def _early_ns(claim: Claim, terms: Terms, lead_us: int, read_ns: int) -> int:
     """How long until the claim's last tick is no more than ``lead_us`` ahead of the clock."""
     if not terms.timed:
         return 0
     now, into_ns = claim.time(terms)
-    passed_ns = (boot_ns() - sent_ns) // 2
+    passed_ns = boot_ns() - read_ns
     return ((claim.until - 1 - now) * terms.tick_us - lead_us) * 1000 - into_ns - passed_ns
 
 

@@ -6,21 +6,20 @@ questions, so the answers are one value here, computed from the layout and kept 
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from frazil.alphabet import DIGITS
+from frazil.cached import Cached
 from frazil.clock import moment_text, wall_us
 from frazil.codec import Codec
+from frazil.duration import SPANS_S, YEAR_S
 from frazil.errors import LayoutError
 from frazil.layout import Layout
 from frazil.schemes import PRESETS
 from frazil.schemes import scheme as make_scheme
 from frazil.shuffle import Shuffle
 
-__all__ = ["Plan", "plan_of", "years"]
-
-_YEAR_S = 31_556_952  # of the Gregorian calendar, on average
+__all__ = ["Plan", "lasting", "plan_of", "years"]
 
 
 @dataclass(frozen=True)
@@ -32,31 +31,31 @@ class Plan:
     encoding: str = "decimal"
     shuffle: Shuffle | None = None
 
-    @cached_property
+    @Cached
     def highest(self) -> int:
         """The largest ID."""
         layout = self.layout
         n = layout.pack(**{f.name: f.limit for f in layout.fields if f.fixed is None})
         return n if self.shuffle is None else self.shuffle.apply(n)
 
-    @cached_property
+    @Cached
     def lasts_us(self) -> int | None:
         """How long the time field is, in µs; None without one."""
         tick_us = self.layout.tick_us
         return None if tick_us is None else self.layout.axis_end * tick_us
 
-    @cached_property
+    @Cached
     def end_us(self) -> int | None:
         """When the time field is full, in µs since 1970; None without a time or an epoch."""
         return None if self.layout.epoch_us is None else self.layout.exhausted_us
 
-    @cached_property
+    @Cached
     def widths(self) -> dict[str, int]:
         """The longest text in each encoding, in characters."""
         codecs = {encoding: Codec(encoding, self.layout.bits) for encoding in DIGITS}
         return {name: c.width or len(c.encode(self.highest)) for name, c in codecs.items()}
 
-    @cached_property
+    @Cached
     def unsorted(self) -> str:
         """Why IDs do not sort by the time at which they were made; "" if they do."""
         if self.layout.tick_us is None:
@@ -70,7 +69,7 @@ class Plan:
             return str(error).partition(", so ")[0]
         return ""
 
-    @cached_property
+    @Cached
     def in_all(self) -> float | None:
         """IDs per second of all nodes together; None without a time."""
         each = self.layout.ids_per_second
@@ -87,8 +86,10 @@ class Plan:
             "bits": layout.bits,
             "axis": layout.axis,
             "exhausted": None if end_us is None else moment_text(end_us),
-            "years": None if self.lasts_us is None else round(years(self.lasts_us), 1),
-            "years_left": None if end_us is None else round(years(end_us - now_us), 1),
+            "lasts_s": None if self.lasts_us is None else self.lasts_us / 1e6,
+            "left_s": None if end_us is None else round((end_us - now_us) / 1e6, 3),
+            "years": None if self.lasts_us is None else _round(years(self.lasts_us)),
+            "years_left": None if end_us is None else _round(years(end_us - now_us)),
             "nodes": layout.nodes,
             "ids_per_node": layout.sequences,
             "ids_per_second": layout.ids_per_second,
@@ -122,4 +123,17 @@ def plan_of(spec: str, epoch: str | None = None, bits: int | None = None) -> Pla
 
 def years(us: int) -> float:
     """Microseconds as years."""
-    return us / 1e6 / _YEAR_S
+    return us / 1e6 / YEAR_S
+
+
+def lasting(us: int) -> str:
+    """A length of time as people say it, to three digits: ``17.5 minutes``, ``69.7 years``."""
+    size, unit = next((pair for pair in SPANS_S if us >= pair[0] * 1_000_000), SPANS_S[-1])
+    amount = us / 1e6 / size
+    text = f"{amount:,.0f}" if amount >= 1000 else f"{amount:.3g}"
+    return f"{text} {unit}{'s' * (text != '1')}"
+
+
+def _round(value: float) -> float:
+    """To a tenth, or to three digits where a tenth would hide all of it."""
+    return round(value, 1) if abs(value) >= 10 else float(f"{value:.3g}")

@@ -8,14 +8,19 @@ tenth of a second needs.
 These IDs carry the time at which they were fetched, not the one at which they are used, and what is
 left in the buffer at the end is lost: skipped, never repeated. So it is off unless asked for.
 
-A buffer belongs to one process. Who holds it looks, after taking an ID out and before giving it to
+A buffer belongs to one process. Its owner looks, after taking an ID out and before giving it to
 anybody, whether this is still that process.
+
+A signal handler may raise an exception anywhere, so the right to fill the buffer is no lock, which
+would stay locked: it is a ``_Turn``, and ends at the latest with the frame that holds it.
 """
 
-from _thread import allocate_lock, start_new_thread
+from _thread import start_new_thread
 from collections import deque
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import TypeAlias
+from weakref import ref
 
 from frazil.clock import boot_ns
 from frazil.errors import FrazilError
@@ -28,48 +33,68 @@ _LEAST_BATCH = 16
 _SOON_NS, _LATE_NS = 50_000_000, 500_000_000
 
 
+class _Turn:
+    """The right to fill a buffer, for as long as this is held."""
+
+    __slots__ = ("__weakref__",)
+
+
 class Prefetch:
     """``buffer``: take from its left. ``batch``: how many were fetched last."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, fetch: Fetch) -> None:
         self.buffer: deque[int] = deque()
         self.batch = _LEAST_BATCH
         self._most = most
+        self._fetch = fetch
         self._refilled_ns = 0
-        self._refilling = allocate_lock()
+        self._turns: set[ref[_Turn]] = set()
 
-    def top_up(self, fetch: Fetch) -> None:
-        """Have a thread fill the buffer if it is low and none does yet."""
-        if len(self.buffer) * 2 >= self.batch or not self._refilling.acquire(blocking=False):
-            return
-
-        def fill() -> None:
-            try:
-                self._fill(fetch)
-            except FrazilError:
-                pass  # whoever finds the buffer empty asks for himself, and is told why
-            finally:
-                self._refilling.release()
-
+    def next(self) -> int | None:
+        """An ID. None if the buffer is empty, and another thread is filling it, or was quicker."""
         try:
-            start_new_thread(fill, ())
-        except RuntimeError:  # no thread to be had: those who need IDs will fetch them
-            self._refilling.release()
+            n = self.buffer.popleft()
+        except IndexError:
+            return self._first()
+        if len(self.buffer) * 2 < self.batch:
+            self._top_up()
+        return n
 
-    def first(self, fetch: Fetch) -> int | None:
-        """Fill the empty buffer and take one; None if another thread is at it, or was quicker."""
-        if not self._refilling.acquire(blocking=False):
+    def _take_turn(self) -> _Turn | None:
+        """The right to fill the buffer; None while somebody else has it."""
+        turn = _Turn()
+        self._turns.add(ref(turn, self._turns.discard))
+        return turn if len(self._turns) == 1 else None  # of two at once, neither: they come again
+
+    def _top_up(self) -> None:
+        """Have a thread fill the buffer, if none does yet."""
+        turn = self._take_turn()
+        if turn is None:
+            return
+        with suppress(RuntimeError):  # no thread to be had: those who need IDs will fetch them
+            start_new_thread(self._fill_aside, (turn,))
+
+    def _fill_aside(self, turn: _Turn) -> None:
+        """The thread that has this turn: whoever finds the buffer empty is told what fails here."""
+        with suppress(FrazilError):
+            self._fill()
+        del turn
+
+    def _first(self) -> int | None:
+        """Fill the empty buffer and take one out."""
+        turn = self._take_turn()
+        if turn is None:
             return None
         try:
-            self._fill(fetch)
+            self._fill()
         finally:
-            self._refilling.release()
+            del turn  # also where a traceback keeps this frame
         try:
             return self.buffer.popleft()
         except IndexError:
             return None
 
-    def _fill(self, fetch: Fetch) -> None:
+    def _fill(self) -> None:
         """Fetch a batch, larger or smaller than the last one by how long that lasted."""
         lasted_ns = boot_ns() - self._refilled_ns
         if lasted_ns < _SOON_NS:
@@ -78,4 +103,4 @@ class Prefetch:
             self.batch //= 2
         self.batch = max(min(self.batch, self._most), min(_LEAST_BATCH, self._most))
         self._refilled_ns = boot_ns()
-        self.buffer.extend(fetch(self.batch))
+        self.buffer.extend(self._fetch(self.batch))

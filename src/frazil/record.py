@@ -26,12 +26,10 @@ into the future. If it makes up for most of the offset, a clock was set right (t
 1970, say), and it is taken off whole. µs let the offset shrink between verbs of one millisecond.
 
 The verbs are pure: they change the record they are given and answer. A store supplies one that is
-locked, and keeps what they did before it passes the answer on; when they raise, nothing is kept.
-Layouts without time use the same record without a clock. There nothing can be guarded by waiting,
-so a record that is missing or older than a member's memory is an error for a person to settle.
-
-The method and its proof obligations are this project's claim protocol; invariants I0 to I5 are in
-docs/explain/why-unique.md.
+locked, and keeps what they did before it passes the answer on; when they raise, nothing is kept
+(but see ``LossNoticed``). Layouts without time use the same record without a clock. There nothing
+can be guarded by waiting: a record that is missing or older than a member's memory is an error for
+a person to settle. Invariants I0 to I5 are in docs/explain/why-unique.md.
 """
 
 from collections.abc import Iterator
@@ -39,7 +37,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from frazil import clock
-from frazil.claim import Ask, Claim, Holding, Lost, Seen, Terms, Wait
+from frazil.claim import Ask, Claim, Holding, LossNoticed, Lost, Seen, Terms, Wait
 from frazil.errors import ClockError, ConfigError, LayoutExhausted
 
 __all__ = ["JUMP_US", "MOVED", "WITNESS_US", "Record", "Slot", "SlotTable", "Slots", "stranger"]
@@ -212,32 +210,33 @@ class Record:
         return self._seen(now_us)
 
     def initialise(
-        self, terms: Terms, ask: Ask, reading_us: int, incarnation: str, start: int
+        self, terms: Terms, ask: Ask, reading_us: int, incarnation: str, start: int | None
     ) -> Seen:
-        """Say that this namespace is new: nothing was ever given away, so nothing is guarded.
+        """Make the record of this namespace: nothing from ``start`` on was ever given away.
 
-        ``start`` is the first value of a counter (an axis without time). A counter that exists goes
-        on there, if that is ahead of all that it gave. Raises ConfigError for another namespace
-        that exists.
+        With time it is 0, and nothing is guarded. A counter that exists goes on there if that is
+        ahead of all that it gave. None: nobody knows what was given, so it is as after a loss.
         """
+        if self.sid and self.fingerprint != terms.fingerprint:
+            raise stranger(self.layout, terms)
+        if self.sid and (terms.timed or start is None):
+            raise ConfigError(
+                "this namespace has a record already; to start anew choose another name",
+                revision=self.revision,
+            )
+        if start is None:
+            return self._seen(self._arrive(terms, ask, reading_us, incarnation))
         if not 0 <= start < terms.end:
             raise ConfigError(f"--start {start} is not within 0..{terms.end - 1}", value=start)
         if self.sid:
-            self._move_on(terms, start)
+            self._move_on(start)
         self._found(terms, ask, incarnation)
         self.guard = start
         now_us = self._tell_time(terms, ask, reading_us)
         return self._seen(now_us)
 
-    def _move_on(self, terms: Terms, start: int) -> None:
+    def _move_on(self, start: int) -> None:
         """Let go of everything before ``start``; members are told by the revision."""
-        if self.fingerprint != terms.fingerprint:
-            raise stranger(self.layout, terms)
-        if terms.timed:
-            raise ConfigError(
-                "this namespace has a record already; to start anew choose another name",
-                revision=self.revision,
-            )
         top = max([self.guard, *(slot.until for _, slot in self.slots.touched())])
         if start <= top:
             raise ConfigError(
@@ -292,17 +291,19 @@ class Record:
 
     def _refuse_loss(self, ask: Ask, incarnation: str) -> None:
         """Without time a loss cannot be waited out; the part before "/" is about the data."""
-        seen = ask.seen
+        seen, kind = ask.seen, ConfigError
         if not self.sid:
             problem = "this counter does not exist"
         elif self.incarnation.partition("/")[0] != incarnation.partition("/")[0]:
             problem = "the store of this counter was replaced"
         elif seen.sid and (seen.sid != self.sid or seen.revision > self.revision):
             problem = "this counter is older than what was already given away"
+            if seen.sid == self.sid:  # only this member knows, so it is written down for all
+                kind, self.incarnation, self.revision = LossNoticed, "", self.revision + 1
         else:
             self.incarnation = incarnation
             return
-        raise ConfigError(
+        raise kind(
             f"{problem}; find the highest value in use and run: frazil init URL --start N"
             + (" --forward" if self.sid else ""),
             revision=self.revision,

@@ -19,10 +19,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cached_property
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, Never
 
+from frazil.arguments import check_fields, expect, refuse_unknown
+from frazil.cached import Cached
 from frazil.clock import to_us
 from frazil.codec import Codec
 from frazil.errors import ConfigError, LayoutError
@@ -115,7 +116,7 @@ class Scheme:
             )
         _ = self.codec  # built here, so that a text that cannot be shows at once
 
-    @cached_property
+    @Cached
     def codec(self) -> Codec:
         """The text form of the IDs."""
         return Codec(self.encoding, self.bits, prefix=self.prefix, check=self.check)
@@ -125,7 +126,7 @@ class Scheme:
         """The width of an ID."""
         return self.layout.bits
 
-    @cached_property
+    @Cached
     def fingerprint(self) -> str:
         """16 hex characters of what the numbers mean; the text form is not in it.
 
@@ -197,6 +198,7 @@ def scheme(
     shuffle: Shuffle | str | None = None,
     prefix: str = "",
     check: bool = False,
+    **unknown: Never,
 ) -> Scheme:
     """The scheme of a name, of a layout text (decimal), or of a scheme, changed as said.
 
@@ -206,6 +208,10 @@ def scheme(
     that is no moment or is missing, a shuffle or text that does not fit; LayoutError for a
     layout, or fields of it, that cannot be.
     """
+    refuse_unknown("scheme", scheme, unknown)
+    check_fields(fields)
+    expect("encoding=", encoding, (str, type(None)), "a name like 'base62'")
+    expect("shuffle=", shuffle, (str, Shuffle, type(None)), "a Shuffle or its text")
     if isinstance(spec, Scheme):
         changes = fields, epoch, encoding, shuffle, prefix or None, check or None
         if changes == (None,) * len(changes):

@@ -24,10 +24,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from frazil.cached import Cached
 from frazil.errors import ConfigError, LayoutError
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class Shuffle:
         version = f"{self.version}:" if self.version else ""
         return f"table:{version}{','.join(map(str, self.table))}"
 
-    @cached_property
+    @Cached
     def fingerprint(self) -> str:
         """16 hex characters of what the shuffle does to numbers, whatever it is called."""
         from hashlib import sha256
@@ -155,7 +155,7 @@ class Shuffle:
         """The width of the numbers."""
         return len(self.table)
 
-    @cached_property
+    @Cached
     def inverse(self) -> tuple[int, ...]:
         """The table of the way back."""
         inverse = [0] * self.bits
@@ -194,11 +194,11 @@ class Shuffle:
         """The inverse of ``apply_array``."""
         return self._array(numbers, self._back)
 
-    @cached_property
+    @Cached
     def _forth(self) -> _Tables:
         return _byte_tables([self.position_of(bit) for bit in range(self.bits)])
 
-    @cached_property
+    @Cached
     def _back(self) -> _Tables:
         return _byte_tables(sorted(range(self.bits), key=self.position_of))
 

@@ -43,6 +43,7 @@ cdef class Walk:
     cdef unsigned long long placed
     cdef int shift
     cdef int axis_bits
+    cdef unsigned long long last_node
     cdef unsigned long long low
     cdef unsigned long long high
     cdef unsigned long long dice
@@ -81,17 +82,21 @@ cdef class Walk:
     cdef paint(self, unsigned long long[::1] out, Py_ssize_t at, unsigned long long first,
                unsigned long long stop)
     cpdef adopt(self, unsigned long long node, long long start, long long until,
-                long long now_tick, long long into_ns, long long read_ns)
-    cpdef queue(self, unsigned long long node, long long start, long long until)
+                long long now, long long into_ns, long long read_ns,
+                unsigned long long era=*)
+    cpdef queue(self, unsigned long long node, long long start, long long until,
+                unsigned long long era=*)
     cdef check(self, unsigned long long node, long long start, long long until)
     cdef begin(self, unsigned long long node, long long start, long long until)
     cdef halve(self, long long start)
-    cpdef prolong(self, long long until, long long now_tick, long long into_ns, long long read_ns)
-    cdef anchor(self, long long now_tick, long long into_ns, long long read_ns)
+    cpdef prolong(self, long long until, long long now, long long into_ns, long long read_ns,
+                  unsigned long long era=*)
+    cdef anchor(self, long long now, long long into_ns, long long read_ns)
     cpdef long long left(self)
     cdef long long passed(self)
     cpdef long long reach(self)
     cpdef bint begun(self)
-    cpdef long long leave(self)
+    cpdef long long leave(self, unsigned long long era=*)
     cpdef long long finish(self)
+    cpdef rise(self, Sense sense)
     cpdef forget(self)

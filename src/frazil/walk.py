@@ -1,5 +1,5 @@
 # cython: language_level=3, infer_types=True, boundscheck=False, wraparound=False, cdivision=True
-# cython: annotation_typing=False
+# cython: annotation_typing=False, freethreading_compatible=False
 """The walk: a generator's way through the cells of its claim, one ID per cell, never twice.
 
 A claim is a slot (a node number) and a half-open interval of ticks. Its cells are the pairs
@@ -35,10 +35,10 @@ places of just those bits that differ from the last tick's, about two for a step
 tick an ID is ``base + (sequence << shift)``, or, where the sequence lies scattered, the ID before
 it XOR one word out of a short table.
 
-**Atomic steps.** This source runs compiled (``walk.pxd`` gives it C types) or interpreted.
-Compiled, no other thread and no signal handler runs between the lines of a method, as none of them
-runs Python code before the cells it takes are marked as taken. Interpreted that is not so, and
-``guarded`` puts a lock around each step.
+**Atomic steps.** Compiled (``walk.pxd`` gives C types), no other thread and no signal handler runs
+between the lines of a method, as none of them runs Python code before the cells it takes are marked
+as taken. It is the interpreter's lock (GIL) that keeps other threads out, so the module declares
+that it needs it. Interpreted all this is not so, and ``guarded`` has each step done on a copy.
 
 Units: ticks count from the layout's epoch and are below 2^62, ``_ns`` are boot-clock nanoseconds.
 """
@@ -142,7 +142,7 @@ class Walk:
         dice: int | None,
     ) -> None:
         self.sense = sense
-        self.wide = bits > 64
+        self.wide, self.word = bits > 64, 1 << 64
         self.axis_low, self.axis_high = _halves(axis)
         self.node_low, self.node_high = _halves(node)
         self.sequence_low, self.sequence_high = _halves(sequence)
@@ -150,7 +150,8 @@ class Walk:
         self.axis_bits = min(len(axis), 62)
         self.constant_low = constant & ((1 << 64) - 1)
         self.constant_high = constant >> 64
-        self.cells = 1 << len(sequence)
+        self.cells = self.word >> (64 - len(sequence))  # in C, a 1 to be shifted has 32 bits
+        self.last_node = (self.word >> (64 - min(len(node), 64))) - 1
         self.counting = len(sequence) > 0 and axis[0] == sequence[0]
         self.shift = sequence[0] if len(sequence) else 0
         run = list(range(self.shift, self.shift + len(sequence)))
@@ -160,7 +161,6 @@ class Walk:
         self.lead_ticks = lead_ns // tick_ns if tick_ns else 0
         self.scattered_start = dice is not None
         self.dice = dice or 0
-        self.word = 1 << 64
         self.wide_base = 0
         self.tick = -1
         self.low = self.high = self.here_low = self.here_high = self.placed = 0
@@ -383,7 +383,8 @@ class Walk:
         elif (low + ((stop - 1) << shift)) >> 63:
             ids.extend([low + (cell << shift) for cell in range(first, stop)])
         else:  # a range of numbers that fit a C long is the fastest list there is
-            ids.extend(range(low + (first << shift), low + ((stop - 1) << shift) + 1, 1 << shift))
+            step = ((first + 1) << shift) - (first << shift)
+            ids.extend(range(low + (first << shift), low + ((stop - 1) << shift) + 1, step))
 
     def fill(self, out: Words, at: int) -> int:
         """Write IDs into ``out`` from index ``at`` on; answers how far it came without waiting.
@@ -425,22 +426,27 @@ class Walk:
             at += 1
 
     def adopt(
-        self, node: int, start: int, until: int, now_tick: int, into_ns: int, read_ns: int
+        self, node: int, start: int, until: int, now: int, into_ns: int, read_ns: int, era: int = 0
     ) -> None:
         """Begin a claim: ticks ``start`` to before ``until`` of one node, after all ticks walked.
 
-        The registry's clock stood ``into_ns`` within ``now_tick`` when the boot clock read
-        ``read_ns``. Precondition: 0 <= start <= until.
+        The registry's clock stood ``into_ns`` within tick ``now`` when the boot clock read
+        ``read_ns``. era: the keeper's, whose thread outlives its era where a virtual machine is
+        restored; then nothing is done. Precondition: 0 <= start <= until.
         """
         self.check(node, start, until)
+        if era and era != self.sense.era:
+            return
         self.begin(node, start, until)
         self.turn_ns = 0
-        self.anchor(now_tick, into_ns, read_ns)
+        self.anchor(now, into_ns, read_ns)
         self.held = not self.closed
 
-    def queue(self, node: int, start: int, until: int) -> None:
+    def queue(self, node: int, start: int, until: int, era: int = 0) -> None:
         """Without a clock: the claim to go on with when the one that is held is spent."""
         self.check(node, start, until)
+        if era and era != self.sense.era:
+            return
         self.next_node = node
         self.next_start = start
         self.next_until = until
@@ -449,7 +455,7 @@ class Walk:
 
     def check(self, node: int, start: int, until: int) -> None:
         """InternalError for a claim outside of the layout."""
-        if not 0 <= start <= until or node >> len(self.node_low) or (until - 1) >> self.axis_bits:
+        if not 0 <= start <= until or node > self.last_node or (until - 1) >> self.axis_bits:
             raise InternalError(f"claim [{start}, {until}) of node {node} leaves the layout")
 
     def begin(self, node: int, start: int, until: int) -> None:
@@ -475,22 +481,24 @@ class Walk:
         self.mark_cell = self.cells // 2 if ticks % 2 else 0
         self.wanting = False
 
-    def prolong(self, until: int, now_tick: int, into_ns: int, read_ns: int) -> None:
+    def prolong(self, until: int, now: int, into_ns: int, read_ns: int, era: int = 0) -> None:
         """The claim now reaches to ``until``; the clock is read anew. The cursor stays."""
+        if era and era != self.sense.era:
+            return
         if until > self.until:
             start = self.until
             self.until = until
             self.halve(start)
-        self.anchor(now_tick, into_ns, read_ns)
+        self.anchor(now, into_ns, read_ns)
 
-    def anchor(self, now_tick: int, into_ns: int, read_ns: int) -> None:
+    def anchor(self, now: int, into_ns: int, read_ns: int) -> None:
         """Follow the registry's clock. An earlier reading than expected only delays the cursor."""
-        self.anchor_tick = now_tick
+        self.anchor_tick = now
         self.anchor_ns = read_ns - into_ns
         if not self.tick_ns:
             self.turn_ns = _NEVER_NS
         elif not self.fresh:
-            self.turn_ns = self.anchor_ns + (self.tick + 1 - now_tick) * self.tick_ns
+            self.turn_ns = self.anchor_ns + (self.tick + 1 - now) * self.tick_ns
 
     def left(self) -> int:
         """Ticks of the claim that are still ahead of the cursor and of the clock; 0 when spent."""
@@ -521,8 +529,10 @@ class Walk:
         """Whether the registry's clock has come to the claim's first tick."""
         return self.tick_ns == 0 or self.due(self.sense.now_ns()) >= self.start
 
-    def leave(self) -> int:
+    def leave(self, era: int = 0) -> int:
         """Let the claim go, and answer the first tick of it in which nothing was issued."""
+        if era and era != self.sense.era:
+            return self.until
         if not self.fresh and self.tick >= self.start:
             # Kept, to be answered once more: the keeper and a close may both come to ask.
             self.start = self.passed() if self.counting else self.tick + 1
@@ -533,6 +543,12 @@ class Walk:
         """Leave, for good: every later call answers CLOSED."""
         self.closed = True
         return self.leave()
+
+    def rise(self, sense: machine.Sense) -> None:
+        """In a copy of the process: begin a life of its own, if no other call has begun one."""
+        if sense.intact() and not self.sense.intact():
+            self.forget()
+            self.sense = sense
 
     def forget(self) -> None:
         """Hold nothing. The ticks walked stay behind all the same."""

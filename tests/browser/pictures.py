@@ -39,7 +39,7 @@ def take(folder: Path, names: tuple[str, ...] = NAMES, seconds: int = SECONDS) -
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as place, ExitStack() as stack:
         url = f"sqlite:///{place}/ids.db?horizon=8s"
-        init = [sys.executable, "-c", START, "init", url, "--namespace", "orders"]
+        init = [sys.executable, "-c", START, "init", url, "--new", "--namespace", "orders"]
         subprocess.run(init, check=True, stdout=subprocess.DEVNULL)
         config = f'[namespaces.orders]\nregistry = "{url}"\n'
         service = stack.enter_context(Service(Path(place), config))
@@ -98,7 +98,7 @@ def member(url: str, rate_hz: int) -> Iterator[None]:
 def renamed(route: Any) -> None:
     """The service's own answer under other names of hosts."""
     told: dict[str, Any] = route.fetch().json()
-    for i, slot in enumerate(sorted(told.get("slots", ()), key=lambda slot: slot["node"])):
+    for i, slot in enumerate(sorted(told.get("slots", ()), key=lambda slot: int(slot["node"]))):
         slot.update(host=f"shop-{i % 3 + 1}", process=400 + 37 * i)
     if "process" in told:
         told.update(host="ids-1", process="412")

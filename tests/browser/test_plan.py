@@ -112,6 +112,17 @@ def test_fields_go_and_come(page):
     )
 
 
+def test_what_is_left_is_told_beside_what_it_is_in_all(page):
+    lasts = answer(page, "Lasts")
+    expect(lasts).to_contain_text(re.compile(r"\d\d years left"))
+    expect(lasts).to_contain_text("of 70 years, until 2085-10-25")
+    text(page).fill("time:20 node:10 sequence:12 @1ms since 2025-01-01T00:00:00Z")
+    expect(lasts).to_contain_text("Ran out")
+    expect(lasts).to_contain_text("2025-01-01 00:17:28.576 UTC")
+    expect(lasts).to_contain_text("after 17 minutes")
+    expect(lasts).to_have_class(re.compile("bad"))
+
+
 def test_a_text_is_typed(page):
     text(page).fill("time:32 node:8 sequence:13 @1s since 2025-01-01T00:00:00Z")
     expect(answer(page, "JavaScript")).to_contain_text("Yes")

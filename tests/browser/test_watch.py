@@ -58,7 +58,7 @@ def test_what_is_issued_is_seen(service, open_page):
 
 def test_a_claim_is_seen_while_it_is_held(start, open_page, tmp_path):
     url = f"sqlite:///{tmp_path}/own.db?horizon=1min"
-    init = [sys.executable, "-c", START, "init", url, "--namespace", "mine"]
+    init = [sys.executable, "-c", START, "init", url, "--new", "--namespace", "mine"]
     subprocess.run(init, check=True, stdout=subprocess.DEVNULL)
     page = open_page(start(f'[namespaces.mine]\nregistry = "{url}"\n'), "#watch")
     summary = page.locator(".summary")
@@ -74,7 +74,7 @@ def test_a_claim_is_seen_while_it_is_held(start, open_page, tmp_path):
 def test_bars_are_what_is_used_and_what_is_ahead(service, open_page):
     page = open_page(service)
     claims_of(
-        page, {}, {"node": 9, "until": "2026-07-10T15:50:40.000Z", "until_value": "327910039684"}
+        page, {}, {"node": "9", "until": "2026-07-10T15:50:40.000Z", "until_value": "327910039684"}
     )
     page.get_by_role("link", name="Watch").click()
     bars = page.get_by_role("img", name=re.compile("Claim of node"))
@@ -110,12 +110,12 @@ def test_what_was_given_back_is_shown_on_request(service, open_page):
     page = open_page(service)
     gone = {"state": "free", "host": None, "process": None, "rate_hz": None, "since": None}
     idle = {
-        "node": 6,
+        "node": "6",
         "state": "idle",
         "until": "2026-07-10T15:50:00.000Z",
         "until_value": "327909999684",
     }
-    claims_of(page, {}, idle, {"node": 7, **gone})
+    claims_of(page, {}, idle, {"node": "7", **gone})
     page.get_by_role("link", name="Watch").click()
     states = page.locator(".badge")
     expect(states).to_have_text(["held", "idle"])

@@ -53,8 +53,8 @@ TIMED = {
     "away": 0,
 }
 SLOT = {
-    "node": 5,
-    "constants": {"sign": 0},
+    "node": "5",
+    "constants": {"sign": "0"},
     "state": "held",
     "host": "db7",
     "process": 4711,

@@ -1,6 +1,7 @@
 """Stores for the conformance kit: the registries of one host, and one in a time of its own."""
 
 import copy
+import sqlite3
 import threading
 import time
 from collections.abc import Iterator
@@ -70,7 +71,7 @@ class MemoryStore(HostClock):
 class FileStore(HostClock):
     """Records in a file, which can be deleted, and written over with what it was before."""
 
-    rewind_shows = False
+    rewind_shows = True
 
     def __init__(self, url: str, path: Path) -> None:
         super().__init__(url)
@@ -80,7 +81,12 @@ class FileStore(HostClock):
         self.path.unlink()
 
     def copy(self, namespace):
-        return self.path.read_bytes()
+        older = self.path.with_name("older.db")
+        older.unlink(missing_ok=True)
+        with sqlite3.connect(self.path) as db:
+            db.execute(f"VACUUM INTO '{older}'")
+        db.close()
+        return older.read_bytes()
 
     def rewind(self, namespace, copied):
         self.path.write_bytes(copied)

@@ -8,6 +8,7 @@ import pytest
 
 from frazil import clock
 from frazil.registries.etcd import registry as module
+from frazil.testing import check_registry, memory, notices
 from tests.conformance.adapters import UrlStore, applied
 from tests.servers.etcd import etcd
 from tests.tools.proxy import Proxy
@@ -62,6 +63,31 @@ class EtcdStore(UrlStore):
         self.cluster.wait()
 
 
+class RestoredStore(EtcdStore):
+    """The same cluster, put back to a snapshot with all its ids."""
+
+    def __init__(self, place, *rest) -> None:
+        super().__init__(*rest)
+        self.place = place
+        self.known = set()
+
+    def registry(self, scheme, namespace):
+        """A young cluster's log is no longer than that of one put back, so it is made longer."""
+        if namespace not in self.known:
+            self.known.add(namespace)
+            for _ in range(40):
+                self.cluster.members[0].ask("kv/put", {"key": "eA=="})
+        return super().registry(scheme, namespace)
+
+    def copy(self, namespace):
+        copy = self.place / namespace
+        self.cluster.save(copy)
+        return copy
+
+    def rewind(self, namespace, copied):
+        self.cluster.restore(copied)
+
+
 @contextmanager
 def together(faults):
     with ExitStack() as stack:
@@ -75,3 +101,12 @@ def test_etcd(size, monkeypatch):
     with etcd(size) as cluster, ExitStack() as stack:
         wires = [stack.enter_context(Proxy(member.port)) for member in cluster.members]
         applied(EtcdStore(cluster, wires, monkeypatch))
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_etcd_put_back_to_a_snapshot(size, tmp_path, monkeypatch):
+    names = {check.__name__ for check in (*notices.CHECKS, memory.older_copies_are_noticed)}
+    with etcd(size) as cluster, ExitStack() as stack:
+        wires = [stack.enter_context(Proxy(member.port)) for member in cluster.members]
+        store = RestoredStore(tmp_path, cluster, wires, monkeypatch)
+        assert check_registry(store, only=names).names("passed") == names

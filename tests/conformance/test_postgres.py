@@ -18,7 +18,7 @@ __all__: list[str] = []
 class PostgresStore(UrlStore):
     """A server of its own, whose clock is a file, and whose rows can be written over."""
 
-    rewind_shows = False
+    rewind_shows = True
 
     def __init__(self, server, wire: Proxy, clock: SteppedClock) -> None:
         super().__init__(f"postgresql://postgres@127.0.0.1:{wire.port}/postgres?horizon=500ms")

@@ -3,15 +3,32 @@
 Those whose rule is about claims stand in ``wrong``; here are those about counting, and the tests.
 """
 
+from contextlib import contextmanager
 from dataclasses import replace
+from typing import ClassVar
 
 import pytest
 
 from frazil.claim import Claim, Seen, Wait
-from frazil.record import Record
+from frazil.errors import ClockError
+from frazil.record import Record, SlotTable
 from frazil.testing import CHECKS, ConformanceError, check_registry
-from tests.conformance.adapters import NO_SERVER, ManualStore
+from tests.conformance.adapters import NO_SERVER, ManualRegistry, ManualStore
 from tests.conformance.wrong import WRONG, wrong
+
+
+@wrong(
+    "threads_never_meet",
+)
+class NotAtomic(ManualRegistry):
+    """Reads, thinks, and writes, while others do the same."""
+
+    @contextmanager
+    def step(self):
+        record = self.load()
+        yield record, "manual/1"
+        self.store.stumble()
+        self.save(record)
 
 
 @wrong(
@@ -22,6 +39,8 @@ from tests.conformance.wrong import WRONG, wrong
     "older_copies_are_noticed",
     "steps_forward_take_a_witness",
     "older_counters_are_refused",
+    "older_copies_are_noticed_until_written",
+    "older_counters_stay_refused",
 )
 class CountsNoWrites(Record):
     def _arrive(self, *arguments):
@@ -31,9 +50,41 @@ class CountsNoWrites(Record):
         return now_us
 
 
+@wrong("older_copies_are_noticed_until_written")
+class NoticesOnce(Record):
+    """Forgets that a member remembers more, once it was told so."""
+
+    heard: ClassVar[set[Seen]] = set()
+
+    def _arrive(self, terms, ask, *rest):
+        if ask.seen in self.heard:
+            ask = replace(ask, seen=Seen())
+        self.heard.add(ask.seen)
+        return super()._arrive(terms, ask, *rest)
+
+
+@wrong(
+    "first_readings_take_a_witness",
+    "lost_states_are_noticed_until_written",
+)
+class NoticesALossOnce(ManualRegistry):
+    """Writes that it has seen a loss, and not what follows from it."""
+
+    def perform(self, verb):
+        try:
+            return super().perform(verb)
+        except ClockError:
+            seen = Record(SlotTable(), "seen", "manual/1", self.terms.fingerprint)
+            self.store.records.setdefault(self.namespace, seen)
+            raise
+
+
 @wrong(
     "initialising_is_done_once",
     "counters_move_forward_only",
+    "older_copies_are_noticed_until_written",
+    "older_counters_stay_refused",
+    "initialising_without_knowing_waits",
 )
 class InitialisesAgain(Record):
     def initialise(self, *arguments):
@@ -119,6 +170,7 @@ class NamesNoHolder(Record):
     "missing_counters_are_errors",
     "older_counters_are_refused",
     "lost_counters_are_errors",
+    "older_counters_stay_refused",
 )
 class CountsFromZero(Record):
     """A counter that is not there begins at zero."""
@@ -130,6 +182,7 @@ class CountsFromZero(Record):
 
 @wrong(
     "older_counters_are_refused",
+    "older_counters_stay_refused",
 )
 class CountsOnFromAnOlderCopy(Record):
     def _refuse_loss(self, ask, incarnation):
@@ -145,19 +198,21 @@ class CountsOnFromAnOlderCopy(Record):
     "lost_counters_are_errors",
     "counters_end",
     "counters_move_forward_only",
+    "older_counters_are_refused",
+    "older_counters_stay_refused",
 )
 class CountsFromWhereItLikes(Record):
     def initialise(self, terms, ask, reading_us, incarnation, start):
-        return super().initialise(terms, ask, reading_us, incarnation, 0)
+        start = None if start is None else 0
+        return super().initialise(terms, ask, reading_us, incarnation, start)
 
 
 @wrong(
     "counters_move_forward_only",
 )
 class CountsBack(Record):
-    def _move_on(self, terms, start):
-        if terms.timed:
-            super()._move_on(terms, start)
+    def _move_on(self, start):
+        """Goes anywhere."""
 
 
 @wrong(

@@ -48,6 +48,7 @@ def wrong(*checks):
     "counters_give_back_the_rest",
     "counters_end",
     "counters_move_forward_only",
+    "older_counters_stay_refused",
 )
 class NoFloor(Record):
     """Gives from now on, whatever was given before."""
@@ -58,6 +59,7 @@ class NoFloor(Record):
 
 @wrong(
     "renewal_takes_the_token",
+    "older_copies_are_noticed_until_written",
 )
 class NoTokenForRenewal(Record):
     def renew(self, terms, ask, reading_us, incarnation, until):
@@ -82,6 +84,7 @@ def _with_the_token_of_the_slot(record, ask: Ask) -> Ask:
 
 @wrong(
     "renewal_takes_the_until",
+    "older_copies_are_noticed_until_written",
 )
 class NoUntilForRenewal(Record):
     def renew(self, terms, ask, reading_us, incarnation, until):
@@ -126,6 +129,9 @@ class KeepsTheTokenOfAReleasedSlot(Record):
     "losses_are_waited_out",
     "older_copies_are_noticed",
     "losses_while_the_clock_is_absorbed",
+    "lost_states_are_noticed_until_written",
+    "older_copies_are_noticed_until_written",
+    "initialising_without_knowing_waits",
 )
 class NoGuard(Record):
     """Notices a loss, voids the tokens, and waits for nothing."""
@@ -141,6 +147,8 @@ class NoGuard(Record):
     "first_uses_wait_a_horizon",
     "losses_are_waited_out",
     "losses_while_the_clock_is_absorbed",
+    "lost_states_are_noticed_until_written",
+    "initialising_without_knowing_waits",
 )
 class FirstUseAtOnce(Record):
     """Takes a record that is not there for one that never was."""
@@ -156,6 +164,7 @@ class FirstUseAtOnce(Record):
 @wrong(
     "members_remember_the_revision",
     "older_copies_are_noticed",
+    "older_copies_are_noticed_until_written",
 )
 class TokensOutliveALoss(Record):
     def _arrive(self, *arguments):
@@ -170,6 +179,8 @@ class TokensOutliveALoss(Record):
     "members_remember_the_clock",
     "older_copies_are_noticed",
     "older_counters_are_refused",
+    "older_copies_are_noticed_until_written",
+    "older_counters_stay_refused",
 )
 class DeafToTheRevision(Record):
     def _arrive(self, terms, ask, *rest):
@@ -221,6 +232,8 @@ class RenewsBeyondTheHorizon(Record):
 @wrong(
     "first_readings_take_a_witness",
     "steps_forward_take_a_witness",
+    "lost_states_are_noticed_until_written",
+    "older_copies_are_noticed_until_written",
 )
 class NoWitness(Record):
     def _tell_time(self, terms, ask, reading_us):
@@ -233,6 +246,8 @@ class NoWitness(Record):
     "steps_forward_take_a_witness",
     "missing_counters_are_errors",
     "lost_counters_are_errors",
+    "lost_states_are_noticed_until_written",
+    "older_counters_stay_refused",
 )
 class WritesBeforeItRefuses(ManualRegistry):
     """Counts and keeps what a verb did before it raised."""
@@ -307,6 +322,7 @@ class WaitsEvenIfNew(Record):
 @wrong(
     "renewal_may_be_late",
     "steps_forward_take_a_witness",
+    "older_copies_are_noticed_until_written",
 )
 class RefusesLateRenewals(Record):
     def renew(self, terms, ask, reading_us, incarnation, until):
@@ -354,6 +370,9 @@ class RefusesOtherConstants(ManualRegistry):
     "counter_blocks_never_overlap",
     "counters_give_back_the_rest",
     "counters_move_forward_only",
+    "older_counters_are_refused",
+    "older_copies_are_noticed_until_written",
+    "older_counters_stay_refused",
 )
 class TwoRecords(ManualRegistry):
     """Every other registry object of a namespace has a record of its own."""
@@ -375,17 +394,3 @@ class OneRecordForSeveral(ManualRegistry):
     def __init__(self, store, namespace, scheme):
         name, _, rest = namespace.partition("-")
         super().__init__(store, f"{name}-{rest[:12]}", scheme)
-
-
-@wrong(
-    "threads_never_meet",
-)
-class NotAtomic(ManualRegistry):
-    """Reads, thinks, and writes, while others do the same."""
-
-    @contextmanager
-    def step(self):
-        record = self.load()
-        yield record, "manual/1"
-        self.store.stumble()
-        self.save(record)

@@ -159,8 +159,12 @@ def test_a_server_that_forgets(place, loss):
 
 
 def test_a_script_without_guard_is_seen(place):
-    repeats, _ = emptied_again_and_again(place, LOSSES["FLUSHALL"], "unguarded_icicle")
-    assert repeats > 0
+    def repeats(attempt):  # it takes two callers in one tick, so some attempts show none
+        folder = place / str(attempt)
+        folder.mkdir()
+        return emptied_again_and_again(folder, LOSSES["FLUSHALL"], "unguarded_icicle")[0]
+
+    assert any(repeats(attempt) for attempt in range(8))
 
 
 def promoted(place: Path, more: str, replicas: int) -> int:

@@ -92,7 +92,7 @@ class Crew:
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,
-                env={**os.environ, **(env or {})},
+                env={**os.environ, "PYTHONFAULTHANDLER": "1", **(env or {})},
                 start_new_session=True,
                 **how,
             )
@@ -109,7 +109,7 @@ class Crew:
         try:
             ended = process.wait(patience_s)
         except subprocess.TimeoutExpired:
-            ended = None
+            ended = _examined(process)
         assert ended == code, f"ended with {ended}:\n{self.said(process, 'stderr')[-4000:]}"
         return self.said(process)
 
@@ -130,6 +130,20 @@ class Crew:
             process.wait(PATIENCE_S)
             for left in ("faketime_shm", "sem.faketime_sem"):  # by a killed one, see clock_set_to
                 Path(f"/dev/shm/{left}_{process.pid}").unlink(missing_ok=True)
+
+
+def _examined(process: Any) -> str:
+    """What a process that does not end is doing; it writes its threads' stacks to its stderr."""
+    found = ["no end"]
+    for task in Path(f"/proc/{process.pid}/task").iterdir():
+        with suppress(OSError):
+            state = (task / "stat").read_text().rpartition(")")[2].split()[0]
+            found.append(f"thread {task.name}: {state} in {(task / 'wchan').read_text()}")
+    process.send_signal(signal.SIGCONT)
+    process.send_signal(signal.SIGABRT)  # as faulthandler has it
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(10)
+    return "; ".join(found)
 
 
 def issued(place: Path, pattern: str = "*.u64") -> "np.ndarray[Any, np.dtype[np.uint64]]":

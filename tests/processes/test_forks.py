@@ -165,3 +165,9 @@ def test_a_signal_handler_forks_in_the_middle_of_a_call(tmp_path, how):
     theirs = array("Q", (tmp_path / "child").read_bytes())
     assert len(children) == 1
     assert len({*found, *theirs}) == len(found) + len(theirs) == 2 * len(found)
+
+
+def test_a_fork_beside_threads_that_work_out_layouts(crew, quick):
+    """A lock that another thread held would be held in the child for ever."""
+    order = {"url": f"sqlite:{quick}/claims.db", "scheme": NARROW, "forks": 60, "patience_s": 30}
+    assert json.loads(crew.run("unlocked", **order)) == {"hung": 0}

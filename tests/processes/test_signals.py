@@ -1,18 +1,25 @@
-"""A signal handler that asks for IDs while one is being made."""
+"""Signal handlers while an ID is being made: they ask for one, or raise an exception.
+
+Only some handlers find the interpreter between two certain lines. So the same is done once more
+without a signal, at every bytecode (``workers/thrown.py``).
+"""
 
 import json
 
 import pytest
 
 import frazil
-from tests.processes.harness import INTERPRETED, WIDE, count, initialise
+from tests.processes.harness import INTERPRETED, NARROW, WIDE, count, initialise, issued
 
 __all__: list[str] = []
 
 pytestmark = pytest.mark.processes
 
+BOTH = pytest.mark.parametrize("pure", [False, True], ids=["default", "interpreted"])
+SLACK_MS = 20_000
 
-@pytest.mark.parametrize("pure", [False, True], ids=["default", "interpreted"])
+
+@BOTH
 def test_handler_asks_while_one_is_made(crew, place, pure):
     url = initialise(f"sqlite:{place}/claims.db", WIDE)
     env = INTERPRETED if pure else {}
@@ -32,3 +39,35 @@ def test_this_test_can_see(crew, place):
         if count(place)[1]:
             return
     raise AssertionError("no repeat was seen")
+
+
+@BOTH
+def test_a_handler_raises_while_one_is_made(crew, place, pure):
+    """As Ctrl-C does, an alarm, or the time limit of a task queue."""
+    url = initialise(f"sqlite:{place}/claims.db", NARROW)
+    env = INTERPRETED if pure else {}
+    said = json.loads(crew.run("alarms", env=env, url=url, scheme=NARROW, seconds=4))
+    assert said["compiled"] == (frazil.COMPILED and not pure)
+    assert said["raised"] > 100
+    made, repeats = count(place)
+    assert made > 10_000
+    assert repeats == 0
+    times = issued(place) >> 16
+    assert said["began_ms"] - SLACK_MS < times.min()
+    assert times.max() < said["ended_ms"] + SLACK_MS
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("handler", "kind"),
+    [
+        *(("raises", kind) for kind in ("plain", "random start", "wide", "run", "counter")),
+        *(("asks", kind) for kind in ("plain", "run", "counter")),
+    ],
+)
+def test_a_handler_at_every_bytecode(crew, handler, kind, pure):
+    env = INTERPRETED if pure else {}
+    said = json.loads(crew.run("thrown", env=env, kind=kind, handler=handler))
+    assert said["compiled"] == (frazil.COMPILED and not pure)
+    assert said["bytecodes"]["reborn"] > 10
+    assert said["bytecodes"]["take_ready"] > (10 if said["compiled"] else 200)

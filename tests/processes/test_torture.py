@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from frazil.testing.torture import FAULTS
+from frazil.testing.torture import FAULTS, MIXED
+from frazil.testing.torture.file import WAYS
+from frazil.testing.torture.schedule import schedule
 from tests.needs import needs
 from tests.processes.harness import WORKERS
 
@@ -24,19 +26,39 @@ SECONDS = 0.5  # of each fault
 
 # Every fault, with the wrong generator in which it must find duplicates.
 FOUND_IN = {
-    "naive": "fork,fork-burst,multiprocessing,copy,pickle,together,back,forward,frozen",
+    "naive": "fork,fork-burst,c-fork,multiprocessing,copy,pickle,together,back,forward,frozen",
     "counter": "kill,earlier",
     "racing": "threads",
     "leased": "stop",
     "stored": "store-kill,store-wipe",
+    "filed": "restore",
+    "relative": "chdir",
+    "unsteady": "raise",
+    "nested": "handler",
+    "crowded": "starts",
+    "homed": "hosts",
 }
 
+# The same for what a mix is made of. Without this one fault, none of these repeats in a mix.
+MIXED_IN = {
+    "fork": "inherited",
+    "c-fork": "inherited",
+    "raise": "unsteady",
+    "handler": "nested",
+    "chdir": "relative",
+    "kill": "kept",
+    "stop": "leased",
+    "restore": "filed",
+    "clock": "timed",
+}
+OWN = {"stored": "redis", "filed": "sqlite"}
 
-def torture(*arguments, faults, place, **env):
+
+def torture(*arguments, faults, place, seconds=None, **env):
     """Run the command; answers its exit code and its JSON."""
     needs("libfaketime", "clocks that are set")
-    seconds = str(SECONDS * (faults.count(",") + 1))
-    words = ["torture", *arguments, "--faults", faults, "--seconds", seconds, "--json"]
+    seconds = SECONDS * (faults.count(",") + 1) if seconds is None else seconds
+    words = ["torture", *arguments, "--faults", faults, "--seconds", str(seconds), "--json"]
     done = subprocess.run(
         [sys.executable, "-c", START, *words],
         capture_output=True,
@@ -59,7 +81,7 @@ def test_every_fault_is_tried_on_a_wrong_one():
 def test_each_fault_finds_duplicates(wrong, place):
     lease = place / "lease"
     lease.write_text("0 0 0")
-    own = ["--own", "redis"] if wrong == "stored" else []
+    own = ["--own", OWN[wrong]] if wrong in OWN else []
     code, told = torture(
         "--system",
         f"wrong:{wrong}",
@@ -72,6 +94,85 @@ def test_each_fault_finds_duplicates(wrong, place):
     assert found == dict.fromkeys(FOUND_IN[wrong].split(","), "repeated"), told
     assert code == 1
     assert told["duplicates"] == sum(fault["duplicates"] for fault in told["faults"])
+
+
+def test_every_part_of_a_mix_is_tried_on_a_wrong_one():
+    assert sorted(MIXED_IN) == sorted(MIXED)
+
+
+def seed_with(fault, effective=lambda _event: True):
+    """The first seed whose schedule has such a fault, and has it early enough to be of effect."""
+    for seed in range(1000):
+        events = schedule(seed, 3, WAYS, [fault])
+        if any(effective(event) and event.at < 0.7 for event in events):
+            return str(seed)
+    raise AssertionError(fault)
+
+
+def set_back(event):
+    return event.way == "step" and event.off < -0.1
+
+
+@pytest.mark.skipif(os.environ.get("FRAZIL_PURE") == "1", reason="the same in both: not frazil's")
+@pytest.mark.parametrize("fault", MIXED_IN)
+def test_a_mix_finds_duplicates_by_each_of_its_faults(fault, place):
+    wrong = MIXED_IN[fault]
+    (place / "lease").write_text("0 0 0")
+    effective = {"clock": set_back}.get(fault, lambda _event: True)
+    own = ["--own", OWN[wrong]] if wrong in OWN else []
+    code, told = torture(
+        "--system",
+        f"wrong:{wrong}",
+        "--mix",
+        "--seed",
+        seed_with(fault, effective),
+        *own,
+        faults=fault,
+        seconds=2,
+        place=place,
+        FRAZIL_TEST_LEASE=str(place / "lease"),
+    )
+    (row,) = told["faults"]
+    assert (code, row["outcome"]) == (1, "repeated"), told
+
+
+@pytest.mark.skipif(os.environ.get("FRAZIL_PURE") == "1", reason="the same in both: not frazil's")
+def test_a_seed_plays_the_same_mix_again(place):
+    """What is done, to whom, and in which order; moments to a tenth of a second."""
+    courses = []
+    for _ in range(2):
+        _, told = torture(
+            "--system",
+            "uuid:uuid4",
+            "--mix",
+            "--seed",
+            "3",
+            faults="fork,raise,kill,stop,clock",
+            seconds=2,
+            place=place,
+        )
+        (row,) = told["faults"]
+        assert (row["outcome"], row["seed"], row["duplicates"]) == ("unique", 3, 0), told
+        courses.append([(mark["what"], mark["whom"]) for mark in row["marks"]])
+    assert courses[0] == courses[1]
+    assert {what.split()[0] for what, _ in courses[0]} >= {"fork", "raise", "kill", "clock"}
+
+
+@pytest.mark.skipif(os.environ.get("FRAZIL_PURE") == "1", reason="the same in both: not frazil's")
+def test_a_process_that_does_not_go_on_is_a_hang(place):
+    code, told = torture(
+        "--system",
+        "wrong:stuck",
+        "--mix",
+        "--seed",
+        seed_with("fork"),
+        faults="fork",
+        seconds=1,
+        place=place,
+    )
+    (row,) = told["faults"]
+    assert (code, row["outcome"]) == (1, "hung"), told
+    assert any("hung: a child of a fork" in line for line in row["troubles"])
 
 
 @pytest.mark.skipif(os.environ.get("FRAZIL_PURE") == "1", reason="the same in both: not frazil's")
@@ -143,14 +244,38 @@ def test_nothing_outlives_it(how, place):
 
 @pytest.mark.parametrize("own", ["sqlite", "redis"])
 def test_frazil_repeats_under_none(own, place):
-    skipped = {"store-kill"} if own == "sqlite" else set()
-    faults = ",".join(FAULTS) if own == "sqlite" else "earlier,store-kill,store-wipe"
+    expected = {"store-kill": "unavailable", "hosts": "refused"} if own == "sqlite" else {}
+    faults = ",".join(FAULTS) if own == "sqlite" else "earlier,raise,store-kill,store-wipe"
     code, told = torture("--own", own, faults=faults, place=place)
     assert code == 0, told
     assert told["duplicates"] == 0
     assert told["ids"] > 10_000
     found = {fault["fault"]: fault["outcome"] for fault in told["faults"]}
-    assert found == {
-        name: "unavailable" if name in skipped else "unique" for name in faults.split(",")
-    }, told
+    assert found == {name: expected.get(name, "unique") for name in faults.split(",")}, told
     assert list(place.iterdir()) == []
+
+
+def test_frazil_refuses_the_default_store_in_a_container(place):
+    _, told = torture(faults="hosts", place=place)
+    (row,) = told["faults"]
+    assert (row["outcome"], row["ids"]) == ("refused", 0), told
+    assert "FRAZIL_URL" in row["reason"]
+
+
+@pytest.mark.parametrize("scheme", ["tickets", "chibrary"])
+def test_a_counter_that_was_put_back_is_refused(scheme, place):
+    code, told = torture("--scheme", scheme, faults="restore", place=place)
+    (row,) = told["faults"]
+    assert (code, row["outcome"]) == (0, "refused"), told
+    assert "frazil init" in row["reason"]
+    assert "--forward" in row["reason"]
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_frazil_repeats_in_no_mix(seed, place):
+    """One seed has a store that is put back, the other a clock that is."""
+    faults = ",".join(MIXED)
+    code, told = torture("--mix", "--seed", str(seed), faults=faults, seconds=6, place=place)
+    (row,) = told["faults"]
+    assert (code, row["outcome"]) == (0, "unique"), told
+    assert told["ids"] > 1000

@@ -31,9 +31,10 @@ class Model:
     last: int = 0
     offset: int = 0
     top: int = 0
+    pool: str = ""
 
     def ask(
-        self, verb, count, lead, shard, seen, witness, new, *, reading_us, incarnation
+        self, verb, count, lead, shard, seen, witness, new, pool, *, reading_us, incarnation
     ) -> list[int | str]:
         """The reply behind nonce and incarnation; numbers as numbers. None is left out."""
         self._check(verb, count, lead, shard, seen, witness)
@@ -45,7 +46,8 @@ class Model:
             wait_us = max(0, EPOCH_US + max(self.guard, self.tick) * 1000 - now_us)
             known = "" if self.shard is None else self.shard
             state = [self.tick, self.next, self.guard, self.last, offset, now_us]
-            return [known, self.top, wait_us, *state]
+            return [known, self.top, wait_us, *state, self.pool]
+        self.pool = pool if verb == "init" and pool else self.pool
         return self._give(verb, count, lead, shard, seen, new, reading_us, offset, incarnation)
 
     def _check(self, verb, count, lead, shard, seen, witness):

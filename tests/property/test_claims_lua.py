@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import frazil
-from frazil.claim import Ask, Claim, Lost, Seen, Wait
+from frazil.claim import Ask, Claim, LossNoticed, Lost, Seen, Wait
 from frazil.errors import FrazilError
 from frazil.record import Record
 from frazil.registries import connect
@@ -167,7 +167,7 @@ class Pair:
             self.claims[who] = held  # and once more, as a request that came twice
 
     def initialise(self, who, start):
-        if self.record.sid and start - self.record.guard > 2**52:
+        if start is not None and self.record.sid and start - self.record.guard > 2**52:
             start = self.record.guard + 3  # a script counts no further from where it began
         self.run_verb("initialise", who, start, held=None)
 
@@ -200,6 +200,8 @@ class Pair:
         try:
             reply = getattr(record, verb)(terms, ask, self.us, incarnation, amount)
         except FrazilError as error:
+            if isinstance(error, LossNoticed):
+                self.record = record
             return type(error), str(error), error.facts
         self.record = record
         return reply
@@ -217,7 +219,7 @@ class Pair:
 CHANCES = ["restart", "fail_over", "forget", "keep", "restore", "undo", "undo", "disaster"]
 FORWARD_US = [10, 700, 3 * MS, 20 * MS, 60 * MS, 150 * MS]
 STEPS_US = [-1 * MS, -50 * MS, -500 * MS, -3600 * 10**6, 8 * 10**6, 61 * 10**6, 3600 * 10**6]
-STARTS = [-1, 0, 5, 14, 10**15, 10**18 - 1]
+STARTS = [None, None, -1, 0, 5, 14, 10**15, 10**18 - 1]
 # Each operation, how often it comes, and what it is told.
 OPERATIONS = [
     ("grant", 20, lambda dice: [dice.randint(1, 150)]),

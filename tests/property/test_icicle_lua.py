@@ -27,8 +27,8 @@ GUARD = "guard = math.max(guard, math.floor("
 def told(source: str) -> str:
     """The script with clock and incarnation from its last arguments."""
     assert source.count(CLOCK) == source.count(INCARNATION) == 1
-    source = source.replace(CLOCK, "local clock = { 0, ARGV[10] }")
-    return source.replace(INCARNATION, f"incarnation = 'i' .. ARGV[11]\n{INCARNATION}")
+    source = source.replace(CLOCK, "local clock = { 0, ARGV[11] }")
+    return source.replace(INCARNATION, f"incarnation = 'i' .. ARGV[12]\n{INCARNATION}")
 
 
 class Histories(RuleBasedStateMachine):
@@ -49,7 +49,7 @@ class Histories(RuleBasedStateMachine):
         self.ask("init", 1, 0, new=1)
 
     def ask(self, verb: str, count: int, lead_us: int, new: int = 0) -> list[bytes]:
-        about = (count, lead_us, 6, self.seen_us, "", 0, new, self.clock_us, self.incarnation)
+        about = (count, lead_us, 6, self.seen_us, "", 0, new, "", self.clock_us, self.incarnation)
         reply: list[bytes] = self.client.evalsha(self.sha(), 1, self.key, verb, "", *about)
         self.seen_us = max(self.seen_us, int(reply[4]))
         return reply

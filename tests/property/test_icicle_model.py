@@ -36,21 +36,23 @@ class Pair:
         self.model, self.us, self.boots = Model(), us, 0
         self.kept = []
 
-    def ask(self, verb="issue", count=None, lead=0, shard=None, seen=None, apart_us=None, new=0):
+    def ask(
+        self, verb="issue", count=None, lead=0, shard=None, seen=None, apart_us=None, new=0, pool=""
+    ):
         """What both answer: numbers, or the code of a refusal."""
         witness = None if apart_us is None else self.us + apart_us
         asked = count, lead, shard, seen, witness
         model = copy.deepcopy(self.model)
         try:
             expected = model.ask(
-                verb, *asked, new, reading_us=self.us, incarnation=f"i{self.boots}"
+                verb, *asked, new, pool, reading_us=self.us, incarnation=f"i{self.boots}"
             )
         except Refused as refused:
             expected = str(refused)
         else:
             self.model = model
         words = ["" if value is None else value for value in asked]
-        about = [verb, "nonce", *words, 0, new, self.us, self.boots]
+        about = [verb, "nonce", *words, 0, new, pool, self.us, self.boots]
         if isinstance(expected, str):
             with pytest.raises(redis.ResponseError, match=f"ICICLE {expected}: "):
                 self.client.eval(self.source, 1, self.key, *about)
@@ -68,6 +70,7 @@ class Pair:
             return {}
         told = {"layout": LAYOUT, "incarnation": model.incarnation}
         told |= {name: getattr(model, name) for name in NUMBERS}
+        told |= {"pool": model.pool} if model.pool else {}
         return {name.encode(): str(value).encode() for name, value in told.items()}
 
     # Mishaps.
@@ -108,7 +111,7 @@ def step(pair, dice):
         getattr(pair, dice.choice(["restart", "forget", "keep", "restore"]))()
     elif kind == "other":
         verb, new = dice.choice([("look", 0), ("init", 0), ("init", 1)])
-        pair.ask(verb, None, 0, dice.choice(SHARDS), new=new)
+        pair.ask(verb, None, 0, dice.choice(SHARDS), new=new, pool=dice.choice(["", "a", "b"]))
     else:
         seen = dice.choice([None, pair.model.top, pair.model.top + dice.choice([-1, 1, 9 * S])])
         odd = dice.random() < 0.1

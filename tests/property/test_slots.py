@@ -1,6 +1,7 @@
 """The slots of a record: the table, the SQL and a slow reference choose alike."""
 
 import sqlite3
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +17,7 @@ RANGES = st.tuples(NUMBERS, st.integers(1, 6)).map(lambda r: range(r[0], r[0] + 
 
 def database(slots):
     db = sqlite3.connect(":memory:", isolation_level=None)
-    lay_out(db)
+    lay_out(db, Path("memory"))
     other = SqlSlots(db, "other")
     rows = SqlSlots(db, "this")
     for n, slot in slots.items():

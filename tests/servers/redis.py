@@ -22,6 +22,7 @@ from typing import Any, Self
 
 import redis
 
+from frazil.testing.torture.clock import sweep
 from tests.needs import needs
 from tests.servers.clock import SteppedClock
 
@@ -160,6 +161,7 @@ class Server:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait(_PATIENCE_S)
+            sweep(self._process.pid)
             self._process = None
 
     def restart(self) -> None:
@@ -242,6 +244,7 @@ class Server:
             time.sleep(0.01)
         process.kill()
         process.wait()
+        sweep(process.pid)
         return False
 
     def _answers(self) -> bool:

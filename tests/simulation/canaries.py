@@ -8,6 +8,7 @@ from dataclasses import replace
 from frazil.claim import Claim, Seen, Wait
 from frazil.record import Record, Slot
 from frazil.testing.simulate import Parts
+from frazil.testing.simulate.process import SimulatedKeeper
 from tests.conformance.wrong import NoGuard
 from tests.unit.test_walk import interpreted
 
@@ -181,15 +182,15 @@ class StepsOver(interpreted().Walk):
 class LeavesEarly(interpreted().Walk):
     """``leave`` answers the tick last used, not the one after it."""
 
-    def leave(self):
+    def leave(self, era=0):
         start = self.start
-        return max(super().leave() - 1, start)
+        return max(super().leave(era) - 1, start)
 
 
 class GoesOnAfterLeaving(interpreted().Walk):
     """``leave`` answers what was used and goes on issuing."""
 
-    def leave(self):
+    def leave(self, era=0):
         return self.start if self.fresh or self.tick < self.start else self.tick + 1
 
 
@@ -203,7 +204,7 @@ class TimesTheReply(interpreted().Walk):
 class FollowsItself(interpreted().Walk):
     """A renewal does not read the registry's clock anew."""
 
-    def prolong(self, until, now_tick, into_ns, read_ns):
+    def prolong(self, until, now, into_ns, read_ns, era=0):
         anchor = self.anchor_tick, 0, self.anchor_ns
         super().prolong(until, *anchor)
 
@@ -248,6 +249,21 @@ class LooksAhead(interpreted().Walk):
         self.mark = start
 
 
+class CallsOnce(SimulatedKeeper):
+    """A call is noted before it is made: struck in between, its caller never calls again."""
+
+    calling = False
+
+    def call(self, call):
+        if not self.calling:
+            self.calling = True
+            super().call(call)
+
+    def _wake(self, error):
+        self.calling = False
+        super()._wake(error)
+
+
 CANARIES = {
     case.__name__: Parts(record=case) if issubclass(case, Record) else Parts(walk=case)
     for case in (
@@ -281,6 +297,7 @@ CANARIES = {
         LooksAhead,
     )
 } | {
+    "CallsOnce": Parts(keeper=CallsOnce),
     "ForkUnnoticed": Parts(notices_forks=False),
     "RepliesUnmatched": Parts(matches_replies=False),
 }

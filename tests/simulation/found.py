@@ -81,15 +81,26 @@ class AlwaysAtOneMoment(SimulatedKeeper):
 class LeavesTwice(interpreted().Walk):
     """``leave`` answers the claim's start where it was left before."""
 
-    def leave(self):
+    def leave(self, era=0):
         start = self.start
-        used = super().leave()
+        used = super().leave(era)
         self.start = start
         return used
 
 
 class LooksAfterTheClosed(SimulatedKeeper):
-    """A walk that has closed is looked after as one that issues."""
+    """A walk that has closed is looked after as one that issues, before its end is heard."""
+
+    looked = False
+
+    def _round(self):
+        walk = self._walk()
+        if walk is None or not walk.closed or self.looked:
+            return super()._round()
+        self.looked = True
+        self._wake(None)
+        self._tend(walk)
+        return 0.0
 
     def _ending(self, walk):
         return 2 * walk.reach() < self._want if self.terms.timed else walk.wanting

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from pathlib import Path
 from typing import assert_type
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 import frazil
 from frazil import aio, errors
 
+ids = frazil.open(Path("claims.db"))
 ids = frazil.open("sqlite:", "icicle", namespace="orders", lead=timedelta(milliseconds=5))
 assert_type(ids, frazil.Generator)
 assert_type(ids(), int)

@@ -1,7 +1,8 @@
-"""Registries of a test's own: in memory, and a Redis and a Valkey with a caller of the script."""
+"""Stores of a test's own: in memory, an etcd, a Redis and a Valkey with a caller of the script."""
 
 import pytest
 
+from tests.servers.etcd import etcd
 from tests.servers.icicle import Caller
 from tests.servers.redis import FLAVOURS, Server
 
@@ -26,3 +27,10 @@ def caller(server):
     caller.client.flushall()
     caller.init()
     return caller
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """An etcd of one member."""
+    with etcd(1) as running:
+        yield running

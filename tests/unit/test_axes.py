@@ -259,7 +259,7 @@ class TestMisuse:
         from frazil.cli import main
 
         at = f"sqlite://{tmp_path}/c.db"
-        answer = CliRunner().invoke(main, ["init", at, "--scheme", scheme])
+        answer = CliRunner().invoke(main, ["init", at, "--new", "--scheme", scheme])
         assert answer.exit_code == 0, answer.output
         assert f"to be given is {first}." in answer.output
         with frazil.open(at, scheme) as ids:

@@ -12,7 +12,8 @@ import pytest
 
 import frazil
 from frazil import clock
-from frazil.claim import Claim, Lost, Seen, Wait
+from frazil.claim import Claim, Seen
+from frazil.clock import boot_ns
 from frazil.errors import ClockError, ConfigError, RegistryUnavailable
 from frazil.keeper import ask_of
 from frazil.record import Record, Slot
@@ -26,12 +27,6 @@ from tests.servers.postgres import free_port
 __all__: list[str] = []
 
 ICICLE = frazil.scheme("icicle")
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    with servers.etcd(1) as running:
-        yield running
 
 
 @pytest.fixture
@@ -186,58 +181,6 @@ class TestRequests:
         assert registry._link is link
 
 
-class TestLosses:
-    @pytest.mark.parametrize("size", [1, 3])
-    def test_a_restore_is_noticed_by_a_newcomer(self, size, tmp_path, name):
-        with servers.etcd(size) as cluster:
-            holder = new(cluster, name)
-            for _ in range(20):
-                mint(holder)
-            cluster.save(tmp_path / "snapshot")
-            claim = holder.grant(ask_of(Seen()), 4000)
-            cluster.restore(tmp_path / "snapshot")
-            newcomer = connect(cluster.url, name, ICICLE)
-            reply = newcomer.grant(ask_of(Seen()), 1)
-            assert isinstance(reply, Wait) or reply.start >= claim.until
-            assert isinstance(holder.renew(ask_of(claim.seen, claim), claim.until + 1), Lost)
-            guard = newcomer._load(newcomer._read())[0].guard
-            mint(connect(cluster.url, name, ICICLE))
-            assert newcomer._load(newcomer._read())[0].guard == guard  # noticed once
-
-    def test_a_restore_under_what_a_member_keeps(self, tmp_path, name):
-        """The member that was last to write before the snapshot comes back first."""
-        with servers.etcd(1) as cluster:
-            holder = new(cluster, name)
-            idle = connect(cluster.url, name, ICICLE)
-            for _ in range(20):
-                mint(idle)
-            cluster.save(tmp_path / "snapshot")
-            claim = holder.grant(ask_of(Seen()), 4000)
-            cluster.restore(tmp_path / "snapshot")
-            reply = idle.grant(ask_of(Seen()), 1)
-            assert isinstance(reply, Wait) or reply.start >= claim.until
-
-    def test_a_restart_is_none(self, name):
-        with servers.etcd(1) as cluster:
-            registry = new(cluster, name)
-            claim = registry.grant(ask_of(Seen()), 100)
-            for _ in range(2):
-                cluster.members[0].kill9()
-                cluster.restart(cluster.members[0])
-                cluster.wait()
-                claim = registry.renew(ask_of(claim.seen, claim), claim.until + 1)
-                assert isinstance(claim, Claim)
-
-    def test_a_key_put_back_by_hand(self, cluster, name):
-        registry = new(cluster, name)
-        state = registry._read()
-        claim = registry.grant(ask_of(Seen()), 100)
-        value = etcd.b64encode(state.value).decode()
-        cluster.members[0].ask("kv/put", {"key": registry._key, "value": value})
-        reply = connect(cluster.url, name, ICICLE).grant(ask_of(Seen()), 100)
-        assert isinstance(reply, Wait) or reply.start >= claim.until
-
-
 class TestClock:
     def test_members_clocks_that_differ_do_not_drive_now_away(self, cluster, name, monkeypatch):
         ahead_us = [0]
@@ -349,6 +292,13 @@ class TestUsers:
     def test_a_user_where_there_are_none(self, cluster):
         with pytest.raises(ConfigError, match="leave the user out"):
             mint(connect(f"etcd://app:x@{cluster.url[7:]}", "x", ICICLE))
+
+
+def test_it_is_known_when_the_clock_was_read(cluster, name):
+    registry = new(cluster, name)
+    sent_ns = boot_ns()
+    registry.grant(ask_of(Seen()), 1)
+    assert sent_ns < registry.read_ns < boot_ns()
 
 
 def test_tls(tmp_path):

@@ -79,7 +79,7 @@ def test_array_is_uint64(url):
         assert ids.array(0).shape == (0,)
 
 
-@pytest.mark.parametrize("n", [-1, 1.5, "3", True, None])
+@pytest.mark.parametrize("n", [-1, 1.5, "3", True, None, 2**63, 10**30])
 def test_counts_are_checked(url, n):
     ids = opened(url)
     for method in (ids.take, ids.array):
@@ -277,7 +277,7 @@ class TestMint:
             mint(1, config, registry)
         assert caught.value.retry_after_s == wait_us / 1e6
 
-    @pytest.mark.parametrize("n", [-1, 2.0, "x"])
+    @pytest.mark.parametrize("n", [-1, 2.0, "x", 10**30])
     def test_counts_are_checked(self, url, n):
         with pytest.raises(ConfigError):
             frazil.mint(n, url)

@@ -6,10 +6,11 @@ import pytest
 
 import frazil
 from frazil import clock
-from frazil.claim import Seen, Terms, Wait
+from frazil.calls import Call
+from frazil.claim import Seen, Wait
 from frazil.errors import InternalError, PoolExhausted, RegistryUnavailable
 from frazil.generator import Generator, configure
-from frazil.keeper import Call, Keeper, ask_of, jitter, pause_us
+from frazil.keeper import Keeper, ask_of
 from frazil.walk import Pause
 
 MS = 1_000_000
@@ -55,12 +56,29 @@ def supplied(world, request):
     ids.sense = ids._keeper._sense = sense_of(world)
     ids.forget()
     registry.initialise(ask_of(Seen()), 0)
-    ids._keeper._unstarted.acquire()  # as if the thread ran
-    return ids, ids._keeper, []
+    ids._keeper._tending.acquire()  # as if the thread ran
+    return ids, ids._keeper, Answers()
+
+
+class Answers(list):
+    """What callers were told, and their calls."""
+
+    def __init__(self):
+        self.calls = []
+
+
+class Told(Call):
+    def __init__(self, answers):
+        self.answers = answers
+        answers.calls.append(self)
+
+    def wake(self, error):
+        self.answers.append(error)
 
 
 def call(ids, keeper, answers):
-    keeper._pending.append(Call(answers.append))
+    keeper._calls.add(Told(answers))
+    keeper._needed = True
     return keeper._tend(ids)
 
 
@@ -74,11 +92,11 @@ def test_a_call_brings_a_claim_of_a_tenth_of_a_second(supplied):
 
 
 def test_a_thread_that_was_started_twice_leaves_the_calls_to_the_first(supplied):
-    _, keeper, _ = supplied
-    call_of_somebody = Call(lambda _: None)
-    keeper._calls.put(call_of_somebody)
+    _, keeper, answers = supplied
+    keeper.call(Told(answers))
     keeper._run()
-    assert keeper._calls.get_nowait() is call_of_somebody
+    assert keeper._bell.get_nowait() is None
+    assert len(keeper._calls) == 1
 
 
 def test_a_busy_walk_is_renewed_at_half_and_wants_twice_as_much(supplied, world):
@@ -287,7 +305,7 @@ def test_finishing_gives_the_claim_back_and_twice_is_no_error():
 def test_the_thread_ends_when_its_walk_is_gone(supplied):
     _, keeper, answers = supplied
     keeper._walk = lambda: None
-    assert keeper._round(Call(answers.append)) is None
+    assert keeper._round() is None
     assert keeper._ended
     keeper.finish()
     assert answers == []
@@ -312,12 +330,6 @@ def test_counters_complain_of_blocks():
     assert "no block from memory:complaint within 1.5 s" in str(told)
 
 
-def test_a_token_is_too_long_to_guess_and_short_enough_to_keep():
-    tokens = {ask_of(Seen()).token for _ in range(100)}
-    assert len(tokens) == 100
-    assert {len(token) for token in tokens} == {16}
-
-
 def test_a_rate_is_what_was_issued_since_it_was_last_asked(supplied, world):
     ids, keeper, answers = supplied
     call(ids, keeper, answers)
@@ -337,15 +349,6 @@ def test_a_wait_of_nothing_is_a_millisecond_and_some_of_a_tick(supplied, monkeyp
     assert answers == []
 
 
-def test_those_who_wait_for_one_tick_do_not_come_at_one_moment():
-    wait = Wait(700_000, Seen())
-    slow = Terms("d41d8cd9", "", range(1), 1, 1 << 40, 1_000_000, 0, 5)
-    assert pause_us(wait, slow, 1.0) == 700_000
-    assert pause_us(wait, slow, 0.5) == 1_200_000
-    assert {jitter() <= 1.0 and jitter() > 0.5 for _ in range(1000)} == {True}
-    assert len({pause_us(wait, slow, jitter()) for _ in range(1000)}) > 100
-
-
 @pytest.mark.parametrize("ticks", [0, 1, 2])
 def test_one_tick_is_as_good_as_many(supplied, monkeypatch, ticks):
     ids, keeper, answers = supplied
@@ -353,17 +356,6 @@ def test_one_tick_is_as_good_as_many(supplied, monkeypatch, ticks):
     answers.clear()
     monkeypatch.setattr(keeper, "_walk", lambda: SimpleNamespace(left=lambda: ticks))
     assert isinstance(keeper.complaint(1.0), PoolExhausted if ticks else RegistryUnavailable)
-
-
-def test_retries_are_jittered_and_double(supplied, monkeypatch):
-    _, keeper, _ = supplied
-    monkeypatch.setattr("os.urandom", lambda size: bytes([100 * size] * size))
-    assert keeper._jitter() == 1 - 100 / 512
-    tried_s = []
-    for _ in range(8):
-        tried_s.append(keeper._retry_s)
-        keeper._complain(RegistryUnavailable("away", outcome_known=True))
-    assert tried_s == [0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 2.0, 2.0]
 
 
 def test_a_rest_is_counted_in_microseconds(supplied, world):

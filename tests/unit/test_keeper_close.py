@@ -1,21 +1,21 @@
 """A close that comes while the keeper is asking for something: what is left is given back."""
 
+from types import SimpleNamespace
+
 import pytest
 
 import frazil
 from frazil.claim import Lost, Seen
-from frazil.errors import Closed
-from frazil.keeper import Call
-from tests.unit.test_keeper import call, supplied, world
+from frazil.errors import Closed, RegistryUnavailable
+from frazil.walk import CLOSED
+from tests.unit.test_keeper import Told, call, supplied, world
 
 __all__ = ["supplied", "world"]
 
 
 def test_a_claim_that_came_after_the_close_is_given_back_whole(supplied):
-    ids, keeper, answers = supplied
+    ids, keeper, _ = supplied
     used = ids.finish()
-    call(ids, keeper, answers)
-    assert isinstance(answers[0], Closed)
     keeper._grant(ids)  # as if the close had come while it was asked for
     assert keeper.claim is not None
     assert ids.poll().wait_ns == -2
@@ -47,13 +47,15 @@ def test_a_close_while_a_renewal_is_asked_for_gives_back_what_is_left(
     keeper._tend(ids)
     (tick,) = used
     assert tick == keeper.claim.start + 61
-    if waits:
-        assert call(ids, keeper, answers) is not None
-        assert isinstance(answers[-1], Closed)
     (holding,) = keeper.registry.holdings()
     assert holding.held
     assert holding.until == keeper.claim.until > tick
-    keeper._depart(Call(answers.append), tick)
+    if waits:
+        keeper.call(Told(answers))
+        assert keeper._round() is None
+        assert isinstance(answers[-1], Closed)
+    else:
+        keeper._depart(tick)
     (holding,) = keeper.registry.holdings()
     assert (holding.held, holding.until) == (False, tick)
 
@@ -65,33 +67,105 @@ def test_a_claim_that_was_lost_is_somebody_elses_and_not_given_back(supplied, mo
     keeper._renew(ids)
     given_back = []
     monkeypatch.setattr(keeper.registry, "release", lambda *what: given_back.append(what))
-    keeper._depart(Call(answers.append), ids.finish())
+    keeper._depart(ids.finish())
     assert given_back == []
-    assert answers == [None, None]
+    assert answers == [None]
 
 
 def test_the_thread_ends_with_a_close(supplied):
     ids, keeper, answers = supplied
     call(ids, keeper, answers)
-    assert keeper._round(Call(answers.append, ids.finish())) is None
+    keeper.end(ids.finish(), Told(answers))
+    assert keeper._round() is None
     assert keeper._ended
     assert answers == [None, None]
+
+
+def test_who_calls_after_the_end_is_told_at_once(supplied, monkeypatch):
+    """So no thread is started for it."""
+    ids, keeper, answers = supplied
+    keeper._depart(ids.finish())
+    monkeypatch.setattr(keeper, "_summon", None)
+    keeper.call(Told(answers))
+    (told,) = answers
+    assert isinstance(told, Closed)
+
+
+def test_a_closed_walk_is_not_renewed(supplied, world):
+    """Where the close comes between the keeper's look at the walk and what it does then."""
+    ids, keeper, answers = supplied
+    call(ids, keeper, answers)
+    claim = keeper.claim
+    ids.poll()
+    world.advance(60)
+    used = ids.finish()
+    keeper._tend(ids)
+    assert keeper.claim is claim
+    (holding,) = keeper.registry.holdings()
+    assert (holding.held, holding.until) == (True, claim.until)
+    keeper._depart(used)
+    (holding,) = keeper.registry.holdings()
+    assert (holding.held, holding.until) == (False, used)
+
+
+def test_a_registry_that_is_away_at_the_end_keeps_nobody(supplied, monkeypatch):
+    ids, keeper, answers = supplied
+    call(ids, keeper, answers)
+    closed = []
+
+    def away(*_):
+        raise RegistryUnavailable("away", url="memory:", outcome_known=False)
+
+    monkeypatch.setattr(keeper.registry, "release", away)
+    monkeypatch.setattr(keeper.registry, "close", lambda: closed.append(True))
+    keeper._called = True
+    keeper.end(ids.finish(), Told(answers))
+    assert answers == [None]  # of the first call: the one who closes waits
+    assert keeper._round() is None
+    assert (answers, closed, keeper._ended) == ([None, None], [True], True)
+    (holding,) = keeper.registry.holdings()
+    assert holding.held
+
+
+def test_an_idle_walk_of_another_life_is_not_given_back(supplied, world):
+    """A restore between the thread's look at its sense and this; the walk has a keeper by now."""
+    ids, keeper, answers = supplied
+    call(ids, keeper, answers)
+    ids.poll()
+    world.advance(60)
+    keeper._tend(ids)  # busy: renewed
+    claim = keeper.claim
+    world.advance(160)  # and idle
+    keeper._sense = SimpleNamespace(
+        era=ids.sense.era + 1, intact=lambda: False, now_ns=ids.sense.now_ns
+    )
+    keeper._tend(ids)
+    assert keeper.claim is claim
+    (holding,) = keeper.registry.holdings()
+    assert (holding.held, holding.until) == (True, claim.until)
+    assert isinstance(ids.poll(), int)
 
 
 def test_a_generator_that_was_never_used_has_nothing_to_give_back(monkeypatch):
     """So no thread is started for it."""
     ids = frazil.open("memory:unused")
-    monkeypatch.setattr(ids.keeper, "_post", None)
+    monkeypatch.setattr(ids.keeper, "_summon", None)
     ids.close()
     assert ids.closed
 
 
 @pytest.mark.skipif(frazil.COMPILED, reason="a compiled step cannot be interrupted")
-def test_a_step_that_a_close_interrupted_may_use_all_that_is_left(supplied):
-    """So nothing of it is given back, however often it is left."""
+def test_a_step_that_a_close_interrupted_begins_again_and_finds_it(supplied):
     ids, keeper, answers = supplied
     call(ids, keeper, answers)
     ids.poll()
-    with ids._lock:  # as in a signal handler in the middle of a step
-        assert ids.finish() == keeper.claim.until
-    assert (ids.leave(), ids.finish()) == (keeper.claim.until, keeper.claim.until)
+    given_back = []
+
+    def interrupted(draft):
+        if not ids.closed:  # as a signal handler in the middle of a step
+            given_back.append(ids.finish())
+        return draft.turn()
+
+    assert ids._step(interrupted)[0] == CLOSED
+    assert given_back == [ids.leave()] == [ids.finish()]
+    assert given_back[0] < keeper.claim.until

@@ -6,7 +6,6 @@ import pytest
 
 import frazil
 from frazil.errors import RegistryUnavailable
-from frazil.keeper import Call
 
 __all__: list[str] = []
 
@@ -22,12 +21,12 @@ def reaching(ticks):
 
 
 def test_somebody_who_waits_is_seen_to_at_once(keeper):
-    keeper._pending = [Call(lambda _: None)]
+    keeper._needed = True
     assert keeper._next_look_s(reaching(0)) == 0.0
 
 
 def test_after_a_rest(keeper):
-    keeper._pending = [Call(lambda _: None)]
+    keeper._needed = True
     keeper._rest(10_000_000)
     assert keeper._next_look_s(reaching(0)) == pytest.approx(10, abs=1)
 

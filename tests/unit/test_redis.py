@@ -30,6 +30,19 @@ def grant(registry, want=10):
     return registry.grant(ask_of(NOTHING), want)
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("head", "x"), ("head", ""), ("touched:0", "1e308"), ("touched:0", "nan"), ("page:0:0", "")],
+)
+def test_a_damaged_record_is_told_at_once(registry, server, field, value):
+    grant(registry)
+    server.do("HSET", f"frazil:{{{registry.namespace}}}", field, value)
+    with pytest.raises(ConfigError, match="is damaged; DEL it"):
+        grant(registry)
+    server.do("DEL", f"frazil:{{{registry.namespace}}}")
+    assert isinstance(grant(registry), Claim | Wait)
+
+
 class TestVerbs:
     def test_a_claim_from_beginning_to_end(self, registry):
         claim = grant(registry, 100)

@@ -2,9 +2,12 @@
 
 import json
 import re
+import sqlite3
 import time
 import uuid
+from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from xml.etree import ElementTree as ET
 
@@ -12,12 +15,14 @@ import pytest
 
 import frazil
 from frazil.cli.duplicates import Duplicates
-from frazil.testing.torture import FAULTS, Plan, Result, known
+from frazil.testing.torture import FAULTS, MIXED, Plan, Result, known
 from frazil.testing.torture.evidence import Claimed, Examiner, Found, Generated
-from frazil.testing.torture.outlet import Outlet, bursts, number_of
+from frazil.testing.torture.file import WAYS, File
+from frazil.testing.torture.outlet import Outlet, bursts, number_of, whole
 from frazil.testing.torture.page import page
 from frazil.testing.torture.peers import Row, markdown
-from frazil.testing.torture.report import as_json
+from frazil.testing.torture.report import again, as_json, failed
+from frazil.testing.torture.run import rounds
 from frazil.testing.torture.scene import Mark
 from frazil.testing.torture.sieve import Sieve
 from frazil.testing.torture.system import Stamp
@@ -48,8 +53,8 @@ def scene(tmp_path):
     return folder
 
 
-def examined(scene, marks=(), hung=(), true_ns=0, reading=None):
-    examiner = Examiner(Duplicates(1 << 20, scene), true_ns, reading)
+def examined(scene, marks=(), hung=(), true_ns=0, reading=None, late_s=None):
+    examiner = Examiner(Duplicates(1 << 20, scene), true_ns, reading, late_s)
     found = examiner.examine(scene, marks, hung)
     examiner.finish()
     return found
@@ -65,8 +70,14 @@ def test_what_is_given_is_what_is_read(scene):
 
 def test_a_part_that_a_kill_left_is_left_out(scene):
     path = kept(scene, "a", [1, 2, 3, 4])
-    path.write_bytes(path.read_bytes()[:-1])
+    parts = path.read_bytes()
+    path.write_bytes(parts[:-1])
     assert [burst.ids for burst in bursts(path)] == [[1, 2]]
+    at = whole(path)
+    path.write_bytes(parts)
+    assert [burst.ids for burst in bursts(path, at)] == [[3, 4]]
+    assert whole(path) == len(parts)
+    assert whole(path.with_name("none.ids")) == 0
 
 
 def test_a_call_that_raises_is_a_refusal_and_keeps_what_came_before(scene):
@@ -113,7 +124,7 @@ def test_what_became_of_a_child_is_told_after_any_number_of_errors(scene):
     for _ in range(9):
         outlet.burst(1)
     outlet.tell("one more")
-    outlet.note("a child hung, and was killed")
+    outlet.note("hung: a child, which was killed")
     outlet.note("\ud800")
     found = examined(scene)
     assert found.hung == 1
@@ -179,6 +190,19 @@ def test_a_stop_is_no_stall(scene):
     assert examined(scene).stall_us >= 50_000
     stop = Mark("SIGSTOP", "p0", burst.began_ns, burst.ended_ns)
     assert examined(scene, [stop]).stall_us == 0
+    assert examined(scene, late_s=0.04).hung == 1
+    assert examined(scene, [stop], late_s=0.04).hung == 0
+    assert examined(scene, late_s=60).hung == 0
+
+
+def test_a_stop_is_one_of_children_and_threads_too(scene):
+    outlet = Outlet(scene, "p0.1", lambda: time.sleep(0.02) or 1)
+    outlet.burst(1)
+    (burst,) = bursts(outlet.path)
+    stop = Mark("SIGSTOP", "p0", burst.began_ns, burst.ended_ns)
+    assert examined(scene, [stop]).stall_us == 0
+    other = Mark("SIGSTOP", "p01", burst.began_ns, burst.ended_ns)
+    assert examined(scene, [other]).stall_us >= 20_000
 
 
 def test_who_gave_nothing_is_silent(scene):
@@ -186,8 +210,8 @@ def test_who_gave_nothing_is_silent(scene):
         (scene / f"{name}.said").touch()
     kept(scene, "p0", [1])
     kept(scene, "p1-0", [2])
-    (scene / "p2.trouble").write_text("OSError: no\na child hung, and was killed\n")
-    found = examined(scene, hung=["p1"])
+    (scene / "p2.trouble").write_text("OSError: no\nhung: a child, which was killed\n")
+    found = examined(scene, hung=["p1: hung: it did not end"])
     assert found.silent == ["p2"]
     assert found.hung == 2
     assert "p2: OSError: no" in found.troubles
@@ -201,7 +225,12 @@ def test_who_gave_nothing_is_silent(scene):
         (Found(ids=5), {"available": False}, "unavailable"),
         (Found(), {}, "silent"),
         (Found(ids=5, silent=["p1"]), {}, "silent"),
-        (Found(ids=5), {"reason": "cannot be pickled"}, "refused"),
+        (Found(ids=5), {"reason": "cannot be pickled", "refused": True}, "refused"),
+        (Found(), {"refused": True}, "refused"),
+        (Found(ids=5, silent=["p1"]), {"refused": True}, "silent"),
+        (Found(ids=5, hung=1), {}, "hung"),
+        (Found(ids=5, hung=1), {"refused": True}, "hung"),
+        (Found(ids=5, hung=1, duplicates=1), {}, "repeated"),
         (Found(ids=5), {"reason": "p0.1 gave no ID", "seen": False}, "unseen"),
         (Found(ids=5, duplicates=1), {"seen": False}, "repeated"),
     ],
@@ -231,7 +260,7 @@ def test_a_page_shows_it_all_and_needs_nothing():
     plan = Plan(known("frazil"), own="sqlite")
     text = page(plan, drawn(plan))
     assert not re.search(r"<script|https?://|src=", text)
-    assert '<h1 class="bad">frazil under 2 faults: 1 duplicates</h1>' in text
+    assert '<h1 class="bad">frazil under 1 fault: 1 duplicate; 1 could not be had</h1>' in text
     assert "unavailable: a &lt;file&gt;" in text
     (svg,) = (ET.fromstring(svg) for svg in re.findall(r"<svg.*?</svg>", text))
     boxes = {kind: [] for kind in ("claim", "ids c0", "ids c1", "mark")}
@@ -242,6 +271,22 @@ def test_a_page_shows_it_all_and_needs_nothing():
     assert boxes["mark"] == [(303, 219)]
     assert [label.text for label in svg.iter("text")] == ["SIGSTOP", "node 0", "node 1", "IDs/s"]
     assert len(list(svg.iter("polygon"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("tried", "left", "title"),
+    [
+        (10, 5, '"good">frazil under 10 faults: no duplicates; 5 could not be had<'),
+        (15, 0, '"good">frazil under 15 faults: no duplicates<'),
+        (0, 15, '"none">frazil under 0 faults: no IDs; 15 could not be had<'),
+    ],
+)
+def test_the_title_counts_only_the_faults_that_were_had(tried, left, title):
+    plan = Plan(known("frazil"), own="sqlite")
+    had = Result(FAULTS["fork"], "", True, 0, 1_000_000_000, Found(ids=5))
+    missing = Result(FAULTS["store-kill"], "no such store", False, 1, 1)
+    text = page(plan, [had] * tried + [missing] * left)
+    assert f"<h1 class={title}/h1>" in text
 
 
 def test_json_has_ids_as_strings_and_no_password():
@@ -275,3 +320,62 @@ def test_the_table_of_all_says_who_is_missing():
 def test_every_system_says_how_to_get_it():
     for name in ("snowflake-id", "oneflake", "sonyflake-py", "flakeid", "tsidpy", "uuid-utils"):
         assert known(name).package == name
+
+
+def test_a_result_fails_by_repeats_and_hangs():
+    fork = FAULTS["fork"]
+    assert not failed([Result(fork, found=Found(ids=5)), Result(fork, found=Found())])
+    assert failed([Result(fork, found=Found(ids=5, hung=1))])
+    assert failed([Result(fork, found=Found(ids=5, duplicates=1))])
+
+
+def test_rounds_can_be_played_again():
+    plan = Plan(known("frazil"), mix=True, faults=MIXED, seconds=35, seed=7)
+    each = rounds(plan)
+    assert [one.seed for one in each] == [7, 8, 9, 10]
+    assert {one.seconds for one in each} == {8.75}
+    assert [rounds(one) for one in each] == [[one] for one in each]
+    result = Result(FAULTS["fork"], seed=9)
+    assert again(plan, result) == "frazil torture --mix --seed 9 --seconds 8.75"
+    some = replace(plan, faults=("fork", "kill"), scheme="tickets", own="redis", processes=9)
+    assert again(some, result).endswith(
+        ' --own redis --faults fork,kill --scheme "tickets" --processes 9'
+    )
+    other = replace(plan, system=known("tsidpy"), burst=4096)
+    assert again(other, result).endswith(" --seconds 8.75 --system tsidpy --full-speed")
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("plain", [True, False])
+def test_a_file_is_put_back_as_it_was(way, plain, tmp_path):
+    store = File(tmp_path)
+    assert not store.holds()
+    path = Path(store.url.removeprefix("sqlite:"))
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("CREATE TABLE number AS SELECT 1 AS n")
+    beside = Path(f"{path}-revision")
+    beside.touch()
+    store.save(tmp_path / "copy", plain=plain)
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("UPDATE number SET n = 2")
+    before = path.stat().st_ino
+    store.put_back(tmp_path / "copy", way, tidy=True)
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("SELECT n FROM number").fetchone() == (1,)
+    assert store.holds()
+    assert store.sound()
+    assert beside.exists()
+    if way in ("over", "restored"):
+        assert path.stat().st_ino == before
+
+
+def test_a_damaged_file_is_moved_away(tmp_path):
+    store = File(tmp_path)
+    path = Path(store.url.removeprefix("sqlite:"))
+    path.write_bytes(b"no such thing" * 1000)
+    assert not store.sound()
+    store.move_away()
+    assert not path.exists()
+    assert store.sound()
+    assert store.wipe()
+    assert list(tmp_path.glob("claims.db*")) == []

@@ -1,6 +1,7 @@
 """What a caller is told when no claim is to be had, and that IDs go on by themselves."""
 
 import re
+import socket
 import threading
 import time
 from contextlib import suppress
@@ -8,10 +9,12 @@ from contextlib import suppress
 import pytest
 
 import frazil
+from frazil.claim import Seen, Wait
 from frazil.errors import PoolExhausted, RegistryUnavailable
-from frazil.keeper import Keeper
+from frazil.keeper import Keeper, ask_of
 from frazil.registries import memory
 from frazil.registries.memory import MemoryRegistry
+from tests.servers.redis import Server
 
 WIDE = "sign:1=0 time:39 node:4 sequence:20 @1ms since 2025-01-01T00:00:00Z"
 
@@ -91,13 +94,95 @@ def test_a_silent_one_is_no_crowded_one(url, monkeypatch):
         assert soon(ids)
 
 
+def test_a_silent_one_is_not_called_new(url, monkeypatch):
+    """It says to wait, and is away when it is asked why."""
+    with opened(url) as ids:
+        keeper = ids.keeper
+        monkeypatch.setattr(keeper.registry, "grant", lambda *_: Wait(1, Seen()))
+        with monkeypatch.context() as changed:
+            changed.setattr(keeper.registry, "look", silence)
+            keeper._grant(ids)
+        assert "node numbers are in use" in str(keeper.complaint(1.0))
+        keeper._new = None  # nobody has asked yet
+        keeper._grant(ids)
+        assert "nothing was ever given" in str(keeper.complaint(1.0))
+
+
+def silence():
+    raise RegistryUnavailable("gone", url="memory:", outcome_known=True)
+
+
+def test_minting_waits_for_a_registry_that_is_away():
+    """As a generator does, until the timeout."""
+    with Server() as server:
+        server.kill()
+        late = threading.Timer(0.5, server.start)
+        late.start()
+        try:
+            assert frazil.mint(2, server.url, WIDE, timeout=60)
+        finally:
+            late.join()
+
+
+def test_minting_gives_up_at_its_timeout():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        attempts = []
+
+        def hang_up():
+            with suppress(OSError):
+                while True:
+                    server.accept()[0].close()
+                    attempts.append(1)
+
+        thread = threading.Thread(target=hang_up)
+        thread.start()
+        url = f"redis://127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(RegistryUnavailable):
+            frazil.mint(1, url, WIDE, timeout="500ms")
+        server.shutdown(socket.SHUT_RDWR)
+        thread.join()
+    assert len(attempts) > 2
+
+
+def message_of(ids, part):
+    """What callers are told, once that says this."""
+    for _ in range(100_000):
+        with pytest.raises(PoolExhausted) as caught:
+            ids()
+        if part in str(caught.value):
+            return str(caught.value)
+    raise AssertionError(str(caught.value))
+
+
 def test_a_claim_ahead_of_the_clock_is_no_crowd(url):
-    with frazil.open(url + "?horizon=10min", WIDE, timeout="300ms") as ids:
-        message = ""
-        while "ahead of the clock" not in message:
+    url += "?horizon=10min"
+    with frazil.open(url, WIDE, timeout="300ms") as ids:
+        ids._registry.initialise(ask_of(Seen()), 0)
+        ids()
+        memory._records[ids._registry._key].incarnation = "another"
+        with frazil.open(url, WIDE, timeout="300ms") as late:
+            assert "first use" in message_of(late, "ahead of the clock")
+
+
+def test_a_first_use_is_no_crowd(tmp_path):
+    """Also for those who come second, while nothing was given yet."""
+    slow = "time:32 node:4 sequence:20 @10s since 2025-01-01T00:00:00Z"
+    url = f"sqlite:{tmp_path}/claims.db"
+    left_s = 10 - time.time() % 10
+    if left_s < 5:  # a tick that begins in between brings a claim
+        time.sleep(left_s)
+    with opened(url, slow, timeout="300ms", lead=0) as one:
+        for ids in (one, opened(url, slow, timeout="300ms", lead=0)):
             with pytest.raises(PoolExhausted) as caught:
                 ids()
-            message = str(caught.value)
+            assert "nothing was ever given" in str(caught.value)
+            assert "waits for 40s" in str(caught.value)
+            assert f"frazil init {url}" in str(caught.value)
+            assert "node numbers" not in str(caught.value)
+            ids.close()
+    with opened(url, slow, namespace="other", timeout=20) as ids:
+        ids._registry.initialise(ask_of(Seen()), 0)
+        assert ids()
 
 
 def test_a_crowded_pool_says_so(url):

@@ -23,6 +23,19 @@ def test_reasons_are_no_times(module):
     assert max(reasons) < 0
 
 
+def test_the_reason_for_a_pause_is_told_without_drawing(toy):
+    t = toy()
+    assert t.walk.pause_ns() == t.module.SPENT
+    t.adopt(10, 20)
+    assert [t.walk.pause_ns(), t.walk.pause_ns()] == [0, 0]
+    assert t.cells(4) == [(10, 1, cell) for cell in range(4)]
+    assert t.walk.pause_ns() == MS
+    t.sense.ns += MS // 4
+    assert t.walk.pause_ns() == MS - MS // 4
+    t.walk.finish()
+    assert t.walk.pause_ns() == t.module.CLOSED
+
+
 @pytest.mark.parametrize("ask", ASKED)
 class TestTheShortWay:
     """An ID that is ready is answered at once, where the clock is before the tick's end."""

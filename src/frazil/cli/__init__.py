@@ -9,9 +9,9 @@ gets is an exit code that says whether to fix the call, try again, or stop. Ctrl
 are no failures: they end the command without a word, with the codes that shells give them.
 """
 
-import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
@@ -19,6 +19,7 @@ from typing import Any
 import click
 
 from frazil import COMPILED, FrazilError, __version__
+from frazil.cli.standard import OUTPUT, drop_output, settle
 from frazil.errors import Misuse, Stopped, TryLater
 
 __all__ = ["COMMANDS", "Failure", "main"]
@@ -29,7 +30,7 @@ COMMANDS = {
     "plan": "How long a layout lasts, and how much it carries.",
     "claims": "List who holds which node number.",
     "doctor": "Examine a registry's store, and say what it survives.",
-    "init": "Say that a namespace is new.",
+    "init": "Set a namespace up, ahead of its first use.",
     "script": "Print the script by which Redis servers issue IDs.",
     "stamp": "Add a column of IDs to a file.",
     "audit": "Find duplicates and disorder in a file of IDs.",
@@ -97,26 +98,43 @@ class _Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
+    def make_context(self, *args: Any, **options: Any) -> click.Context:
+        with _one_way_out():
+            return super().make_context(*args, **options)
+
     def invoke(self, ctx: click.Context) -> Any:
-        try:
+        with _one_way_out():
             result = super().invoke(ctx)
             sys.stdout.flush()
-        except FrazilError as error:
-            kind = next(kind for cause, kind in _KINDS.items() if isinstance(error, cause))
-            raise kind(str(error)) from error
-        except click.UsageError as error:
-            raise _with_url_option(error) from None
-        except click.FileError as error:
-            raise _WrongCall(error.format_message()) from error
-        except BrokenPipeError:
-            _drop_output()
-            ctx.exit(_PIPE_CLOSED)
-        except OSError as error:
-            where = f"{error.filename}: " if error.filename else ""
-            raise _WrongCall(f"{where}{error.strerror or error}") from error
-        except KeyboardInterrupt:
-            ctx.exit(_INTERRUPTED)
         return result
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        settle()
+        return super().main(*args, **options)
+
+
+@contextmanager
+def _one_way_out() -> Iterator[None]:
+    """Turns all that may go wrong into a message and an exit code."""
+    try:
+        yield
+    except FrazilError as error:
+        kind = next(kind for cause, kind in _KINDS.items() if isinstance(error, cause))
+        raise kind(str(error)) from error
+    except click.UsageError as error:
+        raise _with_url_option(error) from None
+    except click.FileError as error:
+        raise _WrongCall(error.format_message()) from error
+    except BrokenPipeError:
+        drop_output()
+        raise click.exceptions.Exit(_PIPE_CLOSED) from None
+    except OSError as error:
+        if error.filename == OUTPUT:
+            drop_output()
+        where = f"{error.filename}: " if error.filename else ""
+        raise _WrongCall(f"{where}{error.strerror or error}") from error
+    except KeyboardInterrupt:
+        raise click.exceptions.Exit(_INTERRUPTED) from None
 
 
 def _with_url_option(error: click.UsageError) -> click.UsageError:
@@ -126,14 +144,6 @@ def _with_url_option(error: click.UsageError) -> click.UsageError:
     if is_url and any("--url" in option.opts for option in options):
         return click.UsageError("a registry is named by an option here: --url URL", error.ctx)
     return error
-
-
-def _drop_output() -> None:
-    """Send what is still to be written nowhere; nobody reads it, and Python would complain."""
-    with suppress(OSError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -21,6 +21,7 @@ from frazil.cli.auditor import Auditor
 from frazil.cli.options import json_option, scheme_options
 from frazil.cli.progress import progress
 from frazil.cli.stamp import delimiter_option, header_option
+from frazil.cli.strange import shown
 from frazil.cli.streams import Source
 from frazil.cli.tables import FORMATS, format_of, open_table
 from frazil.cli.terminal import echo, facts
@@ -122,7 +123,8 @@ def _check_column(names: tuple[str, ...], kind: str, column: str, source: Source
     """Refuse a column that is not there, where a file names its columns at its beginning."""
     if kind in ("csv", "parquet") and column not in names:
         raise ConfigError(
-            f"{source.name} has no column {column!r}; name one of {', '.join(names)} with --column",
+            f"{source.name} has no column {column!r}; name one of "
+            f"{', '.join(map(shown, names))} with --column",
             path=source.path,
             column=column,
         )

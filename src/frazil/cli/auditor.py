@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from frazil.cli.chunks import Table
 from frazil.cli.duplicates import Duplicate, Duplicates, Key
+from frazil.cli.strange import reason, shown
 from frazil.cli.survey import Survey
 from frazil.errors import CodecError
 from frazil.schemes import Scheme
@@ -125,7 +126,7 @@ class Auditor:
     def _texts(self, values: list[Any], positions: list[int]) -> tuple[list[str], list[int]]:
         keys, where = [], []
         for value, position in zip(values, positions, strict=True):
-            if type(value) is str or type(value) is int:
+            if (type(value) is str and not reason(value)) or type(value) is int:
                 keys.append(str(value))
                 where.append(position)
             else:
@@ -155,7 +156,7 @@ class Auditor:
                     # Checks the width; a column of numbers has no other text to be read.
                     scheme.codec.encode(value)
                     n = value
-                elif type(value) is str:
+                elif type(value) is str and not reason(value):
                     n = scheme.parse(value)
                 else:
                     raise CodecError(_no_text(value))
@@ -169,7 +170,7 @@ class Auditor:
     def _refuse(self, position: int, value: Any, reason: str) -> None:
         self.invalid += 1
         if len(self.first_invalid) < self.most:
-            text = "" if value is None else str(value)
+            text = "" if value is None else shown(str(value))
             text = text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
             self.first_invalid.append(Invalid(position, text, reason))
 
@@ -182,4 +183,6 @@ class Auditor:
 
 
 def _no_text(value: Any) -> str:
+    if type(value) is str:
+        return reason(value)
     return "there is no value" if value is None else f"a {type(value).__name__} is no ID"

@@ -71,7 +71,7 @@ def _namespace(found: Look | None, registry: Registry, namespace: str) -> Findin
     terms = registry.terms
     if found is None:
         if terms.timed:
-            wait = "the first use waits one horizon, unless you run frazil init"
+            wait = "the first use waits one horizon; frazil init does so ahead of it"
             return Finding("namespace", "note", f"{namespace!r} is new", wait)
         begin = "a counter begins with frazil init --start N"
         return Finding("namespace", "bad", f"{namespace!r} is not there", begin)

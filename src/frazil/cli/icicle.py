@@ -3,8 +3,14 @@
 Here no process claims a node number: each server was given one for good, its *shard*. So ``init``
 gives shards, one to one server or to a whole pool the lowest that are free, and ``claims`` lists
 which server has which. A server that cannot be asked may have any shard; then none is given.
+
+A server that is away may be left out of the URL as well, and then nobody asks it. So each server
+remembers the shards of its pool: which were given, and to which host. A server that has lost its
+shard gets the same one back, or one that nobody had. Where a shard was given by hand nobody knows
+who else has one, and it takes a person to say which is free.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -31,6 +37,14 @@ class Seat:
     server: IcicleServer
     state: State | None
     error: FrazilError | None = None
+
+    @property
+    def place(self) -> str:
+        """Where it is, as its pool remembers it: without users, passwords and options."""
+        return ",".join(
+            place if isinstance(place, str) else f"{place[0]}:{place[1]}"
+            for place in self.server.access.places
+        )
 
     @property
     def shard(self) -> int | None:
@@ -88,11 +102,18 @@ def initialise(
             raise seat.error
     if doubles := twice(found):
         raise Failure("; ".join(doubles))
-    wanted = declared or ([shard] if shard is not None else _free(found))
+    owners = _owners(found)
+    if auto and not new:
+        _refuse_doubt(found, owners)
+    wanted = declared or ([shard] if shard is not None else _free(found, owners))
+    given_to = list(zip(found, wanted, strict=True))
+    for seat, number in given_to:
+        owners.setdefault(number, set()).add(seat.place)
+    told = "" if shard is not None else _text(owners)
     waits_us = 0
-    for seat, number in zip(found, wanted, strict=True):
-        assert number is not None
-        given = seat.server.initialise(number, new=new)
+    # Those that have a shard hear first of those that are about to be given.
+    for seat, number in sorted(given_to, key=lambda each: each[0].shard is None):
+        given = seat.server.initialise(number, new=new, pool=told)
         waits_us = max(waits_us, given.wait_us)
         had = " (as before)" if seat.shard == number else ""
         click.echo(f"{seat.server.name} has shard {number} of namespace {namespace!r}{had}")
@@ -104,11 +125,60 @@ def initialise(
         click.echo("The first ID will not have to wait.")
 
 
-def _free(found: Sequence[Seat]) -> list[int]:
-    """The shard of each server: the one it has, else the lowest that nobody has."""
-    taken = {seat.shard for seat in found}
-    free = iter([shard for shard in range(LAST_SHARD + 1) if shard not in taken])
-    return [next(free) if seat.shard is None else seat.shard for seat in found]
+def _owners(found: Sequence[Seat]) -> dict[int, set[str]]:
+    """The shards that the servers have or remember, and the places that were given each."""
+    owners: dict[int, set[str]] = {}
+    for seat in found:
+        for shard, places in _remembered(seat).items():
+            owners.setdefault(int(shard), set()).update(places)
+    return owners
+
+
+def _remembered(seat: Seat) -> dict[str, list[str]]:
+    """What a server remembers of its pool."""
+    text = seat.state.pool if seat.state else ""
+    try:
+        told: dict[str, list[str]] = json.loads(text or "{}")
+    except ValueError as error:
+        raise Failure(
+            f"{seat.server.name}: somebody else wrote what it knows of its pool"
+        ) from error
+    return told
+
+
+def _text(owners: dict[int, set[str]]) -> str:
+    """The shards of a pool as its servers remember them."""
+    return json.dumps({shard: sorted(places) for shard, places in sorted(owners.items())})
+
+
+def _refuse_doubt(found: Sequence[Seat], owners: dict[int, set[str]]) -> None:
+    """Refuse to choose shards where one was given by hand, so that others may have been too."""
+    without = [seat.server.name for seat in found if seat.shard is None]
+    by_hand = [s.server.name for s in found if s.shard is not None and s.shard not in owners]
+    if without and by_hand:
+        raise Failure(
+            f"{by_hand[0]} was given its shard by hand, and a server that is not named here may "
+            f"have any other; give {without[0]} its shard by hand too (--shard N), or say with "
+            "--new that these are all servers"
+        )
+
+
+def _free(found: Sequence[Seat], owners: dict[int, set[str]]) -> list[int]:
+    """The shard of each server: the one it has, else the one it had, else one that nobody had."""
+    held = {seat.shard for seat in found}
+    free = (n for n in range(LAST_SHARD + 1) if n not in held and n not in owners)
+    had = {places.copy().pop(): n for n, places in owners.items() if len(places) == 1}
+    wanted = []
+    for seat in found:
+        number = seat.shard
+        if number is None:
+            number = had.get(seat.place)
+        if number is None or (seat.shard is None and number in held):
+            number = next(free, None)
+        if number is None:
+            raise Failure(f"all {LAST_SHARD + 1} shards were given; give one by hand (--shard N)")
+        wanted.append(number)
+    return wanted
 
 
 def show_shards(url: str, namespace: str, scheme: Scheme, *, as_json: bool) -> None:

@@ -18,6 +18,7 @@ from frazil.cli.options import count_option, json_option, registry_options, sche
 from frazil.cli.progress import progress
 from frazil.cli.store import look
 from frazil.duration import duration_text
+from frazil.errors import TryLater
 from frazil.opening import is_icicle, is_service
 from frazil.registries import connect
 from frazil.registries.base import RecordRegistry
@@ -116,10 +117,16 @@ def _chunks(
 def _say_first_use(url: str, namespace: str, scheme: Scheme) -> None:
     """Tell whoever watches why the first ID of a namespace takes a while."""
     registry = connect(url, namespace, scheme)
-    if isinstance(registry, RecordRegistry) and registry.terms.timed and look(registry) is None:
+    if not (isinstance(registry, RecordRegistry) and registry.terms.timed):
+        return
+    try:
+        found = look(registry)
+    except TryLater:  # whoever mints waits for it, as long as --timeout says
+        return
+    if found is None:
         wait = duration_text(registry.terms.horizon_ticks * registry.terms.tick_us)
         click.echo(
             f"first use of namespace {namespace!r} in {url} - waiting {wait}, in case it was used "
-            "and forgotten (`frazil init` skips this)",
+            "and forgotten (`frazil init --new` skips this)",
             err=True,
         )

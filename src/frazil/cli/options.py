@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from frazil.alphabet import DIGITS
+from frazil.registries.host import default_url
 from frazil.schemes import PRESETS, Scheme
 from frazil.schemes import scheme as make_scheme
 
@@ -107,9 +108,9 @@ def registry_options(run: Command) -> Command:
         click.option(
             "-u",
             "--url",
-            default="sqlite:",
+            default=default_url,
             envvar="FRAZIL_URL",
-            show_default=True,
+            show_default="sqlite:, a file of this user on this host",
             show_envvar=True,
             metavar="URL",
             help="The registry: sqlite:///path, static:7, redis://host, …",
@@ -122,7 +123,7 @@ def registry_argument(run: Command) -> Command:
     """The registry as the one thing that a command is about: ``url``, by default the usual one."""
     return _all(
         run,
-        click.argument("url", default="sqlite:", envvar="FRAZIL_URL", metavar="[URL]"),
+        click.argument("url", default=default_url, envvar="FRAZIL_URL", metavar="[URL]"),
         namespace_option,
     )
 

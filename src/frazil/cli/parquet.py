@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 from frazil.cli.chunks import Chunk, Table
+from frazil.cli.strange import strange
 from frazil.cli.streams import Source
 from frazil.errors import ConfigError
 
@@ -161,7 +162,9 @@ class ParquetWriter:
                 if not row.keys() <= known:
                     raise self._misfit(chunk, number, f"unknown column {min(row.keys() - known)!r}")
             return arrow.RecordBatch.from_pylist(rows, schema=self._schema)
-        except (arrow.ArrowException, TypeError, OverflowError, UnicodeError) as error:
+        except UnicodeEncodeError:
+            raise strange(self._table, chunk, rows) from None
+        except (arrow.ArrowException, TypeError, OverflowError) as error:
             raise self._misfit(chunk, chunk.numbers[0], str(error)) from None
 
     def _misfit(self, chunk: Chunk, number: int, reason: str) -> ConfigError:

@@ -18,7 +18,7 @@ from frazil.clock import moment_text, wall_us
 from frazil.drawing import draw
 from frazil.duration import duration_text
 from frazil.layout import Layout
-from frazil.planning import Plan, plan_of, years
+from frazil.planning import Plan, lasting, plan_of, years
 from frazil.schemes import PRESETS
 
 __all__ = ["command"]
@@ -30,6 +30,7 @@ IDs sort by the time they were made. text: encoding and length.
 `frazil plan NAME` says more."""
 _LINE = ("scheme", "bits", "until", "nodes", "IDs/s", "JS", "int64", "order", "text")
 _COLUMNS = 80
+_SHORT_US = 172_800_000_000  # what lasts two days or less ends at an hour, and not on a day
 _SIDE_BY_SIDE = 3  # as many fit beside each other; more become one line each
 
 
@@ -179,14 +180,23 @@ def _lifetime(plan: Plan) -> str:
     if plan.lasts_us is None:
         what = "runs" if plan.layout.axis == "run" else "numbers"
         return f"until {_number(plan.layout.axis_end)} {what} are used up"
-    lasts = years(plan.lasts_us)
+    lasts = _span(plan.lasts_us)
     if plan.end_us is None:
-        return f"{_number(lasts)} years from an epoch of your choice"
-    left = years(plan.end_us - wall_us())
-    day = moment_text(plan.end_us).partition("T")[0]
-    if left <= 0:
-        return f"ran out on {day}, {_number(-left)} years ago"
-    return f"until {day}, {_number(left)} of {_number(lasts)} years are left"
+        return f"{lasts} from an epoch of your choice"
+    left_us = plan.end_us - wall_us()
+    end = moment_text(plan.end_us)
+    if plan.lasts_us >= _SHORT_US:
+        end = end.partition("T")[0]
+    if left_us <= 0:
+        return f"ran out on {end}, {_span(-left_us)} ago, after {lasts}"
+    left, unit = _span(left_us).rsplit(" ", 1)
+    left = left if lasts.endswith(unit) else f"{left} {unit}"
+    return f"until {end}, {left} of {lasts} are left"
+
+
+def _span(us: int) -> str:
+    lasts = years(us)
+    return lasting(us) if lasts < 1000 else f"{_number(lasts)} years"
 
 
 def _nodes(layout: Layout) -> str:

@@ -13,7 +13,7 @@ _PORT = click.IntRange(0, 65535)
 
 
 @click.command
-@click.argument("url", default="sqlite:", envvar="FRAZIL_URL", metavar="[URL]")
+@click.argument("url", required=False, envvar="FRAZIL_URL", metavar="[URL]")
 @click.option(
     "--config",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -39,7 +39,7 @@ _PORT = click.IntRange(0, 65535)
 @click.option("--new-token", is_flag=True, help="Make a token, print it and its hash, and end.")
 def command(
     *,
-    url: str,
+    url: str | None,
     config: Path | None,
     host: str | None,
     port: int | None,

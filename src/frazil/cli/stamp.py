@@ -119,7 +119,7 @@ def command(
       zcat log.csv.gz | frazil stamp - --format csv --delimiter ';' > stamped.csv
     """
     kind = format_of(path, given)
-    kind_out = format_of(output, to, kind)
+    kind_out = format_of(output, to, kind, option="--to")
     if "text" in (kind, kind_out):
         raise ConfigError("plain text has no columns; use --format csv --no-header", path=path)
     if kind_out == "parquet" and output == "-" and sys.stdout.isatty():

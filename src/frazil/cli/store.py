@@ -1,14 +1,17 @@
 """Registries as the commands see them that tell what is there, rather than take from it."""
 
+import click
+
 from frazil.claim import Look
 from frazil.errors import ConfigError
 from frazil.record import stranger
 from frazil.registries import connect
 from frazil.registries.base import Registry
 from frazil.registries.memory import MemoryRegistry
+from frazil.registries.shared import make_shared
 from frazil.schemes import Scheme
 
-__all__ = ["kept", "look"]
+__all__ = ["kept", "look", "share"]
 
 
 def kept(url: str, namespace: str, scheme: Scheme) -> Registry:
@@ -32,3 +35,23 @@ def look(registry: Registry, *, same_terms: bool = False) -> Look | None:
     if found is not None and same_terms and found.fingerprint != registry.terms.fingerprint:
         raise stranger(found.layout, registry.terms)
     return found
+
+
+def share(group: str) -> None:
+    """Make the default file of this host one for a group of its users, and say what follows.
+
+    Nothing else may be asked with it: what users' own files have given away is not known here, so
+    the namespaces of the new file are not said to be new.
+    """
+    context = click.get_current_context()
+    told = click.core.ParameterSource.COMMANDLINE
+    if any(context.get_parameter_source(name) is told for name in {*context.params} - {"shared"}):
+        raise click.UsageError("--shared makes a folder and nothing else; give it alone")
+    folder = make_shared(group)
+    click.echo(
+        f"Without a URL every user of this host now keeps claims in {folder}/claims.db; who is "
+        f"not in group {group} gets an error.\n"
+        "Stop all programs that use the default, then start them again: a program that goes on "
+        "with its old file repeats IDs of the others.\n"
+        "A namespace with time waits once, about a second; a counter needs frazil init --start N."
+    )

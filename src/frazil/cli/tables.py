@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from itertools import chain, islice
+from pathlib import Path
 from typing import Any
 
 from frazil.cli.chunks import Chunk, Lines, Table
@@ -25,21 +26,33 @@ _SUFFIXES = {
 }
 
 
-def format_of(path: str, given: str | None, default: str | None = None) -> str:
+def format_of(
+    path: str, given: str | None, default: str | None = None, *, option: str = "--format"
+) -> str:
     """The format given, else that of a file's name (a ``.gz`` does not count), else the default.
 
-    Raises ConfigError where there is none.
+    The default is for names without an ending. Raises ConfigError for an ending that is unknown,
+    since whoever opens the file believes it, and where there is no default. option: says a format.
     """
-    bare = path.lower().removesuffix(".gz")
-    named = next((kind for suffix, kind in _SUFFIXES.items() if bare.endswith(suffix)), None)
-    found = given or named or default
-    if found is None:
-        what = "standard input" if path == "-" else path
+    if given is not None:
+        return given
+    name = Path(path).name.lower().removesuffix(".gz")
+    _, dot, ending = name.rpartition(".")
+    if dot and ending:
+        if f".{ending}" in _SUFFIXES:
+            return _SUFFIXES[f".{ending}"]
         raise ConfigError(
-            f"the format of {what} cannot be told from a name; say it, like --format csv",
+            f"{path}: no format is known by the ending '.{ending}'; there are "
+            f"{', '.join(_SUFFIXES)}, each also with .gz. Say another format with {option}",
             path=path,
         )
-    return found
+    if default is None:
+        what = "standard input" if path == "-" else path
+        raise ConfigError(
+            f"the format of {what} cannot be told from a name; say it, like {option} csv",
+            path=path,
+        )
+    return default
 
 
 def open_table(

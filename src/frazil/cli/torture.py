@@ -27,9 +27,10 @@ from frazil.errors import ConfigError
 from frazil.opening import is_icicle, is_service
 from frazil.registries import connect
 from frazil.schemes import scheme as scheme_of
-from frazil.testing.torture import FAULTS, OWN, SYSTEMS, Plan, known, named, run
+from frazil.testing.torture import FAULTS, MIXED, OWN, SYSTEMS, Plan, known, named, run
 from frazil.testing.torture.report import as_json as facts_of
-from frazil.testing.torture.report import duplicates
+from frazil.testing.torture.report import failed
+from frazil.testing.torture.run import rounds
 from frazil.testing.torture.system import attribute
 
 __all__ = ["command"]
@@ -56,6 +57,8 @@ _FULL_BURST = 4096
               metavar="S", help="How long to issue, all faults together.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), metavar="N",
               help="Of the random moments; shown, and another one each time.")  # fmt: skip
+@click.option("--mix", is_flag=True,
+              help="All faults of a host at once, in rounds of 10 s by a seed each.")  # fmt: skip
 @click.option("--peers", is_flag=True,
               help="A table of all known systems, each for so many seconds.")  # fmt: skip
 @click.option("--markdown", is_flag=True, help="With --peers: print it as Markdown.")
@@ -73,6 +76,7 @@ def command(
     processes: int,
     seconds: float,
     seed: int | None,
+    mix: bool,
     peers: bool,
     markdown: bool,
     full_speed: bool,
@@ -83,35 +87,33 @@ def command(
 
     Real processes on this machine, under one fault after the other. Without URL frazil's claims
     are in a store made for the run, which is harmed too; a store that you name is used, in a
-    namespace of its own, and never harmed. Exit code 1 means that an ID came twice. A fault that
-    cannot be had here is said to be so.
+    namespace of its own, and never harmed. Exit code 1 means that an ID came twice, or that a
+    process hung. A fault that cannot be had here is said to be so.
 
     \b
       frazil torture
       frazil torture --own redis --html torture.html
       frazil torture postgresql://ids@db/app --faults fork,kill,stop
       frazil torture --system snowflake-id
+      frazil torture --mix --seconds 1200
       frazil torture --peers --seconds 10
       frazil torture --system orders.ids:next_id --faults fork,threads
 
     With --system and --own, the environment's FRAZIL_URL has the URL of the store.
     """
-    _check(url, system, own)
-    if (markdown and not peers) or (peers and (url or own or html or system != "frazil")):
-        raise click.UsageError(
-            "--peers is about all systems: without URL, --system, --own and --html; --markdown is "
-            "for --peers"
-        )
-    chosen = scheme_of(scheme)
-    if url and not (is_icicle(url) or is_service(url)):
-        connect(url, "torture", chosen).look()  # what is wrong with it is told once, and now
+    _check(url, system, own, scheme)
+    if mix and (peers or html):
+        raise click.UsageError("--mix is without --peers and --html")
+    _check_peers(peers and bool(url or own or html or system != "frazil"), markdown and not peers)
+    own = own or ("sqlite" if system == "frazil" and not url else "")
     plan = Plan(
         known(system),
         url=url,
-        own=own or ("sqlite" if system == "frazil" and not url else ""),
+        own=own,
         scheme=scheme,
         namespace=f"torture-{secrets.token_hex(4)}" if url else "torture",
-        faults=named(faults) if faults else tuple(FAULTS),
+        faults=_faults(faults, mix=mix, file=own == "sqlite"),
+        mix=mix,
         processes=processes,
         seconds=seconds,
         seed=secrets.randbelow(1 << 32) if seed is None else seed,
@@ -128,7 +130,8 @@ def _one(plan: Plan, html: str | None, *, as_json: bool) -> None:
     """A run against one system; the exit code is about its duplicates."""
     if plan.system.missing:
         raise ConfigError(f"{plan.system.name} is not installed; pip install {plan.system.package}")
-    with _tidy(), progress("torturing", len(plan.faults)) as tell:
+    steps = len(rounds(plan)) if plan.mix else len(plan.faults)
+    with _tidy(), progress("torturing", steps) as tell:
         results = run(plan, _search, lambda _name, done: tell(done))
     if html is not None:
         from frazil.testing.torture.page import page
@@ -137,14 +140,23 @@ def _one(plan: Plan, html: str | None, *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(facts_of(plan, results), indent=1))
     else:
-        from frazil.cli.torture_report import text_report
+        from frazil.cli.torture_report import mix_report, text_report
 
-        terminal.echo(text_report(plan, results))
-    click.get_current_context().exit(1 if duplicates(results) else 0)
+        terminal.echo((mix_report if plan.mix else text_report)(plan, results))
+    click.get_current_context().exit(1 if failed(results) else 0)
 
 
-def _check(url: str, system: str, own: str | None) -> None:
-    """Refuse what does not go together, and a callable that is not there."""
+def _faults(text: str, *, mix: bool, file: bool) -> tuple[str, ...]:
+    """The faults that are named, or all; only the run's own file can be put back in a mix."""
+    if text:
+        return named(text, mix=mix)
+    if mix:
+        return tuple(each for each in MIXED if file or each != "restore")
+    return tuple(FAULTS)
+
+
+def _check(url: str, system: str, own: str | None, scheme: str) -> None:
+    """Refuse what does not go together, and a callable or a store that is not there."""
     if url and system != "frazil":
         raise click.UsageError(f"URL is where frazil's claims are kept, and not for {system}")
     if url and own:
@@ -154,6 +166,18 @@ def _check(url: str, system: str, own: str | None) -> None:
         attribute(system)
     if url.startswith("memory:"):
         raise click.UsageError("memory: is for one process, and this starts many")
+    chosen = scheme_of(scheme)
+    if url and not (is_icicle(url) or is_service(url)):
+        connect(url, "torture", chosen).look()  # what is wrong with it is told once, and now
+
+
+def _check_peers(*wrong: bool) -> None:
+    """Refuse what does not go with the table of all systems, or without it."""
+    if any(wrong):
+        raise click.UsageError(
+            "--peers is about all systems: without URL, --system, --own and --html; --markdown is "
+            "for --peers"
+        )
 
 
 @contextmanager

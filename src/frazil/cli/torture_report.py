@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 from frazil.cli import terminal
 from frazil.testing.torture import Plan, Result
+from frazil.testing.torture.outlet import HUNG
 from frazil.testing.torture.peers import Row, legend
-from frazil.testing.torture.report import about, duplicates, ids
+from frazil.testing.torture.report import about, again, duplicates, ids
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["peer_table", "summary", "text_report"]
+__all__ = ["mix_report", "peer_table", "summary", "text_report"]
 
 _STYLES = {
     "unique": "green",
@@ -20,9 +21,37 @@ _STYLES = {
     "refused": "green",
     "silent": "yellow",
     "unseen": "yellow",
+    "hung": "bold red",
 }
 _WORDS = {"unavailable": "not had", "refused": "refused by it"}
 _COLUMNS = ("IDs", "duplicates", "disorder", "stalest", "stall")
+
+
+def mix_report(plan: Plan, results: Sequence[Result]) -> "RenderableType":
+    """The setting, how often each fault was done, and the rounds that are not as they should be."""
+    from collections import Counter
+
+    from rich.console import Group
+    from rich.text import Text
+
+    told = {name: str(value) for name, value in about(plan).items() if value != ""}
+    done = Counter(mark.what.split()[0].rstrip(",") for result in results for mark in result.marks)
+    table = terminal.table("fault", "times", right=("times",))
+    for what, times in sorted(done.items()):
+        table.add_row(what, f"{times:,}")
+    notes: list[Any] = []
+    for result in results:
+        if result.outcome != "unique":
+            style = _STYLES[result.outcome]
+            notes.append(Text(f"seed {result.seed}: {result.outcome}", style))
+            notes += [Text(f"  {note}", style) for note in _notes(result)]
+            notes.append(Text(f"  {again(plan, result)}"))
+    total, twice = ids(results), duplicates(results)
+    said = f"{total:,} IDs in {len(results)} rounds: {f'{twice:,}' if twice else 'no'} duplicates"
+    hung = sum(result.found.hung for result in results)
+    said += f"; {hung} hung" if hung else "; nothing hung"
+    end = Text(said, "bold red" if twice or hung else "bold")
+    return Group(terminal.facts(told.items()), Text(""), table, Text(""), *notes, end)
 
 
 def text_report(plan: Plan, results: Sequence[Result]) -> "RenderableType":
@@ -92,7 +121,8 @@ def _notes(result: Result) -> list[str]:
         last = f" ({found.troubles[0]})" if found.troubles else ""
         notes.append(f"nothing came from {', '.join(found.silent) or 'any process'}{last}")
     if found.hung:
-        notes.append(f"{found.hung} hung, and had to be killed")
+        hung = [line for line in found.troubles if f" {HUNG} " in line]
+        notes.append(f"{found.hung} hung ({'; '.join(hung[:3])})")
     if found.examples:
         key, first, again = found.examples[0]
         notes.append(f"{key} came from {first}, and again from {again}")

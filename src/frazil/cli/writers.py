@@ -20,6 +20,7 @@ from uuid import UUID
 
 from frazil.cli.chunks import Chunk, Table
 from frazil.cli.csv_table import CsvTable
+from frazil.cli.strange import strange, strange_head
 from frazil.cli.tables import JsonTable
 from frazil.errors import ConfigError
 
@@ -41,6 +42,10 @@ def writing(
     """
     if column in table.names:
         raise taken(table, column)
+    copied = CsvTable if kind == "csv" else JsonTable if kind == "jsonl" else ()
+    wrong = None if isinstance(table, copied) else strange_head(table)
+    if wrong is not None:
+        raise wrong
     if kind == "csv":
         yield CsvWriter(file, table, column, last=last).write
         return
@@ -77,7 +82,7 @@ class CsvWriter:
         self._delimiter = table.delimiter if isinstance(table, CsvTable) else ","
         if not isinstance(table, CsvTable):
             names = [*table.names, column] if last else [column, *table.names]
-            _write(file, self._text([names]), table)
+            file.write(self._text([names]).encode())
             return
         if table.source.marked:
             _copy(file, "\ufeff")
@@ -91,8 +96,9 @@ class CsvWriter:
             return
         names = self._table.names
         known = set(names)
+        told = self._table.rows(chunk)
         rows = []
-        for number, row, n in zip(chunk.numbers, self._table.rows(chunk), ids, strict=True):
+        for number, row, n in zip(chunk.numbers, told, ids, strict=True):
             if not row.keys() <= known:
                 source, unit = self._table.source, self._table.unit
                 raise ConfigError(
@@ -106,7 +112,7 @@ class CsvWriter:
             except TypeError as error:
                 raise _no_text(self._table, number, error) from None
             rows.append([*fields, n] if self._last else [n, *fields])
-        _write(self._file, self._text(rows), self._table)
+        _write(self._file, self._text(rows), self._table, chunk, told)
 
     def _copy(self, texts: list[str], ids: list[str]) -> None:
         delimiter = self._delimiter
@@ -145,7 +151,7 @@ class JsonWriter:
                 self._dumped({**row, column: n} if last else {column: n, **row}, number)
                 for number, row, n in zip(chunk.numbers, rows, ids, strict=True)
             ]
-            _write(self._file, "".join(dumped), self._table)
+            _write(self._file, "".join(dumped), self._table, chunk, rows)
         elif any(self._column in record for record in chunk.records):
             raise taken(self._table, self._column)
         else:
@@ -182,16 +188,14 @@ def _copy(file: IO[bytes], text: str) -> None:
     file.write(text.encode("utf-8", "surrogateescape"))
 
 
-def _write(file: IO[bytes], text: str, table: Table) -> None:
-    """Write new text, which has to be right."""
+def _write(
+    file: IO[bytes], text: str, table: Table, chunk: Chunk, rows: list[dict[str, Any]]
+) -> None:
+    """Write new text, made of some rows, which has to be right."""
     try:
         file.write(text.encode())
-    except UnicodeEncodeError as error:
-        raise ConfigError(
-            f"{table.source.name} has text that is not UTF-8, in a row with "
-            f"{text[max(0, error.start - 30) : error.start]!r}; convert it first",
-            path=table.source.path,
-        ) from None
+    except UnicodeEncodeError:
+        raise strange(table, chunk, rows) from None
 
 
 def _no_text(table: Table, number: int, error: TypeError) -> ConfigError:

@@ -11,15 +11,14 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from frazil.client import packed
-from frazil.client.config import ServiceConfig
+from frazil.client.config import NONCE, ServiceConfig
 from frazil.client.generator import STEP, the_driver
-from frazil.client.reply import Gathered, explained
+from frazil.client.reply import Gathered, in_words
 from frazil.client.turn import Turn
 from frazil.clock import boot_s
-from frazil.errors import Closed, ConfigError, FrazilError, RegistryUnavailable
+from frazil.errors import ConfigError, FrazilError
 from frazil.generator import check_count
-from frazil.issuing import AsyncIssuing
-from frazil.machine import Sense
+from frazil.issuing import AsyncServed, Life, the_loop
 from frazil.schemes import Scheme
 
 if TYPE_CHECKING:
@@ -28,32 +27,69 @@ if TYPE_CHECKING:
 __all__ = ["AsyncService"]
 
 
-class _Life:
+class _Life(Life):
     """What one process has, in one loop."""
 
-    def __init__(self) -> None:
-        self.sense = Sense()
-        self.loop = asyncio.get_running_loop()
-        self.client: httpx.AsyncClient = the_driver().AsyncClient(timeout=None)
+    def __init__(self, config: ServiceConfig) -> None:
+        super().__init__()
+        self.loop = the_loop()
+        self.closed = False
+        self._client: httpx.AsyncClient = the_driver().AsyncClient(timeout=None)
+        self._config = config
 
     def goes_on(self) -> bool:
         """Whether this is still that process, and that loop."""
-        return self.sense.intact() and self.loop is asyncio.get_running_loop()
+        return super().goes_on() and self.loop is the_loop()
+
+    async def hang_up(self) -> None:
+        """Ask for nothing more."""
+        self.closed = True
+        await self._client.aclose()
+
+    async def ids(self, count: int) -> list[int]:
+        """``count`` IDs."""
+        ids: list[int] = []
+        for done in range(0, count, STEP):
+            ids += packed.ints(await self._asked(min(count - done, STEP)), self._config.width)
+        return ids
+
+    async def _asked(self, n: int) -> bytes:
+        """``n`` IDs, packed: asks until it has them, or there is no use in it."""
+        turn = Turn(self._config.name, self._config.timeout_us, boot_s)
+        while True:
+            self.check()
+            try:
+                return await self._attempt(n, turn.patience_s())
+            except FrazilError as error:
+                await asyncio.sleep(turn.failed(error))
+
+    async def _attempt(self, n: int, patience_s: float) -> bytes:
+        url, headers = self._config.asking(n)
+        with in_words(self._config, patience_s, lambda: self.closed):
+            async with (
+                asyncio.timeout(patience_s),
+                self._client.stream("POST", url, headers=headers) as reply,
+            ):
+                gathered = Gathered(
+                    self._config, n, headers[NONCE], reply.status_code, reply.headers
+                )
+                async for part in reply.aiter_raw():
+                    gathered.feed(part)
+                return gathered.ids()
 
 
-class AsyncService(AsyncIssuing):
+class AsyncService(AsyncServed[_Life]):
     """Unique IDs of a service, by ``await``. Made by ``frazil.aio.open``.
 
     Tasks may share it. The errors are those of ``ServiceGenerator``.
     """
 
     def __init__(self, config: ServiceConfig) -> None:
+        super().__init__()
         if config.prefetch:
             raise ConfigError("?prefetch= is for threads; here, await ids.take(n)", url=config.name)
         self.config = config
         self.scheme: Scheme = config.scheme
-        self.closed = False
-        self._life: _Life | None = None
 
     async def __call__(self) -> int:
         """The next ID."""
@@ -61,58 +97,14 @@ class AsyncService(AsyncIssuing):
 
     async def take(self, n: int) -> list[int]:
         """The next ``n`` IDs, in order."""
-        ids: list[int] = []
-        for done in range(0, check_count(n), STEP):
-            ids += packed.ints(await self._asked(min(n - done, STEP)), self.config.width)
-        return ids
+        count = check_count(n)
+        return await self._own(lambda life: life.ids(count))
 
     async def aclose(self) -> None:
-        """Ask for nothing more, and hang up."""
-        self.closed = True
-        if self._life is not None and self._life.goes_on():
-            await self._life.client.aclose()
+        """Ask for nothing more, and hang up. Twice is no error."""
+        life = self._end()
+        if life is not None:
+            await life.hang_up()
 
-    async def _asked(self, n: int) -> bytes:
-        """``n`` IDs, packed: asks until it has them, or there is no use in it."""
-        turn = Turn(self.config.name, self.config.timeout_us, boot_s)
-        while True:
-            life = self._alive()
-            try:
-                body = await self._attempt(life.client, n, turn.patience_s())
-            except FrazilError as error:
-                await asyncio.sleep(turn.failed(error))
-                continue
-            if life.goes_on():
-                return body
-
-    async def _attempt(self, client: "httpx.AsyncClient", n: int, patience_s: float) -> bytes:
-        httpx = the_driver()
-        url, headers = self.config.asking(n)
-        try:
-            async with (
-                asyncio.timeout(patience_s),
-                client.stream("POST", url, headers=headers) as reply,
-            ):
-                gathered = Gathered(self.config, n, reply.status_code, reply.headers)
-                async for part in reply.aiter_raw():
-                    gathered.feed(part)
-                return gathered.ids()
-        except TimeoutError:
-            raise RegistryUnavailable(
-                f"{self.config.name}: no whole reply within {patience_s:.1f} s",
-                outcome_known=False,
-            ) from None
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise explained(self.config, error) from None
-        except RuntimeError:
-            if self.closed:  # by another task, while this one was asking
-                raise Closed("this generator was closed; open another") from None
-            raise
-
-    def _alive(self) -> _Life:
-        """What this process has in this loop; raises Closed."""
-        if self.closed:
-            raise Closed("this generator was closed; open another")
-        if self._life is None or not self._life.goes_on():
-            self._life = _Life()
-        return self._life
+    def _begin(self) -> _Life:
+        return _Life(self.config)

@@ -5,6 +5,7 @@ without a path it is the one of the argument. A token is never part of the URL: 
 logged and committed. It comes from the environment's FRAZIL_TOKEN or an argument.
 """
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,7 +17,9 @@ from frazil.generator import Duration, refuse_given
 from frazil.registries.options import Options
 from frazil.schemes import Scheme, scheme
 
-__all__ = ["ServiceConfig", "configure_service"]
+__all__ = ["NONCE", "ServiceConfig", "configure_service"]
+
+NONCE = "frazil-nonce"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _TOKEN = re.compile(r"[!-~]{1,512}")
@@ -47,9 +50,14 @@ class ServiceConfig:
     def asking(self, n: int) -> tuple[str, dict[str, str]]:
         """The URL and the headers of a POST that asks for ``n`` IDs.
 
-        Also for one: what stands between may repeat a GET, or answer it from a cache.
+        Also for one: what stands between may repeat a GET, or answer it from a cache. The reply
+        names the nonce, so one that is repeated is not taken for the answer to the next request.
         """
-        headers = {"Accept": "application/octet-stream", "Accept-Encoding": "identity"}
+        headers = {
+            "Accept": "application/octet-stream",
+            "Accept-Encoding": "identity",
+            NONCE: os.urandom(8).hex(),
+        }
         if self.token:
             headers["Authorization"] = f"Bearer {self.token}"
         return f"{self.base}/v1/{self.namespace}/ids?n={n}", headers

@@ -5,21 +5,25 @@ but what it had asked for. What belongs to one process, connections and a buffer
 (``?prefetch=N``, see ``prefetch``), is one ``_Life``; a child finds its parent's unusable (see
 ``machine``) and begins its own. A reply that came to two processes, since a fork happened while it
 was under way, is the parent's.
+
+The driver's time limit is one for each read, so a reply of which a byte comes now and then would
+never end. So its connections go through a ``_Network``, which knows when the attempt is over.
 """
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from frazil.client import packed
-from frazil.client.config import ServiceConfig
-from frazil.client.reply import Gathered, explained
+from frazil.client.config import NONCE, ServiceConfig
+from frazil.client.reply import Gathered, in_words
 from frazil.client.turn import Turn
 from frazil.clock import boot_s
-from frazil.errors import Closed, ConfigError, FrazilError, RegistryUnavailable
+from frazil.errors import ConfigError, FrazilError
 from frazil.generator import check_count
-from frazil.issuing import Issuing
-from frazil.machine import Sense
+from frazil.issuing import Life, Served
 from frazil.prefetch import Prefetch
 
 if TYPE_CHECKING:
@@ -42,16 +46,111 @@ def the_driver() -> Any:
     return httpx
 
 
-class _Life:
+_until_s: ContextVar[float] = ContextVar("_until_s")  # when the attempt that is made is over
+
+
+class _Stream:
+    """A connection of the driver's whose reads are over when the attempt is."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def read(self, max_bytes: int, **_limit: Any) -> bytes:
+        left_s = _until_s.get() - boot_s()
+        if left_s <= 0:
+            raise TimeoutError
+        part: bytes = self._stream.read(max_bytes, left_s)
+        return part
+
+    def start_tls(self, *how: Any, **more: Any) -> "_Stream":
+        return _Stream(self._stream.start_tls(*how, **more))
+
+
+class _Network:
+    """Where the driver gets its connections from: ``_Stream`` each."""
+
+    def __init__(self, network: Any) -> None:
+        self._network = network
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._network, name)
+
+    def connect_tcp(self, *where: Any, **more: Any) -> _Stream:
+        return _Stream(self._network.connect_tcp(*where, **more))
+
+
+def _client() -> "httpx.Client":
+    """A client of the driver's on a ``_Network``, also on the way to the environment's proxies.
+
+    The driver has no public place for it. One that is built otherwise works without.
+    """
+    client: httpx.Client = the_driver().Client(timeout=None)
+    inside: Any = client
+    with suppress(AttributeError):
+        for transport in (inside._transport, *inside._mounts.values()):  # noqa: SLF001
+            if transport is not None:
+                pool = transport._pool  # noqa: SLF001
+                pool._network_backend = _Network(pool._network_backend)  # noqa: SLF001
+    return client
+
+
+class _Life(Life):
     """What one process has of a generator."""
 
     def __init__(self, config: ServiceConfig) -> None:
-        self.sense = Sense()
-        self.prefetch = Prefetch(config.prefetch)
-        self.client: httpx.Client = the_driver().Client(timeout=None)
+        super().__init__()
+        self.closed = False
+        self.prefetch = Prefetch(config.prefetch, self.ids)
+        self.client = _client()
+        self._config = config
+
+    def hang_up(self) -> None:
+        """Ask for nothing more."""
+        self.closed = True
+        self.prefetch.buffer.clear()
+        self.client.close()
+
+    def ids(self, count: int) -> Iterator[int]:
+        """``count`` IDs, one by one."""
+        for body in self.bodies(count):
+            yield from packed.ints(body, self._config.width)
+
+    def bodies(self, count: int) -> Iterator[bytes]:
+        """``count`` IDs, packed, in steps."""
+        for done in range(0, count, STEP):
+            yield self._asked(min(count - done, STEP))
+
+    def _asked(self, n: int) -> bytes:
+        """``n`` IDs, packed: asks until it has them, or there is no use in it."""
+        turn = Turn(self._config.name, self._config.timeout_us, boot_s)
+        while True:
+            self.check()
+            try:
+                return self._attempt(n, turn.patience_s())
+            except FrazilError as error:
+                time.sleep(turn.failed(error))
+
+    def _attempt(self, n: int, patience_s: float) -> bytes:
+        url, headers = self._config.asking(n)
+        _until_s.set(boot_s() + patience_s)
+        with (
+            in_words(self._config, patience_s, lambda: self.closed),
+            self.client.stream("POST", url, headers=headers, timeout=patience_s) as reply,
+        ):
+            gathered = Gathered(self._config, n, headers[NONCE], reply.status_code, reply.headers)
+            for part in reply.iter_raw():
+                gathered.feed(part)
+            return gathered.ids()
 
 
-class ServiceGenerator(Issuing):
+def _next(life: _Life) -> int | None:
+    return life.prefetch.next()
+
+
+class ServiceGenerator(Served[_Life]):
     """Unique IDs of a service: call it, iterate, or take many. Made by ``frazil.open``.
 
     Threads may share it. ``scheme`` reads and writes its IDs; ``config`` is what it was opened
@@ -61,31 +160,22 @@ class ServiceGenerator(Issuing):
     """
 
     def __init__(self, config: ServiceConfig) -> None:
+        super().__init__()
         self.config = config
         self.scheme = config.scheme
-        self.closed = False
-        self._life: _Life | None = None
-        self._lives: dict[int, _Life] = {}
 
     def __call__(self) -> int:
         """The next ID."""
-        life = self._life
-        if not self.config.prefetch or life is None:
-            return self._one()
-        try:
-            n = life.prefetch.buffer.popleft()
-        except IndexError:
-            return self._one()
-        if not life.sense.intact() or self.closed:
-            return self._one()
-        life.prefetch.top_up(self._ids)
-        return n
+        if self.config.prefetch:
+            n = self._own(_next)
+            if n is not None:
+                return n
+        return self.take(1)[0]
 
     def take(self, n: int) -> list[int]:
         """The next ``n`` IDs, in order."""
-        life = self._alive()
-        ids = list(self._ids(check_count(n)))
-        return ids if life.sense.intact() else self.take(n)
+        count = check_count(n)
+        return self._own(lambda life: list(life.ids(count)))
 
     def array(self, n: int) -> "NDArray[np.uint64]":
         """The next ``n`` IDs as a numpy array of uint64.
@@ -97,86 +187,24 @@ class ServiceGenerator(Issuing):
             import numpy as np
         except ImportError:
             raise ConfigError('arrays need numpy: pip install "frazil[numpy]"') from None
-        life = self._alive()
-        body = b"".join(self._bodies(check_count(n)))
-        if not life.sense.intact():
-            return self.array(n)
-        rows = packed.words(body, self.config.width)
-        if self.scheme.bits <= 64:
+        count = check_count(n)
+
+        def gather(life: _Life) -> "NDArray[Any]":
+            rows = packed.words(b"".join(life.bodies(count)), self.config.width)
+            if self.scheme.bits > 64:
+                rows = rows.view(np.dtype([("hi", "<u8"), ("lo", "<u8")]))
             return rows.reshape(-1)
-        found: NDArray[Any] = rows.view(np.dtype([("hi", "<u8"), ("lo", "<u8")])).reshape(-1)
-        return found
+
+        return self._own(gather)
 
     def close(self) -> None:
         """Ask for nothing more, and hang up. Twice is no error."""
-        self.closed = True
-        life = self._life
-        if life is not None and life.sense.intact():
-            life.prefetch.buffer.clear()
-            life.client.close()
+        life = self._end()
+        if life is not None:
+            life.hang_up()
 
-    def _one(self) -> int:
-        """An ID when the buffer is empty, or somebody else's, or not wanted."""
-        if self.config.prefetch:
-            life = self._alive()
-            n = life.prefetch.first(self._ids)
-            if n is not None and life.sense.intact():
-                return n
-        return packed.ints(self._asked(1), self.config.width)[0]
-
-    def _ids(self, count: int) -> Iterator[int]:
-        for body in self._bodies(count):
-            yield from packed.ints(body, self.config.width)
-
-    def _bodies(self, count: int) -> Iterator[bytes]:
-        """``count`` IDs, packed, in steps."""
-        for done in range(0, count, STEP):
-            yield self._asked(min(count - done, STEP))
-
-    def _asked(self, n: int) -> bytes:
-        """``n`` IDs, packed: asks until it has them, or there is no use in it."""
-        turn = Turn(self.config.name, self.config.timeout_us, boot_s)
-        while True:
-            life = self._alive()
-            try:
-                body = self._attempt(life.client, n, turn.patience_s())
-            except FrazilError as error:
-                time.sleep(turn.failed(error))
-                continue
-            if life.sense.intact():
-                return body
-
-    def _attempt(self, client: "httpx.Client", n: int, patience_s: float) -> bytes:
-        httpx = the_driver()
-        url, headers = self.config.asking(n)
-        until_s = boot_s() + patience_s
-        try:
-            with client.stream("POST", url, headers=headers, timeout=patience_s) as reply:
-                gathered = Gathered(self.config, n, reply.status_code, reply.headers)
-                for part in reply.iter_raw():
-                    gathered.feed(part)
-                    if boot_s() > until_s:  # each part was in time, and all of them are not
-                        raise RegistryUnavailable(
-                            f"{self.config.name}: the reply comes too slowly", outcome_known=False
-                        )
-                return gathered.ids()
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise explained(self.config, error) from None
-        except RuntimeError:
-            if self.closed:  # by another thread, while this one was asking
-                raise Closed("this generator was closed; open another") from None
-            raise
-
-    def _alive(self) -> _Life:
-        """What this process has; raises Closed."""
-        if self.closed:
-            raise Closed("this generator was closed; open another")
-        life = self._life
-        if life is None or not life.sense.intact():
-            fresh = _Life(self.config)
-            # Of several threads, one has made it. A parent's is kept: its connections stay open.
-            life = self._life = self._lives.setdefault(fresh.sense.era, fresh)
-        return life
+    def _begin(self) -> _Life:
+        return _Life(self.config)
 
     def __del__(self) -> None:
         if not self.__dict__.get("closed", True):

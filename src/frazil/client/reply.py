@@ -2,7 +2,8 @@
 
 A status alone is not believed. A gateway that shows a page of its own answers 200 too, and a
 service that was set up anew may issue IDs of another scheme. So a good reply has to name the
-namespace, the scheme and its fingerprint, be packed IDs, and be as long as was asked for.
+namespace, the scheme and its fingerprint, be packed IDs, and be as long as was asked for. And it
+has to name the request's nonce: IDs of a reply that comes twice would come twice.
 
     200                        IDs, if all of that is so
     429, 503 "try-later"       not now; Retry-After says when
@@ -13,16 +14,18 @@ namespace, the scheme and its fingerprint, be packed IDs, and be as long as was 
 
 import json
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from frazil.client.config import ServiceConfig
+from frazil.client.config import NONCE, ServiceConfig
+from frazil.complaints import closed
 from frazil.errors import ConfigError, FrazilError, PoolExhausted, RegistryUnavailable, Stopped
 
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["Gathered", "explained"]
+__all__ = ["Gathered", "in_words"]
 
 _WORDS_MOST = 300
 _PAGE_MOST = 65_536  # bytes of a reply that is no IDs
@@ -34,9 +37,10 @@ class Gathered:
     """A reply as it comes in: ``feed`` it parts, then ask for its ``ids``."""
 
     def __init__(
-        self, config: ServiceConfig, n: int, status: int, headers: Mapping[str, str]
+        self, config: ServiceConfig, n: int, nonce: str, status: int, headers: Mapping[str, str]
     ) -> None:
         self._config = config
+        self._nonce = nonce
         self._size = n * config.width
         self._status = status
         self._headers = headers
@@ -83,6 +87,12 @@ class Gathered:
                 "open it with the scheme that GET /v1/layouts shows",
                 scheme=name,
             )
+        if told.get(NONCE, "") != self._nonce:
+            raise RegistryUnavailable(
+                f"{config.name}: this is the reply to another request, or its header Frazil-Nonce "
+                "was dropped; see what stands between here and there (a cache, a proxy)",
+                outcome_known=False,
+            )
 
     def _refusal(self, body: bytes) -> FrazilError:
         """The error of a reply that is no success."""
@@ -110,7 +120,32 @@ class Gathered:
         return ConfigError(f"{self._config.name}: {why}; look at the URL", status=self._status)
 
 
-def explained(config: ServiceConfig, error: "httpx.HTTPError | httpx.InvalidURL") -> FrazilError:
+@contextmanager
+def in_words(
+    config: ServiceConfig, patience_s: float, is_closed: Callable[[], bool]
+) -> Iterator[None]:
+    """Around an attempt: what the driver raises, in frazil's words.
+
+    is_closed: whether the generator was closed, by another thread or task, which the driver has no
+    error of its own for.
+    """
+    import httpx
+
+    try:
+        yield
+    except TimeoutError:
+        raise RegistryUnavailable(
+            f"{config.name}: no whole reply within {patience_s:.1f} s", outcome_known=False
+        ) from None
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise _explained(config, error) from None
+    except RuntimeError:
+        if is_closed():
+            raise closed() from None
+        raise
+
+
+def _explained(config: ServiceConfig, error: "httpx.HTTPError | httpx.InvalidURL") -> FrazilError:
     """The error of an attempt that ended without a reply."""
     import httpx
 

@@ -9,14 +9,13 @@ import asyncio
 from contextlib import suppress
 from typing import Any
 
-from frazil.errors import Closed, ConfigError, FrazilError
+from frazil.errors import ConfigError, FrazilError
 from frazil.generator import check_count
 from frazil.icicle.generator import IcicleConfig
 from frazil.icicle.pool import Asking, Pool
 from frazil.icicle.script import icicle_script
 from frazil.icicle.server import MOST_IDS, Issued, arguments, issued, key_of, refusal, state
-from frazil.issuing import AsyncIssuing
-from frazil.machine import Sense
+from frazil.issuing import AsyncServed, Life
 from frazil.registries.redis.async_link import AsyncLink
 from frazil.registries.redis.link import Access
 from frazil.schemes import Scheme
@@ -63,52 +62,62 @@ class _AsyncServer:
         return await self.link.ask(self._key, asked, ["incarnation", *asked[1:]], within_s)
 
 
-class AsyncIcicle(AsyncIssuing):
+class _Life(Life):
+    """What one process has of a generator."""
+
+    def __init__(self, config: IcicleConfig) -> None:
+        super().__init__()
+        self.pool = config.pool(_AsyncServer)
+
+
+class AsyncIcicle(AsyncServed[_Life]):
     """Unique IDs of a pool of servers, by ``await``. Made by ``frazil.aio.open``.
 
     Tasks may share it. The errors are those of ``IcicleGenerator``.
     """
 
     def __init__(self, config: IcicleConfig) -> None:
+        super().__init__()
         if config.prefetch:
             raise ConfigError("?prefetch= is for threads; here, await ids.take(n)", url=config.name)
         self.config = config
         self.scheme: Scheme = config.scheme
-        self.closed = False
-        self._begin()
+        self._alive()
 
     async def __call__(self) -> int:
         """The next ID."""
-        return (await self._spans(1))[0][0]
+        return (await self.take(1))[0]
 
     async def take(self, n: int) -> list[int]:
         """The next ``n`` IDs. Of each server they are in order."""
-        spans = await self._spans(check_count(n))
-        return [first + i for first, number in spans for i in range(number)]
+        count = check_count(n)
+
+        async def gather(life: _Life) -> list[int]:
+            spans = await self._spans(life, count)
+            return [first + i for first, number in spans for i in range(number)]
+
+        return await self._own(gather)
 
     async def aclose(self) -> None:
         """Ask for nothing more, and hang up."""
-        self.closed = True
-        for standing in self._pool.standings:
-            await standing.server.link.hang_up(wait=True)
+        life = self._end()
+        if life is not None:
+            for standing in life.pool.standings:
+                await standing.server.link.hang_up(wait=True)
 
-    def _begin(self) -> None:
-        self._sense = Sense()
-        self._pool = self.config.pool(_AsyncServer)
+    def _begin(self) -> _Life:
+        return _Life(self.config)
 
-    async def _spans(self, count: int) -> list[tuple[int, int]]:
+    async def _spans(self, life: _Life, count: int) -> list[tuple[int, int]]:
         """``count`` IDs as spans: the first ID and how many."""
-        if self.closed:
-            raise Closed("this generator was closed; open another")
-        if not self._sense.intact():
-            self._begin()
-        pool = self._pool
+        pool = life.pool
+        turn = pool.turn()
         if not pool.checked:
             await _compare(pool)
-        turn = pool.turn()
         spans: list[tuple[int, int]] = []
         left = count
         while left:
+            life.check()
             step = turn.step()
             if not isinstance(step, Asking):
                 await asyncio.sleep(step.seconds)
@@ -127,11 +136,14 @@ class AsyncIcicle(AsyncIssuing):
 
 
 async def _compare(pool: Pool[_AsyncServer]) -> None:
-    """Look which shard each server has, all at once; ConfigError for one given twice."""
+    """Look which shard each server has, all at once; ConfigError for one given twice.
+
+    That may take half of the call's time.
+    """
 
     async def look(server: _AsyncServer) -> int | None:
         with suppress(FrazilError):
-            return await server.look(pool.timeout_s)
+            return await server.look(pool.timeout_s / 2)
         return None
 
     shards = await asyncio.gather(*(look(each.server) for each in pool.standings))

@@ -14,12 +14,11 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from frazil.clock import boot_s
-from frazil.errors import Closed, ConfigError, FrazilError
+from frazil.errors import ConfigError, FrazilError
 from frazil.generator import check_count
 from frazil.icicle.pool import Asking, Pool
 from frazil.icicle.server import MOST_IDS, IcicleServer
-from frazil.issuing import Issuing
-from frazil.machine import Sense
+from frazil.issuing import Life, Served
 from frazil.prefetch import Prefetch
 from frazil.registries.redis.link import Access
 from frazil.schemes import Scheme
@@ -63,16 +62,50 @@ class IcicleConfig:
         return Pool(servers, self.timeout_us / 1e6, patience_s, boot_s)
 
 
-class _Life:
+class _Life(Life):
     """What one process has of a generator."""
 
     def __init__(self, config: IcicleConfig) -> None:
-        self.sense = Sense()
+        super().__init__()
+        self._lead_us = config.lead_us
         self.pool = config.pool(IcicleServer)
-        self.prefetch = Prefetch(config.prefetch)
+        self.prefetch = Prefetch(config.prefetch, self.ids)
+
+    def ids(self, count: int) -> Iterator[int]:
+        """``count`` IDs, one by one."""
+        return chain.from_iterable(range(first, first + n) for first, n in self.spans(count))
+
+    def spans(self, count: int) -> list[tuple[int, int]]:
+        """``count`` IDs as spans: the first ID and how many."""
+        turn = self.pool.turn()
+        if not self.pool.checked:
+            _compare(self.pool)
+        spans: list[tuple[int, int]] = []
+        left = count
+        while left:
+            self.check()
+            step = turn.step()
+            if not isinstance(step, Asking):
+                time.sleep(step.seconds)
+                continue
+            wanted = min(left, MOST_IDS)
+            server = step.standing.server
+            try:
+                given = server.issue(wanted, self._lead_us, step.within_s)
+            except FrazilError as error:
+                turn.failed(step.standing, error)
+                continue
+            turn.given(step.standing, given)
+            spans += given.spans
+            left -= sum(number for _, number in given.spans)
+        return spans
 
 
-class IcicleGenerator(Issuing):
+def _next(life: _Life) -> int | None:
+    return life.prefetch.next()
+
+
+class IcicleGenerator(Served[_Life]):
     """Unique IDs of a pool of servers: call it, iterate, or take many. Made by ``frazil.open``.
 
     Threads may share it. ``scheme`` reads and writes its IDs; ``config`` is what it was opened
@@ -82,33 +115,24 @@ class IcicleGenerator(Issuing):
     """
 
     def __init__(self, config: IcicleConfig) -> None:
+        super().__init__()
         self.config = config
         self.scheme = config.scheme
-        self.closed = False
-        self._life = _Life(config)
         self._prefetch = config.prefetch
+        self._alive()
 
     def __call__(self) -> int:
         """The next ID."""
-        if not self._prefetch:
-            return self._spans(1)[0][0]
-        life = self._life
-        try:
-            n = life.prefetch.buffer.popleft()
-        except IndexError:
-            return self._first()
-        if not life.sense.intact() or self.closed:
-            return self._first()
-        life.prefetch.top_up(self._ids)
-        return n
+        if self._prefetch:
+            n = self._own(_next)
+            if n is not None:
+                return n
+        return self._own(lambda life: life.spans(1))[0][0]
 
     def take(self, n: int) -> list[int]:
         """The next ``n`` IDs. Of each server they are in order."""
-        life = self._alive()
-        ids: list[int] = []
-        for first, number in self._spans(check_count(n)):
-            ids += range(first, first + number)
-        return ids if life.sense.intact() else self.take(n)
+        count = check_count(n)
+        return self._own(lambda life: list(life.ids(count)))
 
     def array(self, n: int) -> "NDArray[np.uint64]":
         """The next ``n`` IDs as a numpy array of uint64; ConfigError where numpy is missing."""
@@ -116,67 +140,28 @@ class IcicleGenerator(Issuing):
             import numpy as np
         except ImportError:
             raise ConfigError('arrays need numpy: pip install "frazil[numpy]"') from None
-        life = self._alive()
-        array = np.empty(check_count(n), dtype=np.uint64)
-        at = 0
-        for first, number in self._spans(n):
-            array[at : at + number] = np.arange(first, first + number, dtype=np.uint64)
-            at += number
-        return array if life.sense.intact() else self.array(n)
+        count = check_count(n)
+
+        def gather(life: _Life) -> "NDArray[np.uint64]":
+            array = np.empty(count, dtype=np.uint64)
+            at = 0
+            for first, number in life.spans(count):
+                array[at : at + number] = np.arange(first, first + number, dtype=np.uint64)
+                at += number
+            return array
+
+        return self._own(gather)
 
     def close(self) -> None:
         """Ask for nothing more, and hang up. Twice is no error."""
-        self.closed = True
-        if self._life.sense.intact():
-            self._life.prefetch.buffer.clear()
-            for standing in self._life.pool.standings:
+        life = self._end()
+        if life is not None:
+            life.prefetch.buffer.clear()
+            for standing in life.pool.standings:
                 standing.server.link.drop()
 
-    def _spans(self, count: int) -> list[tuple[int, int]]:
-        """``count`` IDs as spans: the first ID and how many."""
-        life = self._alive()
-        pool = life.pool
-        if not pool.checked:
-            _compare(pool)
-        turn = pool.turn()
-        spans: list[tuple[int, int]] = []
-        left = count
-        while left:
-            step = turn.step()
-            if not isinstance(step, Asking):
-                time.sleep(step.seconds)
-                continue
-            wanted = min(left, MOST_IDS)
-            server = step.standing.server
-            try:
-                given = server.issue(wanted, self.config.lead_us, step.within_s)
-            except FrazilError as error:
-                turn.failed(step.standing, error)
-                continue
-            turn.given(step.standing, given)
-            spans += given.spans
-            left -= sum(number for _, number in given.spans)
-        if not life.sense.intact():  # a fork while it waited: these are the parent's
-            return self._spans(count)
-        return spans
-
-    def _alive(self) -> _Life:
-        """What this process has; raises Closed."""
-        if self.closed:
-            raise Closed("this generator was closed; open another")
-        if not self._life.sense.intact():
-            self._life = _Life(self.config)
-        return self._life
-
-    def _first(self) -> int:
-        """An ID when the buffer is empty, or somebody else's."""
-        life = self._alive()
-        n = life.prefetch.first(self._ids)
-        return n if n is not None and life.sense.intact() else self._spans(1)[0][0]
-
-    def _ids(self, count: int) -> Iterator[int]:
-        """``count`` IDs for the buffer."""
-        return chain.from_iterable(range(first, first + n) for first, n in self._spans(count))
+    def _begin(self) -> _Life:
+        return _Life(self.config)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return IcicleGenerator, (self.config,)
@@ -190,11 +175,14 @@ class IcicleGenerator(Issuing):
 
 
 def _compare(pool: Pool[IcicleServer]) -> None:
-    """Look which shard each server has, before any is used; ConfigError for one given twice."""
-    deadline_s = pool.clock() + pool.timeout_s
+    """Look which shard each server has, before any is used; ConfigError for one given twice.
+
+    Each has its share of the call's time, and so has what the call is about.
+    """
+    share_s = pool.timeout_s / (len(pool.standings) + 1)
     for standing in pool.standings:
         try:
-            shard = standing.server.look(deadline_s - pool.clock()).shard
+            shard = standing.server.look(share_s).shard
         except FrazilError:
             pool.fail(standing)  # its shard is compared with the first answer that it gives
         else:

@@ -13,6 +13,8 @@
 --            believed if this one agrees within 10 s [no witness: it is believed]
 --          8 replicas: how many confirm each answer (by WAIT, which the caller says next) [0]
 --          9 new: init: 1 if no server ever had this shard, so that nothing is waited for [0]
+--          10 pool: init: text that look answers from then on; frazil keeps there which server of
+--            the pool has which shard [as before]
 -- Units    us are microseconds, moments since 1970. A tick is a millisecond since EPOCH_US.
 -- Reply    texts: kind, nonce, incarnation, then
 --            ids       shard top_us wait_us, then for each span the first ID and how many: these
@@ -20,6 +22,7 @@
 --                      next may be had in wait_us.
 --            init      shard top_us wait_us
 --            look      shard top_us wait_us tick next guard last_us offset_us now_us ("" if unset)
+--                      pool
 --            incarnation  nothing more
 --          or an error, "ICICLE <code>: <what to do>", or READONLY, of a replica that takes
 --          writes; then nothing was changed.
@@ -78,7 +81,7 @@ end
 
 local found = redis.pcall(
   'HMGET', KEYS[1], 'layout', 'incarnation', 'shard', 'tick', 'next', 'guard', 'last', 'offset',
-  'top'
+  'top', 'pool'
 )
 if found.err then
   if string.find(found.err, 'WRONGTYPE', 1, true) then
@@ -154,6 +157,7 @@ if verb == 'look' then
   return {
     verb, nonce, incarnation, shard and text(shard) or '', text(top_us), text(wait_us), text(tick),
     text(next_sequence), text(guard), text(last_us), text(offset_us), text(now_us),
+    found[10] or '',
   }
 end
 
@@ -193,6 +197,9 @@ if lost then
   redis.call(
     'HSET', KEYS[1], 'layout', LAYOUT, 'incarnation', incarnation, 'shard', shard, 'guard', guard
   )
+end
+if verb == 'init' and ARGV[10] and ARGV[10] ~= '' then
+  redis.call('HSET', KEYS[1], 'pool', ARGV[10])
 end
 if lost or left < count then
   top_us = math.max(top_us, now_us)

@@ -9,6 +9,7 @@ clock is behind, what its callers saw is all that is left of it; the script is t
 
 import re
 from collections.abc import Sequence
+from math import inf
 from secrets import token_hex
 from typing import Any, NamedTuple
 
@@ -52,9 +53,11 @@ class State(NamedTuple):
     """What a server knows of a namespace, at ``now_us`` of its own clock. shard: None if unset.
 
     (tick, sequence) is the first cell not given away, and nothing is given before tick ``guard``.
+    pool: what it was told to remember of the pool.
     """
 
     shard: int | None
+    pool: str
     top_us: int
     wait_us: int
     tick: int
@@ -79,6 +82,7 @@ def arguments(
     seen_us: int = 0,
     replicas: int = 0,
     new: bool = False,
+    pool: str = "",
 ) -> list[str]:
     """What the script takes; see its first lines."""
     return [
@@ -91,6 +95,7 @@ def arguments(
         str(wall_us()),
         str(replicas),
         "1" if new else "0",
+        pool,
     ]
 
 
@@ -105,9 +110,10 @@ def issued(answer: Sequence[str], most: int) -> Issued | None:
 
 def state(answer: Sequence[str]) -> State | None:
     """The answer to ``look``; None if it is none."""
-    if answer[0] != "look" or len(answer) != 12:
+    if answer[0] != "look" or len(answer) != 13:
         return None
-    return State(int(answer[3]) if answer[3] else None, *map(int, answer[4:]))
+    shard = int(answer[3]) if answer[3] else None
+    return State(shard, answer[12], *map(int, answer[4:12]))
 
 
 def refusal(error: Exception, name: str) -> FrazilError | None:
@@ -142,19 +148,22 @@ class IcicleServer:
         self._key = key_of(namespace)
         self._seen_us = 0
 
-    def issue(self, count: int, lead_us: int, within_s: float | None = None) -> Issued:
+    def issue(self, count: int, lead_us: int, within_s: float = inf) -> Issued:
         """Up to ``count`` IDs: those of the ticks up to now, or up to ``lead_us`` ahead."""
         answer = self._call(
             "issue", within_s, count=count, lead_us=lead_us, shard=self.shard, seen_us=self._seen_us
         )
         return self.take_in(issued(answer, count))
 
-    def initialise(self, shard: int, *, new: bool = False) -> Issued:
-        """Give it its shard. new: no server ever had that one, so it need not wait."""
-        answer = self._call("init", None, shard=shard, new=new, seen_us=self._seen_us)
+    def initialise(self, shard: int, *, new: bool = False, pool: str = "") -> Issued:
+        """Give it its shard. new: no server ever had that one, so it need not wait.
+
+        pool: what it shall remember of the pool, if that is not what it remembers already.
+        """
+        answer = self._call("init", inf, shard=shard, new=new, pool=pool, seen_us=self._seen_us)
         return self.take_in(issued(answer, 0))
 
-    def look(self, within_s: float | None = None) -> State:
+    def look(self, within_s: float = inf) -> State:
         """What it knows of the namespace. Nothing is changed."""
         found = state(self._call("look", within_s))
         if found is None:
@@ -168,6 +177,6 @@ class IcicleServer:
         self._seen_us = max(self._seen_us, given.top_us)
         return given
 
-    def _call(self, verb: str, within_s: float | None, **about: Any) -> list[str]:
+    def _call(self, verb: str, within_s: float, **about: Any) -> list[str]:
         asked = arguments(verb, replicas=self.access.replicas, **about)
         return self.link.call(self._key, asked, ["incarnation", *asked[1:]], within_s)

@@ -12,19 +12,20 @@ from functools import lru_cache
 from typing import Protocol, TypeVar
 
 from frazil import clock
-from frazil.claim import Ask, Claim, Holding, Look, Lost, Seen, Terms, Wait
+from frazil.claim import Ask, Claim, Holding, Look, LossNoticed, Lost, Seen, Terms, Wait
 from frazil.errors import ConfigError
 from frazil.masking import masked
 from frazil.record import Record
 from frazil.registries.checkup import COMMON, Checkup
 from frazil.schemes import Scheme
 
-__all__ = ["RecordRegistry", "Registry", "terms_of"]
+__all__ = ["Answer", "RecordRegistry", "Registry", "reading_ns", "terms_of"]
 
 Answer = TypeVar("Answer")
 
 _LEAST_HORIZON_TICKS = 4  # with fewer a generator would stand still at each change of a slow tick
 _AXIS_LIMIT = 1 << 62  # as far as a walk counts
+_SLOTS = (1 << 63) - 1  # as far as every store counts them, and Python the items of a range
 _LONGEST_BLOCK = {"run": 64, "sequence": 1 << 20}
 
 
@@ -42,13 +43,21 @@ def terms_of(scheme: Scheme, horizon_us: int, node: int | None = None) -> Terms:
         if field.fixed is not None:
             constants = constants << field.bits | field.fixed
     first = constants * layout.nodes
-    slots = range(first, first + layout.nodes)
+    slots = range(first, min(first + layout.nodes, _SLOTS))
+    if not slots:
+        raise ConfigError(
+            f"the constants {layout.fixed} of {str(layout)!r} are beyond what a registry can "
+            f"number: with the node number behind them they make {first}, and the limit is "
+            f"{_SLOTS - 1}; use smaller constants",
+            value=first,
+            limit=_SLOTS - 1,
+        )
     if node is not None:
-        if not 0 <= node < layout.nodes:
+        if not 0 <= node < len(slots):
             raise ConfigError(
-                f"node number {node} is not within 0..{layout.nodes - 1} of scheme {scheme.name}",
+                f"node number {node} is not within 0..{len(slots) - 1} of scheme {scheme.name}",
                 value=node,
-                limit=layout.nodes - 1,
+                limit=len(slots) - 1,
             )
         slots = slots[node : node + 1]
     tick_us = layout.tick_us or 0
@@ -73,10 +82,13 @@ class Registry(Protocol):
 
     Every verb may raise RegistryUnavailable (with ``outcome_known``), ConfigError and ClockError.
     The object may be used by one thread at a time, and after a fork by the child as well.
+    ``read_ns`` is when the last verb read the clock, by the boot clock, where that is known. It may
+    be much nearer to the verb's end than to its beginning: others, who came first, were waited for.
     """
 
     url: str
     terms: Terms
+    read_ns: int | None
 
     def grant(self, ask: Ask, want: int) -> Claim | Wait:
         """A region of up to ``want`` ticks for a new owner."""
@@ -90,8 +102,8 @@ class Registry(Protocol):
     def release(self, ask: Ask, used: int) -> Seen | Lost:
         """Give back the claim in ``ask`` from tick ``used`` on."""
 
-    def initialise(self, ask: Ask, start: int) -> Seen:
-        """Say that the namespace is new."""
+    def initialise(self, ask: Ask, start: int | None) -> Seen:
+        """Make the record of the namespace: from ``start`` on nothing was given; None: unknown."""
 
     def look(self) -> Look | None:
         """What the record holds; None if there is none. Nothing is made or changed."""
@@ -101,6 +113,20 @@ class Registry(Protocol):
 
     def examine(self) -> Checkup:
         """What the store is like, and what it survives. Nothing is made or changed."""
+
+    def close(self) -> None:
+        """Nothing more will be asked: give up what is held for it. A collected one needs none."""
+
+
+def reading_ns(registry: Registry, sent_ns: int, heard_ns: int) -> int:
+    """When a registry read its clock for an answer, by the boot clock.
+
+    Where it does not know, that is taken to be the middle between request and answer.
+    """
+    read_ns = registry.read_ns
+    if read_ns is not None and sent_ns <= read_ns <= heard_ns:
+        return read_ns
+    return (sent_ns + heard_ns) // 2
 
 
 class _LeaveError(Exception):
@@ -114,6 +140,7 @@ class RecordRegistry(ABC):
         self.url = masked(url)
         self.namespace = namespace
         self.terms = terms
+        self.read_ns: int | None = None
 
     @abstractmethod
     def step(self) -> AbstractContextManager[tuple[Record, str]]:
@@ -125,6 +152,7 @@ class RecordRegistry(ABC):
 
     def reading_us(self) -> int:
         """The store's clock in µs since 1970, read inside a step. Here: this host's."""
+        self.read_ns = clock.boot_ns()
         return clock.wall_us()
 
     def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
@@ -133,7 +161,11 @@ class RecordRegistry(ABC):
         A store whose steps may find the record changed under them takes the step again here.
         """
         with self.step() as (record, incarnation):
-            return verb(record, self.reading_us(), incarnation)
+            try:
+                return verb(record, self.reading_us(), incarnation)
+            except LossNoticed as error:
+                noticed = error
+        raise noticed
 
     def grant(self, ask: Ask, want: int) -> Claim | Wait:
         """See Registry."""
@@ -151,7 +183,7 @@ class RecordRegistry(ABC):
         """See Registry."""
         return self.perform(lambda r, us, inc: r.release(self.terms, ask, us, inc, used))
 
-    def initialise(self, ask: Ask, start: int) -> Seen:
+    def initialise(self, ask: Ask, start: int | None) -> Seen:
         """See Registry."""
         return self.perform(lambda r, us, inc: r.initialise(self.terms, ask, us, inc, start))
 
@@ -163,6 +195,9 @@ class RecordRegistry(ABC):
     def examine(self) -> Checkup:
         """See Registry. A store that tells nothing of itself survives what all do."""
         return Checkup(type(self).__name__, (), COMMON)
+
+    def close(self) -> None:  # noqa: B027 - most hold nothing between two verbs
+        """See Registry."""
 
     def look(self) -> Look | None:
         """See Registry. A step that raises keeps nothing, so it is left by raising."""

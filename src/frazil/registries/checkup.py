@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from frazil.claim import Terms
 from frazil.duration import duration_text
 
-__all__ = ["COMMON", "Checkup", "Finding", "Verdict", "ahead", "away", "loss", "worst"]
+__all__ = ["COMMON", "Checkup", "Finding", "Verdict", "ahead", "away", "loss", "put_back", "worst"]
 
 Verdict = Literal["good", "note", "bad"]
 
@@ -87,6 +87,19 @@ def loss(event: str, terms: Terms) -> Finding:
         return Finding(event, "note", "late", waits)
     asks = "it is noticed, and a person must say from where to go on: "
     return Finding(event, "note", "stops", f"{asks}frazil init --start N --forward")
+
+
+def put_back(event: str, terms: Terms) -> Finding:
+    """What happens when the whole store goes back, and nothing in it tells."""
+    if terms.timed:
+        return loss(event, terms)
+    return Finding(
+        event,
+        "note",
+        "not noticed",
+        "outside the promise without a living member: as with any database sequence, values given "
+        "since then would come again; before the first use run: frazil init --start N --forward",
+    )
 
 
 def _horizon(terms: Terms) -> str:

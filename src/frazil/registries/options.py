@@ -6,13 +6,14 @@ setting that is passed over without a word is worse than an error, so all of the
 What is refused may hold a password, and is not shown.
 """
 
+import os
 import re
 
 from frazil.duration import duration_us
 from frazil.errors import ConfigError
 from frazil.masking import masked
 
-__all__ = ["Options", "host_port", "whole"]
+__all__ = ["Options", "anchored", "host_port", "whole"]
 
 _MOST = 1_000_000_000  # of an option that counts
 _SHOWN = 40
@@ -49,6 +50,29 @@ def host_port(text: str, usual: int) -> tuple[str, int] | None:
             return None
     port = whole(found["port"], _PORT_MOST, 1) if found["port"] else usual
     return None if port is None else (found["ip"] or found["name"] or "", port)
+
+
+def anchored(url: str) -> str:
+    """The URL with the path of its file made absolute, through links.
+
+    A relative path means another file after a ``chdir``, and in another process.
+    """
+    from urllib.parse import quote, unquote
+
+    kind, _, rest = url.partition(":")
+    path, mark, query = rest.partition("?")
+    if kind == "sqlite" and unquote(path).strip("/"):
+        named = unquote(path.removeprefix("//"), errors="surrogateescape")
+        path = "//" + quote(os.path.realpath(named), errors="surrogateescape")
+    elif kind == "static":
+        pairs = query.split("&")
+        for at, pair in enumerate(pairs):
+            name, _, value = pair.partition("=")
+            if name == "state" and value not in ("", "none"):
+                named = unquote(value.replace("+", " "), errors="surrogateescape")
+                pairs[at] = "state=" + quote(os.path.realpath(named), errors="surrogateescape")
+        query = "&".join(pairs)
+    return f"{kind}:{path}{mark}{query}"
 
 
 class Options:
@@ -90,6 +114,13 @@ class Options:
                 f"?{name}={text[:_SHOWN]} is no whole number from 0 to {most}", url=self.url
             )
         return found
+
+    def yes(self, name: str) -> bool:
+        """Whether a person says yes; what is neither yes nor no is refused."""
+        text = self.text(name, "no") or ""
+        if text not in {"no", "yes"}:
+            raise ConfigError(f"?{name}={text[:_SHOWN]}: write yes or no", url=self.url)
+        return text == "yes"
 
     def duration_us(self, name: str, default_us: int) -> int:
         """The option as a duration, in µs."""

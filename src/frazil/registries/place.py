@@ -5,16 +5,43 @@ and the disk may be on another host, where file locks do not hold. These are the
 registry in a file asks about it.
 """
 
+import contextlib
 import os
+import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["NETWORK_FILESYSTEMS", "boot_id", "file_id", "filesystem_of", "state_home"]
+from frazil.errors import ConfigError
 
-NETWORK_FILESYSTEMS = frozenset(
-    {"9p", "afs", "ceph", "cifs", "fuse.ceph", "fuse.glusterfs", "fuse.s3fs", "fuse.sshfs", "gfs2"}
-    | {"glusterfs", "lustre", "ncpfs", "nfs", "nfs4", "ocfs2", "smb2", "smb3", "smbfs"}
+__all__ = [
+    "LOCAL_FILESYSTEMS",
+    "boot_id",
+    "file_id",
+    "filesystem_of",
+    "foreign_filesystem",
+    "make_file",
+    "make_folder",
+    "require_folder",
+    "require_local",
+    "state_home",
+]
+
+LOCAL_FILESYSTEMS = frozenset(
+    {"affs", "apfs", "aufs", "bcachefs", "btrfs", "cramfs", "ecryptfs", "erofs", "exfat", "ext2"}
+    | {"ext3", "ext4", "f2fs", "fuse.fuse-overlayfs", "fuseblk", "hfs", "hfsplus", "iso9660"}
+    | {"jffs2", "jfs", "minix", "msdos", "nilfs2", "ntfs", "ntfs3", "overlay", "overlayfs"}
+    | {"ramfs", "reiser4", "reiserfs", "rootfs", "squashfs", "tmpfs", "ubifs", "udf", "ufs"}
+    | {"vfat", "xfs", "zfs"}
 )
+"""Those that one kernel mounts at a time, so that its file locks hold for all who have the file.
+
+The list is of what is known to be safe: names of network file systems are without end, and with
+FUSE anybody can make one.
+"""
+
+_MOUNTS = "/proc/self/mountinfo"
+_BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 
 def state_home() -> Path:
@@ -27,25 +54,106 @@ def state_home() -> Path:
     return told if told.is_absolute() else Path.home() / ".local" / "state"
 
 
-def filesystem_of(path: Path, mountinfo: str = "/proc/self/mountinfo") -> str | None:
+def make_folder(path: Path) -> None:
+    """Make a folder, and those above it, for this user alone; a power cut does not undo it."""
+    missing = [each for each in (path, *path.parents) if not each.exists()]
+    path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for each in missing:
+        above = os.open(each.parent, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(above)
+        finally:
+            os.close(above)
+
+
+def make_file(path: Path, mode: int) -> None:
+    """Make an empty file if there is none, with these permissions, whatever the umask says.
+
+    Nobody sees it before it has them.
+    """
+    if path.exists():
+        return
+    draft = path.with_name(f"{path.name}.{os.urandom(8).hex()}")
+    fd = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        os.fchmod(fd, mode)
+        with contextlib.suppress(FileExistsError):
+            path.hardlink_to(draft)
+    finally:
+        os.close(fd)
+        draft.unlink()
+
+
+def filesystem_of(path: Path, mountinfo: str = "") -> str | None:
     """The type of the file system that holds ``path`` (``ext4``); None where nobody tells.
 
-    Format: proc(5), /proc/pid/mountinfo; the longest mount point that leads to the path counts,
-    and of equal ones the last, which covers the others.
+    Links are followed. Format: proc(5), /proc/pid/mountinfo; the longest mount point that leads to
+    the path counts, and of equal ones the last, which covers the others.
     """
     try:
-        lines = Path(mountinfo).read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+        text = Path(mountinfo or _MOUNTS).read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
         return None
     real = os.path.realpath(path)
     best, kind = -1, None
-    for line in lines:
-        before, _, after = line.partition(" - ")
-        point = before.split(" ")[4].encode().decode("unicode_escape")
+    for point, after in _mounts(text):
         inside = real == point or real.startswith(point.rstrip("/") + "/")
         if inside and len(point) >= best:
             best, kind = len(point), after.split(" ")[0]
     return kind
+
+
+def _mounts(text: str) -> Iterator[tuple[str, str]]:
+    """Each mount point, and what the table says of its file system."""
+    for line in text.splitlines():
+        before, _, after = line.partition(" - ")
+        point = before.split(" ")[4]
+        yield re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), point), after
+
+
+def require_folder(path: Path) -> None:
+    """ConfigError for a file that is mounted by itself, as into a container.
+
+    SQLite keeps a log beside the file. Whoever has the file under another name has another log.
+    """
+    try:
+        text = Path(_MOUNTS).read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return
+    if any(point == str(path) for point, _ in _mounts(text)):
+        raise ConfigError(
+            f"{path} is mounted by itself, without the files beside it; mount its folder instead",
+            url=str(path),
+        )
+
+
+def foreign_filesystem(path: Path) -> str | None:
+    """The type of the file system of a file, or of its directory, that is not known to be local.
+
+    Both are asked about, since one file can be mounted by itself, and SQLite locks the file and
+    keeps its journal beside it. Of a link only what it leads to counts. None if both are local, and
+    where the operating system does not tell.
+    """
+    real = Path(os.path.realpath(path))
+    kinds = (filesystem_of(place) for place in (real, real.parent))
+    return next((kind for kind in kinds if kind and kind not in LOCAL_FILESYSTEMS), None)
+
+
+def require_local(path: Path, *, told: bool) -> None:
+    """ConfigError for a file on a file system that other hosts may have mounted as well.
+
+    told: whether a person says that it is local (``?local=yes``).
+    """
+    kind = None if told else foreign_filesystem(path)
+    if kind:
+        raise ConfigError(
+            f"{path} lies on a file system of type {kind}, which is not known to be this host's "
+            "alone: on a network file system locks do not hold between hosts, and IDs would "
+            "repeat; put the file on a local disk, use a registry for several hosts (redis:, "
+            "postgresql:, etcd:), or, if no other host mounts it, add ?local=yes",
+            url=str(path),
+            filesystem=kind,
+        )
 
 
 def file_id(path: Path) -> str:
@@ -60,6 +168,10 @@ def file_id(path: Path) -> str:
 def boot_id() -> str:
     """A text that changes when the host restarts; "" where there is none."""
     try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        file = os.open(_BOOT_ID, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return ""
+    try:
+        return os.read(file, 64).decode("ascii").strip()
+    finally:
+        os.close(file)

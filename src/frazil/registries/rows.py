@@ -7,13 +7,17 @@ questions to an index, and an untouched slot is found as a gap in the numbers.
 
 import sqlite3
 from collections.abc import Iterator
+from pathlib import Path
 
+from frazil.errors import ConfigError
 from frazil.record import UNTOUCHED, Slot
 
-__all__ = ["SCHEMA_VERSION", "SqlSlots", "lay_out"]
+__all__ = ["APPLICATION_ID", "SqlSlots", "lay_out"]
 
-SCHEMA_VERSION = 1
-_APPLICATION_ID = 0x66727A6C  # "frzl"
+_SCHEMA_VERSION = 2
+_FRAZIL = 0x66727A00  # "frz", and the version of the schema
+APPLICATION_ID = _FRAZIL | _SCHEMA_VERSION
+_SLOT = "until, start, token, holder, since_us"
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS namespace (
     name TEXT PRIMARY KEY, sid TEXT, incarnation TEXT, fingerprint TEXT, layout TEXT,
@@ -33,21 +37,27 @@ class SqlSlots:
     def __init__(self, db: sqlite3.Connection, namespace: str) -> None:
         self._db = db
         self._name = namespace
+        self._read: dict[int, Slot] = {}
 
-    def _one(self, sql: str, *values: object) -> tuple[int, ...] | None:
-        row: tuple[int, ...] | None = self._db.execute(sql, (self._name, *values)).fetchone()
-        return row
+    def _found(self, where: str, *values: object) -> int | None:
+        """The number of the first slot for which ``where`` holds. It is kept for ``get``."""
+        sql = f"SELECT n, {_SLOT} FROM slot WHERE namespace=? AND {where}"  # noqa: S608
+        row = self._db.execute(sql, (self._name, *values)).fetchone()
+        if row is None:
+            return None
+        n: int = row[0]
+        self._read[n] = Slot(*row[1:])
+        return n
 
     def get(self, n: int) -> Slot:
         """Slot number n."""
-        row = self._db.execute(
-            "SELECT until, start, token, holder, since_us FROM slot WHERE namespace=? AND n=?",
-            (self._name, n),
-        ).fetchone()
-        return Slot(*row) if row else UNTOUCHED
+        if n not in self._read and self._found("n=?", n) is None:
+            return UNTOUCHED
+        return self._read[n]
 
     def put(self, n: int, slot: Slot) -> None:
         """Store slot number n."""
+        self._read[n] = slot
         self._db.execute(
             "INSERT OR REPLACE INTO slot VALUES (?,?,?,?,?,?,?)",
             (self._name, n, slot.until, slot.start, slot.token, slot.holder, slot.since_us),
@@ -73,12 +83,11 @@ class SqlSlots:
         """Of the slots with floor <= now that with the greatest floor, the lowest on a tie."""
         if guard > now:
             return None
-        row = self._one(
-            "SELECT n FROM slot WHERE namespace=? AND until>? AND until<=? AND n BETWEEN ? AND ?"
-            " ORDER BY until DESC, n LIMIT 1",
+        n = self._found(
+            "until>? AND until<=? AND n BETWEEN ? AND ? ORDER BY until DESC, n LIMIT 1",
             *(guard, now, among.start, among.stop - 1),
         )
-        return row[0] if row else self._lowest(guard, among, held_after=None)
+        return self._lowest(guard, among, held_after=None) if n is None else n
 
     def least(self, now: int, guard: int, among: range) -> int:
         """The slot with the least floor; on a tie one that is not held, then the lowest."""
@@ -86,16 +95,16 @@ class SqlSlots:
             n = self._lowest(guard, among, held_after=held_after)
             if n is not None:
                 return n
-        row = self._one(
-            "SELECT n FROM slot WHERE namespace=? AND n BETWEEN ? AND ?"
-            " ORDER BY until, token!='' AND until>?, n LIMIT 1",
+        n = self._found(
+            "n BETWEEN ? AND ? ORDER BY until, token!='' AND until>?, n LIMIT 1",
             *(among.start, among.stop - 1, now),
         )
-        assert row is not None  # every slot has until > guard, so every one has a row
-        return row[0]
+        assert n is not None  # every slot has until > guard, so every one has a row
+        return n
 
     def void(self) -> None:
         """Take every token away."""
+        self._read.clear()
         self._db.execute(
             "UPDATE slot SET token='', holder='', since_us=0 WHERE namespace=? AND token!=''",
             (self._name,),
@@ -104,18 +113,29 @@ class SqlSlots:
     def touched(self) -> Iterator[tuple[int, Slot]]:
         """All slots ever put, by number."""
         rows = self._db.execute(
-            "SELECT n, until, start, token, holder, since_us FROM slot WHERE namespace=?"
-            " ORDER BY n",
+            f"SELECT n, {_SLOT} FROM slot WHERE namespace=? ORDER BY n",  # noqa: S608
             (self._name,),
         )
         return ((n, Slot(*rest)) for n, *rest in rows)
 
 
-def lay_out(db: sqlite3.Connection) -> None:
-    """Make the tables, once, also when many processes come at the same time."""
+def lay_out(db: sqlite3.Connection, path: Path) -> None:
+    """Make the tables in a new file; ConfigError for a file that is somebody else's."""
+    known = db.execute("PRAGMA application_id").fetchone()[0]
+    if known == APPLICATION_ID:
+        return
+    if known & ~0xFF == _FRAZIL:
+        raise ConfigError(
+            f"{path} was written by another version of frazil; use that one, or move the file "
+            "away, and the next start waits out what it may have given"
+        )
+    if known or db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        raise ConfigError(
+            f"{path} is a database of another program; name a file that only frazil uses"
+        )
+    db.execute("PRAGMA page_size=1024")  # a step logs each page that it changes as a whole
     db.execute("BEGIN IMMEDIATE")
     for statement in _SCHEMA.split(";"):
         db.execute(statement)
-    db.execute(f"PRAGMA application_id={_APPLICATION_ID}")
-    db.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+    db.execute(f"PRAGMA application_id={APPLICATION_ID}")
     db.execute("COMMIT")

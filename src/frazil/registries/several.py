@@ -9,6 +9,10 @@ All members must name the stores in the same order, or the shares would overlap.
 three" is part of the terms that a store's record is made for, and others are refused there. To add
 a store is therefore to begin a new namespace.
 
+A store with a clock that the member cannot believe is as good as one that is away: it gives nothing
+to that member, and the others are asked. ClockError is raised where no store is left; then the
+clock that is wrong is probably the member's own.
+
 A member's memory of a record is told to that record alone: each ``sid`` goes out with the number of
 its store before it, and comes back so.
 
@@ -23,12 +27,13 @@ from dataclasses import replace
 from typing import TypeVar
 
 from frazil.claim import Ask, Claim, Holding, Look, Lost, Seen, Terms, Wait
-from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
+from frazil.errors import ClockError, ConfigError, FrazilError, RegistryUnavailable
 from frazil.registries.base import Registry
 from frazil.registries.checkup import Checkup, Finding
 
 __all__ = ["SeveralRegistry", "share_terms"]
 
+_AWAY = (RegistryUnavailable, ClockError)
 _Reply = TypeVar("_Reply", bound=Claim | Wait | Lost)
 
 
@@ -58,6 +63,7 @@ class SeveralRegistry:
     def __init__(self, url: str, terms: Terms, parts: Sequence[Registry]) -> None:
         self.url = url
         self.terms = terms
+        self.read_ns: int | None = None  # of servers
         self.parts = tuple(parts)
         self._memory: dict[int, Seen] = {}
         self._at = random.randrange(len(parts))  # noqa: S311 - spreads members over the stores
@@ -75,7 +81,7 @@ class SeveralRegistry:
         number = self._home(ask)
         try:
             return self._heard(number, self.parts[number].renew(self._told(number, ask), until))
-        except RegistryUnavailable:
+        except _AWAY:
             return Lost(_outside(number, self._memory.get(number, Seen())))
 
     def release(self, ask: Ask, used: int) -> Seen | Lost:
@@ -83,12 +89,12 @@ class SeveralRegistry:
         number = self._home(ask)
         try:
             reply = self.parts[number].release(self._told(number, ask), used)
-        except RegistryUnavailable:
+        except _AWAY:
             return Lost(_outside(number, self._memory.get(number, Seen())))
         heard = self._heard(number, reply if isinstance(reply, Lost) else Lost(reply))
         return heard if isinstance(reply, Lost) else heard.seen
 
-    def initialise(self, ask: Ask, start: int) -> Seen:
+    def initialise(self, ask: Ask, start: int | None) -> Seen:
         """See Registry. Those stores that have a record already are left as they are."""
         seen: Seen | None = None
         failures: list[FrazilError] = []
@@ -97,7 +103,7 @@ class SeveralRegistry:
                 seen = _outside(number, part.initialise(self._told(number, ask), start))
             except FrazilError as error:
                 failures.append(error)
-        away = [error for error in failures if isinstance(error, RegistryUnavailable)]
+        away = [error for error in failures if isinstance(error, _AWAY)]
         if away or seen is None:
             raise (away or failures)[0]
         return seen
@@ -129,6 +135,11 @@ class SeveralRegistry:
             tuple(sorted(every, key=lambda holding: holding.slot)),
             tuple(str(error) for error in away),
         )
+
+    def close(self) -> None:
+        """See Registry."""
+        for part in self.parts:
+            part.close()
 
     def examine(self) -> Checkup:
         """See Registry. Every fact with the store's number; of the events, those of all."""
@@ -164,11 +175,11 @@ class SeveralRegistry:
         count = len(self.parts)
         others = random.sample(range(count), count)
         waits: list[Wait] = []
-        failures: list[RegistryUnavailable] = []
+        failures: list[FrazilError] = []
         for number in (self._at, *(n for n in others if n != self._at)):
             try:
                 reply = self._heard(number, verb(self.parts[number], self._told(number, ask)))
-            except RegistryUnavailable as error:
+            except _AWAY as error:
                 failures.append(error)
                 continue
             if isinstance(reply, Claim):
@@ -177,7 +188,10 @@ class SeveralRegistry:
             waits.append(reply)
         if waits:
             return min(waits, key=lambda wait: wait.wait_us)
-        raise failures[0]
+        # One that is away may be back in a moment, and a clock is wrong until somebody sets it.
+        raise next(
+            (each for each in failures if isinstance(each, RegistryUnavailable)), failures[0]
+        )
 
     def _home(self, ask: Ask) -> int:
         """The store that gave the claim held."""

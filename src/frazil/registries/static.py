@@ -6,34 +6,79 @@ takes the number at the end of the host's name (``web-7``: a StatefulSet's ordin
 The usual generator with a fixed number starts at "now" with sequence 0, so a restart after a step
 back of the clock repeats what it gave. Here the number is a pool of one slot in a state file, and
 the very same verbs reserve every tick on disk before it is used. Several processes of one host
-with one number share it in time; on two hosts nothing notices them, which is outside the promise.
+with one number and one state file share it in time. On one host a second owner of the number, with
+another state file or without one, is refused (see ``hold``). On two hosts nothing notices them,
+which is outside the promise.
 
 The file lies in the user's state directory, or where ``?state=PATH`` says. ``?state=none`` keeps
-nothing: then every start waits one horizon, and a clock stepped back between two starts is trusted.
+nothing: then one process at a time may have the number, however it is spelt, every start waits one
+horizon, and a clock stepped back between two starts is trusted.
 """
 
 import os
 import re
 import socket
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from frazil.apart import apart
 from frazil.errors import ConfigError
-from frazil.registries.base import RecordRegistry, terms_of
+from frazil.record import Record
+from frazil.registries.base import Answer, RecordRegistry, terms_of
+from frazil.registries.hold import Hold, take, this_process
 from frazil.registries.memory import MemoryRegistry
 from frazil.registries.options import Options
-from frazil.registries.place import state_home
+from frazil.registries.place import file_id, make_folder
+from frazil.registries.shared import state_folder
 from frazil.registries.sqlite.registry import BUSY_US, HORIZON_US, SqliteRegistry
 from frazil.schemes import Scheme
 
 __all__ = ["StatelessRegistry", "StaticRegistry", "connect_static", "node_number"]
 
 
-class StaticRegistry(SqliteRegistry):
-    """One node number, its state in a file. Options: ``?state=``, ``?horizon=``, ``?busy=``."""
+class OwnedRegistry(RecordRegistry):
+    """A registry of one number, which is held on this host from the first verb to the close."""
+
+    _hold: Hold | None = None
+
+    @abstractmethod
+    def owner(self) -> tuple[str, str]:
+        """In whose name the number is held, for machines and in words."""
+
+    def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
+        """See RecordRegistry. Raises ConfigError if somebody else on this host has the number."""
+        return apart(lambda: self._perform(verb))
+
+    def _perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
+        if self._hold is None or not self._hold.stands():
+            self._hold = None  # given up first, so that it is not in its own way
+            name, how = self.owner()
+            slot = self.terms.slots.start
+            self._hold = take(
+                f"{self.terms.identity} {slot} {self.namespace}",
+                name,
+                what=f"node number {slot % self.terms.nodes} of namespace {self.namespace!r}",
+                how=how,
+            )
+        return super().perform(verb)
+
+    def close(self) -> None:
+        """See Registry."""
+        self._hold = None
+
+
+class StaticRegistry(OwnedRegistry, SqliteRegistry):
+    """One node number, its state in a file.
+
+    Options: ``?state=``, ``?horizon=``, ``?busy=``, ``?local=yes``.
+    """
 
     advice = (
-        "or name another file: ?state=/path/to/file; ?state=none keeps no state, and then every "
-        "start waits one horizon and trusts the clock not to have gone back"
+        "or name another file: ?state=/path/to/file; ?state=none keeps no state, at a price: one "
+        "process at a time may have the number, every start waits one horizon, and if the clock "
+        "goes back between two starts IDs repeat"
     )
 
     def __init__(self, url: str, namespace: str, scheme: Scheme) -> None:
@@ -42,12 +87,28 @@ class StaticRegistry(SqliteRegistry):
         terms = terms_of(scheme, options.duration_us("horizon", HORIZON_US), node)
         busy_us = options.duration_us("busy", BUSY_US)
         state = options.text("state")
+        self._told_local = options.yes("local")
         options.finish()
-        path = Path(state) if state else state_home() / "frazil" / f"static-{node}.db"
+        path = Path(state) if state else state_folder() / f"static-{node}.db"
         self._prepare(url, namespace, terms, path, busy_us)
 
+    def owner(self) -> tuple[str, str]:
+        """See OwnedRegistry. A file is its directory and its name: it may be made anew."""
+        where = str(self.path.parent)
+        with suppress(OSError):  # which the step itself explains
+            make_folder(self.path.parent)
+            where = file_id(self.path.parent)
+        return f"file {where} {self.path.name!r}", f"with the state file {self.path}"
 
-class StatelessRegistry(MemoryRegistry):
+    @contextmanager
+    def step(self) -> Iterator[tuple[Record, str]]:
+        """See RecordRegistry. If another file had the number meanwhile, that is a loss."""
+        with super().step() as (record, incarnation):
+            since = self._hold.since.split("\n")[1:2] if self._hold else []
+            yield record, f"{incarnation}:{''.join(since)}"
+
+
+class StatelessRegistry(OwnedRegistry, MemoryRegistry):
     """One node number without a file. Options: ``?state=none``, ``?horizon=``."""
 
     def __init__(self, url: str, namespace: str, scheme: Scheme) -> None:
@@ -57,6 +118,17 @@ class StatelessRegistry(MemoryRegistry):
         options.text("state")
         options.finish()
         self._prepare(url, namespace, terms)
+        self._key = f"static:{node}", namespace  # however the number is spelt
+
+    def owner(self) -> tuple[str, str]:
+        """See OwnedRegistry."""
+        return this_process(), "without a state file"
+
+    @contextmanager
+    def step(self) -> Iterator[tuple[Record, str]]:
+        """See RecordRegistry. If another process had the number meanwhile, that is a loss."""
+        with super().step() as (record, _):
+            yield record, f"memory/{self._hold.since if self._hold else ''}"
 
 
 def connect_static(url: str, namespace: str, scheme: Scheme) -> RecordRegistry:

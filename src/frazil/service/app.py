@@ -41,7 +41,8 @@ class App:
     """The application of some settings; raises ConfigError for them. Nothing is contacted.
 
     resp: a socket for Redis clients, which is otherwise opened at the start. seat: the board of
-    several workers, and which of them this is.
+    several workers, and which of them this is. compared: whether the layouts of the namespaces
+    have been compared with their records; they are otherwise compared at the start.
     """
 
     def __init__(
@@ -50,9 +51,11 @@ class App:
         *,
         resp: socket.socket | None = None,
         seat: tuple[Board, int] | None = None,
+        compared: bool = False,
     ) -> None:
         self.state = state = State(settings, seat)
         self._resp_socket = resp
+        self._compared = compared
         self._trusting = state.guard.is_open and not settings.without_tokens
         self._cors = Cors(settings.cors)
         self._traces = Traces()
@@ -119,14 +122,17 @@ class App:
     @asynccontextmanager
     async def _lifespan(self, _app: Starlette) -> AsyncIterator[None]:
         state, resp = self.state, None
+        if not self._compared:
+            await state.begin()
         if state.settings.resp_port is not None:
             resp = RespServer(state.issuers, state.guard, state.settings)
             await resp.begin(self._resp_socket)
-        posting = asyncio.create_task(state.post())
+        tasks = [asyncio.create_task(one) for one in (state.post(), state.look_again())]
         try:
             yield
         finally:
-            posting.cancel()
+            for task in tasks:
+                task.cancel()
             if resp is not None:
                 await resp.end()
             await state.close()

@@ -11,6 +11,7 @@ client that has gone away stops the making.
 """
 
 import asyncio
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -22,10 +23,12 @@ from frazil.service.asgi import Receive, Scope, Send
 from frazil.service.formats import Format, Json, Lines, Packed
 from frazil.service.issuer import MOST, Issuer
 from frazil.service.problems import Problem, behind, over_quota, refused
-from frazil.service.tokens import Guard, OverQuota
+from frazil.service.tokens import Bill, Guard, OverQuota
 
 __all__ = ["CHUNK", "WORDS_CHUNK", "Door", "ManyDoor", "OneDoor"]
 
+_NONCE = b"frazil-nonce"  # a reply names the request's, so none is taken for another's
+_NONCE_OF = re.compile(rb"[!-~]{0,64}")
 CHUNK = 8_192
 """IDs that are made in one step of the loop; a few milliseconds, so that others are not held up."""
 
@@ -41,6 +44,16 @@ class _Answers:
 
     by_type: dict[str, Format]
     number: Format | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """How many IDs are wanted, how they are written, and who is charged for them."""
+
+    shape: Format
+    n: int
+    bill: Bill
+    headers: asgi.Headers
 
 
 class Door(ABC):
@@ -124,11 +137,11 @@ class OneDoor(Door):
         if scope["query_string"]:
             number = asgi.parameters(scope, "number").get("number", "")
         shape = self.format(scope, number)
-        if self.guard.metered:
-            self.guard.charge(asgi.bearer(scope), 1)
-        n = self.issuer.ready_one()
+        n = None if self.guard.metered else self.issuer.ready_one()
         if n is None:
-            n = await self.issuer.one()
+            with self.guard.bill(asgi.bearer(scope), 1) as bill:
+                n = await self.issuer.one()
+                bill.made = 1
         await asgi.send_whole(send, 200, shape.media_type, shape.one(n), shape.headers)
 
 
@@ -143,20 +156,27 @@ class ManyDoor(Door):
         asked = asgi.parameters(scope, "n", "number")
         shape = self.format(scope, asked.get("number", ""))
         n = _count(asked.get("n", ""))
-        self.guard.charge(asgi.bearer(scope), n)
+        nonce = _nonce(scope)
+        headers = (*shape.headers, (_NONCE, nonce)) if nonce else shape.headers
+        with self.guard.bill(asgi.bearer(scope), n) as bill:
+            await self._answer(_Order(shape, n, bill, headers), receive, send)
+
+    async def _answer(self, order: _Order, receive: Receive, send: Send) -> None:
+        n, shape = order.n, order.shape
         make = self.issuer.words if shape.takes_words else self.issuer.many
         step = WORDS_CHUNK if shape.takes_words else CHUNK
         ids = await make(min(n, step))
+        order.bill.made = len(ids)
         if n <= step:
             body = shape.head + shape.some(ids) + shape.tail
-            await asgi.send_whole(send, 200, shape.media_type, body, shape.headers)
+            await asgi.send_whole(send, 200, shape.media_type, body, order.headers)
             return
         size = shape.size(n)
         length = () if size is None else ((b"content-length", str(size).encode()),)
-        await send(asgi.start(200, shape.media_type, (*length, *shape.headers)))
+        await send(asgi.start(200, shape.media_type, (*length, *order.headers)))
         leaving = asyncio.create_task(_left(receive))
         try:
-            await self._stream(send, shape, ids, n, make, leaving)
+            await self._stream(send, order, ids, make, leaving)
         except FrazilError as error:
             self.report(self.issuer.name, error)
             raise ConnectionAbortedError("a reply was broken off: no more IDs") from None
@@ -168,13 +188,13 @@ class ManyDoor(Door):
     async def _stream(
         self,
         send: Send,
-        shape: Format,
+        order: _Order,
         ids: Sequence[int],
-        n: int,
         make: Callable[[int], Awaitable[Sequence[int]]],
         leaving: "asyncio.Task[None]",
     ) -> None:
-        """Send ``ids``, and as many more, as many at a time, as make ``n``."""
+        """Send ``ids``, and the others, as many at a time."""
+        shape, n = order.shape, order.n
         before, step = shape.head, len(ids)
         while True:
             n -= len(ids)
@@ -187,12 +207,21 @@ class ManyDoor(Door):
                 return
             before = shape.between
             ids = await make(min(n, step))
+            order.bill.made += len(ids)
 
 
 def _count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 9 and 0 < int(text) <= MOST):
         raise Problem("bad-request", f"say how many IDs with ?n=, 1 to {MOST}", limit=str(MOST))
     return int(text)
+
+
+def _nonce(scope: Scope) -> bytes:
+    """The request's nonce; empty if it has none. Raises Problem: what cannot be sent back whole."""
+    nonce = asgi.header(scope, _NONCE)
+    if not _NONCE_OF.fullmatch(nonce):
+        raise Problem("bad-request", "Frazil-Nonce is at most 64 printable ASCII characters")
+    return nonce
 
 
 async def _left(receive: Receive) -> None:

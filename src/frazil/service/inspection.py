@@ -135,7 +135,7 @@ def _facts(scheme: Scheme, n: int, now_us: int) -> dict[str, Any]:
             for field in layout.fields
         ],
         "spans": [
-            {"name": name, "role": role, "bits": bits} for name, role, bits in spans(layout, bare)
+            {"name": name, "role": role, "digits": bits} for name, role, bits in spans(layout, bare)
         ],
         "foreign": list(values.foreign),
         "texts": {name: Codec(name, scheme.bits).encode(n) for name in DIGITS},

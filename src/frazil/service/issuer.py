@@ -9,7 +9,11 @@ you still have an ID in a moment?", given before it is too late. Three things sa
   else would notice before the first caller;
 - a caller was sent away within the last seconds.
 
-The look uses a connection of its own, in a thread, at most once a second however many ask.
+The look uses a connection and a thread of its own, at most once a second however many ask.
+
+Each look also compares the layout of the record with the namespace's. So a service that is set up
+for another layout says so when it starts, or as soon as its registry answers, and not to the first
+caller.
 """
 
 import asyncio
@@ -20,9 +24,20 @@ from typing import TypeVar
 
 from frazil.aio import AsyncGenerator
 from frazil.clock import boot_ns, wall_us
-from frazil.errors import Closed, FrazilError, LayoutError, Misuse, TryLater
+from frazil.errors import (
+    Closed,
+    ConfigError,
+    FrazilError,
+    LayoutError,
+    Misuse,
+    RegistryUnavailable,
+    TryLater,
+)
 from frazil.generator import Generator
+from frazil.record import stranger
 from frazil.registries import connect
+from frazil.service import logs
+from frazil.service.aside import Aside
 from frazil.service.settings import Namespace
 from frazil.walk import Pause
 
@@ -70,9 +85,10 @@ class Issuer:
         self.failures = 0
         self._async = AsyncGenerator(self.ids)
         self._scout = connect(config.url, config.namespace, config.scheme)
+        self._aside = Aside(f"look-{self.name}")
         self._sent_away_ns: int | None = None
         self._looked_ns: int | None = None
-        self._away = False
+        self._seen: FrazilError | None = None  # what the last look raised
         self._looking: asyncio.Task[None] | None = None
 
     def ready_one(self) -> int | None:
@@ -113,16 +129,39 @@ class Issuer:
         self.issued += n
         return out
 
+    async def begin(self) -> None:
+        """Compare the layout with the record's; raises ConfigError, which names both.
+
+        A registry that does not answer now is asked again by ``look_again``.
+        """
+        await self._look()
+        if isinstance(self._seen, Misuse):
+            raise ConfigError(
+                f"namespace {self.name!r} cannot be served: {self._seen}",
+                **{**self._seen.facts, "namespace": self.name},
+            )
+
+    async def look_again(self) -> None:
+        """Look at a registry that was not seen yet, or not as it should be; log what is wrong."""
+        if self._looked_ns is None or self._seen is not None:
+            await self._look()
+        if self._seen is not None and not isinstance(self._seen, TryLater):
+            logs.failure(self.name, self._seen)
+
     async def unready(self) -> str:
         """Why the next callers may get no ID, in words without names of hosts; "" if they will."""
-        why = self.short()
+        why = self._soon()
         if not why:
             await self._look()
-            why = "its registry does not answer" if self._away else ""
+            why = self._words()
         return why
 
     def short(self) -> str:
         """The part of ``unready`` that is known without a look at the registry."""
+        return self._soon() or (self._words() if isinstance(self._seen, Misuse) else "")
+
+    def _soon(self) -> str:
+        """Why callers will be, or were just now, without an ID, as the generator has it."""
         if self.ids.closed:
             return "it is closing"
         keeper = self.ids.keeper
@@ -132,6 +171,16 @@ class Issuer:
         if since_ns is not None and boot_ns() - since_ns < _SENT_AWAY_NS:
             return "callers were sent away without an ID a moment ago"
         return ""
+
+    def _words(self) -> str:
+        """What the last look saw, in words without names of hosts."""
+        if self._seen is None:
+            return ""
+        if isinstance(self._seen, TryLater):
+            return "its registry does not answer"
+        if isinstance(self._seen, Misuse):
+            return "it is not set up for its registry; the log has the reason"
+        return "its registry cannot be used; the log has the reason"
 
     def gauge(self) -> Gauge:
         """How the namespace stands now."""
@@ -199,16 +248,19 @@ class Issuer:
         try:
             await asyncio.wait_for(asyncio.shield(self._looking), _LOOK_PATIENCE_S)
         except TimeoutError:
-            self._away = True
+            self._seen = RegistryUnavailable(
+                f"the registry did not answer within {_LOOK_PATIENCE_S:g} s; it is asked again"
+            )
 
     async def _look_now(self) -> None:
+        terms = self._scout.terms
         try:
-            await asyncio.to_thread(self._scout.look)
-        except TryLater:
-            self._away = True
-        except Misuse:
-            self._away = False  # it answers; that the namespace is another's is told by the callers
+            found = await self._aside.call(self._scout.look)
+            if found is not None and found.fingerprint != terms.fingerprint:
+                raise stranger(found.layout, terms)
+        except FrazilError as error:
+            self._seen = error
         else:
-            self._away = False
+            self._seen = None
         finally:
             self._looked_ns = boot_ns()

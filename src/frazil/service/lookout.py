@@ -11,6 +11,7 @@ from frazil.claim import Look
 from frazil.clock import boot_ns
 from frazil.errors import RegistryUnavailable
 from frazil.registries import connect
+from frazil.service.aside import Aside
 from frazil.service.settings import Namespace
 
 __all__ = ["Lookout"]
@@ -25,6 +26,7 @@ class Lookout:
     def __init__(self, namespace: Namespace) -> None:
         config = namespace.config()
         self._registry = connect(config.url, config.namespace, config.scheme)
+        self._aside = Aside(f"claims-{namespace.name}")
         self._looking: asyncio.Task[Look | None] | None = None
         self._began_ns = 0
 
@@ -33,7 +35,7 @@ class Lookout:
         task = self._looking
         if task is None or (task.done() and boot_ns() - self._began_ns > _FRESH_NS):
             self._began_ns = boot_ns()
-            task = self._looking = asyncio.create_task(asyncio.to_thread(self._registry.look))
+            task = self._looking = asyncio.create_task(self._aside.call(self._registry.look))
         # Who asks may go away meanwhile. The look goes on: a registry serves one thread at a time.
         done, _ = await asyncio.wait([task], timeout=_PATIENCE_S)
         if not done:

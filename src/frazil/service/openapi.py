@@ -65,6 +65,12 @@ _AS_NUMBER = _parameter(
 _ID = {"type": ["string", "integer"], "description": "The scheme's text; a number if asked for."}
 _MOMENT = {"type": "string", "examples": ["2026-01-01", "2026-01-01T12:00:00Z"]}
 _OPEN: dict[str, Any] = {"security": []}
+_READY: dict[str, Any] = an_object(ready=FLAG)
+_READY["properties"]["namespaces"] = {
+    "type": "object",
+    "description": "Why each is unready, or 'ready'; for tokens of scope admin.",
+    "additionalProperties": TEXT,
+}
 
 
 def _ids(one: dict[str, Any], words: str, member: str) -> dict[str, Any]:
@@ -74,6 +80,7 @@ def _ids(one: dict[str, Any], words: str, member: str) -> dict[str, Any]:
             "Frazil-Namespace": {"schema": TEXT, "description": "The namespace."},
             "Frazil-Scheme": {"schema": TEXT, "description": "The scheme."},
             "Frazil-Fingerprint": {"schema": TEXT, "description": "Of its layout and shuffle."},
+            "Frazil-Nonce": {"schema": TEXT, "description": "The request's, of many, if any."},
         },
         "content": {
             "application/json": {"schema": one},
@@ -112,6 +119,12 @@ _PATHS = {
                 {"type": "integer", "minimum": 1, "maximum": MOST},
                 "How many.",
                 required=True,
+            ),
+            _parameter(
+                "Frazil-Nonce",
+                "header",
+                {"type": "string", "pattern": "^[!-~]{0,64}$"},
+                "Printable ASCII. The reply names it, so that one that comes twice is known.",
             ),
             _AS_NUMBER,
         )
@@ -205,8 +218,8 @@ _PATHS = {
             "summary": "Whether there will still be IDs in a moment.",
             "security": [],
             "responses": {
-                "200": _json(an_object(ready=FLAG), "In every namespace."),
-                "503": _json(an_object(ready=FLAG), "Not in every namespace."),
+                "200": _json(_READY, "In every namespace."),
+                "503": _json(_READY, "Not in every namespace."),
                 "default": {"$ref": "#/components/responses/Problem"},
             },
         }

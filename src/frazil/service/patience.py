@@ -5,13 +5,17 @@ clients who send a byte a minute: each holds one of the connections there are. u
 long a connection may rest between two requests, and nothing else: neither one on which nothing ever
 comes, nor a head or a body that never ends, nor a client who does not read.
 
-So two clocks run here. One from the connection, or from the first byte of a request, until that
-request is all there, head and body. The other while the socket is full: it stops when the client
-has taken most of what waits, so a trickle does not help. Whether a request is all there is asked of
-the server's own state after each piece: a new ``cycle`` is a head that has come to its end, and its
-``more_body`` tells of the body. A head is also limited in bytes, which the parser does not do.
+So two clocks run here. One runs from the connection, or from the first byte of a request, until
+that request is all there, head and body. The other runs while the socket is full: it stops when the
+client has taken most of what waits, so a trickle does not help.
 
-A third one runs when the service ends. Who connected or asked a moment ago may be about to ask,
+A head is also limited in bytes, which the parser does not do, and so is what stands around the
+chunks of a body, because its trailers are kept like headers. What arrives is any number of heads
+and bodies, in pieces that end anywhere. So it is cut where a head can end, at an empty line, or
+where a body of known length does, and counted before the parser has it: a head that is too long is
+refused, in however many pieces it comes, and never becomes a request.
+
+A third clock runs when the service ends. Who connected or asked a moment ago may be about to ask,
 and a request that meets a closed connection is lost; so those are waited for, and only where
 nothing has come for a while is a connection closed before its next answer.
 
@@ -30,6 +34,9 @@ __all__ = ["HEAD_MOST", "patient"]
 HEAD_MOST = 16_384
 """Bytes of a request line with all headers."""
 
+_END_OF_HEAD = b"\r\n\r\n"
+_AROUND_A_BYTE = 8  # a chunk of one byte takes five more
+
 _ABOUT_TO_ASK_S = 2  # after a connection is made, or its last request has come
 
 _LATE = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
@@ -46,8 +53,13 @@ class _Patient(HttpToolsProtocol):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._seen: object = None
-        self._head = 0
+        self._in_head = True  # what comes next belongs to a head, maybe of no request yet
+        self._head = 0  # bytes of it that have come
+        self._left = 0  # bytes of a body whose length is known that have not come
+        self._body = 0  # bytes of a body in chunks that have come
+        self._around = 0  # bytes of it that are not in its chunks
+        self._tail = b""
+        self._deaf = False
         self._asking: asyncio.TimerHandle | None = None
         self._taking: asyncio.TimerHandle | None = None
         self._leaving: asyncio.TimerHandle | None = None
@@ -70,7 +82,7 @@ class _Patient(HttpToolsProtocol):
     def shutdown(self) -> None:
         """The service ends: close when nothing is begun, and nobody is about to ask."""
         rest_s = self._heard_s + _ABOUT_TO_ASK_S - self.loop.time()
-        if self._between and rest_s > 0:
+        if self._idle and rest_s > 0:
             self._leaving = self.loop.call_later(rest_s, self.shutdown)
         else:
             super().shutdown()
@@ -78,21 +90,76 @@ class _Patient(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """See asyncio.Protocol."""
         self._heard_s = self.loop.time()
-        super().data_received(data)
-        cycle = self.cycle
-        if cycle is not self._seen:  # a head has come to its end
-            self._seen, self._head = cycle, 0
-            self._have_request()
-            if cycle.more_body:
-                self._await_request()
-        elif self._between:
-            self._head += len(data)
+        at = 0
+        while at < len(data) and not (self._deaf or self.transport.is_closing()):
+            end = self._end_of_piece(data, at)
+            self._take(data[at:end])
+            at = end
+        self._tail = (self._tail + data[-3:])[-3:]
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A header, or a trailer, which nobody here asks for."""
+        if self._in_head:
+            super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        """A head has come to its end."""
+        super().on_headers_complete()
+        self._in_head = False
+        self._body = self._around = 0
+        lengths = [int(value) for name, value in self.headers if name == b"content-length"]
+        self._left = sum(lengths)  # there is one at most, or the parser refuses the request
+
+    def on_body(self, body: bytes) -> None:
+        """A part of a body has come."""
+        super().on_body(body)
+        self._body += len(body)
+        self._left -= min(self._left, len(body))
+
+    def on_message_complete(self) -> None:
+        """A request is all there."""
+        super().on_message_complete()
+        self._in_head = True
+        self._head = self._left = 0
+
+    def _end_of_piece(self, data: bytes, at: int) -> int:
+        """Where the piece that begins at ``at`` ends: no head ends before that."""
+        if self._left:
+            return min(at + self._left, len(data))
+        found = (self._tail + data[:3]).find(_END_OF_HEAD) if at == 0 else -1
+        if found >= 0:
+            return found + len(_END_OF_HEAD) - len(self._tail)
+        found = data.find(_END_OF_HEAD, max(at - 3, 0))
+        return len(data) if found < 0 else found + len(_END_OF_HEAD)
+
+    def _take(self, piece: bytes) -> None:
+        """Hand a piece to the parser, unless it makes a head too long."""
+        in_head, before = self._in_head, self._body
+        if in_head:
+            self._head += len(piece)
             if self._head > HEAD_MOST:
-                self._hang_up(_LARGE)
-            else:
-                self._await_request()
-        elif not cycle.more_body:
+                self._refuse()
+                return
+        super().data_received(piece)
+        if self._in_head and not self._head:  # a request has ended, and none has begun
             self._have_request()
+            return
+        if in_head and not self._in_head:  # now its body is waited for
+            self._have_request()
+        self._await_request()
+        if not in_head:
+            self._around += len(piece) - max(self._body - before, 0)
+            if self._around > HEAD_MOST + _AROUND_A_BYTE * self._body:
+                self.transport.abort()
+
+    def _refuse(self) -> None:
+        """Hear nothing more, for a head is too long; close when what was begun is answered."""
+        self._deaf = True
+        if self._idle:
+            self._hang_up(_LARGE)
+        else:
+            self._have_request()
+            self.cycle.keep_alive = False
 
     def pause_writing(self) -> None:
         """See asyncio.Protocol."""
@@ -106,9 +173,9 @@ class _Patient(HttpToolsProtocol):
         self._be_taken()
 
     @property
-    def _between(self) -> bool:
-        """Whether what comes now belongs to no request whose head is there."""
-        return self.cycle is None or (self.cycle.response_complete and not self.cycle.more_body)
+    def _idle(self) -> bool:
+        """Whether all requests that have come are answered."""
+        return self.cycle is None or self.cycle.response_complete
 
     def _await_request(self) -> None:
         if self._asking is None:
@@ -126,9 +193,10 @@ class _Patient(HttpToolsProtocol):
 
     def _too_late(self) -> None:
         self._asking = None
-        if self.flow.read_paused:  # it is the service that does not read: earlier answers first
+        answering = self._in_head and not self._idle
+        if answering or self.flow.read_paused:  # earlier answers come first
             self._await_request()
-        elif self._between:
+        elif self._in_head:
             self._hang_up(_LATE)
         else:
             self.transport.abort()

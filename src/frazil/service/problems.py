@@ -29,6 +29,7 @@ __all__ = [
     "TITLES",
     "Problem",
     "behind",
+    "busy",
     "misuse",
     "over_quota",
     "refused",
@@ -50,6 +51,7 @@ TITLES: dict[str, tuple[int, str]] = {
     "misconfigured": (500, "The service is not set up for its registry"),
     "internal": (500, "A bug in frazil"),
     "over-quota": (429, "This token has had its IDs for now"),
+    "busy": (503, "The service has too much to do at this moment"),
     "try-later": (503, "No ID at this moment"),
     "stopped": (503, "This namespace issues no more IDs"),
 }
@@ -89,7 +91,8 @@ class Problem(Exception):
 
 def misuse(error: Misuse, **more: Any) -> Problem:
     """The problem of a value in a request that frazil refused."""
-    facts: dict[str, Any] = {k: str(v) for k, v in error.facts.items() if k in {"field", "limit"}}
+    told = {name: error.facts.get(name) for name in ("field", "limit")}
+    facts: dict[str, Any] = {name: str(fact) for name, fact in told.items() if fact is not None}
     if "position" in error.facts:
         facts["position"] = error.facts["position"]
     return Problem("bad-request", str(error), **{**facts, **more})
@@ -100,6 +103,12 @@ def refused(refusal: Refusal, **more: Any) -> Problem:
     kind, detail = _REFUSALS[refusal]
     headers = {"www-authenticate": 'Bearer realm="frazil"'} if kind == "unauthorized" else {}
     return Problem(kind, detail, headers, **more)
+
+
+def busy(**more: Any) -> Problem:
+    """The problem of a request for which there is no room now."""
+    detail = "as many such requests wait as may; ask again in a moment"
+    return Problem("busy", detail, {"retry-after": "1"}, **more)
 
 
 def over_quota(error: OverQuota, **more: Any) -> Problem:

@@ -44,16 +44,22 @@ class Buckets:
         inf if there never are so many at once.
         """
         most = self.mosts[at]
-        if n > most:
-            return inf
-        place = at * _FORM.size
+        return inf if n > most else max(-self._pour(at, -n), 0.0) / most * 60
+
+    def give_back(self, at: int, n: int) -> None:
+        """Put ``n`` that were taken, and not used, into the bucket at ``at``."""
+        self._pour(at, n)
+
+    def _pour(self, at: int, n: int) -> float:
+        """What is in a bucket with ``n`` more. Less than nothing cannot be, and changes nothing."""
+        most, place = self.mosts[at], at * _FORM.size
         lockf(self._lock, LOCK_EX)
         try:
             level, looked_ns = _FORM.unpack_from(self._memory, place)
             now_ns = boot_ns()
             level = min(level + most * max(now_ns - looked_ns, 0) / _MINUTE_NS, most)
-            wait_s: float = max(n - level, 0.0) / most * 60
-            _FORM.pack_into(self._memory, place, level if wait_s else level - n, now_ns)
+            after: float = level + n
+            _FORM.pack_into(self._memory, place, level if after < 0 else min(after, most), now_ns)
         finally:
             lockf(self._lock, LOCK_UN)
-        return wait_s
+        return after

@@ -67,7 +67,7 @@ class Door:
         except _Refused as refused:
             return error_of(str(refused))
         except OverQuota as over:
-            return error_of(f"{'ERR' if isinf(over.wait_s) else 'TRYAGAIN'} {over}")
+            return _over(over)
 
     def more(self, command: list[bytes], secret: bytes, n: int) -> tuple[int, bytes]:
         """Answers to up to ``n`` more of a command that has just been answered: how many, and they.
@@ -103,19 +103,12 @@ class Door:
             raise _Refused(
                 f"ERR IDs of {issuer.scheme.name} do not fit an integer of this wire; use FRAZIL.ID"
             )
-        self.guard.charge(secret, 1)
-        n = issuer.ready_one()
-        return _integer(n) if n is not None else self._wait(issuer, 1, lambda ids: _integer(ids[0]))
+        return self._single(issuer, secret, _integer)
 
     def one(self, args: list[bytes], secret: bytes) -> Answer:
         """``FRAZIL.ID ns``."""
         issuer = self._issuer(args, 1, "FRAZIL.ID ns", secret, "issue")
-        shown = issuer.scheme.format
-        self.guard.charge(secret, 1)
-        n = issuer.ready_one()
-        if n is not None:
-            return bulk(shown(n))
-        return self._wait(issuer, 1, lambda ids: bulk(shown(ids[0])))
+        return self._single(issuer, secret, lambda n: bulk(issuer.scheme.format(n)))
 
     def many(self, args: list[bytes], secret: bytes) -> Answer:
         """``FRAZIL.IDS ns n``."""
@@ -124,9 +117,9 @@ class Door:
         if not (text.isdigit() and len(text) <= 9 and 0 < int(text) <= IDS_MOST):
             raise _Refused(f"ERR n is a whole number from 1 to {IDS_MOST}")
         shown = issuer.scheme.format
-        self.guard.charge(secret, int(text))
         return self._wait(
             issuer,
+            secret,
             int(text),
             lambda ids: b"*%d\r\n%b" % (len(ids), b"".join(bulk(shown(n)) for n in ids)),
         )
@@ -161,14 +154,35 @@ class Door:
             raise _Refused("ERR no namespace of that name is served here")
         return issuer
 
-    async def _wait(self, issuer: Issuer, n: int, shown: Callable[[list[int]], bytes]) -> bytes:
+    def _single(self, issuer: Issuer, secret: bytes, shown: Callable[[int], bytes]) -> Answer:
+        """One ID, now if there is one."""
+        with self.guard.bill(secret, 1) as bill:
+            n = issuer.ready_one()
+            if n is not None:
+                bill.made = 1
+                return shown(n)
+        return self._wait(issuer, secret, 1, lambda ids: shown(ids[0]))
+
+    async def _wait(
+        self, issuer: Issuer, secret: bytes, n: int, shown: Callable[[list[int]], bytes]
+    ) -> bytes:
+        """``n`` IDs. Charged for here, since a call whose client goes away may never begin."""
         try:
-            return shown(await issuer.many(n))
+            with self.guard.bill(secret, n) as bill:
+                ids = await issuer.many(n)
+                bill.made = len(ids)
+        except OverQuota as over:
+            return _over(over)
         except FrazilError as error:
             logs.failure(issuer.name, error)
             problem = behind(error)
             word = "TRYAGAIN" if problem.kind == "try-later" else "ERR"
             return error_of(f"{word} {TITLES[problem.kind][1]}: {problem}")
+        return shown(ids)
+
+
+def _over(over: OverQuota) -> bytes:
+    return error_of(f"{'ERR' if isinf(over.wait_s) else 'TRYAGAIN'} {over}")
 
 
 def error_of(text: str) -> bytes:

@@ -125,9 +125,9 @@ class Parser:
     def _line(self, at: int, most: int) -> tuple[bytes, int] | None:
         """The text up to the end of the line, and where the next begins."""
         end = self._buffer.find(b"\n", at, at + most + 2)
-        if end < 0:
-            if len(self._buffer) - at >= most + 2:
-                raise ProtocolError(f"a line has at most {most} bytes here")
+        if end < 0 and len(self._buffer) - at < most + 2:
             return None
-        text = bytes(self._buffer[at:end])
-        return text.removesuffix(b"\r"), end + 1
+        text = bytes(self._buffer[at:end]).removesuffix(b"\r")
+        if end < 0 or len(text) > most:
+            raise ProtocolError(f"a line has at most {most} bytes here")
+        return text, end + 1

@@ -24,6 +24,7 @@ from frazil.errors import ConfigError
 from frazil.service import logs
 from frazil.service.app import App
 from frazil.service.board import Board
+from frazil.service.comparing import compare
 from frazil.service.last_call import last_call
 from frazil.service.patience import patient
 from frazil.service.settings import Settings
@@ -112,9 +113,14 @@ class _Server(uvicorn.Server):
 
 
 def serve(settings: Settings) -> None:
-    """Serve until a signal. Raises ConfigError for an address that cannot be listened on."""
+    """Serve until a signal.
+
+    Raises ConfigError for an address that cannot be listened on, and for a namespace whose layout
+    is not the one of its record.
+    """
     logs.set_up()
     settings.check()
+    compare(settings)
     doors = _open(settings)
     _announce(settings, doors)
     if settings.workers == 1:
@@ -162,7 +168,7 @@ def _work(
     leash: socket.socket | None = None,
 ) -> None:
     """Serve in this process, until a signal."""
-    app = App(settings, resp=doors.resp, seat=seat)
+    app = App(settings, resp=doors.resp, seat=seat, compared=True)
     config = uvicorn.Config(
         app,
         http=patient(settings.patience_us / 1e6),

@@ -44,6 +44,7 @@ from frazil.clock import to_us
 from frazil.duration import duration_us
 from frazil.errors import ConfigError, Misuse
 from frazil.generator import Config, configure
+from frazil.registries.host import default_url
 from frazil.schemes import Scheme
 from frazil.schemes import scheme as make_scheme
 from frazil.service.tables import Table, read_table
@@ -124,13 +125,14 @@ class Settings:
             )
 
 
-def read_settings(path: Path | None = None, url: str = "sqlite:") -> Settings:
+def read_settings(path: Path | None = None, url: str | None = None) -> Settings:
     """The settings of a file; those of the one namespace ``default`` without one.
 
-    url: the registry of namespaces that name none. Raises ConfigError, with the file and the key.
+    url: the registry of namespaces that name none, else the one of ``frazil.open``. Raises
+    ConfigError, with the file and the key.
     """
     if path is None:
-        alone = Namespace("default", make_scheme(), url)
+        alone = Namespace("default", make_scheme(), url or default_url())
         alone.config()
         return Settings((alone,))
     file = read_table(path)
@@ -151,7 +153,7 @@ def read_settings(path: Path | None = None, url: str = "sqlite:") -> Settings:
     names = file.table("namespaces")
     namespaces = tuple(_namespace(names, name, values, url) for name, values in names.items())
     if not namespaces:
-        namespaces = (Namespace("default", make_scheme(), url),)
+        namespaces = (Namespace("default", make_scheme(), url or default_url()),)
     known = {namespace.name for namespace in namespaces}
     tokens = tuple(_token(table, known) for table in file.tables("tokens"))
     file.finish()
@@ -194,7 +196,7 @@ def _port(table: Table, key: str, default: int) -> int:
     return port
 
 
-def _namespace(names: Table, name: str, values: object, url: str) -> Namespace:
+def _namespace(names: Table, name: str, values: object, url: str | None) -> Namespace:
     if not _NAME.fullmatch(name):
         names.refuse(name, values, "under a name of 1 to 64 letters, digits, '.', '_' and '-'")
     if not isinstance(values, dict):
@@ -203,7 +205,8 @@ def _namespace(names: Table, name: str, values: object, url: str) -> Namespace:
     namespace = Namespace(
         name=name,
         scheme=_scheme(table),
-        url=table.take("registry", str, url, "a URL, like 'redis://cache:6379/0'"),
+        url=table.take("registry", str, url or "", "a URL, like 'redis://cache:6379/0'")
+        or default_url(),
         lead=table.take("lead", str, "0s", _DURATION),
         timeout=table.take("timeout", str, "10s", _DURATION),
         block=table.take("block", int, 0, "how many values to take at a time") or None,

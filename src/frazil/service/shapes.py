@@ -1,4 +1,8 @@
-"""The shapes of what is asked and answered, as JSON Schema: the nouns of the OpenAPI document."""
+"""The shapes of what is asked and answered, as JSON Schema: the nouns of the OpenAPI document.
+
+A member has one type, whichever answer it is in. IDs and the values of fields are texts, since they
+may be above 2**53; counts, bits and process numbers are numbers.
+"""
 
 from typing import Any
 
@@ -37,7 +41,7 @@ _PLAN: dict[str, Any] = {
     **dict.fromkeys(("javascript_safe", "bigint_safe", "sorted_by_time"), FLAG),
     "exhausted": _OR_NONE,
     **dict.fromkeys(
-        ("years", "years_left", "ids_per_second", "ids_per_second_in_all"),
+        ("lasts_s", "left_s", "years", "years_left", "ids_per_second", "ids_per_second_in_all"),
         _NUMBER_OR_NONE,
     ),
     "characters": {"type": "object", "additionalProperties": {"type": "integer"}},
@@ -60,7 +64,7 @@ _FACTS: dict[str, Any] = {
     **dict.fromkeys(("moment", "node"), _OR_NONE),
     "age_s": _NUMBER_OR_NONE,
     "fields": a_list(name=TEXT, role=TEXT, value=TEXT, limit=TEXT),
-    "spans": a_list(name=TEXT, role=TEXT, bits=TEXT),
+    "spans": a_list(name=TEXT, role=TEXT, digits=TEXT),
     "foreign": _TEXTS,
     "texts": {"type": "object", "additionalProperties": TEXT},
 }
@@ -87,8 +91,8 @@ _CLAIMS: dict[str, Any] = {
     "counts": an_object(held=_WHOLE, idle=_WHOLE, free=_WHOLE),
     "away": {"type": "integer", "description": "Stores of the registry that did not answer."},
     "slots": a_list(
-        node=_WHOLE,
-        constants={"type": "object", "additionalProperties": _WHOLE},
+        node=TEXT,
+        constants={"type": "object", "additionalProperties": TEXT},
         state={"enum": ["held", "idle", "free"]},
         **dict.fromkeys(("host", "since"), _OR_NONE),
         **dict.fromkeys(("process", "rate_hz"), _WHOLE_OR_NONE),
@@ -97,7 +101,8 @@ _CLAIMS: dict[str, Any] = {
 }
 
 _STATUS: dict[str, Any] = {
-    **dict.fromkeys(("host", "process"), TEXT),
+    "host": TEXT,
+    "process": _WHOLE,
     "ready": FLAG,
     "why": _OR_NONE,
     **dict.fromkeys(("issued", "waits", "failures"), _WHOLE),
@@ -105,8 +110,12 @@ _STATUS: dict[str, Any] = {
     "trouble_s": {"type": "number"},
 }
 
+_PROBLEM: dict[str, Any] = an_object(type=TEXT, title=TEXT, status=_WHOLE, detail=TEXT)
+# What an error is about, where it is known.
+_PROBLEM["properties"] |= {**NAMES, "field": TEXT, "limit": TEXT, "position": _WHOLE}
+
 SHAPES: dict[str, Any] = {
-    "Problem": an_object(type=TEXT, title=TEXT, status={"type": "integer"}, detail=TEXT),
+    "Problem": _PROBLEM,
     "Inspection": an_object(namespace=TEXT, **_FACTS),
     "Text": {
         "type": "object",

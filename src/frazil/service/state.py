@@ -7,6 +7,7 @@ what more than one of them needs is here, and knows of none.
 import asyncio
 from collections import Counter
 
+from frazil.errors import ConfigError
 from frazil.service.board import Board, Report
 from frazil.service.issuer import Issuer
 from frazil.service.metrics import Metrics
@@ -16,6 +17,7 @@ from frazil.service.tokens import Guard
 __all__ = ["State"]
 
 _POST_EVERY_S = 1.0
+_LOOK_EVERY_S = 1.0
 
 
 class State:
@@ -47,6 +49,23 @@ class State:
             [mine, *(one for one in others if one.worker != self._worker)],
             key=lambda report: report.worker,
         )
+
+    async def begin(self) -> None:
+        """Compare each layout with its record's; ConfigError says which differ, and how."""
+        issuers = self.issuers.values()
+        found = await asyncio.gather(*(one.begin() for one in issuers), return_exceptions=True)
+        errors = [one for one in found if isinstance(one, BaseException)]
+        for error in errors:
+            if not isinstance(error, ConfigError):
+                raise error
+        if errors:
+            raise ConfigError("\n".join(map(str, errors)))
+
+    async def look_again(self) -> None:
+        """See what the registries have that did not answer so far, until cancelled."""
+        while True:
+            await asyncio.gather(*(issuer.look_again() for issuer in self.issuers.values()))
+            await asyncio.sleep(_LOOK_EVERY_S)
 
     async def unready(self) -> dict[str, str]:
         """Why namespaces may be without IDs in a moment, in any of the workers."""

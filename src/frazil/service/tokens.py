@@ -18,7 +18,7 @@ import secrets
 from dataclasses import dataclass
 from hashlib import sha256
 from hmac import compare_digest
-from typing import Literal
+from typing import Literal, Self
 
 from frazil.clock import wall_us
 from frazil.service.quota import Buckets
@@ -26,6 +26,7 @@ from frazil.service.quota import Buckets
 __all__ = [
     "ANYWHERE",
     "SCOPES",
+    "Bill",
     "Guard",
     "OverQuota",
     "Refusal",
@@ -71,6 +72,28 @@ class OverQuota(Exception):
         self.wait_s = wait_s
 
 
+class Bill:
+    """IDs that a token was charged for. Those that were not made by the end of it are given back.
+
+    made: how many there are so far. An ID that was made counts, whether it arrives or not.
+    """
+
+    __slots__ = ("_at", "_buckets", "_n", "made")
+
+    def __init__(self, buckets: Buckets | None, at: int, n: int) -> None:
+        self._buckets = buckets
+        self._at = at
+        self._n = n
+        self.made = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._buckets is not None and self.made < self._n:
+            self._buckets.give_back(self._at, self._n - self.made)
+
+
 class Guard:
     """Decides on requests. Without tokens everything is allowed.
 
@@ -109,19 +132,18 @@ class Guard:
             return "forbidden"
         return None
 
-    def charge(self, secret: bytes | None, n: int) -> None:
-        """Count ``n`` IDs for a token that was let in; raises OverQuota. They are not given back.
+    def bill(self, secret: bytes | None, n: int) -> "Bill":
+        """Charge a token that was let in for ``n`` IDs; raises OverQuota.
 
-        What is asked for counts, had or not: a caller who asks in vain costs as much.
+        ``with guard.bill(secret, n) as bill``: what is not ``made`` in the block is given back.
         """
-        if not self.metered or not secret:
-            return
-        at = self._places.get(_digest(secret))
+        at = self._places.get(_digest(secret)) if self.metered and secret else None
         if at is None:
-            return
+            return Bill(None, 0, 0)
         wait_s = self._buckets.wait_s(at, n)
         if wait_s:
             raise OverQuota(self._buckets.mosts[at], wait_s)
+        return Bill(self._buckets, at, n)
 
     def _known(self, secret: bytes) -> Token | None:
         digest = _digest(secret)

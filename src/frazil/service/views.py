@@ -5,7 +5,6 @@ in ``routes``, and of nothing else, so whatever it shows a script can have as we
 names hosts and processes, so it is for tokens of scope ``admin``.
 """
 
-import asyncio
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -20,10 +19,11 @@ from frazil.errors import LayoutError, Misuse
 from frazil.holder import Holder
 from frazil.layout import Layout
 from frazil.service import asgi
+from frazil.service.aside import Aside, BusyError
 from frazil.service.inspection import findings_of
 from frazil.service.issuer import Issuer
 from frazil.service.lookout import Lookout
-from frazil.service.problems import Problem, misuse
+from frazil.service.problems import Problem, busy, misuse
 from frazil.service.state import State
 from frazil.service.tokens import Scope
 from frazil.standing import Standing, standings
@@ -36,6 +36,9 @@ SLOTS_MOST = 1_000
 TEXT_MOST = 4_000
 """Characters of a text that is searched for IDs."""
 
+_FINDS_AT_ONCE = 2  # each slows down the loop, which has one interpreter with them
+_FINDS_WAITING = 8
+
 _STATES = ("held", "idle", "free")
 
 Allowed = Callable[[Request, Scope], Issuer]
@@ -46,6 +49,7 @@ class Views:
 
     def __init__(self, state: State, allowed: Allowed) -> None:
         self._allowed = allowed
+        self._finds = Aside("find", _FINDS_AT_ONCE, _FINDS_WAITING)
         self._lookouts = {one.name: Lookout(one) for one in state.settings.namespaces}
 
     def all(self) -> list[Route]:
@@ -72,7 +76,9 @@ class Views:
         if not isinstance(spec, str):
             raise Problem("bad-request", "scheme: the name of a scheme, or leave it out")
         try:
-            found = await asyncio.to_thread(findings_of, issuer, text, spec)
+            found = await self._finds.call(findings_of, issuer, text, spec)
+        except BusyError:
+            raise busy(**_names(issuer)) from None
         except Misuse as error:
             raise misuse(error, **_names(issuer)) from None
         return JSONResponse({**_names(issuer), "found": found})
@@ -94,7 +100,7 @@ class Views:
             {
                 **_names(issuer),
                 "host": here.host,
-                "process": here.process,
+                "process": int(here.process),
                 "ready": not why,
                 "why": why or None,
                 "issued": gauge.issued,
@@ -113,7 +119,7 @@ def _names(issuer: Issuer) -> dict[str, str]:
 
 
 def _record(issuer: Issuer, found: Look | None) -> dict[str, Any]:
-    """A record as JSON; values of its axis are texts, for they may be above 2**53."""
+    """A record as JSON; values of fields are texts, as everywhere: they may be above 2**53."""
     slots = standings(found)
     count = Counter(slot.state for slot in slots)
     slots.sort(key=lambda slot: (_STATES.index(slot.state), slot.holding.slot))
@@ -131,7 +137,8 @@ def _record(issuer: Issuer, found: Look | None) -> dict[str, Any]:
 
 def _slot(slot: Standing) -> dict[str, Any]:
     told = slot.as_json()
-    return {**told, **{name: str(told[name]) for name in ("start_value", "until_value")}}
+    told["constants"] = {name: str(value) for name, value in told["constants"].items()}
+    return {**told, **{name: str(told[name]) for name in ("node", "start_value", "until_value")}}
 
 
 def _now_value(layout: Layout, now_us: int) -> str | None:

@@ -13,7 +13,7 @@ lists what did not apply.
 
 from collections.abc import Callable, Collection
 
-from frazil.testing import claims, clocks, counters, memory, owners, pool, wires
+from frazil.testing import claims, clocks, counters, memory, notices, owners, pool, wires
 from frazil.testing.report import (
     BrokenContract,
     ConformanceError,
@@ -35,6 +35,7 @@ CHECKS: tuple[Check, ...] = (
     *wires.CHECKS,
     *pool.CHECKS,
     *memory.CHECKS,
+    *notices.CHECKS,
     *clocks.CHECKS,
     *counters.CHECKS,
 )

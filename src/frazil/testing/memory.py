@@ -42,6 +42,21 @@ def initialising_spares_the_wait(trial: Trial) -> None:
     demand(a.seen.sid == b.seen.sid, "initialising and granting made two records")
 
 
+def initialising_without_knowing_waits(trial: Trial) -> None:
+    """I2: a namespace of which nobody knows whether it is new waits one horizon, as a first use."""
+    trial.one_record()
+    a, b = trial.member(), trial.member()
+    seen = a.initialise(None)
+    floor = a.terms.tick_at(seen.now_us) + a.horizon_ticks
+    for member in (a, b):
+        _demand_beyond(member.try_grant(5), floor, "a first use")
+    try:
+        reply = b.initialise(None)
+    except ConfigError:
+        return
+    raise BrokenContract(f"a namespace that exists was made again: {reply!r}")
+
+
 def initialising_is_done_once(trial: Trial) -> None:
     """I1: a namespace that exists cannot be called new."""
     trial.one_record()
@@ -187,6 +202,7 @@ def losses_while_the_clock_is_absorbed(trial: Trial) -> None:
 CHECKS = (
     first_uses_wait_a_horizon,
     initialising_spares_the_wait,
+    initialising_without_knowing_waits,
     initialising_is_done_once,
     members_remember_the_revision,
     members_remember_what_they_hold,

@@ -74,8 +74,8 @@ class Member:
         """Remember what the registry says of itself."""
         self.seen = reply if isinstance(reply, Seen) else reply.seen
 
-    def initialise(self, start: int = 0) -> Seen:
-        """Say that the namespace is new."""
+    def initialise(self, start: int | None = 0) -> Seen:
+        """Say that the namespace is new, or with None that nobody knows."""
         self.seen = self.registry.initialise(self.ask(), start)
         return self.seen
 

@@ -11,9 +11,8 @@ from dataclasses import replace
 from hashlib import sha1
 from typing import Any
 
-from frazil import aio, generator, keeper
+from frazil import aio, calls, generator, keeper
 from frazil.claim import Claim, Lost
-from frazil.guarded import GuardedWalk
 from frazil.machine import PureSense, Sense
 from frazil.record import Record, SlotTable
 from frazil.registries.base import RecordRegistry
@@ -41,8 +40,7 @@ __all__ = [
 
 def unguarded() -> None:
     """The interpreted walk as it stands in its source, with nothing around its steps."""
-    for name in set(vars(GuardedWalk)) & set(vars(Walk)) - {"__init__", "__module__", "__doc__"}:
-        setattr(GuardedWalk, name, getattr(Walk, name))
+    generator.Generator.__bases__ = (Walk,)
 
 
 def shared() -> None:
@@ -70,6 +68,8 @@ class _Blind(Sense):
     def intact(self) -> bool:
         return True
 
+    mine = property(intact)
+
 
 def blind() -> None:
     """A process that does not notice that it is a copy."""
@@ -84,10 +84,13 @@ def hooks() -> None:
         def __init__(self) -> None:
             self.forks = forks[0]
             if Sense is PureSense:
+                super().__init__()
                 self.word, self.era = forks, forks[0]
 
         def intact(self) -> bool:
             return self.forks == forks[0]
+
+        mine = property(intact)
 
     os.register_at_fork(after_in_child=lambda: forks.append(forks.pop() + 1))
     generator.Sense = keeper.Sense = Hooked
@@ -96,13 +99,15 @@ def hooks() -> None:
 def child_releases() -> None:
     """A child whose exit gives back what its parent holds."""
 
-    def end(self: keeper.Keeper, used: int, *, wait: bool) -> None:
-        self._depart(keeper.Call(lambda _: None), used)
+    def end(self: keeper.Keeper, used: int, call: calls.Call) -> None:
+        self._sense = Sense()  # as if it were the parent
+        self._depart(used)
+        call.wake(None)
 
     def finish(self: keeper.Keeper) -> None:
         walk = self._walk()
         if walk is not None:
-            self.end(walk.finish(), wait=True)
+            self.close(walk.finish())
 
     keeper.Keeper.end, keeper.Keeper.finish = end, finish
 

@@ -4,15 +4,19 @@
 duplicates in one of them.
 """
 
+import fcntl
 import os
 import socket
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from frazil.testing.torture.published import say
 
 _RACE_S = 2e-6
+BLOCK = 1000
 
 
 class Naive:
@@ -106,6 +110,146 @@ class Stored:
             return self.number
 
 
+class Inherited:
+    """A random part and a number that goes up: a child of a fork has both."""
+
+    def __init__(self):
+        self.own, self.number, self.sequence = int.from_bytes(os.urandom(5)) << 40, 0, 0
+
+    def __call__(self):
+        self.number += 1
+        return self.own | self.number
+
+
+class Unsteady(Inherited):
+    """The same in blocks; an exception between two lines begins a block that was begun before."""
+
+    def __call__(self):
+        low = self.number & 7
+        if low == 7:
+            self.number &= ~7
+            time.sleep(_RACE_S)
+            self.number += 8
+        else:
+            self.number += 1
+        return self.own | self.number
+
+
+class Nested(Inherited):
+    """The same; who interrupts it reads the number that it is about to give."""
+
+    def __call__(self):
+        number = self.number + 1
+        time.sleep(_RACE_S)
+        self.number = number
+        return self.own | number
+
+
+class Timed(Inherited):
+    """A random part, the time, and a sequence that begins anew with every other millisecond."""
+
+    def __call__(self):
+        now = time.time_ns() // 1_000_000
+        self.sequence = (self.sequence + 1) % 4096 if now == self.number else 0
+        self.number = now
+        return self.own << 16 | now << 12 | self.sequence
+
+
+class Shared:
+    """Blocks of a thousand numbers of a counter in a file, taken one at a time."""
+
+    def __init__(self, place):
+        self.place, self.left, self.number = place, 0, 0
+
+    def __call__(self):
+        if not self.left:
+            self.number, self.left = self.take(), BLOCK
+        self.left -= 1
+        self.number += 1
+        return self.number
+
+    def take(self):
+        with self.place().open("a+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            file.seek(0)
+            number = int(file.read() or 0)
+            file.truncate(0)
+            file.write(str(number + BLOCK))
+        return number
+
+
+class Crowded(Shared):
+    """The same without a lock, and with one block for a life: two that start at once share it."""
+
+    def take(self):
+        if self.number:
+            raise RuntimeError("the block is used up")
+        path = self.place()
+        number = int(path.read_text() or 0) if path.exists() else 0
+        time.sleep(0.001)
+        path.write_text(str(number + BLOCK))
+        return number
+
+
+class Kept:
+    """A seat that no other process has, and a number that is written down at every hundredth."""
+
+    def __init__(self):
+        self.file = None
+
+    def __call__(self):
+        if self.file is None:
+            self.sit()
+        self.number += 1
+        if self.number % 100 == 0:
+            self.file.seek(0)
+            self.file.write(str(self.number))
+            self.file.flush()
+        return self.seat << 40 | self.number
+
+    def sit(self):
+        for self.seat in range(100):
+            path = Path(f"{os.environ['FRAZIL_TEST_LEASE']}.{self.seat}")
+            path.touch()
+            file = path.open("r+")
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                file.close()
+                continue
+            self.file, self.number = file, int(file.read() or 0)
+            return
+
+
+class Filed(Shared):
+    """The same in an SQLite file, whose transactions are real and whose past is believed."""
+
+    def take(self):
+        path = os.environ["FRAZIL_URL"].removeprefix("sqlite:")
+        with closing(sqlite3.connect(path, timeout=10, isolation_level=None)) as db:
+            db.execute("BEGIN IMMEDIATE")
+            db.execute("CREATE TABLE IF NOT EXISTS counter (number INTEGER)")
+            row = db.execute("SELECT number FROM counter").fetchone()
+            if row is None:
+                db.execute("INSERT INTO counter VALUES (0)")
+            db.execute("UPDATE counter SET number = number + ?", (BLOCK,))
+            db.execute("COMMIT")
+        return row[0] if row else 0
+
+
+class Stuck(Inherited):
+    """Never comes to an end of a call in a child."""
+
+    def __init__(self):
+        super().__init__()
+        self.process = os.getpid()
+
+    def __call__(self):
+        while os.getpid() != self.process:
+            time.sleep(0.01)
+        return super().__call__()
+
+
 class Childless:
     """Unique, and of no use after a fork: what a fork would do to it is never seen."""
 
@@ -146,7 +290,29 @@ class Mortal:
         return time.time_ns() << 32
 
 
+def here():
+    return Path("counter")
+
+
+def at_home():
+    return Path(os.environ["XDG_STATE_HOME"], "counter")
+
+
+def in_common():
+    return Path(os.environ["FRAZIL_TEST_LEASE"] + ".counter")
+
+
 naive = Naive()
+inherited = Inherited()
+unsteady = Unsteady()
+nested = Nested()
+timed = Timed()
+relative = Shared(here)
+homed = Shared(at_home)
+crowded = Crowded(in_common)
+kept = Kept()
+filed = Filed(None)
+stuck = Stuck()
 mortal = Mortal()
 childless = Childless()
 dying = Dying()

@@ -18,7 +18,7 @@ START = "from frazil.cli import main; main(prog_name='frazil')"
 @pytest.fixture(autouse=True)
 def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """80 columns, no colour forced or forbidden, UTC, and the registry of the host."""
-    for name in ("NO_COLOR", "FORCE_COLOR", "FRAZIL_URL", "CLICOLOR_FORCE", "TTY_COMPATIBLE"):
+    for name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("TZ", "UTC")

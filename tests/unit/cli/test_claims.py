@@ -27,12 +27,12 @@ def test_nothing_there(call, own_state_directory: Path):
 
 
 def test_other_namespace(call):
-    call("init")
+    call("init", "--new")
     assert "sqlite: has no namespace 'orders'" in call("claims", "--namespace", "orders").stdout
 
 
 def test_set_up_and_unused(call):
-    call("init")
+    call("init", "--new")
     result = call("claims")
     assert "is set up: nothing was given away yet" in result.stdout
     assert str(scheme().layout) in result.stdout
@@ -42,7 +42,7 @@ def test_set_up_and_unused(call):
 def test_held_and_free(call):
     """Claimed by a verb, for a generator that is idle for a moment gives its claim back."""
     s = scheme("uniqueid-spread", fields={"cluster": 3})
-    call("init", "--namespace", "orders", "-s", "uniqueid-spread")
+    call("init", "--namespace", "orders", "-s", "uniqueid-spread", "--new")
     registry = connect("sqlite:", "orders", s)
     claim = registry.grant(ask_of(Seen()), 1000)
     assert isinstance(claim, Claim)
@@ -79,14 +79,14 @@ def test_record_knows_its_layout(call):
 
 
 def test_static_number(call):
-    call("init", "static:7")
+    call("init", "static:7", "--new")
     call("mint", "-u", "static:7")
     (line,) = json.loads(call("claims", "static:7", "--json").stdout)
     assert line["node"] == 7
 
 
 def test_table_is_no_wider_than_80(call):
-    call("init")
+    call("init", "--new")
     call("mint")
     table = call("claims").stdout.partition("\n\n")[0]
     assert max(map(len, table.splitlines())) <= 80

@@ -34,7 +34,7 @@ def test_help_loads_nothing_heavy(arguments):
     loaded = set(json.loads(answer.stdout.splitlines()[-1]))
     assert "click" in loaded
     assert not loaded & {"rich", "sqlite3", "numpy", "pyarrow", "asyncio"}
-    assert [name for name in loaded if name.startswith("frazil.cli.")] == []
+    assert [name for name in loaded if name.startswith("frazil.cli.")] == ["frazil.cli.standard"]
 
 
 def test_help_names_every_command_and_exit_code(call):
@@ -129,7 +129,7 @@ def test_main_is_the_group_of_all_commands():
 
 
 def test_closed_pipe_is_quiet(call, process):
-    call("init")
+    call("init", "--new")
     mint = process("mint", "-n", "50000000", "--lead", "1s")
     assert mint.stdout.readline().strip().isdigit()
     mint.stdout.close()
@@ -140,7 +140,7 @@ def test_closed_pipe_is_quiet(call, process):
 
 @pytest.mark.skipif(os.name == "nt", reason="sends a signal")
 def test_interrupt_is_quiet(call, process):
-    call("init")
+    call("init", "--new")
     mint = process("mint", "-n", "50000000", stdout=subprocess.PIPE)
     mint.stdout.readline()
     mint.send_signal(signal.SIGINT)

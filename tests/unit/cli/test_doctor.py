@@ -63,7 +63,7 @@ def test_a_counter_on_a_server_that_forgets(call, server):
 
 
 def test_the_whole_way(call, server):
-    call("init", server.url, "--namespace", "tried")
+    call("init", server.url, "--namespace", "tried", "--new")
     found = told(call("doctor", server.url, "--namespace", "tried", "--try", "--json"))
     assert found["a claim"]["found"].startswith("taken, made longer and given back")
     (line,) = json.loads(call("claims", server.url, "--namespace", "tried", "--json").stdout)
@@ -124,7 +124,7 @@ def test_postgres(call):
         new = told(call("doctor", server.url(), "--json"))
         assert "frazil_namespace is not there" in new["table"]["found"]
         assert call("claims", server.url()).stdout.startswith(f"{server.url()} has no namespace")
-        call("init", server.url())
+        call("init", server.url(), "--new")
         result = call("doctor", server.url(), "--try", "--json")
         assert result.exit_code == 0
         found = told(result)
@@ -138,10 +138,27 @@ def test_postgres(call):
 
 def test_etcd(call):
     with etcd.etcd(3) as cluster:
-        call("init", cluster.url)
+        call("init", cluster.url, "--new")
         result = call("doctor", cluster.url, "--try", "--json")
         assert result.exit_code == 0, result.output
         found = told(result)
         assert found["members"]["found"] == "3, of which 1 may be away"
         assert found["a claim"]["verdict"] == "good"
         assert "3 members" in call("doctor", cluster.url).stdout
+
+
+def test_what_is_outside_the_promise_is_said(call, server):
+    """For counters with what to do about it."""
+    timed = told(call("doctor", server.url, "--json"))
+    counter = told(call("doctor", server.url, "-s", "tickets", "--json"))
+    about = "SWAPDB, RESTORE of the key, or another writer"
+    assert timed[about]["found"] == counter[about]["found"] == "may repeat"
+    assert timed[about]["meaning"].endswith("DEL the key")
+    assert counter[about]["meaning"].endswith("frazil init --start N --forward")
+    with etcd.etcd(1) as cluster:
+        timed = told(call("doctor", cluster.url, "--json"))
+        counter = told(call("doctor", cluster.url, "-s", "tickets", "--json"))
+    about = "the cluster is restored from a snapshot"
+    assert timed[about]["found"] == "late"
+    assert "outside the promise without a living member" in counter[about]["meaning"]
+    assert counter[about]["meaning"].endswith("frazil init --start N --forward")

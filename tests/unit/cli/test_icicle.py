@@ -77,6 +77,55 @@ class TestInit:
         assert result.exit_code == 1
         assert "shard 4 is on" in result.output
 
+    def test_a_server_that_is_not_named_keeps_its_shard(self, call, servers, url):
+        """The first is away; the third has lost everything, and nobody but the second remembers."""
+        call("init", url, "--shards", "auto", "--new")
+        servers[2].do("FLUSHALL")
+        rest = "icicle://" + url.removeprefix("icicle://").partition(",")[2]
+        assert call("init", rest, "--shards", "auto").exit_code == 0
+        assert shards(call, url) == [0, 1, 2]
+
+    def test_a_server_that_is_new_gets_none_of_theirs(self, call, servers, url):
+        call("init", f"{one(servers[0])},127.0.0.1:{servers[1].port}", "--shards", "auto", "--new")
+        servers[0].do("FLUSHALL")
+        assert call("init", f"{one(servers[1])},127.0.0.1:{servers[2].port}", "--shards", "auto")
+        assert shards(call, url) == [None, 1, 2]
+        call("init", url, "--shards", "auto")
+        assert shards(call, url) == [0, 1, 2]
+
+    def test_shards_given_by_hand_are_known_to_nobody(self, call, servers, url):
+        for shard, server in enumerate(servers):
+            call("init", one(server), "--shard", str(shard), "--new")
+        servers[2].do("FLUSHALL")
+        rest = f"{one(servers[1])},127.0.0.1:{servers[2].port}"
+        result = call("init", rest, "--shards", "auto")
+        assert result.exit_code == 1
+        assert "was given its shard by hand" in result.output
+        assert "--shard N" in result.output
+        assert shards(call, url) == [0, 1, None]
+        assert call("init", one(servers[2]), "--shard", "2").exit_code == 0
+        assert call("init", url, "--shards", "auto").exit_code == 0
+        servers[2].do("FLUSHALL")
+        assert call("init", rest, "--shards", "auto").exit_code == 0
+        assert shards(call, url) == [0, 1, 2]
+
+    def test_a_server_that_is_lost_for_good_leaves_its_shard_unused(self, call, servers, url):
+        call("init", url, "--shards", "auto", "--new")
+        for server in servers[1:]:
+            server.do("FLUSHALL")
+        others = f"{one(servers[0])},127.0.0.1:{servers[2].port}"
+        with Server(servers[0].flavour) as another:
+            pool = f"{others},127.0.0.1:{another.port}"
+            assert call("init", pool, "--shards", "auto").exit_code == 0
+            assert shards(call, pool) == [0, 2, 3]
+
+    def test_what_is_remembered_of_the_pool_is_not_readable(self, call, servers, url):
+        call("init", url, "--shards", "auto", "--new")
+        servers[1].do("HSET", "frazil:icicle:{default}", "pool", "x")
+        result = call("init", url, "--shards", "auto")
+        assert result.exit_code == 1
+        assert "somebody else wrote" in result.output
+
     @pytest.mark.parametrize(
         "options",
         [

@@ -1,26 +1,90 @@
-"""A namespace is declared new once, and a counter begins where it is told."""
+"""A namespace is set up once, and waits unless a person calls it new; counters begin as told."""
+
+import time
 
 import pytest
+
+from frazil import scheme
+from frazil.claim import Claim, Seen, Wait
+from frazil.keeper import ask_of
+from frazil.registries import connect
+from tests.servers.redis import Server
 
 __all__: list[str] = []
 
 
 def test_once(call):
-    result = call("init")
+    result = call("init", "--new")
     assert result.exit_code == 0
     assert "Namespace 'default' of sqlite: is new, with scheme icicle" in result.stdout
     assert "sign:1=0 time:41" in result.stdout
-    again = call("init")
-    assert again.exit_code == 2
-    assert "has a record already" in again.output
-    assert again.stdout == ""
+    assert "Waiting" not in result.stdout
+    for again in (call("init", "--new"), call("init")):
+        assert again.exit_code == 2
+        assert "has a record already" in again.output
+        assert again.stdout == ""
+
+
+def test_what_may_have_been_given_is_waited_out(call):
+    begun_s = time.monotonic()
+    result = call("init")
+    assert time.monotonic() - begun_s > 1.0
+    assert "Namespace 'default' of sqlite: is set up, with scheme icicle" in result.stdout
+    assert "Waiting 1s, in case it was used before and forgotten (--new skips this)." in (
+        result.stdout
+    )
+    reply = connect("sqlite:", "default", scheme("icicle")).grant(ask_of(Seen()), 1)
+    assert isinstance(reply, Claim)
+    assert reply.start <= reply.seen.now_us // 1000
+
+
+@pytest.fixture(scope="module")
+def running():
+    with Server() as one, Server() as other:
+        yield one, other
+
+
+@pytest.fixture
+def servers(running):
+    for server in running:
+        server.do("FLUSHALL")
+    return running
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_script_that_sets_it_up_after_a_loss_repeats_nothing(call, servers, count):
+    """FLUSHALL under members that go on inside their claims, then ``init`` once more."""
+    url = f"redis://{','.join(f'127.0.0.1:{each.port}' for each in servers[:count])}?horizon=1s"
+    icicle = scheme("icicle")
+    connect(url, "default", icicle).initialise(ask_of(Seen()), 0)
+    members = [connect(url, "default", icicle) for _ in range(4)]
+    claims = [member.grant(ask_of(Seen()), 1000) for member in members]
+    for server in servers[:count]:
+        server.do("FLUSHALL")
+    assert call("init", url).exit_code == 0
+    for _ in range(4):
+        while isinstance(reply := connect(url, "default", icicle).mint(ask_of(Seen()), 5), Wait):
+            pass
+        claims.append(reply)
+    cells = {(c.slot, tick) for c in claims for tick in range(c.start, c.until)}
+    assert len(cells) == sum(c.until - c.start for c in claims)
+
+
+def test_a_counter_that_was_lost_does_not_begin_anew(call, servers):
+    """Neither at one, which nobody named, nor silently where a script names it."""
+    url, counter = servers[0].url, ("--namespace", "invoices", "-s", "tickets")
+    result = call("init", url, *counter)
+    assert result.exit_code == 2
+    assert "--start N" in result.output
+    assert "--new" in result.output
+    assert servers[0].client().dbsize() == 0
 
 
 def test_also_after_looking(call):
     """Neither a list nor a look at a missing namespace makes it."""
-    call("init", "--namespace", "other")
+    call("init", "--new", "--namespace", "other")
     assert call("claims").exit_code == 0
-    assert call("init").exit_code == 0
+    assert call("init", "--new").exit_code == 0
 
 
 def test_counter_starts_where_it_is_told(call):
@@ -31,9 +95,9 @@ def test_counter_starts_where_it_is_told(call):
 
 
 def test_a_counter_starts_at_one_and_runs_at_zero(call):
-    call("init", "-s", "tickets")
+    call("init", "-s", "tickets", "--new")
     assert call("mint", "-s", "tickets").stdout == "1\n"
-    assert "is 0." in call("init", "-s", "chibrary", "--namespace", "runs").stdout
+    assert "is 0." in call("init", "-s", "chibrary", "--namespace", "runs", "--new").stdout
 
 
 def test_run_starts_where_it_is_told(call):
@@ -46,7 +110,10 @@ def test_run_starts_where_it_is_told(call):
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (["--start", "4"], "--start is for counters"),
+        (["--start", "4"], "--start and --forward are for counters"),
+        (["-s", "tickets", "--new", "--start", "4"], "give it or --start"),
+        (["-s", "tickets", "--new", "--forward"], "give it or --start"),
+        (["-s", "tickets"], "has to be named"),
         (["-s", "chibrary", "--start", str(1 << 30)], "not within 0..1073741823"),
         (["-s", "tickets", "--start", "-1"], "--start"),
         (["memory:"], "name a registry that lasts"),

@@ -18,7 +18,7 @@ __all__: list[str] = []
 @pytest.fixture(autouse=True)
 def new_namespace(call):
     """So that no first use has to wait."""
-    assert call("init").exit_code == 0
+    assert call("init", "--new").exit_code == 0
 
 
 def test_one(call):
@@ -47,7 +47,7 @@ def test_calls_do_not_repeat_each_other(call):
 
 
 def test_text_form(call):
-    call("init", "--namespace", "orders", "-s", "tsid")
+    call("init", "--namespace", "orders", "-s", "tsid", "--new")
     result = call("mint", "--namespace", "orders", "-s", "tsid", "--prefix", "order_", "--check")
     (text,) = result.stdout.splitlines()
     assert len(text) == len("order_") + 14
@@ -55,7 +55,7 @@ def test_text_form(call):
 
 
 def test_constants(call):
-    call("init", "--namespace", "c", "-s", "uniqueid-spread")
+    call("init", "--namespace", "c", "-s", "uniqueid-spread", "--new")
     args = ["mint", "--namespace", "c", "-s", "uniqueid-spread", "--field", "cluster=3"]
     text = call(*args).stdout.strip()
     s = scheme("uniqueid-spread", fields={"cluster": 3})
@@ -64,12 +64,12 @@ def test_constants(call):
 
 def test_registry_by_option_and_environment(call, tmp_path, monkeypatch):
     url = f"sqlite://{tmp_path / 'one.db'}"
-    call("init", url)
+    call("init", url, "--new")
     call("mint", "-u", url)
     other = tmp_path / "two.db"
     monkeypatch.setenv("FRAZIL_URL", f"sqlite://{other}")
     assert not other.exists()
-    call("init")
+    call("init", "--new")
     assert call("mint").exit_code == 0
     assert other.exists()
 

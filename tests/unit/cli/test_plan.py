@@ -1,11 +1,13 @@
 """What a layout carries: figures that are known from elsewhere, for every scheme there is."""
 
 import json
+import re
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from frazil.layout import Layout
-from frazil.planning import Plan
+from frazil.planning import Plan, lasting
 from frazil.schemes import names
 
 __all__: list[str] = []
@@ -81,7 +83,9 @@ def test_two_stand_side_by_side(call):
 
 def test_words_without_quotes_are_one_layout(call):
     words = "time:42 node:8 sequence:14 @1ms since 2025-01-01"
-    assert planned(call, *words.split()) == planned(call, words)
+    (bare,), (quoted,) = planned(call, *words.split()), planned(call, words)
+    assert bare.pop("left_s") - quoted.pop("left_s") < 60
+    assert bare == quoted
 
 
 def test_epoch(call):
@@ -97,6 +101,48 @@ def test_layout_that_ran_out(call):
     assert "ran out on 2001-02-19, " in call("plan", layout).stdout
     (plan,) = planned(call, layout)
     assert plan["years_left"] < 0
+
+
+SHORT = "time:20 node:10 sequence:12 @1ms since 2025-01-01"
+
+
+def test_layout_of_minutes(call):
+    """What it lasted in all is not nothing, and its end is an hour of that day."""
+    told = " ".join(call("plan", SHORT).stdout.split())
+    assert "ran out on 2025-01-01T00:17:28.576Z, " in told
+    assert "ago, after 17.5 minutes" in told
+    (plan,) = planned(call, SHORT)
+    assert plan["lasts_s"] == 1048.576
+    assert plan["left_s"] < -1000
+    assert plan["years"] > 0
+
+
+def test_what_is_left_is_told_beside_what_it_is_in_all(call):
+    told = call("plan", "icicle").stdout
+    assert re.search(r"until 2085-10-25, \d\d(\.\d)? of 69.7 years are left", told)
+    young = (datetime.now(UTC) - timedelta(minutes=5)).isoformat()
+    told = " ".join(call("plan", SHORT, "--epoch", young).stdout.split())
+    assert re.search(r", 12\.\d of 17.5 minutes are left", told)
+    (plan,) = planned(call, "icicle")
+    assert plan["lasts_s"] == (1 << 41) / 1000
+    assert 0 < plan["left_s"] < plan["lasts_s"]
+
+
+@pytest.mark.parametrize(
+    ("us", "words"),
+    [
+        (0, "0 seconds"),
+        (500_000, "0.5 seconds"),
+        (1_000_000, "1 second"),
+        (1_048_576_000, "17.5 minutes"),
+        (86_400_000_000, "1 day"),
+        (31_556_952_000_000, "1 year"),
+        (2_199_023_255_552_000, "69.7 years"),
+        (1 << 63, "292,277 years"),
+    ],
+)
+def test_a_length_of_time_in_words(us, words):
+    assert lasting(us) == words
 
 
 @pytest.mark.parametrize(

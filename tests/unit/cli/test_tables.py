@@ -35,7 +35,9 @@ def test_format_is_told_from_the_name(path, kind):
 def test_unknown_name_needs_a_format():
     with pytest.raises(ConfigError, match="--format"):
         format_of("-", None)
-    assert format_of("access.log", None, "text") == "text"
+    assert format_of("ids", None, "text") == "text"
+    with pytest.raises(ConfigError, match=r"\.log.*\.csv.*--format"):
+        format_of("access.log", None, "text")
 
 
 # --- CSV

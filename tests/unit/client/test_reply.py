@@ -31,7 +31,8 @@ class Impostor(BaseHTTPRequestHandler):
         self.server.asked += 1
         status, headers, body = self.server.answers[min(self.server.asked, self.server.last) - 1]
         self.send_response(status)
-        for name, value in headers.items():
+        nonce = {"Frazil-Nonce": self.headers["Frazil-Nonce"]}
+        for name, value in (nonce | headers).items():
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -47,9 +48,11 @@ def impostor(*answers) -> Iterator[ThreadingHTTPServer]:
         server.answers, server.last, server.asked = answers, len(answers), 0
         job = threading.Thread(target=server.serve_forever, args=(0.01,))
         job.start()
-        yield server
-        server.shutdown()
-        job.join()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            job.join()
 
 
 SCHEME = frazil.scheme()
@@ -74,6 +77,7 @@ def problem(kind):
         ((200, {**REAL, "Frazil-Namespace": "b"}, ID), ConfigError, "no frazil service"),
         ((200, {**REAL, "Frazil-Scheme": "tsid"}, ID), ConfigError, "scheme='tsid'"),
         ((200, {**REAL, "Frazil-Fingerprint": "0"}, ID), ConfigError, "another 'icicle'"),
+        ((200, {**REAL, "Frazil-Nonce": "0"}, ID), RegistryUnavailable, "another request"),
         ((200, REAL, ID * 2), ConfigError, "more than"),
         ((200, REAL, ID[1:]), RegistryUnavailable, "broken off"),
         ((204, REAL, b""), ConfigError, "204"),

@@ -30,7 +30,7 @@ registry = "sqlite:///{folder}/counted.db"
 @pytest.fixture(scope="module")
 def client(tmp_path_factory):
     folder = tmp_path_factory.mktemp("views")
-    init = ["init", f"sqlite:///{folder}/counted.db", "--scheme", "tickets"]
+    init = ["init", f"sqlite:///{folder}/counted.db", "--scheme", "tickets", "--new"]
     init += ["--namespace", "counted"]  # a store that may have forgotten numbers says so
     subprocess.run([sys.executable, "-c", START, *init], check=True, stdout=subprocess.DEVNULL)
     with Service(folder, CONFIG.replace("{folder}", str(folder))) as service:
@@ -46,7 +46,7 @@ def test_an_id_in_a_line(client):
     (found,) = reply.json()["found"]
     assert found["text"] == found["number"] == ID
     assert (found["scheme"], found["guessed"], found["doubt"]) == ("icicle", False, None)
-    assert "".join(span["bits"] for span in found["spans"]) == f"{int(ID):064b}"
+    assert "".join(span["digits"] for span in found["spans"]) == f"{int(ID):064b}"
     assert {f["name"]: f["value"] for f in found["fields"]} == {
         name: str(value) for name, value in frazil.scheme().unpack(int(ID)).items()
     }
@@ -138,7 +138,7 @@ def test_claims_of_a_counter(client):
     assert (told["axis"], told["now_value"]) == ("sequence", None)
     (slot,) = told["slots"]
     assert slot["state"] == "held"
-    assert slot["process"] == int(client.get("/v1/counted/status").json()["process"])
+    assert slot["process"] == client.get("/v1/counted/status").json()["process"]
     assert int(slot["start_value"]) <= fresh < int(slot["until_value"])
 
 

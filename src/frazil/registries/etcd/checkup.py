@@ -3,7 +3,7 @@
 from typing import Any
 
 from frazil.claim import Terms
-from frazil.registries.checkup import COMMON, Checkup, Finding, away, loss
+from frazil.registries.checkup import COMMON, Checkup, Finding, away, loss, put_back
 
 __all__ = ["examine"]
 
@@ -42,7 +42,8 @@ def examine(
     events = [
         *COMMON,
         Finding("members restart, or a minority is cut off", "good", "survived"),
-        loss("the key is deleted, or the cluster restored from a snapshot", terms),
+        loss("the key is deleted, or put back", terms),
+        _restored(terms),
         Finding("an old leader goes on beside its successor", "good", "survived", "it cannot"),
         away(terms),
     ]
@@ -50,3 +51,15 @@ def examine(
         clocks = "etcd has no clock to ask: the clients', held to each other's and etcd's date"
         events.append(Finding("a client's clock is wrong", "good", "survived", clocks))
     return Checkup(server, facts, tuple(events), ahead_us)
+
+
+def _restored(terms: Terms) -> Finding:
+    """A restore shows itself to the first member that comes, unless the new log is long by then."""
+    event = "the cluster is restored from a snapshot"
+    found = loss(event, terms)
+    if terms.timed:
+        return found
+    return found._replace(
+        meaning=f"{found.meaning}. But if it is long before a member comes, or the cluster was "
+        f"young, it is {put_back(event, terms).found}: {put_back(event, terms).meaning}"
+    )

@@ -6,22 +6,31 @@ endpoint, after at most two seconds, and staying with the one that answers. Only
 that, since only the caller knows whether a request may be sent twice; so a request goes out once,
 ``Unanswered`` says whether it may have arrived, and the next one goes to the next endpoint.
 
+An answer counts when all of it is there in time, and when it is of the form of what was asked. The
+driver's time limit is one for each read, so an answer of which a byte comes now and then would
+never end (``_Timely``). And what stands between may repeat an answer, or mix up two: one that is
+none to the question is as good as none, and the connection over which it came is given up.
+
 What no other endpoint would answer differently (wrong password, no permission, a full disk) is told
 at once. There is no state here but an open connection for each endpoint and, with a user, its
 token, which is renewed once when etcd does not know it any more.
 
 **A cluster put back to a snapshot** has all its ids as before. But its members are new processes,
-and its raft log starts anew. So whenever an answer came over a new connection, the same member is
-asked for its log's index, *after* that answer, when it cannot be behind what the answer holds; the
-index is passed on with it (``raft_index``). As long as a connection lasts there is no need to ask.
+and its raft log starts anew. So after each new connection the first answer that holds a record is
+followed by a question to the same member for its log's index. The member is asked *after* that
+answer, when it cannot be behind what the answer holds, and the index is passed on with the answer
+(``raft_index``). As long as a connection lasts there is no need to ask again.
 """
 
 import json
+from collections.abc import Callable
 from email.utils import parsedate_to_datetime
+from http.client import HTTPResponse
+from io import BufferedReader, RawIOBase
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
-from frazil.clock import boot_ns, to_us
+from frazil.clock import boot_ns, boot_s, to_us
 from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
 
 try:
@@ -32,7 +41,10 @@ try:
 except ImportError as error:
     raise ConfigError(f'etcd: needs etcd3gw: pip install "frazil[etcd]" ({error})') from None
 
-__all__ = ["Link", "Unanswered"]
+__all__ = ["TRANSACTION", "Link", "Unanswered"]
+
+TRANSACTION = "kv/txn"
+"""The path of the requests that read and write records."""
 
 _TIMEOUT_S = 2.0
 _PATH = "/v3/"  # since etcd 3.4
@@ -51,10 +63,55 @@ _REFUSALS = {  # by code, and a word of the text: another endpoint would say the
 
 _numbers = count(1)
 _last_connection = [0]
+_OTHER_FORM = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+_RUNS = "see that a majority of the cluster runs and can be reached"
+
+Meaning = TypeVar("Meaning")
+
+
+class _Timely(RawIOBase):
+    """The bytes of an answer as they come, all of them within one time limit."""
+
+    def __init__(self, wire: Any) -> None:
+        self._wire = wire
+        self._bytes = wire.makefile("rb", buffering=0)
+        self._until_s = boot_s() + _TIMEOUT_S
+
+    def makefile(self, _mode: str) -> BufferedReader:
+        """What a socket is asked for by its reader."""
+        return BufferedReader(self)
+
+    def readable(self) -> bool:
+        """Whether it is for reading."""
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        """See RawIOBase. Raises TimeoutError."""
+        left_s = self._until_s - boot_s()
+        if left_s <= 0:
+            raise TimeoutError("timed out")
+        self._wire.settimeout(left_s)
+        read: int | None = self._bytes.readinto(buffer)
+        return read
+
+    def close(self) -> None:
+        """See RawIOBase."""
+        self._bytes.close()
+        super().close()
+
+
+class _Answer(HTTPResponse):
+    """An answer that comes in time, or never."""
+
+    def __init__(self, wire: Any, *about: Any, **more: Any) -> None:
+        timely: Any = _Timely(wire)
+        super().__init__(timely, *about, **more)
 
 
 class _Connection(HTTPConnection):
     """A connection that is counted. urllib3 makes one again without a word when it was dropped."""
+
+    response_class = _Answer
 
     def connect(self) -> None:
         _last_connection[0] = next(_numbers)
@@ -63,6 +120,8 @@ class _Connection(HTTPConnection):
 
 class _TlsConnection(HTTPSConnection):
     """The same."""
+
+    response_class = _Answer
 
     def connect(self) -> None:
         _last_connection[0] = next(_numbers)
@@ -80,9 +139,10 @@ class _TlsPool(HTTPSConnectionPool):
 class Unanswered(Exception):
     """An endpoint gave no answer, or none that says what it did. sent: whether it may have."""
 
-    def __init__(self, said: str, *, sent: bool) -> None:
+    def __init__(self, said: str, *, sent: bool, advice: str = _RUNS) -> None:
         super().__init__(said)
         self.sent = sent
+        self.advice = advice
 
 
 class Link:
@@ -105,6 +165,7 @@ class Link:
         self._user = user
         self._clients: dict[tuple[str, int], etcd3gw.Etcd3Client] = {}
         self._heard = 0, 0
+        self._new = True
 
     def now_us(self) -> int:
         """The clock of the endpoint that answered last, to the second; 0 if none has."""
@@ -114,23 +175,47 @@ class Link:
     def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         """Ask one endpoint, once. Raises Unanswered, and the next request goes to the next one.
 
-        ``raft_index`` is added to an answer that came over a new connection.
+        ``raft_index`` is added to the first answer of a transaction over a new connection.
         """
         endpoint = self._endpoints[0]
-        shown = f"{endpoint[0]}:{endpoint[1]}"
         try:
             return self._post(endpoint, path, body)
         except Etcd3Exception as error:
             code, said = _told(error)
-            self._refuse(code, f"{shown}: {said}", error)
+            self._refuse(code, f"{endpoint[0]}:{endpoint[1]}: {said}", error)
             # What urllib3 says when there was no connection to send anything on.
             sent = "new connection" not in said and "ConnectTimeout" not in said
-            failure = Unanswered(f"{shown}: {said}", sent=sent)
-        except (OSError, ValueError) as error:
-            failure = Unanswered(f"{shown}: {error}", sent=True)
-        self._clients.pop(endpoint, None)
-        self._endpoints.append(self._endpoints.pop(0))
+            failure = self._leave(said, sent=sent)
+        except _OTHER_FORM as error:
+            failure = self._stranger(error)
+        except OSError as error:
+            failure = self._leave(str(error), sent=True)
         raise failure
+
+    def understood(
+        self, answer: dict[str, Any], read: Callable[[dict[str, Any]], Meaning]
+    ) -> Meaning:
+        """What ``read`` makes of the answer just given; Unanswered if that has another form."""
+        try:
+            return read(answer)
+        except _OTHER_FORM as error:
+            failure = self._stranger(error)
+        raise failure
+
+    def _stranger(self, error: Exception) -> Unanswered:
+        """Somebody else's answer, or one to another question: more of that kind may follow."""
+        return self._leave(
+            f"what came is not etcd's answer to what was asked ({error!r})",
+            sent=True,
+            advice="see what listens there, and what stands between",
+        )
+
+    def _leave(self, said: str, *, sent: bool, advice: str = _RUNS) -> Unanswered:
+        """Hang up and go to the next endpoint; the error that says why."""
+        host, port = endpoint = self._endpoints.pop(0)
+        self._endpoints.append(endpoint)
+        self._clients.pop(endpoint, None)
+        return Unanswered(f"{host}:{port}: {said}", sent=sent, advice=advice)
 
     def _post(self, endpoint: tuple[str, int], path: str, body: dict[str, Any]) -> dict[str, Any]:
         known = _last_connection[0]
@@ -145,9 +230,12 @@ class Link:
         if client is None or answer is None:
             client = self._clients[endpoint] = self._connect(*endpoint)
             answer = self._ask(client, path, body)
-        if _last_connection[0] != known:  # of another thread's maybe, which costs one question
+        # Of another thread's maybe, which costs one question.
+        self._new = self._new or _last_connection[0] != known
+        if self._new and path == TRANSACTION:
             told = self._ask(client, "maintenance/status", {})
             answer["raft_index"] = int(told["raftIndex"])
+            self._new = False
         return answer
 
     def _ask(

@@ -16,10 +16,18 @@ mark in the key tells whether that was the first one's doing.
 **A restore** from a snapshot keeps every id and even the term, if the cluster was young. But raft's
 log starts anew, so its index (or the term) is lower than the one noted beside the record, and every
 member that comes over a new connection looks. A key that somebody else wrote, a deleted one put
-back say, has not the version that is noted. Members remember the highest revision of the store (in
-this object) and of the record (in ``Seen``; that also works with ``--bump-revision``). What is left
-is a young or a very busy cluster whose new log is as long as the old one at the snapshot before the
-first member comes: restore with a new ``--initial-cluster-token``, and there are new ids.
+back say, has not the version that is noted. Members remember the highest revision and index of the
+store (in this object) and of the record (in ``Seen``; that also works with ``--bump-revision``).
+What is left is a young or a very busy cluster whose new log is as long as the old one at the
+snapshot before the first member comes: restore with a new ``--initial-cluster-token``, and there
+are new ids.
+
+**A loss is noticed until it is settled.** The new log grows, so what shows a restore is soon gone,
+and the verb that noticed it may fail: a counter refuses every verb, a member's clock may be wrong,
+an answer may be lost. So each record names its *era*, a random text that changes when a loss is
+settled. A member keeps in mind which eras it has found to be over, and treats a record of one as
+lost for as long as it finds it. When a verb that noticed a loss is refused, the loss is written
+into the record by a transaction of its own, for every other member and for processes to come.
 
 **A crowd.** Of 64 members that write at once one succeeds, and with random pauses some starve. So
 who finds the key changed under fresh eyes draws a ticket, by a write of a second key whose version
@@ -43,21 +51,29 @@ import secrets
 import time
 from base64 import b64encode
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from frazil import clock
 from frazil.claim import Look
 from frazil.clock import boot_ns
-from frazil.errors import ClockError, ConfigError, Misuse, RegistryUnavailable, Stopped
+from frazil.errors import (
+    ClockError,
+    ConfigError,
+    FrazilError,
+    Misuse,
+    RegistryUnavailable,
+    Stopped,
+)
 from frazil.machine import Sense
 from frazil.record import JUMP_US, WITNESS_US, Record
 from frazil.registries.base import RecordRegistry, terms_of
 from frazil.registries.checkup import Checkup
 from frazil.registries.etcd.checkup import examine
-from frazil.registries.etcd.link import Link, Unanswered
+from frazil.registries.etcd.link import TRANSACTION, Link, Unanswered
 from frazil.registries.etcd.state import Noted, State, around, parsed, written
 from frazil.registries.options import Options, host_port
 from frazil.schemes import Scheme
@@ -113,11 +129,10 @@ class EtcdRegistry(RecordRegistry):
         self._tail = b64encode(f"frazil/queue/{namespace}".encode()).decode()
         self._look = [{"request_range": {"key": key}} for key in (self._key, self._tail)]
         self._ticket = 0
-        self._sense = Sense()
-        self._link = self._linked()
+        self._line = self._linked()
         self._state: State | None = None
-        self._store = self._index = 0
-        self._went_back = False
+        self._era, self._store, self._index = "", 0, 0
+        self._over: set[str] = set()
         self._last_us = 0
         self._forgotten = False
         self._told = 0, 0
@@ -138,6 +153,7 @@ class EtcdRegistry(RecordRegistry):
                 witness_us=date_us,
             )
         self._told = reading_us, now_ns
+        self.read_ns = now_ns
         return reading_us
 
     def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
@@ -172,8 +188,8 @@ class EtcdRegistry(RecordRegistry):
     def _queue(self, deadline_s: float) -> None:
         """Wait for our turn. Every ticket is a write of the queue's key, so they are numbered."""
         if not self._ticket:
-            answer = self._request("kv/put", {"key": self._tail, "prev_kv": True})
-            self._ticket = int(answer.get("prev_kv", {}).get("version", 0)) + 1
+            body = {"key": self._tail, "prev_kv": True}
+            self._ticket = self._request("kv/put", body, self._drawn)
             self._state = None
         served, moved_s = -1, 0.0
         while True:
@@ -196,14 +212,9 @@ class EtcdRegistry(RecordRegistry):
 
     def examine(self) -> Checkup:
         """See Registry."""
-        status, members, alarms = (
-            self._request(path, body)
-            for path, body in (
-                ("maintenance/status", {}),
-                ("cluster/member/list", {}),
-                ("maintenance/alarm", {"action": "GET"}),
-            )
-        )
+        status = self._request("maintenance/status", {}, partial(_with, "version"))
+        members = self._request("cluster/member/list", {}, partial(_with, "members"))
+        alarms: dict[str, Any] = self._request("maintenance/alarm", {"action": "GET"}, dict)
         date_us = self._link.now_us()
         ahead_us = date_us - clock.wall_us() if date_us else None
         return examine(status, members, alarms, self.terms, ahead_us)
@@ -211,47 +222,85 @@ class EtcdRegistry(RecordRegistry):
     @contextmanager
     def step(self) -> Iterator[tuple[Record, str]]:
         """See RecordRegistry. What the key was is kept only when it is known."""
-        if not self._sense.intact():
-            self._sense, self._link = Sense(), self._linked()
         state, self._state = self._state, None
         if state is None:
             state = self._read()
         record, noted = self._load(state)
         before = record.sid, record.revision
-        yield record, state.cluster
+        try:
+            yield record, state.cluster
+        except (Misuse, Stopped):
+            self._mark_lost(state, noted)
+            raise
         if (record.sid, record.revision) != before:
             self._state = self._write(state, record, noted)
-            self._store = self._state.store
+            self._era, self._store = noted.era, self._state.store
 
-    def _linked(self) -> Link:
-        return Link(self.url, list(self._endpoints), self._client, self._user)
+    @property
+    def _link(self) -> Link:
+        """One of this process: a child on its parent's would be given its parent's answers."""
+        sense, link = self._line
+        if not sense.intact():
+            sense, link = self._line = self._linked()
+        return link
+
+    def _linked(self) -> tuple[Sense, Link]:
+        return Sense(), Link(self.url, list(self._endpoints), self._client, self._user)
 
     def _load(self, state: State) -> tuple[Record, Noted]:
         """The record, and what this state makes us note beside it."""
         record, was = parsed(state.value)
-        self._index = state.index or self._index
-        went_back = (
-            self._went_back
-            or 0 < state.index < was.index
-            or state.term < was.term
-            or state.store < self._store > was.store
-        )
-        if was.version != state.version or went_back:
+        if was.era in self._over or was.version != state.version:
             record.incarnation = ""
         self._last_us = record.last_us
         self._forgotten = record.incarnation != state.cluster
         if self._forgotten:
-            was = replace(was, index=0)  # another log's
+            was = replace(was, index=0, era=secrets.token_hex(8))  # another log's
         return record, Noted(
             version=state.version + 1,
             term=state.term,
             index=max(self._index, was.index),
-            store=max(state.store, was.store, self._store),
             served=max(_served(state), self._ticket),
+            era=was.era or secrets.token_hex(8),
         )
 
+    def _heard(self, state: State) -> State:
+        """The same state, once it is compared with what its writers and this member know."""
+        _, was = parsed(state.value)
+        remembered = was.era == self._era
+        index = max(was.index, self._index) if remembered else was.index
+        older = (
+            0 < state.index < index
+            or state.term < was.term
+            or (remembered and state.store < self._store)
+        )
+        if state.value and older:
+            self._over.add(was.era)
+        self._index = state.index or self._index
+        self._era, self._store = was.era, state.store
+        return state
+
+    def _mark_lost(self, state: State, noted: Noted) -> None:
+        """Write down that the record was lost, if this member alone knows it."""
+        record, was = parsed(state.value)
+        if was.era in self._over and record.incarnation:
+            record.incarnation = ""
+            with suppress(FrazilError, _ConflictError):  # then it is kept in mind
+                self._write(state, record, replace(noted, era=was.era))
+
     def _read(self) -> State:
-        return State.read(self._request("kv/txn", {"success": self._look}))
+        return self._heard(self._request(TRANSACTION, {"success": self._look}, self._found))
+
+    def _found(self, answer: dict[str, Any]) -> State:
+        """From an answer: the state of the key."""
+        return State.read(answer, (self._key, self._tail))
+
+    def _drawn(self, answer: dict[str, Any]) -> int:
+        """From an answer: the ticket."""
+        before = _with("header", answer).get("prev_kv", {"key": self._tail})
+        if before["key"] != self._tail or "responses" in answer:
+            raise ValueError("it tells of something else")
+        return int(before.get("version", 0)) + 1
 
     def _write(self, state: State, record: Record, noted: Noted) -> State:
         """Keep a record if the key is still in that state; answers the new state."""
@@ -263,21 +312,24 @@ class EtcdRegistry(RecordRegistry):
             "success": [{"request_put": put}],
             "failure": self._look,
         }
-        answer = self._request("kv/txn", body)
-        if answer.get("succeeded"):
+
+        def after(answer: dict[str, Any]) -> State:
+            if not answer.get("succeeded"):
+                return self._found(answer)
+            _with("response_put", answer["responses"][0])
             now = around(answer)
             version = state.version + 1
-            kept = replace(state, value=value, modified=now["store"], version=version, **now)
-            self._went_back = 0 < kept.index < noted.index
-        else:
-            kept = State.read(answer)
-            if kept.mark != mark:  # else it is the doing of this very request, which came twice
-                self._state = kept
-                raise _ConflictError
-        lower = kept.term < state.term or kept.store <= state.store or self._went_back
-        if lower or kept.cluster != state.cluster:
+            return replace(state, value=value, modified=now["store"], version=version, **now)
+
+        kept = self._request(TRANSACTION, body, after)
+        if kept.mark != mark:  # or it is the doing of this very request, which came twice
+            self._state = self._heard(kept)
+            raise _ConflictError
+        lower = kept.term < state.term or kept.store <= state.store
+        if lower or 0 < kept.index < noted.index or kept.cluster != state.cluster:
+            self._over.add(noted.era)  # not the store that was read
             self._index = kept.index
-            raise _ConflictError  # not the store that was read, which a second look will tell
+            raise _ConflictError
         self._index = (kept.index or self._index) + 1  # at least
         return replace(kept, index=0)
 
@@ -293,24 +345,33 @@ class EtcdRegistry(RecordRegistry):
                 )
         return asked
 
-    def _request(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Ask until an endpoint answers."""
+    def _request(
+        self, path: str, body: dict[str, Any], read: Callable[[dict[str, Any]], Answer]
+    ) -> Answer:
+        """Ask until an endpoint answers; what ``read`` makes of its answer."""
         deadline_s = time.monotonic() + _PATIENCE_S
         sent = False
         while True:
             try:
-                return self._link.post(path, body)
+                link = self._link
+                return link.understood(link.post(path, body), read)
             except Unanswered as failure:
                 sent = sent or failure.sent
                 if time.monotonic() > deadline_s:
                     writing = "compare" in body
                     raise RegistryUnavailable(
-                        f"{self.url}: {failure}; see that a majority of the cluster runs and can "
-                        "be reached",
+                        f"{self.url}: {failure}; {failure.advice}",
                         url=self.url,
                         outcome_known=not (sent and writing),
                     ) from failure
             time.sleep(random.uniform(0.0, _PACE_S))  # noqa: S311 - jitter
+
+
+def _with(name: str, answer: dict[str, Any]) -> dict[str, Any]:
+    """The answer, if it has a part of this name. Raises KeyError."""
+    if name not in answer:
+        raise KeyError(name)
+    return answer
 
 
 def _served(state: State) -> int:

@@ -6,6 +6,7 @@ head of the record and what its writers noted beside it, by which a loss is know
 
 import json
 from base64 import b64decode
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -44,9 +45,12 @@ class State:
         return self.value[:_MARK_CHARACTERS]
 
     @classmethod
-    def read(cls, answer: dict[str, Any]) -> "State":
-        """From the answer to a transaction that read the key and the queue."""
-        key, queue = (one["response_range"].get("kvs", [{}])[0] for one in answer["responses"])
+    def read(cls, answer: dict[str, Any], names: Sequence[str]) -> "State":
+        """From the answer to a transaction that read the key and the queue of these names."""
+        key, queue = (
+            _found(one["response_range"], name)
+            for one, name in zip(answer["responses"], names, strict=True)
+        )
         return cls(
             value=b64decode(key.get("value", "")),
             modified=int(key.get("mod_revision", 0)),
@@ -56,19 +60,28 @@ class State:
         )
 
 
+def _found(told: dict[str, Any], name: str) -> dict[str, Any]:
+    """What is there under a name, as one part of an answer tells; nothing if it is not there."""
+    found: dict[str, Any] = told["kvs"][0] if "kvs" in told else {}
+    if found.get("key", name) != name:
+        raise ValueError(f"it tells of {found['key']!r}")
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Noted:
     """What is written beside a record.
 
-    version: of the key, with this write. term, index and store: the highest that its writers knew
-    of. served: the highest ticket of the queue whose turn it was.
+    version: of the key, with this write. term and index: the highest that its writers knew of.
+    served: the highest ticket of the queue whose turn it was. era: a random text, which changes
+    when a loss is settled.
     """
 
     version: int = 0
     term: int = 0
     index: int = 0
-    store: int = 0
     served: int = 0
+    era: str = ""
 
 
 def around(answer: dict[str, Any]) -> dict[str, Any]:

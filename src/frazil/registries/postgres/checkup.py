@@ -6,7 +6,7 @@ Everything is read, in statements that any role may run.
 from typing import Any
 
 from frazil.claim import Terms
-from frazil.registries.checkup import COMMON, Checkup, Finding, away, loss
+from frazil.registries.checkup import COMMON, Checkup, Finding, away, loss, put_back
 
 __all__ = ["QUESTION", "examine"]
 
@@ -91,7 +91,8 @@ def _events(told: dict[str, Any], terms: Terms) -> list[Finding]:
     fenced = not told["connected"]
     events = [
         Finding("it restarts", "good", "survived", "what was answered is on disk"),
-        loss("the table is dropped, or restored from a backup", terms),
+        loss("the table is dropped, or its rows are put back from a dump", terms),
+        put_back("its data directory, disk or machine is put back to an older state", terms),
         loss("failover to a standby that missed writes", terms),
         Finding(
             "an old primary goes on beside its successor",

@@ -13,7 +13,13 @@ What a database can do to us, and what is done about it:
   refused where something between us and the server has kept it ``off``. A stronger setting stays.
 - *Forget.* A promoted replica has another timeline, a restored data directory another start of the
   server, a dropped or reloaded table another number. They are the incarnation, with the system
-  identifier; any role may read them. A row put back by hand is known by the members' memory.
+  identifier; any role may read them. A start is no loss of a counter, since each restart is one: a
+  counter in a data directory that was put back goes on from there, unless a member remembers more.
+- *Have a row put back* in the same table, or changed by hand. Each member writes the number of its
+  transaction into the row, and compares it with the one that the server has noted for the row
+  (``xmin``, of which 32 bits are left; freezing keeps it). So a row that any other transaction
+  wrote is a loss. What writes all rows anew does the same: a dump that is loaded, logical
+  replication, ``ALTER TABLE`` that changes a column's type, pg_repack.
 - *Lose the reply to a COMMIT.* Then the outcome is unknown, and said to be.
 - *Stand still.* The server has a time limit for each statement, and the client one of its own for a
   server that is frozen. A *member* that stands still with the row locked is thrown out by the
@@ -74,7 +80,8 @@ _HEAD = ["sid", "incarnation", "fingerprint", "layout", "revision", "guard"]
 _HEAD += ["last_us", "offset_us", "top_us"]
 _COLUMNS = ", ".join(_HEAD)
 _FROM = "FROM frazil_namespace WHERE name = %(name)s"
-_LOCK = f"SELECT {_COLUMNS}, slots {_FROM} FOR UPDATE"
+_OURS = "(writer & 4294967295) = xmin::text::bigint"
+_LOCK = f"SELECT {_OURS}, {_COLUMNS}, slots {_FROM} FOR UPDATE"
 _BEGIN = f"""BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
 SELECT set_config('statement_timeout', '{_STATEMENT_S}s', true),
        set_config('idle_in_transaction_session_timeout', '{_IDLE_S}s', true),
@@ -88,7 +95,7 @@ _TELL = """SELECT current_setting('synchronous_commit'),
 _INSERT = "INSERT INTO frazil_namespace (name) VALUES (%(name)s) ON CONFLICT DO NOTHING"
 _UPDATE = (
     f"UPDATE frazil_namespace SET {', '.join(f'{c} = %({c})s' for c in _HEAD)}, "  # noqa: S608
-    "slots = %(slots)s WHERE name = %(name)s AND revision = %(found)s"
+    "slots = %(slots)s, writer = txid_current() WHERE name = %(name)s AND revision = %(found)s"
 )
 
 Answer = TypeVar("Answer")
@@ -108,14 +115,19 @@ class _Connection(psycopg.Connection[tuple[Any, ...]]):
 
 
 def _bounded(gen: Generator[Any, Any, Answer]) -> Generator[Any, Any, Answer]:
-    """The same conversation; when nothing is heard for too long, an error."""
+    """The same conversation; when its end is not heard for too long, an error.
+
+    After the deadline, what has already come is read once more: the process may have been stopped.
+    """
     deadline_ns = boot_ns() + int(_PATIENCE_S * 1e9)
+    over = False
     try:
         wanted = next(gen)
         while True:
             ready = yield wanted
-            if not ready and boot_ns() > deadline_ns:
-                raise psycopg.OperationalError(f"no answer within {_PATIENCE_S:.0f} s")
+            was_over, over = over, boot_ns() > deadline_ns
+            if over and (was_over or not ready):
+                raise psycopg.OperationalError(f"no answer within {_PATIENCE_S:g} s")
             wanted = gen.send(ready)
     except StopIteration as end:
         answer: Answer = end.value
@@ -156,7 +168,7 @@ class PostgresRegistry(RecordRegistry):
                 time.sleep(random.uniform(0.0, 0.01 * 2**tried))  # noqa: S311 - jitter
         return super().perform(verb)
 
-    def initialise(self, ask: Ask, start: int) -> Seen:
+    def initialise(self, ask: Ask, start: int | None) -> Seen:
         """See Registry. Makes the table where there is none."""
         try:
             return super().initialise(ask, start)
@@ -208,7 +220,7 @@ class PostgresRegistry(RecordRegistry):
         if not rows:
             cursor.execute(f"{_INSERT}; {_LOCK}; {_TELL}".encode(), name)
             _, rows, told = _results(cursor)
-        (synchronous, self._read_us, data, start), (*head, slots) = told[0], rows[0]
+        (synchronous, self._read_us, data, start), (ours, *head, slots) = told[0], rows[0]
         if synchronous not in ("on", "remote_apply"):
             cursor.execute("ROLLBACK")
             raise ConfigError(
@@ -216,7 +228,10 @@ class PostgresRegistry(RecordRegistry):
                 "forget claims that it has given. Let transactions set it (check the pooler)",
                 url=self.url,
             )
-        return Record(PackedSlots(slots), *head), f"{data}/{start}"
+        record = Record(PackedSlots(slots), *head)
+        if not ours:
+            record.incarnation = ""
+        return record, f"{data}/{start}"
 
     def _keep(
         self, cursor: "psycopg.ClientCursor[tuple[Any, ...]]", record: Record, found: int
@@ -279,8 +294,8 @@ def _results(cursor: "psycopg.ClientCursor[tuple[Any, ...]]") -> list[list[tuple
 
 
 _MISSING = (
-    "for a new registry run: frazil init URL. If the table was there before, instead apply "
-    "frazil/registries/postgres/table.sql (psql DATABASE -f), and what was given is waited out"
+    "run: frazil init URL, which makes it; or apply frazil/registries/postgres/table.sql (psql "
+    "DATABASE -f). What a lost table gave is waited out"
 )
 _RIGHTS = (
     "members need SELECT, INSERT and UPDATE on frazil_namespace, and to make it CREATE on its "
@@ -294,7 +309,8 @@ _REFUSALS = {  # by SQLSTATE: a person has to do something
     _NO_TABLE: _MISSING,
     "3F000": _MISSING,
     "42501": _RIGHTS,
-    "42703": "the table was made by another version of frazil; use that one, or its migration",
+    "42703": "the table was made by another version of frazil; use that one, or apply this one's "
+    "frazil/registries/postgres/table.sql (psql DATABASE -f), which adds what is missing",
     "42883": "this server lacks a function that frazil needs; PostgreSQL 12 or newer has them",
     "28P01": "give the right user and password in the URL, PGPASSWORD or ~/.pgpass",
     "28000": "give a user that exists and that pg_hba.conf lets in",

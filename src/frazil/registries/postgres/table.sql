@@ -18,8 +18,13 @@ CREATE TABLE IF NOT EXISTS frazil_namespace (
     last_us     bigint NOT NULL DEFAULT 0,
     offset_us   bigint NOT NULL DEFAULT 0,
     top_us      bigint NOT NULL DEFAULT 0,
-    slots       bytea  NOT NULL DEFAULT ''
+    slots       bytea  NOT NULL DEFAULT '',
+    writer      bigint NOT NULL DEFAULT 0
 );
+
+-- The transaction in which a member wrote the row. A row that another transaction wrote (one put
+-- back from a dump, or changed by hand) is known by it.
+ALTER TABLE frazil_namespace ADD COLUMN IF NOT EXISTS writer bigint NOT NULL DEFAULT 0;
 
 -- Random tokens do not compress, and trying to would be done with the row locked.
 ALTER TABLE frazil_namespace ALTER COLUMN slots SET STORAGE EXTERNAL;

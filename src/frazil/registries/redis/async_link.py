@@ -115,7 +115,7 @@ class AsyncLink(Link):
             if line.loop is loop and line.sense.intact() and line.place == self._place:
                 return line
             await self._close(line)
-        connection: Any = self._connection(self._place, None)
+        connection: Any = self._connection(self._place, self.access.timeout_s)
         line = _Line(connection, self._place, loop, Sense())
         try:
             await connection.connect()

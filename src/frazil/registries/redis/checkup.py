@@ -125,6 +125,14 @@ def _events(link: Link, info: dict[str, str], terms: Terms) -> list[Finding]:
         else loss("it restarts, with or without its data", terms),
         loss("FLUSHALL, or the key is deleted", terms),
         loss("failover to a replica that missed writes", terms),
+        Finding(
+            "SWAPDB, RESTORE of the key, or another writer",
+            "note",
+            "may repeat",
+            "outside the promise: nobody but frazil may write the key, and an ACL user of its own "
+            "keeps others away; after one of them, "
+            + ("DEL the key" if terms.timed else "run: frazil init --start N --forward"),
+        ),
     ]
     if terms.timed:
         events.append(Finding("its clock steps", "good", "survived", "forward and back"))

@@ -9,7 +9,8 @@
 --          10 epoch: us since 1970. Also as tick_at(us) = 11 ticks + (us - 12 rest) / tick
 --          13 sid  14 revision  15 now: what the member remembers of this record
 --          16 witness: the member's clock  17 holder: its name
---          18 amount: want, ticks, until, used or start, as the verb has it
+--          18 amount: want, ticks, until, used or start, as the verb has it; initialise: "" if
+--             nobody knows what was given
 --          19 slot (counted from first)  20 start  21 until  22 token: of the claim held, or ""
 --          23 replicas that must confirm  24 data: what a counter's store is known by, or ""
 -- Units    ticks count from the epoch; _us are microseconds, moments since 1970.
@@ -116,6 +117,13 @@ function verbs.refuse_loss()
     == string.match(verbs.incarnation, pattern)
   local same_record = ask.seen_sid == ''
     or (ask.seen_sid == record.sid and ask.seen_revision <= record.revision)
+  if record.sid ~= '' and same_data and ask.seen_sid == record.sid and not same_record then
+    -- Only this member knows it, so it is written down for all.
+    local found = record.incarnation
+    record.incarnation, record.revision = '', record.revision + 1
+    record.save()
+    record.incarnation, record.revision = found, record.revision - 1
+  end
   if record.sid == '' or not same_data or not same_record then
     verbs.refuse()
   end
@@ -258,6 +266,11 @@ end
 
 function verbs.initialise()
   local start = ARGV[18]
+  if start == '' and record.sid == '' then
+    return verbs.answer('seen', verbs.arrive())
+  elseif start == '' then
+    verbs.refuse()
+  end
   if string.sub(start, 1, 1) == '-' then
     verbs.refuse()
   end

@@ -67,6 +67,19 @@ _KINDS = (
         advice="something else is kept under this namespace's key, frazil:{namespace}; "
         "choose another namespace",
     ),
+    Kind(
+        (),
+        "FRAZIL user_script",
+        passes=False,
+        advice="what is kept under this namespace's key, frazil:{namespace}, is damaged; DEL it: "
+        "layouts with time then wait one horizon, and counters need frazil init URL --start N",
+    ),
+    Kind(
+        (),
+        "DB index is out of range",
+        passes=False,
+        advice="it has no database of that number; the URL's path is redis://host/NUMBER",
+    ),
     Kind((), "DENIED", passes=False, advice="it takes no connections from other hosts yet"),
     Kind((), "max number of clients", passes=True, advice="it has too many clients"),
     Kind(

@@ -23,16 +23,15 @@ from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from math import inf
+from time import monotonic
+from typing import Any
 
 from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
 from frazil.machine import Sense
 from frazil.registries.redis.errors import explained
 
-if TYPE_CHECKING:
-    from redis.connection import AbstractConnection
-
-__all__ = ["Access", "Command", "Line", "Link", "Place", "Script", "driver", "facts_of", "texts"]
+__all__ = ["Access", "Command", "Line", "Link", "Place", "Script", "driver", "texts"]
 
 _HOPS = 3
 
@@ -44,7 +43,13 @@ Command = tuple[str, ...]
 
 
 def driver() -> Any:
-    """The redis package; ConfigError where it is not installed."""
+    """The redis package; ConfigError where it is not installed.
+
+    What its first connection loads comes with it: a fork beside a thread that imports leaves the
+    child with an import that never ends, so nothing is imported where a thread may be at work.
+    """
+    import encodings.idna  # noqa: F401 - for the name of the host
+
     try:
         import redis
         import redis.connection
@@ -83,11 +88,49 @@ class Access:
     options: dict[str, Any] = field(default_factory=dict, repr=False)
 
 
+class _Wire:
+    """A socket on which an answer must be over at ``until_s``, however slowly its bytes come."""
+
+    def __init__(self, plain: Any, until_s: float) -> None:
+        self._plain, self._usual_s, self.until_s = plain, plain.gettimeout(), until_s
+        self._hurry_s = self._usual_s * 0.98  # with less time left the system is told, each time
+        self.fileno, self.sendall = plain.fileno, plain.sendall  # asked for in every call
+        self.pending = getattr(plain, "pending", int)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "recv":  # of the driver's parser where hiredis is not installed
+            self._limit()
+        return getattr(self._plain, name)
+
+    def recv_into(self, buffer: Any) -> Any:
+        self._limit()
+        return self._plain.recv_into(buffer)
+
+    def settimeout(self, limit_s: float) -> None:
+        self._hurry_s = inf if limit_s else -inf  # the driver looks, and does not wait, with 0
+        self._plain.settimeout(limit_s)
+
+    def _limit(self) -> None:
+        left_s = self.until_s - monotonic()
+        if left_s < self._hurry_s:
+            if left_s <= 0:
+                raise TimeoutError("the time is over")
+            self.settimeout(min(left_s, self._usual_s))
+
+
+def _on_a_wire(connection: Any) -> None:
+    """What the driver does with a new connection, on a ``_Wire``: a few questions and answers."""
+    now_s = monotonic()  # half of the time stays for another server
+    until_s = min(now_s + 3 * connection.socket_timeout, (now_s + connection.until_s) / 2)
+    connection._sock = connection.wire = _Wire(connection._sock, until_s)  # noqa: SLF001
+    connection.on_connect()
+
+
 @dataclass(slots=True)
 class Line:
     """An open connection, where it leads, and the process that it belongs to."""
 
-    connection: "AbstractConnection"
+    connection: Any
     place: Place
     sense: Sense
 
@@ -116,22 +159,18 @@ class Link:
         self._idle: deque[Line] = deque()
 
     def call(
-        self,
-        key: str,
-        arguments: Sequence[str],
-        again: Sequence[str],
-        within_s: float | None = None,
+        self, key: str, arguments: Sequence[str], again: Sequence[str], within_s: float = inf
     ) -> list[str]:
         """The script's answer, once it is confirmed as the access asks.
 
         It must begin with a kind, the second of the arguments (a nonce), and the incarnation.
-        again: arguments for which the script answers just these three. within_s: how long each
-        step may take, if that is less than the access allows. Raises RegistryUnavailable and
-        ConfigError.
+        again: arguments for which the script answers just these three. within_s: how long the
+        call may take; each server has no longer than the access allows. Raises
+        RegistryUnavailable and ConfigError.
         """
-        replies: list[Any] = []
+        until_s = monotonic() + within_s
         for how, what in (("EVALSHA", self.script.sha), ("EVAL", self.script.source)):
-            replies = self._ask(self.commands(how, what, key, arguments, again), within_s)
+            replies = self._ask(self.commands(how, what, key, arguments, again), until_s)
             if not isinstance(replies[0], self._errors.NoScriptError):
                 break
         return self.answer(replies, arguments)
@@ -161,7 +200,9 @@ class Link:
 
     def info(self) -> dict[str, str]:
         """What the server tells of itself (``INFO``), by name."""
-        return facts_of(self.told("INFO"))
+        lines = self.told("INFO").decode("utf-8", "replace").splitlines()
+        parts = (line.partition(":") for line in lines)
+        return {name: value for name, colon, value in parts if colon}
 
     def told(self, *command: str) -> Any:
         """What the server answers to a question, as the driver has it; None if it refuses it."""
@@ -201,59 +242,50 @@ class Link:
                 "does not count; it is safe to try again"
             )
 
-    def _ask(self, commands: list[Command], within_s: float | None = None) -> list[Any]:
+    def _ask(self, commands: list[Command], until_s: float = inf) -> list[Any]:
         """The answers of the node that the first command is for; error answers as exceptions."""
-        replies: list[Any] = []
         for _ in range(_HOPS):
-            line = self._line(within_s)
-            replies = self._talk(line, commands, within_s)
+            line = self._line(until_s)
+            replies = self._talk(line, commands, until_s)
             self._idle.append(line)
             first = replies[0]
             if not isinstance(first, self._errors.AskError):  # MovedError is one too
                 break
             there = (first.host or line.place[0], first.port)
             if not isinstance(first, self._errors.MovedError):
-                return self._ask_for_once(commands, there)
+                return self._ask_for_once(commands, there, until_s)
             self._place = there
         return replies
 
-    def _ask_for_once(self, commands: list[Command], place: Place) -> list[Any]:
+    def _ask_for_once(self, commands: list[Command], place: Place, until_s: float) -> list[Any]:
         """Ask a node that is about to take the key over, without taking it for its home."""
-        line = self._connected(place)
+        line = self._connected(place, until_s)
         both = [each for command in commands for each in (("ASKING",), command)]
         try:
-            return self._talk(line, both)[1::2]
+            return self._talk(line, both, until_s)[1::2]
         finally:
             line.connection.disconnect()
 
-    def _talk(
-        self, line: Line, commands: list[Command], within_s: float | None = None
-    ) -> list[Any]:
+    def _talk(self, line: Line, commands: list[Command], until_s: float) -> list[Any]:
         connection = line.connection
         replies: list[Any] = []
         try:
+            limit_s = self.access.timeout_s * len(commands)
+            connection.wire.until_s = min(monotonic() + limit_s, until_s)
             connection.send_packed_command(connection.pack_commands(commands), check_health=False)
             for _ in commands:
-                self._await(connection, within_s)
                 try:
                     replies.append(connection.read_response())
                 except self._errors.ResponseError as error:
                     replies.append(error)
-        except self._errors.RedisError as error:
+        except BaseException as error:
             connection.disconnect()
-            raise self._explained(error, sent=True) from error
-        except BaseException:
-            connection.disconnect()
+            if isinstance(error, self._errors.RedisError):
+                raise self._explained(error, sent=True) from error
             raise
         return replies
 
-    def _await(self, connection: "AbstractConnection", within_s: float | None) -> None:
-        """Raise the driver's TimeoutError if nothing comes within a time shorter than usual."""
-        shorter = within_s is not None and within_s < self.access.timeout_s
-        if shorter and not connection.can_read(timeout=max(within_s or 0.0, 0.0)):
-            raise self._errors.TimeoutError("the call's time is over")
-
-    def _line(self, within_s: float | None = None) -> Line:
+    def _line(self, until_s: float) -> Line:
         """A connection to the server; in a cluster, to another node where that one is away."""
         with suppress(IndexError):
             while True:
@@ -261,60 +293,51 @@ class Link:
                 if line.usable(self._place):
                     return line
                 line.connection.disconnect()
-        failure: RegistryUnavailable | None = None
-        others = [place for place in self._places if place != self._place]
-        for place in (self._place, *others):
+        failures: list[RegistryUnavailable] = []
+        for place in (self._place, *(each for each in self._places if each != self._place)):
             try:
-                line = self._connected(place, within_s)
+                line = self._connected(place, until_s)
             except RegistryUnavailable as error:
-                failure = failure or error
+                failures.append(error)
             else:
                 self._place = place
                 return line
-        assert failure is not None
-        raise failure
+        raise failures[0]
 
-    def _connected(self, place: Place, within_s: float | None = None) -> Line:
-        connection = self._connection(place, within_s)
+    def _connected(self, place: Place, until_s: float) -> Line:
+        limit_s = max(min(self.access.timeout_s, until_s - monotonic()), 0.001)  # 0 would not wait
+        connection = self._connection(place, limit_s)
+        connection.until_s, connection.redis_connect_func = until_s, _on_a_wire
         try:
             connection.connect()
             connection.send_command("INFO", check_health=False)
-            self._await(connection, within_s)
             self._examine(connection.read_response(), connection)
-        except self._errors.RedisError as error:
+        except BaseException as error:
             connection.disconnect()
-            raise self._explained(error, sent=False) from error
-        except BaseException:
-            connection.disconnect()
+            if isinstance(error, self._errors.RedisError):
+                raise self._explained(error, sent=False) from error
             raise
         return Line(connection, place, Sense())
 
-    def _connection(self, place: Place, within_s: float | None) -> "AbstractConnection":
+    def _connection(self, place: Place, limit_s: float) -> Any:
         kinds, access = self._kinds, self.access
-        where: dict[str, Any]
-        if isinstance(place, str):
-            kind, where = kinds.UnixDomainSocketConnection, {"path": place}
-        else:
+        kind, where = kinds.UnixDomainSocketConnection, dict[str, Any](path=place)
+        if not isinstance(place, str):
             kind = kinds.SSLConnection if access.tls else kinds.Connection
             where = {"host": place[0], "port": place[1]}
         # The driver would sign in with its name and version, for which a user needs one more right.
         newer = hasattr(self._redis, "DriverInfo")
         unsigned = {"driver_info": None} if newer else {"lib_name": None, "lib_version": None}
-        made: AbstractConnection = kind(
+        return kind(
             **where,
             **access.options,
             **unsigned,
             socket_timeout=access.timeout_s,
-            socket_connect_timeout=self._shorter_s(within_s),
+            socket_connect_timeout=limit_s,
             protocol=2,
         )
-        return made
 
-    def _shorter_s(self, within_s: float | None) -> float:
-        timeout_s = self.access.timeout_s
-        return timeout_s if within_s is None else min(timeout_s, max(within_s, 0.001))
-
-    def _examine(self, info: Any, connection: "AbstractConnection") -> None:
+    def _examine(self, info: Any, connection: Any) -> None:
         """Refuse a server that cannot keep claims as asked; learn a cluster's nodes."""
         if _told(info, "loading") == "1":  # what else it says of itself is not true yet
             raise self.unavailable("it is still reading its data", known=True)
@@ -338,7 +361,7 @@ class Link:
         if clustered:
             self._learn_nodes(connection)
 
-    def _examine_disk(self, info: Any, connection: "AbstractConnection") -> None:
+    def _examine_disk(self, info: Any, connection: Any) -> None:
         if _told(info, "aof_enabled") != "1":
             raise self.refused("?durable=1, but it keeps no log of its writes; set appendonly yes")
         connection.send_command("CONFIG", "GET", "appendfsync", check_health=False)
@@ -349,7 +372,7 @@ class Link:
                     "?durable=1, but it answers before it writes; set appendfsync always"
                 )
 
-    def _learn_nodes(self, connection: "AbstractConnection") -> None:
+    def _learn_nodes(self, connection: Any) -> None:
         connection.send_command("CLUSTER", "SLOTS", check_health=False)
         with suppress(self._errors.ResponseError):  # may not look: the URL's nodes are all
             for _, _, *nodes in connection.read_response():
@@ -360,12 +383,6 @@ class Link:
 
     def _explained(self, error: Exception, *, sent: bool) -> FrazilError:
         return explained(self._redis, error, self.access.name, sent=sent)
-
-
-def facts_of(info: Any) -> dict[str, str]:
-    """The lines of INFO by name."""
-    lines = (line.partition(":") for line in info.decode("utf-8", "replace").splitlines())
-    return {name: value for name, colon, value in lines if colon}
 
 
 def _told(info: bytes, name: str) -> str:

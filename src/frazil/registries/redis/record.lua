@@ -141,6 +141,9 @@ end
 
 function record.load_pages()
   record.touched = tonumber(redis.call('HMGET', KEYS[1], 'touched:' .. ARGV[5])[1] or 0)
+  if not (record.touched <= tonumber(ARGV[6])) then -- somebody else's writing; NaN, too
+    error('more slots were given than there are')
+  end
   local last = math.ceil(record.touched / PAGE) - 1
   for from = 0, last, PAGES_AT_ONCE do
     local names = {}

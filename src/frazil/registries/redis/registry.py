@@ -114,6 +114,7 @@ class RedisRegistry:
         self.url = access.name
         self.namespace = namespace
         self.terms = terms
+        self.read_ns: int | None = None
         self.link = Link(access, claims_script())
         self._key = f"frazil:{{{namespace}}}"
         self._data = "durable" if access.durable and not terms.timed else ""
@@ -147,7 +148,7 @@ class RedisRegistry:
         kind, told = self._call("release", ask, used)
         return Lost(_seen(told)) if kind == "lost" else _seen(told)
 
-    def initialise(self, ask: Ask, start: int) -> Seen:
+    def initialise(self, ask: Ask, start: int | None) -> Seen:
         """See Registry."""
         return _seen(self._call("initialise", ask, start)[1])
 
@@ -173,6 +174,9 @@ class RedisRegistry:
         found.sort(key=lambda holding: holding.slot)
         return Look(layout, fingerprint, int(now_us), tuple(found))
 
+    def close(self) -> None:
+        """See Registry. What was connected to ask is closed when it is collected."""
+
     def examine(self) -> Checkup:
         """See Registry."""
         from frazil.registries.redis.checkup import examine
@@ -182,7 +186,7 @@ class RedisRegistry:
         middle_us = (before_us + wall_us()) // 2
         return examine(self.link, self._key, self.terms, int(now_us) - middle_us)
 
-    def _call(self, verb: str, ask: Ask, amount: int) -> tuple[str, list[str]]:
+    def _call(self, verb: str, ask: Ask, amount: int | None) -> tuple[str, list[str]]:
         """Run a verb in the store; answers its kind and what the script says beyond that."""
         again = self._arguments("incarnation", ask, 0) if self.link.access.replicas else ()
         answer = self.link.call(self._key, self._arguments(verb, ask, amount), again)
@@ -201,7 +205,7 @@ class RedisRegistry:
             )
         return kind, told
 
-    def _arguments(self, verb: str, ask: Ask, amount: int) -> list[str]:
+    def _arguments(self, verb: str, ask: Ask, amount: int | None) -> list[str]:
         """What the script takes; see its first lines."""
         terms, seen, held = self.terms, ask.seen, ask.held
         rest_us = terms.epoch_us % terms.tick_us if terms.timed else 0
@@ -213,7 +217,8 @@ class RedisRegistry:
             *(verb, ask.token, terms.fingerprint, terms.layout),
             *(terms.slots.start, len(terms.slots), terms.end, terms.horizon_ticks),
             *(terms.tick_us, terms.epoch_us, epoch_ticks, rest_us),
-            *(seen.sid, seen.revision, seen.now_us, ask.witness_us, ask.holder, amount),
+            *(seen.sid, seen.revision, seen.now_us, ask.witness_us, ask.holder),
+            "" if amount is None else amount,
             *claim,
             *(self.link.access.replicas, self._data),
         )
@@ -231,7 +236,9 @@ class RedisRegistry:
             raise self.link.stranger()
         return Claim(slot, start, until, token, seen.now_us, seen)
 
-    def _refuse(self, verb: str, ask: Ask, amount: int, incarnation: str, told: list[str]) -> None:
+    def _refuse(
+        self, verb: str, ask: Ask, amount: int | None, incarnation: str, told: list[str]
+    ) -> None:
         """Raise what the verb of ``record`` raises for what the script saw."""
         reading_us, sid, revision, theirs, fingerprint, layout, guard, *times = told
         last_us, offset_us, top_us = (int(time) for time in times)

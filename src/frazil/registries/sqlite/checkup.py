@@ -2,43 +2,44 @@
 
 import shutil
 import sqlite3
+from collections.abc import Iterable
 from pathlib import Path
 
 from frazil.claim import Terms
 from frazil.registries.checkup import COMMON, Checkup, Finding, loss
-from frazil.registries.place import NETWORK_FILESYSTEMS, filesystem_of
+from frazil.registries.place import filesystem_of, foreign_filesystem
+from frazil.registries.shared import other_files, users_folder
 
 __all__ = ["examine"]
 
 _ROOM_BYTES = 10_000_000
 
 
-def examine(path: Path, terms: Terms) -> Checkup:
-    """Look at a file, or at the place where it would be made."""
+def examine(path: Path, terms: Terms, *, told_local: bool = False) -> Checkup:
+    """Look at a file, or at the place where it would be made.
+
+    told_local: whether a person says that the file system is this host's alone.
+    """
     there = path.exists()
     place = next((each for each in (path.parent, *path.parents) if each.exists()), Path("/"))
-    kind = filesystem_of(place) or "unknown"
     free_bytes = shutil.disk_usage(place).free
     facts = (
         Finding("file", "good", str(path) if there else f"{path}, which the first use makes"),
-        Finding(
-            "file system",
-            "bad" if kind in NETWORK_FILESYSTEMS else "good",
-            kind,
-            "locks do not hold there; use a local disk" if kind in NETWORK_FILESYSTEMS else "",
-        ),
+        _file_system(path, told_local=told_local),
+        *_users(path),
         Finding(
             "room",
             "good" if free_bytes > _ROOM_BYTES else "bad",
             f"{free_bytes / 1e9:.1f} GB free",
             "" if free_bytes > _ROOM_BYTES else "no claim can be kept on a full disk",
         ),
-        Finding("persistence", "good", "each claim is on disk before it is used"),
+        _persistence(terms),
     )
     events = (
         *COMMON,
         Finding("the host restarts, also without warning", "good", "survived"),
         loss("the file is deleted, replaced or put back from a backup", terms),
+        _folder(terms),
         Finding("the clock steps", "good", "survived", "a step back is made up for step by step"),
         # What one host with one file cannot answer, and no fault of this file.
         Finding(
@@ -47,3 +48,51 @@ def examine(path: Path, terms: Terms) -> Checkup:
         Finding("the machine is copied while it runs", "note", "may repeat", "restart one of them"),
     )
     return Checkup(f"SQLite {sqlite3.sqlite_version}", facts, events)
+
+
+def _persistence(terms: Terms) -> Finding:
+    if not terms.timed:
+        return Finding("persistence", "good", "each claim is on disk before it is used")
+    return Finding(
+        "persistence",
+        "good",
+        "each claim is written down before it is used",
+        "a power cut may lose the last ones, and the next start waits beyond all of them",
+    )
+
+
+def _folder(terms: Terms) -> Finding:
+    event = "the whole disk is put back, and no living member remembers"
+    if terms.timed:
+        return Finding(event, "note", "late", "IDs repeat only if the clock went back as well")
+    return Finding(
+        event,
+        "note",
+        "may repeat",
+        "as with any database sequence: before the first use run frazil init URL --start N "
+        "--forward",
+    )
+
+
+def _file_system(path: Path, *, told_local: bool) -> Finding:
+    foreign = foreign_filesystem(path)
+    if foreign is None:
+        return Finding("file system", "good", filesystem_of(path) or "unknown")
+    if told_local:
+        return Finding("file system", "note", foreign, "this host's alone, as ?local=yes says")
+    advice = "not known to be this host's alone; use a local disk, or add ?local=yes if it is"
+    return Finding("file system", "bad", foreign, advice)
+
+
+def _users(path: Path) -> Iterable[Finding]:
+    """Whether other users of this host, who take the default too, have a file of their own."""
+    if path.parent != users_folder():
+        return
+    others = [f"{user} ({there})" for user, there in other_files()]
+    found = f"so have {', '.join(others)}" if others else "other users would have one of their own"
+    yield Finding(
+        "users",
+        "note",
+        f"a file of this user alone; {found}",
+        "IDs of two users may repeat: sudo frazil init --shared GROUP makes one for all",
+    )

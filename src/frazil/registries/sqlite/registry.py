@@ -1,68 +1,77 @@
 """``sqlite:``: claims of all processes on one host, in one file. The default registry.
 
-Nothing needs to run or be installed, and SQLite's transactions are real: a verb is one ``BEGIN
-IMMEDIATE`` whose effect is on the disk (``synchronous=EXTRA`` with a rollback journal) before its
-answer is used. A generator needs about two such steps a second, so each opens the file anew. Then
-no connection, and no POSIX lock, is carried across a fork (``forks`` sees to it).
+Nothing needs to run or be installed, and SQLite's transactions are real: a verb is one of them,
+taken under a lock, and it counts when it is written down. ``file`` has the step, ``revision`` says
+how a file is told from an older one, and ``lock`` what is locked.
 
 What a file can do to us, and what is done about it:
 
-- *Deleted or replaced while in use.* Its device and inode, and the boot in which it was written,
-  are the incarnation. A verb counts only if the path led to the same file before and after it;
-  otherwise what it gave was kept in a file that nobody else will see, and it is asked again.
-- *Put back as it was some time ago* (same inode). Members remember the revision.
-- *On a network file system*, where locks are promises at best: refused (Linux; elsewhere the
-  operating system does not say, and it is up to you).
+- *Deleted, replaced, put back as it was some time ago*, with members alive or without. The revision
+  that is written down beside it tells, and members remember theirs.
+- *On a network file system*, where locks are promises at best: what is not known to be local is
+  refused (Linux; elsewhere the operating system does not say, and it is up to you).
 - *Not writable, full, damaged.* Errors that say which and what to do; nothing was given.
 
-Two users who share a file need write permission on it and on its directory (a common group).
+A path is made absolute, through links, when the registry is made, so a later ``chdir`` does not
+lead to another file. Two users who share a file need write permission on it and on its directory
+(a common group).
 """
 
-import contextlib
+import errno
+import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from frazil.apart import apart
 from frazil.claim import Look, Terms
 from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
 from frazil.record import Record
-from frazil.registries import forks
-from frazil.registries.base import RecordRegistry, terms_of
+from frazil.registries.base import Answer, RecordRegistry, terms_of
 from frazil.registries.checkup import Checkup
 from frazil.registries.options import Options
-from frazil.registries.place import (
-    NETWORK_FILESYSTEMS,
-    boot_id,
-    file_id,
-    filesystem_of,
-    state_home,
-)
-from frazil.registries.rows import SCHEMA_VERSION, SqlSlots, lay_out
+from frazil.registries.place import make_folder, require_folder, require_local
+from frazil.registries.rows import SqlSlots
+from frazil.registries.shared import state_folder
+from frazil.registries.sqlite.file import ClaimsFile
 from frazil.schemes import Scheme
 
 __all__ = ["SqliteRegistry", "default_path"]
 
 HORIZON_US = 1_000_000
 BUSY_US = 10_000_000
+_PASSING = {
+    errno.ENOSPC: "the disk is full; make room",
+    errno.EDQUOT: "the quota is used up; make room",
+    errno.EIO: "check the disk",
+    errno.EMFILE: "this process has too many open files; close some",
+    errno.ENFILE: "this host has too many open files; close some",
+    errno.EAGAIN: "another program has it locked; try again",
+    errno.ENOENT: "it was removed while it was in use; try again",
+}
 _HEAD = ["sid", "incarnation", "fingerprint", "layout", "revision", "guard"]
 _HEAD += ["last_us", "offset_us", "top_us"]
 _COLUMNS = ", ".join(_HEAD)
 
 
 def default_path() -> Path:
-    """The file of the default registry."""
-    return state_home() / "frazil" / "claims.db"
+    """The file of the default registry. Raises ConfigError if this user may not use it."""
+    return state_folder() / "claims.db"
 
 
 class SqliteRegistry(RecordRegistry):
-    """A registry in a file. Options: ``?horizon=`` (default 1 s), ``?busy=`` (default 10 s)."""
+    """A registry in a file.
+
+    Options: ``?horizon=`` (default 1 s), ``?busy=`` (default 10 s), ``?local=yes``.
+    """
 
     def __init__(self, url: str, namespace: str, scheme: Scheme) -> None:
         options = Options(url)
         terms = terms_of(scheme, options.duration_us("horizon", HORIZON_US))
         busy_us = options.duration_us("busy", BUSY_US)
+        self._told_local = options.yes("local")
         options.finish()
         text = unquote(urlsplit(url).netloc + urlsplit(url).path)
         path = Path(text) if text.strip("/") else default_path()
@@ -70,8 +79,8 @@ class SqliteRegistry(RecordRegistry):
 
     def _prepare(self, url: str, namespace: str, terms: Terms, path: Path, busy_us: int) -> None:
         super().__init__(url, namespace, terms)
-        self.path = path
-        self._busy_s = busy_us / 1e6
+        self.path = Path(os.path.realpath(path))
+        self._file = ClaimsFile(self.path, busy_us / 1e6)
         self._local = False
 
     advice = "or name another file: sqlite:///path/to/claims.db (or set FRAZIL_URL)"
@@ -79,72 +88,37 @@ class SqliteRegistry(RecordRegistry):
     @contextmanager
     def step(self) -> Iterator[tuple[Record, str]]:
         """See RecordRegistry."""
-        with forks.step(), _explained(self.path, self.advice):
-            db, where = self._open()
-            with contextlib.closing(db):
-                db.execute("BEGIN IMMEDIATE")
-                record = self._load(db)
-                yield record, f"{where}/{boot_id()}"
-                self._store(db, record)
-                db.execute("COMMIT")
-            if file_id(self.path) != where:
-                raise RegistryUnavailable(
-                    f"{self.path} was replaced while it was in use; try again",
-                    url=self.url,
-                    outcome_known=False,
-                )
+        with _explained(self.path, self.advice):
+            if not self._local:
+                self._settle()
+            try:
+                with self._file.step(synced=not self.terms.timed) as (db, incarnation):
+                    record = self._load(db)
+                    yield record, incarnation
+                    self._store(db, record)
+            except FileNotFoundError:
+                self._local = False  # the folder may be gone, and is then made anew
+                raise
+
+    def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
+        """See RecordRegistry."""
+        return apart(lambda: super(SqliteRegistry, self).perform(verb))
 
     def look(self) -> Look | None:
         """See Registry. A file that is missing is not made."""
-        return super().look() if self.path.exists() else None
+        return apart(super().look) if self.path.exists() else None
 
     def examine(self) -> Checkup:
         """See Registry."""
         from frazil.registries.sqlite.checkup import examine
 
-        return examine(self.path, self.terms)
-
-    def _open(self) -> tuple[sqlite3.Connection, str]:
-        """A connection, and which file it is to."""
-        if not self._local:
-            self._settle()
-        if not self.path.exists():
-            self.path.touch()
-        where = file_id(self.path)
-        db = sqlite3.connect(
-            f"{self.path.absolute().as_uri()}?mode=rw",
-            uri=True,
-            timeout=self._busy_s,
-            isolation_level=None,
-            check_same_thread=False,
-        )
-        try:
-            db.execute("PRAGMA synchronous=EXTRA")
-            version = db.execute("PRAGMA user_version").fetchone()[0]
-            if version == 0:
-                lay_out(db)
-            elif version != SCHEMA_VERSION:
-                raise ConfigError(
-                    f"{self.path} was written by another version of frazil (schema {version}, "
-                    f"this one knows {SCHEMA_VERSION}); use the newer frazil",
-                    url=self.url,
-                )
-        except BaseException:
-            db.close()
-            raise
-        return db, where
+        return examine(self.path, self.terms, told_local=self._told_local)
 
     def _settle(self) -> None:
         """Make the directory; refuse one where locks do not hold."""
-        directory = self.path.parent
-        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        kind = filesystem_of(directory)
-        if kind in NETWORK_FILESYSTEMS:
-            raise ConfigError(
-                f"{self.path} lies on a network file system ({kind}), where file locks do not "
-                "hold; put it on a local disk, or use a registry made for several hosts",
-                url=self.url,
-            )
+        make_folder(self.path.parent)
+        require_local(self.path, told=self._told_local)
+        require_folder(self.path)
         self._local = True
 
     def _load(self, db: sqlite3.Connection) -> Record:
@@ -164,14 +138,23 @@ def _explained(path: Path, elsewhere: str) -> Iterator[None]:
     """Tell SQLite's and the system's errors in frazil's words."""
     try:
         yield
-    except FrazilError:
+    except FrazilError as error:
+        error.facts.setdefault("url", str(path))
         raise
     except OSError as error:
+        if error.errno in _PASSING:
+            raise RegistryUnavailable(
+                f"{path}: {error.strerror}; {_PASSING[error.errno]}",
+                url=str(path),
+                outcome_known=False,
+            ) from error
         raise ConfigError(
             f"{path}: {error.strerror or error}; make it writable, {elsewhere}", url=str(path)
         ) from error
     except sqlite3.OperationalError as error:
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if not hasattr(error, "sqlite_errorcode"):  # Python's own: a text that is none
+            raise _damaged(path, error) from error
+        code = error.sqlite_errorcode & 0xFF
         if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
             raise ConfigError(
                 f"{path}: {error}; make the file and its directory writable, {elsewhere}",
@@ -186,9 +169,13 @@ def _explained(path: Path, elsewhere: str) -> Iterator[None]:
         raise RegistryUnavailable(
             f"{path}: {error}; {advice}", url=str(path), outcome_known=known
         ) from error
-    except sqlite3.DatabaseError as error:
-        raise ConfigError(
-            f"{path} is damaged or is no SQLite file ({error}); move it away, and the next start "
-            "waits out what it may have given",
-            url=str(path),
-        ) from error
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+        raise _damaged(path, error) from error
+
+
+def _damaged(path: Path, error: Exception) -> ConfigError:
+    return ConfigError(
+        f"{path} is damaged or is no SQLite file ({error}); move it away: layouts with time "
+        "then wait out what it may have given, and counters need frazil init --start N",
+        url=str(path),
+    )

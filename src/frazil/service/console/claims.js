@@ -53,7 +53,7 @@ export class Claims {
   show(found) {
     this.last = found;
     const wanted = found.slots.filter(({ state }) => state !== "free" || this.free.checked);
-    const shown = wanted.slice(0, SHOWN).sort((a, b) => a.node - b.node);
+    const shown = wanted.slice(0, SHOWN).sort((a, b) => Number(a.node) - Number(b.node));
     const scale = scaleOf(found, shown);
     const before = this.rows;
     this.rows = new Map();
@@ -104,7 +104,7 @@ class Row {
   }
 
   show(slot, scale) {
-    const constants = Object.entries(slot.constants).filter(([, value]) => value !== 0);
+    const constants = Object.entries(slot.constants).filter(([, value]) => value !== "0");
     const named = constants.map(([name, value]) => ` ${name}=${value}`).join("");
     put(this.cells[0], `${count(slot.node)}${named}`);
     put(this.badge, slot.state);

@@ -38,9 +38,10 @@ export function duration(seconds) {
   return `${COUNT.format(shown)} ${name}${shown === 1 ? "" : "s"}`;
 }
 
-/** Years, which may be many. */
-export function years(value) {
-  return value < 1 ? duration(value * 31_556_952) : `${large(value)} years`;
+/** Seconds, which may be many years. */
+export function lapse(seconds) {
+  const years = seconds / 31_556_952;
+  return years < 10 ? duration(seconds) : `${large(years)} years`;
 }
 
 /** An ISO moment in UTC as a table has it. */

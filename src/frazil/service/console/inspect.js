@@ -115,7 +115,7 @@ export class Inspector {
   }
 
   head(one) {
-    const width = one.spans.reduce((sum, { bits: digits }) => sum + digits.length, 0);
+    const width = one.spans.reduce((sum, { digits }) => sum + digits.length, 0);
     const others = one.others.map((scheme) =>
       el("button", {
         type: "button",
@@ -179,11 +179,11 @@ export class Inspector {
 /** The bits, in rows that end where bytes do. */
 function drawing(one) {
   const cells = [];
-  const width = one.spans.reduce((sum, span) => sum + span.bits.length, 0);
+  const width = one.spans.reduce((sum, span) => sum + span.digits.length, 0);
   let top = width - 1;
   for (const span of one.spans) {
-    [...span.bits].forEach((bit, i) => {
-      const named = i === 0 && span.name.length <= span.bits.length * 1.5;
+    [...span.digits].forEach((bit, i) => {
+      const named = i === 0 && span.name.length <= span.digits.length * 1.5;
       cells.push(
         el(
           "span",
@@ -199,7 +199,7 @@ function drawing(one) {
       top -= 1;
     });
   }
-  const words = one.spans.map((s) => `${s.name} ${s.bits}`).join(", ");
+  const words = one.spans.map((s) => `${s.name} ${s.digits}`).join(", ");
   const label = `${bits(width)}: ${words}`;
   return el("div", { class: "bits", role: "img", "aria-label": label, "data-width": width }, cells);
 }
@@ -207,7 +207,7 @@ function drawing(one) {
 function fields(one) {
   const rows = one.fields.map((field) => {
     const taken = one.spans.filter(({ name }) => name === field.name);
-    const width = taken.reduce((sum, span) => sum + span.bits.length, 0);
+    const width = taken.reduce((sum, span) => sum + span.digits.length, 0);
     return el(
       "tr",
       { on: { mouseenter: () => light(field.name), mouseleave: () => light("") } },

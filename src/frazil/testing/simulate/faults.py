@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["strike"]
 
 _MOST_MEMBERS = 9
+_MOST_STEPS = 500  # instructions of the operations that come next
 
 
 def strike(world: "World", fault: Fault) -> None:
@@ -107,6 +108,10 @@ def _close(_: "World", process: Process, __: float) -> None:
     process.close()
 
 
+def _exception(_: "World", process: Process, share: float) -> None:
+    process.striker.arm(1 + int(_MOST_STEPS * share**3))
+
+
 def _mint(_: "World", process: Process, __: float) -> None:
     process.later(0, process.mint)
 
@@ -196,5 +201,6 @@ _FAULTS: dict[str, Callable[["World", Process, float], None]] = {
     "wipe": _wipe,
     "restore": _restore,
     "silent loss": _silent_loss,
+    "exception": _exception,
 }
 assert tuple(_FAULTS) == KINDS

@@ -124,9 +124,17 @@ class Ledger:
                 raise Violation(f"I3: {claim} has two owners, {owner} and {member}")
 
     def issue(
-        self, number: int, claim: tuple[int, int, int], last: tuple[int, int]
+        self,
+        number: int,
+        claim: tuple[int, int, int],
+        last: tuple[int, int],
+        *,
+        struck: bool = False,
     ) -> tuple[int, int]:
-        """An ID from a claim (slot, start, until), after the ID ``last``: I4; answers its place."""
+        """An ID from a claim (slot, start, until), after the ID ``last``: I4; answers its place.
+
+        struck: an exception struck the caller in between, and what was drawn did not reach it.
+        """
         tick = number >> self._low_bits
         slot = (number >> self._sequence_bits) & ((1 << self._low_bits - self._sequence_bits) - 1)
         sequence = number & ((1 << self._sequence_bits) - 1)
@@ -134,7 +142,8 @@ class Ledger:
             raise Violation(f"ID {number} twice: tick {tick}, slot {slot}")
         self.ids.add(number)
         self.newest = max(self.newest, tick)
-        if self._terms.tick_us == 0 and tick > max(last[0] + 1, claim[1]):
+        left_out = tick > max(last[0] + 1, claim[1]) and not struck
+        if self._terms.tick_us == 0 and left_out:
             raise Violation(f"value {tick} was issued after {last[0]}: some were left out")
         if (tick, sequence) <= last:
             raise Violation(f"I4: {(tick, sequence)} was issued after {last}")

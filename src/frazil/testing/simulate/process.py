@@ -11,16 +11,18 @@ from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from frazil.calls import Call, Gate
 from frazil.claim import Ask, Claim, Seen, Wait
 from frazil.errors import FrazilError
 from frazil.generator import walk_arguments
-from frazil.keeper import Call, Keeper
+from frazil.keeper import Keeper
 from frazil.machine import Sense
 from frazil.testing.simulate.clock import BootClock, WrongClock
 from frazil.testing.simulate.network import Link, SimulatedRegistry
 from frazil.testing.simulate.order import CRYSTAL_PPM, Base
+from frazil.testing.simulate.striking import Striker, Struck
 from frazil.testing.simulate.violation import Violation
-from frazil.walk import FORKED, SPENT, Walk
+from frazil.walk import FORKED, SPENT, Pause, Walk
 
 if TYPE_CHECKING:
     from frazil.testing.simulate.world import World
@@ -60,7 +62,7 @@ class SimulatedKeeper(Keeper):
         self._process = process
         self._sense = sense
         self.busy = False
-        self._waiting: list[Call] = []
+        self._rung = False
         self._looks = 0
 
     def finish(self) -> None:
@@ -71,29 +73,30 @@ class SimulatedKeeper(Keeper):
         for name in ("claim", "_seen", "_want", "_renewable", "_called"):
             setattr(self, name, getattr(other, name))
 
-    def _post(self, call: Call) -> None:
+    def _summon(self) -> None:
         self._called = True
-        self._process.later(0, partial(self._attend, call))
+        self._process.later(0, self._attend)
 
-    def _attend(self, call: Call | None) -> None:
+    def _attend(self) -> None:
         if self.busy:
-            if call is not None:
-                self._waiting.append(call)
+            self._rung = True
             return
-        self.busy = True
+        self.busy, self._rung = True, False
         try:
-            wait_s = self._round(call)
+            wait_s = self._round()
         finally:
             self.busy = False
-        if self._waiting:
-            self._process.later(0, partial(self._attend, self._waiting.pop(0)))
-        elif wait_s is not None and not self._ended:
+        if self._ended:
+            return
+        if self._rung:
+            self._process.later(0, self._attend)
+        elif wait_s is not None:
             self._looks += 1
             self._process.later(int(wait_s * 1e6) + 1, partial(self._look, self._looks))
 
     def _look(self, number: int) -> None:
         if number == self._looks:
-            self._attend(None)
+            self._attend()
 
     def _ask(self, held: Claim | None = None, rate_hz: int | None = None) -> Ask:
         del rate_hz
@@ -101,6 +104,19 @@ class SimulatedKeeper(Keeper):
 
     def _jitter(self) -> float:
         return 1 - self._process.dice.random() / 2
+
+
+class _Drawing(Call):
+    """The call of a process that draws. Held by nobody else, as in a caller's frame."""
+
+    __slots__ = ("_process",)
+
+    def __init__(self, process: "Process") -> None:
+        self._process = process
+
+    def wake(self, error: FrazilError | None) -> None:
+        """See Call."""
+        self._process.told(error)
 
 
 class Process:
@@ -118,6 +134,8 @@ class Process:
         self.paused_until_us = 0
         self.issued = 0
         self._minting = 0
+        self._call: Call | None = None
+        self.striker = Striker(guarded=world.guards)
         self.boot_clock = BootClock(
             lambda: world.now_us, self.dice.randint(-CRYSTAL_PPM, CRYSTAL_PPM)
         )
@@ -138,6 +156,7 @@ class Process:
         self._last = _NOTHING_YET
         self._counts: dict[int, tuple[int, int]] = {}
         self._since: int | None = None
+        self._struck = False
         self._left = self._burst
         self.later(int(self.dice.random() * self._interval_us), self._draw)
 
@@ -174,13 +193,26 @@ class Process:
             raise Died
 
     def _draw(self) -> None:
-        """Take a few IDs, as far as they come, and see when to go on."""
+        """Take a few IDs, as far as they come, and see when to go on; also when one was struck."""
+        try:
+            self._draw_ready()
+        except Struck:
+            self.world.marks.hit("struck in a step")
+            self._struck = True
+            self.later(1, self._draw)
+
+    def _poll(self) -> int | Pause:
+        """As ``Generator.poll``."""
+        answer = self.walk.poll()
+        if self.walk.wanting:
+            self.keeper.look_ahead()
+        return answer
+
+    def _draw_ready(self) -> None:
         while self._left:
             if self._since is None:
                 self._since = self.world.ledger.newest
-            answer = self.walk.poll()
-            if self.walk.wanting:
-                self.keeper.look_ahead()
+            answer = self.striker.perform(self._poll)
             if not isinstance(answer, int):
                 self._wait(answer.wait_ns)
                 return
@@ -216,7 +248,8 @@ class Process:
         walk, world = self.walk, self.world
         last = self._counts.get(walk.node, _NOTHING_YET)
         claim = walk.node, walk.start, walk.until
-        self._counts[walk.node] = world.ledger.issue(number, claim, last)
+        self._counts[walk.node] = world.ledger.issue(number, claim, last, struck=self._struck)
+        self._struck = False
         self.issued += 1
         if walk.queued:
             world.marks.hit("block queued")
@@ -234,7 +267,13 @@ class Process:
         if wait_ns == SPENT:
             if self.world.now_us - self.paused_until_us < 1000:
                 self.world.marks.hit("spent in pause")
-            self.keeper.call(self._wake)
+            self._call = call = _Drawing(self)
+            try:
+                self.striker.perform(lambda: self.keeper.call(call))
+            except Struck:
+                self._call = None  # with its caller's frame
+                self.world.marks.hit("struck while calling")
+                raise
         elif wait_ns == FORKED:
             self.reborn()
             self.later(0, self._draw)
@@ -243,15 +282,15 @@ class Process:
                 self.world.marks.hit("lead exhausted")
             self.later(wait_ns // 1000 + 1, self._draw)
 
-    def _wake(self, error: FrazilError | None) -> None:
+    def told(self, error: FrazilError | None) -> None:
+        """There is a claim, or none for a while."""
         self.later(0 if error is None else self.world.schedule.horizon_us, self._draw)
 
     def reborn(self) -> None:
         """In a child: hold nothing of the parent's, as ``Generator.reborn`` does."""
         self.world.marks.hit("forked")
         self.sense = SimulatedSense(self, self.era)
-        self.walk.forget()
-        self.walk.sense = self.sense
+        self.walk.rise(self.sense)
         self.keeper = self.world.parts.keeper(self, self.walk, self.sense)
         self._last = _NOTHING_YET
         self._counts = {}
@@ -289,7 +328,10 @@ class Process:
         """Close the generator in good order; a new one begins later."""
         if self.walk.held:
             self.world.marks.hit("closed while asking" if self.keeper.busy else "closed")
-        self.keeper.end(self.walk.finish(), wait=False)
+        try:
+            self.striker.perform(lambda: self.keeper.end(self.walk.finish(), Gate()))
+        except Struck:
+            self.world.marks.hit("struck while closing")
         self.later(self.world.schedule.horizon_us * 2, self.begin)
 
     def mint(self) -> None:

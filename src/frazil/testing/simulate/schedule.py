@@ -9,6 +9,8 @@ A member asks for a moment and then issues for long, so a fault that comes at an
 finds it asking, and that is when most is at stake. So a quarter of the worlds are *storms*: a few
 kinds of faults, of each many, and most of them wait until their member's next request is on its
 way.
+
+Exceptions strike in three of ten worlds, whatever else goes wrong there.
 """
 
 import random
@@ -16,7 +18,7 @@ from dataclasses import dataclass, replace
 
 __all__ = ["KINDS", "Fault", "Schedule"]
 
-KINDS = (
+_USUAL = (
     "store clock steps",
     "store clock freezes",
     "store clock drifts",
@@ -44,6 +46,7 @@ KINDS = (
     "restore",
     "silent loss",
 )
+KINDS = (*_USUAL, "exception")
 _OF_LIFE = ("pause", "crash", "fork", "close", "mint")
 _TICKS_US = (1_000, 1_000, 10_000, 100_000, 1_000_000)
 _HORIZONS_US = (50_000, 1_000_000, 5_000_000, 60_000_000, 600_000_000)
@@ -74,14 +77,14 @@ class Fault:
 def _faults(dice: random.Random, members: int, lasts_us: int) -> list[Fault]:
     """Faults of few kinds or of many, at any moment."""
     few = dice.random() < 0.3
-    kinds = dice.sample(KINDS, dice.randint(0, 3) if few else dice.randint(3, len(KINDS)))
+    kinds = dice.sample(_USUAL, dice.randint(0, 3) if few else dice.randint(3, len(_USUAL)))
     many = dice.choice((1, 4, 12, 30)) if kinds else 0
     return [_fault(dice, kinds, members, lasts_us) for _ in range(many)]
 
 
 def _storm(dice: random.Random, members: int, lasts_us: int) -> list[Fault]:
     """Many faults of few kinds, some of a member's life, and most while their member asks."""
-    kinds = dice.sample(_OF_LIFE, dice.randint(1, 2)) + dice.sample(KINDS, dice.randint(0, 2))
+    kinds = dice.sample(_OF_LIFE, dice.randint(1, 2)) + dice.sample(_USUAL, dice.randint(0, 2))
     many = dice.choice((30, 100, 300))
     faults = [_fault(dice, kinds, members, lasts_us) for _ in range(many)]
     return [replace(fault, asking=dice.random() < 0.9) for fault in faults]
@@ -131,6 +134,10 @@ class Schedule:
         storm = random.Random(f"{seed} storm")  # noqa: S311 - the same; the others stay
         if storm.random() < 0.25:
             faults = _storm(storm, members, lasts_us)
+        handler = random.Random(f"{seed} exceptions")  # noqa: S311 - the same; the others stay
+        if handler.random() < 0.3:
+            many = handler.choice((3, 30, 200))
+            faults += [_fault(handler, ["exception"], members, lasts_us) for _ in range(many)]
         return cls(
             seed=seed,
             tick_us=tick_us,

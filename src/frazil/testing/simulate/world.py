@@ -91,7 +91,9 @@ class World:
         self._events = 0
         self._arguments: tuple[Any, ...] = walk_arguments(self.scheme, schedule.lead_us, None)
         guarded = schedule.guarded and not COMPILED
-        self._walk_type = _walk_type(parts.walk or (GuardedWalk if guarded else Walk))
+        walk_type = parts.walk or (GuardedWalk if guarded else Walk)
+        self.guards = issubclass(walk_type, GuardedWalk)
+        self._walk_type = walk_type
         if schedule.initialised:
             self._initialise()
         else:
@@ -225,24 +227,3 @@ def run(schedule: Schedule, parts: Parts | None = None) -> Outcome:
         node_us=passed_us * len(world.members),
         marks=world.marks,
     )
-
-
-def _reborn(walk: Walk) -> None:
-    """What a guarded walk calls when it finds that it is a child's."""
-    walk.sense.process.reborn()  # type: ignore[attr-defined] # a SimulatedSense
-
-
-def _spare(_: Walk) -> Walk:
-    """What a guarded walk calls when a step is begun inside another: here none ever is."""
-    raise Violation("a step of a walk was interrupted by another of the same thread")
-
-
-_walk_types: dict[type[Walk], type[Walk]] = {}
-
-
-def _walk_type(base: type[Walk]) -> type[Walk]:
-    """A walk that a keeper can hold weakly, and that has what a generator adds to it."""
-    if base not in _walk_types:
-        added = {"reborn": _reborn, "spare": _spare}
-        _walk_types[base] = type("SimulatedWalk", (base,), added)
-    return _walk_types[base]

@@ -13,6 +13,7 @@ ID, so that frazil is measured by the same faults as everybody else.
 
 from frazil.testing.torture.faults import FAULTS, Fault
 from frazil.testing.torture.run import OWN, Plan, Result, named, run
+from frazil.testing.torture.schedule import MIXED
 from frazil.testing.torture.systems import SYSTEMS, known
 
-__all__ = ["FAULTS", "OWN", "SYSTEMS", "Fault", "Plan", "Result", "known", "named", "run"]
+__all__ = ["FAULTS", "MIXED", "OWN", "SYSTEMS", "Fault", "Plan", "Result", "known", "named", "run"]

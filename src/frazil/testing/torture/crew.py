@@ -11,11 +11,11 @@ from pathlib import Path
 from frazil.testing.torture.clock import sweep
 from frazil.testing.torture.guard import Guard
 from frazil.testing.torture.order import Order
-from frazil.testing.torture.outlet import DIED
+from frazil.testing.torture.outlet import DIED, HUNG
 
 __all__ = ["Crew"]
 
-_PATIENCE_S = 6.0  # of which a worker may spend some on its children
+_PATIENCE_S = 12.0  # of which a worker may spend some on its children
 
 
 class Crew:
@@ -26,7 +26,7 @@ class Crew:
         self._started: dict[str, subprocess.Popen[bytes]] = {}
         self._stopped: set[str] = set()
         self.hung: list[str] = []
-        """Those that had to be killed when their time was over."""
+        """A line about each that neither issued nor ended when its time was over."""
         self.died: list[str] = []
         """Those that came to an end of their own, and how: it was not their time."""
 
@@ -47,6 +47,7 @@ class Crew:
     def kill(self, name: str) -> bool:
         """``kill -9`` a worker and its children; whether that is what it died of."""
         process = self._started.pop(name)
+        self._stopped.discard(name)
         self._end(process)
         return process.returncode == -signal.SIGKILL
 
@@ -70,6 +71,11 @@ class Crew:
         with suppress(ProcessLookupError):
             os.killpg(self._started[name].pid, signal.SIGCONT)
 
+    def interrupt(self, name: str) -> None:
+        """SIGINT, to the worker alone."""
+        if self.alive(name):
+            self._started[name].send_signal(signal.SIGINT)
+
     def alive(self, name: str) -> bool:
         """Whether a worker is still there."""
         process = self._started.get(name)
@@ -86,7 +92,7 @@ class Crew:
                 if code:
                     self.died.append(f"{name} {DIED}, with {code}")
             except subprocess.TimeoutExpired:
-                self.hung.append(name)
+                self.hung.append(f"{name}: {HUNG} it did not end, and was killed")
         self.close()
 
     def close(self) -> None:

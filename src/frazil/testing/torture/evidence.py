@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from frazil.testing.torture.outlet import bursts
+from frazil.testing.torture.outlet import HUNG, bursts
 from frazil.testing.torture.scene import Mark
 from frazil.testing.torture.sieve import Sieve
 from frazil.testing.torture.system import Reading
@@ -66,6 +66,8 @@ class Generated:
     rates: dict[int, int] = field(default_factory=dict)
     """How many IDs in each twentieth of a second of the monotonic clock."""
     claims: list[Claimed] = field(default_factory=list)
+    stall_us: int = 0
+    """The longest time that one burst took."""
 
 
 @dataclass(slots=True)
@@ -86,7 +88,8 @@ class Found:
     silent: list[str] = field(default_factory=list)
     """Processes that gave no ID at all."""
     hung: int = 0
-    """Processes that did not come to their end, and were killed."""
+    """Processes that neither issued nor ended when their time was over, and calls that took too
+    long."""
     troubles: list[str] = field(default_factory=list)
     generated: list[Generated] = field(default_factory=list)
 
@@ -94,10 +97,17 @@ class Found:
 class Examiner:
     """Reads scenes one by one; their files must stay until ``finish``.
 
-    true_ns: the true wall time minus the monotonic clock.
+    true_ns: the true wall time minus the monotonic clock. late_s: what takes a call longer, hangs.
     """
 
-    def __init__(self, search: Search, true_ns: int, reading: Reading | None) -> None:
+    def __init__(
+        self,
+        search: Search,
+        true_ns: int,
+        reading: Reading | None,
+        late_s: float | None = None,
+    ) -> None:
+        self._late_us = None if late_s is None else int(late_s * 1e6)
         self._search = search
         self._true_ns = true_ns
         self._read = reading
@@ -106,11 +116,14 @@ class Examiner:
         self._ids = 0
 
     def examine(self, folder: Path, marks: Iterable[Mark], hung: Sequence[str]) -> Found:
-        """Everything about a scene but the duplicates that only ``finish`` tells."""
+        """Everything about a scene but the duplicates that only ``finish`` tells.
+
+        hung: a line about each process that was seen to hang.
+        """
         found = Found()
         stops = [mark for mark in marks if mark.what == "SIGSTOP"]
         for path in sorted(folder.glob("*.ids")):
-            stopped = [mark for mark in stops if path.stem == mark.whom]
+            stopped = [mark for mark in stops if _of(path.stem, mark.whom)]
             found.generated.append(self._one(path, found, stopped))
         for path in sorted(folder.glob("*.clock")):
             offs = [(int(off) - self._true_ns) // 1000 for off in path.read_text().split()]
@@ -119,9 +132,7 @@ class Examiner:
         started = {path.stem for path in folder.glob("*.said")}
         started -= {path.stem for path in folder.glob("*.clock")}  # the witness
         for name in sorted(started):
-            gave = sum(
-                one.ids for one in found.generated if one.name == name or _of(one.name, name)
-            )
+            gave = sum(one.ids for one in found.generated if _of(one.name, name))
             if not gave:
                 found.silent.append(name)
         troubles = [
@@ -134,8 +145,13 @@ class Examiner:
             for path in sorted(folder.glob("*.said"))
             if path.stat().st_size
         ]
-        found.hung = sum("hung, and was killed" in line for line in troubles) + len(hung)
-        found.troubles = [*said, *(f"{name} hung, and was killed" for name in hung), *troubles]
+        troubles += [
+            f"{one.name}: {HUNG} a call took {one.stall_us / 1e6:.1f} s"
+            for one in found.generated
+            if self._late_us is not None and one.stall_us > self._late_us
+        ]
+        found.hung = sum(f" {HUNG} " in line for line in troubles) + len(hung)
+        found.troubles = [*said, *hung, *troubles]
         return found
 
     def finish(self) -> None:
@@ -166,7 +182,7 @@ class Examiner:
             ids = burst.ids
             found.refused += burst.refused
             took_ns = burst.ended_ns - burst.began_ns - _overlap(stops, burst)
-            found.stall_us = max(found.stall_us, took_ns // 1000)
+            made.stall_us = max(made.stall_us, took_ns // 1000)
             if not ids:
                 continue
             found.disorder += sum(map(operator.le, ids, [last, *ids[:-1]]))
@@ -174,6 +190,7 @@ class Examiner:
             made.ids += len(ids)
             node = self._fresh(found, ids, burst.began_ns, burst.ended_ns)
             _extend(made, node, burst.began_ns, burst.ended_ns, len(ids))
+        found.stall_us = max(found.stall_us, made.stall_us)
         found.ids += made.ids
         self._ids += made.ids
         claims = path.with_suffix(".claims")
@@ -209,7 +226,7 @@ class Examiner:
 
 def _of(name: str, process: str) -> bool:
     """Whether a generator is of a process, or of a child or thread of it."""
-    return name.startswith((f"{process}.", f"{process}-"))
+    return name == process or name.startswith((f"{process}.", f"{process}-"))
 
 
 def _overlap(stops: Iterable[Mark], burst: Any) -> int:

@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from frazil.testing.torture.system import Setting
@@ -20,7 +20,8 @@ class Order:
     there is a file of that name, and says so by ``<name>.ready``. faked: whether its clock must be.
     warm_s: how long to issue before the thing that ``how`` is about. several: how many children,
     threads or copies. burst, nap_s: how many IDs in a row, and the pause after them. path: a file
-    that ``how`` needs.
+    that ``how`` needs. events: what to do to oneself, from when until when, in
+    nanoseconds since the moment in ``path``.
     """
 
     system: str
@@ -37,6 +38,7 @@ class Order:
     nap_s: float = 0.0005
     seed: int = 0
     path: str = ""
+    events: list[tuple[str, int, int]] = field(default_factory=list)
 
     def text(self) -> str:
         """The order as one line."""

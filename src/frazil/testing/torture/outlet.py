@@ -21,10 +21,13 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-__all__ = ["DIED", "Burst", "Outlet", "bursts", "number_of"]
+__all__ = ["DIED", "HUNG", "Burst", "Outlet", "bursts", "number_of", "whole"]
 
 DIED = "ended by itself"
 """Said of a process whose end nobody asked for, and which was no good one."""
+
+HUNG = "hung:"
+"""Begins what is said of a process that neither issued nor ended when its time was over."""
 
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,37}")
 _HEAD = struct.Struct("<qqIHH")
@@ -94,7 +97,8 @@ class Outlet:
         self.call = call
         self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
         self._told = 0
-        self._begun = False
+        self.begun = False
+        """Whether it has given an ID."""
 
     def burst(self, count: int, given: list[Any] | None = None) -> int:
         """Call ``count`` times and keep what comes; answers how many IDs that were.
@@ -114,7 +118,7 @@ class Outlet:
         if None in made:  # what some generators give when they have none
             refused += made.count(None)
             made = [one for one in made if one is not None]
-        self._put(began_ns, refused, made)
+        self.keep(began_ns, refused, made)
         if error is not None:
             self.tell(f"{type(error).__name__}: {error}")
         return len(made)
@@ -131,7 +135,8 @@ class Outlet:
         with path.open("a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(trouble.replace("\n", " ") + "\n")
 
-    def _put(self, began_ns: int, refused: int, made: list[Any]) -> None:
+    def keep(self, began_ns: int, refused: int, made: list[Any]) -> None:
+        """Write down a burst that began then: how many calls gave nothing, and what others gave."""
         try:
             words = array("Q", made)
             width = 8
@@ -145,14 +150,33 @@ class Outlet:
         left = memoryview(head + words.tobytes())
         while left:
             left = left[os.write(self._file, left) :]
-        if made and not self._begun:
-            self._begun = True
+        if made and not self.begun:
+            self.begun = True
             self.path.with_suffix(".first").touch()
 
 
-def bursts(path: Path) -> Iterator[Burst]:
-    """What an outlet has written, up to the part that a kill may have left at its end."""
+def whole(path: Path) -> int:
+    """How many bytes of an outlet are whole bursts: one may be half written while it is read."""
+    if not path.exists():
+        return 0
+    at, size = 0, path.stat().st_size
     with path.open("rb") as file:
+        while len(head := file.read(_HEAD.size)) == _HEAD.size:
+            _, _, count, _, width = _HEAD.unpack(head)
+            end = at + _HEAD.size + count * width
+            if end > size:
+                break
+            at = file.seek(end)
+    return at
+
+
+def bursts(path: Path, at: int = 0) -> Iterator[Burst]:
+    """What an outlet has written, up to the part that a kill may have left at its end.
+
+    at: how many bytes of it to pass over, which end with a burst.
+    """
+    with path.open("rb") as file:
+        file.seek(at)
         while len(head := file.read(_HEAD.size)) == _HEAD.size:
             began_ns, ended_ns, count, refused, width = _HEAD.unpack(head)
             data = file.read(count * width)

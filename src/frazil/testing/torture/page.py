@@ -26,9 +26,7 @@ _COLUMNS = ("Fault", "IDs", "Duplicates", "Out of order", "Stalest", "Longest st
 
 def page(plan: Plan, results: Sequence[Result]) -> str:
     """The page."""
-    again = duplicates(results)
-    verdict = f"{again:,} duplicates" if again else "no duplicates"
-    title = f"{plan.system.name} under {len(results)} faults: {verdict}"
+    title = _title(plan, results)
     facts = "".join(
         f"<dt>{escape(name)}</dt><dd>{escape(str(value))}</dd>"
         for name, value in about(plan).items()
@@ -43,13 +41,29 @@ def page(plan: Plan, results: Sequence[Result]) -> str:
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>'
         f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style>'
-        f'<h1 class="{"bad" if again else "good"}">{escape(title)}</h1>'
+        f'<h1 class="{_kind(results)}">{escape(title)}</h1>'
         f"<p>{ids(results):,} IDs, every one of them compared with all others.</p>"
         f"<dl>{facts}</dl><table><tr>{head}</tr>{rows}</table>"
         "<h2>What was done, and what came of it</h2>"
         "<p>A row is a node number. Pale: a claim on it. Strong: IDs of it, in the colour of the "
         f"process that gave them. Red: what was done. Below: IDs a second.</p>{drawings}</html>\n"
     )
+
+
+def _title(plan: Plan, results: Sequence[Result]) -> str:
+    """What came of the faults that were had, and how many were not."""
+    left = sum(result.outcome == "unavailable" for result in results)
+    again, tried = duplicates(results), len(results) - left
+    none = "no duplicates" if ids(results) else "no IDs"
+    verdict = f"{again:,} duplicate{'s' * (again != 1)}" if again else none
+    said = f"{plan.system.name} under {tried} fault{'s' * (tried != 1)}: {verdict}"
+    return f"{said}; {left} could not be had" if left else said
+
+
+def _kind(results: Sequence[Result]) -> str:
+    if duplicates(results):
+        return "bad"
+    return "good" if ids(results) else "none"
 
 
 def _row(result: Result) -> str:

@@ -108,7 +108,7 @@ def _cell(result: Result) -> str:
     found = result.found
     if result.outcome == "repeated":
         text = f"{found.duplicates:,}"
-    elif result.outcome == "unique":
+    elif result.outcome in ("unique", "hung"):
         text = "0"
     else:
         text = {"unavailable": "—", "refused": "no", "silent": "?", "unseen": "?"}[result.outcome]
@@ -119,9 +119,9 @@ def legend(rows: Sequence[Row]) -> Iterator[str]:
     """What the marks that occur mean, with the reasons."""
     meant = {
         "—": "could not be had",
-        "no": "refused by the generator, which cannot be copied or pickled",
+        "no": "refused by the generator, which gives no ID then",
         "?": "the fault was not seen to take place, or a process gave no ID at all",
-        "†": "a process hung, and was killed",
+        "†": "a process hung: it neither issued nor ended when its time was over",
     }
     cells = "".join(cell for row in rows for cell in row.cells)
     yield "A number: IDs that had been issued before."

@@ -8,9 +8,11 @@ from typing import Any
 
 import frazil
 from frazil.masking import masked
-from frazil.testing.torture.run import Plan, Result
+from frazil.testing.torture.run import Plan, Result, rounds
+from frazil.testing.torture.schedule import MIXED
+from frazil.testing.torture.systems import SYSTEMS
 
-__all__ = ["about", "as_json", "duplicates", "ids", "packaged"]
+__all__ = ["about", "again", "as_json", "duplicates", "failed", "ids", "packaged"]
 
 
 def packaged(package: str) -> str:
@@ -29,6 +31,25 @@ def ids(results: Iterable[Result]) -> int:
 def duplicates(results: Iterable[Result]) -> int:
     """How many of them had been issued before."""
     return sum(result.found.duplicates for result in results)
+
+
+def failed(results: Iterable[Result]) -> bool:
+    """Whether an ID came twice, or a process hung."""
+    return any(result.found.duplicates or result.outcome == "hung" for result in results)
+
+
+def again(plan: Plan, result: Result) -> str:
+    """The command that plays the round of a mix again."""
+    usual = Plan(SYSTEMS["frazil"])
+    words = [f"frazil torture {masked(plan.url)}".rstrip()]
+    words += [f"--mix --seed {result.seed} --seconds {rounds(plan)[0].seconds:g}"]
+    words += [f"--system {plan.system.name}"] if plan.system.name != "frazil" else []
+    words += [f"--own {plan.own}"] if plan.own else []
+    words += [f"--faults {','.join(plan.faults)}"] if plan.faults != MIXED else []
+    words += [f'--scheme "{plan.scheme}"'] if plan.scheme != usual.scheme else []
+    words += [f"--processes {plan.processes}"] if plan.processes != usual.processes else []
+    words += ["--full-speed"] if plan.burst != usual.burst else []
+    return " ".join(words)
 
 
 def about(plan: Plan) -> dict[str, Any]:
@@ -70,6 +91,7 @@ def _fault(result: Result, begin_ns: int) -> dict[str, Any]:
 
     return {
         "fault": result.fault.name,
+        "seed": result.seed,
         "what": result.fault.what,
         "outcome": result.outcome,
         "reason": result.reason,

@@ -8,9 +8,9 @@ to light under the next.
 import random
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -24,20 +24,26 @@ from frazil.schemes import scheme as scheme_of
 from frazil.testing.torture.clock import FakeClock, library
 from frazil.testing.torture.evidence import Examiner, Found, Search
 from frazil.testing.torture.faults import FAULTS, Fault
+from frazil.testing.torture.file import File
 from frazil.testing.torture.guard import Guard
-from frazil.testing.torture.outlet import DIED
-from frazil.testing.torture.scene import Mark, Scene, Unavailable, World
-from frazil.testing.torture.stores import File, Server, Store
+from frazil.testing.torture.mix import mixture
+from frazil.testing.torture.outlet import DIED, bursts
+from frazil.testing.torture.scene import GRACE_S, Mark, Scene, Unavailable, World
+from frazil.testing.torture.schedule import MIXED
+from frazil.testing.torture.stores import Server, Store
 from frazil.testing.torture.system import Setting, System
 
-__all__ = ["OWN", "Outcome", "Plan", "Result", "named", "run"]
+__all__ = ["OWN", "Outcome", "Plan", "Result", "named", "rounds", "run"]
 
 OWN = ("sqlite", "redis", "icicle")
 """The stores that a run can make for itself: a file, a server, a server that issues."""
 
 _HORIZON = "?horizon=1s"  # that long newcomers wait after a loss; 5 s would be all of a scene
 
-Outcome = Literal["unique", "repeated", "unavailable", "refused", "silent", "unseen"]
+_ROUND_S = 10.0  # of a mix
+_MARGIN = 1 << 20  # of a counter, beyond what was seen of it: blocks that are not used up
+
+Outcome = Literal["unique", "repeated", "unavailable", "refused", "silent", "unseen", "hung"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +52,9 @@ class Plan:
 
     own: the kind of store to make for the run instead. Any other system finds its URL in the
     environment as FRAZIL_URL, and with "" has none.
-    seconds: of issuing, all faults together. burst, nap_s: the pace of each process.
+    mix: whether the faults, which are then some of MIXED, come all at once, in rounds.
+    seconds: of issuing, all faults or rounds together. seed: of the first round; the next one has
+    the next. burst, nap_s: the pace of each process.
     """
 
     system: System
@@ -55,6 +63,7 @@ class Plan:
     scheme: str = "icicle"
     namespace: str = "torture"
     faults: tuple[str, ...] = tuple(FAULTS)
+    mix: bool = False
     processes: int = 3
     seconds: float = 45.0
     seed: int = 0
@@ -78,6 +87,9 @@ class Result:
     """What to add to such a moment for the true time since 1970."""
     seen: bool = True
     """Whether all that the fault is made of was seen to take place."""
+    refused: bool = False
+    """Whether the system refused it, as it may."""
+    seed: int = 0
 
     @property
     def outcome(self) -> Outcome:
@@ -86,11 +98,13 @@ class Result:
             return "repeated"
         if not self.available:
             return "unavailable"
-        if self.found.silent or not self.found.ids:
+        if self.found.silent or not (self.found.ids or self.refused):
             return "silent"
         if not self.seen:
             return "unseen"
-        return "refused" if self.reason else "unique"
+        if self.found.hung:
+            return "hung"
+        return "refused" if self.refused else "unique"
 
 
 def run(
@@ -100,8 +114,36 @@ def run(
 ) -> list[Result]:
     """Do it all; ``tell`` hears the fault that begins, and how many are done.
 
-    searching: makes the search for duplicates, with a folder for what exceeds memory.
+    searching: makes the search for duplicates, with a folder for what exceeds memory. The rounds of
+    a mix have each a world of its own, so that one may be played again without the others.
     """
+    if not plan.mix:
+        return _run(plan, [FAULTS[each] for each in plan.faults], searching, tell)
+    results = []
+    for number, each in enumerate(rounds(plan)):
+        tell(f"mix {each.seed}", number)
+        results += _run(each, [mixture(each.seed, each.faults)], searching, _quietly)
+    return results
+
+
+def _quietly(_what: str, _done: int) -> None:
+    """What hears of a round's only fault."""
+
+
+def rounds(plan: Plan) -> list[Plan]:
+    """The rounds of a mix, each as a plan by which it can be played again."""
+    count = max(1, round(plan.seconds / _ROUND_S))
+    seconds = plan.seconds / count
+    return [replace(plan, seconds=seconds, seed=plan.seed + number) for number in range(count)]
+
+
+def _run(
+    plan: Plan,
+    faults: Sequence[Fault],
+    searching: Callable[[Path], Search],
+    tell: Callable[[str, int], None],
+) -> list[Result]:
+    """Faults in one world, one after the other."""
     dice = random.Random(plan.seed)  # noqa: S311 - moments, no secrets
     with ExitStack() as kept:
         guard = Guard()
@@ -113,16 +155,17 @@ def run(
         spill.mkdir()
         true_ns = time.time_ns() - time.monotonic_ns()
         reading = plan.system.reading(world.setting)
-        examiner = Examiner(searching(spill), true_ns, reading)
+        timeout_s = plan.system.timeout_s
+        late_s = None if timeout_s is None else timeout_s + GRACE_S
+        examiner = Examiner(searching(spill), true_ns, reading, late_s)
         results = []
-        for number, fault in enumerate(FAULTS[each] for each in plan.faults):
+        for number, fault in enumerate(faults):
             tell(fault.name, number)
             folder = Path(name) / fault.name
             folder.mkdir()
-            seconds = plan.seconds / len(plan.faults)
-            scene = Scene(world, folder, seconds, dice)
+            scene = Scene(world, folder, plan.seconds / len(faults), dice)
             results.append(_act(fault, scene, examiner))
-            results[-1].true_ns = true_ns
+            results[-1].true_ns, results[-1].seed = true_ns, plan.seed
         examiner.finish()
         return results
 
@@ -140,7 +183,8 @@ def _act(fault: Fault, scene: Scene, examiner: Examiner) -> Result:
     result.ended_ns = time.monotonic_ns()
     result.found = examiner.examine(scene.folder, scene.marks, scene.crew.hung)
     for path in scene.folder.glob("*.refused"):
-        result.reason = path.read_text(encoding="utf-8")
+        result.reason, result.refused = path.read_text(encoding="utf-8"), True
+    _excuse(result, scene)
     died = [line for line in result.found.troubles if DIED in line]
     unseen = [*scene.unseen, *scene.crew.died, *died]
     if result.available and unseen:
@@ -150,6 +194,17 @@ def _act(fault: Fault, scene: Scene, examiner: Examiner) -> Result:
         result.available = False
         result.reason = f"no process saw its clock more than {off_us / 1e6:.1f} s off"
     return result
+
+
+def _excuse(result: Result, scene: Scene) -> None:
+    """Take those for silent only who neither refused rightly nor were killed too soon."""
+    silent = []
+    for name in result.found.silent:
+        if scene.refused(name, result.fault.refusal):
+            result.refused, result.reason = True, scene.trouble(name).splitlines()[-1]
+        elif name not in scene.excused:
+            silent.append(name)
+    result.found.silent = silent
 
 
 def _world(plan: Plan, folder: Path, kept: ExitStack, guard: Guard) -> World:
@@ -177,6 +232,8 @@ def _world(plan: Plan, folder: Path, kept: ExitStack, guard: Guard) -> World:
             world.mend = partial(_give_shard, setting, new=False)
     elif plan.system.name == "frazil":
         _begin(setting, own=store is not None)
+        if store is not None and scheme_of(setting.scheme).layout.axis != "time":
+            world.mend = partial(_move_on, setting, folder)
     world.burst, world.nap_s = plan.burst, plan.nap_s
     if clock is not None:
         world.clock = clock
@@ -195,6 +252,16 @@ def _begin(setting: Setting, *, own: bool) -> None:
             raise
 
 
+def _move_on(setting: Setting, folder: Path) -> None:
+    """What ``frazil init --start N --forward`` does for a counter, beyond all that was seen."""
+    scheme = scheme_of(setting.scheme)
+    axis = scheme.layout.axis
+    lasts = (burst.ids[-1:] for file in folder.glob("*/*.ids") for burst in bursts(file))
+    highest = max((scheme.unpack(n)[axis] for last in lasts for n in last), default=0)
+    registry = connect(setting.url, setting.namespace, scheme)
+    registry.initialise(ask_of(Seen()), highest + _MARGIN)
+
+
 def _give_shard(setting: Setting, *, new: bool) -> None:
     """What ``frazil init`` does for a server that issues."""
     from frazil.icicle.opening import configure_icicle
@@ -204,12 +271,13 @@ def _give_shard(setting: Setting, *, new: bool) -> None:
     IcicleServer(config.accesses[0], setting.namespace).initialise(0, new=new)
 
 
-def named(text: str) -> tuple[str, ...]:
+def named(text: str, *, mix: bool = False) -> tuple[str, ...]:
     """Faults by name, as in a list with commas; ConfigError for a name that is none."""
+    there = MIXED if mix else tuple(FAULTS)
     found = tuple(filter(None, (each.strip() for each in text.split(","))))
     for each in found:
-        if each not in FAULTS:
-            raise ConfigError(f"no fault is called {each!r}; there are {', '.join(FAULTS)}")
+        if each not in there:
+            raise ConfigError(f"no fault is called {each!r}; there are {', '.join(there)}")
     if not found:
-        raise ConfigError(f"name at least one fault of {', '.join(FAULTS)}")
+        raise ConfigError(f"name at least one fault of {', '.join(there)}")
     return found

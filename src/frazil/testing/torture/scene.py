@@ -11,7 +11,7 @@ Moments of marks are nanoseconds of the monotonic clock.
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +22,13 @@ from frazil.testing.torture.order import Order
 from frazil.testing.torture.stores import Store
 from frazil.testing.torture.system import Setting, System
 
-__all__ = ["EVIDENCE_S", "Mark", "Scene", "Unavailable", "World"]
+__all__ = ["EVIDENCE_S", "GRACE_S", "Mark", "Scene", "Unavailable", "World"]
 
 EVIDENCE_S = 8.0
 """How long to wait for the sign that a fault took place."""
+
+GRACE_S = 5.0
+"""What a call may take beyond its timeout, on a busy machine."""
 
 _PATIENCE_S = 20.0  # for a process to start issuing
 _FORGOTTEN_S = 120.0  # how long a process may outlive a run that was killed
@@ -77,6 +80,8 @@ class Scene:
     """What of the fault was not seen to take place."""
     crew: Crew = field(init=False)
     faked: bool = False
+    excused: set[str] = field(default_factory=set)
+    """Processes that were killed before they could give an ID."""
     _names: list[str] = field(default_factory=list)
     _left: float = 1.0
 
@@ -89,35 +94,59 @@ class Scene:
         self.until_issuing(name)
         return name
 
-    def launch(self, how: str = "steady", *, node: int | None = 1, **order: Any) -> str:
-        """Start a process."""
+    def launch(
+        self,
+        how: str = "steady",
+        *,
+        node: int | None = 1,
+        url: str | None = None,
+        lead_s: float = 0.0,
+        env: dict[str, str] | None = None,
+        **order: Any,
+    ) -> str:
+        """Start a process. url: if not that of the world; env: what its environment has besides."""
         world, name = self.world, f"p{len(self._names)}"
         self._names.append(name)
-        setting = world.setting
+        url = world.setting.url if url is None else url
+        pace: dict[str, Any] = {"burst": world.burst, "nap_s": world.nap_s}
         told = Order(
             system=world.system.name,
-            setting=Setting(node, setting.url, setting.scheme, setting.namespace),
+            setting=replace(world.setting, node=node, url=url, lead_s=lead_s),
             folder=str(self.folder),
             name=name,
             end_ns=time.monotonic_ns() + int((self.seconds + _FORGOTTEN_S) * 1e9),
             how=how,
             several=world.processes,
-            burst=world.burst,
-            nap_s=world.nap_s,
             seed=self.random.randrange(1 << 32),
             faked=self.faked,
-            **order,
+            **pace | order,
         )
-        env = {"FRAZIL_URL": setting.url} if setting.url else {}
+        env = {"FRAZIL_URL": url} | (env or {})
         if self.faked and not isinstance(world.clock, str):
             env |= world.clock.env
         self.crew.start(told, env)
         return name
 
-    def until_issuing(self, name: str) -> None:
-        """Wait until a process has issued, or has come to its end."""
-        first = self.folder / f"{name}.first"
-        self.until(lambda: first.exists() or not self.crew.alive(name))
+    def until_issuing(self, name: str, or_refusing: str | None = None) -> None:
+        """Wait until a process has issued, has refused (see ``refused``), or has ended."""
+        self.until(lambda: self.decided(name, or_refusing))
+
+    def decided(self, name: str, refusal: str | None) -> bool:
+        """Whether a process has issued, has refused, or has ended."""
+        return self.issued(name) or self.refused(name, refusal) or not self.crew.alive(name)
+
+    def refused(self, name: str, refusal: str | None) -> bool:
+        """Whether a process has given no ID but an error with these words."""
+        return refusal is not None and not self.issued(name) and self.troubled(name, refusal)
+
+    def troubled(self, name: str, *words: str) -> bool:
+        """Whether a process has told of an error with any of these words."""
+        return any(word in self.trouble(name) for word in words) and bool(self.trouble(name))
+
+    def trouble(self, name: str) -> str:
+        """What a process has told of its errors."""
+        path = self.folder / f"{name}.trouble"
+        return path.read_text(encoding="utf-8") if path.exists() else ""
 
     def until(self, true: Callable[[], bool], patience_s: float = _PATIENCE_S) -> bool:
         """Wait for something to come true, within reason; whether it did."""
@@ -142,8 +171,12 @@ class Scene:
 
     def pause(self, share: float) -> None:
         """Let a share of the scene's seconds pass."""
+        time.sleep(self.spend(share))
+
+    def spend(self, share: float) -> float:
+        """Count a share of the scene's seconds as passed; how many that is."""
         self._left -= share
-        time.sleep(share * self.seconds)
+        return share * self.seconds
 
     def fake_clock(self) -> FakeClock:
         """The clock of all processes started from now on; Unavailable where there is none."""

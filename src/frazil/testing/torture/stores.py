@@ -1,9 +1,9 @@
 """Stores that a run makes for itself, because only what is one's own may be killed and emptied.
 
 A store that somebody names is his: nothing is done to it but what any member does. For a run that
-names none there is a SQLite file in the run's folder, which can be deleted, or a Redis or Valkey
-server on a free port, which can be killed and emptied. Its program is what the environment, PATH,
-or a package that brings one has.
+names none there is a SQLite file in the run's folder (see ``file``), which can be deleted and put
+back, or a Redis or Valkey server on a free port, which can be killed and emptied. Its program is
+what the environment, PATH, or a package that brings one has.
 """
 
 import importlib.util
@@ -23,7 +23,7 @@ from frazil.testing.torture.clock import sweep
 from frazil.testing.torture.guard import Guard
 from frazil.testing.torture.published import say
 
-__all__ = ["File", "Server", "Store", "server_program"]
+__all__ = ["Server", "Store", "server_program"]
 
 _PATIENCE_S = 5.0
 
@@ -41,28 +41,6 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Leave nothing behind."""
-
-
-class File:
-    """A SQLite file. It has no process to be killed."""
-
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / "claims.db"
-        self.url = f"sqlite:{self._path}"
-
-    def holds(self) -> bool:
-        """See Store."""
-        return self._path.exists() and self._path.stat().st_size > 0
-
-    def wipe(self) -> bool:
-        """Delete it; whether it was there."""
-        was_there = self._path.exists()
-        for path in self._path.parent.glob(f"{self._path.name}*"):
-            path.unlink(missing_ok=True)
-        return was_there
-
-    def close(self) -> None:
-        """Nothing: its folder goes."""
 
 
 def server_program() -> str | None:

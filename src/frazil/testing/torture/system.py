@@ -27,13 +27,15 @@ Reading = Callable[[int], tuple[int | None, int | None]]
 class Setting:
     """What a process is told about its generator.
 
-    node: a number that nobody else has at this time; None: as it comes without any setting.
+    node: a number that nobody else has at this time; None: as it comes without any setting. lead_s:
+    how far IDs may be ahead of the clock.
     """
 
     node: int | None = None
     url: str = ""
     scheme: str = "icicle"
     namespace: str = "default"
+    lead_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,8 @@ class System:
     """An ID system. ``make`` and ``bind`` run in the process that issues.
 
     package: what pip installs, "" for what is here already; module: what is then there.
-    server: whether its IDs come from a Redis server, which the run starts.
+    server: whether its IDs come from a Redis server, which the run starts. ways: other ways to ask
+    a holder, or its package, for so many IDs. timeout_s: within which a call answers, if it says.
     """
 
     name: str
@@ -74,6 +77,10 @@ class System:
     module: str = ""
     reading: Callable[[Setting], Reading | None] = field(default=lambda _setting: None)
     server: bool = False
+    ways: Callable[[Setting, Any], list[Callable[[int], list[Any]]]] = field(
+        default=lambda _setting, _holder: []
+    )
+    timeout_s: float | None = None
 
     @property
     def missing(self) -> bool:

@@ -25,10 +25,30 @@ _ICICLE_US = 1_455_788_600_316_000
 _ANY = 42  # where a number is required, the one that examples have
 
 
+_TIMEOUT_S = 3.0
+
+
 def _frazil(setting: Setting) -> Any:
     return frazil.open(
-        setting.url, setting.scheme, namespace=setting.namespace, lead=0, timeout="3s"
+        setting.url or None,
+        setting.scheme,
+        namespace=setting.namespace,
+        lead=setting.lead_s,
+        timeout=_TIMEOUT_S,
     )
+
+
+def _frazil_ways(setting: Setting, holder: Any) -> list[Callable[[int], list[Any]]]:
+    def mint(count: int) -> list[Any]:
+        return frazil.mint(
+            count,
+            setting.url or None,
+            setting.scheme,
+            namespace=setting.namespace,
+            timeout=_TIMEOUT_S,
+        )
+
+    return [holder.take, mint]
 
 
 def _frazil_reading(setting: Setting) -> Reading:
@@ -81,7 +101,13 @@ def _uuid_moment(n: int) -> tuple[int | None, int | None]:
 _SONY_STAMP = Stamp(24, 10_000, _SONYFLAKE_US, 0, 16)
 
 _ALL = (
-    System("frazil", _frazil, reading=_frazil_reading),
+    System(
+        "frazil",
+        _frazil,
+        reading=_frazil_reading,
+        ways=_frazil_ways,
+        timeout_s=_TIMEOUT_S,
+    ),
     _peer(
         "snowflake-id",
         "snowflake",

@@ -1,0 +1,69 @@
+"""Work that no signal handler can interrupt: done in a thread of its own while the caller waits.
+
+Python runs signal handlers in the main thread, between any two bytecodes. A handler may raise
+(Ctrl-C, an alarm), call back into the interrupted code, or fork. In the middle of a step of a
+registry each of these is a disaster: half of the step is done, a second step waits for a lock that
+its own thread holds, or a child and its parent both go on to commit one transaction.
+
+Masking signals does not help, because Python only notes a signal when it arrives and runs the
+handler later. A thread helps: handlers never run in it. The main thread only waits, and a handler
+may interrupt that as it likes. If it raises, the work still ends as a whole and its answer is
+dropped; if it asks for the same, that is other work in another thread; if it forks, the child has
+no such thread, notices it, and does the work again for itself.
+"""
+
+import threading
+import time
+from _thread import start_new_thread
+from collections.abc import Callable
+from threading import Lock
+from typing import TypeVar
+
+from frazil.machine import Sense
+
+__all__ = ["apart"]
+
+Answer = TypeVar("Answer")
+
+_LOOK_S = 0.05  # how often a waiting caller asks whether it has been forked
+
+
+def apart(work: Callable[[], Answer], patience_s: float | None = None) -> Answer:
+    """What ``work()`` answers or raises, untouched by signal handlers.
+
+    Raises TimeoutError if it takes longer than ``patience_s``; it is done all the same, and its
+    answer is dropped. Called without patience from another thread than the main one, or where no
+    thread can be had (the interpreter is ending, say), the work is simply called.
+    """
+    if patience_s is None and threading.current_thread() is not threading.main_thread():
+        return work()
+    done = Lock()
+    done.acquire()
+    outcome: list[Answer | BaseException] = []
+
+    def run() -> None:
+        try:
+            outcome.append(work())
+        except BaseException as error:  # noqa: BLE001 - raised again by whoever waits
+            outcome.append(error)
+        finally:
+            done.release()
+
+    sense = Sense()
+    deadline = time.monotonic() + (float("inf") if patience_s is None else patience_s)
+    try:
+        start_new_thread(run, ())
+    except RuntimeError:
+        return work()
+    look_s = _LOOK_S if patience_s is None else min(_LOOK_S, patience_s)
+    while not done.acquire(timeout=look_s):
+        if not sense.intact():
+            return apart(work, patience_s)
+        if time.monotonic() > deadline:
+            raise TimeoutError
+    if not sense.intact():
+        return apart(work, patience_s)
+    (answer,) = outcome
+    if isinstance(answer, BaseException):
+        raise answer
+    return answer

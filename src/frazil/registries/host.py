@@ -1,0 +1,98 @@
+"""What kind of host this is: a machine of its own, or one of many made of one image?
+
+The default registry is a file of this host, and its promise is that of one host. A container, and a
+cloud function, has a file system of its own: a file there is seen by nobody else, and ten of them
+would all begin with node number 0. So the default needs a host of its own, and whoever runs in a
+container says where claims are kept, by a URL.
+
+Such a place tells what it is by a variable of its environment, for certain, or by signs of which
+each alone may be left over: a file (also in virtual machines made from an image), an overlay as its
+root (also in live systems), namespaces of the kernel (also for services that are shut in), a name
+in its control groups. Two of them are believed. A system container with an init of its own, as
+LXC's, counts as a machine.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from frazil.errors import ConfigError
+from frazil.registries.place import filesystem_of
+
+__all__ = ["container_sign", "default_url"]
+
+_VARIABLES = (
+    "KUBERNETES_SERVICE_HOST",
+    "container",  # systemd's convention, kept by Podman too
+    "ECS_CONTAINER_METADATA_URI_V4",
+    "AWS_LAMBDA_FUNCTION_NAME",
+    "K_SERVICE",  # Knative, Cloud Run
+    "CLOUD_RUN_JOB",
+    "FUNCTION_TARGET",  # Cloud Functions
+    "FUNCTIONS_WORKER_RUNTIME",  # Azure
+    "CONTAINER_APP_NAME",  # Azure
+    "WEBSITE_INSTANCE_ID",  # Azure
+    "FLY_MACHINE_ID",
+    "NOMAD_ALLOC_ID",
+    "DYNO",  # Heroku
+    "VERCEL",
+)
+_FILES = (".dockerenv", "run/.containerenv")
+_ROOTS = {"9p", "aufs", "fuse.fuse-overlayfs", "overlay", "overlayfs", "virtiofs"}
+_GROUPS = re.compile(r"docker[-/]|kubepods|containerd|crio-|libpod|/ecs/|/garden/")
+# What the kernel numbers its first namespaces: include/uapi/linux/nsfs.h.
+_FIRST = {"pid": 0xEFFFFFFC, "uts": 0xEFFFFFFE, "ipc": 0xEFFFFFFF, "cgroup": 0xEFFFFFFB}
+
+
+def default_url() -> str:
+    """The registry of whoever names none: the environment's FRAZIL_URL, else this host's file.
+
+    Raises ConfigError in a container without FRAZIL_URL.
+    """
+    told = os.environ.get("FRAZIL_URL")
+    if told:
+        return told
+    sign = container_sign(os.environ)
+    if sign:
+        raise ConfigError(
+            f"this is a container, or one of many like it ({sign}): the default registry would be "
+            "a file that the others do not see, and all would make the same IDs. Set FRAZIL_URL "
+            "(or url=) to one that they share, like redis://redis:6379/0 or "
+            "postgresql://db/app, or to static:env:NAME with another number in each; if no other "
+            "makes IDs, FRAZIL_URL=sqlite: says so",
+            sign=sign,
+        )
+    return "sqlite:"
+
+
+def container_sign(environ: Mapping[str, str], root: Path = Path("/")) -> str | None:
+    """What tells that this is a container or a cloud function; None on a machine of its own."""
+    for name in _VARIABLES:
+        if environ.get(name):
+            return f"{name} is set"
+    signs = _signs(root)
+    return " and ".join(signs) if len(signs) > 1 else None
+
+
+def _signs(root: Path) -> list[str]:
+    own = root / "proc" / "self"
+    signs = [f"/{name} is there" for name in _FILES if (root / name).exists()][:1]
+    kind = filesystem_of(Path("/"), str(own / "mountinfo"))
+    if kind in _ROOTS:
+        signs.append(f"the root file system is of type {kind}")
+    for name, first in _FIRST.items():
+        try:
+            found = (own / "ns" / name).readlink()
+        except OSError:
+            continue
+        if str(found) != f"{name}:[{first}]":
+            signs.append(f"its {name} namespace is not the machine's")
+            break
+    try:
+        groups = (own / "cgroup").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        groups = ""
+    if named := _GROUPS.search(groups):
+        signs.append(f"its control group is named {named[0].strip('-/')}")
+    return signs

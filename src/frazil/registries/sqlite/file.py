@@ -1,0 +1,279 @@
+"""One file of claims, as a step sees it: locked, checked, changed, and written down.
+
+SQLite makes a step atomic, also across a crash. What it does not do, and what is done here:
+
+- *One at a time.* The lock is that of ``lock``, which neither a fork nor another part of the
+  program takes away.
+- *No synchronous writes.* The journal is a write-ahead log, and a commit of a layout with time is
+  not synced. A power cut then loses the last commits and never a part of one; the boot tells (see
+  ``revision``). Counters have no other sign, so their commits are synced.
+- *The log outlives its connection.* The last connection to close would copy the log into the file,
+  with four synced writes. A shared lock on the file prevents that, and the log is copied when it
+  is long. Each step opens the file anew, so that nothing of SQLite's is carried across a fork.
+- *The right file.* ``revision`` tells a file that was put back from the one that was left there.
+- *The right process.* A child that finds itself inside its parent's step leaves it as it is: what
+  it has is a copy, and the parent's own goes on.
+"""
+
+import fcntl
+import os
+import sqlite3
+import stat
+import struct
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from io import FileIO
+from pathlib import Path
+
+from frazil import clock
+from frazil.errors import ConfigError, RegistryUnavailable
+from frazil.machine import Sense
+from frazil.registries import forks
+from frazil.registries.place import boot_id
+from frazil.registries.rows import APPLICATION_ID, lay_out
+from frazil.registries.sqlite.lock import RevisionFile
+from frazil.registries.sqlite.revision import Note, Sight, coming, log_fits
+
+__all__ = ["ClaimsFile"]
+
+_LONG_LOG_BYTES = 128 * 1024  # about 25 steps; each step reads the log
+_NAP_S = 0.0005
+_READERS_MS = 20  # how long to wait for another program's reader before the log is copied
+_HEAD_BYTES = 100  # of a database: SQLite's file format, 1.3
+_VERSIONS, _COOKIE = slice(18, 20), slice(40, 44)
+_REVISION, _APPLICATION = slice(60, 64), slice(68, 72)
+_SHARED_AT, _SHARED_BYTES = 0x40000002, 510  # where SQLite's shared locks lie (os.h of SQLite)
+_FLOCK = "hhqqi4x"  # struct flock: type, whence, start, length, process
+
+
+class ClaimsFile:
+    """A file at an absolute path, and how long to wait for it."""
+
+    def __init__(self, path: Path, busy_s: float) -> None:
+        self.path = path
+        self._uri = f"{path.as_uri()}?mode=rw"
+        self._journal, self._log, self._index = (
+            path.with_name(path.name + ending) for ending in ("-journal", "-wal", "-shm")
+        )
+        self._busy_s = busy_s
+
+    @contextmanager
+    def step(self, *, synced: bool) -> Iterator[tuple[sqlite3.Connection, str]]:
+        """A connection inside a transaction, and the incarnation; commits when the block ends.
+
+        If the block raises, nothing is kept. synced: whether the commit must survive a power cut.
+        """
+        sense = Sense()
+        main, lock = self._entered()
+        try:
+            self._roll_back()
+            sight = _sight(main, lock.inode)
+            if not log_fits(lock.notes, sight):
+                self._discard_log()
+            db = self._connect(main, sight, synced=synced)
+            try:
+                revision = db.execute("PRAGMA user_version").fetchone()[0]
+                note, anew = coming(self.path, lock.notes, sight, revision)
+                yield db, note.incarnation
+                _require(sense)
+                self._commit(db, main, lock, note, synced=synced, anew=anew)
+            finally:
+                if sense.intact():
+                    db.close()
+                else:
+                    forks.abandon((db, main))
+        finally:
+            forks.leave()
+            if sense.intact():
+                lock.close()
+                forks.closed(main)
+
+    def _entered(self) -> tuple[FileIO, RevisionFile]:
+        """Both files, locked, with no fork about to happen.
+
+        The lock is not kept while a fork is waited for: somebody's at-fork hook may take long.
+        """
+        until_s = time.monotonic() + forks.PATIENCE_S
+        while True:
+            main, lock = self._locked()
+            if forks.enter(until_s):
+                return main, lock
+            lock.close()
+            forks.closed(main)
+            time.sleep(_NAP_S)
+
+    def _locked(self) -> tuple[FileIO, RevisionFile]:
+        main = self._main()
+        try:
+            self._refuse_names(main)
+            return main, RevisionFile(self.path, self._busy_s)
+        except BaseException:
+            forks.closed(main)
+            raise
+
+    def _main(self) -> FileIO:
+        """The main file, opened; made if it is missing."""
+        try:
+            return forks.opened(self.path, 0)
+        except FileNotFoundError:
+            new = forks.opened(self.path, os.O_CREAT, 0o666)
+        if _is_shared(self.path.parent):
+            os.fchmod(new.fileno(), os.fstat(new.fileno()).st_mode & 0o777 | 0o660)
+        return new
+
+    def _refuse_names(self, main: FileIO) -> None:
+        links = os.fstat(main.fileno()).st_nlink
+        if links > 1:
+            raise ConfigError(
+                f"{self.path} has {links} names (hard links), and under each of them SQLite would "
+                "keep a log of its own; remove the others",
+                links=links,
+            )
+
+    def _discard_log(self) -> None:
+        """The log belongs to a file that is no longer here; over this one it would be a mixture."""
+        self._log.unlink(missing_ok=True)
+        self._index.unlink(missing_ok=True)
+
+    def _roll_back(self) -> None:
+        """Let SQLite undo what a process began that was killed while it laid the file out.
+
+        Until then the head of the file is not to be believed. A rollback needs the file alone, so
+        it comes before our own shared lock.
+        """
+        if self._journal.exists():
+            with closing(self._opened()) as db:
+                db.execute("PRAGMA schema_version").fetchone()
+
+    def _opened(self) -> sqlite3.Connection:
+        cut = forks.cut()
+        db = sqlite3.connect(
+            self._uri + ("&vfs=unix-none" if cut else ""),
+            uri=True,
+            timeout=self._busy_s,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        if cut:
+            db.execute("PRAGMA locking_mode=EXCLUSIVE")
+        return db
+
+    def _connect(self, main: FileIO, sight: Sight, *, synced: bool) -> sqlite3.Connection:
+        """A connection inside a transaction."""
+        db = self._opened()
+        try:
+            if not sight.known:
+                lay_out(db, self.path)
+            if (forks.cut() or not sight.logged) and not _has_log(db):
+                raise RegistryUnavailable(
+                    f"{self.path} cannot be given a write-ahead log; is another program using it?",
+                    outcome_known=True,
+                )
+            _share(main)
+            db.execute(f"PRAGMA synchronous={'FULL' if synced else 'NORMAL'}")
+            db.execute("BEGIN IMMEDIATE")
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _commit(
+        self,
+        db: sqlite3.Connection,
+        main: FileIO,
+        lock: RevisionFile,
+        note: Note,
+        *,
+        synced: bool,
+        anew: bool,
+    ) -> None:
+        """Note, commit, note. With new signs the log is copied, so that both files agree again."""
+        db.execute(f"PRAGMA user_version={note.revision}")
+        lock.write(note)
+        db.execute("COMMIT")
+        if anew or forks.cut() or self._log.stat().st_size > _LONG_LOG_BYTES:
+            db.execute(f"PRAGMA busy_timeout={_READERS_MS}")
+            with suppress(sqlite3.OperationalError):  # the next step tries again
+                db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        flushed, cookie, _, _ = _head(main)
+        found = os.fstat(main.fileno())
+        settled = note._replace(
+            turn=note.turn + 1,
+            flushed=flushed,
+            cookie=cookie,
+            durable=note.revision if synced else note.durable,
+            changed_ns=_changed_ns(found),
+            pending=False,
+        )
+        lock.write(settled, synced=anew)
+        try:
+            same = os.path.samestat(self.path.stat(), found)
+        except FileNotFoundError:
+            same = False
+        if not same:
+            raise RegistryUnavailable(
+                f"{self.path} was replaced while it was in use; try again", outcome_known=False
+            )
+
+
+def _has_log(db: sqlite3.Connection) -> bool:
+    mode: str = db.execute("PRAGMA journal_mode=WAL").fetchone()[0]
+    return mode == "wal"
+
+
+def _require(sense: Sense) -> None:
+    if not sense.intact():
+        raise RegistryUnavailable(
+            "this process was forked in the middle of a step, which is its parent's; try again",
+            outcome_known=True,
+        )
+
+
+def _is_shared(folder: Path) -> bool:
+    """Whether a folder is meant for a group: what is made in it is the group's to write."""
+    mode = folder.stat().st_mode
+    return bool(mode & stat.S_ISGID and mode & stat.S_IWGRP)
+
+
+def _head(main: FileIO) -> tuple[int, int, bool, bool]:
+    """What ``Sight`` says of the head of the main file."""
+    head = os.pread(main.fileno(), _HEAD_BYTES, 0).ljust(_HEAD_BYTES, b"\0")
+    flushed = int.from_bytes(head[_REVISION], "big") & 0x7FFFFFFF
+    known = int.from_bytes(head[_APPLICATION], "big") == APPLICATION_ID
+    return flushed, int.from_bytes(head[_COOKIE], "big"), head[_VERSIONS] == b"\2\2", known
+
+
+def _changed_ns(found: os.stat_result) -> int:
+    """When the main file was last changed in any way; no program can set this time."""
+    return found.st_ctime_ns
+
+
+def _sight(main: FileIO, notes: int) -> Sight:
+    flushed, cookie, logged, known = _head(main)
+    found = os.fstat(main.fileno())
+    return Sight(
+        flushed=flushed,
+        cookie=cookie,
+        logged=logged,
+        known=known,
+        boot=boot_id(),
+        boot_us=clock.boot_ns() // 1000,
+        wall_us=clock.wall_us(),
+        device=found.st_dev,
+        inode=found.st_ino,
+        changed_ns=_changed_ns(found),
+        notes=notes,
+    )
+
+
+def _share(main: FileIO) -> None:
+    """Hold a shared lock, as SQLite's readers do, until ``main`` is closed.
+
+    It is a lock of the open file, so it also stands against this process's own connection, which
+    at its close asks for the file alone in order to copy the log. Where the system has no such
+    locks the log is copied each time.
+    """
+    if hasattr(fcntl, "F_OFD_SETLK"):
+        lock = struct.pack(_FLOCK, fcntl.F_RDLCK, os.SEEK_SET, _SHARED_AT, _SHARED_BYTES, 0)
+        fcntl.fcntl(main, fcntl.F_OFD_SETLK, lock)

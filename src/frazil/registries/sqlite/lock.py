@@ -1,0 +1,129 @@
+"""The lock on a file of claims, and the notes beside it: ``<file>-revision``.
+
+SQLite's own locks belong to a process. They are gone as soon as any part of the program opens and
+closes the database, a backup thread say, and a child that was forked in the middle of a step finds
+them held for ever. ``flock`` belongs to an open file: nobody else's close ends it, and it is not
+counted in memory. The file that is locked is one that nobody has a reason to open, and which also
+holds the notes of ``revision``.
+
+A lock of the kernel ends with its holder, but not while the holder is stopped. So the holder writes
+its process number beside the notes, and whoever waited in vain names it.
+"""
+
+import fcntl
+import os
+import random
+import re
+import time
+from io import FileIO
+from pathlib import Path
+
+from frazil.clock import moment_text, wall_us
+from frazil.errors import RegistryUnavailable
+from frazil.registries import forks
+from frazil.registries.sqlite.revision import SECTOR, Note, Notes
+
+__all__ = ["RevisionFile"]
+
+_HOLDER_AT, _HOLDER_BYTES = 2 * SECTOR, 64
+_FIRST_NAP_S, _LAST_NAP_S = 0.0002, 0.05
+
+
+class RevisionFile:
+    """The lock, held. ``notes`` are those that were found; ``inode`` is the file's."""
+
+    def __init__(self, path: Path, busy_s: float) -> None:
+        """Wait for the lock; RegistryUnavailable, which names the holder, after ``busy_s``."""
+        self.path = Path(f"{path}-revision")
+        self._file = _opened(self.path, path)
+        try:
+            self._wait(path, busy_s)
+        except BaseException:
+            forks.closed(self._file)
+            raise
+        said = b"process %d since %d us" % (os.getpid(), wall_us())
+        os.pwrite(self._file.fileno(), said.ljust(_HOLDER_BYTES, b"\0"), _HOLDER_AT)
+        self.notes = Notes.read(os.pread(self._file.fileno(), _HOLDER_AT, 0))
+        self.inode = os.fstat(self._file.fileno()).st_ino
+
+    def _wait(self, path: Path, busy_s: float) -> None:
+        began = time.monotonic()
+        nap_s = _FIRST_NAP_S
+        while not self._taken():
+            waited_s = time.monotonic() - began
+            if waited_s > busy_s:
+                raise RegistryUnavailable(
+                    f"{path} was busy for {busy_s:g} s: {self._holder()}; try again, or let that "
+                    "process go on or end",
+                    url=str(path),
+                    outcome_known=True,
+                )
+            shorter = 1 + waited_s**2  # who has waited long asks more often, so nobody starves
+            time.sleep(nap_s / shorter * random.uniform(0.5, 1))  # noqa: S311 - waiters differ
+            nap_s = min(1.5 * nap_s, _LAST_NAP_S)
+            if not _leads_to(self.path, self._file):
+                forks.closed(self._file)
+                self._file = _opened(self.path, path)
+
+    def write(self, note: Note, *, synced: bool = False) -> None:
+        """Write a note down, over the older of the two."""
+        os.pwrite(self._file.fileno(), note.line(), note.turn % 2 * SECTOR)
+        if synced:
+            os.fdatasync(self._file.fileno())
+
+    def close(self) -> None:
+        """Let go of the lock, also where a child has a copy of the open file."""
+        fcntl.flock(self._file, fcntl.LOCK_UN)
+        forks.closed(self._file)
+
+    def _taken(self) -> bool:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        if _leads_to(self.path, self._file):
+            return True
+        fcntl.flock(self._file, fcntl.LOCK_UN)  # of a file that was deleted meanwhile
+        return False
+
+    def _holder(self) -> str:
+        said = os.pread(self._file.fileno(), _HOLDER_BYTES, _HOLDER_AT)
+        found = re.match(rb"process ([0-9]+) since ([0-9]+) us", said)
+        if not found:
+            return "another process holds it"
+        number, since_us = map(int, found.groups())
+        return f"process {number} has held it since {moment_text(since_us)}{_stopped(number)}"
+
+
+def _stopped(process: int) -> str:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    return ", and is stopped" if state.rpartition(")")[2].split()[:1] in (["T"], ["t"]) else ""
+
+
+def _opened(path: Path, main: Path) -> FileIO:
+    """The file, made if it is missing, for all who may use the main one."""
+    file = forks.opened(path, os.O_CREAT, 0o600)
+    if os.fstat(file.fileno()).st_size == 0:
+        like = main.stat()
+        if os.geteuid() == 0:
+            os.fchown(file.fileno(), like.st_uid, like.st_gid)
+        os.fchmod(file.fileno(), like.st_mode & 0o777)
+        os.pwrite(file.fileno(), bytes(_HOLDER_AT + _HOLDER_BYTES), 0)
+        os.fsync(file.fileno())
+        folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    return file
+
+
+def _leads_to(path: Path, file: FileIO) -> bool:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return False
+    return os.path.samestat(found, os.fstat(file.fileno()))

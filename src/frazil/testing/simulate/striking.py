@@ -1,0 +1,60 @@
+"""Exceptions that strike between any two steps of an operation, as a signal handler raises them.
+
+Ctrl-C, an alarm and the soft time limit of a task queue all raise in the middle of whatever runs.
+Python tells a tracer of each instruction, so one may be raised before any of them. It is raised in
+the code under test only, and in that only where a handler can run: a caller's thread. Compiled, a
+walk's step is one instruction. Interpreted, the guarded walk is struck, since no other is in use.
+"""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any, TypeVar
+
+from frazil import calls
+
+__all__ = ["Striker", "Struck"]
+
+Answer = TypeVar("Answer")
+
+_FOLDER = Path(calls.__file__).parent
+_CALLERS = frozenset(str(_FOLDER / name) for name in ("calls.py", "keeper.py"))
+_WALKS = frozenset(str(_FOLDER / name) for name in ("guarded.py", "walk.py"))
+
+
+class Struck(Exception):
+    """What the handler raised."""
+
+
+class Striker:
+    """Strikes the operations of one process. guarded: whether its walk is a guarded one."""
+
+    def __init__(self, *, guarded: bool) -> None:
+        self._files = _CALLERS | _WALKS if guarded else _CALLERS
+        self._left = 0
+
+    def arm(self, steps: int) -> None:
+        """Strike after so many steps of the operations that come."""
+        self._left = steps
+
+    def perform(self, operation: Callable[[], Answer]) -> Answer:
+        """Do it; raises Struck when its moment has come."""
+        if not self._left:
+            return operation()
+        before = sys.gettrace()
+        sys.settrace(self._step)
+        try:
+            return operation()
+        finally:
+            sys.settrace(before)
+
+    def _step(self, frame: FrameType, event: str, _: Any) -> Any:
+        if frame.f_code.co_filename not in self._files:
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode" and self._left:
+            self._left -= 1
+            if not self._left:
+                raise Struck
+        return self._step

@@ -1,0 +1,169 @@
+"""Alarms that interrupt a process wherever it is: to raise, or to ask for IDs and to fork.
+
+A signal handler runs between any two lines of Python, so also in the midst of a step of a generator
+or of its registry. Task queues and web servers have handlers that raise (a time limit, Ctrl-C), and
+programs have handlers that do something and return. Both are done here at random moments, by an
+interval timer and by signals from outside.
+
+An exception is raised only while the gate is open, which is while a generator is asked. So what is
+struck is the generator, and not the file in which its IDs are kept. After one it is closed.
+"""
+
+import math
+import os
+import random
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from frazil.testing.torture.life import SLICE_S, Brood, Life, moment_in
+from frazil.testing.torture.order import Order
+
+__all__ = ["Alarms", "Struck"]
+
+_SOONEST_S, _LATEST_S = 5e-6, 3e-3
+_CHILDREN = 2  # at once
+_FORKS = 0.04  # of what handlers do
+_MOST = 20
+_HERE = str(Path(__file__).parent)
+
+Ask = Callable[[int], list[Any]]
+
+
+class Struck(Exception):
+    """What a handler raises, as a time limit does."""
+
+
+class Alarms:
+    """Alarms of one process. ``asks``: what a handler may ask, each for so many IDs.
+
+    raising, handling: whether they raise, and whether they ask and fork, at present. begun: what
+    the present call has given; who asks for one ID after the other adds to it.
+    """
+
+    def __init__(self, order: Order, holder: Any, life: Life, asks: list[Ask]) -> None:
+        self._order = order
+        self._holder = holder
+        self._asks = asks
+        self._brood = Brood(life)
+        self._inside = Life(order, holder, f"{order.name}-handler")
+        self._dice = random.Random(order.seed + 1)  # noqa: S311 - moments, no secrets
+        self._gate = False
+        self._within = self._wound = False
+        self._forks = 0
+        self._had: int | None = None
+        self.begun: list[Any] = []
+        self.raising = self.handling = False
+        self.child: Callable[[], None] | None = None
+        """In a child that a handler has forked and that went on: how it lives."""
+        signal.signal(signal.SIGALRM, self._rung)
+        signal.signal(signal.SIGINT, self._told)
+
+    def start(self, *, raising: bool, handling: bool) -> None:
+        """Let them ring, or no more."""
+        self.raising, self.handling = raising, handling
+        self._wind()
+
+    def ask(self, ask: Ask, count: int, given: list[Any]) -> BaseException | None:
+        """Ask for IDs under alarms, and keep them in ``given``; answers what was raised."""
+        if not self._wound:
+            self._wind()
+        self.begun = []
+        try:
+            self._gate = True
+            self.begun = ask(count)
+            self._gate = False
+            given += self.begun
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - whatever is raised
+            self._gate = False
+            return error
+        return None
+
+    def end(self) -> None:
+        """No more alarms; wait for the children."""
+        self.start(raising=False, handling=False)
+        self._brood.reap()
+
+    def _wind(self) -> None:
+        """Have the next alarm ring, as likely within microseconds as within milliseconds."""
+        self._wound = self.raising or self.handling
+        spread = self._dice.uniform(math.log(_SOONEST_S), math.log(_LATEST_S))
+        signal.setitimer(signal.ITIMER_REAL, math.exp(spread) if self._wound else 0)
+
+    def _told(self, _number: int, _frame: FrameType | None) -> None:
+        """Ctrl-C."""
+        if self._gate and not self._within:
+            self._gate = False
+            raise KeyboardInterrupt
+
+    def _rung(self, _number: int, frame: FrameType | None) -> None:
+        if self._within:
+            return
+        if self.handling and not (self.raising and self._dice.random() < 0.5):
+            self._within = True
+            try:
+                self._handle(frame)
+            finally:
+                self._within = False
+                if self.child is None:
+                    self._wind()
+            return
+        self._wound = False
+        if self.raising and self._gate:
+            self._gate = False
+            raise Struck if self._dice.random() < 0.5 else KeyboardInterrupt
+
+    def _handle(self, frame: FrameType | None) -> None:
+        """Ask for some IDs in a way that there is, or fork."""
+        self._brood.look()
+        # Outside of a call the child would go on with what its parent is writing down.
+        if self._gate and self._dice.random() < _FORKS and len(self._brood) < _CHILDREN:
+            self._fork(frame)
+            return
+        ask = self._dice.choice(self._asks)
+        began_ns = time.monotonic_ns()
+        given: list[Any] = []
+        interrupted, self.begun = self.begun, []
+        try:
+            given = ask(self._dice.randrange(1, _MOST))
+        except Exception as error:  # noqa: BLE001 - whatever somebody's generator raises
+            self._inside.outlet.tell(f"{type(error).__name__}: {error}")
+        finally:
+            self.begun = interrupted
+        self._inside.outlet.keep(began_ns, int(not given), given)
+
+    def _fork(self, frame: FrameType | None) -> None:
+        """Fork inside of whatever is interrupted. The child ends in it, or goes on with it.
+
+        If that is a frame of the system's, its call has not returned, and what it returns in the
+        child is the child's.
+        """
+        name = f"{self._order.name}.h{self._forks}"
+        self._forks += 1
+        inside = frame is not None and not frame.f_code.co_filename.startswith(_HERE)
+        goes_on, end_ns = inside or self._dice.random() < 0.5, moment_in(SLICE_S)
+        pid = os.fork()
+        if pid:
+            self._brood.adopt(pid, end_ns)
+            return
+        self.raising = self.handling = False
+        if inside:
+            self._had = len(self.begun)
+
+        def live() -> None:
+            life = Life(self._order, self._holder, name)
+            if goes_on and self._had is not None:
+                own = [one for one in self.begun[self._had :] if one is not None]
+                life.outlet.keep(time.monotonic_ns(), 0, own)
+            life.until_first(end_ns)
+            self.child = sys.exit  # once more after the call: in a __del__ Python ignores this one
+            sys.exit()
+
+        if goes_on:
+            self.child = live
+        else:
+            live()

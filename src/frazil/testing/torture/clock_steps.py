@@ -1,0 +1,67 @@
+"""Faults of the wall clock: set back, set forward, stopped, and earlier after a restart."""
+
+import time
+from collections.abc import Callable
+
+from frazil.testing.torture.fault import Fault
+from frazil.testing.torture.scene import Scene
+
+__all__ = ["CLOCK_STEPS"]
+
+_LIVES = 3
+_LIFE = 0.3
+
+
+def _restart_earlier(scene: Scene) -> None:
+    """``kill -9``, and a start at a moment when the one before was alive.
+
+    How long a start takes is not known, so the new process waits before it makes its generator,
+    until its clock has been set.
+    """
+    clock = scene.fake_clock()
+    name, began_ns = scene.start(), time.monotonic_ns()
+    for number in range(_LIVES):
+        scene.pause(_LIFE)
+        scene.kill(name)
+        name = scene.launch(waits=f"go-{number}")
+        scene.until((scene.folder / f"{name}.ready").exists)
+        now_ns = time.monotonic_ns()
+        clock.step(clock.seconds - (now_ns - began_ns) / 1e9)
+        began_ns = scene.mark(f"clock {clock.seconds:+.1f} s", name, began_ns)
+        (scene.folder / f"go-{number}").touch()
+        scene.until_issuing(name)
+
+
+def _step(*steps: tuple[float, float]) -> Callable[[Scene], None]:
+    """Steps of the clock under live processes: (after which share of the time, how far off)."""
+
+    def run(scene: Scene) -> None:
+        clock = scene.fake_clock()
+        names = [scene.start(node=number + 1) for number in range(2)]
+        for after, off in steps:
+            scene.pause(after)
+            clock.step(off * scene.seconds)
+            scene.mark(f"clock {clock.seconds:+.1f} s", " ".join(names))
+
+    return run
+
+
+def _frozen(scene: Scene) -> None:
+    """A clock that stands still under live processes for a third of the time."""
+    clock = scene.fake_clock()
+    names = [scene.start(node=number + 1) for number in range(2)]
+    scene.pause(0.25)
+    began_ns = time.monotonic_ns()
+    clock.freeze()
+    scene.pause(0.4)
+    clock.step(0)
+    scene.mark("clock frozen", " ".join(names), began_ns)
+
+
+CLOCK_STEPS = (
+    Fault("earlier", "kill -9 and restart with an earlier clock", _restart_earlier, 0.2),
+    Fault("back", "clock stepped back", _step((0.4, -0.4)), 0.3),
+    Fault("forward", "clock stepped forward and corrected", _step((0.2, 0.3), (0.3, 0.0)), 0.2),
+    Fault("frozen", "clock frozen", _frozen, 0.2),
+)
+"""The wall clock."""

@@ -1,0 +1,177 @@
+"""The life of one generator in one process: it issues, and its children are looked after.
+
+An error of a generator is a refusal to issue: it is written down and asked again. A child whose
+time is over must come to an end; one that does not is killed, and counted as hung.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from itertools import repeat, tee
+from operator import call
+from typing import Any
+
+from frazil.testing.torture.order import Order
+from frazil.testing.torture.outlet import DIED, HUNG, Outlet
+from frazil.testing.torture.systems import known
+
+__all__ = ["SLICE_S", "Brood", "Life", "fork_c", "made", "moment_in"]
+
+SLICE_S = 0.03
+"""How long a child issues, or a parent between two things that are done to its generator."""
+
+_REST_S = 0.005  # after a burst that gave nothing
+_FAREWELL_S = 7.0  # for children whose time is over: a call's timeout, and what ends a program
+_FIRST_S = 9.0  # for a child's first ID: three times the timeout of a call
+
+
+class Life:
+    """One generator in one process."""
+
+    def __init__(self, order: Order, holder: Any, name: str) -> None:
+        self.order = order
+        self.outlet = Outlet(order.place, name, known(order.system).bind(holder))
+        self._holder = holder
+        self._claim: Any = None
+
+    def go_on(self, end_ns: int | None = None) -> None:
+        """Issue until then, or to the end of the order."""
+        while not self.order.over and (end_ns is None or time.monotonic_ns() < end_ns):
+            self.burst(self.order.burst)
+
+    def until_first(self, end_ns: int) -> None:
+        """Issue until then, and longer if there was no ID yet; none at all is a hang."""
+        patient_ns = end_ns + int(_FIRST_S * 1e9)
+        self.go_on(end_ns)
+        while not self.outlet.begun and not self.order.over:
+            if time.monotonic_ns() > patient_ns:
+                self.note(f"{HUNG} no ID in {_FIRST_S:g} s")
+                return
+            self.burst(self.order.burst)
+
+    def burst(self, count: int, given: list[Any] | None = None) -> None:
+        """Some IDs, and the pause after them."""
+        self.rest(self.outlet.burst(count, given))
+
+    def rest(self, issued: int) -> None:
+        """The pause after a burst of so many IDs."""
+        if not issued:
+            time.sleep(_REST_S)
+        elif self.order.nap_s:
+            time.sleep(self.order.nap_s)
+        self._note_claim()
+
+    def some(self, count: int) -> list[Any]:
+        """IDs that are not kept yet, as many as come without an error."""
+        given: list[Any] = []
+        with contextlib.suppress(Exception):
+            given.extend(self.outlet.call() for _ in range(count))
+        return given
+
+    def note(self, trouble: str) -> None:
+        """Write down what became of a child."""
+        self.outlet.note(trouble)
+
+    def _note_claim(self) -> None:
+        """Write down the claim of a generator of frazil's, when it is another."""
+        claim = getattr(getattr(self._holder, "keeper", None), "claim", None)
+        if claim is not None and claim is not self._claim:
+            self._claim = claim
+            line = json.dumps((time.monotonic_ns(), claim.slot, claim.start, claim.until))
+            with self.outlet.path.with_suffix(".claims").open("a", encoding="ascii") as file:
+                file.write(line + "\n")
+
+
+def made(order: Order) -> Any:
+    """A generator; asked for again and again while its system refuses to make one.
+
+    A process that never had one ends well: its files tell of the refusal.
+    """
+    while True:
+        try:
+            return known(order.system).make(order.setting)
+        except Exception as error:
+            if order.over:
+                raise SystemExit(0) from error
+            path = order.place / f"{order.name}.trouble"
+            path.write_text(
+                f"{type(error).__name__}: {error}\n", encoding="utf-8", errors="backslashreplace"
+            )
+            time.sleep(0.05)
+
+
+def moment_in(seconds: float) -> int:
+    """A moment of the monotonic clock, so far from now."""
+    return time.monotonic_ns() + int(seconds * 1e9)
+
+
+def fork_c() -> int:
+    """Fork as an application server in C does: Python learns of it right afterwards, in the child.
+
+    No bytecode may run in between: the interpreter's lock is a copy, and who gives it up there may
+    wait for ever. So the two calls and the choice between them are made by iterators, in C.
+    """
+    import ctypes
+
+    python = ctypes.PyDLL(None)  # keeps the interpreter's lock, without which no child can go on
+    number, forked = tee(map(call, [python.fork]))
+    deeds = map({0: python.PyOS_AfterFork_Child}.get, forked, repeat(int))
+    next(map(call, deeds))
+    pid: int = next(number)
+    return pid
+
+
+class Brood:
+    """The children of a process. Each is forked, lives, and ends as programs do."""
+
+    def __init__(self, life: Life) -> None:
+        self._life = life
+        self._until: dict[int, int] = {}
+
+    def add(
+        self,
+        live: Callable[[], None],
+        end_ns: int | None = None,
+        fork: Callable[[], int] | None = None,
+    ) -> None:
+        """Fork; the child lives so, and ends. end_ns: when it is to end, if not with the order."""
+        pid = (fork or os.fork)()
+        if pid == 0:
+            live()
+            sys.exit(0)
+        self.adopt(pid, end_ns)
+
+    def adopt(self, pid: int, end_ns: int | None = None) -> None:
+        """A child that was forked elsewhere."""
+        patience_ns = int((_FIRST_S + _FAREWELL_S) * 1e9)
+        end_ns = self._life.order.end_ns if end_ns is None else end_ns
+        self._until[pid] = end_ns + patience_ns
+
+    def __len__(self) -> int:
+        return len(self._until)
+
+    def look(self) -> None:
+        """Note who has ended; kill who should have."""
+        for pid, until_ns in list(self._until.items()):
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if not ended:
+                if time.monotonic_ns() <= until_ns:
+                    continue
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+                self._life.note(f"{HUNG} a child of a fork, which was killed")
+            elif status:
+                self._life.note(f"a child {DIED}, with {os.waitstatus_to_exitcode(status)}")
+            del self._until[pid]
+
+    def reap(self) -> None:
+        """Wait for all, whose time is over."""
+        end_ns = moment_in(_FAREWELL_S)
+        self._until = {pid: min(until, end_ns) for pid, until in self._until.items()}
+        while self._until:
+            self.look()
+            time.sleep(0.002)

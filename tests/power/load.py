@@ -1,0 +1,99 @@
+"""A process that claims and gives back while it is recorded; started by ``test_power_cut``.
+
+Its order, as JSON in the first argument: ``url``, ``seed``, ``verbs`` (how many), ``initialise``
+(do only that) and ``broken`` (see ``breakage``). It notes in the recording what it was given, after
+the answer, and what it gives back, before it asks.
+"""
+
+import ctypes
+import json
+import random
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from frazil.claim import Claim, Seen
+from frazil.keeper import ask_of
+from frazil.registries import Registry, connect
+from tests.power import breakage
+
+NAMESPACES = {
+    "clock": "time:41 node:2 sequence:8 @1ms since 2025-01-01T00:00:00Z",
+    "count": "sequence:63",
+}
+
+_recorder = ctypes.CDLL(None)
+
+
+def note(**facts):
+    _recorder.power_note(json.dumps(facts).encode())
+
+
+class Member:
+    """A member of one namespace with up to two claims."""
+
+    def __init__(self, name: str, registry: Registry, dice: random.Random) -> None:
+        self.name, self.registry, self.dice = name, registry, dice
+        self.seen = Seen()
+        self.claims: list[Claim] = []
+
+    def act(self) -> None:
+        """One verb, whichever."""
+        verbs = ["mint", "grant"] if not self.claims else ["mint", "renew", "release"]
+        if len(self.claims) == 1:
+            verbs.append("grant")
+        getattr(self, self.dice.choice(verbs))()
+
+    def mint(self):
+        self.hear("mint", self.registry.mint(ask_of(self.seen), self.dice.randint(1, 9)))
+
+    def grant(self):
+        self.hear("grant", self.registry.grant(ask_of(self.seen), self.dice.randint(20, 500)))
+
+    def renew(self):
+        claim = self.claims.pop(0)
+        until = claim.until + self.dice.randint(10, 300)
+        self.hear("renew", self.registry.renew(ask_of(self.seen, claim), until))
+
+    def release(self):
+        claim = self.claims.pop(0)
+        used = self.dice.randint(claim.start, claim.until)
+        note(name=self.name, verb="close", token=claim.token, used=used)
+        reply = self.registry.release(ask_of(self.seen, claim), used)
+        held = [claim.slot, claim.start, used]
+        self.hear("release", reply, held if isinstance(reply, Seen) else None)
+
+    def hear(self, verb, reply, slot=None):
+        self.seen = reply if isinstance(reply, Seen) else reply.seen
+        token = ""
+        if isinstance(reply, Claim):
+            slot, token = [reply.slot, reply.start, reply.until], reply.token
+            if token:
+                self.claims.append(reply)
+        note(name=self.name, verb=verb, slot=slot, token=token, seen=asdict(self.seen))
+
+
+def main():
+    order = json.loads(sys.argv[1])
+    # What a cut loses reaches back to the last copy: to see it lost, copies must be few.
+    breakage.apply(order["broken"], hurried=order["broken"] != "same boot")
+    import frazil
+
+    dice = random.Random(order["seed"])
+    members = [
+        Member(name, connect(order["url"], name, frazil.scheme(text)), dice)
+        for name, text in NAMESPACES.items()
+    ]
+    if order["initialise"]:
+        for member in members:
+            note(name=member.name, verb="begin")
+            member.hear("initialise", member.registry.initialise(ask_of(Seen()), 0))
+        return
+    for _ in range(order["verbs"]):
+        dice.choice(members).act()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+"""A step of a registry belongs to one process and one thread of control."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+from tests.processes.harness import WIDE, count, errors, initialise, until
+
+__all__: list[str] = []
+
+pytestmark = pytest.mark.processes
+
+COUNTER = "sign:1=0 sequence:63"
+STRIDE = 41  # each run strikes every so many bytecodes
+
+
+@pytest.mark.parametrize("scheme", [WIDE, COUNTER], ids=["time", "counter"])
+@pytest.mark.parametrize("what", ["raise", "mint", "fork"])
+def test_mint_struck_at_any_bytecode(crew, place, what, scheme):
+    url = initialise(f"sqlite:{place}/claims.db?busy=3s", scheme)
+    struck(crew, place, what, url, scheme)
+
+
+def test_a_mint_inside_a_mint_in_memory(crew, place):
+    struck(crew, place, "mint", "memory:", WIDE)
+
+
+def struck(crew, place, what, url, scheme):
+    told = json.loads(crew.run("struck", url=url, scheme=scheme, what=what, stride=STRIDE))
+    assert told["struck"] > 100
+    assert errors(place) == []
+    many, repeats = count(place)
+    assert many >= told["struck"] // STRIDE
+    assert repeats == 0
+
+
+@pytest.mark.parametrize("url", ["sqlite:claims.db", "static:7?state=n7.db"])
+def test_a_relative_path_means_one_file_for_good(crew, place, url):
+    """The parent, its forked child in another folder, and a copy that is unpickled there."""
+    crew.run("moved", url=url, scheme=WIDE, n=2000)
+    assert errors(place) == []
+    assert count(place) == (3 * 2000, 0)
+
+
+def test_a_program_that_reads_the_file_takes_no_lock_away(crew, place):
+    url = initialise(f"sqlite:{place}/claims.db", COUNTER)
+    path = str(place / "claims.db")
+    workers = [
+        crew.start("reading", name=f"w{n}", url=url, path=path, scheme=COUNTER, n=150)
+        for n in range(4)
+    ]
+    for worker in workers:
+        crew.finish(worker)
+    assert errors(place) == []
+    assert count(place) == (600, 0)
+
+
+def test_who_waits_is_told_whom_for_and_forks_do_not_wait(crew, place):
+    """A process is stopped inside a step; others can fork, and go on when it does."""
+    url = initialise(f"sqlite:{place}/claims.db?busy=1s", COUNTER)
+    holder = crew.start("holding", url=url, scheme=COUNTER)
+    until(lambda: crew.said(holder), "the holder to be inside a step")
+    holder.send_signal(signal.SIGSTOP)
+    waiter = crew.start("forking", url=url, scheme=COUNTER, holder=holder.pid)
+    told = json.loads(crew.finish(waiter))
+    assert f"process {holder.pid} " in told["message"]
+    assert "stopped" in told["message"]
+    assert told["forked_while_it_waited"] == 2
+    assert told["then"]
+    crew.finish(holder)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="hiding the boot id needs root")
+def test_a_process_that_cannot_read_the_boot_id(crew, place):
+    """It takes the boot that is noted, so neither voids the claims of the other."""
+    apart = ["unshare", "--mount", "sh", "-c"]
+    hide = 'mount --bind /dev/null /proc/sys/kernel/random/boot_id && exec "$@"'
+    if subprocess.run([*apart, hide, "sh", "true"], check=False, capture_output=True).returncode:
+        pytest.skip("no mount namespace is allowed here")
+    url = initialise(f"sqlite:{place}/claims.db", WIDE)
+    order = {"url": url, "scheme": WIDE, "n": 300}
+    workers = [
+        crew.start("renewing", name="sees", **order),
+        crew.start("renewing", name="sees-not", before=[*apart, hide, "sh"], **order),
+    ]
+    lost = [json.loads(crew.finish(worker))["lost"] for worker in workers]
+    assert sum(lost) <= 1  # once, when the first of them comes
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a file needs root")
+def test_a_file_that_is_mounted_by_itself_is_refused(crew, place):
+    url = initialise(f"sqlite:{place}/claims.db", WIDE)
+    (place / "alone.db").touch()
+    script = 'mount --bind "$0" "$1" && shift && exec "$@"'
+    mint = "import frazil, sys; frazil.mint(1, sys.argv[1], sys.argv[2])"
+    alone = str(place / "alone.db")
+    command = ["unshare", "--mount", "sh", "-c", script, str(place / "claims.db"), alone]
+    command += [sys.executable, "-c", mint, f"sqlite:{alone}", WIDE]
+    told = subprocess.run(command, check=False, capture_output=True, text=True)
+    if "mount" in told.stderr.splitlines()[0]:
+        pytest.skip("no mount namespace is allowed here")
+    assert "mount its folder instead" in told.stderr
+    assert url
+
+
+def test_children_of_c_code(crew, place):
+    """Nearly each of these forks falls into a step; no child may be left without an ID."""
+    url = f"sqlite:{place}/claims.db?horizon=200ms"
+    told = json.loads(crew.run("c_forks", url=url, scheme=WIDE, forks=60))
+    assert told == {"hung": 0, "failed": 0}
+    many, repeats = count(place)
+    assert many == 60 * 10
+    assert repeats == 0
+
+
+def test_two_kernels_at_one_file_are_refused(place, monkeypatch):
+    import frazil
+    from frazil.errors import ConfigError
+    from frazil.registries.sqlite import file
+
+    url = f"sqlite:{place}/claims.db?horizon=50ms"
+    for boot in ("first", "second"):
+        monkeypatch.setattr(file, "boot_id", lambda boot=boot: boot)
+        frazil.mint(1, url, WIDE)
+    monkeypatch.setattr(file, "boot_id", lambda: "first")
+    with pytest.raises(ConfigError, match="two boot ids in turn"):
+        frazil.mint(1, url, WIDE)
+
+
+def test_what_the_file_is_told_of_its_holder(place):
+    url = initialise(f"sqlite:{place}/claims.db", WIDE)
+    said = (place / "claims.db-revision").read_bytes()
+    assert f"process {os.getpid()} since ".encode() in said
+    assert url
+    db = sqlite3.connect(place / "claims.db")
+    assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    db.close()

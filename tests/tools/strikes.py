@@ -1,0 +1,61 @@
+"""What a signal handler does, done between any two instructions of the code under test.
+
+A real signal comes at some instruction; a test that waits for the right one waits for ever. Python
+tells a tracer of each instruction, and what the tracer does there is done as by a handler: it may
+raise, fork, or ask for an ID itself.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import frazil
+
+__all__ = ["Struck", "every", "raise_struck", "strike"]
+
+ROOT = str(Path(frazil.__file__).parent)
+
+
+class Struck(Exception):
+    """What a handler raises, as an alarm's does."""
+
+
+def strike(number: int, files: tuple[str, ...], do: Callable[[], Any], work: Callable[[], Any]):
+    """Do ``work``, and ``do`` before instruction ``number`` of these files; whether it came so far.
+
+    What ``work`` raises is raised.
+    """
+    left = number
+    mine = tuple(f"{ROOT}/{file}.py" for file in files)
+
+    def tracer(frame, event, _):
+        nonlocal left
+        if frame.f_code.co_filename not in mine:
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            left -= 1
+            if left == 0:
+                sys.settrace(None)
+                do()
+        return tracer
+
+    before = sys.gettrace()
+    sys.settrace(tracer)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return left <= 0
+
+
+def every(step: int = 1) -> Iterator[int]:
+    """Each instruction's number, or each ``step``-th."""
+    return count(1, step)
+
+
+def raise_struck() -> None:
+    """What most handlers do that set a limit of time."""
+    raise Struck

@@ -1,0 +1,101 @@
+"""Files that are not what their names or formats say: an error with the place, in our words."""
+
+import json
+
+import pytest
+
+__all__: list[str] = []
+
+LATIN = {
+    "csv": b'id,name\n1,a\n2,"b\nM\xfcller"\n',
+    "jsonl": b'{"x": 1, "name": "a"}\n\n{"x": 1, "name": "M\xfcller"}\n',
+    "txt": b"1375354384404488193\n13753\xfc54384404488193\n",
+}
+PLACE = {"csv": "line 4: byte 2", "jsonl": "line 3: byte 20", "txt": "line 2"}
+KNOWN = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq", ".txt")
+FORMATS = ["csv", "jsonl", "parquet"]
+
+
+@pytest.fixture
+def put(tmp_path):
+    def put(name, data):
+        path = tmp_path / name
+        path.write_bytes(data)
+        return str(path)
+
+    return put
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+@pytest.mark.parametrize("to", FORMATS)
+def test_bytes_that_are_not_utf8_are_copied_or_told_with_their_place(call, put, tmp_path, kind, to):
+    path, out = put(f"a.{kind}", LATIN[kind]), tmp_path / f"out.{to}"
+    done = call("stamp", path, "--column", "new", "-o", str(out))
+    if kind == to:
+        assert done.exit_code == 0, done.stderr
+        assert b"M\xfcller" in out.read_bytes()
+        return
+    assert done.exit_code == 2
+    assert f"{path}, {PLACE[kind]} is not UTF-8 (0xFC); convert the file first" in done.stderr
+    assert "codec" not in done.stderr
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("to", ["jsonl", "parquet"])
+@pytest.mark.parametrize("rows", [b"", b"1,2\n"], ids=["no rows", "a row"])
+def test_a_column_whose_name_is_not_utf8(call, put, tmp_path, to, rows):
+    done = call("stamp", put("a.csv", b"i\xe4d,b\n" + rows), "-o", str(tmp_path / f"out.{to}"))
+    assert (done.exit_code, "line 1: byte 2 is not UTF-8 (0xE4)" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("to", ["csv", "parquet"])
+def test_half_of_a_character(call, put, tmp_path, to):
+    path = put("a.jsonl", b'{"a": "x"}\n{"a": "\\ud800"}\n')
+    done = call("stamp", path, "-o", str(tmp_path / f"out.{to}"))
+    assert (done.exit_code, done.stderr) == (
+        2,
+        f"Error: {path}, line 2: \\ud800 is half of a character; correct it\n",
+    )
+
+
+@pytest.mark.parametrize("kind", LATIN)
+@pytest.mark.parametrize("decode", [True, False], ids=["IDs", "texts"])
+def test_an_id_that_is_not_utf8_is_invalid_and_can_be_printed(call, put, kind, decode):
+    path = put(f"a.{kind}", LATIN[kind])
+    column = [] if kind == "txt" else ["--column", "name"]
+    done = call("audit", path, *column, "--json", *([] if decode else ["--no-decode"]))
+    assert done.exit_code == 1
+    told = json.loads(done.stdout_bytes.decode("utf-8", "strict"))
+    last = told["invalid"]["first"][-1]
+    assert "is not UTF-8 (0xFC)" in last["reason"]
+    assert last["line"] == {"csv": 3, "jsonl": 3, "txt": 2}[kind]
+    assert "\\xfc" in last["text"]
+
+
+def test_columns_are_named_in_what_a_terminal_can_show(call, put):
+    done = call("audit", put("a.csv", b"i\xe4d,b\n1,2\n"), "--column", "x")
+    assert done.exit_code == 2
+    assert "i\\xe4d, b" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["out.xlsx", "out.csv.zst", "out.CSV.bak", "out.xlsx.gz"])
+def test_an_ending_that_is_unknown_is_refused_with_those_there_are(call, put, tmp_path, name):
+    csv, odd = put("a.csv", b"a\n1\n"), tmp_path / name
+    written = call("stamp", csv, "-o", str(odd))
+    assert not odd.exists()
+    odd.write_bytes(b"a\n1\n")
+    for done, option in [
+        (written, "--to"),
+        (call("stamp", str(odd)), "--format"),
+        (call("audit", str(odd)), "--format"),
+    ]:
+        assert done.exit_code == 2
+        assert all(ending in done.stderr for ending in KNOWN)
+        assert option in done.stderr
+    assert call("stamp", csv, "-o", str(odd), "--to", "csv", "--force").exit_code == 0
+
+
+def test_a_name_without_an_ending_says_nothing(call, put, tmp_path):
+    done = call("stamp", put("a.csv", b"a\n1\n"), "-o", str(tmp_path / "out"))
+    assert done.exit_code == 0
+    assert (tmp_path / "out").read_bytes().startswith(b"id,a\n")

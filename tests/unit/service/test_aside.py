@@ -1,0 +1,30 @@
+"""Work aside of the loop: who finds no room is told so at once."""
+
+import asyncio
+from threading import Event
+
+import pytest
+
+from frazil.service.aside import Aside, BusyError
+
+__all__: list[str] = []
+
+
+def test_as_many_wait_as_may_and_one_more_does_not():
+    gate = Event()
+
+    async def crowd():
+        aside = Aside("test", threads=1, waiting=2)
+        calls = [asyncio.ensure_future(aside.call(gate.wait, 30)) for _ in range(3)]
+        await asyncio.sleep(0)
+        with pytest.raises(BusyError):
+            await aside.call(gate.wait, 30)
+        calls[0].cancel()  # its thread goes on, and keeps its room
+        await asyncio.sleep(0)
+        with pytest.raises(BusyError):
+            await aside.call(gate.wait, 30)
+        gate.set()
+        assert await asyncio.gather(*calls[1:]) == [True, True]
+        assert await aside.call(gate.wait, 30)
+
+    asyncio.run(crowd())

@@ -1,0 +1,95 @@
+"""The start of a service: each layout is compared with its record before anybody is let in."""
+
+import asyncio
+import subprocess
+import sys
+
+import pytest
+
+import frazil
+from frazil.errors import ConfigError
+from frazil.service import read_settings
+from frazil.service.app import App
+from tests.servers.redis import Server, until
+from tests.unit.service.conftest import START
+
+__all__: list[str] = []
+
+CONFIG = """
+[namespaces.fine]
+registry = "sqlite:///{folder}/fine.db"
+[namespaces.orders]
+scheme = "tsid"
+registry = "{url}"
+"""
+LAYOUTS = [str(frazil.scheme(name).layout) for name in ("snowflake", "tsid")]
+
+
+def another(url):
+    """Have the namespace ``orders`` belong to members with another layout."""
+    with frazil.open(url, "snowflake", namespace="orders") as ids:
+        ids()
+
+
+@pytest.fixture
+def file(tmp_path):
+    """A configuration whose namespace ``orders`` has another layout than its record."""
+    url = f"sqlite:///{tmp_path}/claims.db?horizon=1s"
+    another(url)
+    file = tmp_path / "frazil.toml"
+    file.write_text(CONFIG.format(folder=tmp_path, url=url), encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_another_layout_is_an_error_at_the_start_that_names_both(file, workers):
+    args = ["serve", "--config", str(file), "--port", "0", "--workers", workers]
+    with subprocess.Popen(
+        [sys.executable, "-c", START, *args], stderr=subprocess.PIPE, text=True
+    ) as process:
+        line = process.stderr.readline()
+        if "listening" in line:
+            process.terminate()
+        said = line + process.stderr.read()
+    assert process.returncode == 2, said
+    assert "namespace 'orders'" in said
+    assert all(layout in said for layout in LAYOUTS)
+    assert "Traceback" not in said
+
+
+def test_another_server_of_the_application_is_told_at_the_start(file):
+    app = App(read_settings(file))
+    answers = []
+
+    async def receive():
+        return {"type": "lifespan.startup"}
+
+    async def send(message):
+        answers.append(message)
+
+    with pytest.raises(ConfigError, match="namespace 'orders'"):
+        asyncio.run(app({"type": "lifespan", "app": app}, receive, send))
+    assert answers[0]["type"] == "lifespan.startup.failed"
+
+
+@pytest.mark.parametrize("away", ["frozen", "killed"])
+def test_a_registry_that_is_away_is_compared_when_it_answers(start, tmp_path, away):
+    """Nobody asks for an ID meanwhile: the log and /readyz have it all the same."""
+    with Server(persistent=True) as server:
+        url = f"{server.url}?horizon=1s"
+        another(url)
+        server.freeze() if away == "frozen" else server.kill()
+        service = start(CONFIG.format(folder=tmp_path, url=url))
+        assert service.client.get("/v1/fine/id").status_code == 200
+        ready = service.client.get("/readyz")
+        assert (ready.status_code, ready.json()["namespaces"]["fine"]) == (503, "ready")
+        assert ready.json()["namespaces"]["orders"] == "its registry does not answer"
+        server.thaw() if away == "frozen" else server.start()
+        line = service.wait_for("no id")
+        assert line["namespace"] == "orders"
+        assert all(layout in line["why"] for layout in LAYOUTS)
+        ready = service.client.get("/readyz")
+        assert ready.status_code == 503
+        assert "not set up for its registry" in ready.json()["namespaces"]["orders"]
+        server.do("FLUSHALL")
+        until(lambda: service.client.get("/readyz").status_code == 200, "ready")

@@ -1,0 +1,131 @@
+"""Quotas of calls that fail: who gets no ID has used up none."""
+
+import socket
+from itertools import count
+
+import httpx
+import pytest
+import redis
+
+import frazil
+from frazil.claim import Seen
+from frazil.keeper import ask_of
+from frazil.registries import connect
+from frazil.service.tokens import hash_of
+from tests.servers.redis import Server, until
+from tests.unit.service.conftest import Service
+
+__all__: list[str] = []
+
+MOST = 100
+PLACES = [f"place{i}" for i in range(8)]
+CONFIG = """
+[namespaces.{name}]
+registry = "{url}"
+timeout = "200ms"
+[[tokens]]
+name = "{name}"
+hash = "{hash}"
+namespaces = ["{name}"]
+scopes = ["issue"]
+ids_per_minute = {most}
+"""
+
+
+@pytest.fixture(scope="module")
+def store():
+    with Server() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def service(store, tmp_path_factory):
+    url = f"{store.url}?horizon=1s"
+    tables = [CONFIG.format(name=name, url=url, hash=hash_of(name), most=MOST) for name in PLACES]
+    config = "[server]\nresp_port = 0\n" + "".join(tables)
+    with Service(tmp_path_factory.mktemp("service"), config) as service:
+        service.resp = service.wait_for("listening for redis clients")["port"]
+        yield service
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    return count()
+
+
+@pytest.fixture
+def place(service, numbers):
+    """A namespace that no test had before, as a client with a token that has its whole quota."""
+    name = PLACES[next(numbers)]
+    headers = {"Authorization": f"Bearer {name}"}
+    with httpx.Client(base_url=f"{service.url}/v1/{name}", headers=headers, timeout=30) as client:
+        client.name = name
+        yield client
+
+
+@pytest.fixture
+def away(store):
+    """A registry that does not answer until it is told to."""
+    store.freeze()
+    yield
+    store.thaw()
+
+
+def has_all(place, store):
+    """Whether the token has its whole quota, once there are IDs."""
+    store.thaw()
+
+    def answer():
+        reply = place.post(f"/ids?n={MOST}")
+        return None if reply.status_code == 503 else reply
+
+    reply = until(answer, "an answer from the registry")
+    return (reply.status_code, len(reply.json().get("ids", ()))) == (200, MOST)
+
+
+@pytest.mark.parametrize(("ask", "times"), [(("GET", "/id"), 5), (("POST", "/ids?n=60"), 3)])
+def test_calls_that_fail_use_up_nothing(place, store, away, ask, times):
+    for _ in range(times):
+        assert place.request(*ask).status_code == 503
+    assert has_all(place, store)
+
+
+def test_commands_that_fail_use_up_nothing(service, place, store, away):
+    with redis.Redis(port=service.resp, password=place.name, retry=None) as client:
+        for command in (["INCR"], ["FRAZIL.ID"], ["FRAZIL.IDS", 60], ["FRAZIL.IDS", 60]):
+            with pytest.raises(redis.ResponseError, match="No ID at this moment"):
+                client.execute_command(command[0], place.name, *command[1:])
+    assert has_all(place, store)
+
+
+def test_commands_whose_client_has_gone_use_up_nothing(service, place, store, away):
+    name = place.name.encode()
+    for _ in range(5):
+        with socket.create_connection(("127.0.0.1", service.resp)) as wire:
+            wire.sendall(b"AUTH %b\r\nFRAZIL.IDS %b 60\r\n" % (name, name))
+            assert wire.recv(100).startswith(b"+OK\r\n")
+    # What they asked for goes on for the timeout, and counts until then.
+    assert until(lambda: has_all(place, store), "the whole quota", patience_s=5)
+
+
+def test_another_layout_uses_up_nothing(place, store):
+    """That is an answer of 500."""
+    with frazil.open(f"{store.url}?horizon=1s", "snowflake", namespace=place.name) as ids:
+        ids()
+    for _ in range(3):
+        assert place.post("/ids?n=60").status_code == 500
+    store.do("FLUSHALL")
+    assert has_all(place, store)
+
+
+def test_a_reply_that_is_broken_off_uses_up_what_was_made(tmp_path):
+    """The layout ends in the middle of the reply, after 32,768 IDs."""
+    url, layout = f"sqlite:///{tmp_path}/claims.db", "run:3 sequence:12"
+    connect(url, "n", frazil.scheme(layout)).initialise(ask_of(Seen()), 0)
+    quota = CONFIG.format(name="n", url=url, hash=hash_of("n"), most=60_000)
+    config = quota.replace("[namespaces.n]", f'[namespaces.n]\nscheme = "{layout}"')
+    with Service(tmp_path, config, token="n") as service:
+        with pytest.raises(httpx.RemoteProtocolError):
+            service.client.post("/v1/n/ids?n=50000")
+        assert service.client.post("/v1/n/ids?n=40000").status_code == 429
+        assert service.client.post("/v1/n/ids?n=20000").status_code == 503

@@ -1,0 +1,70 @@
+"""The lock on a file of claims: how those who wait for it share it."""
+
+import os
+import signal
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from frazil.errors import RegistryUnavailable
+from frazil.registries.sqlite import lock
+
+__all__: list[str] = []
+
+
+def test_who_has_waited_long_asks_more_often(tmp_path, monkeypatch):
+    path = tmp_path / "claims.db"
+    path.touch()
+    now_s, naps = [0.0], []
+
+    def sleep(nap_s):
+        naps.append((now_s[0], nap_s))
+        now_s[0] += nap_s
+
+    monkeypatch.setattr(lock, "time", SimpleNamespace(monotonic=lambda: now_s[0], sleep=sleep))
+    held = lock.RevisionFile(path, 1)
+    with pytest.raises(RegistryUnavailable, match="has held it since"):
+        lock.RevisionFile(path, 10)
+    held.close()
+    longest = max(nap_s for _, nap_s in naps)
+    late = [nap_s for at_s, nap_s in naps if at_s > 9]
+    assert max(late) < longest / 20
+
+
+FORKED_WHILE_HELD = """
+import os, sys, threading, time
+from pathlib import Path
+from frazil.registries.sqlite.lock import RevisionFile
+
+held = threading.Event()
+
+def hold():
+    lock = RevisionFile(Path(sys.argv[1]), 1)
+    held.set()
+    time.sleep(300)
+
+threading.Thread(target=hold, daemon=True).start()
+held.wait()
+child = os.fork()
+if child == 0:
+    os.write(1, b"%d\\n" % os.getpid())
+time.sleep(300)
+"""
+
+
+def test_a_child_does_not_hold_the_lock_of_a_parent_that_was_killed(tmp_path):
+    path = tmp_path / "claims.db"
+    path.touch()
+    command = [sys.executable, "-c", FORKED_WHILE_HELD, path]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as parent:
+        child = int(parent.stdout.readline())
+        try:
+            with pytest.raises(RegistryUnavailable):
+                lock.RevisionFile(path, 0.1)
+            parent.kill()
+            parent.wait()
+            lock.RevisionFile(path, 5).close()
+        finally:
+            os.kill(child, signal.SIGKILL)

@@ -1,0 +1,244 @@
+"""A file of claims that was put back as it was some time ago, in every way that people do it."""
+
+import os
+import shutil
+import sqlite3
+import time
+
+import pytest
+
+import frazil
+from frazil.claim import Claim, Lost, Seen, Wait
+from frazil.errors import ConfigError, RegistryUnavailable
+from frazil.keeper import ask_of
+from frazil.registries import connect
+from frazil.registries.sqlite import file
+
+TIMED, COUNTER = "icicle", "sign:1=0 sequence:63"
+NOBODY = Seen()  # a process that remembers nothing, as one that has just been started
+
+
+def registry(path, scheme=TIMED, namespace="x"):
+    return connect(f"sqlite://{path}?horizon=50ms", namespace, frazil.scheme(scheme))
+
+
+def claim(one):
+    """A claim; a program that opens the database may copy its log, and then all wait once."""
+    while isinstance(reply := one.grant(ask_of(NOBODY), 40), Wait):
+        time.sleep(reply.wait_us / 1e6)
+    return reply
+
+
+def sql(path, *statements):
+    db = sqlite3.connect(path, isolation_level=None)
+    for statement in statements:
+        db.execute(statement)
+    db.close()
+
+
+def vacuumed(path, older):
+    sql(path, f"VACUUM INTO '{older}'")
+
+
+def copied(path, older):
+    sql(path, "PRAGMA wal_checkpoint(TRUNCATE)")
+    shutil.copy(path, older)
+
+
+def backed_up(path, older):
+    source, target = sqlite3.connect(path), sqlite3.connect(older)
+    source.backup(target)
+    source.close()
+    target.close()
+
+
+def copy_over(path, older):
+    shutil.copy(older, path)
+
+
+def unlink_and_copy(path, older):
+    path.unlink()
+    shutil.copy(older, path)
+
+
+def move_in(path, older):
+    older.replace(path)
+
+
+def restore(path, older):
+    backed_up(older, path)
+
+
+def without_its_log(path, older):
+    for ending in ("-wal", "-shm"):
+        path.with_name(path.name + ending).unlink(missing_ok=True)
+    shutil.copy(older, path)
+
+
+COPIES = [vacuumed, copied, backed_up]
+RETURNS = [copy_over, unlink_and_copy, move_in, restore, without_its_log]
+
+
+@pytest.fixture
+def path(tmp_path):
+    (tmp_path / "home").mkdir()
+    return tmp_path / "home" / "claims.db"
+
+
+@pytest.fixture(params=[0, 1, 30], ids=lambda n: f"{n} steps after")
+def after(request):
+    """How many steps of another namespace come after the copy: none, some, enough for a new log."""
+    return request.param
+
+
+def steps(path, many):
+    other = registry(path, namespace="another")
+    for _ in range(many):
+        other.mint(ask_of(NOBODY), 1)
+
+
+@pytest.mark.parametrize("put_back", RETURNS)
+@pytest.mark.parametrize("copy", COPIES)
+def test_nothing_with_time_is_given_twice(path, copy, put_back, after):
+    one = registry(path)
+    one.initialise(ask_of(NOBODY), 0)
+    one.grant(ask_of(NOBODY), 10)
+    copy(path, path.with_name("older.db"))
+    held = claim(one)
+    steps(path, after)
+    put_back(path, path.with_name("older.db"))
+    fresh = registry(path).grant(ask_of(NOBODY), 40)  # remembers nothing, and is the first to ask
+    if isinstance(fresh, Claim):
+        assert fresh.slot != held.slot or fresh.start >= held.until
+    else:
+        assert fresh.wait_us <= 100_000
+    assert isinstance(one.renew(ask_of(held.seen, held), held.until + 10), Lost)
+
+
+@pytest.mark.parametrize("put_back", RETURNS)
+@pytest.mark.parametrize("copy", COPIES)
+def test_a_counter_stops_until_a_person_says_where_to_go_on(path, copy, put_back, after):
+    one = registry(path, COUNTER)
+    one.initialise(ask_of(NOBODY), 0)
+    one.grant(ask_of(NOBODY), 10)
+    copy(path, path.with_name("older.db"))
+    given = one.grant(ask_of(NOBODY), 10)
+    steps(path, after)
+    put_back(path, path.with_name("older.db"))
+    for _ in range(3):  # noticed until it has been written down, and another namespace may go on
+        steps(path, 1)
+        with pytest.raises(ConfigError, match=r"replaced.*frazil init URL --start N --forward"):
+            registry(path, COUNTER).grant(ask_of(NOBODY), 10)
+    registry(path, COUNTER).initialise(ask_of(NOBODY), given.until)
+    fresh = registry(path, COUNTER).grant(ask_of(NOBODY), 10)
+    assert fresh.start == given.until
+
+
+def test_what_was_put_back_without_a_step_between_lost_nothing(path):
+    one = registry(path, COUNTER)
+    one.initialise(ask_of(NOBODY), 0)
+    given = one.grant(ask_of(NOBODY), 10)
+    shutil.copy(path, path.with_name("same.db"))
+    path.with_name("same.db").replace(path)
+    assert one.grant(ask_of(NOBODY), 10).start == given.until
+
+
+def test_a_log_that_was_deleted_is_a_loss(path):
+    one = registry(path, COUNTER)
+    one.initialise(ask_of(NOBODY), 0)
+    one.grant(ask_of(NOBODY), 10)
+    path.with_name("claims.db-wal").unlink()
+    path.with_name("claims.db-shm").unlink()
+    with pytest.raises(ConfigError, match="replaced"):
+        registry(path, COUNTER).grant(ask_of(NOBODY), 10)
+
+
+def test_a_whole_folder_put_back_makes_layouts_with_time_wait(path):
+    one = registry(path)
+    one.initialise(ask_of(NOBODY), 0)
+    shutil.copytree(path.parent, path.parent.with_name("backup"))
+    held = claim(one)
+    shutil.rmtree(path.parent)
+    shutil.copytree(path.parent.with_name("backup"), path.parent, copy_function=shutil.copy2)
+    fresh = registry(path).grant(ask_of(NOBODY), 40)
+    assert isinstance(fresh, Wait) or fresh.slot != held.slot or fresh.start >= held.until
+
+
+def test_the_notes_deleted_are_a_loss(path):
+    one = registry(path, COUNTER)
+    one.initialise(ask_of(NOBODY), 0)
+    one.grant(ask_of(NOBODY), 10)
+    path.with_name("claims.db-revision").unlink()
+    with pytest.raises(ConfigError, match="replaced"):
+        one.grant(ask_of(NOBODY), 10)
+
+
+def test_another_device_number_is_no_loss_for_a_counter(path, monkeypatch):
+    """The same file system mounted again, in another order."""
+    one = registry(path, COUNTER)
+    one.initialise(ask_of(NOBODY), 0)
+    given = one.grant(ask_of(NOBODY), 10)
+    seen = file._sight
+    monkeypatch.setattr(file, "_sight", lambda *told: seen(*told)._replace(device=1))
+    assert registry(path, COUNTER).grant(ask_of(NOBODY), 10).start == given.until
+
+
+def test_a_whole_folder_put_back_stops_a_counter(path):
+    """Notes and all, by renaming, while those who remember more are alive and ask later."""
+    one = registry(path, COUNTER)
+    one.initialise(ask_of(NOBODY), 0)
+    shutil.copytree(path.parent, path.parent.with_name("backup"))
+    given = one.grant(ask_of(NOBODY), 10)
+    path.parent.rename(path.parent.with_name("newer"))
+    shutil.copytree(path.parent.with_name("backup"), path.parent)
+    for registry_ in (registry(path, COUNTER), one):
+        with pytest.raises(ConfigError, match=r"replaced.*--forward"):
+            registry_.grant(ask_of(NOBODY), 10)
+    one.initialise(ask_of(NOBODY), given.until)
+    assert registry(path, COUNTER).grant(ask_of(NOBODY), 10).start == given.until
+
+
+def test_two_names_of_one_file_are_refused(path):
+    one = registry(path)
+    one.grant(ask_of(NOBODY), 10)
+    os.link(path, path.with_name("second.db"))
+    for name in (path, path.with_name("second.db")):
+        with pytest.raises(ConfigError, match="2 names"):
+            registry(name).grant(ask_of(NOBODY), 10)
+
+
+def test_a_database_of_another_program_is_refused(path):
+    sql(path, "CREATE TABLE orders (id INTEGER PRIMARY KEY)")
+    with pytest.raises(ConfigError, match="another program"):
+        registry(path).grant(ask_of(NOBODY), 10)
+
+
+def test_a_replacement_while_in_use_is_told(path, monkeypatch):
+    one = registry(path)
+    one.initialise(ask_of(NOBODY), 0)
+
+    def replace():
+        with one.step():
+            path.rename(path.with_name("away.db"))
+            path.write_bytes(b"")
+
+    with pytest.raises(RegistryUnavailable, match="replaced"):
+        replace()
+
+
+def test_what_one_member_alone_noticed_is_told_to_all(path):
+    """A whole disk is put back, inodes and all, so that only a living member's memory tells."""
+    one = registry(path, COUNTER)
+    one.initialise(ask_of(NOBODY), 0)
+    one.grant(ask_of(NOBODY), 10)
+    older = {each: each.read_bytes() for each in path.parent.iterdir()}
+    given = one.grant(ask_of(NOBODY), 10)
+    for each, content in older.items():
+        each.write_bytes(content)
+    with pytest.raises(ConfigError, match="older than what was already given"):
+        one.grant(ask_of(given.seen), 10)
+    for member in (registry(path, COUNTER), one):
+        with pytest.raises(ConfigError, match="replaced"):
+            member.grant(ask_of(NOBODY), 10)
+    one.initialise(ask_of(NOBODY), given.until)
+    assert registry(path, COUNTER).grant(ask_of(NOBODY), 10).start == given.until

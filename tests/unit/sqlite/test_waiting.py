@@ -1,0 +1,60 @@
+"""A lock that is waited for: what the claim's clock says is of the end of the wait.
+
+Taken for the middle between question and answer, as with a server, a claim of 100 ms that was
+waited for for a second would be over by half a second when it comes, and so would the next.
+"""
+
+import fcntl
+import threading
+import time
+from contextlib import contextmanager
+
+import pytest
+
+import frazil
+from frazil.claim import Seen
+from frazil.clock import boot_ns
+from frazil.keeper import ask_of
+from frazil.registries import connect
+from frazil.registries.base import reading_ns
+
+__all__: list[str] = []
+
+HELD_S = 1.0
+
+
+@pytest.fixture
+def held(tmp_path):
+    """A URL, and the lock of its file held for a second from when it is entered."""
+    url = f"sqlite:{tmp_path}/claims.db"
+    frazil.mint(1, url)
+
+    @contextmanager
+    def hold():
+        with (tmp_path / "claims.db-revision").open("r+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            timer = threading.Timer(HELD_S, fcntl.flock, (file, fcntl.LOCK_UN))
+            timer.start()
+            yield
+            timer.join()
+
+    return url, hold
+
+
+def test_the_clock_is_read_at_the_end_of_the_wait(held):
+    url, hold = held
+    registry = connect(url, "default", frazil.scheme())
+    with hold():
+        sent_ns = boot_ns()
+        registry.grant(ask_of(Seen()), 1)
+        read_ns = reading_ns(registry, sent_ns, boot_ns())
+    assert read_ns - sent_ns > 0.9 * HELD_S * 1e9
+
+
+def test_what_is_minted_after_a_wait_is_of_the_past(held):
+    url, hold = held
+    scheme = frazil.scheme("time:41 node:10 sequence:1 @10ms since 2025-01-01T00:00:00Z")
+    frazil.mint(1, url, scheme, namespace="slow")
+    with hold():
+        ids = frazil.mint(60, url, scheme, namespace="slow")  # of 30 ticks
+    assert scheme.unpack(ids[-1]).moment.timestamp() < time.time() + 0.02

@@ -1,0 +1,85 @@
+"""What is passed to ``open``, ``mint``, ``aio.open`` and ``scheme`` is checked, in plain words."""
+
+import pytest
+
+import frazil
+import frazil.aio
+from frazil.errors import ConfigError, LayoutError
+
+__all__: list[str] = []
+
+TARGETS = ["memory:", "icicle://localhost:1", "http://localhost:1/a"]
+CALLS = {"open": frazil.open, "aio.open": frazil.aio.open, "mint": lambda **k: frazil.mint(1, **k)}
+WRONG = {
+    "url": [5, b"sqlite:", ["x"], "", " ", True, object()],
+    "scheme": [5, None, b"icicle", []],
+    "namespace": [5, None, b"x", ["a"], "", "a" * 201],
+    "fields": [5, "x", [1], {5: 1}, {"nope": 1}],
+    "lead": [None, [], "x", b"1s", True, float("nan"), float("inf"), -1, 10**400, 1j],
+    "timeout": [None, [], "x", True, float("nan"), 10**400],
+}
+STAYS = {
+    "sequence_start": [None, [], 1, 0.0, "x", {}, True],
+    "block": ["x", 0, 1.5, [], True],
+    "token": [5, b"x", []],
+}
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.partition(":")[0])
+@pytest.mark.parametrize("name", [*WRONG, *STAYS])
+@pytest.mark.parametrize("call", CALLS)
+def test_what_is_none_of_the_kind(call, name, target):
+    for value in (WRONG | STAYS)[name]:
+        with pytest.raises((ConfigError, LayoutError)) as caught:
+            CALLS[call](**{"url": target, "scheme": "icicle", name: value})
+        assert "object has no" not in str(caught.value)
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.partition(":")[0])
+@pytest.mark.parametrize("call", CALLS)
+def test_an_unknown_argument(call, target):
+    with pytest.raises(ConfigError, match=r"has no argument foo=; It takes .*namespace, fields"):
+        CALLS[call](url=target, foo=1)
+    with pytest.raises(ConfigError, match="did you mean namespace="):
+        CALLS[call](url=target, namespce="orders")
+
+
+def test_what_is_passed_in_the_wrong_place_is_not_shown():
+    with pytest.raises(ConfigError) as caught:
+        frazil.open(b"redis://:secret@host")
+    assert "secret" not in str(caught.value)
+    assert str(caught.value) == "url= is a text like 'redis://host', or a Path, not bytes"
+
+
+@pytest.mark.parametrize("name", ["claims.db", "a b", "100%", "who?x=1", "a#b", "c%20d", "ä"])
+def test_a_path_is_that_of_a_file(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / name
+    assert len(frazil.mint(1, path)) == 1
+    assert path.exists()
+    with frazil.open(path.relative_to(tmp_path)) as ids:
+        assert isinstance(ids(), int)
+    before = {each.name for each in tmp_path.iterdir()}
+    assert frazil.aio.open(path).ids.config == ids.config
+    assert len(frazil.mint(3, path)) == 3
+    assert {each.name for each in tmp_path.iterdir()} == before, "it is one file"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        *({"fields": 5}, {"fields": "x"}, {"fields": {5: 1}}, {"fields": {"cluster": "3"}}),
+        *({"encoding": 5}, {"encoding": []}, {"encoding": "x"}, {"prefix": 5}, {"check": "yes"}),
+        *({"shuffle": 5}, {"shuffle": b"x"}, {"epoch": []}, {"epoch": 5.5}, {"foo": 1}),
+    ],
+    ids=str,
+)
+def test_a_scheme(options):
+    with pytest.raises((ConfigError, LayoutError)):
+        frazil.scheme("uniqueid-spread", **options)
+
+
+@pytest.mark.parametrize("n", [-1, "3", 1.5, None, True])
+def test_how_many(n):
+    with pytest.raises(ConfigError, match="how many IDs"):
+        frazil.mint(n, "memory:")

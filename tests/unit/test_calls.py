@@ -1,0 +1,369 @@
+"""Callers who stop waiting, at any moment and in any way, leave nothing behind."""
+
+import asyncio
+import gc
+import os
+import signal
+import sys
+import threading
+import tracemalloc
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+import frazil
+from frazil import aio
+from frazil.claim import Seen
+from frazil.errors import FrazilError, RegistryUnavailable, TryLater
+from frazil.keeper import ask_of
+from tests.servers.redis import free_port
+from tests.tools.strikes import Struck, every, raise_struck, strike
+
+__all__: list[str] = []
+
+CALLERS = "aio", "calls", "complaints", "generator", "issuing", "keeper"
+
+
+@pytest.fixture(autouse=True)
+def _alarm():
+    """Ends a test that hangs."""
+    signal.alarm(120)
+    yield
+    signal.alarm(0)
+
+
+@pytest.fixture(scope="module")
+def away():
+    """A registry that is not there, asked once so that its driver is loaded."""
+    url = f"redis://127.0.0.1:{free_port()}"
+    with frazil.open(url, timeout="200ms") as ids:
+        while ids.keeper.trouble is None:
+            with suppress(RegistryUnavailable):
+                ids()
+    return url
+
+
+@contextmanager
+def growth(many):
+    """Bytes that each of many callers leaves behind; they come and go inside."""
+    left = []
+    gc.collect()
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        yield left
+        gc.collect()
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    left.append((after - before) / many)
+
+
+class TestCallersWhoGiveUp:
+    def test_threads(self, away):
+        with frazil.open(away, timeout="1us") as ids:
+            least = []  # another test's thread may take memory too, but not each time
+            for _ in range(5):
+                with growth(2000) as left:
+                    for _ in range(2000):
+                        with suppress(RegistryUnavailable):
+                            ids()
+                least += left
+            assert min(least) < 50
+            assert len(ids.keeper._calls) == 0
+
+    def test_tasks(self, away):
+        async def main():
+            async with aio.open(away, timeout="1us") as ids:
+                least = []
+                for _ in range(5):
+                    with growth(2000) as left:
+                        for _ in range(2000):
+                            with suppress(RegistryUnavailable):
+                                await ids()
+                    least += left
+                return min(least), len(ids.ids.keeper._calls)
+
+        left, calls = asyncio.run(main())
+        assert left < 50
+        assert calls == 0
+
+    def test_tasks_that_are_cancelled(self, away):
+        async def main():
+            async with aio.open(away, timeout=60) as ids:
+                tasks = [asyncio.create_task(ids()) for _ in range(500)]
+                await asyncio.sleep(0)
+                waiting = len(ids.ids.keeper._calls)
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+                return waiting, len(ids.ids.keeper._calls)
+
+        assert asyncio.run(main()) == (500, 0)
+
+    def test_the_memory_of_the_process(self, away):
+        """The same in pages: loosely, since a page is not given back at once."""
+        pages = Path("/proc/self/statm")
+        if not pages.exists():
+            pytest.skip("no /proc here")
+        with frazil.open(away, timeout="1us") as ids:
+            before = 0
+            for number in range(30_000):
+                with suppress(RegistryUnavailable):
+                    ids()
+                if number == 5_000:
+                    before = int(pages.read_text().split()[1])
+            grown = int(pages.read_text().split()[1]) - before
+        assert grown * os.sysconf("SC_PAGE_SIZE") < 8_000_000  # was 720 bytes and more for each
+
+
+def opened(url, number, **options):
+    """A generator of a new namespace of its own."""
+    ids = frazil.open(f"{url}{number}", **{"timeout": 20} | options)
+    ids._registry.initialise(ask_of(Seen()), 0)
+    return ids
+
+
+def works(scheme):
+    """What callers do, by name."""
+    return {
+        "call": lambda ids: ids(),
+        "take": lambda ids: ids.take(3000 if scheme == "tickets" else 3),
+        "close": lambda ids: (ids(), ids.close()),
+    }
+
+
+class TestHandlersThatRaise:
+    @pytest.mark.parametrize("scheme", ["icicle", "tickets"])
+    @pytest.mark.parametrize("what", ["call", "take"])
+    def test_the_next_call_is_served(self, url, scheme, what):
+        work = works(scheme)[what]
+        struck = 0
+        for number in every():
+            with opened(url, number, scheme=scheme) as ids:
+                try:
+                    came = strike(number, CALLERS, raise_struck, lambda: work(ids))
+                except Struck:
+                    came, struck = True, struck + 1
+                found = ids.take(10)
+                assert len(set(found)) == 10
+                assert len(ids.keeper._calls) == 0
+            assert ids.closed
+            assert not any(holding.held for holding in ids.keeper.registry.holdings())
+            if not came:
+                break
+        assert struck > 50
+
+    def test_a_close_can_be_closed_again(self, url):
+        struck = 0
+        for number in every():
+            ids = opened(url, number)
+            ids()
+            try:
+                came = strike(number, CALLERS, raise_struck, ids.close)
+            except Struck:
+                came, struck = True, struck + 1
+            ids.close()
+            assert not any(holding.held for holding in ids.keeper.registry.holdings())
+            if not came:
+                break
+        assert struck > 20
+
+    def test_a_close_that_nobody_repeats_is_seen_by_the_keeper(self, url):
+        """The walk has closed, and the exception kept its closer from telling the keeper."""
+        ids = opened(url, 0)
+        ids()
+        ids.finish()
+        released = threading.Event()
+        release = ids.keeper.registry.release
+
+        def telling(*asked):
+            released.set()
+            return release(*asked)
+
+        ids.keeper.registry.release = telling
+        assert released.wait(30)
+
+    @pytest.mark.filterwarnings("ignore:coroutine:RuntimeWarning")  # struck before it is awaited
+    @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+    def test_in_a_loop(self, url):
+        struck = 0
+
+        async def two(ids, number):
+            nonlocal struck
+            try:
+                came = await traced(ids, number)
+            except Struck:
+                came, struck = True, struck + 1
+            assert isinstance(await ids(), int)
+            return came
+
+        async def traced(ids, number):
+            work = ids()
+            answer = []
+
+            def go():
+                with suppress(StopIteration):
+                    answer.append(work.send(None))
+
+            came = strike(number, CALLERS, raise_struck, go)
+            work.close()
+            return came
+
+        async def main():
+            for number in every():
+                async with aio.AsyncGenerator(opened(url, number)) as ids:
+                    if not await two(ids, number):
+                        return
+
+        asyncio.run(main())
+        assert struck > 30
+
+
+class TestHandlersThatAsk:
+    @pytest.mark.parametrize("what", ["call", "close"])
+    def test_an_id(self, url, what):
+        for number in every(3):
+            with opened(url, number) as ids:
+                found = []
+
+                def ask(ids=ids, found=found):
+                    with suppress(frazil.errors.Closed):
+                        found.append(ids())
+
+                def work(ids=ids, found=found):
+                    found.append(ids())
+                    if what == "close":
+                        ids.close()
+
+                came = strike(number, CALLERS, ask, work)
+                assert len(set(found)) == len(found)
+            if not came:
+                break
+        assert number > 100
+
+    def test_to_mint(self, url):
+        for number in every(7):
+            with opened(url, number) as ids:
+                found = []
+
+                def work(ids=ids, found=found):
+                    found.append(ids())
+
+                def mint(found=found, number=number):
+                    found.extend(frazil.mint(2, f"{url}{number}"))
+
+                came = strike(number, CALLERS, mint, work)
+                assert len(set(found)) == len(found)
+            if not came:
+                break
+
+
+def test_handlers_that_fork(tmp_path):
+    """The child goes on in the call that was interrupted, and has an ID of its own.
+
+    Not after the call's last look at itself, of which no more is left than the return.
+    """
+    parent, url, returning = os.getpid(), f"sqlite:{tmp_path}/claims", 0
+    for number in every(7):
+        here, there = os.pipe()
+        with opened(url, number) as ids:
+            answer = []
+
+            def work(ids=ids, answer=answer):
+                answer.append(ids())
+
+            try:
+                came = strike(number, CALLERS, os.fork, work)
+            except BaseException as error:
+                if os.getpid() == parent:
+                    raise
+                answer.append(error)
+            if os.getpid() != parent:
+                os.write(there, repr(answer[0]).encode())
+                os._exit(0)
+            os.close(there)
+            theirs = os.read(here, 1000).decode()
+            os.close(here)
+            if came:
+                os.wait()
+                assert theirs.isdigit(), (number, theirs)  # an ID, and no error
+                returning += int(theirs) == answer[0]
+                assert returning <= (int(theirs) == answer[0]) <= 1
+            assert isinstance(ids(), int)
+        if not came:
+            break
+    assert number > 100
+
+
+class TestNoThread:
+    @pytest.fixture
+    def no_thread(self):
+        """No thread can be started: what each would need is more than there is."""
+        if sys.platform != "linux":
+            pytest.skip("another system may grant it")
+        before = threading.stack_size(1 << 46)
+        yield
+        threading.stack_size(before)
+
+    def test_a_caller_is_told_and_the_next_one_served(self, url):
+        with frazil.open(url, timeout=5) as ids:
+            before = threading.stack_size(1 << 46)
+            try:
+                with pytest.raises(TryLater, match=r"no thread could be started.*ulimit") as caught:
+                    ids()
+            finally:
+                threading.stack_size(before)
+            assert isinstance(caught.value, RegistryUnavailable)
+            assert caught.value.outcome_known
+            assert isinstance(ids(), int)
+
+    def test_in_a_loop(self, url):
+        async def main():
+            async with aio.open(url, timeout=5) as ids:
+                before = threading.stack_size(1 << 46)
+                try:
+                    with pytest.raises(FrazilError, match="no thread could be started"):
+                        await ids()
+                finally:
+                    threading.stack_size(before)
+                return await ids()
+
+        assert isinstance(asyncio.run(main()), int)
+
+    def test_closing_needs_none(self, url, no_thread):
+        ids = frazil.open(url, timeout=5)
+        with pytest.raises(TryLater):
+            ids()
+        ids.close()
+
+    def test_closing_needs_none_in_a_loop(self, url):
+        async def main():
+            ids = aio.open(url, timeout=5)
+            n = await ids()
+            before = threading.stack_size(1 << 46)
+            try:
+                await ids.aclose()
+            finally:
+                threading.stack_size(before)
+            return n
+
+        assert isinstance(asyncio.run(main()), int)
+
+
+def test_a_thread_that_died_is_followed_by_another(url):
+    with frazil.open(url, timeout=5) as ids:
+        keeper = ids.keeper
+        tend, died = keeper._tend, threading.Event()
+
+        def dies(walk):
+            keeper._tend = tend
+            died.set()
+            raise SystemExit
+
+        keeper._tend = dies
+        with suppress(TryLater):
+            frazil.generator.Generator._wait(ids, -1, frazil.clock.boot_ns() - 4_900_000_000)
+        assert died.wait(5)
+        assert isinstance(ids(), int)

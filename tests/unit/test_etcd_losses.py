@@ -1,0 +1,193 @@
+"""What the etcd registry makes of a cluster put back to a snapshot, and of a key put back."""
+
+import secrets
+from types import SimpleNamespace
+
+import pytest
+
+import frazil
+from frazil import clock
+from frazil.claim import Claim, Lost, Seen, Wait
+from frazil.errors import ClockError, ConfigError, RegistryUnavailable
+from frazil.keeper import ask_of
+from frazil.registries import connect
+from frazil.registries.etcd import registry as etcd
+from tests.servers import etcd as servers
+from tests.tools.proxy import Proxy
+
+__all__: list[str] = []
+
+ICICLE = frazil.scheme("icicle")
+TICKETS = frazil.scheme("tickets")
+
+
+@pytest.fixture
+def own_cluster():
+    """One that the test may put back to a snapshot: its log is longer than that of a new one."""
+    with servers.etcd(1) as running:
+        grow(running)
+        yield running
+
+
+@pytest.fixture
+def name(request):
+    return f"{request.node.name}-{secrets.token_hex(4)}"
+
+
+def new(cluster, name, scheme=ICICLE, start=0):
+    """A registry for a namespace that is new."""
+    registry = connect(cluster.url, name, scheme)
+    registry.initialise(ask_of(Seen()), start)
+    return registry
+
+
+def mint(registry, ticks=1):
+    return registry.mint(ask_of(Seen()), ticks)
+
+
+def grow(cluster, count=40):
+    """Make the cluster's log longer."""
+    for _ in range(count):
+        cluster.members[0].ask("kv/put", {"key": "eA=="})
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_a_restore_is_noticed_by_a_newcomer(size, tmp_path, name):
+    with servers.etcd(size) as cluster:
+        holder = new(cluster, name)
+        for _ in range(20):
+            mint(holder)
+        cluster.save(tmp_path / "snapshot")
+        claim = holder.grant(ask_of(Seen()), 4000)
+        cluster.restore(tmp_path / "snapshot")
+        newcomer = connect(cluster.url, name, ICICLE)
+        reply = newcomer.grant(ask_of(Seen()), 1)
+        assert isinstance(reply, Wait) or reply.start >= claim.until
+        assert isinstance(holder.renew(ask_of(claim.seen, claim), claim.until + 1), Lost)
+        guard = newcomer._load(newcomer._read())[0].guard
+        mint(connect(cluster.url, name, ICICLE))
+        assert newcomer._load(newcomer._read())[0].guard == guard  # noticed once
+
+
+def test_a_restore_under_what_a_member_keeps(tmp_path, name):
+    """The member that was last to write before the snapshot comes back first."""
+    with servers.etcd(1) as cluster:
+        holder = new(cluster, name)
+        idle = connect(cluster.url, name, ICICLE)
+        for _ in range(20):
+            mint(idle)
+        cluster.save(tmp_path / "snapshot")
+        claim = holder.grant(ask_of(Seen()), 4000)
+        cluster.restore(tmp_path / "snapshot")
+        reply = idle.grant(ask_of(Seen()), 1)
+        assert isinstance(reply, Wait) or reply.start >= claim.until
+
+
+def test_a_restart_is_none(name):
+    with servers.etcd(1) as cluster:
+        registry = new(cluster, name)
+        claim = registry.grant(ask_of(Seen()), 100)
+        for _ in range(2):
+            cluster.members[0].kill9()
+            cluster.restart(cluster.members[0])
+            cluster.wait()
+            claim = registry.renew(ask_of(claim.seen, claim), claim.until + 1)
+            assert isinstance(claim, Claim)
+
+
+def test_a_key_put_back_by_hand(cluster, name):
+    registry = new(cluster, name)
+    state = registry._read()
+    claim = registry.grant(ask_of(Seen()), 100)
+    value = etcd.b64encode(state.value).decode()
+    cluster.members[0].ask("kv/put", {"key": registry._key, "value": value})
+    reply = connect(cluster.url, name, ICICLE).grant(ask_of(Seen()), 100)
+    assert isinstance(reply, Wait) or reply.start >= claim.until
+
+
+def restored(cluster, place, *registries):
+    """Put the cluster back to before the last values that the registries gave."""
+    for registry in registries:
+        mint(registry, 5)
+    cluster.save(place / "snapshot")
+    last = [mint(registry, 5000) for registry in registries]
+    cluster.restore(place / "snapshot")
+    return last
+
+
+def refused(registry):
+    with pytest.raises(ConfigError, match=r"was replaced.*--forward"):
+        mint(registry, 5)
+
+
+def test_a_restored_counter_is_refused_in_every_call(own_cluster, tmp_path, name):
+    before = new(own_cluster, name, TICKETS, 1)
+    (last,) = restored(own_cluster, tmp_path, before)
+    first, second = (connect(own_cluster.url, name, TICKETS) for _ in range(2))
+    for registry in (first, first, second, before, first, before):
+        refused(registry)
+    first.initialise(ask_of(Seen()), last.until)
+    given = [mint(registry, 5) for registry in (second, first, before)]
+    assert [claim.start for claim in given] == [last.until + 5 * n for n in range(3)]
+
+
+def test_a_process_to_come_is_told_of_a_loss_that_others_saw(own_cluster, tmp_path, name):
+    restored(own_cluster, tmp_path, new(own_cluster, name, TICKETS, 1))
+    refused(connect(own_cluster.url, name, TICKETS))
+    grow(own_cluster, 120)  # the new log is longer than the old one was
+    refused(connect(own_cluster.url, name, TICKETS))
+
+
+def test_a_look_does_not_use_up_the_notice(own_cluster, tmp_path, name):
+    restored(own_cluster, tmp_path, new(own_cluster, name, TICKETS, 1))
+    registry = connect(own_cluster.url, name, TICKETS)
+    assert registry.look() is not None
+    assert registry.examine().server.startswith("etcd")
+    refused(registry)
+
+
+def test_a_ticket_does_not_use_up_the_notice(own_cluster, tmp_path, name):
+    restored(own_cluster, tmp_path, new(own_cluster, name, TICKETS, 1))
+    registry = connect(own_cluster.url, name, TICKETS)
+    registry._queue(0.0)  # over a new connection, before the record is read
+    refused(registry)
+
+
+def test_each_namespace_of_a_process_notices_for_itself(own_cluster, tmp_path, name):
+    both = [new(own_cluster, f"{name}-{n}", TICKETS, 1) for n in range(2)]
+    restored(own_cluster, tmp_path, *both)
+    for registry in (*both, *both):
+        refused(registry)
+
+
+def test_a_reply_that_is_lost_does_not_use_up_the_notice(own_cluster, tmp_path, name):
+    restored(own_cluster, tmp_path, new(own_cluster, name, TICKETS, 1))
+    with Proxy(own_cluster.members[0].port) as wire:
+        registry = connect(f"etcd://127.0.0.1:{wire.port}", name, TICKETS)
+        with wire.losing_replies(after=b"request_range"), pytest.raises(RegistryUnavailable):
+            mint(registry)
+        refused(registry)
+        refused(registry)
+
+
+def test_a_wrong_clock_does_not_use_up_the_notice(own_cluster, tmp_path, name, monkeypatch):
+    ahead_us = [0]
+    stepped = SimpleNamespace(
+        wall_us=lambda: clock.wall_us() + ahead_us[0], moment_text=clock.moment_text
+    )
+    monkeypatch.setattr(etcd, "clock", stepped)
+    holder = new(own_cluster, name)
+    mint(holder)
+    own_cluster.save(tmp_path / "snapshot")
+    claim = holder.grant(ask_of(Seen()), 4000)
+    own_cluster.restore(tmp_path / "snapshot")
+    newcomer = connect(own_cluster.url, name, ICICLE)
+    for ahead_us[0] in (3_600_000_000, -3_600_000_000, 3_600_000_000):
+        with pytest.raises(ClockError, match="etcd's says"):
+            newcomer.grant(ask_of(Seen()), 1)
+    ahead_us[0] = 0
+    safe = newcomer.terms.tick_at(clock.wall_us()) + newcomer.terms.horizon_ticks
+    while isinstance(reply := newcomer.grant(ask_of(Seen()), 1), Wait):
+        pass
+    assert reply.start >= max(safe, claim.until)
+    assert isinstance(holder.renew(ask_of(claim.seen, claim), claim.until + 1), Lost)

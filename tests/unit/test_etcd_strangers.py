@@ -1,0 +1,157 @@
+"""Answers that are not etcd's to what was asked: repeated ones, somebody else's, and none at all.
+
+They come over a wire to a real etcd that puts an answer of its own in the place of others.
+"""
+
+import http.client
+import json
+import secrets
+import socket
+from contextlib import suppress
+
+import pytest
+
+import frazil
+from frazil.claim import Seen
+from frazil.errors import RegistryUnavailable
+from frazil.keeper import ask_of
+from frazil.registries import connect
+from frazil.registries.etcd import registry as etcd
+from tests.tools.proxy import Proxy
+
+__all__: list[str] = []
+
+ICICLE = frazil.scheme("icicle")
+NOT_AN_ANSWER = "not etcd's answer to what was asked"
+
+
+def packet(body):
+    """An answer over HTTP with that body."""
+    head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+    return f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode()
+
+
+class Strange(Proxy):
+    """Answers with ``instead``, for so many ``times``. ``last`` is what the server said last."""
+
+    def __init__(self, target):
+        super().__init__(target)
+        self.last = self.instead = b""
+        self.times = 0
+
+    def _carry_replies(self, wire):
+        with suppress(OSError):
+            while chunk := wire.server.recv(1 << 16):
+                self.last = chunk
+                if self.times:
+                    self.times -= 1
+                    chunk = self.instead
+                wire.client.sendall(chunk)
+            wire.client.shutdown(socket.SHUT_WR)
+        self._end(wire, "replies")
+
+    def say(self, instead, times=1 << 30):
+        """Answer with that from now on, or so many times."""
+        self.instead, self.times = instead, times
+
+    def heard(self, path, body):
+        """What the server answers to something, as it comes over the wire."""
+        asking = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+        asking.request("POST", f"/v3/{path}", json.dumps(body))
+        asking.getresponse().read()
+        asking.close()
+        return self.last
+
+
+@pytest.fixture
+def wire(cluster, monkeypatch):
+    monkeypatch.setattr(etcd, "_PATIENCE_S", 0.2)
+    with Strange(cluster.members[0].port) as wire:
+        yield wire
+
+
+@pytest.fixture
+def registry(wire):
+    """One that has asked before, so that a verb begins with a write."""
+    name = f"strangers-{secrets.token_hex(4)}"
+    registry = connect(f"etcd://127.0.0.1:{wire.port}", name, ICICLE)
+    registry.initialise(ask_of(Seen()), 0)
+    mint(registry)
+    return registry
+
+
+def mint(registry):
+    return registry.mint(ask_of(Seen()), 1)
+
+
+OTHERS = {
+    "of a put": ("kv/put", {"key": "eA=="}),
+    "of a look at the member": ("maintenance/status", {}),
+    "of a read": ("kv/range", {"key": "eA=="}),
+    "of another transaction": ("kv/txn", {"success": [{"request_range": {"key": "eA=="}}]}),
+}
+NONE = ["null", "[]", "{}", "7", '"x"', "no JSON", '{"header": 1, "responses": [1, 2]}']
+
+
+@pytest.mark.parametrize("which", [*OTHERS, *NONE])
+def test_it_is_no_answer(wire, registry, which):
+    wire.say(wire.heard(*OTHERS[which]) if which in OTHERS else packet(which))
+    with pytest.raises(RegistryUnavailable, match=NOT_AN_ANSWER) as caught:
+        mint(registry)
+    assert caught.value.outcome_known is False
+    for look in (registry.look, registry.examine):
+        with pytest.raises(RegistryUnavailable, match=NOT_AN_ANSWER) as caught:
+            look()
+        assert caught.value.outcome_known
+    wire.say(b"", 0)
+    assert registry.look().holdings
+    assert mint(registry).seen.revision >= 2
+
+
+def test_one_that_comes_once_is_made_up_for(wire, registry):
+    before = mint(registry)
+    wire.say(wire.heard("maintenance/status", {}), 1)
+    after = mint(registry)
+    assert after.seen.revision == before.seen.revision + 1
+    assert wire.times == 0
+
+
+@pytest.mark.parametrize("first", ["read", "write"])
+def test_a_new_connections_question_for_the_log(wire, first):
+    """A transaction over a new connection is followed by a question, whose answer may be none."""
+    name = f"strangers-{secrets.token_hex(4)}"
+    there = connect(f"etcd://127.0.0.1:{wire.port}", name, ICICLE)
+    there.initialise(ask_of(Seen()), 0)
+    registry = connect(f"etcd://127.0.0.1:{wire.port}", name, ICICLE)
+    if first == "write":
+        mint(registry)
+        wire.cut()
+    wire.say(wire.heard("kv/txn", {"success": registry._look}))
+    with pytest.raises(RegistryUnavailable, match=NOT_AN_ANSWER):
+        mint(registry)
+    wire.say(b"", 0)
+    mint(registry)
+
+
+def test_a_read_of_the_same_key_is_no_success_of_a_write(wire, registry):
+    """Somebody else came first, and what comes back is the answer to who has read that."""
+    other = connect(registry.url, registry.namespace, ICICLE)
+    taken = mint(other)
+    wire.say(wire.heard("kv/txn", {"success": registry._look}), 1)
+    claim = mint(registry)
+    assert wire.times == 0
+    assert claim.seen.revision == taken.seen.revision + 1
+    assert (claim.slot, claim.start) != (taken.slot, taken.start)
+
+
+def test_a_ticket_is_drawn_again(wire, registry):
+    wire.say(wire.heard("kv/txn", {"success": registry._look}), 1)
+    registry._queue(0.0)
+    assert wire.times == 0
+    assert registry._ticket > 0
+
+
+def test_users_are_told(wire, registry):
+    wire.say(packet("{}"))
+    with pytest.raises(RegistryUnavailable, match=NOT_AN_ANSWER):
+        frazil.mint(1, registry.url, namespace=registry.namespace, timeout=5)

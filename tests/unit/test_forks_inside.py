@@ -1,0 +1,274 @@
+"""A fork in the middle of a call, as by a signal handler: the call returns twice, to two processes.
+
+Each way to ask for IDs is made to fork where it has its IDs and has not returned: there, and at
+each later moment of the call at which Python would run a handler. Parent and child then go on, and
+what they return must have nothing in common.
+"""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.needs import needs
+from tests.servers.icicle import Caller
+from tests.servers.redis import Server
+from tests.unit.service.conftest import Service
+
+needs("httpx", "the client of a service")
+
+__all__: list[str] = []
+
+BEGIN = """
+import asyncio, json, os, sys
+from dis import opname
+from itertools import count
+from pathlib import Path
+import numpy
+import frazil, frazil.aio
+from frazil import issuing, opening
+from frazil.generator import Generator
+from frazil.schemes import Scheme
+
+url, armed, child, later_on = sys.argv[1], None, None, 0
+HOME = str(Path(frazil.__file__).parent)
+
+def fork_at(place):
+    global armed, child
+    if armed in (place, "any"):
+        armed = None
+        if later_on:
+            Striker(later_on)
+        else:
+            child = os.fork()
+
+class Striker:
+    '''Forks at the so manieth moment of the call at which Python runs signal handlers.
+
+    That is after a call of something written in C, where a function begins, and where a loop
+    begins again (ceval.c, CHECK_EVAL_BREAKER).
+    '''
+
+    def __init__(self, left):
+        self.left, self.last = left, {}
+        frame = sys._getframe()
+        while frame := frame.f_back:
+            frame.f_trace, frame.f_trace_opcodes = self.trace, True
+        sys.settrace(self.trace)
+
+    def trace(self, frame, event, _argument):
+        global child
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            before, code = self.last.get(frame, ""), frame.f_code.co_code
+            name = opname[code[frame.f_lasti]]
+            awaited = name == "RESUME" and code[frame.f_lasti + 1] > 1
+            self.last[frame] = "" if awaited else name
+            if before.startswith(("CALL", "RESUME", "JUMP_BACKWARD")) and self.inside(frame):
+                self.left -= 1
+                if self.left == 0:
+                    sys.settrace(None)
+                    child = os.fork()
+        elif event == "return":
+            self.last[frame.f_back] = ""  # a function of Python's own was called: no such moment
+        return self.trace if self.left > 0 else None
+
+    def inside(self, frame):
+        "Whether this is frazil, or was called by it."
+        while frame.f_code.co_filename != "<string>":
+            if frame.f_code.co_filename.startswith(HOME):
+                return True
+            frame = frame.f_back
+        return False
+
+def forking(where, name):
+    function = getattr(where, name)
+    def forks(*arguments):
+        answer = function(*arguments)
+        fork_at(name)
+        return answer
+    setattr(where, name, forks)
+
+forking(Scheme, "format")
+
+class Hanging:
+    "As a driver's connection, which hangs up when the last one who knows it lets it go."
+
+    def __del__(self):
+        fork_at("end")
+
+def tell(given):
+    "In a child: say what it was given, and end."
+    os.write(writing, json.dumps(given).encode())
+    os._exit(0)
+
+def run(make):
+    async def listed():
+        try:
+            given = await make()
+        except frazil.FrazilError:  # a child has no event loop
+            if child != 0:
+                raise
+            given = []
+        sys.settrace(None)
+        if child == 0:
+            tell(given)  # by the way of the loop, which is its parent's, it would disturb that
+        return given
+    return asyncio.run(listed())
+"""
+LOCAL = """
+for place, name in ((Generator, "poll"), (Generator, "take_ready"), (Generator, "fill"),
+                    (opening, "mint")):
+    forking(place, name)
+
+def minting(n, config, registry, mint=opening.mint):
+    registry.link = Hanging()
+    return mint(n, config, registry)
+
+opening.mint = minting
+ids = frazil.open(url, lead="1s")
+later = frazil.aio.AsyncGenerator(ids)
+
+def stalled():
+    "One that does not come the short way."
+    return Generator.stalled(ids)
+
+async def filled():
+    out = numpy.zeros(5, numpy.uint64)
+    await later.fill(out)
+    return out.tolist()
+
+ways = {
+    "call": ("any", lambda: [stalled()]),
+    "text": ("any", lambda: [int(ids.text())]),
+    "take": ("any", lambda: ids.take(5)),
+    "array": ("any", lambda: ids.array(5).tolist()),
+    "mint": ("mint", lambda: frazil.mint(5, url)),
+    "mint, at its end": ("end", lambda: frazil.mint(5, url)),
+    "aio call": ("any", lambda: run(later)),
+    "aio take": ("any", lambda: run(lambda: later.take(5))),
+    "aio text": ("any", lambda: run(later.text)),
+    "aio fill": ("any", lambda: run(filled)),
+}
+ids.take(10)
+"""
+SERVED = """
+def gathered_all():
+    global armed
+    fork_at("gather")
+    if armed == "last":
+        armed = "goes_on"
+
+def gathering(function):
+    def own(self, gather):
+        def gathered(life):
+            answer = gather(life)
+            gathered_all()
+            return answer
+        return function(self, gathered)
+    return own
+
+def gathering_later(function):
+    async def own(self, gather):
+        async def gathered(life):
+            answer = await gather(life)
+            gathered_all()
+            return answer
+        return await function(self, gathered)
+    return own
+
+issuing.Served._own = gathering(issuing.Served._own)
+issuing.AsyncServed._own = gathering_later(issuing.AsyncServed._own)
+def entered(ids):
+    ids.link = Hanging()
+    return ids
+
+issuing.Issuing.__enter__ = entered
+ids = frazil.open(url)
+forking(type(ids), "__call__")
+forking(issuing.Life, "goes_on")
+
+async def asked(ask):
+    async with frazil.aio.open(url) as later:
+        try:
+            return await ask(later)
+        finally:
+            sys.settrace(None)  # closing is another call
+
+ways = {
+    "call": ("gather", lambda: [ids()]),
+    "call, at its last look": ("last", lambda: [ids()]),
+    "aio call, at its last look": ("last", lambda: run(lambda: asked(lambda later: later()))),
+    "next": ("__call__", lambda: [next(ids)]),
+    "text": ("format", lambda: [ids.text()]),
+    "take": ("gather", lambda: ids.take(5)),
+    "mint": ("gather", lambda: frazil.mint(5, url)),
+    "mint, at its end": ("end", lambda: frazil.mint(5, url)),
+    "array": ("gather", lambda: ids.array(5).tolist()),
+    "aio call": ("gather", lambda: run(lambda: asked(lambda later: later()))),
+    "aio take": ("gather", lambda: run(lambda: asked(lambda later: later.take(5)))),
+    "aio text": ("format", lambda: run(lambda: asked(lambda later: later.text()))),
+}
+if "prefetch" in url:  # which is for threads
+    ways = {way: how for way, how in ways.items() if not way.startswith("aio")}
+"""
+END = """
+def given_by(where, ask):
+    global armed, child
+    armed, child = where, None
+    try:
+        return ask()
+    finally:
+        sys.settrace(None)
+
+for way, (where, ask) in ways.items():
+    for later_on in count():
+        reading, writing = os.pipe()
+        given = given_by(where, ask)
+        if child == 0:
+            tell(given)
+        os.close(writing)
+        with open(reading) as file:
+            theirs = file.read()
+        if child is None:
+            assert armed is None and later_on, f"{way} did not fork"
+            break
+        assert os.waitpid(child, 0)[1] == 0, (way, later_on)
+        theirs = json.loads(theirs)
+        given, theirs = (one if isinstance(one, list) else [one] for one in (given, theirs))
+        assert len(theirs) in (len(given), 0 if way.startswith("aio") else None), (way, later_on)
+        assert not set(given) & set(theirs), (way, later_on)
+    print(way, later_on, file=sys.stderr)
+"""
+
+
+def run(script, *arguments, pure=""):
+    done = subprocess.run(
+        [sys.executable, "-c", BEGIN + script + END, *arguments],
+        env=os.environ | {"FRAZIL_PURE": pure},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("pure", ["", "1"], ids=["default", "interpreted"])
+def test_what_parent_and_child_return_differs(tmp_path, pure):
+    run(LOCAL, f"sqlite:{tmp_path}/claims.db", pure=pure)
+
+
+@pytest.mark.parametrize("options", ["", "?prefetch=100"])
+def test_what_a_service_made(tmp_path, options):
+    config = '[namespaces.a]\nscheme = "icicle"\nregistry = "memory:"\n'
+    with Service(tmp_path, config) as service:
+        run(SERVED, f"{service.url}/a{options}")
+
+
+@pytest.mark.parametrize("options", ["", "?prefetch=100"])
+def test_what_an_icicle_server_made(options):
+    with Server() as server:
+        Caller(server, "default").init(3)
+        run(SERVED, f"icicle://127.0.0.1:{server.port}{options}")

@@ -1,0 +1,146 @@
+"""Where the default registry is refused: what a container looks like, and what only seems one."""
+
+import os
+
+import pytest
+
+import frazil
+import frazil.aio
+from frazil.errors import ConfigError
+from frazil.service import read_settings
+
+__all__: list[str] = []
+
+FIRST = {"pid": 4026531836, "uts": 4026531838, "ipc": 4026531839, "cgroup": 4026531835}
+ELSEWHERE = "12:memory:/user.slice\n0::/init.scope\n"
+COMMANDS = [["mint"], ["claims"], ["doctor"], ["init"], ["serve", "--tls-cert", "x"]]
+
+
+@pytest.fixture
+def machine(tmp_path):
+    """``machine(...)``: the root of a machine with these signs; without any it is an ordinary one.
+
+    namespaces: those that are not the first of their kind.
+    """
+
+    def make(files=(), root="ext4", namespaces=(), groups=ELSEWHERE):
+        own = tmp_path / "proc" / "self"
+        (own / "ns").mkdir(parents=True)
+        (own / "mountinfo").write_text(f"27 1 0:30 / / rw,relatime - {root} overlay rw\n")
+        (own / "cgroup").write_text(groups)
+        for name, number in FIRST.items():
+            (own / "ns" / name).symlink_to(f"{name}:[{number + 1000 * (name in namespaces)}]")
+        for name in files:
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            (tmp_path / name).touch()
+        return tmp_path
+
+    return make
+
+
+@pytest.fixture
+def contained(monkeypatch):
+    """As if this were a pod; there is no FRAZIL_URL."""
+    monkeypatch.delenv("FRAZIL_URL", raising=False)
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+
+
+def sign(*args):
+    from frazil.registries.host import container_sign
+
+    return container_sign(*args)
+
+
+@pytest.mark.parametrize(
+    "signs",
+    [
+        {"files": [".dockerenv"], "root": "overlay", "namespaces": ["pid", "uts", "ipc"]},
+        {"files": [".dockerenv"], "root": "btrfs", "namespaces": ["pid", "uts", "ipc", "cgroup"]},
+        {"files": [".dockerenv"], "root": "overlay"},  # --pid=host --uts=host ...
+        {"files": ["run/.containerenv"], "root": "fuse.fuse-overlayfs", "namespaces": ["uts"]},
+        {"root": "overlay", "namespaces": ["pid", "uts", "ipc", "cgroup"]},  # containerd
+        {"root": "overlay", "groups": "0::/kubepods.slice/kubepods-burstable.slice/cri-x.scope"},
+        {"files": [".dockerenv"], "groups": "9:memory:/docker/0123456789ab\n"},
+        {"files": [".dockerenv"], "groups": "0::/system.slice/docker-0123456789ab.scope\n"},
+        {"namespaces": ["pid"], "groups": "0::/machine.slice/libpod-0123.scope\n"},
+    ],
+)
+def test_containers(machine, signs):
+    assert " and " in sign({}, machine(**signs))
+
+
+@pytest.mark.parametrize(
+    "signs",
+    [
+        {},
+        {"files": [".dockerenv"]},  # a virtual machine whose disk was an image
+        {"root": "overlay"},  # a live system
+        {"namespaces": ["uts"]},  # systemd's ProtectHostname=yes
+        {"namespaces": ["pid", "uts", "ipc", "cgroup"]},  # a system container
+        {"groups": "0::/system.slice/docker.service\n"},  # of Docker itself
+    ],
+)
+def test_machines(machine, signs):
+    assert sign({}, machine(**signs)) is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["KUBERNETES_SERVICE_HOST", "container", "AWS_LAMBDA_FUNCTION_NAME", "K_SERVICE", "DYNO"],
+)
+def test_places_that_say_what_they_are(machine, name):
+    root = machine()
+    assert sign({name: "x"}, root) == f"{name} is set"
+    assert sign({name: ""}, root) is None
+
+
+def test_where_nothing_can_be_read(tmp_path):
+    assert sign({}, tmp_path) is None
+
+
+def test_this_machine(monkeypatch):
+    """The README's first command, wherever these tests run."""
+    monkeypatch.delenv("FRAZIL_URL")
+    if sign(os.environ):
+        with pytest.raises(ConfigError, match="this is a container"):
+            frazil.mint()
+    else:
+        assert len(frazil.mint()) == 1
+
+
+def test_no_call_has_a_default_there(contained):
+    for call in (frazil.open, frazil.mint, frazil.aio.open, read_settings):
+        with pytest.raises(ConfigError, match="KUBERNETES_SERVICE_HOST is set") as caught:
+            call()
+        for way in ("FRAZIL_URL", "redis://redis:6379/0", "static:env:NAME", "FRAZIL_URL=sqlite:"):
+            assert way in str(caught.value)
+
+
+def test_who_says_a_url_is_believed(contained, monkeypatch, tmp_path):
+    assert len(frazil.mint(1, "sqlite:")) == 1
+    assert len(frazil.mint(1, tmp_path / "claims.db")) == 1
+    monkeypatch.setenv("FRAZIL_URL", "sqlite:")
+    assert len(frazil.mint(1)) == 1
+    assert read_settings().namespaces[0].url == "sqlite:"
+
+
+def test_a_service_of_namespaces_that_name_theirs(contained, tmp_path):
+    file = tmp_path / "frazil.toml"
+    file.write_text('[namespaces.a]\nregistry = "redis://redis:6379/0"\n')
+    assert read_settings(file).namespaces[0].url == "redis://redis:6379/0"
+    file.write_text("[namespaces.a]\n")
+    with pytest.raises(ConfigError, match="KUBERNETES_SERVICE_HOST"):
+        read_settings(file)
+    assert read_settings(file, "sqlite:").namespaces[0].url == "sqlite:"
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_no_command_has_a_default_there(contained, command):
+    from click.testing import CliRunner
+
+    from frazil.cli import main
+
+    result = CliRunner().invoke(main, command)
+    assert result.exit_code == 2
+    assert "KUBERNETES_SERVICE_HOST is set" in result.output
+    assert CliRunner().invoke(main, [*command, "--help"]).exit_code == 0

@@ -1,0 +1,74 @@
+"""Claims where a registry answers slowly, or the machine is slow to hear it."""
+
+import pytest
+
+from frazil.claim import Lost
+from tests.unit.test_keeper import call, supplied, world
+
+__all__ = ["supplied", "world"]
+
+
+def slow(monkeypatch, keeper, world, verb, answer_ms):
+    """Let each answer to a verb come so much after it was given."""
+    at_once = getattr(keeper.registry, verb)
+
+    def late(*asked):
+        reply = at_once(*asked)
+        world.advance(answer_ms)
+        return reply
+
+    monkeypatch.setattr(keeper.registry, verb, late)
+
+
+@pytest.mark.parametrize(("answer_ms", "want"), [(20, 200), (80, 320), (900, 1000)])
+def test_a_slow_answer_makes_the_next_claim_longer(supplied, world, monkeypatch, answer_ms, want):
+    ids, keeper, answers = supplied
+    slow(monkeypatch, keeper, world, "grant", answer_ms)
+    call(ids, keeper, answers)
+    ids.poll()
+    world.advance(60)
+    keeper._tend(ids)
+    assert keeper._want == want
+
+
+def test_the_first_claim_after_an_idle_time_is_as_long_as_answers_are_slow(
+    supplied, world, monkeypatch
+):
+    ids, keeper, answers = supplied
+    slow(monkeypatch, keeper, world, "release", 70)
+    call(ids, keeper, answers)
+    keeper._release(ids.leave(ids.sense.era))
+    call(ids, keeper, answers)
+    assert ids.reach() == 280
+
+
+def test_a_claim_that_was_waited_for_is_whole(supplied, world, monkeypatch):
+    """The registry read its clock when the wait was over."""
+    ids, keeper, answers = supplied
+    at_once = keeper.registry.grant
+
+    def late(*asked):
+        world.advance(900)
+        reply = at_once(*asked)
+        keeper.registry.read_ns = ids.sense.now_ns()
+        return reply
+
+    monkeypatch.setattr(keeper.registry, "grant", late)
+    call(ids, keeper, answers)
+    assert ids.left() == 100
+
+
+def test_a_claim_is_renewed_from_when_the_answer_will_come_on(supplied, world, monkeypatch):
+    ids, keeper, answers = supplied
+    slow(monkeypatch, keeper, world, "grant", 600)
+    call(ids, keeper, answers)
+    now = ids.until - ids.left()
+    asked = []
+
+    def renew(ask, until):
+        asked.append(until)
+        return Lost(ask.seen)
+
+    monkeypatch.setattr(keeper.registry, "renew", renew)
+    keeper._renew(ids)
+    assert asked == [now + 600 + keeper.terms.horizon_ticks]

@@ -1,0 +1,81 @@
+"""Constants and node numbers as large as a store counts, and larger, on every store."""
+
+import pytest
+
+import frazil
+from frazil.claim import Seen
+from frazil.errors import ConfigError
+from frazil.keeper import ask_of
+from frazil.registries import connect
+from tests.servers import etcd, postgres
+from tests.servers.redis import Server
+
+__all__: list[str] = []
+
+EPOCH = "@1ms since 2025-01-01T00:00:00Z"
+SITES = f"time:41 site:64=0 node:10 sequence:12 {EPOCH}"
+NODES = f"time:41 node:64 sequence:12 {EPOCH}"
+
+
+@pytest.fixture(scope="module", params=["sqlite", "memory", "redis", "postgres", "etcd"])
+def store(request, tmp_path_factory):
+    if request.param == "sqlite":
+        yield f"sqlite://{tmp_path_factory.mktemp('large')}/claims.db"
+    elif request.param == "memory":
+        yield "memory:large"
+    elif request.param == "redis":
+        with Server() as server:
+            yield server.url
+    elif request.param == "postgres":
+        with postgres.postgres() as server:
+            yield server.url()
+    else:
+        with etcd.etcd(1) as cluster:
+            yield cluster.url
+
+
+def whole_life(registry):
+    """Grant, renewal and release of a claim; answers its slot."""
+    registry.initialise(ask_of(Seen()), 0)
+    claim = registry.grant(ask_of(Seen()), 5)
+    longer = registry.renew(ask_of(claim.seen, claim), claim.until + 5)
+    assert [holding.slot for holding in registry.holdings()] == [claim.slot]
+    assert isinstance(registry.release(ask_of(longer.seen, longer), longer.start), Seen)
+    return claim.slot
+
+
+def test_the_largest_constants(store):
+    site = 2**53 - 2
+    scheme = frazil.scheme(SITES, fields={"site": site})
+    assert whole_life(connect(store, "largest", scheme)) == site << 10
+
+
+@pytest.mark.parametrize("site", [2**53, 2**63, 2**64 - 1])
+def test_constants_that_no_store_counts(store, site):
+    with pytest.raises(ConfigError, match="use smaller constants") as caught:
+        connect(store, "beyond", frazil.scheme(SITES, fields={"site": site}))
+    assert caught.value.value == site << 10
+
+
+def test_more_node_numbers_than_a_store_counts(store):
+    registry = connect(store, "nodes", frazil.scheme(NODES))
+    assert whole_life(registry) == 0
+    assert len(registry.terms.slots) == 2**63 - 1
+
+
+@pytest.mark.parametrize("node", [2**63 - 1, 2**63, 2**64 - 1])
+def test_a_static_number_that_no_store_counts(tmp_path, node):
+    with pytest.raises(ConfigError, match=r"is not within 0\.\.9223372036854775806") as caught:
+        connect(f"static:{node}?state={tmp_path}/n.db", "x", frazil.scheme(NODES))
+    assert caught.value.limit == 2**63 - 2
+
+
+def test_the_largest_static_number(tmp_path):
+    url = f"static:{2**63 - 2}?state={tmp_path}/n.db"
+    assert whole_life(connect(url, "x", frazil.scheme(NODES))) == 2**63 - 2
+
+
+def test_numbers_of_ids(store):
+    for fields in ({"site": 2**53}, {"site": 2**63}):
+        with pytest.raises(ConfigError):
+            frazil.mint(1, store, SITES, namespace="mint", fields=fields)

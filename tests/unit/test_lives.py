@@ -1,0 +1,202 @@
+"""Copies of a process: forks that only one of the two signs shows, and restored machines.
+
+Each body runs in a process of its own, because it changes what the whole process relies on.
+"""
+
+import os
+import struct
+import subprocess
+import sys
+
+import pytest
+
+import frazil
+from tests.unit.test_walk import Toy, manual_sense, module
+
+__all__ = ["module"]
+
+CORES = pytest.mark.parametrize("pure", ["", "1"], ids=["default", "interpreted"])
+
+START = """
+import ctypes, os, sys
+import frazil
+import frazil.errors
+from frazil import machine
+from frazil.machine import Sense
+
+def kept():
+    "The page of the fork word, which the kernel is told to copy after all."
+    word = memoryview(Sense().word)
+    at = ctypes.addressof(ctypes.c_char.from_buffer(word))
+    keep_on_fork, libc = 19, ctypes.CDLL(None)
+    for size in (65536, os.sysconf("SC_PAGESIZE")):
+        if libc.madvise(ctypes.c_void_p(at), ctypes.c_size_t(size), keep_on_fork) == 0:
+            return
+    raise SystemExit("madvise")
+
+def in_child(fork, ask):
+    child = fork()
+    if not child:
+        os._exit(ask())
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+ids = frazil.open("sqlite:" + sys.argv[1], "sign:1=0 time:41 node:8 sequence:14 "
+                  "@1ms since 2025-01-01T00:00:00Z", lead="1s")
+"""
+
+
+@pytest.fixture
+def run(tmp_path, pure):
+    """Runs Python code on one of the cores, with a file of claims of its own."""
+
+    def run(body, *told):
+        claims = str(tmp_path / "claims.db")
+        command = [sys.executable, "-c", START + body, claims, *told]
+        succeed(command, os.environ | {"FRAZIL_PURE": pure})
+
+    return run
+
+
+def succeed(command, env):
+    done = subprocess.run(
+        command,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@CORES
+def test_a_fork_that_python_makes_is_seen_without_the_kernel(run):
+    body = """
+ids.take(100)
+kept()
+first = set(ids.take(100))
+sense = Sense()
+assert in_child(os.fork, sense.intact) == False
+theirs = in_child(os.fork, lambda: len(first & set(ids.take(10))) + (ids() == next(iter(ids))))
+assert theirs == 0
+assert sense.intact()
+assert ids() == max(first) + 1
+"""
+    run(body)
+
+
+@pytest.mark.skipif(not frazil.COMPILED, reason="Python's hooks are not run for it")
+@pytest.mark.parametrize("pure", [""], ids=["default"])
+def test_a_fork_made_in_c_is_seen_without_the_kernel(run):
+    run("kept()\nassert in_child(ctypes.PyDLL(None).fork, Sense().intact) == False")
+
+
+@CORES
+def test_a_fork_made_in_c_is_seen_by_the_kernel(run):
+    run("assert in_child(ctypes.PyDLL(None).fork, Sense().intact) == False")
+
+
+def device(path, *, magic=0x4B4C4356, size=4096, flags=1 << 8, disruptions=1, generation=1):
+    """A page as the hypervisor shows it."""
+    head = struct.pack("<IIHBBIQQ", magic, size, 1, 0, 0, 0, disruptions, flags)
+    path.write_bytes((head.ljust(104, b"\0") + struct.pack("<Q", generation)).ljust(65536, b"\0"))
+    return str(path)
+
+
+WATCHED = """
+machine.watch(sys.argv[2])
+def write(at, value):
+    with open(sys.argv[2], "r+b") as file:
+        file.seek(at)
+        file.write(value.to_bytes(8, "little"))
+ids = ids.__reduce__()[0](ids.config)
+before = ids.take(1000)
+first, claim, sense = ids.keeper, ids.keeper.claim, ids.sense
+"""
+
+
+@CORES
+@pytest.mark.parametrize(("flags", "at"), [(1 << 8, 104), (0, 16)], ids=["generation", "clock"])
+def test_a_restored_machine_is_another_process(run, tmp_path, flags, at):
+    body = """
+at = int(sys.argv[3])
+write(at, 2)
+assert not sense.intact()
+after = [ids(), *ids.take(1000)]
+assert ids.keeper is not first
+assert ids.keeper.claim.slot != claim.slot
+assert not set(before) & set(after)
+nodes = {ids.scheme.unpack(number)["node"] for number in after}
+assert nodes == {ids.keeper.claim.slot}, (nodes, claim.slot)
+write(at, 3)
+assert ids.scheme.unpack(next(ids))["node"] not in {claim.slot, *nodes}
+write(at, 1)  # as the first one had it
+assert not sense.intact()
+"""
+    run(WATCHED + body, device(tmp_path / "vmclock", flags=flags), str(at))
+
+
+@CORES
+@pytest.mark.parametrize("wrong", [{"magic": 1}, {"size": 100}])
+def test_another_page_is_not_watched(run, tmp_path, wrong):
+    body = "write(104, 2)\nwrite(16, 2)\nassert sense.intact()\nassert ids() == before[-1] + 1"
+    run(WATCHED + body, device(tmp_path / "vmclock", **wrong))
+
+
+@CORES
+def test_a_live_migration_is_no_restore_where_the_two_are_told_apart(run, tmp_path):
+    run(WATCHED + "write(16, 2)\nassert sense.intact()", device(tmp_path / "vmclock"))
+
+
+def test_the_keeper_of_another_life_changes_nothing(module):
+    """Its thread outlives a restore, maybe in the middle of a request."""
+    for tick_ns in (1_000_000, 0):
+        toy = Toy(module, tick_ns=tick_ns)
+        era = toy.sense.era
+        toy.walk.adopt(1, 10, 12, 10, 0, toy.sense.ns, era + 1)
+        assert not toy.walk.held
+        toy.walk.adopt(1, 10, 12, 10, 0, toy.sense.ns, era)
+        toy.walk.prolong(20, 10, 0, toy.sense.ns, era + 1)
+        toy.walk.queue(2, 30, 40, era + 1)
+        assert toy.walk.leave(era + 1) == 12
+        assert (toy.walk.until, toy.walk.queued, toy.walk.held) == (12, False, True)
+        assert toy.cells(1) == [(10, 1, 0)]
+        assert toy.walk.leave(era) == 11
+
+
+def test_a_life_begins_once(module):
+    """Threads and signal handlers of a copy may all begin it, and the first may hold a claim."""
+    toy = Toy(module)
+    toy.adopt(10, 20)
+    before, first, second = toy.sense, manual_sense(module), manual_sense(module)
+    toy.walk.rise(first)
+    assert toy.walk.sense is before  # this is no copy
+    assert toy.cells(1) == [(10, 1, 0)]
+    before.intact = lambda: False
+    toy.walk.rise(before)
+    assert toy.walk.held  # whoever made this sense is another's copy by now
+    toy.walk.rise(first)
+    assert (toy.walk.sense is first, toy.walk.held) == (True, False)
+    toy.sense = first
+    toy.adopt(30, 40)
+    toy.walk.rise(second)
+    assert toy.walk.sense is first
+    assert toy.cells(1) == [(30, 1, 0)]
+
+
+@CORES
+@pytest.mark.parametrize("call", ["frazil.open('memory:x')", "frazil.mint(1, 'memory:x')"])
+def test_without_the_interpreters_lock_there_is_no_generator(run, call):
+    """Nothing of the kind can be run here, so this takes the lock away in name only."""
+    body = f"""
+sys._is_gil_enabled = lambda: False
+try:
+    {call}
+except frazil.errors.ConfigError as error:
+    assert "PYTHON_GIL=1" in str(error)
+else:
+    raise SystemExit("it was not refused")
+sys._is_gil_enabled = lambda: True
+frazil.open("memory:x")
+"""
+    run(body)

@@ -1,0 +1,36 @@
+"""When a registry is asked again."""
+
+from frazil.claim import Seen, Terms, Wait
+from frazil.errors import RegistryUnavailable
+from frazil.keeper import Keeper, ask_of
+from frazil.pacing import jitter, pause_us
+from tests.unit.test_keeper import supplied, world
+
+__all__ = ["supplied", "world"]
+
+
+def test_those_who_wait_for_one_tick_do_not_come_at_one_moment():
+    wait = Wait(700_000, Seen())
+    slow = Terms("d41d8cd9", "", range(1), 1, 1 << 40, 1_000_000, 0, 5)
+    assert pause_us(wait, slow, 1.0) == 700_000
+    assert pause_us(wait, slow, 0.5) == 1_200_000
+    assert {jitter() <= 1.0 and jitter() > 0.5 for _ in range(1000)} == {True}
+    assert len({pause_us(wait, slow, jitter()) for _ in range(1000)}) > 100
+
+
+def test_retries_are_jittered_and_double(supplied, monkeypatch):
+    _, keeper, _ = supplied
+    monkeypatch.setattr("os.urandom", lambda size: bytes([100 * size] * size))
+    assert keeper._jitter() == 1 - 100 / 512
+    monkeypatch.setattr(Keeper, "_jitter", lambda _: 1)
+    rests_us = []
+    monkeypatch.setattr(keeper, "_rest", rests_us.append)
+    for _ in range(8):
+        keeper._complain(RegistryUnavailable("away", outcome_known=True))
+    assert rests_us == [50_000, 100_000, 200_000, 400_000, 800_000, 1_600_000, *2 * [2_000_000]]
+
+
+def test_a_token_is_too_long_to_guess_and_short_enough_to_keep():
+    tokens = {ask_of(Seen()).token for _ in range(100)}
+    assert len(tokens) == 100
+    assert {len(token) for token in tokens} == {16}

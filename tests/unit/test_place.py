@@ -1,0 +1,116 @@
+"""Which file systems are taken for this host's alone, by what the kernel lists as mounted."""
+
+import pytest
+
+import frazil
+from frazil.claim import Seen
+from frazil.errors import ConfigError
+from frazil.keeper import ask_of
+from frazil.registries import connect, place
+from frazil.registries.place import LOCAL_FILESYSTEMS, filesystem_of
+
+__all__: list[str] = []
+
+ICICLE = frazil.scheme("icicle")
+SHARED = {
+    *("9p", "acfs", "afs", "beegfs", "ceph", "cifs", "coda", "cvfs", "fuse", "fuse.beegfs"),
+    *("fuse.ceph", "fuse.davfs", "fuse.gcsfuse", "fuse.glusterfs", "fuse.grpcfuse"),
+    *("fuse.juicefs", "fuse.mfs", "fuse.rclone", "fuse.s3fs", "fuse.seaweedfs", "fuse.sshfs"),
+    *("fuse.vmhgfs-fuse", "gfs2", "gpfs", "lustre", "nfs", "nfs4", "ocfs2", "orangefs"),
+    *("prl_fs", "smb3", "smbfs", "vboxsf", "virtiofs", "vxfs", "what-comes-tomorrow"),
+}
+
+
+@pytest.fixture
+def mounted(tmp_path, monkeypatch):
+    """``mounted(point, kind)``: as if that were mounted there; answers the directory."""
+    table = tmp_path / "mountinfo"
+    table.write_text("25 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw\n")
+    monkeypatch.setattr(place, "_MOUNTS", str(table))
+
+    def mount(name, kind):
+        point = tmp_path / name
+        shown = str(point).replace("\\", "\\134").replace(" ", "\\040").replace("\n", "\\012")
+        with table.open("a", encoding="utf-8") as file:
+            file.write(f"90 25 0:52 / {shown} rw shared:9 - {kind} somewhere:/x rw,hard\n")
+        return point
+
+    return mount
+
+
+def asked(path, options=""):
+    connect(f"sqlite://{path}{options}", "x", ICICLE).grant(ask_of(Seen()), 10)
+
+
+def test_the_longest_mount_point_counts_and_of_equal_ones_the_last(mounted):
+    share = mounted("share", "cifs")
+    mounted("share/local", "tmpfs")
+    covered = mounted("covered", "autofs")
+    mounted("covered", "xfs")
+    assert filesystem_of(share / "x") == "cifs"
+    assert filesystem_of(share / "local" / "x" / "y") == "tmpfs"
+    assert filesystem_of(share.with_name("sharex")) == "ext4"
+    assert filesystem_of(covered / "x") == "xfs"
+
+
+@pytest.mark.parametrize("name", ["with blank", "bäckup", "new\nline", "back\\slash"])
+def test_mount_points_of_any_name(mounted, name):
+    assert filesystem_of(mounted(name, "nfs4") / "x") == "nfs4"
+
+
+def test_where_nobody_tells_it_is_up_to_you(tmp_path, monkeypatch):
+    monkeypatch.setattr(place, "_MOUNTS", str(tmp_path / "nothing"))
+    assert filesystem_of(tmp_path) is None
+    asked(tmp_path / "claims.db")
+
+
+@pytest.mark.parametrize("kind", sorted(SHARED))
+def test_what_is_not_known_to_be_local_is_refused(mounted, kind):
+    path = mounted("home", kind) / "state" / "claims.db"
+    with pytest.raises(ConfigError, match=rf"type {kind},.*\?local=yes") as caught:
+        asked(path)
+    assert str(path) in str(caught.value)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("kind", sorted(LOCAL_FILESYSTEMS))
+def test_what_is_known_to_be_local_is_taken(mounted, kind):
+    asked(mounted("home", kind) / "claims.db")
+
+
+def test_a_person_says_that_it_is_local(mounted):
+    path = mounted("home", "fuse.gocryptfs") / "claims.db"
+    asked(path, "?local=yes")
+    with pytest.raises(ConfigError, match="gocryptfs"):
+        asked(path, "?local=no")
+    with pytest.raises(ConfigError, match="yes or no"):
+        asked(path, "?local=1")
+    connect(f"static:7?state={path}.7&local=yes", "x", ICICLE).grant(ask_of(Seen()), 10)
+    with pytest.raises(ConfigError, match="gocryptfs"):
+        connect(f"static:7?state={path}.7", "x", ICICLE).grant(ask_of(Seen()), 10)
+
+
+def test_a_link_to_a_file_elsewhere(mounted, tmp_path):
+    share = mounted("share", "nfs4")
+    share.mkdir()
+    link = tmp_path / "claims.db"
+    link.symlink_to(share / "claims.db")
+    with pytest.raises(ConfigError, match="nfs4"):
+        asked(link)
+
+
+def test_a_file_that_is_mounted_by_itself(mounted, tmp_path):
+    mounted("claims.db", "virtiofs")
+    with pytest.raises(ConfigError, match="virtiofs"):
+        asked(tmp_path / "claims.db")
+
+
+def test_the_doctor_tells(mounted):
+    path = mounted("home", "virtiofs") / "claims.db"
+
+    def verdict(options):
+        facts = connect(f"sqlite://{path}{options}", "x", ICICLE).examine().facts
+        return next(each for each in facts if each.about == "file system")
+
+    assert verdict("")[1:3] == ("bad", "virtiofs")
+    assert verdict("?local=yes")[1:3] == ("note", "virtiofs")

@@ -1,0 +1,188 @@
+"""What the PostgreSQL registry makes of rows, and of a data directory, that were put back."""
+
+import psycopg
+import pytest
+
+import frazil
+from frazil.claim import Lost, Seen, Wait
+from frazil.errors import ConfigError
+from frazil.keeper import ask_of
+from frazil.registries import connect
+from frazil.registries.postgres.registry import schema
+from tests.servers import postgres as servers
+
+__all__: list[str] = []
+
+ICICLE = frazil.scheme("icicle")
+TICKETS = frazil.scheme("tickets")
+HOUR_US = 3_600_000_000
+
+
+@pytest.fixture(scope="module")
+def server():
+    with servers.postgres() as running, psycopg.connect(running.url()) as link:
+        link.execute(schema().encode())
+        link.commit()
+        yield running
+
+
+@pytest.fixture
+def name(request):
+    return request.node.name
+
+
+def new(server, name, scheme=ICICLE, start=0):
+    registry = connect(server.url(), name, scheme)
+    registry.initialise(ask_of(Seen()), start)
+    return registry
+
+
+def mint(registry, ticks=1):
+    return registry.mint(ask_of(Seen()), ticks)
+
+
+def dump(server):
+    """The rows, as pg_dump has them."""
+    with (
+        psycopg.connect(server.url()) as link,
+        link.cursor() as cursor,
+        cursor.copy("COPY frazil_namespace TO STDOUT") as rows,
+    ):
+        return b"".join(rows)
+
+
+def put_back(server, rows):
+    """The rows of an earlier dump in the same table."""
+    with psycopg.connect(server.url()) as link, link.cursor() as cursor:
+        cursor.execute("TRUNCATE frazil_namespace")
+        with cursor.copy("COPY frazil_namespace FROM STDIN") as into:
+            into.write(rows)
+
+
+def granted(registry):
+    """The claim that a newcomer gets."""
+    while isinstance(reply := registry.grant(ask_of(Seen()), 5), Wait):
+        pass
+    return reply
+
+
+def test_rows_put_back_are_waited_out(server, name):
+    holder = new(server, name)
+    first = mint(holder)
+    rows = dump(server)
+    claim = holder.grant(ask_of(Seen()), 4000)
+    put_back(server, rows)
+    newcomer = connect(server.url(), name, ICICLE)
+    reply = granted(newcomer)
+    horizon = newcomer.terms.horizon_ticks
+    assert reply.start >= max(claim.until, newcomer.terms.tick_at(first.now_us) + horizon)
+    assert isinstance(holder.renew(ask_of(claim.seen, claim), claim.until + 1), Lost)
+    with newcomer.step() as (record, incarnation):
+        assert record.incarnation == incarnation  # noticed once
+
+
+def refused(registry):
+    with pytest.raises(ConfigError, match=r"was replaced.*--forward"):
+        mint(registry, 5)
+
+
+def test_a_counter_put_back_is_refused_until_it_is_moved_on(server, name):
+    before = new(server, name, TICKETS, 1)
+    mint(before, 5)
+    rows = dump(server)
+    last = mint(before, 5000)
+    put_back(server, rows)
+    newcomer = connect(server.url(), name, TICKETS)
+    for registry in (newcomer, newcomer, before, newcomer):
+        assert registry.look() is not None
+        refused(registry)
+    newcomer.initialise(ask_of(Seen()), last.until)
+    assert [mint(r, 5).start for r in (before, newcomer)] == [last.until, last.until + 5]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE frazil_namespace SET layout = layout",
+        "ALTER TABLE frazil_namespace ALTER COLUMN since TYPE numeric",
+    ],
+)
+def test_a_row_that_somebody_else_wrote_is_a_loss(server, name, change):
+    registry = new(server, name, TICKETS, 1)
+    server.sql("ALTER TABLE frazil_namespace ADD COLUMN IF NOT EXISTS since int DEFAULT 1")
+    try:
+        mint(registry, 5)
+        server.sql(change)
+        refused(registry)
+    finally:
+        server.sql("ALTER TABLE frazil_namespace DROP COLUMN since")
+
+
+@pytest.mark.parametrize(
+    "care",
+    [
+        "VACUUM FREEZE frazil_namespace",
+        "VACUUM FULL frazil_namespace",
+        "CLUSTER frazil_namespace USING frazil_namespace_pkey",
+        "REINDEX TABLE frazil_namespace",
+        "ALTER TABLE frazil_namespace ADD COLUMN IF NOT EXISTS note text",
+        "SELECT 1 FROM frazil_namespace FOR UPDATE",
+    ],
+)
+def test_what_leaves_the_rows_alone_is_none(server, name, care):
+    registry = new(server, name, TICKETS, 1)
+    for first in (1, 6):
+        assert mint(registry, 5).start == first
+        server.sql(care)
+
+
+def test_transaction_numbers_that_wrap_around_are_none():
+    """2^32 transactions later, of which the server notes the lower half of the number."""
+    with servers.postgres() as server:
+        counter = connect(server.url(), "x", TICKETS)
+        counter.initialise(ask_of(Seen()), 1)
+        for epoch, first in enumerate((1, 6, 11)):
+            assert mint(connect(server.url(), "x", TICKETS), 5).start == first
+            server.stop()
+            server.run("pg_resetwal", "-f", "-e", str(epoch + 1), "-D", str(server.data))
+            server.start()
+        assert server.sql("SELECT txid_current() >> 32") == [(3,)]
+
+
+class TestDataDirectory:
+    """Stopped, put back as it was, and started."""
+
+    def test_it_is_waited_out(self, server, name):
+        holder = new(server, name)
+        mint(holder)
+        server.save()
+        while isinstance(
+            claim := connect(server.url(), name, ICICLE).grant(ask_of(Seen()), 4000), Wait
+        ):
+            pass
+        server.put_back()
+        assert granted(connect(server.url(), name, ICICLE)).start >= claim.until
+
+    def test_a_counter_is_refused_to_who_remembers_more(self, server, name):
+        mint(new(server, name, TICKETS, 1), 5)
+        server.save()
+        member = connect(server.url(), name, TICKETS)
+        last = mint(member, 500)
+        server.put_back()
+        member = connect(server.url(), name, TICKETS)
+        with pytest.raises(ConfigError, match=r"older than.*--forward"):
+            member.mint(ask_of(last.seen), 5)
+
+    def test_a_counter_moved_on_before_its_first_use_repeats_nothing(self, server, name):
+        """What the pages and the doctor say to do when nobody is alive who remembers."""
+        mint(new(server, name, TICKETS, 1), 5)
+        server.save()
+        last = mint(connect(server.url(), name, TICKETS), 500)
+        server.put_back()
+        registry = connect(server.url(), name, TICKETS)
+        (event,) = (e for e in registry.examine().events if "data directory" in e.about)
+        assert event.found == "not noticed"
+        assert "outside the promise without a living member" in event.meaning
+        assert "frazil init --start N --forward" in event.meaning
+        registry.initialise(ask_of(Seen()), last.until)
+        assert mint(connect(server.url(), name, TICKETS), 5).start == last.until

@@ -1,0 +1,43 @@
+"""The schedule of a mix: what is done, to whom and when, from a seed."""
+
+from frazil.testing.torture import MIXED
+from frazil.testing.torture.file import WAYS
+from frazil.testing.torture.schedule import schedule
+
+__all__: list[str] = []
+
+
+def test_a_schedule_is_its_seed():
+    told = {str(list(map(str, schedule(seed, 3, WAYS)))) for seed in range(50)}
+    assert len(told) == 50
+    for seed in range(50):
+        events = schedule(seed, 3, WAYS)
+        assert events == schedule(seed, 3, WAYS)
+        assert events == sorted(events, key=lambda event: event.at)
+        assert all(0 < event.at <= event.until < 0.96 for event in events)
+        for only in (["kill"], ["clock", "stop"]):
+            kept = [event for event in events if event.what in only]
+            assert schedule(seed, 3, WAYS, only) == kept
+
+
+def test_every_fault_and_each_of_its_ways_occurs():
+    events = [event for seed in range(200) for event in schedule(seed, 3, WAYS)]
+    assert {event.what for event in events} == set(MIXED)
+    restores = [event for event in events if event.what == "restore"]
+    assert {(event.way, event.alone, event.tidy) for event in restores} == {
+        (way, alone, tidy) for way in WAYS for alone in (True, False) for tidy in (True, False)
+    }
+    assert {event.seat for event in events if event.what == "kill"} == {0, 1, 2}
+    clocks = {(event.way, event.off > 0) for event in events if event.what == "clock"}
+    assert {("step", True), ("step", False), ("freeze", True)} <= clocks
+
+
+def test_no_store_is_put_back_under_a_clock_that_is():
+    """That loss is outside of the promise: nobody could know how far the clock had been."""
+    for seed in range(200):
+        events = schedule(seed, 3, WAYS)
+        if any(event.what == "restore" for event in events):
+            offs = [event.off for event in events if event.what == "clock"]
+            assert offs == sorted(offs)
+            assert min(offs) >= 0
+        assert not any(event.what == "restore" for event in schedule(seed, 3, []))

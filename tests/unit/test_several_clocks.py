@@ -1,0 +1,85 @@
+"""Several servers that share nothing, one of which has a wrong clock."""
+
+import time
+from contextlib import ExitStack
+
+import pytest
+
+import frazil
+from frazil.claim import Claim, Lost, Seen
+from frazil.errors import ClockError, RegistryUnavailable
+from frazil.keeper import ask_of
+from frazil.registries import connect
+from tests.servers.redis import Server, until
+
+ICICLE = frazil.scheme("icicle")
+HOUR_S = 3600
+
+
+@pytest.fixture
+def pair():
+    with ExitStack() as stack:
+        yield [stack.enter_context(Server("valkey", faked=True)) for _ in range(2)]
+
+
+@pytest.fixture
+def url(pair):
+    hosts = ",".join(f"127.0.0.1:{server.port}" for server in pair)
+    registry = connect(f"redis://{hosts}", "x", ICICLE)
+    registry.initialise(ask_of(Seen()), 0)
+    return registry.url
+
+
+def step(server):
+    """Set a server's clock an hour ahead."""
+    server.step_clock(HOUR_S)
+    until(lambda: int(server.do("TIME")[0]) > time.time() + HOUR_S - 60, "its new clock")
+
+
+def grant(registry):
+    return registry.grant(ask_of(Seen()), 10)
+
+
+@pytest.mark.parametrize("wrong", [0, 1])
+def test_every_member_is_served_by_the_other(pair, url, wrong):
+    step(pair[wrong])
+    right = connect(url, "x", ICICLE).parts[1 - wrong].terms.slots
+    for _ in range(8):
+        for verb in ("grant", "mint"):
+            claim = getattr(connect(url, "x", ICICLE), verb)(ask_of(Seen()), 10)
+            assert isinstance(claim, Claim)
+            assert claim.slot in right
+
+
+def test_what_a_member_has_of_it_cannot_be_made_longer_or_given_back(pair, url):
+    registry = connect(url, "x", ICICLE)
+    claims = [grant(registry.parts[number]) for number in (0, 1)]
+    step(pair[0])
+    here, there = claims
+    assert isinstance(registry.renew(ask_of(Seen(), here), here.until + 10), Lost)
+    assert isinstance(registry.release(ask_of(Seen(), here), here.start), Lost)
+    assert isinstance(registry.renew(ask_of(Seen(), there), there.until + 10), Claim)
+
+
+def test_a_generator_goes_on_with_the_other(pair, url):
+    with frazil.open(url, namespace="x") as ids:
+        first = ids.node
+        step(pair[0 if first < 512 else 1])
+        until(lambda: ids() and ids.node // 512 != first // 512, "a claim of the other server")
+
+
+def test_the_error_is_raised_where_no_server_is_left(pair, url):
+    for server in pair:
+        step(server)
+    with pytest.raises(ClockError, match="set the one that is wrong"):
+        grant(connect(url, "x", ICICLE))
+    pair[0].kill()
+    for _ in range(4):  # whichever is asked first
+        with pytest.raises(RegistryUnavailable):
+            grant(connect(url, "x", ICICLE))
+
+
+def test_one_that_is_wrong_is_not_left_out_of_a_new_namespace_unnoticed(pair, url):
+    step(pair[0])
+    with pytest.raises(ClockError):
+        connect(url, "y", ICICLE).initialise(ask_of(Seen()), 0)

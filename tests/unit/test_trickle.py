@@ -1,0 +1,275 @@
+"""Replies that trickle: every call ends within its timeout, however slowly the bytes come.
+
+A time limit for each read is none for a reply of which a byte comes now and then. So each of these
+calls would go on for minutes without a limit for the whole of it.
+"""
+
+import asyncio
+import threading
+import time
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+
+import psycopg
+import pytest
+from redis._parsers import _RESP2Parser
+
+import frazil
+from frazil import aio
+from frazil.claim import Claim, Seen
+from frazil.errors import RegistryUnavailable
+from frazil.icicle.server import IcicleServer
+from frazil.keeper import ask_of
+from frazil.registries import connect
+from frazil.registries.etcd import registry as etcd
+from frazil.registries.postgres import registry as postgres
+from tests.needs import needs
+from tests.servers import postgres as postgreses
+from tests.servers.icicle import Caller
+from tests.servers.redis import Server
+from tests.tools.trickle import Trickle
+from tests.unit.service.conftest import Service
+
+needs("httpx", "the client of a service")
+
+__all__: list[str] = []
+
+ICICLE = frazil.scheme("icicle")
+LITTLE_S = 3.0  # for a machine that has other things to do
+
+
+@pytest.fixture(scope="module")
+def redis():
+    with Server() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def database():
+    with postgreses.postgres() as server, psycopg.connect(server.url()) as link:
+        link.execute(postgres.schema().encode())
+        link.commit()
+        yield server
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    config = '[namespaces.a]\nregistry = "memory:"\n'
+    with Service(tmp_path_factory.mktemp("service"), config) as service:
+        yield service
+
+
+@pytest.fixture
+def wire(redis):
+    Caller(redis, "default").init(3)
+    with Trickle(redis.port) as wire:
+        yield wire
+
+
+def within(seconds, call):
+    """What a call answers, or the RegistryUnavailable that it raises, in about so many seconds."""
+    found = []
+
+    def run():
+        try:
+            found.append(call())
+        except RegistryUnavailable as error:
+            found.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(seconds + LITTLE_S)
+    assert not thread.is_alive(), f"it goes on after {seconds + LITTLE_S} s"
+    return found[0]
+
+
+def fails_within(seconds, call):
+    """See that a call raises RegistryUnavailable in about so many seconds; answers that."""
+    began_s = time.monotonic()
+    error = within(seconds, call)
+    assert isinstance(error, RegistryUnavailable)
+    assert time.monotonic() - began_s > seconds / 4
+    return error
+
+
+async def awaited(url):
+    async with aio.open(url, timeout=1) as ids:
+        return await ids()
+
+
+class TestIcicle:
+    def test_to_a_new_connection(self, wire):
+        with frazil.open(f"icicle://127.0.0.1:{wire.port}", timeout=1) as ids:
+            with wire.trickling():
+                fails_within(1, ids)
+            assert ids()
+
+    def test_to_an_open_connection(self, wire):
+        with frazil.open(f"icicle://127.0.0.1:{wire.port}", timeout=1) as ids:
+            ids()
+            with wire.trickling():
+                fails_within(1, ids)
+            assert len(set(ids.take(50))) == 50
+
+    def test_minted(self, wire):
+        url = f"icicle://127.0.0.1:{wire.port}"
+        with wire.trickling():
+            fails_within(1, lambda: frazil.mint(1, url, timeout=1))
+
+    def test_awaited(self, wire):
+        with wire.trickling():
+            fails_within(1, lambda: asyncio.run(awaited(f"icicle://127.0.0.1:{wire.port}")))
+
+    def test_a_server_has_no_longer_than_it_is_given(self, wire):
+        with frazil.open(f"icicle://127.0.0.1:{wire.port}?timeout=400ms", timeout=60) as ids:
+            ids()
+            server = ids._life.pool.standings[0].server
+            with wire.trickling(0.02):
+                fails_within(0.4, lambda: server.issue(1, 0))
+
+    def test_others_are_asked_in_time(self, wire):
+        """The first call looks at all three, and now and then one tries the slow one again."""
+        with ExitStack() as kept:
+            others = [kept.enter_context(Server()) for _ in range(2)]
+            for shard, other in enumerate(others):
+                Caller(other, "default").init(shard)
+            ports = [wire.port, *(other.port for other in others)]
+            url = f"icicle://{','.join(f'127.0.0.1:{port}' for port in ports)}"
+            kept.enter_context(wire.trickling())
+            ids = kept.enter_context(frazil.open(url, timeout=2))
+            slow = ids._life.pool.standings[0]
+            before = 0
+            while slow.failures < 3:
+                assert isinstance(within(2, ids), int)
+                if slow.failures > before:
+                    before = slow.failures
+                    slow.out_until_s = 0.0
+
+    def test_without_the_fast_parser(self, wire):
+        """The driver reads in another way where hiredis is not installed."""
+        with frazil.open(f"icicle://127.0.0.1:{wire.port}?timeout=400ms") as ids:
+            access = ids._life.pool.standings[0].server.access
+        slower = replace(access, options={**access.options, "parser_class": _RESP2Parser})
+        server = IcicleServer(slower, "default")
+        assert server.issue(5, 1_000_000).spans
+        with wire.trickling(0.02):
+            fails_within(0.4, lambda: server.issue(1, 0))
+        assert server.issue(5, 1_000_000).spans
+        server.link.drop()
+
+
+class TestRedis:
+    @pytest.mark.parametrize("verb", ["look", "examine", "initialise"])
+    def test_verbs(self, wire, verb):
+        url = f"redis://127.0.0.1:{wire.port}?timeout=500ms"
+        registry = connect(url, f"trickle {verb}", ICICLE)
+        call = {"initialise": lambda: registry.initialise(ask_of(Seen()), 0)}
+        with wire.trickling():
+            fails_within(1.5, call.get(verb, getattr(registry, verb)))
+        assert isinstance(registry.initialise(ask_of(Seen()), 0), Seen)
+
+    def test_a_server_that_says_nothing_at_all(self, redis):
+        """The time for a greeting of several answers is not the time for the first of them."""
+        registry = connect(f"redis://127.0.0.1:{redis.port}?timeout=1s", "x", ICICLE)
+        redis.freeze()
+        try:
+            began_s = time.monotonic()
+            with pytest.raises(RegistryUnavailable):
+                registry.look()
+            assert time.monotonic() - began_s < 2
+        finally:
+            redis.thaw()
+        registry.look()
+
+
+class TestPostgres:
+    @pytest.fixture
+    def wire(self, database):
+        with Trickle(database.port) as wire:
+            yield wire
+
+    def test_to_an_open_connection(self, wire, monkeypatch):
+        monkeypatch.setattr(postgres, "_PATIENCE_S", 0.3)
+        url = f"postgresql://postgres@127.0.0.1:{wire.port}/postgres"
+        registry = connect(url, "trickle open", ICICLE)
+        registry.initialise(ask_of(Seen()), 0)
+        revision = registry.mint(ask_of(Seen()), 1).seen.revision
+        with wire.trickling(0.02):  # often enough for each wait to find something
+            fails_within(0.6, lambda: registry.mint(ask_of(Seen()), 1))
+        assert registry.mint(ask_of(Seen()), 1).seen.revision >= revision
+
+    def test_an_answer_that_came_while_the_process_was_stopped_is_read(self, monkeypatch):
+        def conversation():
+            yield "wanted"
+            return "answer"
+
+        talk = postgres._bounded(conversation())
+        next(talk)
+        monkeypatch.setattr(postgres, "boot_ns", lambda: 1 << 62)
+        with pytest.raises(StopIteration) as end:
+            talk.send(1)
+        assert end.value.value == "answer"
+
+    def test_a_new_connection(self, wire):
+        url = f"postgresql://postgres@127.0.0.1:{wire.port}/postgres?connect_timeout=2"
+        with wire.trickling(0.02):
+            fails_within(4, connect(url, "trickle new", ICICLE).look)
+
+
+class TestEtcd:
+    @pytest.fixture
+    def wire(self, cluster):
+        with Trickle(cluster.members[0].port) as wire:
+            yield wire
+
+    @pytest.mark.parametrize("verb", ["look", "examine", "initialise"])
+    def test_verbs(self, wire, verb, monkeypatch):
+        monkeypatch.setattr(etcd, "_PATIENCE_S", 0.2)
+        registry = connect(f"etcd://127.0.0.1:{wire.port}", f"trickle {verb}", ICICLE)
+        call = {"initialise": lambda: registry.initialise(ask_of(Seen()), 0)}
+        with wire.trickling():
+            fails_within(2, call.get(verb, getattr(registry, verb)))
+        registry.initialise(ask_of(Seen()), 0)
+        assert isinstance(registry.mint(ask_of(Seen()), 1), Claim)
+
+    def test_to_an_open_connection(self, wire, monkeypatch):
+        monkeypatch.setattr(etcd, "_PATIENCE_S", 0.2)
+        registry = connect(f"etcd://127.0.0.1:{wire.port}", "trickle open", ICICLE)
+        registry.initialise(ask_of(Seen()), 0)
+        revision = registry.mint(ask_of(Seen()), 1).seen.revision
+        with wire.trickling():
+            error = fails_within(2, lambda: registry.mint(ask_of(Seen()), 1))
+        assert error.outcome_known is False
+        assert registry.mint(ask_of(Seen()), 1).seen.revision > revision
+
+
+@contextmanager
+def serving(service):
+    with Trickle(int(service.url.rpartition(":")[2])) as wire:
+        yield wire, f"http://127.0.0.1:{wire.port}/a"
+
+
+class TestService:
+    @pytest.mark.parametrize("warm", [False, True])
+    @pytest.mark.parametrize("n", [1, 5])
+    def test_open(self, service, warm, n):
+        with serving(service) as (wire, url), frazil.open(url, timeout=1) as ids:
+            if warm:
+                ids()
+            with wire.trickling():
+                error = fails_within(1, lambda: ids.take(n))
+            assert error.attempts >= 2
+            assert len(set(ids.take(50))) == 50
+
+    def test_awaited(self, service):
+        with serving(service) as (wire, url), wire.trickling():
+            fails_within(1, lambda: asyncio.run(awaited(url)))
+
+    def test_through_a_proxy_of_the_environment(self, service, monkeypatch):
+        """What asks a proxy has connections of its own."""
+        monkeypatch.delenv("no_proxy", raising=False)
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        with serving(service) as (wire, _):
+            monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{wire.port}")
+            with frazil.open("http://there.invalid/a", timeout=1) as ids, wire.trickling():
+                fails_within(1, ids)

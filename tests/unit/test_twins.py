@@ -1,0 +1,209 @@
+"""What is awaited has every check that its twin has: of arguments, and of forks."""
+
+import asyncio
+import os
+import signal
+from contextlib import suppress
+
+import numpy as np
+import pytest
+
+import frazil
+from frazil import aio
+from frazil.claim import Seen
+from frazil.client import packed
+from frazil.errors import Closed, ConfigError, FrazilError
+from frazil.icicle import aio as icicle_aio
+from frazil.keeper import ask_of
+from tests.needs import needs
+from tests.servers.icicle import Caller
+from tests.servers.redis import Server
+from tests.tools.strikes import Struck, every, raise_struck, strike
+from tests.unit.service.conftest import Service
+
+needs("httpx", "the client of a service")
+
+__all__: list[str] = []
+
+CONFIG = """
+[namespaces.a]
+registry = "memory:"
+lead = "500ms"
+"""
+
+
+OPTIONS = {"pool": {"namespace": "test"}, "service": {}}
+
+
+@pytest.fixture(scope="module")
+def pool():
+    with Server() as server:
+        Caller(server).init()
+        yield f"icicle://127.0.0.1:{server.port}"
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    with Service(tmp_path_factory.mktemp("service"), CONFIG) as service:
+        yield f"{service.url}/a"
+
+
+@pytest.fixture(params=["registry", "pool", "service"])
+def kind(request, url):
+    """A URL, and what else opens a generator at it."""
+    if request.param == "registry":
+        return url, {}
+    return request.getfixturevalue(request.param), OPTIONS[request.param]
+
+
+def test_a_number_of_ids_is_one(kind):
+    url, options = kind
+
+    async def awaited(n):
+        async with aio.open(url, **options) as ids:
+            return await ids.take(n)
+
+    with frazil.open(url, **options) as ids:
+        for n in (-3, -1, True, 2.0, "3", None):
+            for ask in (ids.take, ids.array, lambda n: asyncio.run(awaited(n))):
+                with pytest.raises(ConfigError, match="how many IDs"):
+                    ask(n)
+    assert asyncio.run(awaited(0)) == []
+
+
+@pytest.mark.parametrize("n", [0, 3])
+def test_a_closed_one_gives_nothing(pool, service, n):
+    async def awaited(url):
+        ids = aio.open(url)
+        await ids.aclose()
+        await ids.aclose()
+        await ids.take(n)
+
+    for url in (pool, service):
+        ids = frazil.open(url)
+        ids.close()
+        with pytest.raises(Closed):
+            ids.take(n)
+        with pytest.raises(Closed):
+            asyncio.run(awaited(url))
+
+
+WIDE = "sign:1=0 time:63 node:8 sequence:56 @1ms since 2025-01-01T00:00:00Z"
+
+
+def test_wide_ids_fill_an_array(url):
+    async def main(scheme, out, at=0):
+        async with aio.open(url, scheme) as ids:
+            with suppress(ConfigError):
+                ids.ids._registry.initialise(ask_of(Seen()), 0)
+            await asyncio.wait_for(ids.fill(out, at), 60)
+
+    out = np.zeros(2000, dtype=np.uint64)
+    asyncio.run(main(WIDE, out))
+    found = [int(high) << 64 | int(low) for high, low in out.reshape(-1, 2)]
+    assert all(found)
+    assert found == sorted(set(found))
+    out[:] = 0
+    asyncio.run(main(WIDE, out, at=990))  # of the IDs, not of the words
+    assert not out[:1980].any()
+    assert all(map(any, out[1980:].reshape(-1, 2)))
+    for at in (-1, True, 1.0):
+        with pytest.raises(ConfigError):
+            asyncio.run(main(WIDE, out, at=at))
+
+
+def both(module, name, monkeypatch, ids_of, n):
+    """What parent and child have, of a call in which a handler forks when IDs have come."""
+    real, forked = getattr(module, name), []
+
+    def fork(*_):
+        forked.append(os.fork())
+
+    def struck(*arguments):
+        if not forked:
+            signal.raise_signal(signal.SIGUSR1)
+        return real(*arguments)
+
+    monkeypatch.setattr(module, name, struck)
+    before = signal.signal(signal.SIGUSR1, fork)
+    here, there = os.pipe()
+
+    async def main():
+        ids = ids_of()
+        try:
+            answer = await ids.take(n)
+        except (FrazilError, RuntimeError) as error:
+            answer = error
+        if forked[0] == 0:
+            os.write(there, repr(answer).encode())
+            os._exit(0)
+        await ids.aclose()
+        return answer
+
+    try:
+        ours = asyncio.run(main())
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+        os.close(there)
+    theirs = os.read(here, 1 << 16).decode()
+    os.close(here)
+    os.wait()
+    return ours, theirs
+
+
+@pytest.mark.parametrize("n", [1, 5])
+def test_a_fork_in_a_call(pool, service, monkeypatch, n):
+    """What the child has found is its parent's. The loop is, too, and it is told so."""
+    for module, name, ids_of in (
+        (icicle_aio, "issued", lambda: aio.open(pool, namespace="test")),
+        (packed, "ints", lambda: aio.open(service)),
+    ):
+        ours, theirs = both(module, name, monkeypatch, ids_of, n)
+        assert len(ours) == n
+        assert not any(str(each) in theirs for each in ours)
+        assert "asyncio.run" in theirs
+
+
+def test_a_fork_while_a_claim_is_waited_for(tmp_path):
+    """With a registry: the child's walk finds that it is a child, and its loop is none."""
+    url = f"sqlite:{tmp_path}/claims.db"
+
+    async def main():
+        ids = aio.open(url)
+        ids.ids._registry.initialise(ask_of(Seen()), 0)
+        await ids()
+        child = os.fork()
+        if child == 0:
+            try:
+                while True:
+                    await ids()
+            except ConfigError as error:
+                os._exit(7 if "asyncio.run" in str(error) else 1)
+            os._exit(2)
+        _, status = await asyncio.to_thread(os.waitpid, child, 0)
+        await ids.aclose()
+        return os.waitstatus_to_exitcode(status)
+
+    assert asyncio.run(main()) == 7
+
+
+# A connection that was just made when the handler raised is closed by the collector, which warns.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("where", ["pool", "service"])
+def test_a_buffer_is_filled_again_after_a_handler_has_raised(request, where):
+    url = f"{request.getfixturevalue(where)}?prefetch=64"
+    files = "prefetch", "icicle/generator", "client/generator", "issuing"
+    struck = 0
+    for number in every(5):
+        with frazil.open(url, **OPTIONS[where]) as ids:
+            try:
+                came = strike(number, files, raise_struck, ids)
+            except Struck:
+                came, struck = True, struck + 1
+            found = [ids()]
+            while not ids._life.prefetch.buffer and len(found) < 1000:
+                found.append(ids())
+            assert len(set(found)) == len(found) < 1000
+        if not came:
+            break
+    assert struck > 10
