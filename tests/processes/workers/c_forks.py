@@ -22,9 +22,10 @@ generators = [
 over = threading.Event()
 
 
-def issue(ids):
+def issue(n):
+    kept = work.Outlet(order, f"parent-n{n}")
     while not over.is_set():
-        ids.take(100)
+        kept.put(generators[n].take(100))
         time.sleep(0.0005)
 
 
@@ -34,11 +35,10 @@ def churn():
         frazil.mint(1, order.url, order.scheme, namespace="churn")
 
 
-threads = [threading.Thread(target=issue, args=[ids]) for ids in generators]
+threads = [threading.Thread(target=issue, args=[n]) for n in range(len(generators))]
 threads.append(threading.Thread(target=churn))
 for thread in threads:
     thread.start()
-outlet = work.Outlet(order, "parent")
 hung = failed = 0
 for number in range(order.forks):
     time.sleep(0.002 * (number % 7))
@@ -46,7 +46,8 @@ for number in range(order.forks):
     if child == 0:
         ctypes.pythonapi.PyOS_AfterFork_Child()
         try:
-            work.Outlet(order, f"child-{number}").put(generators[number % 4].take(10))
+            n = number % 4
+            work.Outlet(order, f"child-{number}-n{n}").put(generators[n].take(10))
             os._exit(0)
         except frazil.FrazilError as error:
             os.write(2, f"{type(error).__name__}: {error}\n".encode())
