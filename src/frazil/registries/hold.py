@@ -28,7 +28,7 @@ from weakref import WeakSet
 
 from frazil.errors import ConfigError
 from frazil.machine import Sense
-from frazil.registries.place import make_file
+from frazil.registries.place import leads_to, make_file
 
 __all__ = ["Hold", "take", "this_process"]
 
@@ -66,7 +66,7 @@ class Hold:
 
     def stands(self) -> bool:
         """Whether this process still holds it: there was no fork, and the file was not removed."""
-        return self._sense.intact() and (self._path is None or _is_at(self._fd, self._path))
+        return self._sense.intact() and (self._path is None or leads_to(self._path, self._fd))
 
     def leave(self) -> None:
         """Give it up. In a forked child, leave it to the parent."""
@@ -126,7 +126,7 @@ def _locked(path: Path, name: str, how: str) -> tuple[int, str]:
             _write(fd, name, how)
             fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
             said = _text(fd)
-        if said.split("\n")[0] == name and _is_at(fd, path):
+        if said.split("\n")[0] == name and leads_to(path, fd):
             return fd, said
     except BlockingIOError:
         said = said or _text(fd)
@@ -146,14 +146,6 @@ def _write(fd: int, name: str, how: str) -> None:
     text = f"{name}\n{os.urandom(8).hex()}\n{who}".encode("utf-8", "replace")
     os.ftruncate(fd, 0)
     os.pwrite(fd, text[:_LONGEST], 0)
-
-
-def _is_at(fd: int, path: Path) -> bool:
-    try:
-        there = path.lstat()
-    except OSError:
-        return False
-    return os.path.samestat(there, os.fstat(fd))
 
 
 def _file_of(key: str) -> Path | None:

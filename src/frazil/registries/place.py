@@ -20,11 +20,13 @@ __all__ = [
     "file_id",
     "filesystem_of",
     "foreign_filesystem",
+    "leads_to",
     "make_file",
     "make_folder",
     "require_folder",
     "require_local",
     "state_home",
+    "sync_folder",
 ]
 
 LOCAL_FILESYSTEMS = frozenset(
@@ -59,11 +61,16 @@ def make_folder(path: Path) -> None:
     missing = [each for each in (path, *path.parents) if not each.exists()]
     path.mkdir(parents=True, exist_ok=True, mode=0o700)
     for each in missing:
-        above = os.open(each.parent, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(above)
-        finally:
-            os.close(above)
+        sync_folder(each.parent)
+
+
+def sync_folder(path: Path) -> None:
+    """Have what was made in a folder still be there after a power cut."""
+    folder = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 def make_file(path: Path, mode: int) -> None:
@@ -154,6 +161,15 @@ def require_local(path: Path, *, told: bool) -> None:
             url=str(path),
             filesystem=kind,
         )
+
+
+def leads_to(path: Path, fd: int) -> bool:
+    """Whether a path leads to an open file, and not to another one by now, or to none."""
+    try:
+        there = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return os.path.samestat(there, os.fstat(fd))
 
 
 def file_id(path: Path) -> str:

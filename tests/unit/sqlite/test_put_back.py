@@ -164,6 +164,37 @@ def test_a_whole_folder_put_back_makes_layouts_with_time_wait(path):
     assert isinstance(fresh, Wait) or fresh.slot != held.slot or fresh.start >= held.until
 
 
+def test_a_log_is_not_laid_over_another_layout_of_pages(path):
+    """A file from before a VACUUM has the revision at which the log begins, and other pages."""
+    one = registry(path, COUNTER)
+    one.initialise(ask_of(NOBODY), 0)
+    one.grant(ask_of(NOBODY), 10)
+    copied(path, path.with_name("older.db"))
+    sql(path, "VACUUM")
+    reader = sqlite3.connect(path, isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM slot").fetchone()  # so that the log is not copied
+    one.grant(ask_of(NOBODY), 10)
+    copy_over(path, path.with_name("older.db"))
+    reader.close()
+    with pytest.raises(ConfigError, match="replaced"):
+        registry(path, COUNTER).grant(ask_of(NOBODY), 10)
+
+
+def test_a_log_is_not_laid_over_an_older_file_after_a_restart_either(path, monkeypatch):
+    one = registry(path, COUNTER)
+    one.initialise(ask_of(NOBODY), 0)
+    copied(path, path.with_name("older.db"))
+    one.grant(ask_of(NOBODY), 10)
+    copied(path, path.with_name("newer.db"))
+    one.grant(ask_of(NOBODY), 10)
+    one.grant(ask_of(NOBODY), 10)
+    copy_over(path, path.with_name("older.db"))
+    monkeypatch.setattr(file, "boot_id", lambda: "another")
+    with pytest.raises(ConfigError, match="replaced"):
+        registry(path, COUNTER).grant(ask_of(NOBODY), 10)
+
+
 def test_the_notes_deleted_are_a_loss(path):
     one = registry(path, COUNTER)
     one.initialise(ask_of(NOBODY), 0)
@@ -178,8 +209,13 @@ def test_another_device_number_is_no_loss_for_a_counter(path, monkeypatch):
     one = registry(path, COUNTER)
     one.initialise(ask_of(NOBODY), 0)
     given = one.grant(ask_of(NOBODY), 10)
-    seen = file._sight
-    monkeypatch.setattr(file, "_sight", lambda *told: seen(*told)._replace(device=1))
+    look = file._sight
+
+    def elsewhere(*told):
+        sight = look(*told)
+        return sight._replace(found=sight.found._replace(device=1))
+
+    monkeypatch.setattr(file, "_sight", elsewhere)
     assert registry(path, COUNTER).grant(ask_of(NOBODY), 10).start == given.until
 
 

@@ -30,10 +30,10 @@ from frazil import clock
 from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.machine import Sense
 from frazil.registries import forks
-from frazil.registries.place import boot_id
+from frazil.registries.place import boot_id, leads_to
 from frazil.registries.rows import APPLICATION_ID, lay_out
 from frazil.registries.sqlite.lock import RevisionFile
-from frazil.registries.sqlite.revision import Note, Sight, coming, log_fits
+from frazil.registries.sqlite.revision import Found, Note, Sight, coming, log_fits
 
 __all__ = ["ClaimsFile"]
 
@@ -197,21 +197,15 @@ class ClaimsFile:
             with suppress(sqlite3.OperationalError):  # the next step tries again
                 db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         flushed, cookie, _, _ = _head(main)
-        found = os.fstat(main.fileno())
+        changed_ns = _changed_ns(os.fstat(main.fileno()))
         settled = note._replace(
             turn=note.turn + 1,
-            flushed=flushed,
-            cookie=cookie,
             durable=note.revision if synced else note.durable,
-            changed_ns=_changed_ns(found),
             pending=False,
+            found=note.found._replace(flushed=flushed, cookie=cookie, changed_ns=changed_ns),
         )
         lock.write(settled, synced=anew)
-        try:
-            same = os.path.samestat(self.path.stat(), found)
-        except FileNotFoundError:
-            same = False
-        if not same:
+        if not leads_to(self.path, main.fileno()):
             raise RegistryUnavailable(
                 f"{self.path} was replaced while it was in use; try again", outcome_known=False
             )
@@ -237,7 +231,7 @@ def _is_shared(folder: Path) -> bool:
 
 
 def _head(main: FileIO) -> tuple[int, int, bool, bool]:
-    """What ``Sight`` says of the head of the main file."""
+    """What the head of the main file says: flushed, cookie, logged, known (see ``Sight``)."""
     head = os.pread(main.fileno(), _HEAD_BYTES, 0).ljust(_HEAD_BYTES, b"\0")
     flushed = int.from_bytes(head[_REVISION], "big") & 0x7FFFFFFF
     known = int.from_bytes(head[_APPLICATION], "big") == APPLICATION_ID
@@ -251,20 +245,18 @@ def _changed_ns(found: os.stat_result) -> int:
 
 def _sight(main: FileIO, notes: int) -> Sight:
     flushed, cookie, logged, known = _head(main)
-    found = os.fstat(main.fileno())
-    return Sight(
+    file = os.fstat(main.fileno())
+    found = Found(
         flushed=flushed,
         cookie=cookie,
-        logged=logged,
-        known=known,
-        boot=boot_id(),
         boot_us=clock.boot_ns() // 1000,
         wall_us=clock.wall_us(),
-        device=found.st_dev,
-        inode=found.st_ino,
-        changed_ns=_changed_ns(found),
+        device=file.st_dev,
+        inode=file.st_ino,
+        changed_ns=_changed_ns(file),
         notes=notes,
     )
+    return Sight(found, logged, known, boot_id())
 
 
 def _share(main: FileIO) -> None:

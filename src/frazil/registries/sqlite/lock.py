@@ -21,6 +21,7 @@ from pathlib import Path
 from frazil.clock import moment_text, wall_us
 from frazil.errors import RegistryUnavailable
 from frazil.registries import forks
+from frazil.registries.place import leads_to, sync_folder
 from frazil.registries.sqlite.revision import SECTOR, Note, Notes
 
 __all__ = ["RevisionFile"]
@@ -61,7 +62,7 @@ class RevisionFile:
             shorter = 1 + waited_s**2  # who has waited long asks more often, so nobody starves
             time.sleep(nap_s / shorter * random.uniform(0.5, 1))  # noqa: S311 - waiters differ
             nap_s = min(1.5 * nap_s, _LAST_NAP_S)
-            if not _leads_to(self.path, self._file):
+            if not leads_to(self.path, self._file.fileno()):
                 forks.closed(self._file)
                 self._file = _opened(self.path, path)
 
@@ -81,7 +82,7 @@ class RevisionFile:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
-        if _leads_to(self.path, self._file):
+        if leads_to(self.path, self._file.fileno()):
             return True
         fcntl.flock(self._file, fcntl.LOCK_UN)  # of a file that was deleted meanwhile
         return False
@@ -113,17 +114,5 @@ def _opened(path: Path, main: Path) -> FileIO:
         os.fchmod(file.fileno(), like.st_mode & 0o777)
         os.pwrite(file.fileno(), bytes(_HOLDER_AT + _HOLDER_BYTES), 0)
         os.fsync(file.fileno())
-        folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync_folder(path.parent)
     return file
-
-
-def _leads_to(path: Path, file: FileIO) -> bool:
-    try:
-        found = path.stat()
-    except FileNotFoundError:
-        return False
-    return os.path.samestat(found, os.fstat(file.fileno()))

@@ -39,35 +39,44 @@ from typing import NamedTuple
 
 from frazil.errors import ConfigError
 
-__all__ = ["SECTOR", "Note", "Notes", "Sight", "coming", "log_fits"]
+__all__ = ["SECTOR", "Found", "Note", "Notes", "Sight", "coming", "log_fits"]
 
 SECTOR = 512
-_HEAD = "frazil-revision 2"
+_HEAD = "frazil-revision 1"
 _MODULUS = 1 << 31
 _HALF = _MODULUS >> 1
 _APART_US = 2_000_000  # how far two clocks drift apart between two steps; a step of one is more
 
 
-class Sight(NamedTuple):
-    """What is found when a step begins.
+class Found(NamedTuple):
+    """What one step finds, and the next one compares.
 
     flushed, cookie: the revision and the schema cookie in the head of the main file, 0 where there
-    is none. logged: whether it has a log. known: whether it has frazil's tables. boot: "" where
-    no boot id can be read. boot_us, wall_us: both clocks. device, inode, changed_ns: of the file.
-    notes: the inode of the file with the notes.
+    is none. boot_us, wall_us: both clocks. device, inode, changed_ns: of the main file. notes: the
+    inode of the file with the notes.
     """
 
     flushed: int
     cookie: int
-    logged: bool
-    known: bool
-    boot: str
     boot_us: int
     wall_us: int
     device: int
     inode: int
     changed_ns: int
     notes: int
+
+
+class Sight(NamedTuple):
+    """What there is when a step begins.
+
+    logged: whether the main file has a log. known: whether it has frazil's tables. boot: "" where
+    no boot id can be read.
+    """
+
+    found: Found
+    logged: bool
+    known: bool
+    boot: str
 
 
 class Note(NamedTuple):
@@ -75,24 +84,17 @@ class Note(NamedTuple):
 
     turn: counts the notes. revision: of the database. durable: the last one that was synced.
     lineage, place: random, each given anew with its sign. past_boot: the boot before this one.
-    pending: whether the commit is still to come. The rest is what was found; see Sight.
+    pending: whether the commit is still to come.
     """
 
     turn: int
     revision: int
-    flushed: int
-    cookie: int
     durable: int
     lineage: str
     place: str
     boot: str
     past_boot: str
-    boot_us: int
-    wall_us: int
-    device: int
-    inode: int
-    changed_ns: int
-    notes: int
+    found: Found
     pending: bool
 
     @property
@@ -102,7 +104,8 @@ class Note(NamedTuple):
 
     def line(self) -> bytes:
         """As text of one sector, with a check sum."""
-        told = [value or "-" if isinstance(value, str) else str(int(value)) for value in self]
+        values = (*self[:7], *self.found, self.pending)
+        told = [value or "-" if isinstance(value, str) else str(int(value)) for value in values]
         body = " ".join([_HEAD, *told])
         return f"{body} {crc32(body.encode()):08x}\n".encode().ljust(SECTOR, b"\0")
 
@@ -113,12 +116,12 @@ class Note(NamedTuple):
         if not body.startswith(_HEAD.encode()) or check != b"%08x" % crc32(body):
             return None
         told = ["" if text == "-" else text for text in body.decode().split(" ")[2:]]
-        turn, revision, flushed, cookie, durable = map(int, told[:5])
-        lineage, place, boot, past_boot = told[5:9]
-        boot_us, wall_us, device, inode, changed_ns, notes, pending = map(int, told[9:])
-        clocks, file = (boot_us, wall_us), (device, inode, changed_ns, notes)
+        turn, revision, durable = map(int, told[:3])
+        lineage, place, boot, past_boot = told[3:7]
+        *marks, pending = map(int, told[7:])
+        found = Found(*marks)
         signs = (lineage, place, boot, past_boot)
-        return cls(turn, revision, flushed, cookie, durable, *signs, *clocks, *file, bool(pending))
+        return cls(turn, revision, durable, *signs, found, pending=bool(pending))
 
 
 class Notes(NamedTuple):
@@ -143,9 +146,9 @@ def log_fits(notes: Notes, sight: Sight) -> bool:
     if latest is None:
         return True
     if _boot(latest, sight) != latest.boot:  # notes are not synced: there may have been later ones
-        return sight.logged and _ahead(sight.flushed, latest.flushed)
-    alike = sight.logged and sight.cookie == latest.cookie
-    return alike and _between(latest.flushed, sight.flushed, latest.revision)
+        return sight.logged and _ahead(sight.found.flushed, latest.found.flushed)
+    alike = sight.logged and sight.found.cookie == latest.found.cookie
+    return alike and _between(latest.found.flushed, sight.found.flushed, latest.revision)
 
 
 def coming(path: Path, notes: Notes, sight: Sight, revision: int) -> tuple[Note, bool]:
@@ -155,7 +158,7 @@ def coming(path: Path, notes: Notes, sight: Sight, revision: int) -> tuple[Note,
     """
     latest, before = notes
     if latest is None:
-        fresh = Note(0, 0, 0, 0, 0, "", "", "", "", 0, 0, 0, 0, 0, 0, pending=False)
+        fresh = Note(0, 0, 0, "", "", "", "", sight.found, pending=False)
         return _with_signs(fresh, sight, sight.boot or "?" + _drawn(), revision, lost=True), True
     boot = _boot(latest, sight)
     if boot == latest.past_boot != latest.boot and not latest.boot.startswith("?"):
@@ -167,11 +170,10 @@ def coming(path: Path, notes: Notes, sight: Sight, revision: int) -> tuple[Note,
         )
     match = next((n for n in (latest, before) if n and n.revision == revision), None)
     base = match or latest  # a pending note that came to nothing is written over
-    own = latest.notes == sight.notes
+    own = latest.found.notes == sight.found.notes
     if boot == latest.boot:
         whole = own and match is not None
-        where = (sight.device, sight.inode, sight.changed_ns)
-        if whole and where == (base.device, base.inode, base.changed_ns):
+        if whole and _file(sight.found) == _file(base.found):
             return _noted(base, sight, revision=base.revision + 1), False
     else:
         whole = own and _ahead(revision, latest.durable)
@@ -192,16 +194,14 @@ def _noted(base: Note, sight: Sight, *, revision: int) -> Note:
     return base._replace(
         turn=base.turn + 1,
         revision=revision % _MODULUS or 1,
-        flushed=sight.flushed,
-        cookie=sight.cookie,
-        boot_us=sight.boot_us,
-        wall_us=sight.wall_us,
-        device=sight.device,
-        inode=sight.inode,
-        changed_ns=sight.changed_ns,
-        notes=sight.notes,
         pending=True,
+        found=sight.found,
     )
+
+
+def _file(found: Found) -> tuple[int, int, int]:
+    """By which a main file is told from any other."""
+    return found.device, found.inode, found.changed_ns
 
 
 def _boot(latest: Note, sight: Sight) -> str:
@@ -211,8 +211,8 @@ def _boot(latest: Note, sight: Sight) -> str:
     another time than the wall clock did.
     """
     if not sight.boot:
-        passed_us = sight.boot_us - latest.boot_us
-        apart_us = abs(sight.wall_us - latest.wall_us - passed_us)
+        passed_us = sight.found.boot_us - latest.found.boot_us
+        apart_us = abs(sight.found.wall_us - latest.found.wall_us - passed_us)
         return latest.boot if passed_us >= 0 and apart_us < _APART_US else "?" + _drawn()
     return sight.boot
 
