@@ -86,11 +86,11 @@ def take(key: str, name: str, *, what: str, how: str) -> Hold:
 
     what: the key in words. how: the name in words. Raises ConfigError if it is held in another.
     """
-    path = _file_of(key)
-    if path is None:
-        return Hold(None, -1, "")
     deadline = time.monotonic() + _PATIENCE_S
     while True:
+        path = _file_of(key)
+        if path is None:
+            return Hold(None, -1, "")
         fd, said = _locked(path, name, how)
         if fd >= 0:
             return Hold(path, fd, said)

@@ -33,6 +33,27 @@ def test_who_has_waited_long_asks_more_often(tmp_path, monkeypatch):
     assert max(late) < longest / 20
 
 
+def test_a_file_that_was_deleted_is_no_lock(tmp_path, monkeypatch):
+    """Who comes next makes another file and locks that one, so both would be inside."""
+    path = tmp_path / "claims.db"
+    path.touch()
+    notes = tmp_path / "claims.db-revision"
+    opened = lock._opened
+    deleted = []
+
+    def deleted_once(*told):
+        file = opened(*told)
+        if not deleted:
+            deleted.append(file)
+            notes.unlink()
+        return file
+
+    monkeypatch.setattr(lock, "_opened", deleted_once)
+    held = lock.RevisionFile(path, 1)
+    assert held.inode == notes.stat().st_ino
+    held.close()
+
+
 FORKED_WHILE_HELD = """
 import os, sys, threading, time
 from pathlib import Path
