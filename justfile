@@ -22,4 +22,4 @@ pictures:
 
 # Run every block of the README and of docs/.
 docs:
-    pytest tests/test_docs.py
+    pytest tests/house/test_docs.py

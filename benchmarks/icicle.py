@@ -26,11 +26,11 @@ import numpy as np
 
 import frazil
 from benchmarks.report import setting
-from frazil.icicle.generator import IcicleGenerator
-from frazil.icicle.script import icicle_script
-from frazil.icicle.server import IcicleServer
-from frazil.registries.redis.link import Access
-from frazil.testing.torture.published import SCRIPT
+from frazil.redis_link.link import Access
+from frazil.remote.icicle.generator import IcicleGenerator
+from frazil.remote.icicle.script import icicle_script
+from frazil.remote.icicle.server import IcicleServer
+from frazil.torture.original_icicle import SCRIPT
 from tests.servers.redis import FLAVOURS, Server
 
 __all__ = ["main"]

@@ -39,7 +39,7 @@ import numpy as np
 import uvicorn
 
 from benchmarks.report import setting
-from frazil.service.patience import patient
+from frazil.service.http.timeouts import patient
 from tests.servers.redis import Server
 
 __all__ = ["empty", "main"]

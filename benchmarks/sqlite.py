@@ -22,8 +22,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import frazil
-from frazil.claim import Seen
-from frazil.keeper import ask_of
+from frazil.claims.claim import Seen
+from frazil.generator.keeper import ask_of
 from frazil.registries import connect
 
 __all__ = ["main"]

@@ -23,8 +23,8 @@ import redis
 
 import frazil
 from benchmarks.lives import KINDS, WORDS
-from frazil.claim import Claim, Seen
-from frazil.keeper import ask_of
+from frazil.claims.claim import Claim, Seen
+from frazil.generator.keeper import ask_of
 from frazil.registries import connect
 
 __all__ = ["main"]

@@ -1,7 +1,7 @@
 """The texts of IDs, beside a reading that divides one digit at a time and trusts nothing else."""
 
-from frazil.alphabet import CHECKS, DIGITS
-from frazil.codec import Codec
+from frazil.schemes.alphabet import CHECKS, DIGITS
+from frazil.schemes.codec import Codec
 from fuzz.accepted import accepted
 
 __all__ = ["check_codecs", "slow_number", "slow_text"]

@@ -3,7 +3,7 @@
 The first byte says into pieces of which size the rest is cut: what comes out must not depend on it.
 """
 
-from frazil.service.resp_parser import (
+from frazil.service.redis.parser import (
     ARGUMENTS_MOST,
     BULK_MOST,
     LINE_MOST,

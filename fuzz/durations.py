@@ -2,8 +2,8 @@
 
 from fractions import Fraction
 
-from frazil.duration import duration_text, duration_us
-from frazil.holder import Holder
+from frazil.claims.holder import Holder
+from frazil.inputs.duration import duration_text, duration_us
 from fuzz.accepted import accepted
 
 __all__ = ["check_duration", "check_holder"]

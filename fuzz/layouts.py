@@ -6,10 +6,10 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import frazil
-from frazil.clock import EPOCH, moment_text
-from frazil.drawing import draw
-from frazil.schemes import PRESETS
-from frazil.shuffle import Shuffle
+from frazil.layout.drawing import draw
+from frazil.schemes.scheme import PRESETS
+from frazil.schemes.shuffle import Shuffle
+from frazil.system.clock import EPOCH, moment_text
 from fuzz.accepted import accepted
 
 __all__ = ["check_epoch", "check_layout", "check_scheme", "check_shuffle"]

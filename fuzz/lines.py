@@ -6,9 +6,9 @@ from click.testing import CliRunner
 
 import frazil
 from frazil.cli import main
-from frazil.codec import Codec
-from frazil.finding.guess import Fit
-from frazil.finding.search import Search
+from frazil.reading.guess import Fit
+from frazil.reading.search import Search
+from frazil.schemes.codec import Codec
 from fuzz.codecs import slow_number
 
 __all__ = ["check_command", "check_line"]

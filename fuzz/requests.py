@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 
-from frazil.service.asgi import parameters
-from frazil.service.formats import JSON, PACKED, chosen
+from frazil.service.http.asgi import parameters
+from frazil.service.http.formats import JSON, PACKED, chosen
 from frazil.service.problems import Problem
 
 __all__ = ["check_accept", "check_query"]

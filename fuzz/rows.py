@@ -11,11 +11,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from frazil.cli.chunks import Table
-from frazil.cli.csv_table import CsvTable
-from frazil.cli.streams import Source
-from frazil.cli.tables import open_table
-from frazil.cli.writers import writing
+from frazil.cli.files.chunks import Table
+from frazil.cli.files.csv_table import CsvTable
+from frazil.cli.files.streams import Source
+from frazil.cli.files.tables import open_table
+from frazil.cli.files.writers import writing
 from fuzz.accepted import accepted
 from fuzz.files import kept
 

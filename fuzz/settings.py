@@ -2,7 +2,7 @@
 
 import tomllib
 
-from frazil.duration import duration_us
+from frazil.inputs.duration import duration_us
 from frazil.service.settings import read_settings
 from fuzz.accepted import accepted
 from fuzz.files import kept

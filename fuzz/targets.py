@@ -6,7 +6,7 @@ Texts come as an argument of a process does: bytes that are no UTF-8 are lone su
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from frazil.schemes import PRESETS
+from frazil.schemes.scheme import PRESETS
 from fuzz import seeds
 from fuzz.codecs import check_codecs
 from fuzz.commands import check_commands

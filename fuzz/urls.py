@@ -8,14 +8,14 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import frazil
-from frazil.client.config import configure_service
-from frazil.icicle.opening import configure_icicle
 from frazil.registries import connect
 from frazil.registries.etcd.registry import EtcdRegistry
+from frazil.registries.partitioned import SeveralRegistry
 from frazil.registries.postgres.registry import PostgresRegistry
 from frazil.registries.redis.registry import RedisRegistry
-from frazil.registries.several import SeveralRegistry
 from frazil.registries.sqlite.registry import SqliteRegistry
+from frazil.remote.http.config import configure_service
+from frazil.remote.icicle.config import configure_icicle
 from fuzz.accepted import accepted
 
 __all__ = ["check_url"]

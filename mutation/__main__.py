@@ -33,11 +33,11 @@ __all__ = ["main"]
 
 _ROOT = Path(__file__).resolve().parents[1]
 _SCRIPT_TESTS = (
-    "tests/unit/test_redis_renewals.py -k valkey",
+    "tests/unit/registries/redis/test_renewals.py -k valkey",
     "tests/property/test_claims_limits.py",
-    "tests/unit/test_redis.py -k valkey",
+    "tests/unit/registries/redis/test_registry.py -k valkey",
     "tests/property/test_claims_lua.py",
-    "tests/unit/test_redis_servers.py -k TestReplicas",
+    "tests/unit/registries/redis/test_servers.py -k TestReplicas",
     "tests/conformance/test_redis.py -k valkey",
 )
 
@@ -51,37 +51,39 @@ class Subject(NamedTuple):
 
 _SUBJECTS = {
     "record": Subject(
-        "record.py",
+        "claims/record.py",
         (
-            "tests/unit/test_record.py tests/unit/test_record_counters.py",
-            "tests/unit/test_record_limits.py",
+            "tests/unit/claims/test_record.py tests/unit/claims/test_record_counters.py",
+            "tests/unit/claims/test_record_limits.py",
             "tests/conformance/test_local.py -k memory",
             "tests/property/test_claims_lua.py",
         ),
     ),
     "claim": Subject(
-        "claim.py",
+        "claims/claim.py",
         (
-            "tests/unit/test_claim.py tests/unit/test_record.py tests/unit/test_record_counters.py",
-            "tests/unit/test_keeper.py tests/unit/test_generator.py",
+            "tests/unit/claims/test_claim.py",
+            "tests/unit/claims/test_record.py tests/unit/claims/test_record_counters.py",
+            "tests/unit/generator/test_keeper.py tests/unit/generator/test_generator.py",
             "tests/conformance/test_local.py -k memory",
         ),
     ),
     "walk": Subject(
-        "walk.py",
+        "walk/walk.py",
         (
-            "tests/unit/test_walk.py tests/unit/test_walk_words.py tests/unit/test_walk_limits.py",
-            "tests/unit/test_axes.py",
-            "tests/unit/test_keeper.py",
-            "tests/unit/test_generator.py -k not(chibrary)",
+            "tests/unit/walk",
+            "tests/unit/generator/test_axes.py",
+            "tests/unit/generator/test_keeper.py",
+            "tests/unit/generator/test_generator.py -k not(chibrary)",
         ),
     ),
     "keeper": Subject(
-        "keeper.py",
+        "generator/keeper.py",
         (
-            "tests/unit/test_keeper.py tests/unit/test_keeper_looks.py",
-            "tests/unit/test_keeper_close.py",
-            "tests/unit/test_generator.py tests/unit/test_trouble.py tests/unit/test_axes.py",
+            "tests/unit/generator/test_keeper.py tests/unit/generator/test_keeper_looks.py",
+            "tests/unit/generator/test_keeper_close.py",
+            "tests/unit/generator/test_generator.py",
+            "tests/unit/generator/test_complaints.py tests/unit/generator/test_axes.py",
             "tests/processes/test_endings.py",
         ),
     ),
@@ -89,12 +91,12 @@ _SUBJECTS = {
     "record.lua": Subject("registries/redis/record.lua", _SCRIPT_TESTS),
     "renew.lua": Subject("registries/redis/renew.lua", _SCRIPT_TESTS),
     "icicle.lua": Subject(
-        "icicle/icicle.lua",
+        "remote/icicle/icicle.lua",
         (
             "tests/property/test_icicle_model.py",
-            "tests/unit/test_icicle_script.py",
-            "tests/unit/test_icicle_replicas.py -k valkey",
-            "tests/unit/test_icicle_faults.py -k valkey",
+            "tests/unit/remote/icicle/test_script.py",
+            "tests/unit/remote/icicle/test_script_replicas.py -k valkey",
+            "tests/unit/remote/icicle/test_script_faults.py -k valkey",
             "tests/property/test_icicle_lua.py",
         ),
     ),

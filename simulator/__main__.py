@@ -1,17 +1,17 @@
-"""``python -m frazil.testing.simulate``: run seeds, show what they reached, and what fails."""
+"""``python -m simulator``: run seeds, show what they reached, and what fails."""
 
 import argparse
 import sys
 import time
 
-from frazil.testing.simulate import Report, Schedule, failure_text, run, shrink
+from simulator import Report, Schedule, failure_text, run, shrink
 
 __all__ = ["main"]
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run what the arguments say; 1 if a seed failed."""
-    parser = argparse.ArgumentParser(prog="python -m frazil.testing.simulate", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m simulator", description=__doc__)
     parser.add_argument("--seed", type=int, help="run one seed and show its schedule")
     parser.add_argument("--seeds", default="0-1999", help="run these, FIRST-LAST (%(default)s)")
     told = parser.parse_args(arguments)

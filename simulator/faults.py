@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from frazil.testing.simulate.process import Process
-from frazil.testing.simulate.schedule import KINDS, Fault
+from simulator.process import Process
+from simulator.schedule import KINDS, Fault
 
 if TYPE_CHECKING:
-    from frazil.testing.simulate.world import World
+    from simulator.world import World
 
 __all__ = ["strike"]
 

@@ -6,9 +6,9 @@ what they issue at each ID (I4, no ID twice). Nothing here reads a clock or asks
 for its opinion, except the record for its floors.
 """
 
-from frazil.claim import Ask, Claim, Seen, Terms, Wait
-from frazil.record import Record
-from frazil.testing.simulate.violation import Violation
+from frazil.claims.claim import Ask, Claim, Seen, Terms, Wait
+from frazil.claims.record import Record
+from simulator.violation import Violation
 
 __all__ = ["Ledger"]
 

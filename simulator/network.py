@@ -16,14 +16,14 @@ from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from frazil.claim import Ask, Claim, Lost, Seen, Terms, Wait
+from frazil.claims.claim import Ask, Claim, Lost, Seen, Terms, Wait
+from frazil.claims.record import Record
 from frazil.errors import ClockError, ConfigError, FrazilError, RegistryUnavailable
-from frazil.record import Record
 from frazil.registries.base import RecordRegistry
-from frazil.testing.simulate.order import Base
+from simulator.order import Base
 
 if TYPE_CHECKING:
-    from frazil.testing.simulate.process import Process
+    from simulator.process import Process
 
 __all__ = ["Link", "SimulatedRegistry"]
 

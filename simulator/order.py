@@ -20,10 +20,10 @@ against the greatest tick of all IDs before it, which is what the promise says.
 
 from dataclasses import dataclass
 
-from frazil.claim import Terms
-from frazil.record import JUMP_US, WITNESS_US, Record
-from frazil.testing.simulate.clock import SMEAR_PPM
-from frazil.testing.simulate.violation import Violation
+from frazil.claims.claim import Terms
+from frazil.claims.record import JUMP_US, WITNESS_US, Record
+from simulator.clock import SMEAR_PPM
+from simulator.violation import Violation
 
 __all__ = ["CRYSTAL_PPM", "Base", "Order"]
 

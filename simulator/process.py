@@ -11,21 +11,21 @@ from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from frazil.calls import Call, Gate
-from frazil.claim import Ask, Claim, Seen, Wait
+from frazil.claims.claim import Ask, Claim, Seen, Wait
 from frazil.errors import FrazilError
-from frazil.generator import walk_arguments
-from frazil.keeper import Keeper
-from frazil.machine import Sense
-from frazil.testing.simulate.clock import BootClock, WrongClock
-from frazil.testing.simulate.network import Link, SimulatedRegistry
-from frazil.testing.simulate.order import CRYSTAL_PPM, Base
-from frazil.testing.simulate.striking import Striker, Struck
-from frazil.testing.simulate.violation import Violation
-from frazil.walk import FORKED, SPENT, Pause, Walk
+from frazil.generator.calls import Call, Gate
+from frazil.generator.generator import walk_arguments
+from frazil.generator.keeper import Keeper
+from frazil.system.process import Sense
+from frazil.walk.walk import FORKED, SPENT, Pause, Walk
+from simulator.clock import BootClock, WrongClock
+from simulator.network import Link, SimulatedRegistry
+from simulator.order import CRYSTAL_PPM, Base
+from simulator.striking import Striker, Struck
+from simulator.violation import Violation
 
 if TYPE_CHECKING:
-    from frazil.testing.simulate.world import World
+    from simulator.world import World
 
 __all__ = ["Died", "Process", "SimulatedKeeper", "SimulatedSense"]
 

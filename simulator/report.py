@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from frazil.testing.simulate.marks import MARKS, Marks
-from frazil.testing.simulate.world import Outcome
+from simulator.marks import MARKS, Marks
+from simulator.world import Outcome
 
 __all__ = ["Report", "failure_text"]
 
@@ -47,5 +47,5 @@ def failure_text(outcome: Outcome) -> str:
     return (
         f"{outcome.schedule}\n"
         f"{outcome.at_us / 1e6:12.3f} s  {outcome.violation}\n"
-        f"Again: python -m frazil.testing.simulate --seed {outcome.schedule.seed}"
+        f"Again: python -m simulator --seed {outcome.schedule.seed}"
     )

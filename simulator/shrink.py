@@ -5,8 +5,8 @@ last single ones are left out as long as some invariant is still violated (delta
 rest of a run does not depend on the list of faults, so what is left means what it meant.
 """
 
-from frazil.testing.simulate.schedule import Schedule
-from frazil.testing.simulate.world import Outcome, Parts, run
+from simulator.schedule import Schedule
+from simulator.world import Outcome, Parts, run
 
 __all__ = ["shrink"]
 

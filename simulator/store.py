@@ -17,9 +17,9 @@ store's is, and another one where the data is.
 from collections import deque
 from dataclasses import replace
 
-from frazil.claim import Seen
-from frazil.record import Record, SlotTable
-from frazil.testing.simulate.clock import WrongClock
+from frazil.claims.claim import Seen
+from frazil.claims.record import Record, SlotTable
+from simulator.clock import WrongClock
 
 __all__ = ["SimulatedStore"]
 

@@ -12,15 +12,16 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, TypeVar
 
-from frazil import calls
+from frazil.generator import calls, keeper
+from frazil.walk import atomic
 
 __all__ = ["Striker", "Struck"]
 
 Answer = TypeVar("Answer")
 
-_FOLDER = Path(calls.__file__).parent
-_CALLERS = frozenset(str(_FOLDER / name) for name in ("calls.py", "keeper.py"))
-_WALKS = frozenset(str(_FOLDER / name) for name in ("guarded.py", "walk.py"))
+_CALLERS = frozenset(module.__file__ for module in (calls, keeper))
+_WALK = Path(atomic.__file__).parent
+_WALKS = frozenset(str(_WALK / name) for name in ("atomic.py", "walk.py"))
 
 
 class Struck(Exception):
@@ -28,7 +29,7 @@ class Struck(Exception):
 
 
 class Striker:
-    """Strikes the operations of one process. guarded: whether its walk is a guarded one."""
+    """Strikes the operations of one process. guarded: whether its walk is an atomic one."""
 
     def __init__(self, *, guarded: bool) -> None:
         self._files = _CALLERS | _WALKS if guarded else _CALLERS

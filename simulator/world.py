@@ -18,22 +18,22 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
 
-from frazil.claim import Ask, Seen
-from frazil.generator import walk_arguments
-from frazil.guarded import GuardedWalk
-from frazil.record import Record
+from frazil.claims.claim import Ask, Seen
+from frazil.claims.record import Record
+from frazil.generator.generator import walk_arguments
 from frazil.registries.base import terms_of
-from frazil.schemes import Scheme, scheme
-from frazil.testing.simulate.clock import WrongClock
-from frazil.testing.simulate.faults import strike
-from frazil.testing.simulate.ledger import Ledger
-from frazil.testing.simulate.marks import Marks
-from frazil.testing.simulate.order import Order
-from frazil.testing.simulate.process import Process, SimulatedKeeper, SimulatedSense
-from frazil.testing.simulate.schedule import Fault, Schedule
-from frazil.testing.simulate.store import SimulatedStore
-from frazil.testing.simulate.violation import Violation
-from frazil.walk import COMPILED, Walk
+from frazil.schemes.scheme import Scheme, scheme
+from frazil.walk.atomic import AtomicWalk
+from frazil.walk.walk import COMPILED, Walk
+from simulator.clock import WrongClock
+from simulator.faults import strike
+from simulator.ledger import Ledger
+from simulator.marks import Marks
+from simulator.order import Order
+from simulator.process import Process, SimulatedKeeper, SimulatedSense
+from simulator.schedule import Fault, Schedule
+from simulator.store import SimulatedStore
+from simulator.violation import Violation
 
 __all__ = ["Outcome", "Parts", "World", "run"]
 
@@ -91,8 +91,8 @@ class World:
         self._events = 0
         self._arguments: tuple[Any, ...] = walk_arguments(self.scheme, schedule.lead_us, None)
         guarded = schedule.guarded and not COMPILED
-        walk_type = parts.walk or (GuardedWalk if guarded else Walk)
-        self.guards = issubclass(walk_type, GuardedWalk)
+        walk_type = parts.walk or (AtomicWalk if guarded else Walk)
+        self.guards = issubclass(walk_type, AtomicWalk)
         self._walk_type = walk_type
         if schedule.initialised:
             self._initialise()

@@ -1,6 +1,6 @@
 ------------------------------- MODULE claims -------------------------------
 (***************************************************************************)
-(* The claim protocol of frazil: the verbs of src/frazil/record.py, the    *)
+(* The claim protocol of frazil: the verbs of src/frazil/claims/record.py, the    *)
 (* members that ask for them (keeper.py, walk.py), and all that may go     *)
 (* wrong between them. The words are those of the code.                    *)
 (*                                                                         *)

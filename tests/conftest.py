@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from frazil import apart, keeper
+from frazil.generator import keeper
+from frazil.system import uninterrupted
 
 __all__ = ["own_state_directory"]
 
@@ -46,7 +47,7 @@ def _measured(start: Callable[..., int]) -> Callable[..., int]:
 
 
 if threading.gettrace() is not None:
-    for module in (apart, keeper):
+    for module in (uninterrupted, keeper):
         module.start_new_thread = _measured(module.start_new_thread)  # type: ignore[attr-defined]
 
 

@@ -16,20 +16,18 @@ Importing the package loads none of that: each name below brings its module when
 for, so that a program which imports frazil and mints nothing pays next to nothing.
 """
 
-import frazil.machine  # noqa: F401 - first: it decides whether the walk is the compiled one
-
 TYPE_CHECKING = False  # as in typing, which takes longer to load than all of this
 if TYPE_CHECKING:
     from frazil import errors
-    from frazil.codec import Codec
     from frazil.errors import FrazilError
-    from frazil.generator import Generator
-    from frazil.layout import Layout
+    from frazil.generator.generator import Generator
+    from frazil.layout.layout import Layout
     from frazil.opening import mint_ids as mint
     from frazil.opening import open_ids as open  # noqa: A004 - frazil.open
-    from frazil.schemes import Scheme, scheme
-    from frazil.shuffle import Shuffle
-    from frazil.walk import COMPILED
+    from frazil.schemes.codec import Codec
+    from frazil.schemes.scheme import Scheme, scheme
+    from frazil.schemes.shuffle import Shuffle
+    from frazil.walk.walk import COMPILED
 
 __all__ = [
     "COMPILED",
@@ -49,17 +47,17 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOMES = {
-    "COMPILED": "walk:COMPILED",
-    "Codec": "codec:Codec",
+    "COMPILED": "walk.walk:COMPILED",
+    "Codec": "schemes.codec:Codec",
     "FrazilError": "errors:FrazilError",
-    "Generator": "generator:Generator",
-    "Layout": "layout:Layout",
-    "Scheme": "schemes:Scheme",
-    "Shuffle": "shuffle:Shuffle",
+    "Generator": "generator.generator:Generator",
+    "Layout": "layout.layout:Layout",
+    "Scheme": "schemes.scheme:Scheme",
+    "Shuffle": "schemes.shuffle:Shuffle",
     "errors": "errors:",
     "mint": "opening:mint_ids",
     "open": "opening:open_ids",
-    "scheme": "schemes:scheme",
+    "scheme": "schemes.scheme:scheme",
 }
 
 

@@ -14,16 +14,16 @@ import asyncio
 from contextlib import suppress
 from typing import Any, cast
 
-from frazil.arguments import refuse_unknown
-from frazil.calls import Call
-from frazil.clock import boot_ns
 from frazil.errors import FrazilError
-from frazil.generator import Generator, check_count
-from frazil.issuing import AsyncIssuing, the_loop
-from frazil.keeper import FAREWELL_S
+from frazil.generator.calls import Call
+from frazil.generator.generator import Generator, check_count
+from frazil.generator.keeper import FAREWELL_S
+from frazil.inputs.arguments import refuse_unknown
 from frazil.opening import Url, choose, open_ids
-from frazil.schemes import Scheme
-from frazil.walk import Pause
+from frazil.remote.base import AsyncIssuing, the_loop
+from frazil.schemes.scheme import Scheme
+from frazil.system.clock import boot_ns
+from frazil.walk.walk import Pause
 
 __all__ = ["AsyncGenerator", "open"]
 
@@ -145,11 +145,11 @@ def open(  # noqa: A001 - as in frazil.open
     refuse_unknown("open", open_ids, options)
     choice = choose(url, scheme, options)
     if choice[0] == "icicle":
-        from frazil.icicle.aio import AsyncIcicle
+        from frazil.remote.icicle.async_generator import AsyncIcicle
 
         return cast("AsyncGenerator", AsyncIcicle(choice[1]))
     if choice[0] == "service":
-        from frazil.client.aio import AsyncService
+        from frazil.remote.http.async_generator import AsyncService
 
         return cast("AsyncGenerator", AsyncService(choice[1]))
     return AsyncGenerator(Generator(*choice[1]))

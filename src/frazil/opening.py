@@ -10,17 +10,17 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, Never, TypeAlias, cast
 
-from frazil.arguments import check_fields, expect, refuse_unknown
 from frazil.errors import ConfigError
-from frazil.generator import Config, Duration, Generator, configure
-from frazil.machine import Sense
-from frazil.minting import mint
+from frazil.generator.generator import Config, Duration, Generator, configure
+from frazil.generator.mint import mint
+from frazil.inputs.arguments import check_fields, expect, refuse_unknown
 from frazil.registries.base import Registry
-from frazil.schemes import Scheme
+from frazil.schemes.scheme import Scheme
+from frazil.system.process import Sense
 
 if TYPE_CHECKING:
-    from frazil.client.config import ServiceConfig
-    from frazil.icicle.generator import IcicleConfig
+    from frazil.remote.http.config import ServiceConfig
+    from frazil.remote.icicle.generator import IcicleConfig
 
 __all__ = ["choose", "is_icicle", "is_service", "mint_ids", "open_ids"]
 
@@ -58,8 +58,8 @@ def choose(url: Url | None, scheme: str | Scheme, told: Mapping[str, Any]) -> Ch
     rest = {name: value for name, value in told.items() if name != "token"}
     token = told.get("token")
     if is_service(where):
-        from frazil.client.config import configure_service
-        from frazil.client.generator import the_driver
+        from frazil.remote.http.config import configure_service
+        from frazil.remote.http.generator import the_driver
 
         the_driver()  # that it is missing is told here, and not to the first who asks for an ID
         token = token or os.environ.get("FRAZIL_TOKEN")
@@ -67,7 +67,7 @@ def choose(url: Url | None, scheme: str | Scheme, told: Mapping[str, Any]) -> Ch
     if token is not None:
         raise ConfigError("token= is for a service, http://host:8080/namespace")
     if is_icicle(where):
-        from frazil.icicle.opening import configure_icicle
+        from frazil.remote.icicle.config import configure_icicle
 
         return "icicle", configure_icicle(where, scheme, **rest)
     return "registry", configure(where, scheme, **rest)
@@ -76,7 +76,7 @@ def choose(url: Url | None, scheme: str | Scheme, told: Mapping[str, Any]) -> Ch
 def _url_text(url: Url | None) -> str:
     """The URL as text; a path is that of a file with claims."""
     if url is None:
-        from frazil.registries.host import default_url
+        from frazil.system.host import default_url
 
         return default_url()
     expect("url=", url, (str, os.PathLike), "a text like 'redis://host', or a Path")
@@ -112,7 +112,7 @@ def open_ids(
     has the same methods. The default is what the environment's FRAZIL_URL says, else ``sqlite:``, a
     file of this user on this host (of all users after ``frazil init --shared``); in a container
     there is no default.
-    scheme: a name (``frazil.schemes.names()``), a layout text, or a Scheme.
+    scheme: a name (``frazil.schemes.scheme.names()``), a layout text, or a Scheme.
     namespace: whose IDs must not repeat among each other; members share it, the scheme and the url.
     fields: values of the layout's constants, like ``{"cluster": 3}``.
     lead: how far timestamps may run ahead of the clock when a tick's sequence is used up, instead
@@ -145,11 +145,11 @@ def open_ids(
 def _opened(choice: Choice) -> Generator:
     # The others are typed as what nearly every call answers; their users call the same methods.
     if choice[0] == "service":
-        from frazil.client.generator import ServiceGenerator
+        from frazil.remote.http.generator import ServiceGenerator
 
         return cast("Generator", ServiceGenerator(choice[1]))
     if choice[0] == "icicle":
-        from frazil.icicle.generator import IcicleGenerator
+        from frazil.remote.icicle.generator import IcicleGenerator
 
         return cast("Generator", IcicleGenerator(choice[1]))
     return Generator(*choice[1])

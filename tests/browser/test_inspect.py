@@ -5,9 +5,9 @@ import re
 import pytest
 
 import frazil
-from frazil.clock import wall_us
-from frazil.drawing import COLOURS
-from frazil.planning import plan_of
+from frazil.layout.drawing import COLOURS
+from frazil.reading.capacity import plan_of
+from frazil.system.clock import wall_us
 from tests.browser.window import ID, LINE, expect
 
 __all__: list[str] = []

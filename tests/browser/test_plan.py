@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from frazil.planning import plan_of
+from frazil.reading.capacity import plan_of
 from tests.browser.window import expect
 
 __all__: list[str] = []

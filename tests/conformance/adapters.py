@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from frazil import clock
-from frazil.record import Record, SlotTable
+from frazil.claims.record import Record, SlotTable
 from frazil.registries import connect, memory
 from frazil.registries.base import RecordRegistry, terms_of
+from frazil.system import clock
 from frazil.testing import check_registry
 
 __all__ = [

@@ -9,9 +9,9 @@ from typing import ClassVar
 
 import pytest
 
-from frazil.claim import Claim, Seen, Wait
+from frazil.claims.claim import Claim, Seen, Wait
+from frazil.claims.record import Record, SlotTable
 from frazil.errors import ClockError
-from frazil.record import Record, SlotTable
 from frazil.testing import CHECKS, ConformanceError, check_registry
 from tests.conformance.adapters import NO_SERVER, ManualRegistry, ManualStore
 from tests.conformance.wrong import WRONG, wrong

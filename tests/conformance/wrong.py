@@ -3,9 +3,9 @@
 from contextlib import contextmanager
 from dataclasses import replace
 
-from frazil.claim import Ask, Claim, Lost, Seen
+from frazil.claims.claim import Ask, Claim, Lost, Seen
+from frazil.claims.record import Record, Slot
 from frazil.errors import ConfigError
-from frazil.record import Record, Slot
 from tests.conformance.adapters import ManualRegistry
 
 WRONG = {}

@@ -15,10 +15,10 @@ from dataclasses import replace
 
 import pytest
 
-from frazil.claim import Ask, Claim, Seen, Terms
+from frazil.claims.claim import Ask, Claim, Seen, Terms
+from frazil.claims.record import Record, Slot, SlotTable
 from frazil.errors import LayoutExhausted
-from frazil.record import Record, Slot, SlotTable
-from tests.unit.test_walk import interpreted
+from tests.unit.walk.test_walk import interpreted
 
 TICK_US = 1000
 HORIZON = 2

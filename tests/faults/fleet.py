@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import frazil
-from frazil.claim import Seen
-from frazil.keeper import ask_of
+from frazil.claims.claim import Seen
+from frazil.generator.keeper import ask_of
 from frazil.registries import connect
 from tests.processes.harness import Crew, count, until
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from frazil.icicle.server import IcicleServer
-from frazil.registries.redis.link import Access
+from frazil.redis_link.link import Access
+from frazil.remote.icicle.server import IcicleServer
 from tests.processes.harness import Crew, count, until
 from tests.servers.redis import Server
 

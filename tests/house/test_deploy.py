@@ -15,18 +15,18 @@ import yaml
 
 from frazil.cli import main, serve
 from frazil.service import read_settings
-from frazil.service.board import Report
-from frazil.service.issuer import Gauge
+from frazil.service.http.openapi import DOCUMENT
 from frazil.service.metrics import Metrics
-from frazil.service.openapi import DOCUMENT
-from frazil.service.server import LONGEST_END_S
+from frazil.service.namespace import Gauge
+from frazil.service.process.server import LONGEST_END_S
 from frazil.service.tokens import hash_of
+from frazil.service.worker_stats import Report
 from tests.needs import needs
 from tests.unit.service.conftest import Service
 
 __all__: list[str] = []
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
 MANIFESTS = sorted((DEPLOY / "kubernetes").glob("*.yaml"))
 

@@ -1,7 +1,7 @@
 """Every fenced block of the README and of docs/ is run, and must show what the page says.
 
 The convention (arrows, dollars, the wildcard and the reason for not running) is described and
-kept in ``tests/docblocks.py``; here stand the pages, and the proof that a wrong page is found.
+kept in ``docblocks.py``; here stand the pages, and the proof that a wrong page is found.
 """
 
 import os
@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 import frazil
-from tests import docblocks
-from tests.docblocks import Block, blocks, commands, matches
+from tests.house import docblocks
+from tests.house.docblocks import Block, blocks, commands, matches
 
 __all__: list[str] = []
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 NOT_RUN = [block for page in PAGES if page.exists() for block in blocks(page) if block.not_run]
 

@@ -24,7 +24,7 @@ import frazil
 __all__: list[str] = []
 
 MODULES = ["frazil", *(info.name for info in pkgutil.walk_packages(frazil.__path__, "frazil."))]
-COMPILED_ONLY = {"frazil._machine"}
+COMPILED_ONLY = {"frazil.system._process"}
 # Compiled code keeps its shared types in modules made in memory; there is no package behind them.
 MADE_IN_MEMORY = re.compile(r"cython_runtime|_cython_[0-9_]+")
 NEW_MODULES = """

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from frazil.cli.writers import CsvWriter
-from frazil.clock import to_us
-from frazil.duration import exact_us
-from frazil.holder import Holder
-from frazil.layout_text import parse_layout
-from frazil.schemes import _preset
-from frazil.service.resp_parser import Parser
+from frazil.claims.holder import Holder
+from frazil.cli.files.writers import CsvWriter
+from frazil.inputs.duration import exact_us
+from frazil.layout.text import parse_layout
+from frazil.schemes.scheme import _preset
+from frazil.service.redis.parser import Parser
+from frazil.system.clock import to_us
 from fuzz import __main__ as command
 from fuzz.targets import TARGETS
 
@@ -24,47 +24,47 @@ COPY = CsvWriter._copy
 # For each target a parser as it is easily written wrong, in whose place, and what shows it.
 BROKEN = {
     "layout": (
-        "frazil.layout.parse_layout",
+        "frazil.layout.layout.parse_layout",
         lambda text: parse_layout(text.replace("~", "")),
         b"time:40~ node:12 sequence:12 @1ms since ?",
     ),
-    "scheme": ("frazil.schemes._preset", lambda spec: _preset(spec.lower()), b"TSID"),
+    "scheme": ("frazil.schemes.scheme._preset", lambda spec: _preset(spec.lower()), b"TSID"),
     "epoch": (
-        "frazil.schemes._epoch_us",
+        "frazil.schemes.scheme._epoch_us",
         lambda text: to_us(datetime.fromisoformat(text)),
         b"2025-01-01T05:00",
     ),
-    "shuffle": ("frazil.shuffle.Shuffle.invert", lambda _self, n: n, b"table:1,2,0"),
-    "codec": ("frazil.codec.Codec.decode", lambda _self, text: int(text), b"1_0"),
-    "duration": ("frazil.duration.exact_us", lambda number, _: exact_us(number, "s"), b"3d"),
+    "shuffle": ("frazil.schemes.shuffle.Shuffle.invert", lambda _self, n: n, b"table:1,2,0"),
+    "codec": ("frazil.schemes.codec.Codec.decode", lambda _self, text: int(text), b"1_0"),
+    "duration": ("frazil.inputs.duration.exact_us", lambda number, _: exact_us(number, "s"), b"3d"),
     "holder": (
-        "frazil.holder.Holder.parse",
+        "frazil.claims.holder.Holder.parse",
         lambda text: Holder(*text.partition(":")[::2]),
         b"h:",
     ),
     "url": ("frazil.registries.base.masked", str, b"etcd://user:secret1@host"),
     "line": (
-        "frazil.finding.search.words",
+        "frazil.reading.search.words",
         lambda line: [str(int(word) + 1) for word in line.split()[1:]],
         b"id 1423871704681156227",
     ),
     "inspect": ("frazil.cli.inspect.draw", lambda *_, **__: 1 // 0, b"1423871704681156227"),
     "rows": (
-        "frazil.cli.writers.CsvWriter._copy",
+        "frazil.cli.files.writers.CsvWriter._copy",
         lambda self, texts, ids: COPY(self, [text.replace(" ", "") for text in texts], ids),
         b"\0a,b\n1, 2\n",
     ),
     "commands": (
-        "frazil.service.resp_parser.Parser._words",
+        "frazil.service.redis.parser.Parser._words",
         lambda self: [word.upper() for word in WORDS(self) or ()] or None,
         b"\1ping\r\n",
     ),
     "query": (
-        "frazil.service.asgi.parse_qsl",
+        "frazil.service.http.asgi.parse_qsl",
         lambda text, **_: [part.split("=") for part in text.split("&")],
         b"n=1%30",
     ),
-    "accept": ("frazil.service.formats._covers", lambda *_: True, b"text/plain;q=0.5"),
+    "accept": ("frazil.service.http.formats._covers", lambda *_: True, b"text/plain;q=0.5"),
     "settings": (
         "frazil.service.settings._port",
         lambda table, key, default: (table.take(key, int, default), default)[1],
@@ -102,7 +102,7 @@ def test_the_command_checks_a_kept_input_again(tmp_path, monkeypatch):
     kept.write_bytes(data)
     words = ["duration", "--replay", str(kept)]
     assert command.main(words) == 0
-    monkeypatch.setattr("frazil.duration.exact_us", wrong)
+    monkeypatch.setattr("frazil.inputs.duration.exact_us", wrong)
     with pytest.raises(AssertionError):
         command.main(words)
 
@@ -118,7 +118,7 @@ def test_inputs_grow_until_something_is_found(tmp_path, capsys, monkeypatch):
     pytest.importorskip("atheris")
     monkeypatch.setattr(command, "_FOUND", tmp_path / "found")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
-    wrong = "import frazil.duration; frazil.duration.UNITS_US['d'] += 1"
+    wrong = "import frazil.inputs.duration; frazil.inputs.duration.UNITS_US['d'] += 1"
     (tmp_path / "sitecustomize.py").write_text(wrong)
     assert command.main(["duration", "--seconds", "1"]) == 1
     said = capsys.readouterr().out

@@ -6,7 +6,7 @@ from click.testing import CliRunner
 
 from frazil.cli import main
 
-README = Path(__file__).parents[1] / "README.md"
+README = Path(__file__).parents[2] / "README.md"
 
 
 def test_the_table_of_schemes_is_fresh():

@@ -8,7 +8,7 @@ import pytest
 
 __all__: list[str] = []
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "security.md"
 NAMED = re.compile(r"`(tests/[\w/]+\.py)::([\w:]+)`")
 ROWS = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
@@ -38,6 +38,6 @@ def test_each_defence_names_a_test_that_exists(row: str) -> None:
 
 def test_a_wrong_name_is_found() -> None:
     assert len(ROWS) > 20
-    assert not exists("tests/test_security_page.py", "test_nothing")
-    assert not exists("tests/test_security_page.py", "exists")
-    assert exists("tests/test_security_page.py", "test_a_wrong_name_is_found")
+    assert not exists("tests/house/test_security_page.py", "test_nothing")
+    assert not exists("tests/house/test_security_page.py", "exists")
+    assert exists("tests/house/test_security_page.py", "test_a_wrong_name_is_found")

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from frazil.claim import Claim, Seen
-from frazil.record import Record, Slot
+from frazil.claims.claim import Claim, Seen
+from frazil.claims.record import Record, Slot
 from frazil.registries.base import Registry
 from tests.needs import needs
 

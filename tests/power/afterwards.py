@@ -24,9 +24,9 @@ from types import SimpleNamespace
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import frazil
-from frazil.claim import Claim, Seen, Wait
+from frazil.claims.claim import Claim, Seen, Wait
 from frazil.errors import ConfigError
-from frazil.keeper import ask_of
+from frazil.generator.keeper import ask_of
 from frazil.registries import connect
 from tests.power import breakage
 from tests.power.alone import faults

@@ -8,8 +8,8 @@ import re
 import sqlite3
 import sys
 
-from frazil import clock
 from frazil.registries.sqlite import file
+from frazil.system import clock
 
 __all__ = ["BROKEN", "apply", "boot"]
 

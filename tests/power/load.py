@@ -14,8 +14,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from frazil.claim import Claim, Seen
-from frazil.keeper import ask_of
+from frazil.claims.claim import Claim, Seen
+from frazil.generator.keeper import ask_of
 from frazil.registries import Registry, connect
 from tests.power import breakage
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import frazil
-from frazil.claim import Claim, Seen, Wait
-from frazil.keeper import ask_of
+from frazil.claims.claim import Claim, Seen, Wait
+from frazil.generator.keeper import ask_of
 from frazil.registries import connect
 from tests.power import breakage
 from tests.power.alone import alone

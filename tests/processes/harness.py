@@ -24,8 +24,8 @@ import libfaketime
 import numpy as np
 
 import frazil
-from frazil.claim import Holding, Seen
-from frazil.keeper import ask_of
+from frazil.claims.claim import Holding, Seen
+from frazil.generator.keeper import ask_of
 from frazil.registries import connect
 
 __all__ = [

@@ -10,9 +10,9 @@ from contextlib import suppress
 import pytest
 
 import frazil
-from frazil.claim import Seen
+from frazil.claims.claim import Seen
 from frazil.errors import FrazilError
-from frazil.keeper import ask_of
+from frazil.generator.keeper import ask_of
 from frazil.registries import connect
 from tests.processes.harness import NARROW, ONE_SLOT, count, errors, initialise
 

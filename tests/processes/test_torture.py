@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from frazil.testing.torture import FAULTS, MIXED
-from frazil.testing.torture.file import WAYS
-from frazil.testing.torture.schedule import schedule
+from frazil.torture import FAULTS, MIXED
+from frazil.torture.file import WAYS
+from frazil.torture.schedule import schedule
 from tests.needs import needs
 from tests.processes.harness import WORKERS
 

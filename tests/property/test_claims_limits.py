@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from frazil.claim import Ask, Claim, Seen
-from frazil.keeper import ask_of
-from frazil.record import JUMP_US, WITNESS_US
+from frazil.claims.claim import Ask, Claim, Seen
+from frazil.claims.record import JUMP_US, WITNESS_US
+from frazil.generator.keeper import ask_of
 from tests.property.test_claims_lua import Pair
 from tests.servers.redis import Server
 

@@ -16,11 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import frazil
-from frazil.claim import Ask, Claim, LossNoticed, Lost, Seen, Wait
+from frazil.claims.claim import Ask, Claim, LossNoticed, Lost, Seen, Wait
+from frazil.claims.record import Record
 from frazil.errors import FrazilError
-from frazil.record import Record
+from frazil.redis_link.link import Script
 from frazil.registries import connect
-from frazil.registries.redis.link import Script
 from frazil.registries.redis.registry import claims_script
 from tests.servers.redis import Server
 

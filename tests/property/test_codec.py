@@ -5,10 +5,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from frazil.alphabet import CHECKS, DIGITS
-from frazil.arrays import ints
-from frazil.codec import Codec
 from frazil.errors import CodecError
+from frazil.schemes.alphabet import CHECKS, DIGITS
+from frazil.schemes.arrays import ints
+from frazil.schemes.codec import Codec
 from fuzz.codecs import slow_number, slow_text
 
 __all__: list[str] = []

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frazil.drawing import draw, spans
 from frazil.errors import LayoutError
-from frazil.layout import Layout
+from frazil.layout.drawing import draw, spans
+from frazil.layout.layout import Layout
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from copy import deepcopy
 
 import pytest
 
-from frazil.service.openapi import DOCUMENT
+from frazil.service.http.openapi import DOCUMENT
 from frazil.service.tokens import hash_of
 from tests.needs import needs
 from tests.unit.service.conftest import Service

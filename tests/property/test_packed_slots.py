@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frazil.record import Slot, SlotTable
-from frazil.registries.packed import PackedSlots
+from frazil.claims.packed_slots import PackedSlots
+from frazil.claims.record import Slot, SlotTable
 
 __all__: list[str] = []
 

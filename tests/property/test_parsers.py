@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import frazil
 from frazil.registries import BACKENDS
-from frazil.schemes import PRESETS
+from frazil.schemes.scheme import PRESETS
 from fuzz.accepted import accepted
 from fuzz.targets import TARGETS
 from fuzz.urls import check_url

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frazil.service.resp_parser import (
+from frazil.service.redis.parser import (
     ARGUMENTS_MOST,
     BULK_MOST,
     LINE_MOST,

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frazil.shuffle import Shuffle
+from frazil.schemes.shuffle import Shuffle
 
 __all__: list[str] = []
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frazil.record import Slot, SlotTable
-from frazil.registries.rows import SqlSlots, lay_out
+from frazil.claims.record import Slot, SlotTable
+from frazil.registries.sqlite.slots import SqlSlots, lay_out
 
 TICKS = st.integers(0, 12)
 NUMBERS = st.integers(0, 9)

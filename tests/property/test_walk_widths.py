@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import frazil
-from frazil import walk as walk_in_use
-from frazil.generator import walk_arguments
-from tests.unit.test_walk import MS, interpreted, manual_sense
+from frazil.generator.generator import walk_arguments
+from frazil.walk import walk as walk_in_use
+from tests.unit.walk.test_walk import MS, interpreted, manual_sense
 
 __all__: list[str] = []
 

@@ -22,7 +22,7 @@ from typing import Any, Self
 
 import redis
 
-from frazil.testing.torture.clock import sweep
+from frazil.torture.clock import sweep
 from tests.needs import needs
 from tests.servers.clock import SteppedClock
 

@@ -5,12 +5,12 @@ One line of the real code is meant by each, and is said to be the one by the cla
 
 from dataclasses import replace
 
-from frazil.claim import Claim, Seen, Wait
-from frazil.record import Record, Slot
-from frazil.testing.simulate import Parts
-from frazil.testing.simulate.process import SimulatedKeeper
+from frazil.claims.claim import Claim, Seen, Wait
+from frazil.claims.record import Record, Slot
+from simulator import Parts
+from simulator.process import SimulatedKeeper
 from tests.conformance.wrong import NoGuard
-from tests.unit.test_walk import interpreted
+from tests.unit.walk.test_walk import interpreted
 
 __all__ = ["CANARIES"]
 

@@ -4,12 +4,12 @@ A seed means another schedule once the draw is changed; a schedule that is writt
 stands with the code that failed by it: it fails still, and today's code does not.
 """
 
-from frazil.claim import Wait
-from frazil.record import Record
-from frazil.testing.simulate import Fault, Parts, Schedule
-from frazil.testing.simulate.process import SimulatedKeeper
+from frazil.claims.claim import Wait
+from frazil.claims.record import Record
+from simulator import Fault, Parts, Schedule
+from simulator.process import SimulatedKeeper
 from tests.simulation.canaries import CANARIES
-from tests.unit.test_walk import interpreted
+from tests.unit.walk.test_walk import interpreted
 
 __all__ = ["FOUND"]
 

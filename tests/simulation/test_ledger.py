@@ -2,11 +2,11 @@
 
 import pytest
 
-from frazil.claim import Ask, Claim, Seen, Terms
-from frazil.record import Record, Slot, SlotTable
-from frazil.testing.simulate.clock import SMEAR_PPM, BootClock, WrongClock
-from frazil.testing.simulate.ledger import Ledger
-from frazil.testing.simulate.violation import Violation
+from frazil.claims.claim import Ask, Claim, Seen, Terms
+from frazil.claims.record import Record, Slot, SlotTable
+from simulator.clock import SMEAR_PPM, BootClock, WrongClock
+from simulator.ledger import Ledger
+from simulator.violation import Violation
 
 __all__: list[str] = []
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from frazil.claim import Terms
-from frazil.record import Record
-from frazil.testing.simulate.order import Base, Order
-from frazil.testing.simulate.violation import Violation
+from frazil.claims.claim import Terms
+from frazil.claims.record import Record
+from simulator.order import Base, Order
+from simulator.violation import Violation
 
 __all__: list[str] = []
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from frazil.testing.simulate import (
+from simulator import (
     KINDS,
     MARKS,
     Fault,
@@ -20,8 +20,8 @@ from frazil.testing.simulate import (
     run,
     shrink,
 )
-from frazil.testing.simulate import __main__ as command
-from frazil.testing.simulate.world import World
+from simulator import __main__ as command
+from simulator.world import World
 from tests.simulation.canaries import CANARIES
 from tests.simulation.found import FOUND
 
@@ -85,7 +85,7 @@ def test_a_failing_schedule_is_shrunk_to_its_cause():
     assert len(kinds) <= 4 < len(outcome.schedule.faults)
     assert small.violation is not None
     text = failure_text(small)
-    assert f"python -m frazil.testing.simulate --seed {small.schedule.seed}" in text
+    assert f"python -m simulator --seed {small.schedule.seed}" in text
     assert "fork" in text
 
 

@@ -29,6 +29,7 @@ def strike(number: int, files: tuple[str, ...], do: Callable[[], Any], work: Cal
     """
     left = number
     mine = tuple(f"{ROOT}/{file}.py" for file in files)
+    assert all(Path(file).exists() for file in mine), mine
 
     def tracer(frame, event, _):
         nonlocal left

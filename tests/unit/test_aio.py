@@ -10,11 +10,11 @@ import pytest
 
 import frazil
 from frazil import aio
-from frazil.claim import Seen
-from frazil.client import packed
+from frazil.claims.claim import Seen
 from frazil.errors import Closed, ConfigError, FrazilError
-from frazil.icicle import aio as icicle_aio
-from frazil.keeper import ask_of
+from frazil.generator.keeper import ask_of
+from frazil.remote.http import wire_ids
+from frazil.remote.icicle import async_generator as icicle_aio
 from tests.needs import needs
 from tests.servers.icicle import Caller
 from tests.servers.redis import Server
@@ -156,7 +156,7 @@ def test_a_fork_in_a_call(pool, service, monkeypatch, n):
     """What the child has found is its parent's. The loop is, too, and it is told so."""
     for module, name, ids_of in (
         (icicle_aio, "issued", lambda: aio.open(pool, namespace="test")),
-        (packed, "ints", lambda: aio.open(service)),
+        (wire_ids, "ints", lambda: aio.open(service)),
     ):
         ours, theirs = both(module, name, monkeypatch, ids_of, n)
         assert len(ours) == n
@@ -192,7 +192,8 @@ def test_a_fork_while_a_claim_is_waited_for(tmp_path):
 @pytest.mark.parametrize("where", ["pool", "service"])
 def test_a_buffer_is_filled_again_after_a_handler_has_raised(request, where):
     url = f"{request.getfixturevalue(where)}?prefetch=64"
-    files = "prefetch", "icicle/generator", "client/generator", "issuing"
+    files = ("prefetch", "icicle/generator", "http/generator", "base")
+    files = tuple(f"remote/{file}" for file in files)
     struck = 0
     for number in every(5):
         with frazil.open(url, **OPTIONS[where]) as ids:

@@ -9,10 +9,10 @@ by the registry's clock, *idle* if its holder let it run out, and *free* once it
 from dataclasses import dataclass
 from typing import Any
 
-from frazil.claim import Holding, Look
-from frazil.clock import moment_text
-from frazil.holder import Holder
-from frazil.layout import Layout
+from frazil.claims.claim import Holding, Look
+from frazil.claims.holder import Holder
+from frazil.layout.layout import Layout
+from frazil.system.clock import moment_text
 
 __all__ = ["Standing", "standings"]
 

@@ -24,7 +24,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from struct import Struct
 
-from frazil.record import UNTOUCHED, Slot
+from frazil.claims.record import UNTOUCHED, Slot
 
 __all__ = ["PackedSlots"]
 

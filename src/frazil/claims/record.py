@@ -36,9 +36,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from frazil import clock
-from frazil.claim import Ask, Claim, Holding, LossNoticed, Lost, Seen, Terms, Wait
+from frazil.claims.claim import Ask, Claim, Holding, LossNoticed, Lost, Seen, Terms, Wait
 from frazil.errors import ClockError, ConfigError, LayoutExhausted
+from frazil.system import clock
 
 __all__ = ["JUMP_US", "MOVED", "WITNESS_US", "Record", "Slot", "SlotTable", "Slots", "stranger"]
 
@@ -380,8 +380,8 @@ def _exhausted(terms: Terms) -> LayoutExhausted:
 
 def stranger(theirs: str, terms: Terms) -> ConfigError:
     """The error for a namespace of other terms than ours: it shows both layouts."""
-    from frazil.drawing import draw
-    from frazil.layout import Layout
+    from frazil.layout.drawing import draw
+    from frazil.layout.layout import Layout
 
     def show(text: str) -> str:
         return f"{text}\n{draw(Layout.parse(text.partition(' | ')[0]))}"

@@ -19,7 +19,7 @@ from typing import Any
 import click
 
 from frazil import COMPILED, FrazilError, __version__
-from frazil.cli.standard import OUTPUT, drop_output, settle
+from frazil.cli.files.standard import OUTPUT, drop_output, settle
 from frazil.errors import Misuse, Stopped, TryLater
 
 __all__ = ["COMMANDS", "Failure", "main"]

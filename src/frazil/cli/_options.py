@@ -12,10 +12,10 @@ from typing import Any
 
 import click
 
-from frazil.alphabet import DIGITS
-from frazil.registries.host import default_url
-from frazil.schemes import PRESETS, Scheme
-from frazil.schemes import scheme as make_scheme
+from frazil.schemes.alphabet import DIGITS
+from frazil.schemes.scheme import PRESETS, Scheme
+from frazil.schemes.scheme import scheme as make_scheme
+from frazil.system.host import default_url
 
 __all__ = [
     "count_option",

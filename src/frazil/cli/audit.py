@@ -15,18 +15,18 @@ from pathlib import Path
 
 import click
 
-from frazil.cli.audit_report import as_json as json_report
-from frazil.cli.audit_report import as_text as text_report
-from frazil.cli.auditor import Auditor
-from frazil.cli.options import json_option, scheme_options
-from frazil.cli.progress import progress
+from frazil.cli._options import json_option, scheme_options
+from frazil.cli.files.auditor import Auditor
+from frazil.cli.files.not_text import shown
+from frazil.cli.files.streams import Source
+from frazil.cli.files.tables import FORMATS, format_of, open_table
+from frazil.cli.show.audit_report import as_json as json_report
+from frazil.cli.show.audit_report import as_text as text_report
+from frazil.cli.show.progress import progress
+from frazil.cli.show.terminal import echo, facts
 from frazil.cli.stamp import delimiter_option, header_option
-from frazil.cli.strange import shown
-from frazil.cli.streams import Source
-from frazil.cli.tables import FORMATS, format_of, open_table
-from frazil.cli.terminal import echo, facts
 from frazil.errors import ConfigError
-from frazil.schemes import Scheme
+from frazil.schemes.scheme import Scheme
 
 __all__ = ["command"]
 

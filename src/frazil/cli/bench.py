@@ -24,15 +24,15 @@ from typing import Any
 import click
 
 import frazil
-from frazil.claim import Seen
-from frazil.cli import terminal
-from frazil.cli.options import is_default, json_option, registry_options, scheme_options
-from frazil.duration import duration_text
+from frazil.claims.claim import Seen
+from frazil.cli._options import is_default, json_option, registry_options, scheme_options
+from frazil.cli.show import terminal
 from frazil.errors import ConfigError, InternalError
-from frazil.keeper import ask_of
+from frazil.generator.keeper import ask_of
+from frazil.inputs.duration import duration_text
 from frazil.opening import is_icicle
 from frazil.registries import connect
-from frazil.schemes import Scheme
+from frazil.schemes.scheme import Scheme
 
 __all__ = ["Line", "check_unique", "command"]
 
@@ -101,7 +101,7 @@ class _Bench:
         if isinstance(made, list):
             self.ids += made
             return
-        from frazil.arrays import ints
+        from frazil.schemes.arrays import ints
 
         self.ids += ints(made)
 

@@ -19,15 +19,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from frazil.claim import Look
-from frazil.cli import store, terminal
-from frazil.cli.options import is_default, json_option, layout_options, registry_argument
-from frazil.clock import moment_text, wall_us
+from frazil.claims.claim import Look
+from frazil.claims.holding import Standing, standings
+from frazil.cli._options import is_default, json_option, layout_options, registry_argument
+from frazil.cli.show import terminal
+from frazil.cli.stores import store
 from frazil.errors import TryLater
 from frazil.opening import is_icicle
 from frazil.registries.base import Registry
-from frazil.schemes import Scheme
-from frazil.standing import Standing, standings
+from frazil.schemes.scheme import Scheme
+from frazil.system.clock import moment_text, wall_us
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -71,7 +72,7 @@ def command(
     if watch and as_json:
         raise click.UsageError("--watch is for people and --json for programs; choose one")
     if is_icicle(url):
-        from frazil.cli.icicle import show_shards
+        from frazil.cli.stores.icicle import show_shards
 
         if watch:
             raise click.UsageError("--watch is for claims, and icicle: has none; shards stay")

@@ -12,16 +12,16 @@ from collections.abc import Iterable
 
 import click
 
-from frazil.claim import Claim, Look, Seen, Wait
-from frazil.cli import store
-from frazil.cli.doctor_report import Report, round_trip, tell
-from frazil.cli.options import json_option, layout_options, registry_argument
+from frazil.claims.claim import Claim, Look, Seen, Wait
+from frazil.cli._options import json_option, layout_options, registry_argument
+from frazil.cli.show.doctor_report import Report, round_trip, tell
+from frazil.cli.stores import store
 from frazil.errors import ConfigError
-from frazil.keeper import ask_of
+from frazil.generator.keeper import ask_of
 from frazil.opening import is_icicle
 from frazil.registries.base import Registry
-from frazil.registries.checkup import Checkup, Finding, ahead
-from frazil.schemes import Scheme
+from frazil.registries.doctor import Checkup, Finding, ahead
+from frazil.schemes.scheme import Scheme
 
 __all__ = ["command"]
 
@@ -45,7 +45,7 @@ def command(*, url: str, namespace: str, scheme: Scheme, as_json: bool, trying: 
       frazil doctor icicle://redis-a,redis-b
     """
     if is_icicle(url):
-        from frazil.cli.icicle_doctor import examine_pool
+        from frazil.cli.stores.icicle_doctor import examine_pool
 
         if trying:
             raise click.UsageError("--try takes a claim, and icicle: has none; use frazil mint -u")

@@ -15,15 +15,15 @@ import time
 
 import click
 
-from frazil.claim import Seen, Terms
-from frazil.cli import store
-from frazil.cli.options import layout_options, registry_argument
-from frazil.duration import duration_text
+from frazil.claims.claim import Seen, Terms
+from frazil.cli._options import layout_options, registry_argument
+from frazil.cli.stores import store
 from frazil.errors import ConfigError
-from frazil.keeper import ask_of
+from frazil.generator.keeper import ask_of
+from frazil.inputs.duration import duration_text
 from frazil.opening import is_icicle
 from frazil.registries.base import Registry
-from frazil.schemes import Scheme
+from frazil.schemes.scheme import Scheme
 
 __all__ = ["command"]
 
@@ -94,7 +94,7 @@ def command(
         store.share(shared)
         return
     if is_icicle(url):
-        from frazil.cli.icicle import initialise
+        from frazil.cli.stores.icicle import initialise
 
         if start is not None:
             raise click.UsageError("--start is for counters, and icicle: goes by time")

@@ -14,17 +14,18 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from frazil.alphabet import DIGITS
-from frazil.cli import Failure, terminal
-from frazil.cli.options import is_default, json_option, scheme_options
-from frazil.clock import moment_text, wall_us
-from frazil.codec import Codec
-from frazil.drawing import COLOURS, draw, svg
-from frazil.duration import ago
-from frazil.finding.guess import Fit
-from frazil.finding.search import Finding, Search
-from frazil.layout import Layout
-from frazil.schemes import Scheme
+from frazil.cli import Failure
+from frazil.cli._options import is_default, json_option, scheme_options
+from frazil.cli.show import terminal
+from frazil.inputs.duration import ago
+from frazil.layout.drawing import COLOURS, draw, svg
+from frazil.layout.layout import Layout
+from frazil.reading.guess import Fit
+from frazil.reading.search import Finding, Search
+from frazil.schemes.alphabet import DIGITS
+from frazil.schemes.codec import Codec
+from frazil.schemes.scheme import Scheme
+from frazil.system.clock import moment_text, wall_us
 
 if TYPE_CHECKING:
     from rich.text import Text

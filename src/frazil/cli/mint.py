@@ -14,15 +14,15 @@ from contextlib import nullcontext
 import click
 
 import frazil
-from frazil.cli.options import count_option, json_option, registry_options, scheme_options
-from frazil.cli.progress import progress
-from frazil.cli.store import look
-from frazil.duration import duration_text
+from frazil.cli._options import count_option, json_option, registry_options, scheme_options
+from frazil.cli.show.progress import progress
+from frazil.cli.stores.store import look
 from frazil.errors import TryLater
+from frazil.inputs.duration import duration_text
 from frazil.opening import is_icicle, is_service
 from frazil.registries import connect
 from frazil.registries.base import RecordRegistry
-from frazil.schemes import Scheme
+from frazil.schemes.scheme import Scheme
 
 __all__ = ["command"]
 

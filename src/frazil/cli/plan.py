@@ -12,14 +12,14 @@ from collections.abc import Sequence
 
 import click
 
-from frazil.cli import terminal
-from frazil.cli.options import json_option
-from frazil.clock import moment_text, wall_us
-from frazil.drawing import draw
-from frazil.duration import duration_text
-from frazil.layout import Layout
-from frazil.planning import Plan, lasting, plan_of, years
-from frazil.schemes import PRESETS
+from frazil.cli._options import json_option
+from frazil.cli.show import terminal
+from frazil.inputs.duration import duration_text
+from frazil.layout.drawing import draw
+from frazil.layout.layout import Layout
+from frazil.reading.capacity import Plan, lasting, plan_of, years
+from frazil.schemes.scheme import PRESETS
+from frazil.system.clock import moment_text, wall_us
 
 __all__ = ["command"]
 

@@ -5,7 +5,7 @@ They need the text to load it, and must not have to find it inside a Python pack
 
 import click
 
-from frazil.icicle.script import icicle_library, icicle_script
+from frazil.remote.icicle.script import icicle_library, icicle_script
 
 __all__ = ["command"]
 

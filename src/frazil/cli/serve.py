@@ -64,7 +64,7 @@ def command(
     """
     try:
         from frazil.service import read_settings, tls, tokens
-        from frazil.service.server import serve
+        from frazil.service.process.server import serve
     except ModuleNotFoundError as error:
         raise ConfigError(
             f'serving needs {error.name}: pip install "frazil[serve]"', missing=error.name

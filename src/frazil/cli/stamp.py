@@ -19,15 +19,15 @@ from typing import Any, NamedTuple
 import click
 
 import frazil
-from frazil.cli.options import json_option, registry_options, scheme_options
-from frazil.cli.progress import progress
-from frazil.cli.streams import Source, target
-from frazil.cli.tables import FORMATS, format_of, open_table
-from frazil.cli.writers import writing
+from frazil.cli._options import json_option, registry_options, scheme_options
+from frazil.cli.files.streams import Source, target
+from frazil.cli.files.tables import FORMATS, format_of, open_table
+from frazil.cli.files.writers import writing
+from frazil.cli.show.progress import progress
 from frazil.errors import ConfigError
 from frazil.opening import is_icicle, is_service
 from frazil.registries import connect
-from frazil.schemes import Scheme
+from frazil.schemes.scheme import Scheme
 
 __all__ = ["command", "delimiter_option", "header_option"]
 

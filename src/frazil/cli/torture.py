@@ -5,7 +5,7 @@ empties their store, for real, and counts. It is for three kinds of doubt: about
 frazil on *this* store, kernel and Python; about any other generator, which is named as
 ``module:callable`` and treated alike.
 
-What is done is in ``frazil.testing.torture``; here is what a person says and sees.
+What is done is in ``frazil.torture``; here is what a person says and sees.
 """
 
 import json
@@ -19,19 +19,19 @@ from pathlib import Path
 
 import click
 
-from frazil.cli import terminal
-from frazil.cli.duplicates import Duplicates
-from frazil.cli.options import json_option
-from frazil.cli.progress import progress
+from frazil.cli._options import json_option
+from frazil.cli.files.duplicates import Duplicates
+from frazil.cli.show import terminal
+from frazil.cli.show.progress import progress
 from frazil.errors import ConfigError
 from frazil.opening import is_icicle, is_service
 from frazil.registries import connect
-from frazil.schemes import scheme as scheme_of
-from frazil.testing.torture import FAULTS, MIXED, OWN, SYSTEMS, Plan, known, named, run
-from frazil.testing.torture.report import as_json as facts_of
-from frazil.testing.torture.report import failed
-from frazil.testing.torture.run import rounds
-from frazil.testing.torture.system import attribute
+from frazil.schemes.scheme import scheme as scheme_of
+from frazil.torture import FAULTS, MIXED, OWN, SYSTEMS, Plan, known, named, run
+from frazil.torture.report import as_json as facts_of
+from frazil.torture.report import failed
+from frazil.torture.run import rounds
+from frazil.torture.system import attribute
 
 __all__ = ["command"]
 
@@ -134,13 +134,13 @@ def _one(plan: Plan, html: str | None, *, as_json: bool) -> None:
     with _tidy(), progress("torturing", steps) as tell:
         results = run(plan, _search, lambda _name, done: tell(done))
     if html is not None:
-        from frazil.testing.torture.page import page
+        from frazil.torture.page import page
 
         Path(html).write_text(page(plan, results), encoding="utf-8")
     if as_json:
         click.echo(json.dumps(facts_of(plan, results), indent=1))
     else:
-        from frazil.cli.torture_report import mix_report, text_report
+        from frazil.cli.show.torture_report import mix_report, text_report
 
         terminal.echo((mix_report if plan.mix else text_report)(plan, results))
     click.get_current_context().exit(1 if failed(results) else 0)
@@ -195,8 +195,8 @@ def _tidy() -> Iterator[None]:
 
 def _peers(plan: Plan, *, as_json: bool, as_markdown: bool) -> None:
     """The table of all systems; the exit code is about frazil's rows."""
-    from frazil.cli.torture_report import peer_table
-    from frazil.testing.torture.peers import markdown, measure
+    from frazil.cli.show.torture_report import peer_table
+    from frazil.torture.peers import markdown, measure
 
     with _tidy():
         rows = list(measure(plan, _search, lambda name: click.echo(f"torturing {name}", err=True)))

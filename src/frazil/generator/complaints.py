@@ -6,10 +6,10 @@ caller who has waited in vain. The keeper knows the difference; this module says
 
 from dataclasses import dataclass
 
-from frazil import clock
-from frazil.claim import Terms
-from frazil.duration import duration_text
+from frazil.claims.claim import Terms
 from frazil.errors import Closed, FrazilError, PoolExhausted, RegistryUnavailable, TryLater
+from frazil.inputs.duration import duration_text
+from frazil.system import clock
 
 __all__ = ["Standing", "closed", "complaint", "no_thread"]
 

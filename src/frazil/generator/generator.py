@@ -28,20 +28,20 @@ from functools import lru_cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-from frazil.calls import Call, Gate
-from frazil.claim import Terms
-from frazil.clock import boot_ns
-from frazil.complaints import closed
-from frazil.duration import duration_text, duration_us
+from frazil.claims.claim import Terms
 from frazil.errors import ConfigError
-from frazil.guarded import GuardedWalk
-from frazil.keeper import Keeper
-from frazil.machine import Sense, require_gil
+from frazil.generator.calls import Call, Gate
+from frazil.generator.complaints import closed
+from frazil.generator.keeper import Keeper
+from frazil.inputs.duration import duration_text, duration_us
+from frazil.inputs.url import anchored
 from frazil.registries import connect
 from frazil.registries.base import Registry
-from frazil.registries.options import anchored
-from frazil.schemes import Scheme, scheme
-from frazil.walk import CLOSED, COMPILED, FORKED, SPENT, Pause, Walk
+from frazil.schemes.scheme import Scheme, scheme
+from frazil.system.clock import boot_ns
+from frazil.system.process import Sense, require_gil
+from frazil.walk.atomic import AtomicWalk
+from frazil.walk.walk import CLOSED, COMPILED, FORKED, SPENT, Pause, Walk
 
 if TYPE_CHECKING:
     import numpy as np
@@ -166,9 +166,9 @@ def _places(scheme_: Scheme) -> tuple[Any, ...]:
 
 
 if TYPE_CHECKING:
-    _Base: TypeAlias = GuardedWalk
+    _Base: TypeAlias = AtomicWalk
 else:
-    _Base = Walk if COMPILED else GuardedWalk
+    _Base = Walk if COMPILED else AtomicWalk
 
 
 class Generator(_Base):

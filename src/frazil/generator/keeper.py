@@ -40,16 +40,16 @@ from _thread import allocate_lock, start_new_thread
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 
-from frazil import clock
-from frazil.calls import Call, Calls, Gate
-from frazil.claim import Ask, Claim, Lost, Seen, Terms, Wait
-from frazil.complaints import Standing, closed, complaint, no_thread
+from frazil.claims.claim import Ask, Claim, Lost, Seen, Terms, Wait
+from frazil.claims.holder import Holder
 from frazil.errors import FrazilError, InternalError, RegistryUnavailable, TryLater
-from frazil.holder import Holder
-from frazil.machine import Sense
-from frazil.pacing import Retries, jitter, pause_us
+from frazil.generator.calls import Call, Calls, Gate
+from frazil.generator.complaints import Standing, closed, complaint, no_thread
+from frazil.generator.pacing import Retries, jitter, pause_us
 from frazil.registries.base import Registry, reading_ns
-from frazil.walk import Walk
+from frazil.system import clock
+from frazil.system.process import Sense
+from frazil.walk.walk import Walk
 
 __all__ = ["FAREWELL_S", "FIRST_CLAIM_US", "Keeper", "ask_of"]
 

@@ -8,16 +8,16 @@ one round trip, no thread, no claim to give back.
 import time
 from functools import partial
 
-from frazil.apart import apart
-from frazil.claim import Claim, Seen, Terms, Wait
-from frazil.clock import boot_ns
+from frazil.claims.claim import Claim, Seen, Terms, Wait
 from frazil.errors import PoolExhausted, RegistryUnavailable
-from frazil.generator import Config, check_count, walk_arguments
-from frazil.keeper import ask_of
-from frazil.machine import Sense, require_gil
-from frazil.pacing import Retries, jitter, pause_us
+from frazil.generator.generator import Config, check_count, walk_arguments
+from frazil.generator.keeper import ask_of
+from frazil.generator.pacing import Retries, jitter, pause_us
 from frazil.registries.base import Registry, reading_ns
-from frazil.walk import Walk
+from frazil.system.clock import boot_ns
+from frazil.system.process import Sense, require_gil
+from frazil.system.uninterrupted import apart
+from frazil.walk.walk import Walk
 
 __all__ = ["mint"]
 

@@ -6,7 +6,7 @@ to 2 s. Each pause has a random part, so that a fleet does not return as one.
 
 import os
 
-from frazil.claim import Terms, Wait
+from frazil.claims.claim import Terms, Wait
 
 __all__ = ["Retries", "jitter", "pause_us"]
 

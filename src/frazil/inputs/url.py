@@ -9,9 +9,9 @@ What is refused may hold a password, and is not shown.
 import os
 import re
 
-from frazil.duration import duration_us
 from frazil.errors import ConfigError
-from frazil.masking import masked
+from frazil.inputs.duration import duration_us
+from frazil.inputs.masking import masked
 
 __all__ = ["Options", "anchored", "host_port", "whole"]
 

@@ -13,9 +13,9 @@ its bits as they are. A row breaks between pieces and cuts only what is wider th
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from frazil.clock import moment_text
-from frazil.field import Piece, Role
-from frazil.layout import Layout
+from frazil.layout.field import Piece, Role
+from frazil.layout.layout import Layout
+from frazil.system.clock import moment_text
 
 __all__ = ["COLOURS", "draw", "spans", "svg"]
 

@@ -17,13 +17,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
-from frazil import clock
-from frazil.cached import Cached
-from frazil.field import MOST_BITS, ROLES, Field, Piece, Role, fields_of, fit, misfit
-from frazil.layout_text import format_layout, parse_layout
-from frazil.timeline import Timeline
-from frazil.values import Values
-from frazil.window import window_of
+from frazil.layout.field import MOST_BITS, ROLES, Field, Piece, Role, fields_of, fit, misfit
+from frazil.layout.text import format_layout, parse_layout
+from frazil.layout.timeline import Timeline
+from frazil.layout.values import Values
+from frazil.layout.window import window_of
+from frazil.system import clock
+from frazil.system.cached import Cached
 
 __all__ = ["Axis", "Layout"]
 

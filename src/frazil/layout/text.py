@@ -19,10 +19,10 @@ import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from frazil.clock import moment_text, to_us
-from frazil.duration import UNITS_US, exact_us
 from frazil.errors import LayoutError
-from frazil.field import ROLES, Piece, Role
+from frazil.inputs.duration import UNITS_US, exact_us
+from frazil.layout.field import ROLES, Piece, Role
+from frazil.system.clock import moment_text, to_us
 
 __all__ = ["Parsed", "format_layout", "parse_layout"]
 

@@ -13,9 +13,9 @@ year of ``datetime``. The epoch may be unset (None): such a timeline has a tick 
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from frazil import clock
 from frazil.errors import LayoutError
-from frazil.field import fit, misfit
+from frazil.layout.field import fit, misfit
+from frazil.system import clock
 
 __all__ = ["Timeline"]
 

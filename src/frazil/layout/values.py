@@ -9,7 +9,7 @@ mapping of the raw numbers that keeps the three beside them.
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
-from frazil import clock
+from frazil.system import clock
 
 __all__ = ["Values"]
 

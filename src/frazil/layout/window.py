@@ -9,7 +9,7 @@ miss most of them. So this either gives the exact range or says which field is i
 
 from collections.abc import Sequence
 
-from frazil.field import Field, misfit
+from frazil.layout.field import Field, misfit
 
 __all__ = ["window_of"]
 

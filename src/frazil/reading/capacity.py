@@ -8,16 +8,16 @@ questions, so the answers are one value here, computed from the layout and kept 
 from dataclasses import dataclass
 from typing import Any
 
-from frazil.alphabet import DIGITS
-from frazil.cached import Cached
-from frazil.clock import moment_text, wall_us
-from frazil.codec import Codec
-from frazil.duration import SPANS_S, YEAR_S
 from frazil.errors import LayoutError
-from frazil.layout import Layout
-from frazil.schemes import PRESETS
-from frazil.schemes import scheme as make_scheme
-from frazil.shuffle import Shuffle
+from frazil.inputs.duration import SPANS_S, YEAR_S
+from frazil.layout.layout import Layout
+from frazil.schemes.alphabet import DIGITS
+from frazil.schemes.codec import Codec
+from frazil.schemes.scheme import PRESETS
+from frazil.schemes.scheme import scheme as make_scheme
+from frazil.schemes.shuffle import Shuffle
+from frazil.system.cached import Cached
+from frazil.system.clock import moment_text, wall_us
 
 __all__ = ["Plan", "lasting", "plan_of", "years"]
 

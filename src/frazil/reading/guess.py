@@ -20,12 +20,12 @@ from datetime import UTC, datetime
 from functools import cache
 from math import log2
 
-from frazil.clock import moment_text, to_us
-from frazil.duration import UNITS_US, ago
-from frazil.finding.reading import Reading, read_as, readings
-from frazil.schemes import PRESETS, Scheme
-from frazil.schemes import scheme as make_scheme
-from frazil.values import Values
+from frazil.inputs.duration import UNITS_US, ago
+from frazil.layout.values import Values
+from frazil.reading.spelling import Reading, read_as, readings
+from frazil.schemes.scheme import PRESETS, Scheme
+from frazil.schemes.scheme import scheme as make_scheme
+from frazil.system.clock import moment_text, to_us
 
 __all__ = ["LIKELY_BITS", "Fit", "fit_of", "fits_of", "presets"]
 

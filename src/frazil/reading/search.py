@@ -14,9 +14,9 @@ from functools import cache
 from itertools import islice
 
 from frazil.errors import CodecError
-from frazil.finding.guess import LIKELY_BITS, Fit, fits_of, presets
-from frazil.finding.reading import words
-from frazil.schemes import Scheme
+from frazil.reading.guess import LIKELY_BITS, Fit, fits_of, presets
+from frazil.reading.spelling import words
+from frazil.schemes.scheme import Scheme
 
 __all__ = ["Finding", "Search"]
 

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from frazil.alphabet import DIGITS, worth
-from frazil.codec import Codec
 from frazil.errors import CodecError
-from frazil.schemes import Scheme
+from frazil.schemes.alphabet import DIGITS, worth
+from frazil.schemes.codec import Codec
+from frazil.schemes.scheme import Scheme
 
 __all__ = ["Reading", "read_as", "readings", "words"]
 

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from frazil.machine import Sense
-from frazil.registries.redis.link import Access, Command, Link, Place, Script
+from frazil.redis_link.link import Access, Command, Link, Place, Script
+from frazil.system.process import Sense
 
 __all__ = ["AsyncLink"]
 

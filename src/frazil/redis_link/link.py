@@ -28,8 +28,8 @@ from time import monotonic
 from typing import Any
 
 from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
-from frazil.machine import Sense
-from frazil.registries.redis.errors import explained
+from frazil.redis_link.errors import explained
+from frazil.system.process import Sense
 
 __all__ = ["Access", "Command", "Line", "Link", "Place", "Script", "driver", "texts"]
 

@@ -8,9 +8,9 @@ from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from frazil.errors import ConfigError
-from frazil.masking import masked
-from frazil.registries.options import Options, host_port, whole
-from frazil.registries.redis.link import Access, Place
+from frazil.inputs.masking import masked
+from frazil.inputs.url import Options, host_port, whole
+from frazil.redis_link.link import Access, Place
 
 __all__ = ["access_of", "shown", "split_url"]
 

@@ -6,9 +6,9 @@ A table of strings names the module of each kind, so that importing frazil impor
 from importlib import import_module
 
 from frazil.errors import ConfigError
-from frazil.masking import masked
+from frazil.inputs.masking import masked
 from frazil.registries.base import Registry
-from frazil.schemes import Scheme
+from frazil.schemes.scheme import Scheme
 
 __all__ = ["BACKENDS", "connect"]
 

@@ -11,13 +11,13 @@ from contextlib import AbstractContextManager, suppress
 from functools import lru_cache
 from typing import Protocol, TypeVar
 
-from frazil import clock
-from frazil.claim import Ask, Claim, Holding, Look, LossNoticed, Lost, Seen, Terms, Wait
+from frazil.claims.claim import Ask, Claim, Holding, Look, LossNoticed, Lost, Seen, Terms, Wait
+from frazil.claims.record import Record
 from frazil.errors import ConfigError
-from frazil.masking import masked
-from frazil.record import Record
-from frazil.registries.checkup import COMMON, Checkup
-from frazil.schemes import Scheme
+from frazil.inputs.masking import masked
+from frazil.registries.doctor import COMMON, Checkup
+from frazil.schemes.scheme import Scheme
+from frazil.system import clock
 
 __all__ = ["Answer", "RecordRegistry", "Registry", "reading_ns", "terms_of"]
 

@@ -11,8 +11,8 @@ or numbers that are skipped. *Bad*: an ID could repeat, or none can be had; some
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-from frazil.claim import Terms
-from frazil.duration import duration_text
+from frazil.claims.claim import Terms
+from frazil.inputs.duration import duration_text
 
 __all__ = ["COMMON", "Checkup", "Finding", "Verdict", "ahead", "away", "loss", "put_back", "worst"]
 

@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from threading import Lock
 
-from frazil.claim import Terms
+from frazil.claims.claim import Terms
+from frazil.claims.record import Record, SlotTable
 from frazil.errors import ConfigError
-from frazil.machine import Sense
-from frazil.record import Record, SlotTable
+from frazil.inputs.url import Options
 from frazil.registries.base import RecordRegistry, terms_of
-from frazil.registries.options import Options
-from frazil.schemes import Scheme
+from frazil.schemes.scheme import Scheme
+from frazil.system.process import Sense
 
 __all__ = ["MemoryRegistry"]
 

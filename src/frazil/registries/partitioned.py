@@ -26,10 +26,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from frazil.claim import Ask, Claim, Holding, Look, Lost, Seen, Terms, Wait
+from frazil.claims.claim import Ask, Claim, Holding, Look, Lost, Seen, Terms, Wait
 from frazil.errors import ClockError, ConfigError, FrazilError, RegistryUnavailable
 from frazil.registries.base import Registry
-from frazil.registries.checkup import Checkup, Finding
+from frazil.registries.doctor import Checkup, Finding
 
 __all__ = ["SeveralRegistry", "share_terms"]
 

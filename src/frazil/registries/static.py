@@ -23,17 +23,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from frazil.apart import apart
+from frazil.claims.record import Record
 from frazil.errors import ConfigError
-from frazil.record import Record
+from frazil.inputs.url import Options
 from frazil.registries.base import Answer, RecordRegistry, terms_of
-from frazil.registries.hold import Hold, take, this_process
 from frazil.registries.memory import MemoryRegistry
-from frazil.registries.options import Options
-from frazil.registries.place import file_id, make_folder
-from frazil.registries.shared import state_folder
+from frazil.registries.sqlite.default_file import state_folder
+from frazil.registries.sqlite.files import file_id, make_folder
 from frazil.registries.sqlite.registry import BUSY_US, HORIZON_US, SqliteRegistry
-from frazil.schemes import Scheme
+from frazil.registries.static_lock import Hold, take, this_process
+from frazil.schemes.scheme import Scheme
+from frazil.system.uninterrupted import apart
 
 __all__ = ["StatelessRegistry", "StaticRegistry", "connect_static", "node_number"]
 

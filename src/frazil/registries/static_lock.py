@@ -27,8 +27,8 @@ from pathlib import Path
 from weakref import WeakSet
 
 from frazil.errors import ConfigError
-from frazil.machine import Sense
-from frazil.registries.place import leads_to, make_file
+from frazil.registries.sqlite.files import leads_to, make_file
+from frazil.system.process import Sense
 
 __all__ = ["Hold", "take", "this_process"]
 

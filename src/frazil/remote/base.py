@@ -18,10 +18,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
-from frazil.complaints import closed
 from frazil.errors import Closed, ConfigError, FrazilError
-from frazil.machine import Sense
-from frazil.schemes import Scheme
+from frazil.generator.complaints import closed
+from frazil.schemes.scheme import Scheme
+from frazil.system.process import Sense
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop

@@ -22,8 +22,8 @@ from contextlib import suppress
 from typing import TypeAlias
 from weakref import ref
 
-from frazil.clock import boot_ns
 from frazil.errors import FrazilError
+from frazil.system.clock import boot_ns
 
 __all__ = ["Fetch", "Prefetch"]
 

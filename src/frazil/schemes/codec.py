@@ -27,9 +27,9 @@ from dataclasses import dataclass, field
 from operator import index as whole
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from frazil.alphabet import CHECK_WORTH, CHECKS, DIGITS, number_of, stranger, text_of, worth
-from frazil.cached import Cached
 from frazil.errors import CodecError, ConfigError, InternalError
+from frazil.schemes.alphabet import CHECK_WORTH, CHECKS, DIGITS, number_of, stranger, text_of, worth
+from frazil.system.cached import Cached
 
 if TYPE_CHECKING:
     import numpy as np
@@ -148,7 +148,7 @@ class Codec:
         (uint64 each). Raises CodecError (index, value, limit), Misuse for another kind of array,
         ConfigError without numpy.
         """
-        from frazil import arrays
+        from frazil.schemes import arrays
 
         values, fits = arrays.checked(numbers, self._limit)
         if not fits.all():
@@ -166,7 +166,7 @@ class Codec:
         strict as ``decode``: raises its CodecError, with the ``index`` of the first wrong text.
         Misuse and ConfigError are as for ``encode_array``.
         """
-        from frazil import arrays
+        from frazil.schemes import arrays
 
         column = arrays.text_column(texts)
         if self.bits > 64:

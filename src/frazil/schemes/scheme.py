@@ -22,15 +22,15 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import NamedTuple, Never
 
-from frazil.arguments import check_fields, expect, refuse_unknown
-from frazil.cached import Cached
-from frazil.clock import to_us
-from frazil.codec import Codec
 from frazil.errors import ConfigError, LayoutError
-from frazil.field import Role
-from frazil.layout import Layout
-from frazil.shuffle import Shuffle
-from frazil.values import Values
+from frazil.inputs.arguments import check_fields, expect, refuse_unknown
+from frazil.layout.field import Role
+from frazil.layout.layout import Layout
+from frazil.layout.values import Values
+from frazil.schemes.codec import Codec
+from frazil.schemes.shuffle import Shuffle
+from frazil.system.cached import Cached
+from frazil.system.clock import to_us
 
 __all__ = ["PRESETS", "Preset", "Scheme", "names", "scheme"]
 

@@ -27,8 +27,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from frazil.cached import Cached
 from frazil.errors import ConfigError, LayoutError
+from frazil.system.cached import Cached
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -203,7 +203,7 @@ class Shuffle:
         return _byte_tables(sorted(range(self.bits), key=self.position_of))
 
     def _array(self, numbers: NDArray[Any], tables: _Tables) -> NDArray[Any]:
-        from frazil import arrays
+        from frazil.schemes import arrays
 
         values, fits = arrays.checked(numbers, (1 << self.bits) - 1)
         if not fits.all():

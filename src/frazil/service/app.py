@@ -19,18 +19,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from frazil.errors import FrazilError
-from frazil.service import asgi, logs
-from frazil.service.asgi import Receive, Scope, Send
-from frazil.service.board import Board
+from frazil.service import logs
 from frazil.service.console import pages
-from frazil.service.cors import Cors
-from frazil.service.doors import ManyDoor, OneDoor
+from frazil.service.http import asgi
+from frazil.service.http.asgi import Receive, Scope, Send
+from frazil.service.http.cors import Cors
+from frazil.service.http.id_endpoints import ManyDoor, OneDoor
+from frazil.service.http.routes import Routes
+from frazil.service.http.traces import Traces
 from frazil.service.problems import MEDIA_TYPE, Problem, behind
-from frazil.service.resp_server import RespServer
-from frazil.service.routes import Routes
+from frazil.service.redis.server import RespServer
 from frazil.service.settings import Settings
 from frazil.service.state import State
-from frazil.service.traces import Traces
+from frazil.service.worker_stats import Board
 
 __all__ = ["App"]
 

@@ -8,18 +8,18 @@ each what a person asks next, which IDs stand beside it and which range holds it
 import json
 from typing import Any
 
-from frazil.alphabet import DIGITS
-from frazil.clock import moment_text, wall_us
-from frazil.codec import Codec
-from frazil.drawing import spans
-from frazil.duration import UNITS_US, ago, duration_text
 from frazil.errors import CodecError, LayoutError
-from frazil.finding.guess import Fit
-from frazil.finding.search import Finding, Search
-from frazil.planning import Plan
-from frazil.schemes import Scheme
-from frazil.schemes import scheme as make_scheme
-from frazil.service.issuer import Issuer
+from frazil.inputs.duration import UNITS_US, ago, duration_text
+from frazil.layout.drawing import spans
+from frazil.reading.capacity import Plan
+from frazil.reading.guess import Fit
+from frazil.reading.search import Finding, Search
+from frazil.schemes.alphabet import DIGITS
+from frazil.schemes.codec import Codec
+from frazil.schemes.scheme import Scheme
+from frazil.schemes.scheme import scheme as make_scheme
+from frazil.service.namespace import Issuer
+from frazil.system.clock import moment_text, wall_us
 
 __all__ = ["FOUND_MOST", "facts_of", "findings_of", "inspection", "neighbours", "stretches"]
 

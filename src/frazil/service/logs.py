@@ -13,9 +13,9 @@ import logging
 import sys
 from typing import Any
 
-from frazil.clock import boot_ns, moment_text, wall_us
 from frazil.errors import FrazilError
-from frazil.masking import masked
+from frazil.inputs.masking import masked
+from frazil.system.clock import boot_ns, moment_text, wall_us
 
 __all__ = ["LOGGER", "Lines", "bug", "event", "failure", "set_up"]
 

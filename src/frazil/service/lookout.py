@@ -7,12 +7,12 @@ one at a time, and its answer serves everybody who asks within half a second.
 
 import asyncio
 
-from frazil.claim import Look
-from frazil.clock import boot_ns
+from frazil.claims.claim import Look
 from frazil.errors import RegistryUnavailable
 from frazil.registries import connect
-from frazil.service.aside import Aside
 from frazil.service.settings import Namespace
+from frazil.service.side_threads import Aside
+from frazil.system.clock import boot_ns
 
 __all__ = ["Lookout"]
 

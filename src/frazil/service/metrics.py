@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from frazil.service.board import Report
+from frazil.service.worker_stats import Report
 
 __all__ = ["Metrics"]
 

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from frazil.aio import AsyncGenerator
-from frazil.clock import boot_ns, wall_us
+from frazil.claims.record import stranger
 from frazil.errors import (
     Closed,
     ConfigError,
@@ -33,13 +33,13 @@ from frazil.errors import (
     RegistryUnavailable,
     TryLater,
 )
-from frazil.generator import Generator
-from frazil.record import stranger
+from frazil.generator.generator import Generator
 from frazil.registries import connect
 from frazil.service import logs
-from frazil.service.aside import Aside
 from frazil.service.settings import Namespace
-from frazil.walk import Pause
+from frazil.service.side_threads import Aside
+from frazil.system.clock import boot_ns, wall_us
+from frazil.walk.walk import Pause
 
 __all__ = ["MOST", "Gauge", "Issuer"]
 

@@ -19,7 +19,7 @@ from math import inf
 from struct import Struct
 from weakref import finalize
 
-from frazil.clock import boot_ns
+from frazil.system.clock import boot_ns
 
 __all__ = ["Buckets"]
 

@@ -40,16 +40,16 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
-from frazil.clock import to_us
-from frazil.duration import duration_us
 from frazil.errors import ConfigError, Misuse
-from frazil.generator import Config, configure
-from frazil.registries.host import default_url
-from frazil.schemes import Scheme
-from frazil.schemes import scheme as make_scheme
-from frazil.service.tables import Table, read_table
+from frazil.generator.generator import Config, configure
+from frazil.inputs.duration import duration_us
+from frazil.schemes.scheme import Scheme
+from frazil.schemes.scheme import scheme as make_scheme
 from frazil.service.tls import Tls, read_tls
 from frazil.service.tokens import ANYWHERE, SCOPES, Token, is_hash
+from frazil.service.toml_reader import Table, read_table
+from frazil.system.clock import to_us
+from frazil.system.host import default_url
 
 __all__ = ["WORKERS_MOST", "Namespace", "Settings", "is_loopback", "read_settings"]
 

@@ -8,11 +8,11 @@ import asyncio
 from collections import Counter
 
 from frazil.errors import ConfigError
-from frazil.service.board import Board, Report
-from frazil.service.issuer import Issuer
 from frazil.service.metrics import Metrics
+from frazil.service.namespace import Issuer
 from frazil.service.settings import Settings
 from frazil.service.tokens import Guard
+from frazil.service.worker_stats import Board, Report
 
 __all__ = ["State"]
 

@@ -8,7 +8,7 @@ import ssl
 from dataclasses import dataclass
 
 from frazil.errors import ConfigError
-from frazil.service.tables import Table
+from frazil.service.toml_reader import Table
 
 __all__ = ["Tls", "read_tls"]
 

@@ -20,8 +20,8 @@ from hashlib import sha256
 from hmac import compare_digest
 from typing import Literal, Self
 
-from frazil.clock import wall_us
 from frazil.service.quota import Buckets
+from frazil.system.clock import wall_us
 
 __all__ = [
     "ANYWHERE",

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 from zlib import crc32
 
-from frazil.service.issuer import Gauge
+from frazil.service.namespace import Gauge
 from frazil.service.tokens import Token, buckets_of
 
 __all__ = ["Board", "Report"]

@@ -1,4 +1,4 @@
-# The C face of frazil.machine: see _machine.pyx.
+# The C face of frazil.system.process: see _process.pyx.
 
 cdef class Sense:
     cdef readonly unsigned long long era

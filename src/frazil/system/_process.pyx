@@ -1,6 +1,6 @@
 # cython: language_level=3
 # cython: freethreading_compatible=False
-"""``frazil.machine`` in C: the boot clock without a Python call, the fork page by its address.
+"""``process`` in C: the boot clock without a Python call, the fork page by its address.
 
 Asking even the fastest clock is a third of what an ID costs. So it is asked once in so many cycles
 of the processor's own counter (about 2 us), and in between the answer is the one before: the end of

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from frazil.errors import ConfigError
-from frazil.registries.place import filesystem_of
+from frazil.system.mounts import filesystem_of
 
 __all__ = ["container_sign", "default_url"]
 

@@ -22,9 +22,8 @@ Linux shows a restore in a page that it shares with the hypervisor (``/dev/vmclo
 changes before the guest goes on. Where this process may read that page, another value of the word
 ends the era too. Where not, a constant word stands in its place and nothing shows the restore.
 
-``PureSense`` is the reference in plain Python, ``_machine.pyx`` the same in C, and ``Sense`` the
-one in use: C where it was built, unless the environment says ``FRAZIL_PURE=1``. Without the C one
-the walk runs from its source too.
+``PureSense`` is the reference in plain Python, ``_process.pyx`` the same in C, and ``Sense`` the
+one in use: C where it was built, unless the environment says ``FRAZIL_PURE=1``.
 """
 
 import mmap
@@ -32,8 +31,8 @@ import os
 import sys
 from itertools import count
 
-from frazil.clock import boot_ns
-from frazil.errors import ConfigError, InternalError
+from frazil.errors import ConfigError
+from frazil.system.clock import boot_ns
 
 __all__ = ["PureSense", "Sense", "require_gil", "watch"]
 
@@ -158,19 +157,6 @@ def _wanted_pure() -> bool:
     return os.environ.get("FRAZIL_PURE", "") not in ("", "0")
 
 
-def interpret(name: str) -> None:
-    """Load a module of this package from its source although a compiled one is there."""
-    import importlib.util  # only without a compiled core
-
-    path = os.path.join(os.path.dirname(__file__), name.rpartition(".")[2] + ".py")
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise InternalError(f"no source for {name} at {path}")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -178,13 +164,12 @@ if TYPE_CHECKING:
     _watch_in_c: Callable[[memoryview], None] | None
 elif _wanted_pure():
     Sense, _watch_in_c = PureSense, None
-    interpret("frazil.walk")
 else:
     try:
-        from frazil._machine import Sense
-        from frazil._machine import watch as _watch_in_c
+        from frazil.system import _process
     except ImportError:
         Sense, _watch_in_c = PureSense, None
-        interpret("frazil.walk")
+    else:
+        Sense, _watch_in_c = _process.Sense, _process.watch
 
 watch(_VMCLOCK)

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from threading import Lock
 from typing import TypeVar
 
-from frazil.machine import Sense
+from frazil.system.process import Sense
 
 __all__ = ["apart"]
 

@@ -3,9 +3,9 @@
 import random
 import threading
 
-from frazil.claim import Wait
+from frazil.claims.claim import Wait
 from frazil.errors import ConfigError, TryLater
-from frazil.schemes import scheme
+from frazil.schemes.scheme import scheme
 from frazil.testing.report import BrokenContract, demand
 from frazil.testing.trial import POOL, Event, Member, Trial
 

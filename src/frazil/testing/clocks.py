@@ -3,7 +3,7 @@
 from dataclasses import replace
 from itertools import pairwise
 
-from frazil.claim import Claim, Lost
+from frazil.claims.claim import Claim, Lost
 from frazil.errors import ClockError
 from frazil.testing.claims import roam
 from frazil.testing.report import BrokenContract, NotApplicable, demand

@@ -13,7 +13,16 @@ lists what did not apply.
 
 from collections.abc import Callable, Collection
 
-from frazil.testing import claims, clocks, counters, memory, notices, owners, pool, wires
+from frazil.testing import (
+    claims,
+    clocks,
+    counters,
+    lost_messages,
+    notices,
+    owners,
+    slot_choice,
+    store_loss,
+)
 from frazil.testing.report import (
     BrokenContract,
     ConformanceError,
@@ -32,9 +41,9 @@ Check = Callable[[Trial], None]
 CHECKS: tuple[Check, ...] = (
     *claims.CHECKS,
     *owners.CHECKS,
-    *wires.CHECKS,
-    *pool.CHECKS,
-    *memory.CHECKS,
+    *lost_messages.CHECKS,
+    *slot_choice.CHECKS,
+    *store_loss.CHECKS,
     *notices.CHECKS,
     *clocks.CHECKS,
     *counters.CHECKS,

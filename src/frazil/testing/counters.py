@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from frazil.claim import Claim, Lost, Seen
+from frazil.claims.claim import Claim, Lost, Seen
 from frazil.errors import ConfigError, LayoutExhausted
-from frazil.schemes import scheme
+from frazil.schemes.scheme import scheme
 from frazil.testing.claims import roam
 from frazil.testing.report import BrokenContract, NotApplicable, demand
 from frazil.testing.store import Forgets, Restarts, Rewinds

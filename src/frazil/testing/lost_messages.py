@@ -1,6 +1,6 @@
 """Checks of the contract: requests and replies that are lost, late or repeated do no harm."""
 
-from frazil.claim import Claim, Lost, Seen
+from frazil.claims.claim import Claim, Lost, Seen
 from frazil.errors import RegistryUnavailable, TryLater
 from frazil.testing.report import NotApplicable, demand
 from frazil.testing.store import Restarts, Wire

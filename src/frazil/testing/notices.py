@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from frazil.claim import Claim, Lost
+from frazil.claims.claim import Claim, Lost
 from frazil.errors import ClockError, ConfigError
 from frazil.testing.report import BrokenContract, NotApplicable, demand
 from frazil.testing.store import Forgets, Rewinds, StepsClock

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from dataclasses import replace
 
-from frazil.claim import Claim, Lost, Seen, Wait
+from frazil.claims.claim import Claim, Lost, Seen, Wait
 from frazil.errors import ConfigError
 from frazil.testing.report import demand
 from frazil.testing.trial import Trial

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from frazil.claim import Claim, Lost, Seen, Wait
+from frazil.claims.claim import Claim, Lost, Seen, Wait
 from frazil.testing.claims import roam
 from frazil.testing.report import BrokenContract, NotApplicable, demand
 from frazil.testing.trial import Event, Member, Trial

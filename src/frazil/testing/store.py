@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol, runtime_checkable
 
 from frazil.registries.base import Registry
-from frazil.schemes import Scheme
+from frazil.schemes.scheme import Scheme
 
 __all__ = ["Forgets", "OwnTime", "Restarts", "Rewinds", "Several", "StepsClock", "Store", "Wire"]
 

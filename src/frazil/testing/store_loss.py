@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from frazil.claim import Claim, Lost, Seen, Wait
+from frazil.claims.claim import Claim, Lost, Seen, Wait
 from frazil.errors import ConfigError
 from frazil.testing.report import BrokenContract, NotApplicable, demand
 from frazil.testing.store import Forgets, Rewinds, StepsClock

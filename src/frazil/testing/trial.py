@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from frazil import clock
-from frazil.claim import Ask, Claim, Lost, Seen, Terms, Wait
+from frazil.claims.claim import Ask, Claim, Lost, Seen, Terms, Wait
 from frazil.registries.base import Registry
-from frazil.schemes import Scheme, scheme
+from frazil.schemes.scheme import Scheme, scheme
+from frazil.system import clock
 from frazil.testing.report import BrokenContract, NotApplicable, demand
 from frazil.testing.store import OwnTime, Several, Store
 

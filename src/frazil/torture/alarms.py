@@ -20,8 +20,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from frazil.testing.torture.life import SLICE_S, Brood, Life, moment_in
-from frazil.testing.torture.order import Order
+from frazil.torture.job import Order
+from frazil.torture.life import SLICE_S, Brood, Life, moment_in
 
 __all__ = ["Alarms", "Struck"]
 

@@ -3,8 +3,8 @@
 import time
 from collections.abc import Callable
 
-from frazil.testing.torture.fault import Fault
-from frazil.testing.torture.scene import Scene
+from frazil.torture.fault import Fault
+from frazil.torture.trial import Scene
 
 __all__ = ["CLOCK_STEPS"]
 

@@ -22,10 +22,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from frazil.testing.torture.outlet import HUNG, bursts
-from frazil.testing.torture.scene import Mark
-from frazil.testing.torture.sieve import Sieve
-from frazil.testing.torture.system import Reading
+from frazil.torture.id_log import HUNG, bursts
+from frazil.torture.prefilter import Sieve
+from frazil.torture.system import Reading
+from frazil.torture.trial import Mark
 
 __all__ = ["Claimed", "Examiner", "Found", "Generated", "Search"]
 

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from frazil.testing.torture.scene import EVIDENCE_S, Scene, Unavailable
+from frazil.torture.trial import EVIDENCE_S, Scene, Unavailable
 
 __all__ = ["Fault", "must_issue", "need_fork"]
 

@@ -7,11 +7,11 @@ nobody told apart, a file that was put back from a backup. They are done to real
 means of the operating system; a clock is set by libfaketime, for the whole scene alike.
 """
 
-from frazil.testing.torture.clock_steps import CLOCK_STEPS
-from frazil.testing.torture.fault import Fault
-from frazil.testing.torture.inheritance import INHERITANCE, INTERRUPTION
-from frazil.testing.torture.lifecycle import LIFECYCLE
-from frazil.testing.torture.losses import LOSSES
+from frazil.torture.clock_steps import CLOCK_STEPS
+from frazil.torture.fault import Fault
+from frazil.torture.inheritance import INHERITANCE, INTERRUPTION
+from frazil.torture.lifecycle import LIFECYCLE
+from frazil.torture.losses import LOSSES
 
 __all__ = ["FAULTS", "Fault"]
 

@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from frazil.testing.torture.fault import Fault, must_issue, need_fork
-from frazil.testing.torture.scene import EVIDENCE_S, Scene, Unavailable
+from frazil.torture.fault import Fault, must_issue, need_fork
+from frazil.torture.trial import EVIDENCE_S, Scene, Unavailable
 
 __all__ = ["INHERITANCE", "INTERRUPTION"]
 

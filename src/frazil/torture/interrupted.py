@@ -14,11 +14,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from frazil.testing.torture.alarms import Alarms, Ask
-from frazil.testing.torture.life import Brood, Life, fork_c, made, moment_in
-from frazil.testing.torture.order import Order
-from frazil.testing.torture.system import Setting
-from frazil.testing.torture.systems import known
+from frazil.torture.alarms import Alarms, Ask
+from frazil.torture.job import Order
+from frazil.torture.life import Brood, Life, fork_c, made, moment_in
+from frazil.torture.system import Setting
+from frazil.torture.systems import known
 
 __all__ = ["chdir", "handler", "mixed", "raising"]
 

@@ -6,7 +6,7 @@ import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from frazil.testing.torture.system import Setting
+from frazil.torture.system import Setting
 
 __all__ = ["Order"]
 

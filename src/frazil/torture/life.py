@@ -15,9 +15,9 @@ from itertools import repeat, tee
 from operator import call
 from typing import Any
 
-from frazil.testing.torture.order import Order
-from frazil.testing.torture.outlet import DIED, HUNG, Outlet
-from frazil.testing.torture.systems import known
+from frazil.torture.id_log import DIED, HUNG, Outlet
+from frazil.torture.job import Order
+from frazil.torture.systems import known
 
 __all__ = ["SLICE_S", "Brood", "Life", "fork_c", "made", "moment_in"]
 

@@ -4,10 +4,10 @@ import signal
 import time
 from pathlib import Path
 
-from frazil.testing.torture.fault import Fault
-from frazil.testing.torture.file import File
-from frazil.testing.torture.outlet import HUNG, bursts
-from frazil.testing.torture.scene import EVIDENCE_S, GRACE_S, Scene, Unavailable
+from frazil.torture.fault import Fault
+from frazil.torture.file import File
+from frazil.torture.id_log import HUNG, bursts
+from frazil.torture.trial import EVIDENCE_S, GRACE_S, Scene, Unavailable
 
 __all__ = ["LIFECYCLE"]
 

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from frazil.testing.torture.fault import Fault
-from frazil.testing.torture.file import WAYS, File
-from frazil.testing.torture.scene import EVIDENCE_S, Scene, Unavailable
-from frazil.testing.torture.stores import Server
+from frazil.torture.fault import Fault
+from frazil.torture.file import WAYS, File
+from frazil.torture.stores import Server
+from frazil.torture.trial import EVIDENCE_S, Scene, Unavailable
 
 __all__ = ["LOSSES", "mend_file", "restorable"]
 

@@ -13,12 +13,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from frazil.testing.torture.fault import Fault, need_fork
-from frazil.testing.torture.file import WAYS
-from frazil.testing.torture.losses import mend_file, restorable
-from frazil.testing.torture.outlet import HUNG, bursts, whole
-from frazil.testing.torture.scene import EVIDENCE_S, Mark, Scene
-from frazil.testing.torture.schedule import INSIDE, Event, schedule
+from frazil.torture.fault import Fault, need_fork
+from frazil.torture.file import WAYS
+from frazil.torture.id_log import HUNG, bursts, whole
+from frazil.torture.losses import mend_file, restorable
+from frazil.torture.schedule import INSIDE, Event, schedule
+from frazil.torture.trial import EVIDENCE_S, Mark, Scene
 
 __all__ = ["mixture"]
 

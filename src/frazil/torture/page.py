@@ -10,10 +10,10 @@ drawings are SVG, words on them appear under the pointer, and there is no script
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from frazil.schemes import scheme as scheme_of
-from frazil.testing.torture.page_style import STYLE
-from frazil.testing.torture.report import about, duplicates, ids
-from frazil.testing.torture.run import Plan, Result
+from frazil.schemes.scheme import scheme as scheme_of
+from frazil.torture.page_style import STYLE
+from frazil.torture.report import about, duplicates, ids
+from frazil.torture.run import Plan, Result
 
 __all__ = ["page"]
 

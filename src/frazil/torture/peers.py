@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from frazil.errors import FrazilError
-from frazil.testing.torture.evidence import Search
-from frazil.testing.torture.report import about, duplicates, ids
-from frazil.testing.torture.run import Plan, Result, run
-from frazil.testing.torture.systems import SYSTEMS
+from frazil.torture.evidence import Search
+from frazil.torture.report import about, duplicates, ids
+from frazil.torture.run import Plan, Result, run
+from frazil.torture.systems import SYSTEMS
 
 __all__ = ["Row", "legend", "markdown", "measure"]
 

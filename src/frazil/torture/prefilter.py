@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from frazil.testing.torture.outlet import Burst, bursts
+from frazil.torture.id_log import Burst, bursts
 
 __all__ = ["Sieve"]
 

@@ -8,10 +8,10 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from frazil.testing.torture.clock import sweep
-from frazil.testing.torture.guard import Guard
-from frazil.testing.torture.order import Order
-from frazil.testing.torture.outlet import DIED, HUNG
+from frazil.torture.clock import sweep
+from frazil.torture.id_log import DIED, HUNG
+from frazil.torture.job import Order
+from frazil.torture.reaper import Guard
 
 __all__ = ["Crew"]
 
@@ -32,7 +32,7 @@ class Crew:
 
     def start(self, order: Order, env: dict[str, str]) -> None:
         """Start a worker; what it says goes to ``<name>.said``."""
-        command = [sys.executable, "-m", "frazil.testing.torture.worker", order.text()]
+        command = [sys.executable, "-m", "frazil.torture.worker", order.text()]
         with (order.place / f"{order.name}.said").open("wb") as said:
             self._started[order.name] = subprocess.Popen(  # noqa: S603 - our own
                 command,

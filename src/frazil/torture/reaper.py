@@ -19,7 +19,7 @@ class Guard:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "frazil.testing.torture.watchman"],
+            [sys.executable, "-m", "frazil.torture.reaper_process"],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

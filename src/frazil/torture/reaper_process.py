@@ -1,6 +1,6 @@
 """The watchman of a run: when its pipe closes, he does away with what is left.
 
-    python -m frazil.testing.torture.watchman
+    python -m frazil.torture.reaper_process
 
 On his standard input he reads ``+7`` and ``-7`` for a group of processes that began and ended, and
 ``/`` with a folder behind it. The end of the input is the end of the run.
@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterable
 from contextlib import suppress
 
-from frazil.testing.torture.clock import sweep
+from frazil.torture.clock import sweep
 
 __all__ = ["main"]
 

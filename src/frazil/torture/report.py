@@ -7,10 +7,10 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import frazil
-from frazil.masking import masked
-from frazil.testing.torture.run import Plan, Result, rounds
-from frazil.testing.torture.schedule import MIXED
-from frazil.testing.torture.systems import SYSTEMS
+from frazil.inputs.masking import masked
+from frazil.torture.run import Plan, Result, rounds
+from frazil.torture.schedule import MIXED
+from frazil.torture.systems import SYSTEMS
 
 __all__ = ["about", "again", "as_json", "duplicates", "failed", "ids", "packaged"]
 

@@ -15,23 +15,23 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from frazil.claim import Seen
+from frazil.claims.claim import Seen
 from frazil.errors import ConfigError
-from frazil.keeper import ask_of
+from frazil.generator.keeper import ask_of
 from frazil.opening import is_icicle
 from frazil.registries import connect
-from frazil.schemes import scheme as scheme_of
-from frazil.testing.torture.clock import FakeClock, library
-from frazil.testing.torture.evidence import Examiner, Found, Search
-from frazil.testing.torture.faults import FAULTS, Fault
-from frazil.testing.torture.file import File
-from frazil.testing.torture.guard import Guard
-from frazil.testing.torture.mix import mixture
-from frazil.testing.torture.outlet import DIED, bursts
-from frazil.testing.torture.scene import GRACE_S, Mark, Scene, Unavailable, World
-from frazil.testing.torture.schedule import MIXED
-from frazil.testing.torture.stores import Server, Store
-from frazil.testing.torture.system import Setting, System
+from frazil.schemes.scheme import scheme as scheme_of
+from frazil.torture.clock import FakeClock, library
+from frazil.torture.evidence import Examiner, Found, Search
+from frazil.torture.faults import FAULTS, Fault
+from frazil.torture.file import File
+from frazil.torture.id_log import DIED, bursts
+from frazil.torture.mix import mixture
+from frazil.torture.reaper import Guard
+from frazil.torture.schedule import MIXED
+from frazil.torture.stores import Server, Store
+from frazil.torture.system import Setting, System
+from frazil.torture.trial import GRACE_S, Mark, Scene, Unavailable, World
 
 __all__ = ["OWN", "Outcome", "Plan", "Result", "named", "rounds", "run"]
 
@@ -264,8 +264,8 @@ def _move_on(setting: Setting, folder: Path) -> None:
 
 def _give_shard(setting: Setting, *, new: bool) -> None:
     """What ``frazil init`` does for a server that issues."""
-    from frazil.icicle.opening import configure_icicle
-    from frazil.icicle.server import IcicleServer
+    from frazil.remote.icicle.config import configure_icicle
+    from frazil.remote.icicle.server import IcicleServer
 
     config = configure_icicle(setting.url, setting.scheme, namespace=setting.namespace)
     IcicleServer(config.accesses[0], setting.namespace).initialise(0, new=new)

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from frazil.errors import ConfigError
-from frazil.testing.torture.clock import sweep
-from frazil.testing.torture.guard import Guard
-from frazil.testing.torture.published import say
+from frazil.torture.clock import sweep
+from frazil.torture.original_icicle import say
+from frazil.torture.reaper import Guard
 
 __all__ = ["Server", "Store", "server_program"]
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import frazil
 from frazil.errors import ConfigError
-from frazil.testing.torture.published import Published
-from frazil.testing.torture.system import Reading, Setting, Stamp, System, foreign, itself
+from frazil.torture.original_icicle import Published
+from frazil.torture.system import Reading, Setting, Stamp, System, foreign, itself
 
 __all__ = ["SYSTEMS", "known"]
 

@@ -15,12 +15,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from frazil.testing.torture.clock import FakeClock
-from frazil.testing.torture.crew import Crew
-from frazil.testing.torture.guard import Guard
-from frazil.testing.torture.order import Order
-from frazil.testing.torture.stores import Store
-from frazil.testing.torture.system import Setting, System
+from frazil.torture.clock import FakeClock
+from frazil.torture.job import Order
+from frazil.torture.processes import Crew
+from frazil.torture.reaper import Guard
+from frazil.torture.stores import Store
+from frazil.torture.system import Setting, System
 
 __all__ = ["EVIDENCE_S", "GRACE_S", "Mark", "Scene", "Unavailable", "World"]
 

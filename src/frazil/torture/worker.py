@@ -1,6 +1,6 @@
 """A process under torture: it makes a generator, and has it issue until its time is over.
 
-    python -m frazil.testing.torture.worker ORDER
+    python -m frazil.torture.worker ORDER
 
 What happens to it from outside (kills, stops, clocks, the store) is done by whoever started it.
 What has to happen inside, because it happens to memory, is done here: forks, threads, copies and
@@ -21,12 +21,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from frazil.testing.torture.clock import loaded, watch
-from frazil.testing.torture.interrupted import chdir, handler, mixed, raising
-from frazil.testing.torture.life import SLICE_S, Brood, Life, fork_c, made, moment_in
-from frazil.testing.torture.order import Order
-from frazil.testing.torture.outlet import DIED, HUNG
-from frazil.testing.torture.systems import known
+from frazil.torture.clock import loaded, watch
+from frazil.torture.id_log import DIED, HUNG
+from frazil.torture.interrupted import chdir, handler, mixed, raising
+from frazil.torture.job import Order
+from frazil.torture.life import SLICE_S, Brood, Life, fork_c, made, moment_in
+from frazil.torture.systems import known
 
 __all__ = ["HOWS", "main"]
 

@@ -29,12 +29,12 @@ from itertools import islice
 from operator import length_hint
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from frazil.walk import Pause, Walk
+from frazil.walk.walk import Pause, Walk
 
 if TYPE_CHECKING:
-    from frazil.machine import PureSense
+    from frazil.system.process import PureSense
 
-__all__ = ["GuardedWalk"]
+__all__ = ["AtomicWalk"]
 
 Answer = TypeVar("Answer")
 
@@ -103,7 +103,7 @@ class _Stage(Walk):
         return clock, word, era, vm_word, vm_seen, ends_ns, self.ready, self.later, self
 
 
-class GuardedWalk(Walk):
+class AtomicWalk(Walk):
     """A Walk whose steps are atomic for threads, signal handlers, finalizers and exceptions.
 
     Its attributes are those of its present stage.

@@ -1,8 +1,8 @@
-# The C types of frazil/walk.py, which stays ordinary Python (Cython's pure-Python mode with an
+# The C types of frazil/walk/walk.py, which stays ordinary Python (Cython's pure-Python mode with an
 # augmenting file). Compiled, a method body here runs from start to end without another thread or
 # a signal handler in between; walk.py says which of its steps rely on that.
 
-from frazil._machine cimport Sense
+from frazil.system._process cimport Sense
 
 cdef int trailing_ones(unsigned long long cell) noexcept
 cdef unsigned long long spread(unsigned long long word, unsigned long long value,

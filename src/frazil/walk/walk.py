@@ -38,7 +38,7 @@ it XOR one word out of a short table.
 **Atomic steps.** Compiled (``walk.pxd`` gives C types), no other thread and no signal handler runs
 between the lines of a method, as none of them runs Python code before the cells it takes are marked
 as taken. It is the interpreter's lock (GIL) that keeps other threads out, so the module declares
-that it needs it. Interpreted all this is not so, and ``guarded`` has each step done on a copy.
+that it needs it. Interpreted all this is not so, and ``atomic`` has each step done on a copy.
 
 Units: ticks count from the layout's epoch and are below 2^62, ``_ns`` are boot-clock nanoseconds.
 """
@@ -55,7 +55,7 @@ from frazil.errors import InternalError
 if TYPE_CHECKING:
     from typing import Self
 
-    from frazil import machine
+    from frazil.system import process
 
     Words = array[int] | memoryview[int]
 
@@ -131,7 +131,7 @@ class Walk:
 
     def __init__(
         self,
-        sense: machine.Sense,
+        sense: process.Sense,
         bits: int,
         axis: Sequence[int],
         node: Sequence[int],
@@ -544,7 +544,7 @@ class Walk:
         self.closed = True
         return self.leave()
 
-    def rise(self, sense: machine.Sense) -> None:
+    def rise(self, sense: process.Sense) -> None:
         """In a copy of the process: begin a life of its own, if no other call has begun one."""
         if sense.intact() and not self.sense.intact():
             self.forget()

@@ -11,14 +11,15 @@ from dataclasses import replace
 from hashlib import sha1
 from typing import Any
 
-from frazil import aio, calls, generator, keeper
-from frazil.claim import Claim, Lost
-from frazil.machine import PureSense, Sense
-from frazil.record import Record, SlotTable
+from frazil import aio
+from frazil.claims.claim import Claim, Lost
+from frazil.claims.record import Record, SlotTable
+from frazil.generator import calls, generator, keeper
 from frazil.registries.base import RecordRegistry
 from frazil.registries.memory import MemoryRegistry
 from frazil.registries.sqlite.registry import SqliteRegistry
-from frazil.walk import Walk
+from frazil.system.process import PureSense, Sense
+from frazil.walk.walk import Walk
 
 __all__ = [
     "blind",
@@ -171,8 +172,8 @@ def unguarded_script() -> None:
 
 def unguarded_icicle() -> None:
     """A server that issues IDs, and after a loss goes on at once."""
-    from frazil.icicle import server
-    from frazil.registries.redis.link import Script
+    from frazil.redis_link.link import Script
+    from frazil.remote.icicle import server
 
     source = server.icicle_script().source
     guard = "guard = math.max(guard, "

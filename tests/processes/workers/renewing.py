@@ -5,8 +5,8 @@ import time
 import work
 
 import frazil
-from frazil.claim import Claim, Lost, Seen
-from frazil.keeper import ask_of
+from frazil.claims.claim import Claim, Lost, Seen
+from frazil.generator.keeper import ask_of
 from frazil.registries import connect
 
 order = work.order()

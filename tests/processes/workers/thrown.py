@@ -18,11 +18,16 @@ import work
 
 import frazil
 from frazil.errors import TryLater
-from frazil.keeper import Keeper
-from frazil.machine import PureSense
-from frazil.walk import FORKED
+from frazil.generator.keeper import Keeper
+from frazil.system.process import PureSense
+from frazil.walk.walk import FORKED
 
-SOURCES = ("/frazil/walk.py", "/frazil/guarded.py", "/frazil/generator.py", "/frazil/machine.py")
+SOURCES = (
+    "/frazil/walk/walk.py",
+    "/frazil/walk/atomic.py",
+    "/frazil/generator/generator.py",
+    "/frazil/system/process.py",
+)
 SINCE = "@1ms since 2025-01-01T00:00:00Z"
 MS = 1_000_000
 CLAIM = 2000 if frazil.COMPILED else 40  # ticks, or values; compiled, a tick is a real millisecond

@@ -13,7 +13,7 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from frazil.testing.torture.published import say
+from frazil.torture.original_icicle import say
 
 _RACE_S = 2e-6
 BLOCK = 1000

@@ -4,7 +4,7 @@ from dataclasses import FrozenInstanceError, fields, replace
 
 import pytest
 
-from frazil.claim import Ask, Claim, Holding, Look, Lost, Seen, Terms, Wait
+from frazil.claims.claim import Ask, Claim, Holding, Look, Lost, Seen, Terms, Wait
 
 __all__: list[str] = []
 

@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from frazil.holder import Holder
+from frazil.claims.holder import Holder
 
 
 def test_here():

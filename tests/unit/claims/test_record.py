@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from frazil.claim import Ask, Claim, Lost, Seen, Terms, Wait
+from frazil.claims.claim import Ask, Claim, Lost, Seen, Terms, Wait
+from frazil.claims.record import Record, Slot, SlotTable
 from frazil.errors import ClockError, ConfigError, LayoutExhausted
-from frazil.record import Record, Slot, SlotTable
 
 LAYOUT = "time:40 node:2 sequence:2 @1ms since 1970-01-01T00:00:00Z"
 TERMS = Terms("same", LAYOUT, range(4), 4, 1 << 40, 1000, 0, 100)

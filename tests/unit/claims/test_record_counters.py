@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from frazil.claim import Claim, Lost, Terms
+from frazil.claims.claim import Claim, Lost, Terms
 from frazil.errors import ConfigError, LayoutExhausted
-from tests.unit.test_record import World, region
+from tests.unit.claims.test_record import World, region
 
 __all__: list[str] = []
 

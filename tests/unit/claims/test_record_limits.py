@@ -4,11 +4,11 @@ from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
-from frazil.claim import Claim, Lost, Seen, Wait
+from frazil.claims.claim import Claim, Lost, Seen, Wait
+from frazil.claims.record import JUMP_US, WITNESS_US, Record, Slot, SlotTable
 from frazil.errors import ClockError, ConfigError, LayoutExhausted
-from frazil.record import JUMP_US, WITNESS_US, Record, Slot, SlotTable
-from tests.unit.test_record import NOW, TERMS, World, region
-from tests.unit.test_record_counters import TERMS as COUNTER
+from tests.unit.claims.test_record import NOW, TERMS, World, region
+from tests.unit.claims.test_record_counters import TERMS as COUNTER
 
 __all__: list[str] = []
 

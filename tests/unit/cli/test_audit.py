@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 import frazil
 from frazil.cli import main
-from frazil.schemes import Scheme
+from frazil.schemes.scheme import Scheme
 from tests.needs import needs
 
 __all__: list[str] = []
@@ -229,7 +229,7 @@ def test_foreign_constants_are_found(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in frazil.schemes.names() if name != "chibrary-time"]
+    "name", [name for name in frazil.schemes.scheme.names() if name != "chibrary-time"]
 )
 def test_fields_are_read_as_unpack_reads_them(tmp_path, name):
     scheme = frazil.scheme(name)

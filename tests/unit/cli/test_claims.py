@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from frazil.claim import Claim, Holding, Seen
-from frazil.clock import moment_text
-from frazil.keeper import ask_of
-from frazil.layout import Layout
+from frazil.claims.claim import Claim, Holding, Seen
+from frazil.claims.holding import Standing
+from frazil.generator.keeper import ask_of
+from frazil.layout.layout import Layout
 from frazil.registries import connect
-from frazil.schemes import scheme
-from frazil.standing import Standing
+from frazil.schemes.scheme import scheme
+from frazil.system.clock import moment_text
 
 __all__: list[str] = []
 

@@ -5,8 +5,8 @@ import json
 import pytest
 
 import frazil
-from frazil.claim import Seen
-from frazil.keeper import ask_of
+from frazil.claims.claim import Seen
+from frazil.generator.keeper import ask_of
 from frazil.registries import connect
 from tests.servers import etcd, postgres
 from tests.servers.redis import FLAVOURS, Server

@@ -5,8 +5,8 @@ import time
 import pytest
 
 from frazil import scheme
-from frazil.claim import Claim, Seen, Wait
-from frazil.keeper import ask_of
+from frazil.claims.claim import Claim, Seen, Wait
+from frazil.generator.keeper import ask_of
 from frazil.registries import connect
 from tests.servers.redis import Server
 

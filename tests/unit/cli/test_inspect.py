@@ -8,8 +8,8 @@ import pytest
 from rich.console import Console
 
 from frazil.cli import inspect
-from frazil.drawing import draw
-from frazil.schemes import scheme
+from frazil.layout.drawing import draw
+from frazil.schemes.scheme import scheme
 
 __all__: list[str] = []
 
@@ -163,7 +163,7 @@ def test_colour_changes_no_letter(name):
 @pytest.mark.parametrize(("variable", "coloured"), [("FORCE_COLOR", True), ("NO_COLOR", False)])
 def test_colour_where_it_may_be(variable, coloured, call, monkeypatch):
     monkeypatch.setattr(
-        "frazil.cli.terminal.console",
+        "frazil.cli.show.terminal.console",
         lambda: Console(highlight=False, force_terminal=True, color_system="truecolor", width=80),
     )
     monkeypatch.setenv(variable, "1")

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from frazil.cli import mint
-from frazil.schemes import scheme
+from frazil.schemes.scheme import scheme
 
 __all__: list[str] = []
 

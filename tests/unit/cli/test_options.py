@@ -6,8 +6,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from frazil.cli.options import is_default, layout_text, scheme_options
-from frazil.schemes import Scheme, scheme
+from frazil.cli._options import is_default, layout_text, scheme_options
+from frazil.schemes.scheme import Scheme, scheme
 
 __all__: list[str] = []
 

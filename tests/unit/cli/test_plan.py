@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from frazil.layout import Layout
-from frazil.planning import Plan, lasting
-from frazil.schemes import names
+from frazil.layout.layout import Layout
+from frazil.reading.capacity import Plan, lasting
+from frazil.schemes.scheme import names
 
 __all__: list[str] = []
 

@@ -241,7 +241,7 @@ def test_more_rows_than_a_chunk_have_different_ids(tmp_path):
 def test_terminal_sees_progress_and_a_pipe_does_not(table, monkeypatch):
     assert "stamping" not in stamp(table).stderr
     monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setattr("frazil.cli.progress._watched", lambda: True)
+    monkeypatch.setattr("frazil.cli.show.progress._watched", lambda: True)
     assert "stamping" in stamp(table).stderr
 
 

@@ -9,13 +9,13 @@ import pytest
 from click.testing import CliRunner
 
 import frazil
-from frazil.claim import Seen
+from frazil.claims.claim import Seen
 from frazil.errors import ConfigError, LayoutExhausted, RegistryUnavailable
-from frazil.generator import walk_arguments
-from frazil.keeper import ask_of
+from frazil.generator.generator import walk_arguments
+from frazil.generator.keeper import ask_of
 from frazil.registries import connect
 from frazil.registries.memory import MemoryRegistry
-from tests.unit.test_walk import Toy, interpreted, manual_sense, walk_in_use
+from tests.unit.walk.test_walk import Toy, interpreted, manual_sense, walk_in_use
 
 SMALL = "sign:1=0 sequence:8"
 NODES = "node:2 sequence:4"

@@ -14,15 +14,19 @@ import pytest
 
 import frazil
 from frazil import aio
-from frazil.claim import Seen
+from frazil.claims.claim import Seen
 from frazil.errors import FrazilError, RegistryUnavailable, TryLater
-from frazil.keeper import ask_of
+from frazil.generator.keeper import ask_of
 from tests.servers.redis import free_port
 from tests.tools.strikes import Struck, every, raise_struck, strike
 
 __all__: list[str] = []
 
-CALLERS = "aio", "calls", "complaints", "generator", "issuing", "keeper"
+CALLERS = (
+    "aio",
+    *(f"generator/{name}" for name in ("calls", "complaints", "generator", "keeper")),
+    "remote/base",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -364,6 +368,8 @@ def test_a_thread_that_died_is_followed_by_another(url):
 
         keeper._tend = dies
         with suppress(TryLater):
-            frazil.generator.Generator._wait(ids, -1, frazil.clock.boot_ns() - 4_900_000_000)
+            frazil.generator.generator.Generator._wait(
+                ids, -1, frazil.system.clock.boot_ns() - 4_900_000_000
+            )
         assert died.wait(5)
         assert isinstance(ids(), int)

@@ -9,9 +9,9 @@ from contextlib import suppress
 import pytest
 
 import frazil
-from frazil.claim import Seen, Wait
+from frazil.claims.claim import Seen, Wait
 from frazil.errors import PoolExhausted, RegistryUnavailable
-from frazil.keeper import Keeper, ask_of
+from frazil.generator.keeper import Keeper, ask_of
 from frazil.registries import memory
 from frazil.registries.memory import MemoryRegistry
 from tests.servers.redis import Server

@@ -27,9 +27,10 @@ from itertools import count
 from pathlib import Path
 import numpy
 import frazil, frazil.aio
-from frazil import issuing, opening
-from frazil.generator import Generator
-from frazil.schemes import Scheme
+from frazil import opening
+from frazil.remote import base
+from frazil.generator.generator import Generator
+from frazil.schemes.scheme import Scheme
 
 url, armed, child, later_on = sys.argv[1], None, None, 0
 HOME = str(Path(frazil.__file__).parent)
@@ -178,16 +179,16 @@ def gathering_later(function):
         return await function(self, gathered)
     return own
 
-issuing.Served._own = gathering(issuing.Served._own)
-issuing.AsyncServed._own = gathering_later(issuing.AsyncServed._own)
+base.Served._own = gathering(base.Served._own)
+base.AsyncServed._own = gathering_later(base.AsyncServed._own)
 def entered(ids):
     ids.link = Hanging()
     return ids
 
-issuing.Issuing.__enter__ = entered
+base.Issuing.__enter__ = entered
 ids = frazil.open(url)
 forking(type(ids), "__call__")
-forking(issuing.Life, "goes_on")
+forking(base.Life, "goes_on")
 
 async def asked(ask):
     async with frazil.aio.open(url) as later:

@@ -10,11 +10,11 @@ import pytest
 
 import frazil
 from frazil import aio
-from frazil.claim import Seen, Wait
+from frazil.claims.claim import Seen, Wait
 from frazil.errors import Closed, ConfigError, LayoutError, PoolExhausted
-from frazil.generator import configure
-from frazil.minting import mint
-from tests.unit.test_walk import LAYOUTS
+from frazil.generator.generator import configure
+from frazil.generator.mint import mint
+from tests.unit.walk.test_walk import LAYOUTS
 
 WIDE = "sign:1=0 time:39 node:4 sequence:20 @1ms since 2025-01-01T00:00:00Z"
 
@@ -272,7 +272,7 @@ class TestMint:
         slow = "time:40 sequence:4 @1s since 2025-01-01T00:00:00Z"
         config, registry = configure(url, slow, namespace="x", fields=None, lead=0, timeout="100ms")
         monkeypatch.setattr(registry, "mint", lambda *_: Wait(700_000, Seen()))
-        monkeypatch.setattr("frazil.minting.jitter", lambda: part)
+        monkeypatch.setattr("frazil.generator.mint.jitter", lambda: part)
         with pytest.raises(PoolExhausted) as caught:
             mint(1, config, registry)
         assert caught.value.retry_after_s == wait_us / 1e6

@@ -5,13 +5,13 @@ from types import SimpleNamespace
 import pytest
 
 import frazil
-from frazil import clock
-from frazil.calls import Call
-from frazil.claim import Seen, Wait
+from frazil.claims.claim import Seen, Wait
 from frazil.errors import InternalError, PoolExhausted, RegistryUnavailable
-from frazil.generator import Generator, configure
-from frazil.keeper import Keeper, ask_of
-from frazil.walk import Pause
+from frazil.generator.calls import Call
+from frazil.generator.generator import Generator, configure
+from frazil.generator.keeper import Keeper, ask_of
+from frazil.system import clock
+from frazil.walk.walk import Pause
 
 MS = 1_000_000
 WIDE = "sign:1=0 time:39 node:2 sequence:22 @1ms since 2025-01-01T00:00:00Z"
@@ -32,7 +32,7 @@ class Clock:
 
 def sense_of(world):
     """A sense on the world's clock, for the walk in use."""
-    from frazil.machine import Sense
+    from frazil.system.process import Sense
 
     class Sensed(Sense):
         def now_ns(self):

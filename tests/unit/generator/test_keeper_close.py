@@ -5,10 +5,10 @@ from types import SimpleNamespace
 import pytest
 
 import frazil
-from frazil.claim import Lost, Seen
+from frazil.claims.claim import Lost, Seen
 from frazil.errors import Closed, RegistryUnavailable
-from frazil.walk import CLOSED
-from tests.unit.test_keeper import Told, call, supplied, world
+from frazil.walk.walk import CLOSED
+from tests.unit.generator.test_keeper import Told, call, supplied, world
 
 __all__ = ["supplied", "world"]
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from frazil.claim import Lost
-from tests.unit.test_keeper import call, supplied, world
+from frazil.claims.claim import Lost
+from tests.unit.generator.test_keeper import call, supplied, world
 
 __all__ = ["supplied", "world"]
 

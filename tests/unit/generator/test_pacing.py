@@ -1,10 +1,10 @@
 """When a registry is asked again."""
 
-from frazil.claim import Seen, Terms, Wait
+from frazil.claims.claim import Seen, Terms, Wait
 from frazil.errors import RegistryUnavailable
-from frazil.keeper import Keeper, ask_of
-from frazil.pacing import jitter, pause_us
-from tests.unit.test_keeper import supplied, world
+from frazil.generator.keeper import Keeper, ask_of
+from frazil.generator.pacing import jitter, pause_us
+from tests.unit.generator.test_keeper import supplied, world
 
 __all__ = ["supplied", "world"]
 

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from frazil.duration import ago, duration_text, duration_us
 from frazil.errors import ConfigError
+from frazil.inputs.duration import ago, duration_text, duration_us
 
 __all__: list[str] = []
 

@@ -7,7 +7,7 @@ import pytest
 import frazil
 import frazil.aio
 from frazil.errors import ConfigError
-from frazil.masking import masked
+from frazil.inputs.masking import masked
 
 __all__: list[str] = []
 

@@ -5,9 +5,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from frazil.drawing import COLOURS, draw, spans, svg
 from frazil.errors import LayoutError
-from frazil.layout import Layout
+from frazil.layout.drawing import COLOURS, draw, spans, svg
+from frazil.layout.layout import Layout
 
 SMALL = Layout.parse("sign:1=0 time:12 node[3..2] sequence:3 node[1..0] @1s since 1970-01-01")
 SPREAD = Layout.parse(

@@ -3,7 +3,7 @@
 import pytest
 
 from frazil.errors import LayoutError
-from frazil.field import Piece, fields_of, fit, shown
+from frazil.layout.field import Piece, fields_of, fit, shown
 
 SPLIT = (
     Piece("node", "node", 4, 3),

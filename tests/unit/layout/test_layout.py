@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from frazil.errors import LayoutError
-from frazil.layout import Layout
+from frazil.layout.layout import Layout
 
-VECTORS = Path(__file__).parent.parent / "vectors"
+VECTORS = Path(__file__).parents[2] / "vectors"
 TEXTS = {
     "icicle": "sign:1=0 time:41 node:10 sequence:12 @1ms since 2016-02-18T09:43:20.316Z",
     "discord": "time:42 node.worker:5 node.process:5 sequence:12 @1ms since 2015-01-01T00:00:00Z",

@@ -3,7 +3,7 @@
 import pytest
 
 from frazil.errors import LayoutError
-from frazil.layout import Layout
+from frazil.layout.layout import Layout
 
 
 @pytest.mark.parametrize(

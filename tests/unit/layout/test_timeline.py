@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from frazil import clock
 from frazil.errors import LayoutError
-from frazil.field import Piece
-from frazil.layout import Layout
+from frazil.layout.field import Piece
+from frazil.layout.layout import Layout
+from frazil.system import clock
 
 SONYFLAKE = Layout.parse("sign:1=0 time:39 sequence:8 node:16 @10ms since 2014-09-01T00:00:00Z")
 WIDE = Layout.parse("zero:20=0 node:20 time:71 sequence:17 @1ms since 1970-01-01T00:00:00Z")

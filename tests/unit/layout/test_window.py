@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from frazil.errors import LayoutError
-from frazil.layout import Layout
+from frazil.layout.layout import Layout
 
 
 def test_a_window_holds_exactly_the_ids_of_its_moments() -> None:

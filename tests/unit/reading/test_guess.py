@@ -4,11 +4,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from frazil.clock import to_us
-from frazil.duration import UNITS_US
-from frazil.finding.guess import fit_of, fits_of, presets
-from frazil.finding.reading import Reading
-from frazil.schemes import names, scheme
+from frazil.inputs.duration import UNITS_US
+from frazil.reading.guess import fit_of, fits_of, presets
+from frazil.reading.spelling import Reading
+from frazil.schemes.scheme import names, scheme
+from frazil.system.clock import to_us
 
 __all__: list[str] = []
 

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from frazil.clock import to_us
-from frazil.finding.search import Search
-from frazil.schemes import scheme
+from frazil.reading.search import Search
+from frazil.schemes.scheme import scheme
+from frazil.system.clock import to_us
 
 __all__: list[str] = []
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frazil.alphabet import DIGITS
-from frazil.codec import Codec
-from frazil.finding.reading import read_as, readings, words
-from frazil.schemes import scheme
+from frazil.reading.spelling import read_as, readings, words
+from frazil.schemes.alphabet import DIGITS
+from frazil.schemes.codec import Codec
+from frazil.schemes.scheme import scheme
 
 __all__: list[str] = []
 

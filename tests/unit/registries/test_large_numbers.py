@@ -3,9 +3,9 @@
 import pytest
 
 import frazil
-from frazil.claim import Seen
+from frazil.claims.claim import Seen
 from frazil.errors import ConfigError
-from frazil.keeper import ask_of
+from frazil.generator.keeper import ask_of
 from frazil.registries import connect
 from tests.servers import etcd, postgres
 from tests.servers.redis import Server

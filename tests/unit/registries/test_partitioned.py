@@ -6,9 +6,9 @@ from contextlib import ExitStack
 import pytest
 
 import frazil
-from frazil.claim import Claim, Lost, Seen
+from frazil.claims.claim import Claim, Lost, Seen
 from frazil.errors import ClockError, RegistryUnavailable
-from frazil.keeper import ask_of
+from frazil.generator.keeper import ask_of
 from frazil.registries import connect
 from tests.servers.redis import Server, until
 

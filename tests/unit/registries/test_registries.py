@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 import frazil
-from frazil.claim import Claim, Lost, Seen, Wait
+from frazil.claims.claim import Claim, Lost, Seen, Wait
 from frazil.errors import ConfigError, RegistryUnavailable
-from frazil.keeper import ask_of
+from frazil.generator.keeper import ask_of
 from frazil.registries import connect
-from frazil.registries.place import LOCAL_FILESYSTEMS, filesystem_of, state_home
+from frazil.registries.sqlite.files import LOCAL_FILESYSTEMS, state_home
 from frazil.registries.sqlite.registry import SqliteRegistry, default_path
 from frazil.registries.static import node_number
+from frazil.system.mounts import filesystem_of
 
 ICICLE = frazil.scheme("icicle")
 

@@ -1,6 +1,6 @@
 """A number held on this host, where somebody removes the file by which it is held."""
 
-from frazil.registries import hold
+from frazil.registries import static_lock
 
 __all__: list[str] = []
 
@@ -8,7 +8,7 @@ __all__: list[str] = []
 def test_a_file_that_was_deleted_holds_nothing(tmp_path, monkeypatch):
     """Who comes next makes another file and locks that one, so both would own the number."""
     monkeypatch.setenv("FRAZIL_LOCKS", str(tmp_path))
-    opened = hold._opened
+    opened = static_lock._opened
     deleted = []
 
     def deleted_once(path):
@@ -18,8 +18,8 @@ def test_a_file_that_was_deleted_holds_nothing(tmp_path, monkeypatch):
             path.unlink()
         return fd
 
-    monkeypatch.setattr(hold, "_opened", deleted_once)
-    held = hold.take("number 7", "me", what="node number 7", how="in a test")
+    monkeypatch.setattr(static_lock, "_opened", deleted_once)
+    held = static_lock.take("number 7", "me", what="node number 7", how="in a test")
     assert deleted
     assert held.stands()
     held.leave()

@@ -16,13 +16,13 @@ from redis._parsers import _RESP2Parser
 
 import frazil
 from frazil import aio
-from frazil.claim import Claim, Seen
+from frazil.claims.claim import Claim, Seen
 from frazil.errors import RegistryUnavailable
-from frazil.icicle.server import IcicleServer
-from frazil.keeper import ask_of
+from frazil.generator.keeper import ask_of
 from frazil.registries import connect
 from frazil.registries.etcd import registry as etcd
 from frazil.registries.postgres import registry as postgres
+from frazil.remote.icicle.server import IcicleServer
 from tests.needs import needs
 from tests.servers import postgres as postgreses
 from tests.servers.icicle import Caller

@@ -2,7 +2,7 @@
 
 import pytest
 
-from frazil.alphabet import CHECKS, DIGITS, worth
+from frazil.schemes.alphabet import CHECKS, DIGITS, worth
 
 __all__: list[str] = []
 

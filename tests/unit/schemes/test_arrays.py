@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from frazil.alphabet import DIGITS
-from frazil.arrays import WIDE
-from frazil.codec import Codec
 from frazil.errors import CodecError, LayoutError, Misuse
-from frazil.shuffle import Shuffle
+from frazil.schemes.alphabet import DIGITS
+from frazil.schemes.arrays import WIDE
+from frazil.schemes.codec import Codec
+from frazil.schemes.shuffle import Shuffle
 
 __all__: list[str] = []
 

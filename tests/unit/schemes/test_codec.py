@@ -7,9 +7,9 @@ import sys
 import numpy as np
 import pytest
 
-from frazil.alphabet import DIGITS
-from frazil.codec import Codec
 from frazil.errors import CodecError, ConfigError
+from frazil.schemes.alphabet import DIGITS
+from frazil.schemes.codec import Codec
 
 __all__: list[str] = []
 
@@ -261,7 +261,7 @@ def test_a_codec_is_a_value() -> None:
 def test_without_numpy_the_error_names_the_extra() -> None:
     code = (
         "import sys; sys.modules['numpy'] = None\n"
-        "from frazil.codec import Codec\n"
+        "from frazil.schemes.codec import Codec\n"
         "try: Codec('hex', 8).decode_array(['07'])\n"
         "except Exception as error: print(type(error).__name__, error)\n"
     )

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from frazil.errors import ConfigError, LayoutError
-from frazil.shuffle import METHODS, Shuffle
+from frazil.schemes.shuffle import METHODS, Shuffle
 
 __all__: list[str] = []
 
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "chibrary.json").read_text())
+VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "chibrary.json").read_text())
 HELLO_8 = (3, 2, 7, 1, 6, 4, 5, 0)
 HELLO_128 = "ce7afb42d6ddcb92"
 CHIBRARY = Shuffle(tuple(VECTORS["shuffle_table"]))

@@ -8,9 +8,9 @@ import httpx
 import pytest
 
 import frazil
-from frazil.service.doors import CHUNK
-from frazil.service.issuer import MOST
-from frazil.service.openapi import DOCUMENT
+from frazil.service.http.id_endpoints import CHUNK
+from frazil.service.http.openapi import DOCUMENT
+from frazil.service.namespace import MOST
 from tests.unit.service.conftest import Service
 
 __all__: list[str] = []
@@ -210,7 +210,7 @@ def test_wrong_ids_are_refused_with_the_place(client, text):
 def test_layouts(client):
     body = client.get("/v1/layouts").json()
     assert [one["namespace"] for one in body["namespaces"]] == list(SCHEMES)
-    assert {one["scheme"] for one in body["layouts"]} == set(frazil.schemes.names())
+    assert {one["scheme"] for one in body["layouts"]} == set(frazil.schemes.scheme.names())
 
 
 def test_plan(client):

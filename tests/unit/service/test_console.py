@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from frazil.drawing import COLOURS
-from frazil.field import ROLES
+from frazil.layout.drawing import COLOURS
+from frazil.layout.field import ROLES
 from frazil.service.console import pages
 from tests.unit.service.conftest import Service
 

@@ -3,7 +3,7 @@
 import pytest
 
 import frazil
-from frazil.schemes import PRESETS
+from frazil.schemes.scheme import PRESETS
 from frazil.service.inspection import neighbours, stretches
 
 __all__: list[str] = []

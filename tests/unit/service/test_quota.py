@@ -7,10 +7,10 @@ import httpx
 import pytest
 import redis
 
-from frazil import clock
 from frazil.service import quota
 from frazil.service.quota import Buckets
 from frazil.service.tokens import hash_of
+from frazil.system import clock
 from tests.unit.service.conftest import Service
 
 __all__: list[str] = []

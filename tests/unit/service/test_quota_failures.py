@@ -8,8 +8,8 @@ import pytest
 import redis
 
 import frazil
-from frazil.claim import Seen
-from frazil.keeper import ask_of
+from frazil.claims.claim import Seen
+from frazil.generator.keeper import ask_of
 from frazil.registries import connect
 from frazil.service.tokens import hash_of
 from tests.servers.redis import Server, until

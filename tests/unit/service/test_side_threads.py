@@ -5,7 +5,7 @@ from threading import Event
 
 import pytest
 
-from frazil.service.aside import Aside, BusyError
+from frazil.service.side_threads import Aside, BusyError
 
 __all__: list[str] = []
 

@@ -46,7 +46,7 @@ def contained(monkeypatch):
 
 
 def sign(*args):
-    from frazil.registries.host import container_sign
+    from frazil.system.host import container_sign
 
     return container_sign(*args)
 

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 import frazil
-from tests.unit.test_walk import Toy, manual_sense, module
+from tests.unit.walk.test_walk import Toy, manual_sense, module
 
 __all__ = ["module"]
 
@@ -21,8 +21,8 @@ START = """
 import ctypes, os, sys
 import frazil
 import frazil.errors
-from frazil import machine
-from frazil.machine import Sense
+from frazil.system import process
+from frazil.system.process import Sense
 
 def kept():
     "The page of the fork word, which the kernel is told to copy after all."
@@ -104,7 +104,7 @@ def device(path, *, magic=0x4B4C4356, size=4096, flags=1 << 8, disruptions=1, ge
 
 
 WATCHED = """
-machine.watch(sys.argv[2])
+process.watch(sys.argv[2])
 def write(at, value):
     with open(sys.argv[2], "r+b") as file:
         file.seek(at)

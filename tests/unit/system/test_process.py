@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from frazil.clock import boot_ns
-from frazil.machine import PureSense, Sense
+from frazil.system.clock import boot_ns
+from frazil.system.process import PureSense, Sense
 
 STALE_NS = 1_000_000
 

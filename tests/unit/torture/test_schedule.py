@@ -1,8 +1,8 @@
 """The schedule of a mix: what is done, to whom and when, from a seed."""
 
-from frazil.testing.torture import MIXED
-from frazil.testing.torture.file import WAYS
-from frazil.testing.torture.schedule import schedule
+from frazil.torture import MIXED
+from frazil.torture.file import WAYS
+from frazil.torture.schedule import schedule
 
 __all__: list[str] = []
 

@@ -14,18 +14,18 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import frazil
-from frazil.cli.duplicates import Duplicates
-from frazil.testing.torture import FAULTS, MIXED, Plan, Result, known
-from frazil.testing.torture.evidence import Claimed, Examiner, Found, Generated
-from frazil.testing.torture.file import WAYS, File
-from frazil.testing.torture.outlet import Outlet, bursts, number_of, whole
-from frazil.testing.torture.page import page
-from frazil.testing.torture.peers import Row, markdown
-from frazil.testing.torture.report import again, as_json, failed
-from frazil.testing.torture.run import rounds
-from frazil.testing.torture.scene import Mark
-from frazil.testing.torture.sieve import Sieve
-from frazil.testing.torture.system import Stamp
+from frazil.cli.files.duplicates import Duplicates
+from frazil.torture import FAULTS, MIXED, Plan, Result, known
+from frazil.torture.evidence import Claimed, Examiner, Found, Generated
+from frazil.torture.file import WAYS, File
+from frazil.torture.id_log import Outlet, bursts, number_of, whole
+from frazil.torture.page import page
+from frazil.torture.peers import Row, markdown
+from frazil.torture.prefilter import Sieve
+from frazil.torture.report import again, as_json, failed
+from frazil.torture.run import rounds
+from frazil.torture.system import Stamp
+from frazil.torture.trial import Mark
 
 __all__: list[str] = []
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import frazil
-from frazil import walk as walk_in_use
 from frazil.errors import InternalError
+from frazil.walk import walk as walk_in_use
 
 MS = 1_000_000
 
@@ -18,7 +18,7 @@ def interpreted():
     """The walk's source as a module of its own, beside the one in use."""
     name = "frazil_walk_interpreted"
     if name not in sys.modules:
-        path = Path(frazil.__file__).with_name("walk.py")
+        path = Path(frazil.__file__).parent / "walk" / "walk.py"
         spec = importlib.util.spec_from_file_location(name, path)
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module
@@ -36,9 +36,9 @@ def module(request):
 def manual_sense(module):
     """A sense whose clock and era the test sets."""
     if module.COMPILED:
-        from frazil._machine import Sense as Base
+        from frazil.system._process import Sense as Base
     else:
-        from frazil.machine import PureSense as Base
+        from frazil.system.process import PureSense as Base
 
     class ManualSense(Base):
         def __init__(self):
@@ -369,7 +369,7 @@ def test_a_layout_without_sequence_gives_one_id_a_tick(module):
 
 def walk_of(module, scheme):
     """A walk with a claim, its first tick, and its node."""
-    from frazil.generator import walk_arguments
+    from frazil.generator.generator import walk_arguments
 
     sense = manual_sense(module)
     walk = module.Walk(sense, *walk_arguments(scheme, 10**9, None))

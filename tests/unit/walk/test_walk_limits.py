@@ -9,8 +9,8 @@ from array import array
 import pytest
 
 import frazil
-from frazil.generator import walk_arguments
-from tests.unit.test_walk import MS, Toy, manual_sense, module, toy
+from frazil.generator.generator import walk_arguments
+from tests.unit.walk.test_walk import MS, Toy, manual_sense, module, toy
 
 __all__ = ["module", "toy"]
 

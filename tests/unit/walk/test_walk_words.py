@@ -4,8 +4,8 @@ import pytest
 
 import frazil
 from frazil.errors import InternalError
-from frazil.generator import walk_arguments
-from tests.unit.test_walk import MS, manual_sense, module
+from frazil.generator.generator import walk_arguments
+from tests.unit.walk.test_walk import MS, manual_sense, module
 
 __all__ = ["module"]
 

@@ -13,12 +13,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from frazil.cli.chunks import Table
-from frazil.cli.duplicates import Duplicate, Duplicates, Key
-from frazil.cli.strange import reason, shown
-from frazil.cli.survey import Survey
+from frazil.cli.files.chunks import Table
+from frazil.cli.files.duplicates import Duplicate, Duplicates, Key
+from frazil.cli.files.not_text import reason, shown
+from frazil.cli.files.survey import Survey
 from frazil.errors import CodecError
-from frazil.schemes import Scheme
+from frazil.schemes.scheme import Scheme
 
 __all__ = ["Auditor", "Invalid", "Place"]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from frazil.cli.streams import Source
+from frazil.cli.files.streams import Source
 
 __all__ = ["Chunk", "Lines", "Table"]
 

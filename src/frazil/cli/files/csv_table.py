@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import Any
 
-from frazil.cli.chunks import Chunk, Lines
-from frazil.cli.streams import Source
+from frazil.cli.files.chunks import Chunk, Lines
+from frazil.cli.files.streams import Source
 from frazil.errors import ConfigError
 
 __all__ = ["CsvTable"]

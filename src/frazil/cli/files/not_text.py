@@ -9,7 +9,7 @@ import json
 import re
 from typing import Any
 
-from frazil.cli.chunks import Chunk, Table
+from frazil.cli.files.chunks import Chunk, Table
 from frazil.errors import ConfigError
 
 __all__ = ["reason", "shown", "strange", "strange_head"]

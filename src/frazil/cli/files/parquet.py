@@ -8,9 +8,9 @@ gets its types from the first rows; a later row that does not fit them is an err
 from collections.abc import Iterator
 from typing import IO, Any
 
-from frazil.cli.chunks import Chunk, Table
-from frazil.cli.strange import strange
-from frazil.cli.streams import Source
+from frazil.cli.files.chunks import Chunk, Table
+from frazil.cli.files.not_text import strange
+from frazil.cli.files.streams import Source
 from frazil.errors import ConfigError
 
 __all__ = ["ParquetTable", "ParquetWriter"]

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise, starmap
 from operator import le
 
-from frazil.schemes import Scheme
+from frazil.schemes.scheme import Scheme
 
 __all__ = ["Survey"]
 

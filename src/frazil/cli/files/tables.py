@@ -6,9 +6,9 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from frazil.cli.chunks import Chunk, Lines, Table
-from frazil.cli.csv_table import CsvTable
-from frazil.cli.streams import Source
+from frazil.cli.files.chunks import Chunk, Lines, Table
+from frazil.cli.files.csv_table import CsvTable
+from frazil.cli.files.streams import Source
 from frazil.errors import ConfigError
 
 __all__ = ["FORMATS", "JsonTable", "TextTable", "format_of", "open_table"]
@@ -73,7 +73,7 @@ def open_table(
         return JsonTable(source)
     if kind == "text":
         return TextTable(source)
-    from frazil.cli.parquet import ParquetTable
+    from frazil.cli.files.parquet import ParquetTable
 
     return ParquetTable(source, only)
 

@@ -18,10 +18,10 @@ from decimal import Decimal
 from typing import IO, Any
 from uuid import UUID
 
-from frazil.cli.chunks import Chunk, Table
-from frazil.cli.csv_table import CsvTable
-from frazil.cli.strange import strange, strange_head
-from frazil.cli.tables import JsonTable
+from frazil.cli.files.chunks import Chunk, Table
+from frazil.cli.files.csv_table import CsvTable
+from frazil.cli.files.not_text import strange, strange_head
+from frazil.cli.files.tables import JsonTable
 from frazil.errors import ConfigError
 
 __all__ = ["CsvWriter", "JsonWriter", "Write", "taken", "writing"]
@@ -52,7 +52,7 @@ def writing(
     if kind == "jsonl":
         yield JsonWriter(file, table, column, last=last).write
         return
-    from frazil.cli.parquet import ParquetWriter
+    from frazil.cli.files.parquet import ParquetWriter
 
     writer = ParquetWriter(file, table, column, last=last, numeric=numeric)
     try:

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
-from frazil.cli.auditor import Auditor, Place
-from frazil.cli.survey import Survey
-from frazil.clock import moment_text
-from frazil.duration import duration_text
-from frazil.schemes import Scheme
+from frazil.cli.files.auditor import Auditor, Place
+from frazil.cli.files.survey import Survey
+from frazil.inputs.duration import duration_text
+from frazil.schemes.scheme import Scheme
+from frazil.system.clock import moment_text
 
 __all__ = ["as_json", "as_text"]
 

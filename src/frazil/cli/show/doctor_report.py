@@ -9,8 +9,9 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from frazil.cli import Failure, terminal
-from frazil.registries.checkup import Finding, worst
+from frazil.cli import Failure
+from frazil.cli.show import terminal
+from frazil.registries.doctor import Finding, worst
 
 __all__ = ["Report", "round_trip", "tell"]
 

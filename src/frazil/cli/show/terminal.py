@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from frazil.clock import moment, moment_text
+from frazil.system.clock import moment, moment_text
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

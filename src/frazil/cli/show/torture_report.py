@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from frazil.cli import terminal
-from frazil.testing.torture import Plan, Result
-from frazil.testing.torture.outlet import HUNG
-from frazil.testing.torture.peers import Row, legend
-from frazil.testing.torture.report import about, again, duplicates, ids
+from frazil.cli.show import terminal
+from frazil.torture import Plan, Result
+from frazil.torture.id_log import HUNG
+from frazil.torture.peers import Row, legend
+from frazil.torture.report import about, again, duplicates, ids
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from frazil.cli import Failure, terminal
-from frazil.clock import moment_text
+from frazil.cli import Failure
+from frazil.cli.show import terminal
 from frazil.errors import FrazilError
-from frazil.icicle.opening import configure_icicle
-from frazil.icicle.server import LAST_SHARD, IcicleServer, State
-from frazil.schemes import Scheme
+from frazil.remote.icicle.config import configure_icicle
+from frazil.remote.icicle.server import LAST_SHARD, IcicleServer, State
+from frazil.schemes.scheme import Scheme
+from frazil.system.clock import moment_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -7,15 +7,15 @@ forgets its shard stays out until it is told which it had.
 
 from collections.abc import Iterable, Sequence
 
-from frazil.cli.doctor_report import Report, round_trip, tell
-from frazil.cli.icicle import Seat, seats, servers, twice
-from frazil.clock import wall_us
-from frazil.duration import duration_text
-from frazil.icicle.server import IcicleServer, key_of
+from frazil.cli.show.doctor_report import Report, round_trip, tell
+from frazil.cli.stores.icicle import Seat, seats, servers, twice
+from frazil.inputs.duration import duration_text
 from frazil.registries.base import terms_of
-from frazil.registries.checkup import Finding, ahead
-from frazil.registries.redis.checkup import examine
-from frazil.schemes import Scheme
+from frazil.registries.doctor import Finding, ahead
+from frazil.registries.redis.doctor import examine
+from frazil.remote.icicle.server import IcicleServer, key_of
+from frazil.schemes.scheme import Scheme
+from frazil.system.clock import wall_us
 
 __all__ = ["examine_pool"]
 

@@ -2,14 +2,14 @@
 
 import click
 
-from frazil.claim import Look
+from frazil.claims.claim import Look
+from frazil.claims.record import stranger
 from frazil.errors import ConfigError
-from frazil.record import stranger
 from frazil.registries import connect
 from frazil.registries.base import Registry
 from frazil.registries.memory import MemoryRegistry
-from frazil.registries.shared import make_shared
-from frazil.schemes import Scheme
+from frazil.registries.sqlite.default_file import make_shared
+from frazil.schemes.scheme import Scheme
 
 __all__ = ["kept", "look", "share"]
 

@@ -30,8 +30,8 @@ from io import BufferedReader, RawIOBase
 from itertools import count
 from typing import Any, TypeVar
 
-from frazil.clock import boot_ns, boot_s, to_us
 from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
+from frazil.system.clock import boot_ns, boot_s, to_us
 
 try:
     import etcd3gw

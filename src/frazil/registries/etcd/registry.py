@@ -57,9 +57,8 @@ from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from frazil import clock
-from frazil.claim import Look
-from frazil.clock import boot_ns
+from frazil.claims.claim import Look
+from frazil.claims.record import JUMP_US, WITNESS_US, Record
 from frazil.errors import (
     ClockError,
     ConfigError,
@@ -68,15 +67,16 @@ from frazil.errors import (
     RegistryUnavailable,
     Stopped,
 )
-from frazil.machine import Sense
-from frazil.record import JUMP_US, WITNESS_US, Record
+from frazil.inputs.url import Options, host_port
 from frazil.registries.base import RecordRegistry, terms_of
-from frazil.registries.checkup import Checkup
-from frazil.registries.etcd.checkup import examine
+from frazil.registries.doctor import Checkup
+from frazil.registries.etcd.doctor import examine
 from frazil.registries.etcd.link import TRANSACTION, Link, Unanswered
 from frazil.registries.etcd.state import Noted, State, around, parsed, written
-from frazil.registries.options import Options, host_port
-from frazil.schemes import Scheme
+from frazil.schemes.scheme import Scheme
+from frazil.system import clock
+from frazil.system.clock import boot_ns
+from frazil.system.process import Sense
 
 __all__ = ["EtcdRegistry"]
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from frazil.claims.packed_slots import PackedSlots
+from frazil.claims.record import Record
 from frazil.errors import ConfigError
-from frazil.record import Record
-from frazil.registries.packed import PackedSlots
 
 __all__ = ["Noted", "State", "around", "parsed", "written"]
 

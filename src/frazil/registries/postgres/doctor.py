@@ -5,8 +5,8 @@ Everything is read, in statements that any role may run.
 
 from typing import Any
 
-from frazil.claim import Terms
-from frazil.registries.checkup import COMMON, Checkup, Finding, away, loss, put_back
+from frazil.claims.claim import Terms
+from frazil.registries.doctor import COMMON, Checkup, Finding, away, loss, put_back
 
 __all__ = ["QUESTION", "examine"]
 

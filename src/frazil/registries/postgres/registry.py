@@ -39,17 +39,17 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
-from frazil.claim import Ask, Look, Seen
-from frazil.clock import boot_ns, wall_us
+from frazil.claims.claim import Ask, Look, Seen
+from frazil.claims.packed_slots import PackedSlots
+from frazil.claims.record import Record
 from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
-from frazil.machine import Sense
-from frazil.record import Record
+from frazil.inputs.url import Options
 from frazil.registries.base import RecordRegistry, terms_of
-from frazil.registries.checkup import Checkup
-from frazil.registries.options import Options
-from frazil.registries.packed import PackedSlots
-from frazil.registries.postgres.checkup import QUESTION, examine
-from frazil.schemes import Scheme
+from frazil.registries.doctor import Checkup
+from frazil.registries.postgres.doctor import QUESTION, examine
+from frazil.schemes.scheme import Scheme
+from frazil.system.clock import boot_ns, wall_us
+from frazil.system.process import Sense
 
 try:
     import psycopg

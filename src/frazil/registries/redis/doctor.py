@@ -4,9 +4,9 @@ Everything is read, with the rights that members have; what a server does not le
 said to be unseen.
 """
 
-from frazil.claim import Terms
-from frazil.registries.checkup import COMMON, Checkup, Finding, away, loss
-from frazil.registries.redis.link import Link
+from frazil.claims.claim import Terms
+from frazil.redis_link.link import Link
+from frazil.registries.doctor import COMMON, Checkup, Finding, away, loss
 
 __all__ = ["examine"]
 

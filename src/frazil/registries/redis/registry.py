@@ -31,17 +31,17 @@ from importlib.resources import files
 from secrets import token_hex
 from typing import Any
 
-from frazil.claim import Ask, Claim, Holding, Look, Lost, Seen, Terms, Wait
-from frazil.clock import wall_us
+from frazil.claims.claim import Ask, Claim, Holding, Look, Lost, Seen, Terms, Wait
+from frazil.claims.record import Record
 from frazil.errors import ConfigError, InternalError
-from frazil.record import Record
+from frazil.inputs.url import Options
+from frazil.redis_link.link import Access, Link, Script
+from frazil.redis_link.url import access_of, shown, split_url
 from frazil.registries.base import Registry, terms_of
-from frazil.registries.checkup import Checkup
-from frazil.registries.options import Options
-from frazil.registries.redis.link import Access, Link, Script
-from frazil.registries.redis.url import access_of, shown, split_url
-from frazil.registries.several import SeveralRegistry, share_terms
-from frazil.schemes import Scheme
+from frazil.registries.doctor import Checkup
+from frazil.registries.partitioned import SeveralRegistry, share_terms
+from frazil.schemes.scheme import Scheme
+from frazil.system.clock import wall_us
 
 __all__ = ["RedisRegistry", "claims_script", "connect_redis"]
 
@@ -179,7 +179,7 @@ class RedisRegistry:
 
     def examine(self) -> Checkup:
         """See Registry."""
-        from frazil.registries.redis.checkup import examine
+        from frazil.registries.redis.doctor import examine
 
         before_us = wall_us()
         _, (_, _, _, now_us, *_) = self._call("look", Ask(Seen(), 0, token_hex(8)), 0)

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""``frazil.registries.forks`` in C: the gate that also forks made inside C go through.
+"""``frazil.registries.sqlite.forks`` in C: the gate that also forks made inside C go through.
 
 ``pthread_atfork`` handlers run for every ``fork()`` of the C library, in the thread that forks. If
 that thread holds the interpreter's lock, as uWSGI's does, it gives it up while it waits, because

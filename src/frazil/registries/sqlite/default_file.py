@@ -18,7 +18,7 @@ import stat
 from pathlib import Path
 
 from frazil.errors import ConfigError
-from frazil.registries.place import state_home
+from frazil.registries.sqlite.files import state_home
 
 __all__ = ["SHARED", "make_shared", "other_files", "state_folder", "users_folder"]
 

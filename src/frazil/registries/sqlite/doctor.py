@@ -5,10 +5,11 @@ import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 
-from frazil.claim import Terms
-from frazil.registries.checkup import COMMON, Checkup, Finding, loss
-from frazil.registries.place import filesystem_of, foreign_filesystem
-from frazil.registries.shared import other_files, users_folder
+from frazil.claims.claim import Terms
+from frazil.registries.doctor import COMMON, Checkup, Finding, loss
+from frazil.registries.sqlite.default_file import other_files, users_folder
+from frazil.registries.sqlite.files import foreign_filesystem
+from frazil.system.mounts import filesystem_of
 
 __all__ = ["examine"]
 

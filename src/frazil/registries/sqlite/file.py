@@ -26,14 +26,14 @@ from contextlib import closing, contextmanager, suppress
 from io import FileIO
 from pathlib import Path
 
-from frazil import clock
 from frazil.errors import ConfigError, RegistryUnavailable
-from frazil.machine import Sense
-from frazil.registries import forks
-from frazil.registries.place import boot_id, leads_to
-from frazil.registries.rows import APPLICATION_ID, lay_out
+from frazil.registries.sqlite import forks
+from frazil.registries.sqlite.files import boot_id, leads_to
 from frazil.registries.sqlite.lock import RevisionFile
 from frazil.registries.sqlite.revision import Found, Note, Sight, coming, log_fits
+from frazil.registries.sqlite.slots import APPLICATION_ID, lay_out
+from frazil.system import clock
+from frazil.system.process import Sense
 
 __all__ = ["ClaimsFile"]
 

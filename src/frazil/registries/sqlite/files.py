@@ -7,18 +7,16 @@ registry in a file asks about it.
 
 import contextlib
 import os
-import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 from frazil.errors import ConfigError
+from frazil.system.mounts import filesystem_of, mounts
 
 __all__ = [
     "LOCAL_FILESYSTEMS",
     "boot_id",
     "file_id",
-    "filesystem_of",
     "foreign_filesystem",
     "leads_to",
     "make_file",
@@ -42,7 +40,6 @@ The list is of what is known to be safe: names of network file systems are witho
 FUSE anybody can make one.
 """
 
-_MOUNTS = "/proc/self/mountinfo"
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 
@@ -91,43 +88,12 @@ def make_file(path: Path, mode: int) -> None:
         draft.unlink()
 
 
-def filesystem_of(path: Path, mountinfo: str = "") -> str | None:
-    """The type of the file system that holds ``path`` (``ext4``); None where nobody tells.
-
-    Links are followed. Format: proc(5), /proc/pid/mountinfo; the longest mount point that leads to
-    the path counts, and of equal ones the last, which covers the others.
-    """
-    try:
-        text = Path(mountinfo or _MOUNTS).read_text(encoding="utf-8", errors="surrogateescape")
-    except OSError:
-        return None
-    real = os.path.realpath(path)
-    best, kind = -1, None
-    for point, after in _mounts(text):
-        inside = real == point or real.startswith(point.rstrip("/") + "/")
-        if inside and len(point) >= best:
-            best, kind = len(point), after.split(" ")[0]
-    return kind
-
-
-def _mounts(text: str) -> Iterator[tuple[str, str]]:
-    """Each mount point, and what the table says of its file system."""
-    for line in text.splitlines():
-        before, _, after = line.partition(" - ")
-        point = before.split(" ")[4]
-        yield re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), point), after
-
-
 def require_folder(path: Path) -> None:
     """ConfigError for a file that is mounted by itself, as into a container.
 
     SQLite keeps a log beside the file. Whoever has the file under another name has another log.
     """
-    try:
-        text = Path(_MOUNTS).read_text(encoding="utf-8", errors="surrogateescape")
-    except OSError:
-        return
-    if any(point == str(path) for point, _ in _mounts(text)):
+    if any(point == str(path) for point, _ in mounts()):
         raise ConfigError(
             f"{path} is mounted by itself, without the files beside it; mount its folder instead",
             url=str(path),

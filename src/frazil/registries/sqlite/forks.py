@@ -7,8 +7,8 @@ child can do undoes this, so a fork waits until no other thread is in the middle
 none begins meanwhile. That is a fraction of a millisecond: waiting for the lock on the file is no
 part of it.
 
-A fork made inside C asks only the gate that is written in C (``_gate``). Without it, or if a step
-takes longer than a fork waits, the child finds that threads which it does not have were inside
+A fork made inside C asks only the gate that is written in C (``_fork_gate``). Without it, or if a
+step takes longer than a fork waits, the child finds that threads which it does not have were inside
 (``cut``). Then it uses SQLite without SQLite's locks, which the lock of ``sqlite.lock`` makes
 right, since everybody holds that one.
 
@@ -25,7 +25,7 @@ from threading import get_ident
 from typing import cast
 from weakref import WeakKeyDictionary
 
-from frazil.machine import Sense
+from frazil.system.process import Sense
 
 __all__ = ["PATIENCE_S", "abandon", "closed", "cut", "enter", "leave", "opened"]
 
@@ -86,7 +86,9 @@ class _PureGate:
 
 def _the_gate() -> _PureGate:
     try:
-        return cast("_PureGate", import_module("frazil._gate"))  # the same functions
+        return cast(
+            "_PureGate", import_module("frazil.registries.sqlite._fork_gate")
+        )  # the same functions
     except ImportError:
         return _PureGate()
 

@@ -18,11 +18,11 @@ import time
 from io import FileIO
 from pathlib import Path
 
-from frazil.clock import moment_text, wall_us
 from frazil.errors import RegistryUnavailable
-from frazil.registries import forks
-from frazil.registries.place import leads_to, sync_folder
+from frazil.registries.sqlite import forks
+from frazil.registries.sqlite.files import leads_to, sync_folder
 from frazil.registries.sqlite.revision import SECTOR, Note, Notes
+from frazil.system.clock import moment_text, wall_us
 
 __all__ = ["RevisionFile"]
 

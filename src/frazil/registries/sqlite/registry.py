@@ -25,18 +25,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from frazil.apart import apart
-from frazil.claim import Look, Terms
+from frazil.claims.claim import Look, Terms
+from frazil.claims.record import Record
 from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
-from frazil.record import Record
+from frazil.inputs.url import Options
 from frazil.registries.base import Answer, RecordRegistry, terms_of
-from frazil.registries.checkup import Checkup
-from frazil.registries.options import Options
-from frazil.registries.place import make_folder, require_folder, require_local
-from frazil.registries.rows import SqlSlots
-from frazil.registries.shared import state_folder
+from frazil.registries.doctor import Checkup
+from frazil.registries.sqlite.default_file import state_folder
 from frazil.registries.sqlite.file import ClaimsFile
-from frazil.schemes import Scheme
+from frazil.registries.sqlite.files import make_folder, require_folder, require_local
+from frazil.registries.sqlite.slots import SqlSlots
+from frazil.schemes.scheme import Scheme
+from frazil.system.uninterrupted import apart
 
 __all__ = ["SqliteRegistry", "default_path"]
 
@@ -110,7 +110,7 @@ class SqliteRegistry(RecordRegistry):
 
     def examine(self) -> Checkup:
         """See Registry."""
-        from frazil.registries.sqlite.checkup import examine
+        from frazil.registries.sqlite.doctor import examine
 
         return examine(self.path, self.terms, told_local=self._told_local)
 

@@ -9,8 +9,8 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
+from frazil.claims.record import UNTOUCHED, Slot
 from frazil.errors import ConfigError
-from frazil.record import UNTOUCHED, Slot
 
 __all__ = ["APPLICATION_ID", "SqlSlots", "lay_out"]
 

@@ -10,16 +10,16 @@ Connections belong to a process and to a loop, so a new one of either begins wit
 import asyncio
 from typing import TYPE_CHECKING
 
-from frazil.client import packed
-from frazil.client.config import NONCE, ServiceConfig
-from frazil.client.generator import STEP, the_driver
-from frazil.client.reply import Gathered, in_words
-from frazil.client.turn import Turn
-from frazil.clock import boot_s
 from frazil.errors import ConfigError, FrazilError
-from frazil.generator import check_count
-from frazil.issuing import AsyncServed, Life, the_loop
-from frazil.schemes import Scheme
+from frazil.generator.generator import check_count
+from frazil.remote.base import AsyncServed, Life, the_loop
+from frazil.remote.http import wire_ids
+from frazil.remote.http.attempts import Turn
+from frazil.remote.http.config import NONCE, ServiceConfig
+from frazil.remote.http.generator import STEP, the_driver
+from frazil.remote.http.reply import Gathered, in_words
+from frazil.schemes.scheme import Scheme
+from frazil.system.clock import boot_s
 
 if TYPE_CHECKING:
     import httpx
@@ -50,7 +50,7 @@ class _Life(Life):
         """``count`` IDs."""
         ids: list[int] = []
         for done in range(0, count, STEP):
-            ids += packed.ints(await self._asked(min(count - done, STEP)), self._config.width)
+            ids += wire_ids.ints(await self._asked(min(count - done, STEP)), self._config.width)
         return ids
 
     async def _asked(self, n: int) -> bytes:

@@ -15,8 +15,8 @@ from collections import Counter
 from collections.abc import Callable
 from random import random
 
-from frazil.duration import duration_text
 from frazil.errors import FrazilError, PoolExhausted, RegistryUnavailable, TryLater
+from frazil.inputs.duration import duration_text
 
 __all__ = ["Turn"]
 

@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, urlsplit
 
-from frazil.duration import duration_us
 from frazil.errors import ConfigError
-from frazil.generator import Duration, refuse_given
-from frazil.registries.options import Options
-from frazil.schemes import Scheme, scheme
+from frazil.generator.generator import Duration, refuse_given
+from frazil.inputs.duration import duration_us
+from frazil.inputs.url import Options
+from frazil.schemes.scheme import Scheme, scheme
 
 __all__ = ["NONCE", "ServiceConfig", "configure_service"]
 

@@ -16,15 +16,15 @@ from contextlib import suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from frazil.client import packed
-from frazil.client.config import NONCE, ServiceConfig
-from frazil.client.reply import Gathered, in_words
-from frazil.client.turn import Turn
-from frazil.clock import boot_s
 from frazil.errors import ConfigError, FrazilError
-from frazil.generator import check_count
-from frazil.issuing import Life, Served
-from frazil.prefetch import Prefetch
+from frazil.generator.generator import check_count
+from frazil.remote.base import Life, Served
+from frazil.remote.http import wire_ids
+from frazil.remote.http.attempts import Turn
+from frazil.remote.http.config import NONCE, ServiceConfig
+from frazil.remote.http.reply import Gathered, in_words
+from frazil.remote.prefetch import Prefetch
+from frazil.system.clock import boot_s
 
 if TYPE_CHECKING:
     import httpx
@@ -116,7 +116,7 @@ class _Life(Life):
     def ids(self, count: int) -> Iterator[int]:
         """``count`` IDs, one by one."""
         for body in self.bodies(count):
-            yield from packed.ints(body, self._config.width)
+            yield from wire_ids.ints(body, self._config.width)
 
     def bodies(self, count: int) -> Iterator[bytes]:
         """``count`` IDs, packed, in steps."""
@@ -190,7 +190,7 @@ class ServiceGenerator(Served[_Life]):
         count = check_count(n)
 
         def gather(life: _Life) -> "NDArray[Any]":
-            rows = packed.words(b"".join(life.bodies(count)), self.config.width)
+            rows = wire_ids.words(b"".join(life.bodies(count)), self.config.width)
             if self.scheme.bits > 64:
                 rows = rows.view(np.dtype([("hi", "<u8"), ("lo", "<u8")]))
             return rows.reshape(-1)

@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from frazil.client.config import NONCE, ServiceConfig
-from frazil.complaints import closed
 from frazil.errors import ConfigError, FrazilError, PoolExhausted, RegistryUnavailable, Stopped
+from frazil.generator.complaints import closed
+from frazil.remote.http.config import NONCE, ServiceConfig
 
 if TYPE_CHECKING:
     import httpx

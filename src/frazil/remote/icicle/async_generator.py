@@ -10,15 +10,15 @@ from contextlib import suppress
 from typing import Any
 
 from frazil.errors import ConfigError, FrazilError
-from frazil.generator import check_count
-from frazil.icicle.generator import IcicleConfig
-from frazil.icicle.pool import Asking, Pool
-from frazil.icicle.script import icicle_script
-from frazil.icicle.server import MOST_IDS, Issued, arguments, issued, key_of, refusal, state
-from frazil.issuing import AsyncServed, Life
-from frazil.registries.redis.async_link import AsyncLink
-from frazil.registries.redis.link import Access
-from frazil.schemes import Scheme
+from frazil.generator.generator import check_count
+from frazil.redis_link.async_link import AsyncLink
+from frazil.redis_link.link import Access
+from frazil.remote.base import AsyncServed, Life
+from frazil.remote.icicle.generator import IcicleConfig
+from frazil.remote.icicle.pool import Asking, Pool
+from frazil.remote.icicle.script import icicle_script
+from frazil.remote.icicle.server import MOST_IDS, Issued, arguments, issued, key_of, refusal, state
+from frazil.schemes.scheme import Scheme
 
 __all__ = ["AsyncIcicle"]
 

@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from frazil.duration import duration_text, duration_us
 from frazil.errors import ConfigError
-from frazil.generator import Duration, refuse_given
-from frazil.icicle.generator import IcicleConfig
-from frazil.icicle.server import LAST_SHARD, MOST_IDS, MOST_LEAD_US
-from frazil.masking import masked
-from frazil.registries.options import Options, whole
-from frazil.registries.redis.link import Access
-from frazil.registries.redis.url import access_of, shown, split_url
-from frazil.schemes import PRESETS, Scheme, scheme
+from frazil.generator.generator import Duration, refuse_given
+from frazil.inputs.duration import duration_text, duration_us
+from frazil.inputs.masking import masked
+from frazil.inputs.url import Options, whole
+from frazil.redis_link.link import Access
+from frazil.redis_link.url import access_of, shown, split_url
+from frazil.remote.icicle.generator import IcicleConfig
+from frazil.remote.icicle.server import LAST_SHARD, MOST_IDS, MOST_LEAD_US
+from frazil.schemes.scheme import PRESETS, Scheme, scheme
 
 __all__ = ["configure_icicle"]
 

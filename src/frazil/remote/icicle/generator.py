@@ -13,15 +13,15 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from frazil.clock import boot_s
 from frazil.errors import ConfigError, FrazilError
-from frazil.generator import check_count
-from frazil.icicle.pool import Asking, Pool
-from frazil.icicle.server import MOST_IDS, IcicleServer
-from frazil.issuing import Life, Served
-from frazil.prefetch import Prefetch
-from frazil.registries.redis.link import Access
-from frazil.schemes import Scheme
+from frazil.generator.generator import check_count
+from frazil.redis_link.link import Access
+from frazil.remote.base import Life, Served
+from frazil.remote.icicle.pool import Asking, Pool
+from frazil.remote.icicle.server import MOST_IDS, IcicleServer
+from frazil.remote.prefetch import Prefetch
+from frazil.schemes.scheme import Scheme
+from frazil.system.clock import boot_s
 
 if TYPE_CHECKING:
     import numpy as np

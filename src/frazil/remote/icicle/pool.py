@@ -27,7 +27,7 @@ from frazil.errors import (
     RegistryUnavailable,
     TryLater,
 )
-from frazil.icicle.server import Issued
+from frazil.remote.icicle.server import Issued
 
 __all__ = ["ATTEMPTS", "Asking", "Pool", "Sleeping", "Standing", "Turn"]
 

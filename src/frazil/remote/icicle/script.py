@@ -9,7 +9,7 @@ import hashlib
 from functools import cache
 from importlib.resources import files
 
-from frazil.registries.redis.link import Script
+from frazil.redis_link.link import Script
 
 __all__ = ["FUNCTION", "icicle_library", "icicle_script"]
 
@@ -20,7 +20,7 @@ FUNCTION = "frazil_icicle"
 @cache
 def icicle_script() -> Script:
     """The script, and the SHA-1 by which a server knows it."""
-    source = (files("frazil.icicle") / "icicle.lua").read_text(encoding="utf-8")
+    source = (files("frazil.remote.icicle") / "icicle.lua").read_text(encoding="utf-8")
     return Script(source, hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest())
 
 

@@ -13,10 +13,10 @@ from math import inf
 from secrets import token_hex
 from typing import Any, NamedTuple
 
-from frazil.clock import wall_us
 from frazil.errors import ClockError, ConfigError, FrazilError, LayoutExhausted
-from frazil.icicle.script import icicle_script
-from frazil.registries.redis.link import Access, Link
+from frazil.redis_link.link import Access, Link
+from frazil.remote.icicle.script import icicle_script
+from frazil.system.clock import wall_us
 
 __all__ = [
     "LAST_SHARD",

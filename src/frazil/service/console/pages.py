@@ -9,9 +9,9 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
-from frazil.drawing import COLOURS
-from frazil.service import asgi
-from frazil.service.asgi import Receive, Scope, Send
+from frazil.layout.drawing import COLOURS
+from frazil.service.http import asgi
+from frazil.service.http.asgi import Receive, Scope, Send
 from frazil.service.problems import Problem
 
 __all__ = ["FOLDER", "Page", "pages"]

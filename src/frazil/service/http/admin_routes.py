@@ -13,20 +13,20 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from frazil.claim import Look
-from frazil.clock import moment_text
+from frazil.claims.claim import Look
+from frazil.claims.holder import Holder
+from frazil.claims.holding import Standing, standings
 from frazil.errors import LayoutError, Misuse
-from frazil.holder import Holder
-from frazil.layout import Layout
-from frazil.service import asgi
-from frazil.service.aside import Aside, BusyError
+from frazil.layout.layout import Layout
+from frazil.service.http import asgi
 from frazil.service.inspection import findings_of
-from frazil.service.issuer import Issuer
 from frazil.service.lookout import Lookout
+from frazil.service.namespace import Issuer
 from frazil.service.problems import Problem, busy, misuse
+from frazil.service.side_threads import Aside, BusyError
 from frazil.service.state import State
 from frazil.service.tokens import Scope
-from frazil.standing import Standing, standings
+from frazil.system.clock import moment_text
 
 __all__ = ["SLOTS_MOST", "TEXT_MOST", "Views"]
 

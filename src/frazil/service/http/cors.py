@@ -9,7 +9,7 @@ say of themselves.
 Sources: the Fetch standard, "CORS protocol"; Fetch Metadata, "Sec-Fetch-Site".
 """
 
-from frazil.service.asgi import Headers, Scope, Send, header
+from frazil.service.http.asgi import Headers, Scope, Send, header
 from frazil.service.problems import Problem
 
 __all__ = ["Cors"]

@@ -14,10 +14,10 @@ from array import array
 from collections.abc import Iterable, Sequence
 from sys import byteorder
 
-from frazil.schemes import Scheme
-from frazil.service.asgi import FRESH, SAFE, Headers
+from frazil.schemes.scheme import Scheme
+from frazil.service.http.asgi import FRESH, SAFE, Headers
 from frazil.service.problems import Problem
-from frazil.walk import COMPILED
+from frazil.walk.walk import COMPILED
 
 __all__ = ["JSON", "PACKED", "Format", "Json", "Lines", "Packed", "chosen", "fits_number"]
 

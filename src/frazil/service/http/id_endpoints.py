@@ -18,10 +18,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from frazil.errors import FrazilError
-from frazil.service import asgi, formats
-from frazil.service.asgi import Receive, Scope, Send
-from frazil.service.formats import Format, Json, Lines, Packed
-from frazil.service.issuer import MOST, Issuer
+from frazil.service.http import asgi, formats
+from frazil.service.http.asgi import Receive, Scope, Send
+from frazil.service.http.formats import Format, Json, Lines, Packed
+from frazil.service.namespace import MOST, Issuer
 from frazil.service.problems import Problem, behind, over_quota, refused
 from frazil.service.tokens import Bill, Guard, OverQuota
 

@@ -6,7 +6,7 @@ may be above 2**53; counts, bits and process numbers are numbers.
 
 from typing import Any
 
-from frazil.service.views import TEXT_MOST
+from frazil.service.http.admin_routes import TEXT_MOST
 
 __all__ = ["FLAG", "NAMES", "SHAPES", "TEXT", "a_list", "an_object", "ref"]
 

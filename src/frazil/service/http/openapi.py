@@ -9,9 +9,9 @@ namespaces has those, and a new ID is there to be inspected.
 from typing import Any
 
 from frazil import __version__
-from frazil.alphabet import DIGITS
-from frazil.service.issuer import MOST
-from frazil.service.shapes import FLAG, NAMES, SHAPES, TEXT, an_object, ref
+from frazil.schemes.alphabet import DIGITS
+from frazil.service.http.json_schemas import FLAG, NAMES, SHAPES, TEXT, an_object, ref
+from frazil.service.namespace import MOST
 
 __all__ = ["DOCUMENT", "document"]
 

@@ -14,16 +14,16 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from frazil.errors import Misuse
-from frazil.planning import Plan, plan_of
-from frazil.schemes import PRESETS
-from frazil.service import asgi
+from frazil.reading.capacity import Plan, plan_of
+from frazil.schemes.scheme import PRESETS
+from frazil.service.http import asgi
+from frazil.service.http.admin_routes import Views
+from frazil.service.http.openapi import document
 from frazil.service.inspection import facts_of
-from frazil.service.issuer import Issuer
-from frazil.service.openapi import document
+from frazil.service.namespace import Issuer
 from frazil.service.problems import Problem, misuse, refused
 from frazil.service.state import State
 from frazil.service.tokens import SCOPES, Scope
-from frazil.service.views import Views
 
 __all__ = ["Routes"]
 

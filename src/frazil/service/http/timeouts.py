@@ -27,7 +27,7 @@ from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from frazil.service.writer import Writer
+from frazil.service.http.head_coalescing import Writer
 
 __all__ = ["HEAD_MOST", "patient"]
 

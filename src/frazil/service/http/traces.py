@@ -13,7 +13,7 @@ Source of the names: OpenTelemetry semantic conventions, HTTP spans.
 from collections.abc import MutableMapping
 from typing import Any
 
-from frazil.service.asgi import Receive, Scope, Send
+from frazil.service.http.asgi import Receive, Scope, Send
 
 __all__ = ["Traces"]
 

@@ -23,12 +23,12 @@ import uvicorn
 from frazil.errors import ConfigError
 from frazil.service import logs
 from frazil.service.app import App
-from frazil.service.board import Board
 from frazil.service.comparing import compare
-from frazil.service.last_call import last_call
-from frazil.service.patience import patient
+from frazil.service.http.refuse_syn import last_call
+from frazil.service.http.timeouts import patient
+from frazil.service.process.workers import supervise
 from frazil.service.settings import Settings
-from frazil.service.workers import supervise
+from frazil.service.worker_stats import Board
 
 __all__ = ["LONGEST_END_S", "serve"]
 

@@ -20,8 +20,8 @@ from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from frazil.clock import boot_ns
 from frazil.service import logs
+from frazil.system.clock import boot_ns
 
 __all__ = ["supervise"]
 

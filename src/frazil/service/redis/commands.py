@@ -23,7 +23,7 @@ from typing import Any
 from frazil.errors import FrazilError, Misuse
 from frazil.service import logs
 from frazil.service.inspection import inspection
-from frazil.service.issuer import Issuer
+from frazil.service.namespace import Issuer
 from frazil.service.problems import TITLES, behind
 from frazil.service.tokens import Guard, OverQuota, Scope
 

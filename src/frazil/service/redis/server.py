@@ -17,10 +17,10 @@ from contextlib import suppress
 from typing import Any
 
 from frazil.service import logs
-from frazil.service.issuer import Issuer
+from frazil.service.namespace import Issuer
 from frazil.service.problems import TITLES
-from frazil.service.resp import Answer, Door, bulk, error_of
-from frazil.service.resp_parser import Parser, ProtocolError
+from frazil.service.redis.commands import Answer, Door, bulk, error_of
+from frazil.service.redis.parser import Parser, ProtocolError
 from frazil.service.settings import Settings
 from frazil.service.tokens import Guard
 

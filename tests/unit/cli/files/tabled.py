@@ -4,9 +4,9 @@ import io
 from pathlib import Path
 from typing import Any
 
-from frazil.cli.streams import Source
-from frazil.cli.tables import open_table
-from frazil.cli.writers import writing
+from frazil.cli.files.streams import Source
+from frazil.cli.files.tables import open_table
+from frazil.cli.files.writers import writing
 
 __all__ = ["put", "read", "stamped"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from frazil.cli.duplicates import Duplicate, Duplicates, Key, _mixed
+from frazil.cli.files.duplicates import Duplicate, Duplicates, Key, _mixed
 
 __all__: list[str] = []
 
@@ -67,8 +67,8 @@ def test_texts_of_any_kind_go_through_files(tmp_path):
 
 
 def test_files_that_are_too_large_are_cut_again(tmp_path, monkeypatch):
-    monkeypatch.setattr("frazil.cli.duplicates._PART_BITS", 1)
-    monkeypatch.setattr("frazil.cli.duplicates._PARTS", 2)
+    monkeypatch.setattr("frazil.cli.files.duplicates._PART_BITS", 1)
+    monkeypatch.setattr("frazil.cli.files.duplicates._PARTS", 2)
     levels: list[int] = []
     real = Duplicates.__init__
 

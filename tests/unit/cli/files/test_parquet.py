@@ -10,7 +10,7 @@ import pytest
 
 from frazil.errors import ConfigError
 from tests.needs import needs
-from tests.unit.cli.tabled import put, read, stamped
+from tests.unit.cli.files.tabled import put, read, stamped
 
 __all__: list[str] = []
 

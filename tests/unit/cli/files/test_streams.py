@@ -4,9 +4,9 @@ import gzip
 
 import pytest
 
-from frazil.cli.streams import Source, target
+from frazil.cli.files.streams import Source, target
 from frazil.errors import ConfigError
-from tests.unit.cli.tabled import put, read
+from tests.unit.cli.files.tabled import put, read
 
 __all__: list[str] = []
 
@@ -33,7 +33,7 @@ def test_utf16_is_refused(tmp_path):
 
 
 def test_file_without_line_ends_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("frazil.cli.streams._LINE_CHARACTERS", 1000)
+    monkeypatch.setattr("frazil.cli.files.streams._LINE_CHARACTERS", 1000)
     with pytest.raises(ConfigError, match="line 1: more than 1000 characters"):
         read(put(tmp_path, "[" + "{}, " * 1000), "jsonl")
 

@@ -5,10 +5,10 @@ import io
 
 import pytest
 
-from frazil.cli.streams import Source
-from frazil.cli.tables import format_of, open_table
+from frazil.cli.files.streams import Source
+from frazil.cli.files.tables import format_of, open_table
 from frazil.errors import ConfigError
-from tests.unit.cli.tabled import put, read, stamped
+from tests.unit.cli.files.tabled import put, read, stamped
 
 __all__: list[str] = []
 

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from frazil.cli.terminal import echo, echo_json, facts, local_text, table
-from frazil.duration import ago
+from frazil.cli.show.terminal import echo, echo_json, facts, local_text, table
+from frazil.inputs.duration import ago
 
 __all__: list[str] = []
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from frazil.claim import Claim, Seen
-from frazil.cli.store import kept, look
+from frazil.claims.claim import Claim, Seen
+from frazil.cli.stores.store import kept, look
 from frazil.errors import ConfigError
-from frazil.keeper import ask_of
-from frazil.schemes import scheme
+from frazil.generator.keeper import ask_of
+from frazil.schemes.scheme import scheme
 
 __all__: list[str] = []
 

@@ -15,10 +15,10 @@ from contextlib import suppress
 import pytest
 
 import frazil
-from frazil.claim import Claim, Look, Seen
-from frazil.keeper import ask_of
+from frazil.claims.claim import Claim, Look, Seen
+from frazil.generator.keeper import ask_of
 from frazil.registries import connect
-from frazil.registries.checkup import Checkup
+from frazil.registries.doctor import Checkup
 from tests.tools.proxy import Proxy
 
 __all__: list[str] = []

@@ -6,12 +6,12 @@ from types import SimpleNamespace
 import pytest
 
 import frazil
-from frazil import clock
-from frazil.claim import Claim, Lost, Seen, Wait
+from frazil.claims.claim import Claim, Lost, Seen, Wait
 from frazil.errors import ClockError, ConfigError, RegistryUnavailable
-from frazil.keeper import ask_of
+from frazil.generator.keeper import ask_of
 from frazil.registries import connect
 from frazil.registries.etcd import registry as etcd
+from frazil.system import clock
 from tests.servers import etcd as servers
 from tests.tools.proxy import Proxy
 

@@ -11,15 +11,15 @@ from types import SimpleNamespace
 import pytest
 
 import frazil
-from frazil import clock
-from frazil.claim import Claim, Seen
-from frazil.clock import boot_ns
+from frazil.claims.claim import Claim, Seen
+from frazil.claims.record import Record, Slot
 from frazil.errors import ClockError, ConfigError, RegistryUnavailable
-from frazil.keeper import ask_of
-from frazil.record import Record, Slot
+from frazil.generator.keeper import ask_of
 from frazil.registries import connect
 from frazil.registries.etcd import registry as etcd
 from frazil.registries.etcd.link import Link, Unanswered
+from frazil.system import clock
+from frazil.system.clock import boot_ns
 from tests.needs import needs
 from tests.servers import etcd as servers
 from tests.servers.postgres import free_port

@@ -12,9 +12,9 @@ from contextlib import suppress
 import pytest
 
 import frazil
-from frazil.claim import Seen
+from frazil.claims.claim import Seen
 from frazil.errors import RegistryUnavailable
-from frazil.keeper import ask_of
+from frazil.generator.keeper import ask_of
 from frazil.registries import connect
 from frazil.registries.etcd import registry as etcd
 from tests.tools.proxy import Proxy

@@ -10,9 +10,9 @@ import psycopg
 import pytest
 
 import frazil
-from frazil.claim import Claim, Seen, Wait
+from frazil.claims.claim import Claim, Seen, Wait
 from frazil.errors import ConfigError, RegistryUnavailable
-from frazil.keeper import ask_of
+from frazil.generator.keeper import ask_of
 from frazil.registries import connect
 from frazil.registries.postgres import registry as postgres
 from frazil.registries.postgres.registry import schema

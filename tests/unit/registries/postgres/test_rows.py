@@ -4,9 +4,9 @@ import psycopg
 import pytest
 
 import frazil
-from frazil.claim import Lost, Seen, Wait
+from frazil.claims.claim import Lost, Seen, Wait
 from frazil.errors import ConfigError
-from frazil.keeper import ask_of
+from frazil.generator.keeper import ask_of
 from frazil.registries import connect
 from frazil.registries.postgres.registry import schema
 from tests.servers import postgres as servers

@@ -7,11 +7,11 @@ import sys
 import pytest
 
 import frazil
-from frazil.claim import Ask, Claim, Lost, Seen, Wait
+from frazil.claims.claim import Ask, Claim, Lost, Seen, Wait
 from frazil.errors import ConfigError, LayoutExhausted, RegistryUnavailable
-from frazil.keeper import ask_of
+from frazil.generator.keeper import ask_of
+from frazil.redis_link.link import Script
 from frazil.registries import connect
-from frazil.registries.redis.link import Script
 from tests.servers.redis import FLAVOURS, Server, free_port
 
 ICICLE = frazil.scheme("icicle")

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 import frazil
-from frazil.claim import Claim, Lost, Seen
+from frazil.claims.claim import Claim, Lost, Seen
 from frazil.errors import ConfigError
-from frazil.keeper import ask_of
+from frazil.generator.keeper import ask_of
 from frazil.registries import connect
 
 __all__: list[str] = []

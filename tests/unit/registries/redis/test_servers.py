@@ -6,11 +6,11 @@ from contextlib import ExitStack
 import pytest
 
 import frazil
-from frazil.claim import Claim, Lost, Seen, Wait
+from frazil.claims.claim import Claim, Lost, Seen, Wait
 from frazil.errors import ConfigError, RegistryUnavailable
-from frazil.keeper import ask_of
+from frazil.generator.keeper import ask_of
+from frazil.redis_link.link import Script
 from frazil.registries import connect
-from frazil.registries.redis.link import Script
 from tests.servers.certificates import make_certificates
 from tests.servers.redis import FLAVOURS, Cluster, Server, free_port, until
 

@@ -8,9 +8,9 @@ from contextlib import closing
 import pytest
 
 import frazil
-from frazil.claim import Seen
+from frazil.claims.claim import Seen
 from frazil.errors import ConfigError, RegistryUnavailable
-from frazil.keeper import ask_of
+from frazil.generator.keeper import ask_of
 from frazil.registries import connect
 
 __all__: list[str] = []

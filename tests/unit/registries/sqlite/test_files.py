@@ -3,11 +3,13 @@
 import pytest
 
 import frazil
-from frazil.claim import Seen
+from frazil.claims.claim import Seen
 from frazil.errors import ConfigError
-from frazil.keeper import ask_of
-from frazil.registries import connect, place
-from frazil.registries.place import LOCAL_FILESYSTEMS, filesystem_of
+from frazil.generator.keeper import ask_of
+from frazil.registries import connect
+from frazil.registries.sqlite.files import LOCAL_FILESYSTEMS
+from frazil.system import mounts
+from frazil.system.mounts import filesystem_of
 
 __all__: list[str] = []
 
@@ -26,7 +28,7 @@ def mounted(tmp_path, monkeypatch):
     """``mounted(point, kind)``: as if that were mounted there; answers the directory."""
     table = tmp_path / "mountinfo"
     table.write_text("25 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw\n")
-    monkeypatch.setattr(place, "_MOUNTS", str(table))
+    monkeypatch.setattr(mounts, "_MOUNTS", str(table))
 
     def mount(name, kind):
         point = tmp_path / name
@@ -59,7 +61,7 @@ def test_mount_points_of_any_name(mounted, name):
 
 
 def test_where_nobody_tells_it_is_up_to_you(tmp_path, monkeypatch):
-    monkeypatch.setattr(place, "_MOUNTS", str(tmp_path / "nothing"))
+    monkeypatch.setattr(mounts, "_MOUNTS", str(tmp_path / "nothing"))
     assert filesystem_of(tmp_path) is None
     asked(tmp_path / "claims.db")
 

@@ -7,9 +7,10 @@ import time
 import pytest
 
 import frazil
-from frazil.claim import Seen
-from frazil.keeper import ask_of
-from frazil.registries import connect, forks
+from frazil.claims.claim import Seen
+from frazil.generator.keeper import ask_of
+from frazil.registries import connect
+from frazil.registries.sqlite import forks
 from frazil.registries.sqlite.lock import RevisionFile
 
 GATES = {"python": forks._PureGate}

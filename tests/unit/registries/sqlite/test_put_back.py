@@ -8,9 +8,9 @@ import time
 import pytest
 
 import frazil
-from frazil.claim import Claim, Lost, Seen, Wait
+from frazil.claims.claim import Claim, Lost, Seen, Wait
 from frazil.errors import ConfigError, RegistryUnavailable
-from frazil.keeper import ask_of
+from frazil.generator.keeper import ask_of
 from frazil.registries import connect
 from frazil.registries.sqlite import file
 

@@ -12,11 +12,11 @@ from contextlib import contextmanager
 import pytest
 
 import frazil
-from frazil.claim import Seen
-from frazil.clock import boot_ns
-from frazil.keeper import ask_of
+from frazil.claims.claim import Seen
+from frazil.generator.keeper import ask_of
 from frazil.registries import connect
 from frazil.registries.base import reading_ns
+from frazil.system.clock import boot_ns
 
 __all__: list[str] = []
 

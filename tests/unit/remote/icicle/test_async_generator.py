@@ -11,7 +11,7 @@ import pytest
 
 from frazil import aio
 from frazil.errors import Closed, ConfigError, RegistryUnavailable
-from frazil.icicle.aio import AsyncIcicle
+from frazil.remote.icicle.async_generator import AsyncIcicle
 from tests.servers.icicle import Caller
 from tests.servers.redis import Cluster, Server, free_port
 

@@ -14,7 +14,7 @@ import pytest
 import frazil
 import frazil.aio
 from frazil.errors import ClockError, Closed, ConfigError, PoolExhausted, RegistryUnavailable
-from frazil.icicle.generator import IcicleGenerator
+from frazil.remote.icicle.generator import IcicleGenerator
 from tests.servers.certificates import make_certificates
 from tests.servers.icicle import Caller
 from tests.servers.redis import FLAVOURS, Cluster, Server, free_port

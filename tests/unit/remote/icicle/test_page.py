@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 import frazil
-from frazil.icicle.script import icicle_script
-from tests import docblocks
+from frazil.remote.icicle.script import icicle_script
+from tests.house import docblocks
 from tests.needs import needs
 from tests.servers.icicle import Caller
 from tests.servers.redis import FLAVOURS, Server
 
 __all__: list[str] = []
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "icicle.md"
+PAGE = Path(__file__).resolve().parents[4] / "docs" / "icicle.md"
 BLOCKS = [block for block in docblocks.blocks(PAGE) if "redis-a" in block.text]
 ICICLE = frazil.scheme("icicle")
 

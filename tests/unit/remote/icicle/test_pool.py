@@ -8,8 +8,8 @@ from frazil.errors import (
     PoolExhausted,
     RegistryUnavailable,
 )
-from frazil.icicle.pool import ATTEMPTS, Asking, Pool, Sleeping
-from frazil.icicle.server import Issued
+from frazil.remote.icicle.pool import ATTEMPTS, Asking, Pool, Sleeping
+from frazil.remote.icicle.server import Issued
 
 __all__: list[str] = []
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import frazil
-from frazil.icicle.script import icicle_script
+from frazil.remote.icicle.script import icicle_script
 from tests.needs import needs
 from tests.servers.icicle import EPOCH_US, Caller, cells, ticks
 from tests.servers.redis import Server
@@ -20,7 +20,7 @@ __all__: list[str] = []
 
 ICICLE = frazil.scheme("icicle")
 GOLDEN = json.loads(
-    (Path(__file__).parents[1] / "vectors" / "icicle.json").read_text(encoding="utf-8")
+    (Path(__file__).parents[3] / "vectors" / "icicle.json").read_text(encoding="utf-8")
 )["cases"]
 
 

@@ -8,7 +8,7 @@ import time
 import pytest
 import redis
 
-from frazil.icicle.script import FUNCTION, icicle_library
+from frazil.remote.icicle.script import FUNCTION, icicle_library
 from tests.servers.icicle import Caller, cells
 from tests.servers.redis import FLAVOURS, Cluster, Server
 

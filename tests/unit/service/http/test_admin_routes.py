@@ -6,9 +6,9 @@ import sys
 import pytest
 
 import frazil
-from frazil.clock import wall_us
 from frazil.service.inspection import FOUND_MOST
 from frazil.service.tokens import hash_of
+from frazil.system.clock import wall_us
 from tests.unit.service.conftest import START, Service
 
 __all__: list[str] = []

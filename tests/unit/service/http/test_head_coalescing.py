@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from frazil.service.writer import Writer
+from frazil.service.http.head_coalescing import Writer
 
 __all__: list[str] = []
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from frazil.service.patience import HEAD_MOST
+from frazil.service.http.timeouts import HEAD_MOST
 from tests.unit.service.conftest import Service
 
 __all__: list[str] = []

@@ -4,7 +4,7 @@ from collections import defaultdict
 
 import pytest
 
-from frazil.service.openapi import DOCUMENT
+from frazil.service.http.openapi import DOCUMENT
 from tests.unit.service.conftest import Service
 
 __all__: list[str] = []

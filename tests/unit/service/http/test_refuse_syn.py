@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from frazil.service.last_call import last_call
+from frazil.service.http.refuse_syn import last_call
 
 __all__: list[str] = []
 

@@ -6,8 +6,8 @@ import httpx
 import pytest
 
 from frazil.service.app import App
+from frazil.service.http.traces import Traces
 from frazil.service.settings import read_settings
-from frazil.service.traces import Traces
 from tests.needs import needs
 
 needs("opentelemetry", "traces")

@@ -8,8 +8,8 @@ import time
 import pytest
 
 from frazil.registries import connect
-from frazil.schemes import scheme
-from frazil.service.server import _listen
+from frazil.schemes.scheme import scheme
+from frazil.service.process.server import _listen
 from tests.servers.redis import Server
 from tests.tools.proxy import Proxy
 

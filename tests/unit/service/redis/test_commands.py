@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import redis
 
-from frazil.schemes import scheme
-from frazil.service.resp import IDS_MOST
+from frazil.schemes.scheme import scheme
+from frazil.service.redis.commands import IDS_MOST
 from frazil.service.tokens import hash_of
 from tests.unit.service.conftest import Service
 

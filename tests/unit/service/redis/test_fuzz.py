@@ -12,9 +12,9 @@ import socket
 
 import pytest
 
-from frazil.service.resp import IDS_MOST
+from frazil.service.redis.commands import IDS_MOST
 from tests.unit.service.conftest import Service
-from tests.unit.service.test_resp import CONFIG, resident
+from tests.unit.service.redis.test_commands import CONFIG, resident
 
 __all__: list[str] = []
 

@@ -1,0 +1,3 @@
+"""What the commands share that read and write files of IDs."""
+
+__all__: list[str] = []

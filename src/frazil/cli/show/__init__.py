@@ -1,0 +1,3 @@
+"""What the commands share that show something to people."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""The HTTP door of a service."""
+
+__all__: list[str] = []

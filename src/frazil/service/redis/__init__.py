@@ -1,0 +1,3 @@
+"""The Redis door of a service."""
+
+__all__: list[str] = []
