@@ -22,7 +22,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import frazil
-from frazil.claims.claim import Seen
+from frazil.claims.claim import LastSeen
 from frazil.generator.keeper import ask_of
 from frazil.registries import connect
 
@@ -61,7 +61,7 @@ def grants(folder: Path) -> Iterator[tuple[str, str]]:
     """A grant beside an empty transaction, in turn."""
     path = folder / "grants.db"
     registry = connect(f"sqlite://{path}", "grants", _SCHEME)
-    registry.initialise(ask_of(Seen()), 0)
+    registry.initialise(ask_of(LastSeen()), 0)
     kept = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     uri = f"{path.as_uri()}?mode=rw"
 
@@ -75,7 +75,7 @@ def grants(folder: Path) -> Iterator[tuple[str, str]]:
         db.close()
 
     def grant() -> None:
-        registry.grant(ask_of(Seen()), 1)
+        registry.grant(ask_of(LastSeen()), 1)
 
     kinds: dict[str, Callable[[], object]] = {
         "a grant, asked by a thread, as a generator does": grant,

@@ -23,7 +23,7 @@ import redis
 
 import frazil
 from benchmarks.lives import KINDS, WORDS
-from frazil.claims.claim import Claim, Seen
+from frazil.claims.claim import Claim, LastSeen
 from frazil.generator.keeper import ask_of
 from frazil.registries import connect
 
@@ -65,7 +65,7 @@ class Store:
     def registry(self, namespace: str, more: str = "") -> Any:
         """A new namespace."""
         registry = connect(self.url + more, namespace, _SCHEME)
-        registry.initialise(ask_of(Seen()), 0)
+        registry.initialise(ask_of(LastSeen()), 0)
         return registry
 
 
@@ -74,7 +74,7 @@ def grants(store: Store) -> tuple[str, str]:
     registry = store.registry(f"grants {time.time_ns()}")
     before, begun = store.calls(), time.perf_counter()
     for _ in range(_GRANTS):
-        claim = registry.grant(ask_of(Seen()), 1)
+        claim = registry.grant(ask_of(LastSeen()), 1)
         registry.release(ask_of(claim.seen, claim), claim.start)
     took_us = (time.perf_counter() - begun) / _GRANTS / 2 * 1e6
     asked = (store.calls() - before) / _GRANTS / 2
@@ -115,7 +115,7 @@ def members(store: Store, rate_hz: float, horizon_s: int) -> tuple[str, str]:
     first = store.registry(f"members {time.time_ns()}", more)
     terms = first.terms
     crowd = [connect(store.url + more, first.namespace, _SCHEME) for _ in range(_MEMBERS)]
-    claims: list[Any] = [one.grant(ask_of(Seen()), terms.horizon_ticks) for one in crowd]
+    claims: list[Any] = [one.grant(ask_of(LastSeen()), terms.horizon_ticks) for one in crowd]
 
     def renew(done: int) -> None:
         number = done % _MEMBERS

@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 import frazil
 from frazil.registries import connect
 from frazil.registries.etcd.registry import EtcdRegistry
-from frazil.registries.partitioned import SeveralRegistry
+from frazil.registries.partitioned import PartitionedRegistry
 from frazil.registries.postgres.registry import PostgresRegistry
 from frazil.registries.redis.registry import RedisRegistry
 from frazil.registries.sqlite.registry import SqliteRegistry
@@ -52,7 +52,7 @@ def check_url(text: str) -> None:
 
 
 def _places(registry: Any) -> list[Any]:
-    if isinstance(registry, SeveralRegistry):
+    if isinstance(registry, PartitionedRegistry):
         return [place for part in registry.parts for place in _places(part)]
     if isinstance(registry, RedisRegistry):
         return list(registry.link.access.places)

@@ -6,7 +6,7 @@ what they issue at each ID (I4, no ID twice). Nothing here reads a clock or asks
 for its opinion, except the record for its floors.
 """
 
-from frazil.claims.claim import Ask, Claim, Seen, Terms, Wait
+from frazil.claims.claim import Claim, LastSeen, Terms, VerbRequest, Wait
 from frazil.claims.record import Record
 from simulator.violation import Violation
 
@@ -31,7 +31,7 @@ class Ledger:
     def verb(
         self,
         name: str,
-        ask: Ask,
+        ask: VerbRequest,
         before: Record,
         after: Record,
         reply: object,
@@ -41,7 +41,7 @@ class Ledger:
         if passed_us < 0:
             raise Violation(f"now went back by {-passed_us} µs in a {name}")
         released = ask.held.slot if name == "release" and ask.held is not None else None
-        for n, slot in after.slots.touched():
+        for n, slot in after.slots.stored():
             floor = max(slot.until, after.guard)
             fell = n != released and before.sid == after.sid and floor < before.floor(n)
             if fell:
@@ -51,7 +51,7 @@ class Ledger:
                 raise Violation(f"I1: the floor of slot {n} is {floor}; {used - 1} was issued")
         if isinstance(reply, Claim):
             self._claim(name, ask, after, reply)
-        elif name == "release" and isinstance(reply, Seen) and ask.held is not None:
+        elif name == "release" and isinstance(reply, LastSeen) and ask.held is not None:
             until, token = self._frontier.get(ask.held.slot, (0, ""))
             if token == ask.held.token:
                 used = after.slots.get(ask.held.slot).until
@@ -64,13 +64,13 @@ class Ledger:
 
         And after all that the record is at, which may have been given back since it was so.
         """
-        kept = [record.guard, *(slot.until for _, slot in record.slots.touched())]
+        kept = [record.guard, *(slot.until for _, slot in record.slots.stored())]
         start = 1 + max([self._moved_to, *kept, *(until for until, _ in self._frontier.values())])
         self._moved_to = start
         self._frontier.clear()
         return start
 
-    def _counted(self, name: str, ask: Ask, claim: Claim) -> None:
+    def _counted(self, name: str, ask: VerbRequest, claim: Claim) -> None:
         """Without a clock a block begins where the last one ended: no value is left out."""
         until, _ = self._frontier.get(claim.slot, (self._moved_to, ""))
         longest = self._terms.horizon_ticks
@@ -82,7 +82,7 @@ class Ledger:
         elif ask.held is not None and claim.until - ask.held.until > longest:
             raise Violation(f"a renew gave {claim}, of more than {longest} values more")
 
-    def _claim(self, name: str, ask: Ask, after: Record, claim: Claim) -> None:
+    def _claim(self, name: str, ask: VerbRequest, after: Record, claim: Claim) -> None:
         if self._terms.timed:
             self._timely(name, ask, after, claim)
         else:
@@ -102,7 +102,7 @@ class Ledger:
         place = claim.slot, claim.start
         self._given[place] = max(claim.until, self._given.get(place, 0))
 
-    def _timely(self, name: str, ask: Ask, after: Record, claim: Claim) -> None:
+    def _timely(self, name: str, ask: VerbRequest, after: Record, claim: Claim) -> None:
         """With a clock nothing is given beyond the horizon of ``now``, which the member is told."""
         now = self._terms.tick_at(after.last_us + after.offset_us)
         told = self._terms.tick_at(claim.now_us)
@@ -113,7 +113,7 @@ class Ledger:
         if beyond and not renewed:
             raise Violation(f"I0: a {name} gave {claim} beyond the horizon of {now}")
 
-    def adopt(self, member: int, ask: Ask, claim: Claim) -> None:
+    def adopt(self, member: int, ask: VerbRequest, claim: Claim) -> None:
         """A member takes a reply over: I3."""
         asked = ask.token if ask.held is None else ask.held.token
         if claim.token not in ("", asked):

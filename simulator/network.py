@@ -16,7 +16,7 @@ from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from frazil.claims.claim import Ask, Claim, Lost, Seen, Terms, Wait
+from frazil.claims.claim import Claim, LastSeen, Lost, Terms, VerbRequest, Wait
 from frazil.claims.record import Record
 from frazil.errors import ClockError, ConfigError, FrazilError, RegistryUnavailable
 from frazil.registries.base import RecordRegistry
@@ -35,7 +35,7 @@ _USUAL_US = 2_000
 # Name of the verb, token of the request, and what was answered.
 Reply: TypeAlias = "tuple[str, str, object]"
 # What a request is about: the verb's name, and what is asked.
-About: TypeAlias = "tuple[str, Ask]"
+About: TypeAlias = "tuple[str, VerbRequest]"
 
 
 class Link:
@@ -67,24 +67,24 @@ class SimulatedRegistry(RecordRegistry):
     def __init__(self, process: "Process", terms: Terms) -> None:
         super().__init__("simulated:", "default", terms)
         self._process = process
-        self._about: About = "", Ask(Seen(), 0, "")
+        self._about: About = "", VerbRequest(LastSeen(), 0, "")
 
-    def grant(self, ask: Ask, want: int) -> Claim | Wait:
+    def grant(self, ask: VerbRequest, want: int) -> Claim | Wait:
         """See Registry."""
         self._about = "grant", ask
         return super().grant(ask, want)
 
-    def mint(self, ask: Ask, ticks: int) -> Claim | Wait:
+    def mint(self, ask: VerbRequest, ticks: int) -> Claim | Wait:
         """See Registry."""
         self._about = "mint", ask
         return super().mint(ask, ticks)
 
-    def renew(self, ask: Ask, until: int) -> Claim | Lost:
+    def renew(self, ask: VerbRequest, until: int) -> Claim | Lost:
         """See Registry."""
         self._about = "renew", ask
         return super().renew(ask, until)
 
-    def release(self, ask: Ask, used: int) -> Seen | Lost:
+    def release(self, ask: VerbRequest, used: int) -> LastSeen | Lost:
         """See Registry."""
         self._about = "release", ask
         return super().release(ask, used)
@@ -242,7 +242,9 @@ class SimulatedRegistry(RecordRegistry):
         more_us = int(self._process.link.dice.random() * world.schedule.horizon_us)
         return world.now_us + _TIMEOUT_US + more_us
 
-    def _note(self, name: str, ask: Ask, before: Record, record: Record, answer: object) -> None:
+    def _note(
+        self, name: str, ask: VerbRequest, before: Record, record: Record, answer: object
+    ) -> None:
         """Count what was reached."""
         world, terms = self._process.world, self.terms
         marks = world.marks

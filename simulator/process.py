@@ -11,12 +11,12 @@ from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from frazil.claims.claim import Ask, Claim, Seen, Wait
+from frazil.claims.claim import Claim, LastSeen, VerbRequest, Wait
 from frazil.errors import FrazilError
 from frazil.generator.calls import Call, Gate
 from frazil.generator.generator import walk_arguments
 from frazil.generator.keeper import Keeper
-from frazil.system.process import Sense
+from frazil.system.process import ProcessIdentity
 from frazil.walk.walk import FORKED, SPENT, Pause, Walk
 from simulator.clock import BootClock, WrongClock
 from simulator.network import Link, SimulatedRegistry
@@ -37,7 +37,7 @@ class Died(BaseException):
     """The process that was waiting for something was killed meanwhile."""
 
 
-class SimulatedSense(Sense):
+class SimulatedSense(ProcessIdentity):
     """The senses of a process: its boot clock, and whether it is still the one it was."""
 
     def __init__(self, process: "Process", era: int) -> None:
@@ -57,10 +57,10 @@ class SimulatedSense(Sense):
 class SimulatedKeeper(Keeper):
     """The real keeper; what its thread would wait for comes as events."""
 
-    def __init__(self, process: "Process", walk: Walk, sense: SimulatedSense) -> None:
+    def __init__(self, process: "Process", walk: Walk, identity: SimulatedSense) -> None:
         super().__init__(walk, process.registry, process.world.schedule.block)
         self._process = process
-        self._sense = sense
+        self._sense = identity
         self.busy = False
         self._rung = False
         self._looks = 0
@@ -98,7 +98,7 @@ class SimulatedKeeper(Keeper):
         if number == self._looks:
             self._attend()
 
-    def _ask(self, held: Claim | None = None, rate_hz: int | None = None) -> Ask:
+    def _ask(self, held: Claim | None = None, rate_hz: int | None = None) -> VerbRequest:
         del rate_hz
         return self._process.ask(self._seen, held)
 
@@ -150,9 +150,9 @@ class Process:
         self.life += 1
         self.era += 1
         self.link.strays = []  # another connection
-        self.sense = SimulatedSense(self, self.era)
-        self.walk = self.world.new_walk(self.sense)
-        self.keeper = self.world.parts.keeper(self, self.walk, self.sense)
+        self.identity = SimulatedSense(self, self.era)
+        self.walk = self.world.new_walk(self.identity)
+        self.keeper = self.world.parts.keeper(self, self.walk, self.identity)
         self._last = _NOTHING_YET
         self._counts: dict[int, tuple[int, int]] = {}
         self._since: int | None = None
@@ -160,10 +160,10 @@ class Process:
         self._left = self._burst
         self.later(int(self.dice.random() * self._interval_us), self._draw)
 
-    def ask(self, seen: Seen, held: Claim | None = None) -> Ask:
+    def ask(self, seen: LastSeen, held: Claim | None = None) -> VerbRequest:
         """A request from this process, now."""
         token = f"{self.dice.getrandbits(64):016x}"
-        return Ask(seen, self.clock.reading_us(), token, str(self.number), held)
+        return VerbRequest(seen, self.clock.reading_us(), token, str(self.number), held)
 
     def later(self, us: int, do: Callable[[], None]) -> None:
         """Have this life do something after so much true time."""
@@ -234,7 +234,7 @@ class Process:
         if self.world.order.issue(self.number, self._last[0], self.world.now_us):
             self.world.marks.hit("out of order")
         self.issued += 1
-        ahead = self._last[0] - walk.due(self.sense.now_ns())
+        ahead = self._last[0] - walk.due(self.identity.now_ns())
         if ahead > 0:
             self.world.marks.hit("lead used")
         if self.clock.smearing:
@@ -289,17 +289,17 @@ class Process:
     def reborn(self) -> None:
         """In a child: hold nothing of the parent's, as ``Generator.reborn`` does."""
         self.world.marks.hit("forked")
-        self.sense = SimulatedSense(self, self.era)
-        self.walk.rise(self.sense)
-        self.keeper = self.world.parts.keeper(self, self.walk, self.sense)
+        self.identity = SimulatedSense(self, self.era)
+        self.walk.rise(self.identity)
+        self.keeper = self.world.parts.keeper(self, self.walk, self.identity)
         self._last = _NOTHING_YET
         self._counts = {}
 
     def fork_from(self, parent: "Process") -> None:
         """Be a child with a copy of all that its parent has."""
         theirs = parent.walk
-        sense = SimulatedSense(self, self.era)
-        self.walk = self.world.new_walk(sense)
+        identity = SimulatedSense(self, self.era)
+        self.walk = self.world.new_walk(identity)
         if theirs.held:
             first = max(theirs.start, theirs.tick + (not theirs.fresh))
             if first < theirs.until:
@@ -307,8 +307,8 @@ class Process:
                 timed = self.world.terms.timed
                 due = theirs.due(parent.boot_clock.reading_ns()) if timed else 0
                 self.walk.adopt(theirs.node, theirs.start, theirs.until, due, 0, now_ns)
-        sense.own -= 1  # the page is wiped
-        self.keeper = self.world.parts.keeper(self, self.walk, sense)
+        identity.own -= 1  # the page is wiped
+        self.keeper = self.world.parts.keeper(self, self.walk, identity)
         self.keeper.inherit(parent.keeper)
 
     def crash(self) -> None:
@@ -341,7 +341,7 @@ class Process:
         self._minting += 1
         sent_us = self.world.now_us
         try:
-            reply = self.registry.mint(self.ask(Seen()), 1)
+            reply = self.registry.mint(self.ask(LastSeen()), 1)
         except FrazilError:
             return
         finally:
@@ -365,7 +365,7 @@ class Process:
         base = Base(claim.now_us - world.now_us, most_us, world.now_us)
         world.marks.hit("minted")
         arguments: tuple[Any, ...] = walk_arguments(world.scheme, 0, None, clocked=False)
-        walk = Walk(Sense(), *arguments)
+        walk = Walk(ProcessIdentity(), *arguments)
         walk.adopt(claim.slot, claim.start, claim.until, 0, 0, 0)
         last = _NOTHING_YET
         for number in walk.take_ready(2):

@@ -17,8 +17,9 @@ store's is, and another one where the data is.
 from collections import deque
 from dataclasses import replace
 
-from frazil.claims.claim import Seen
-from frazil.claims.record import Record, SlotTable
+from frazil.claims.claim import LastSeen
+from frazil.claims.record import Record
+from frazil.claims.slots import SlotTable
 from simulator.clock import WrongClock
 
 __all__ = ["SimulatedStore"]
@@ -47,7 +48,7 @@ class SimulatedStore:
         self._tail: deque[Record] = deque(maxlen=_TAIL)
         self._backups: deque[Record] = deque(maxlen=_BACKUPS)
 
-    def reading_us(self, seen: Seen) -> int:
+    def reading_us(self, seen: LastSeen) -> int:
         """What its clock says to a verb of a member that remembers this."""
         reading_us = self.clock.reading_us()
         remembered_us = max(self.record.top_us, seen.now_us)
@@ -55,7 +56,7 @@ class SimulatedStore:
             return max(reading_us, self.ever_top_us)
         return reading_us
 
-    def hides_from(self, seen: Seen) -> bool:
+    def hides_from(self, seen: LastSeen) -> bool:
         """Whether history was lost and this member would not notice."""
         return self.silent and not (
             seen.sid == self.record.sid and seen.revision > self.record.revision

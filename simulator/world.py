@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
 
-from frazil.claims.claim import Ask, Seen
+from frazil.claims.claim import LastSeen, VerbRequest
 from frazil.claims.record import Record
 from frazil.generator.generator import walk_arguments
 from frazil.registries.base import terms_of
@@ -103,13 +103,13 @@ class World:
 
     def _initialise(self) -> None:
         record = self.store.copy()
-        ask = Ask(Seen(), self.now_us, "start")
+        ask = VerbRequest(LastSeen(), self.now_us, "start")
         record.initialise(self.terms, ask, self.now_us, self.store.incarnation, 0)
         self.store.keep(record)
 
-    def new_walk(self, sense: SimulatedSense) -> Walk:
+    def new_walk(self, identity: SimulatedSense) -> Walk:
         """A walk of this world's scheme."""
-        return self._walk_type(sense, *self._arguments)
+        return self._walk_type(identity, *self._arguments)
 
     def at(self, us: int, do: Callable[[], None]) -> None:
         """Have something done at a moment of true time."""
@@ -158,7 +158,7 @@ class World:
         if store.silent:
             store.restart(replaced=True)
         record = store.copy()
-        ask = Ask(Seen(), self.now_us, f"help{self.now_us}")
+        ask = VerbRequest(LastSeen(), self.now_us, f"help{self.now_us}")
         start = self.ledger.moved_on(record)
         record.initialise(self.terms, ask, self.now_us, store.incarnation, start)
         store.keep(record)

@@ -39,17 +39,17 @@ class AsyncGenerator(AsyncIssuing):
         """The next ID."""
         since_ns = boot_ns()
         while True:
-            sense = self.ids.own_sense()
+            identity = self.ids.own_sense()
             answer = self.ids.poll()
             if isinstance(answer, Pause):
                 await self._wait(answer.wait_ns, since_ns)
-            elif sense.mine:
+            elif identity.mine:
                 return answer
 
     async def take(self, n: int) -> list[int]:
         """The next ``n`` IDs, in order."""
         count = check_count(n)
-        sense = self.ids.own_sense()
+        identity = self.ids.own_sense()
         ids = self.ids.take_ready(count)
         since_ns = boot_ns()
         while len(ids) < count:
@@ -58,7 +58,7 @@ class AsyncGenerator(AsyncIssuing):
             if more:
                 ids += more
                 since_ns = boot_ns()
-        if sense.mine:
+        if identity.mine:
             return ids
         return await self.take(n)
 
@@ -68,7 +68,7 @@ class AsyncGenerator(AsyncIssuing):
         An ID wider than 64 bits takes two words, the high one first. The interpreted walk needs
         numpy's arrays; the compiled one takes any buffer of such words.
         """
-        sense, done = self.ids.own_sense(), check_count(at)
+        identity, done = self.ids.own_sense(), check_count(at)
         size = len(out) // 2 if self.scheme.bits > 64 else len(out)
         since_ns = boot_ns()
         while done < size:
@@ -77,7 +77,7 @@ class AsyncGenerator(AsyncIssuing):
                 if done > before:
                     since_ns = boot_ns()
                 await self._wait(self.ids.pause_ns(), since_ns)
-        if not sense.mine:
+        if not identity.mine:
             await self.fill(out, at)
 
     async def aclose(self) -> None:

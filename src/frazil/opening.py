@@ -16,7 +16,7 @@ from frazil.generator.mint import mint
 from frazil.inputs.arguments import check_fields, expect, refuse_unknown
 from frazil.registries.base import Registry
 from frazil.schemes.scheme import Scheme
-from frazil.system.process import Sense
+from frazil.system.process import ProcessIdentity
 
 if TYPE_CHECKING:
     from frazil.remote.http.config import ServiceConfig
@@ -175,9 +175,9 @@ def mint_ids(
     refuse_unknown("mint", mint_ids, unknown)
     told = {"namespace": namespace, "fields": fields, "lead": lead, "timeout": timeout}
     while True:
-        sense = Sense()
+        identity = ProcessIdentity()
         minted = _minted(n, url, scheme, told)
-        if sense.mine:  # else a signal handler has forked, and these are the parent's
+        if identity.mine:  # else a signal handler has forked, and these are the parent's
             return minted
 
 

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from frazil.claims.record import Record, SlotTable
+from frazil.claims.record import Record
+from frazil.claims.slots import SlotTable
 from frazil.registries import connect, memory
 from frazil.registries.base import RecordRegistry, terms_of
 from frazil.system import clock

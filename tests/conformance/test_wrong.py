@@ -9,8 +9,9 @@ from typing import ClassVar
 
 import pytest
 
-from frazil.claims.claim import Claim, Seen, Wait
-from frazil.claims.record import Record, SlotTable
+from frazil.claims.claim import Claim, LastSeen, Wait
+from frazil.claims.record import Record
+from frazil.claims.slots import SlotTable
 from frazil.errors import ClockError
 from frazil.testing import CHECKS, ConformanceError, check_registry
 from tests.conformance.adapters import NO_SERVER, ManualRegistry, ManualStore
@@ -54,11 +55,11 @@ class CountsNoWrites(Record):
 class NoticesOnce(Record):
     """Forgets that a member remembers more, once it was told so."""
 
-    heard: ClassVar[set[Seen]] = set()
+    heard: ClassVar[set[LastSeen]] = set()
 
     def _arrive(self, terms, ask, *rest):
         if ask.seen in self.heard:
-            ask = replace(ask, seen=Seen())
+            ask = replace(ask, seen=LastSeen())
         self.heard.add(ask.seen)
         return super()._arrive(terms, ask, *rest)
 
@@ -108,7 +109,7 @@ class WorstFit(Record):
     """Takes an untouched slot first."""
 
     def _choose(self, terms, now):
-        return self.slots.least(now, self.guard, terms.slots)
+        return self.slots.lowest_floor(now, self.guard, terms.slots)
 
 
 @wrong(
@@ -187,7 +188,7 @@ class CountsFromZero(Record):
 class CountsOnFromAnOlderCopy(Record):
     def _refuse_loss(self, ask, incarnation):
         if self.sid:
-            ask = replace(ask, seen=Seen())
+            ask = replace(ask, seen=LastSeen())
         super()._refuse_loss(ask, incarnation)
 
 

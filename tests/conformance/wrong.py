@@ -3,8 +3,9 @@
 from contextlib import contextmanager
 from dataclasses import replace
 
-from frazil.claims.claim import Ask, Claim, Lost, Seen
-from frazil.claims.record import Record, Slot
+from frazil.claims.claim import Claim, LastSeen, Lost, VerbRequest
+from frazil.claims.record import Record
+from frazil.claims.slots import Slot
 from frazil.errors import ConfigError
 from tests.conformance.adapters import ManualRegistry
 
@@ -77,7 +78,7 @@ class NoTokenForRelease(Record):
         return super().release(terms, ask, reading_us, incarnation, used)
 
 
-def _with_the_token_of_the_slot(record, ask: Ask) -> Ask:
+def _with_the_token_of_the_slot(record, ask: VerbRequest) -> VerbRequest:
     token = record.slots.get(ask.held.slot).token
     return replace(ask, held=replace(ask.held, token=token)) if token else ask
 
@@ -115,7 +116,7 @@ class ReleasesTooMuch(Record):
 class KeepsTheTokenOfAReleasedSlot(Record):
     def release(self, terms, ask, reading_us, incarnation, used):
         reply = super().release(terms, ask, reading_us, incarnation, used)
-        if isinstance(reply, Seen):
+        if isinstance(reply, LastSeen):
             held = ask.held
             self.slots.put(held.slot, Slot(used, held.start, held.token, ask.holder))
         return reply

@@ -15,8 +15,9 @@ from dataclasses import replace
 
 import pytest
 
-from frazil.claims.claim import Ask, Claim, Seen, Terms
-from frazil.claims.record import Record, Slot, SlotTable
+from frazil.claims.claim import Claim, LastSeen, Terms, VerbRequest
+from frazil.claims.record import Record
+from frazil.claims.slots import Slot, SlotTable
 from frazil.errors import LayoutExhausted
 from tests.unit.walk.test_walk import interpreted
 
@@ -25,7 +26,7 @@ HORIZON = 2
 WANT = 2
 
 
-class Sense:
+class ProcessIdentity:
     """A boot clock for whichever world is looked at."""
 
     def __init__(self):
@@ -41,7 +42,7 @@ class Sense:
 class World:
     """One state. Copying it costs little, because the search copies it for every action."""
 
-    sense = Sense()
+    identity = ProcessIdentity()
     record_type = Record
     walk_type = interpreted().Walk
 
@@ -66,7 +67,7 @@ class World:
         sequence = range(sequence_bits)
         lead_ns = HORIZON * TICK_US * 1000
         return self.walk_type(
-            self.sense, sum(self.bits), axis, node, sequence, 0, TICK_US * 1000, lead_ns, None
+            self.identity, sum(self.bits), axis, node, sequence, 0, TICK_US * 1000, lead_ns, None
         )
 
     def copy(self):
@@ -122,7 +123,7 @@ class World:
 
     def ask(self, held=None):
         self.tokens += 1
-        return Ask(Seen(), self.us, f"t{self.tokens}", "", held)
+        return VerbRequest(LastSeen(), self.us, f"t{self.tokens}", "", held)
 
     def actions(self):
         yield "tick", -1
@@ -143,7 +144,7 @@ class World:
                     yield "release again", i
 
     def do(self, action, i):
-        self.sense.ns = self.ns
+        self.identity.ns = self.ns
         name, _, lost = action.partition(", ")
         try:
             getattr(self, "do_" + name.replace(" ", "_"))(i, bool(lost))
@@ -280,7 +281,7 @@ class Rereading(interpreted().Walk):
     """Follows the clock with ``==`` where ``<=`` is meant: an earlier tick is entered again."""
 
     def turn(self):
-        due = self.due(self.sense.now_ns())
+        due = self.due(self.identity.now_ns())
         if self.held and not self.fresh and due < self.tick and self.start <= due < self.until:
             self.enter(due)
             return 0

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import frazil
-from frazil.claims.claim import Seen
+from frazil.claims.claim import LastSeen
 from frazil.generator.keeper import ask_of
 from frazil.registries import connect
 from tests.processes.harness import Crew, count, until
@@ -36,7 +36,7 @@ class Fleet:
         self._order = {"scheme": scheme, "broken": broken, "lead": lead}
         self._workers: dict[str, Any] = {}
         self._started = 0
-        connect(url, "default", frazil.scheme(scheme)).initialise(ask_of(Seen()), 0)
+        connect(url, "default", frazil.scheme(scheme)).initialise(ask_of(LastSeen()), 0)
 
     def start(self, count: int) -> None:
         """Start so many more, and wait until they work."""

@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from frazil.claims.claim import Claim, Seen
-from frazil.claims.record import Record, Slot
+from frazil.claims.claim import Claim, LastSeen
+from frazil.claims.record import Record
+from frazil.claims.slots import Slot
 from frazil.registries.base import Registry
 from tests.needs import needs
 
@@ -160,7 +161,7 @@ def test_verbs_are_those_of_the_registries():
         (Record, "NoRecord", {"fingerprint", "layout"}),
         (Slot, "Untouched", {"holder", "since"}),
         (Claim, "NoClaim", {"seen", "now"}),
-        (Seen, "Unheard", set()),
+        (LastSeen, "Unheard", set()),
     ],
 )
 def test_words_are_those_of_the_code(value, parts, not_modelled):

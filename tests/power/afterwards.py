@@ -24,7 +24,7 @@ from types import SimpleNamespace
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import frazil
-from frazil.claims.claim import Claim, Seen, Wait
+from frazil.claims.claim import Claim, LastSeen, Wait
 from frazil.errors import ConfigError
 from frazil.generator.keeper import ask_of
 from frazil.registries import connect
@@ -140,7 +140,7 @@ def probe(name: str, registry, given: list, now_us: int) -> Iterator[str]:
     terms, waited_us = registry.terms, 0
     given = list(given)
     for _ in range(PROBES):
-        reply = registry.grant(ask_of(Seen()), 10)
+        reply = registry.grant(ask_of(LastSeen()), 10)
         if isinstance(reply, Wait):
             waited_us += reply.wait_us
             if waited_us > terms.horizon_ticks * terms.tick_us:
@@ -188,7 +188,7 @@ def contents(root: Path) -> dict[str, bytes]:
 def main():
     order = SimpleNamespace(**json.loads(sys.argv[1]))
     breakage.apply("nothing is synced")  # this process ends in peace, and sooner
-    ask_of(Seen())  # imports what it needs here and not in each child
+    ask_of(LastSeen())  # imports what it needs here and not in each child
     dice = random.Random(order.seed)
     log = list(events(Path(order.log)))
     notes = [(each.place, json.loads(each.data)) for each in log if each.kind == "n"]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from frazil.claims.claim import Claim, Seen
+from frazil.claims.claim import Claim, LastSeen
 from frazil.generator.keeper import ask_of
 from frazil.registries import Registry, connect
 from tests.power import breakage
@@ -36,7 +36,7 @@ class Member:
 
     def __init__(self, name: str, registry: Registry, dice: random.Random) -> None:
         self.name, self.registry, self.dice = name, registry, dice
-        self.seen = Seen()
+        self.seen = LastSeen()
         self.claims: list[Claim] = []
 
     def act(self) -> None:
@@ -63,10 +63,10 @@ class Member:
         note(name=self.name, verb="close", token=claim.token, used=used)
         reply = self.registry.release(ask_of(self.seen, claim), used)
         held = [claim.slot, claim.start, used]
-        self.hear("release", reply, held if isinstance(reply, Seen) else None)
+        self.hear("release", reply, held if isinstance(reply, LastSeen) else None)
 
     def hear(self, verb, reply, slot=None):
-        self.seen = reply if isinstance(reply, Seen) else reply.seen
+        self.seen = reply if isinstance(reply, LastSeen) else reply.seen
         token = ""
         if isinstance(reply, Claim):
             slot, token = [reply.slot, reply.start, reply.until], reply.token
@@ -89,7 +89,7 @@ def main():
     if order["initialise"]:
         for member in members:
             note(name=member.name, verb="begin")
-            member.hear("initialise", member.registry.initialise(ask_of(Seen()), 0))
+            member.hear("initialise", member.registry.initialise(ask_of(LastSeen()), 0))
         return
     for _ in range(order["verbs"]):
         dice.choice(members).act()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import frazil
-from frazil.claims.claim import Claim, Seen, Wait
+from frazil.claims.claim import Claim, LastSeen, Wait
 from frazil.generator.keeper import ask_of
 from frazil.registries import connect
 from tests.power import breakage
@@ -45,10 +45,10 @@ def claims(url: str, boot: str, *, initialise: bool = False, want: int = 700) ->
         breakage.boot(boot, NOW_US)
         registry = connect(url, "default", frazil.scheme(LAYOUT))
         if initialise:
-            registry.initialise(ask_of(Seen()), 0)
+            registry.initialise(ask_of(LastSeen()), 0)
         waited_us = 0
         for _ in registry.terms.slots:
-            while isinstance(reply := registry.grant(ask_of(Seen()), want), Wait):
+            while isinstance(reply := registry.grant(ask_of(LastSeen()), want), Wait):
                 waited_us += reply.wait_us
                 assert waited_us < 10 * registry.terms.horizon_ticks * registry.terms.tick_us
                 breakage.boot(None, NOW_US + waited_us)

@@ -24,7 +24,7 @@ import libfaketime
 import numpy as np
 
 import frazil
-from frazil.claims.claim import Holding, Seen
+from frazil.claims.claim import Holding, LastSeen
 from frazil.generator.keeper import ask_of
 from frazil.registries import connect
 
@@ -194,7 +194,7 @@ def seen(attempt: Callable[[Path], Any], place: Path) -> bool:
 
 def initialise(url: str, scheme: str) -> str:
     """Say that a namespace is new, so that its first user need not wait; answers the URL."""
-    connect(url, "default", frazil.scheme(scheme)).initialise(ask_of(Seen()), 0)
+    connect(url, "default", frazil.scheme(scheme)).initialise(ask_of(LastSeen()), 0)
     return url
 
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 import pytest
 
 import frazil
-from frazil.claims.claim import Seen
+from frazil.claims.claim import LastSeen
 from frazil.errors import FrazilError
 from frazil.generator.keeper import ask_of
 from frazil.registries import connect
@@ -119,7 +119,7 @@ def test_a_fork_beside_a_thread_that_is_at_the_registry(crew, place):
 
     def keep_busy():
         while not over.is_set():
-            registry.mint(ask_of(Seen()), 1)
+            registry.mint(ask_of(LastSeen()), 1)
             over.wait(0.002)
 
     thread = threading.Thread(target=keep_busy)

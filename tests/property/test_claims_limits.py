@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from frazil.claims.claim import Ask, Claim, Seen
+from frazil.claims.claim import Claim, LastSeen, VerbRequest
 from frazil.claims.record import JUMP_US, WITNESS_US
 from frazil.generator.keeper import ask_of
 from tests.property.test_claims_lua import Pair
@@ -36,7 +36,7 @@ def same(pair, verb, amount, apart_us=0, held=None):
     """What both answer, which is the same."""
     registry = pair.members[0]
     pair.tokens += 1
-    ask = Ask(Seen(), pair.us + apart_us, f"t{pair.tokens}", "me", held)
+    ask = VerbRequest(LastSeen(), pair.us + apart_us, f"t{pair.tokens}", "me", held)
     expected = pair.on_record(verb, registry.terms, ask, amount)
     assert pair.on_server(verb, registry, ask, amount) == expected
     assert registry.holdings() == pair.record.holdings()
@@ -134,7 +134,7 @@ def test_a_look_tells_the_layout_and_now(pair):
 @pytest.mark.parametrize(("replicas", "parts"), [(0, 2), (1, 4), (2, 4)])
 def test_with_replicas_their_comings_are_of_the_incarnation(server, replicas, parts):
     registry = pair_of(server, "run:30 sequence:14").members[0]
-    arguments = registry._arguments("incarnation", ask_of(Seen()), 0)
+    arguments = registry._arguments("incarnation", ask_of(LastSeen()), 0)
     arguments[22] = str(replicas)
     source = registry.link.script.source.replace("redis.call('GET','info')", "redis.call('INFO')")
     _, _, incarnation = server.client().eval(source, 1, registry._key, *arguments)

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import frazil
-from frazil.claims.claim import Ask, Claim, LossNoticed, Lost, Seen, Wait
+from frazil.claims.claim import Claim, LastSeen, LossNoticed, Lost, VerbRequest, Wait
 from frazil.claims.record import Record
 from frazil.errors import FrazilError
 from frazil.redis_link.link import Script
@@ -81,7 +81,7 @@ class Pair:
         self.before = Record(), None
         self.run, self.history = 1, 1
         self.members = [self.member() for _ in range(3)]
-        self.seen, self.claims = [Seen()] * 3, [None] * 3
+        self.seen, self.claims = [LastSeen()] * 3, [None] * 3
         self.client.flushall()
         self.client.set("info", self.info())
 
@@ -137,7 +137,7 @@ class Pair:
         self.pass_time(who, -500 * MS)
 
     def replace_member(self, who, kind):
-        self.seen[who], self.claims[who] = Seen(), None
+        self.seen[who], self.claims[who] = LastSeen(), None
         if kind == "stranger":
             self.members[who] = self.member(horizon="77ms")
         elif "site:" in self.layout:
@@ -176,14 +176,16 @@ class Pair:
         self.claims[who] = self.claims[(who + 1) % 3]
 
     def amnesia(self, who):
-        self.seen[who] = Seen()
+        self.seen[who] = LastSeen()
 
     def run_verb(self, verb, who, amount, held):
         registry = self.members[who]
         if held is not None and held.slot not in registry.terms.slots:
             return
         self.tokens += 1
-        ask = Ask(self.seen[who], self.us + who * 6_000_000, f"t{self.tokens}", f"m{who} x", held)
+        ask = VerbRequest(
+            self.seen[who], self.us + who * 6_000_000, f"t{self.tokens}", f"m{who} x", held
+        )
         self.before = copy.deepcopy(self.record), self.client.dump("frazil:{same}")
         expected = self.on_record(verb, registry.terms, ask, amount)
         actual = self.on_server(verb, registry, ask, amount)
@@ -191,8 +193,8 @@ class Pair:
         assert registry.holdings() == self.record.holdings()
         if isinstance(actual, Claim) and actual.token:
             self.claims[who] = actual
-        if isinstance(actual, Claim | Lost | Wait | Seen):
-            self.seen[who] = actual if isinstance(actual, Seen) else actual.seen
+        if isinstance(actual, Claim | Lost | Wait | LastSeen):
+            self.seen[who] = actual if isinstance(actual, LastSeen) else actual.seen
 
     def on_record(self, verb, terms, ask, amount):
         record = copy.deepcopy(self.record)
@@ -263,7 +265,7 @@ def test_a_pool_of_many_pages_is_filled_alike(server):
     registry, terms = pair.members[0], pair.members[0].terms
     for n in range(1100):
         pair.us += 40
-        ask = Ask(Seen(), pair.us, f"t{n}", "me")
+        ask = VerbRequest(LastSeen(), pair.us, f"t{n}", "me")
         expected = pair.on_record("grant", terms, ask, 40 + n * 7 % 40)
         assert pair.on_server("grant", registry, ask, 40 + n * 7 % 40) == expected
     assert registry.holdings() == pair.record.holdings()

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from frazil.claims.packed_slots import PackedSlots
-from frazil.claims.record import Slot, SlotTable
+from frazil.claims.slots import Slot, SlotTable
 
 __all__: list[str] = []
 
@@ -36,24 +36,24 @@ def both(puts):
 @given(puts=PUTS)
 def test_get_and_touched(puts):
     table, packed = both(puts)
-    assert list(packed.touched()) == list(table.touched())
+    assert list(packed.stored()) == list(table.stored())
     assert all(packed.get(n) == table.get(n) for n in range(12))
 
 
 @given(puts=PUTS, now=TICKS, guard=TICKS, among=RANGES)
 def test_choices(puts, now, guard, among):
     table, packed = both(puts)
-    assert packed.fit(now, guard, among) == table.fit(now, guard, among)
-    assert packed.least(now, guard, among) == table.least(now, guard, among)
+    assert packed.best_free(now, guard, among) == table.best_free(now, guard, among)
+    assert packed.lowest_floor(now, guard, among) == table.lowest_floor(now, guard, among)
 
 
 @given(puts=PUTS)
 def test_void(puts):
     _, packed = both(puts)
-    before = dict(packed.touched())
-    packed.void()
+    before = dict(packed.stored())
+    packed.void_tokens()
     packed = PackedSlots(packed.pack())
-    assert dict(packed.touched()) == {n: Slot(s.until, s.start) for n, s in before.items()}
+    assert dict(packed.stored()) == {n: Slot(s.until, s.start) for n, s in before.items()}
 
 
 @given(until=st.integers(0, (1 << 63) - 1), n=st.integers(0, (1 << 64) - 1))
@@ -71,7 +71,7 @@ def test_many_are_deflated_and_the_same():
         packed.put(n, Slot(10**12 + n, 10**12, token, f"h:{n % 99}"))
     small = packed.pack()
     assert len(small) < 1_000_000
-    assert list(PackedSlots(small).touched()) == list(packed.touched())
+    assert list(PackedSlots(small).stored()) == list(packed.stored())
 
 
 def test_names_of_the_gone_are_forgotten():

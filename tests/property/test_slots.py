@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frazil.claims.record import Slot, SlotTable
+from frazil.claims.slots import Slot, SlotTable
 from frazil.registries.sqlite.slots import SqlSlots, lay_out
 
 TICKS = st.integers(0, 12)
@@ -34,8 +34,8 @@ def floor(slots, n, guard):
 def test_fit(slots, now, guard, among):
     ranked = [(-floor(slots, n, guard), n) for n in among if floor(slots, n, guard) <= now]
     expected = min(ranked)[1] if ranked else None
-    assert SlotTable(slots).fit(now, guard, among) == expected
-    assert database(slots).fit(now, guard, among) == expected
+    assert SlotTable(slots).best_free(now, guard, among) == expected
+    assert database(slots).best_free(now, guard, among) == expected
 
 
 @given(slots=st.dictionaries(NUMBERS, SLOT), now=TICKS, guard=TICKS, among=RANGES)
@@ -45,15 +45,15 @@ def test_least(slots, now, guard, among):
         return floor(slots, n, guard), bool(slot.token) and slot.until > now, n
 
     expected = min(among, key=rank)
-    assert SlotTable(slots).least(now, guard, among) == expected
-    assert database(slots).least(now, guard, among) == expected
+    assert SlotTable(slots).lowest_floor(now, guard, among) == expected
+    assert database(slots).lowest_floor(now, guard, among) == expected
 
 
 @given(slots=st.dictionaries(NUMBERS, SLOT))
 def test_get_put_touched_void(slots):
     for kept in (SlotTable(slots), database(slots)):
-        assert list(kept.touched()) == sorted(slots.items())
+        assert list(kept.stored()) == sorted(slots.items())
         assert all(kept.get(n) == slots.get(n, Slot()) for n in range(12))
-        kept.void()
-        assert all(not slot.token for _, slot in kept.touched())
-        assert [slot.until for _, slot in kept.touched()] == [slots[n].until for n in sorted(slots)]
+        kept.void_tokens()
+        assert all(not slot.token for _, slot in kept.stored())
+        assert [slot.until for _, slot in kept.stored()] == [slots[n].until for n in sorted(slots)]

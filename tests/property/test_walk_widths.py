@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import frazil
 from frazil.generator.generator import walk_arguments
 from frazil.walk import walk as walk_in_use
-from tests.unit.walk.test_walk import MS, interpreted, manual_sense
+from tests.unit.walk.test_walk import MS, interpreted, manual_identity
 
 __all__: list[str] = []
 
@@ -49,9 +49,9 @@ def _field(draw, name, bits):
 
 def walked(module, scheme, node, first):
     """A walk with a claim of three ticks, runs or rows."""
-    sense = manual_sense(module)
-    walk = module.Walk(sense, *walk_arguments(scheme, 5 * MS, None))
-    walk.adopt(node, first, min(first + 3, scheme.layout.axis_end, 1 << 62), first, 0, sense.ns)
+    identity = manual_identity(module)
+    walk = module.Walk(identity, *walk_arguments(scheme, 5 * MS, None))
+    walk.adopt(node, first, min(first + 3, scheme.layout.axis_end, 1 << 62), first, 0, identity.ns)
     return walk
 
 

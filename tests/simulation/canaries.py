@@ -5,8 +5,9 @@ One line of the real code is meant by each, and is said to be the one by the cla
 
 from dataclasses import replace
 
-from frazil.claims.claim import Claim, Seen, Wait
-from frazil.claims.record import Record, Slot
+from frazil.claims.claim import Claim, LastSeen, Wait
+from frazil.claims.record import Record
+from frazil.claims.slots import Slot
 from simulator import Parts
 from simulator.process import SimulatedKeeper
 from tests.conformance.wrong import NoGuard
@@ -44,14 +45,14 @@ class NoMemory(Record):
     """What members remember is not asked for."""
 
     def _arrive(self, terms, ask, *arguments):
-        return super()._arrive(terms, replace(ask, seen=Seen(), held=None), *arguments)
+        return super()._arrive(terms, replace(ask, seen=LastSeen(), held=None), *arguments)
 
 
 class TokensSurvive(Record):
     """A loss voids no token."""
 
     def _arrive(self, *arguments):
-        before = list(self.slots.touched())
+        before = list(self.slots.stored())
         now_us = super()._arrive(*arguments)
         for n, slot in before:
             self.slots.put(n, slot)
@@ -161,7 +162,7 @@ class Rereads(interpreted().Walk):
 
     def turn(self):
         if self.held and not self.fresh and self.tick_ns:
-            due = self.due(self.sense.now_ns())
+            due = self.due(self.identity.now_ns())
             if due != self.tick and self.start <= due < self.until:
                 self.enter(due)
                 return 0
@@ -198,7 +199,7 @@ class TimesTheReply(interpreted().Walk):
     """The registry's clock is taken to be of the moment when the reply came."""
 
     def anchor(self, now_tick, into_ns, read_ns):
-        super().anchor(now_tick, into_ns, self.sense.now_ns())
+        super().anchor(now_tick, into_ns, self.identity.now_ns())
 
 
 class FollowsItself(interpreted().Walk):
@@ -223,7 +224,7 @@ class CountersStartAnew(Record):
         if not (terms.timed or self.sid):
             self._found(terms, ask, incarnation)
         if not terms.timed:
-            self.incarnation, ask = incarnation, replace(ask, seen=Seen())
+            self.incarnation, ask = incarnation, replace(ask, seen=LastSeen())
         return super()._arrive(terms, ask, reading_us, incarnation)
 
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from frazil.claims.claim import Ask, Claim, Seen, Terms
-from frazil.claims.record import Record, Slot, SlotTable
+from frazil.claims.claim import Claim, LastSeen, Terms, VerbRequest
+from frazil.claims.record import Record
+from frazil.claims.slots import Slot, SlotTable
 from simulator.clock import SMEAR_PPM, BootClock, WrongClock
 from simulator.ledger import Ledger
 from simulator.violation import Violation
@@ -14,7 +15,7 @@ TERMS = Terms("toy", "", range(2), 2, 1 << 20, 1000, 0, 10)
 
 
 def ask(token, held=None):
-    return Ask(Seen(), 0, token, "", held)
+    return VerbRequest(LastSeen(), 0, token, "", held)
 
 
 def record(**slots):
@@ -92,7 +93,7 @@ def test_a_release_below_what_was_issued_is_found(ledger):
     ledger.issue(number(7, 0, 0), (0, 5, 9), (-1, -1))
     held = claim(0, 5, 9, "a")
     with pytest.raises(Violation, match="I1"):
-        ledger.verb("release", ask("b", held), record(n0=Slot(9)), record(n0=Slot(7)), Seen())
+        ledger.verb("release", ask("b", held), record(n0=Slot(9)), record(n0=Slot(7)), LastSeen())
 
 
 def test_two_owners_are_found(ledger):

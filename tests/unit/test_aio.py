@@ -10,7 +10,7 @@ import pytest
 
 import frazil
 from frazil import aio
-from frazil.claims.claim import Seen
+from frazil.claims.claim import LastSeen
 from frazil.errors import Closed, ConfigError, FrazilError
 from frazil.generator.keeper import ask_of
 from frazil.remote.http import wire_ids
@@ -95,7 +95,7 @@ def test_wide_ids_fill_an_array(url):
     async def main(scheme, out, at=0):
         async with aio.open(url, scheme) as ids:
             with suppress(ConfigError):
-                ids.ids._registry.initialise(ask_of(Seen()), 0)
+                ids.ids._registry.initialise(ask_of(LastSeen()), 0)
             await asyncio.wait_for(ids.fill(out, at), 60)
 
     out = np.zeros(2000, dtype=np.uint64)
@@ -170,7 +170,7 @@ def test_a_fork_while_a_claim_is_waited_for(tmp_path):
 
     async def main():
         ids = aio.open(url)
-        ids.ids._registry.initialise(ask_of(Seen()), 0)
+        ids.ids._registry.initialise(ask_of(LastSeen()), 0)
         await ids()
         child = os.fork()
         if child == 0:

@@ -6,9 +6,9 @@ use every cell inside, at any later moment, whatever the clocks say then. It is 
 is taken back when time passes. What ends is only the right to make it longer.
 
 ``Terms`` are the constants that all members of a namespace must share; a member with other terms
-would draw other regions from the same record, so it is refused. ``Seen`` is what a member remembers
-of the record and sends along with every verb: a store that has forgotten can be told by its
-members. ``Claim``, ``Wait`` and ``Lost`` are the replies.
+would draw other regions from the same record, so it is refused. ``LastSeen`` is what a member
+remembers of the record and sends along with every verb: a store that has forgotten can be told by
+its members. ``Claim``, ``Wait`` and ``Lost`` are the replies.
 
 Units: ``_ticks`` and plain axis values count from the layout's epoch; ``_us`` are microseconds
 (moments: since 1970).
@@ -19,7 +19,17 @@ from functools import lru_cache
 
 from frazil.errors import ConfigError
 
-__all__ = ["Ask", "Claim", "Holding", "Look", "LossNoticed", "Lost", "Seen", "Terms", "Wait"]
+__all__ = [
+    "Claim",
+    "Holding",
+    "LastSeen",
+    "LossNoticed",
+    "Lost",
+    "Snapshot",
+    "Terms",
+    "VerbRequest",
+    "Wait",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +68,7 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class LastSeen:
     """What a member was last told of the record: its identity, revision and clock."""
 
     sid: str = ""
@@ -78,7 +88,7 @@ class Claim:
     until: int
     token: str
     now_us: int
-    seen: Seen = field(default=Seen(), repr=False)
+    seen: LastSeen = field(default=LastSeen(), repr=False)
 
     def time(self, terms: Terms) -> tuple[int, int]:
         """The registry's clock when this was given: a tick, and nanoseconds into it."""
@@ -89,13 +99,13 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class VerbRequest:
     """Who asks: what it remembers, its wall clock as a witness, the claim it holds, its name.
 
     token: a fresh random text, the token of the claim if this asks for one.
     """
 
-    seen: Seen
+    seen: LastSeen
     witness_us: int
     token: str
     holder: str = ""
@@ -107,10 +117,10 @@ class Wait:
     """Nothing can be given now; ask again after ``wait_us``."""
 
     wait_us: int
-    seen: Seen
+    seen: LastSeen
 
     @classmethod
-    def ticks(cls, ticks: int, terms: Terms, seen: Seen) -> "Wait":
+    def ticks(cls, ticks: int, terms: Terms, seen: LastSeen) -> "Wait":
         """Until so many ticks after the one of the registry's ``now`` have begun, and no longer.
 
         Who would wait whole ticks comes back at the same moment of a tick each time. A holder that
@@ -127,7 +137,7 @@ class Lost:
     What it gave stays its holder's, up to the ``until`` that the holder was told.
     """
 
-    seen: Seen
+    seen: LastSeen
 
 
 class LossNoticed(ConfigError):
@@ -151,7 +161,7 @@ class Holding:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Snapshot:
     """A record as it is seen from outside.
 
     layout and fingerprint: of the terms it was made for. now_us: the registry's clock. away: what

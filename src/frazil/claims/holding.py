@@ -1,4 +1,4 @@
-"""Standings: the slots of a record as a person asks about them.
+"""Holdings: the slots of a record as a person asks about them.
 
 A record holds numbers: slots, and values of an axis. It knows the layout it was made for, so they
 can be told as node numbers, constants and moments of *that* layout, whoever looks. A claim does not
@@ -9,16 +9,16 @@ by the registry's clock, *idle* if its holder let it run out, and *free* once it
 from dataclasses import dataclass
 from typing import Any
 
-from frazil.claims.claim import Holding, Look
+from frazil.claims.claim import Holding, Snapshot
 from frazil.claims.holder import Holder
 from frazil.layout.layout import Layout
 from frazil.system.clock import moment_text
 
-__all__ = ["Standing", "standings"]
+__all__ = ["NodeHolding", "node_holdings"]
 
 
 @dataclass(frozen=True)
-class Standing:
+class NodeHolding:
     """A slot of a record of ``layout``, seen at ``now_us`` by the registry's clock."""
 
     holding: Holding
@@ -80,9 +80,9 @@ class Standing:
         }
 
 
-def standings(found: Look | None) -> list[Standing]:
+def node_holdings(found: Snapshot | None) -> list[NodeHolding]:
     """Every slot that a record speaks of; none without a record."""
     if found is None:
         return []
     layout = Layout.parse(found.layout.partition(" | ")[0])
-    return [Standing(holding, layout, found.now_us) for holding in found.holdings]
+    return [NodeHolding(holding, layout, found.now_us) for holding in found.holdings]

@@ -24,7 +24,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from struct import Struct
 
-from frazil.claims.record import UNTOUCHED, Slot
+from frazil.claims.slots import UNTOUCHED, Slot
 
 __all__ = ["PackedSlots"]
 
@@ -83,7 +83,7 @@ class PackedSlots:
                 self._names.append(slot.holder)
             self._holder[i] = self._names.index(slot.holder)
 
-    def fit(self, now: int, guard: int, among: range) -> int | None:
+    def best_free(self, now: int, guard: int, among: range) -> int | None:
         """Of the slots with floor <= now that with the greatest floor, the lowest on a tie."""
         if guard > now:
             return None
@@ -95,7 +95,7 @@ class PackedSlots:
         old = next((self._n[low + i] for i, until in enumerate(untils) if until <= guard), None)
         return min((n for n in (old, self._untouched(among)) if n is not None), default=None)
 
-    def least(self, now: int, guard: int, among: range) -> int:
+    def lowest_floor(self, now: int, guard: int, among: range) -> int:
         """The slot with the least floor; on a tie one that is not held, then the lowest."""
         low, high = self._span(among)
         best = None
@@ -110,14 +110,14 @@ class PackedSlots:
         assert best is not None  # an empty range has nothing to choose from
         return best[2]
 
-    def void(self) -> None:
+    def void_tokens(self) -> None:
         """Take every token away."""
         size = len(self._n)
         self._since, self._token = array("q", bytes(8 * size)), array("Q", bytes(8 * size))
         self._holder = array("I", [0]) * size
         self._names, self._others = [""], {}
 
-    def touched(self) -> Iterator[tuple[int, Slot]]:
+    def stored(self) -> Iterator[tuple[int, Slot]]:
         """All slots ever put, by number."""
         return ((n, self._slot(i)) for i, n in enumerate(self._n))
 

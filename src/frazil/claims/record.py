@@ -15,7 +15,7 @@ things together answer that:
 
 - the **horizon**: nothing is ever given at or beyond ``now + horizon``, by any verb;
 - the **incarnation**: whatever changes when a store may have lost or forked its history, and what
-  members remember of it (``Seen``), so that a loss is noticed by the first verb after it;
+  members remember of it (``LastSeen``), so that a loss is noticed by the first verb after it;
 - the **guard**: that verb sets ``guard := latest known now + horizon``, beyond everything that the
   lost state can have given away, and voids all tokens, in the same step. No floor is below it.
 
@@ -32,99 +32,27 @@ can be guarded by waiting: a record that is missing or older than a member's mem
 a person to settle. Invariants I0 to I5 are in docs/explain/why-unique.md.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Protocol
 
-from frazil.claims.claim import Ask, Claim, Holding, LossNoticed, Lost, Seen, Terms, Wait
+from frazil.claims.claim import (
+    Claim,
+    Holding,
+    LastSeen,
+    LossNoticed,
+    Lost,
+    Terms,
+    VerbRequest,
+    Wait,
+)
+from frazil.claims.slots import Slot, Slots, SlotTable
 from frazil.errors import ClockError, ConfigError, LayoutExhausted
 from frazil.system import clock
 
-__all__ = ["JUMP_US", "MOVED", "WITNESS_US", "Record", "Slot", "SlotTable", "Slots", "stranger"]
+__all__ = ["JUMP_US", "MOVED", "WITNESS_US", "Record", "layout_mismatch"]
 
 JUMP_US = 60_000_000
 MOVED = 1 << 32
 WITNESS_US = 10_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """A slot's first tick not yet given away, where its last claim began, and whose that was."""
-
-    until: int = 0
-    start: int = 0
-    token: str = ""
-    holder: str = ""
-    since_us: int = 0
-
-
-UNTOUCHED = Slot()
-
-
-class Slots(Protocol):
-    """The slots of a record, as far as the verbs need them. A slot never put is UNTOUCHED."""
-
-    def get(self, n: int) -> Slot:
-        """Slot number n."""
-
-    def put(self, n: int, slot: Slot) -> None:
-        """Store slot number n."""
-
-    def fit(self, now: int, guard: int, among: range) -> int | None:
-        """Of the slots with floor <= now that with the greatest floor, the lowest on a tie."""
-
-    def least(self, now: int, guard: int, among: range) -> int:
-        """The slot with the least floor; on a tie one that is not held, then the lowest."""
-
-    def void(self) -> None:
-        """Take every token away."""
-
-    def touched(self) -> Iterator[tuple[int, Slot]]:
-        """All slots ever put, by number."""
-
-
-class SlotTable(dict[int, Slot]):
-    """Slots in memory, for stores that read and write the whole record."""
-
-    def get(self, n: int) -> Slot:  # type: ignore[override]
-        """Slot number n."""
-        return super().get(n, UNTOUCHED)
-
-    def put(self, n: int, slot: Slot) -> None:
-        """Store slot number n."""
-        self[n] = slot
-
-    def fit(self, now: int, guard: int, among: range) -> int | None:
-        """Of the slots with floor <= now that with the greatest floor, the lowest on a tie."""
-        if guard > now:
-            return None
-        above = [(-s.until, n) for n, s in self.items() if guard < s.until <= now and n in among]
-        if above:
-            return min(above)[1]
-        return next((n for n in among if self.get(n).until <= guard), None)
-
-    def least(self, now: int, guard: int, among: range) -> int:
-        """The slot with the least floor; on a tie one that is not held, then the lowest."""
-        free = next((n for n in among if n not in self), None)
-        candidates = [n for n in self if n in among]
-        if free is not None:
-            candidates.append(free)
-
-        def rank(n: int) -> tuple[int, bool, int]:
-            slot = self.get(n)
-            return max(slot.until, guard), bool(slot.token) and slot.until > now, n
-
-        return min(candidates, key=rank)
-
-    def void(self) -> None:
-        """Take every token away."""
-        for n, slot in self.items():
-            if slot.token:
-                self[n] = Slot(slot.until, slot.start)
-
-    def touched(self) -> Iterator[tuple[int, Slot]]:
-        """All slots ever put, by number."""
-        return iter(sorted(self.items()))
 
 
 @dataclass(slots=True)
@@ -151,7 +79,7 @@ class Record:
         return max(self.slots.get(n).until, self.guard)
 
     def grant(
-        self, terms: Terms, ask: Ask, reading_us: int, incarnation: str, want: int
+        self, terms: Terms, ask: VerbRequest, reading_us: int, incarnation: str, want: int
     ) -> Claim | Wait:
         """A region of up to ``want`` ticks for a new owner, or how long until there is one.
 
@@ -173,7 +101,7 @@ class Record:
         return Claim(n, start, until, ask.token, now_us, self._seen(now_us))
 
     def mint(
-        self, terms: Terms, ask: Ask, reading_us: int, incarnation: str, ticks: int
+        self, terms: Terms, ask: VerbRequest, reading_us: int, incarnation: str, ticks: int
     ) -> Claim | Wait:
         """A region of up to ``ticks`` ticks that is used at once: no token is left behind."""
         reply = self.grant(terms, ask, reading_us, incarnation, ticks)
@@ -183,7 +111,7 @@ class Record:
         return reply
 
     def renew(
-        self, terms: Terms, ask: Ask, reading_us: int, incarnation: str, until: int
+        self, terms: Terms, ask: VerbRequest, reading_us: int, incarnation: str, until: int
     ) -> Claim | Lost:
         """Make the claim held longer, to ``until`` or as near as the horizon allows.
 
@@ -199,8 +127,8 @@ class Record:
         return Claim(held.slot, held.start, reached, held.token, now_us, self._seen(now_us))
 
     def release(
-        self, terms: Terms, ask: Ask, reading_us: int, incarnation: str, used: int
-    ) -> Seen | Lost:
+        self, terms: Terms, ask: VerbRequest, reading_us: int, incarnation: str, used: int
+    ) -> LastSeen | Lost:
         """Give back everything from tick ``used`` on. The holder has closed before it asks this."""
         now_us = self._arrive(terms, ask, reading_us, incarnation)
         held, slot = self._held(ask)
@@ -210,15 +138,15 @@ class Record:
         return self._seen(now_us)
 
     def initialise(
-        self, terms: Terms, ask: Ask, reading_us: int, incarnation: str, start: int | None
-    ) -> Seen:
+        self, terms: Terms, ask: VerbRequest, reading_us: int, incarnation: str, start: int | None
+    ) -> LastSeen:
         """Make the record of this namespace: nothing from ``start`` on was ever given away.
 
         With time it is 0, and nothing is guarded. A counter that exists goes on there if that is
         ahead of all that it gave. None: nobody knows what was given, so it is as after a loss.
         """
         if self.sid and self.fingerprint != terms.fingerprint:
-            raise stranger(self.layout, terms)
+            raise layout_mismatch(self.layout, terms)
         if self.sid and (terms.timed or start is None):
             raise ConfigError(
                 "this namespace has a record already; to start anew choose another name",
@@ -237,7 +165,7 @@ class Record:
 
     def _move_on(self, start: int) -> None:
         """Let go of everything before ``start``; members are told by the revision."""
-        top = max([self.guard, *(slot.until for _, slot in self.slots.touched())])
+        top = max([self.guard, *(slot.until for _, slot in self.slots.stored())])
         if start <= top:
             raise ConfigError(
                 f"this counter has come to {top} already; --start must be greater, or choose "
@@ -245,20 +173,20 @@ class Record:
                 value=start,
                 limit=top,
             )
-        self.slots.void()
+        self.slots.void_tokens()
         self.revision += MOVED
 
     def holdings(self) -> list[Holding]:
         """Who holds what: every slot that was ever given, by number."""
         return [
             Holding(n, s.start, s.until, bool(s.token), s.holder, s.since_us)
-            for n, s in self.slots.touched()
+            for n, s in self.slots.stored()
         ]
 
-    def _arrive(self, terms: Terms, ask: Ask, reading_us: int, incarnation: str) -> int:
+    def _arrive(self, terms: Terms, ask: VerbRequest, reading_us: int, incarnation: str) -> int:
         """What every verb does first: check the terms, notice a loss, tell the time."""
         if self.sid and self.fingerprint != terms.fingerprint:
-            raise stranger(self.layout, terms)
+            raise layout_mismatch(self.layout, terms)
         if not terms.timed:
             self._refuse_loss(ask, incarnation)
             self.revision += 1
@@ -271,11 +199,11 @@ class Record:
             self.guard = max(self.guard, terms.tick_at(latest_us) + terms.horizon_ticks)
             if ask.held is not None:
                 self.guard = max(self.guard, ask.held.until)
-            self.slots.void()
+            self.slots.void_tokens()
         self.revision += 1
         return now_us
 
-    def _is_loss(self, terms: Terms, ask: Ask, incarnation: str) -> bool:
+    def _is_loss(self, terms: Terms, ask: VerbRequest, incarnation: str) -> bool:
         seen, held = ask.seen, ask.held
         if not self.sid or self.incarnation != incarnation:
             return True
@@ -289,7 +217,7 @@ class Record:
         # Another record's member: only the clock that it remembers says anything about this one.
         return bool(seen.sid) and terms.tick_at(seen.now_us) + terms.horizon_ticks > self.guard
 
-    def _refuse_loss(self, ask: Ask, incarnation: str) -> None:
+    def _refuse_loss(self, ask: VerbRequest, incarnation: str) -> None:
         """Without time a loss cannot be waited out; the part before "/" is about the data."""
         seen, kind = ask.seen, ConfigError
         if not self.sid:
@@ -309,7 +237,7 @@ class Record:
             revision=self.revision,
         )
 
-    def _found(self, terms: Terms, ask: Ask, incarnation: str) -> None:
+    def _found(self, terms: Terms, ask: VerbRequest, incarnation: str) -> None:
         """Make the record this incarnation's; its identity is given once."""
         if not self.sid:
             self.sid = ask.token
@@ -319,7 +247,7 @@ class Record:
         self.fingerprint = terms.fingerprint
         self.layout = terms.layout
 
-    def _tell_time(self, terms: Terms, ask: Ask, reading_us: int) -> int:
+    def _tell_time(self, terms: Terms, ask: VerbRequest, reading_us: int) -> int:
         """Take a reading of the store's clock; answers ``now``, which never goes back."""
         if not terms.timed:
             return 0
@@ -349,24 +277,24 @@ class Record:
 
     def _choose(self, terms: Terms, now: int) -> int:
         if not terms.timed:
-            return self.slots.least(terms.end, self.guard, terms.slots)
-        n = self.slots.fit(now, self.guard, terms.slots)
-        return self.slots.least(now, self.guard, terms.slots) if n is None else n
+            return self.slots.lowest_floor(terms.end, self.guard, terms.slots)
+        n = self.slots.best_free(now, self.guard, terms.slots)
+        return self.slots.lowest_floor(now, self.guard, terms.slots) if n is None else n
 
     def _bound(self, terms: Terms, now: int, start: int) -> int:
         """The first tick that may not be given away."""
         ahead = now if terms.timed else start
         return min(ahead + terms.horizon_ticks, terms.end)
 
-    def _held(self, ask: Ask) -> tuple[Claim, Slot | None]:
+    def _held(self, ask: VerbRequest) -> tuple[Claim, Slot | None]:
         """The claim asked about, and its slot if the token on it is still that claim's."""
         if ask.held is None or not ask.held.token:
             raise ConfigError("renew and release need the claim that they are about")
         slot = self.slots.get(ask.held.slot)
         return ask.held, slot if slot.token == ask.held.token else None
 
-    def _seen(self, now_us: int) -> Seen:
-        return Seen(self.sid, self.revision, now_us)
+    def _seen(self, now_us: int) -> LastSeen:
+        return LastSeen(self.sid, self.revision, now_us)
 
 
 def _exhausted(terms: Terms) -> LayoutExhausted:
@@ -378,7 +306,7 @@ def _exhausted(terms: Terms) -> LayoutExhausted:
     )
 
 
-def stranger(theirs: str, terms: Terms) -> ConfigError:
+def layout_mismatch(theirs: str, terms: Terms) -> ConfigError:
     """The error for a namespace of other terms than ours: it shows both layouts."""
     from frazil.layout.drawing import draw
     from frazil.layout.layout import Layout

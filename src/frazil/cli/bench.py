@@ -24,7 +24,7 @@ from typing import Any
 import click
 
 import frazil
-from frazil.claims.claim import Seen
+from frazil.claims.claim import LastSeen
 from frazil.cli._options import is_default, json_option, registry_options, scheme_options
 from frazil.cli.show import terminal
 from frazil.errors import ConfigError, InternalError
@@ -166,7 +166,7 @@ def _own_namespace(url: str, scheme: Scheme) -> str:
     """A namespace for this scheme; nobody keeps its IDs, so it may begin as new."""
     namespace = f"bench-{scheme.fingerprint[:8]}"
     with suppress(ConfigError):  # it is there already
-        connect(url, namespace, scheme).initialise(ask_of(Seen()), 0)
+        connect(url, namespace, scheme).initialise(ask_of(LastSeen()), 0)
     return namespace
 
 

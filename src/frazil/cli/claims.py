@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from frazil.claims.claim import Look
-from frazil.claims.holding import Standing, standings
+from frazil.claims.claim import Snapshot
+from frazil.claims.holding import NodeHolding, node_holdings
 from frazil.cli._options import is_default, json_option, layout_options, registry_argument
 from frazil.cli.show import terminal
 from frazil.cli.stores import store
@@ -85,7 +85,7 @@ def command(
         return
     found = store.look(registry, same_terms=named)
     if as_json:
-        terminal.echo_json(line.as_json() for line in standings(found))
+        terminal.echo_json(line.as_json() for line in node_holdings(found))
     elif found is None:
         click.echo(_absent(registry, url, namespace))  # a path in one piece
     else:
@@ -113,7 +113,9 @@ def _watch(registry: Registry, url: str, namespace: str, *, named: bool, every_s
             time.sleep(every_s)
 
 
-def _shown(found: Look | None, registry: Registry, url: str, namespace: str) -> "RenderableType":
+def _shown(
+    found: Snapshot | None, registry: Registry, url: str, namespace: str
+) -> "RenderableType":
     """The list, or why there is none."""
     from rich.console import Group
     from rich.text import Text
@@ -121,7 +123,7 @@ def _shown(found: Look | None, registry: Registry, url: str, namespace: str) -> 
     if found is None:
         return Text(_absent(registry, url, namespace))
     away = [Text(f"away: {each}", "red") for each in found.away]
-    lines = standings(found)
+    lines = node_holdings(found)
     if not lines:
         told = f"Namespace {namespace!r} of {url} is set up: nothing was given away yet. It is for"
         return Group(*away, Text(f"{told}\n{found.layout}"))
@@ -137,7 +139,7 @@ def _absent(registry: Registry, url: str, namespace: str) -> str:
     return f"{where}: nothing was given away yet.\nThe first `frazil mint` makes it."
 
 
-def _table(lines: list[Standing]) -> "RenderableType":
+def _table(lines: list[NodeHolding]) -> "RenderableType":
     from rich.text import Text
 
     several = any(any(line.constants.values()) for line in lines)

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 import click
 
-from frazil.claims.claim import Claim, Look, Seen, Wait
+from frazil.claims.claim import Claim, LastSeen, Snapshot, Wait
 from frazil.cli._options import json_option, layout_options, registry_argument
 from frazil.cli.show.doctor_report import Report, round_trip, tell
 from frazil.cli.stores import store
@@ -67,7 +67,7 @@ def _clock(checkup: Checkup) -> Iterable[Finding]:
         yield ahead(checkup.ahead_us)
 
 
-def _namespace(found: Look | None, registry: Registry, namespace: str) -> Finding:
+def _namespace(found: Snapshot | None, registry: Registry, namespace: str) -> Finding:
     terms = registry.terms
     if found is None:
         if terms.timed:
@@ -90,7 +90,7 @@ def _namespace(found: Look | None, registry: Registry, namespace: str) -> Findin
 def _tried(registry: Registry) -> Finding:
     """A claim from its beginning to its end."""
     begun = time.perf_counter()
-    reply = registry.grant(ask_of(Seen()), 1)
+    reply = registry.grant(ask_of(LastSeen()), 1)
     if isinstance(reply, Wait):
         return Finding(
             "a claim", "note", "not yet", f"it has to wait {reply.wait_us / 1e6:.1f} s; try again"

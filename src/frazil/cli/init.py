@@ -15,7 +15,7 @@ import time
 
 import click
 
-from frazil.claims.claim import Seen, Terms
+from frazil.claims.claim import LastSeen, Terms
 from frazil.cli._options import layout_options, registry_argument
 from frazil.cli.stores import store
 from frazil.errors import ConfigError
@@ -105,7 +105,7 @@ def command(
     registry = store.kept(url, namespace, scheme)
     if registry.terms.timed:
         _refuse_counting(scheme, start, forward=forward)
-        registry.initialise(ask_of(Seen()), 0 if new else None)
+        registry.initialise(ask_of(LastSeen()), 0 if new else None)
         _tell(registry, namespace, url, "is new" if new else "is set up", scheme)
         if not new:
             _wait_out(registry.terms)
@@ -118,7 +118,7 @@ def command(
             "value add --forward",
             url=url,
         )
-    registry.initialise(ask_of(Seen()), start)
+    registry.initialise(ask_of(LastSeen()), start)
     _tell(registry, namespace, url, "goes on" if forward else "is new", scheme)
     axis = "run" if scheme.layout.axis == "run" else "number"
     click.echo(f"The first {axis} to be given is {start}.")

@@ -61,7 +61,7 @@ def command(
 
     TEXT is an ID in any encoding, or a line with IDs in it; without one, lines are read from
     standard input. Without --scheme the ID is taken for one of the default scheme if that makes
-    sense, and otherwise for one of the scheme that fits it best.
+    identity, and otherwise for one of the scheme that fits it best.
 
     \b
       frazil inspect 1375354384404488193

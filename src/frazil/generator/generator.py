@@ -39,7 +39,7 @@ from frazil.registries import connect
 from frazil.registries.base import Registry
 from frazil.schemes.scheme import Scheme, scheme
 from frazil.system.clock import boot_ns
-from frazil.system.process import Sense, require_gil
+from frazil.system.process import ProcessIdentity, require_gil
 from frazil.walk.atomic import AtomicWalk
 from frazil.walk.walk import CLOSED, COMPILED, FORKED, SPENT, Pause, Walk
 
@@ -142,7 +142,7 @@ def refuse_given(problem: str, **given: bool) -> None:
 def walk_arguments(
     scheme_: Scheme, lead_us: int, dice: int | None, *, clocked: bool = True
 ) -> tuple[Any, ...]:
-    """The arguments of ``Walk`` for a scheme, after the sense.
+    """The arguments of ``Walk`` for a scheme, after the identity.
 
     clocked=False is for a walk that takes each claim as due when it comes.
     """
@@ -181,16 +181,16 @@ class Generator(_Base):
     def __init__(self, config: Config, registry: Registry) -> None:
         require_gil()
         dice = int.from_bytes(os.urandom(6), "big") if config.scattered else None
-        super().__init__(Sense(), *walk_arguments(config.scheme, config.lead_us, dice))
+        super().__init__(ProcessIdentity(), *walk_arguments(config.scheme, config.lead_us, dice))
         self.config = config
         self.scheme = config.scheme
         self._registry = registry
-        self._lives = {self.sense.era: Keeper(self, registry, config.block)}
+        self._lives = {self.identity.era: Keeper(self, registry, config.block)}
 
     def take(self, n: int) -> list[int]:
         """The next ``n`` IDs, in order, in one step; a tick's end is no obstacle."""
         left = check_count(n)
-        sense = self.own_sense()
+        identity = self.own_sense()
         ids = self.take_ready(left)
         since_ns = boot_ns()
         while len(ids) < left:
@@ -199,7 +199,7 @@ class Generator(_Base):
             if more:
                 ids += more
                 since_ns = boot_ns()
-        if sense.mine:
+        if identity.mine:
             return ids
         return self.take(n)
 
@@ -218,7 +218,7 @@ class Generator(_Base):
             words = array.view("<u8")
         else:
             array = words = np.empty(check_count(n), dtype=np.uint64)
-        sense = self.own_sense()
+        identity = self.own_sense()
         at = self.fill(words, 0)
         since_ns = boot_ns()
         while at < n:
@@ -226,16 +226,16 @@ class Generator(_Base):
             before, at = at, self.fill(words, at)
             if at > before:
                 since_ns = boot_ns()
-        if sense.mine:
+        if identity.mine:
             return array
         return self.array(n)
 
     def text(self) -> str:
         """The next ID in the scheme's text form."""
         while True:
-            sense = self.own_sense()
+            identity = self.own_sense()
             text = self.scheme.format(self())
-            if sense.mine:
+            if identity.mine:
                 return text
 
     def close(self) -> None:
@@ -263,26 +263,26 @@ class Generator(_Base):
             self._keeper.look_ahead()
         return at
 
-    def own_sense(self) -> Sense:
-        """The sense of this process, for a call that begins.
+    def own_sense(self) -> ProcessIdentity:
+        """The identity of this process, for a call that begins.
 
         A signal handler may fork in the middle of a call. The child goes on in it, with what was
-        gathered before, which is its parent's. So whoever gathers asks this sense, as the last
+        gathered before, which is its parent's. So whoever gathers asks this identity, as the last
         thing before it returns, whether it is still in the process in which it began.
         """
-        if not self.sense.mine:
+        if not self.identity.mine:
             self.reborn()
-        return self.sense
+        return self.identity
 
     def stalled(self) -> int:
         """The next ID, when the tick's cells are used up or there is no claim."""
         since_ns = boot_ns()
         while True:
-            sense = self.own_sense()
+            identity = self.own_sense()
             answer = self.poll()
             if isinstance(answer, Pause):
                 self._wait(answer.wait_ns, since_ns)
-            elif sense.mine:
+            elif identity.mine:
                 return answer
 
     def reborn(self) -> None:
@@ -291,13 +291,13 @@ class Generator(_Base):
         Threads and signal handlers may all do it at once. They come to one keeper, and one of them
         changes the walk, in one step; none waits for another.
         """
-        sense = Sense()
-        self._lives.setdefault(sense.era, Keeper(self, self._registry, self.config.block))
-        self.rise(sense)
+        identity = ProcessIdentity()
+        self._lives.setdefault(identity.era, Keeper(self, self._registry, self.config.block))
+        self.rise(identity)
 
     @property
     def _keeper(self) -> Keeper:
-        return self._lives[self.sense.era]
+        return self._lives[self.identity.era]
 
     @property
     def keeper(self) -> Keeper:

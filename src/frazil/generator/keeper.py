@@ -40,7 +40,7 @@ from _thread import allocate_lock, start_new_thread
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 
-from frazil.claims.claim import Ask, Claim, Lost, Seen, Terms, Wait
+from frazil.claims.claim import Claim, LastSeen, Lost, Terms, VerbRequest, Wait
 from frazil.claims.holder import Holder
 from frazil.errors import FrazilError, InternalError, RegistryUnavailable, TryLater
 from frazil.generator.calls import Call, Calls, Gate
@@ -48,7 +48,7 @@ from frazil.generator.complaints import Standing, closed, complaint, no_thread
 from frazil.generator.pacing import Retries, jitter, pause_us
 from frazil.registries.base import Registry, reading_ns
 from frazil.system import clock
-from frazil.system.process import Sense
+from frazil.system.process import ProcessIdentity
 from frazil.walk.walk import Walk
 
 __all__ = ["FAREWELL_S", "FIRST_CLAIM_US", "Keeper", "ask_of"]
@@ -58,9 +58,9 @@ FAREWELL_S = 2.0
 _ANSWERS = 4  # a claim lasts so many times what an answer takes: half is for use, half for renewing
 
 
-def ask_of(seen: Seen, held: Claim | None = None, rate_hz: int | None = None) -> Ask:
+def ask_of(seen: LastSeen, held: Claim | None = None, rate_hz: int | None = None) -> VerbRequest:
     """A verb's request from this process, now. rate_hz: how many IDs a second it issues."""
-    return Ask(seen, clock.wall_us(), os.urandom(8).hex(), str(Holder.here(rate_hz)), held)
+    return VerbRequest(seen, clock.wall_us(), os.urandom(8).hex(), str(Holder.here(rate_hz)), held)
 
 
 class Keeper:
@@ -80,8 +80,8 @@ class Keeper:
         self.trouble: TryLater | None = None
         self.trouble_since_us = 0
         self.failures = 0
-        self._seen = Seen()
-        self._sense = Sense()
+        self._seen = LastSeen()
+        self._sense = ProcessIdentity()
         self._calls = Calls()
         self._farewells = Calls()
         self._tending = allocate_lock()
@@ -296,7 +296,7 @@ class Keeper:
         self.claim, self._want, self._asked = reply, want, False
         walk.prolong(reply.until, *reply.time(self.terms), read_ns, self._sense.era)
 
-    def _ask(self, held: Claim | None = None, rate_hz: int | None = None) -> Ask:
+    def _ask(self, held: Claim | None = None, rate_hz: int | None = None) -> VerbRequest:
         return ask_of(self._seen, held, rate_hz)
 
     def _rate_hz(self, walk: Walk) -> int:
@@ -316,7 +316,7 @@ class Keeper:
         reply = self.registry.release(self._ask(claim), max(used, claim.start))
         self._hear(reply.seen if isinstance(reply, Lost) else reply, sent_ns)
 
-    def _hear(self, seen: Seen, sent_ns: int) -> int:
+    def _hear(self, seen: LastSeen, sent_ns: int) -> int:
         """The registry has answered: remember what it said of itself. When it read its clock."""
         self._seen = seen
         self.trouble, self._retries = None, Retries()

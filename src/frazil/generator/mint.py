@@ -8,14 +8,14 @@ one round trip, no thread, no claim to give back.
 import time
 from functools import partial
 
-from frazil.claims.claim import Claim, Seen, Terms, Wait
+from frazil.claims.claim import Claim, LastSeen, Terms, Wait
 from frazil.errors import PoolExhausted, RegistryUnavailable
 from frazil.generator.generator import Config, check_count, walk_arguments
 from frazil.generator.keeper import ask_of
 from frazil.generator.pacing import Retries, jitter, pause_us
 from frazil.registries.base import Registry, reading_ns
 from frazil.system.clock import boot_ns
-from frazil.system.process import Sense, require_gil
+from frazil.system.process import ProcessIdentity, require_gil
 from frazil.system.uninterrupted import apart
 from frazil.walk.walk import Walk
 
@@ -33,13 +33,13 @@ def mint(n: int, config: Config, registry: Registry) -> list[int]:
     terms = registry.terms
     per_tick = 1 if config.scheme.layout.axis == "sequence" else config.scheme.layout.sequences
     # What is minted is ours for good and used at once, so this walk needs no clock.
-    sense = Sense()
-    walk = Walk(sense, *walk_arguments(config.scheme, 0, None, clocked=False))
+    identity = ProcessIdentity()
+    walk = Walk(identity, *walk_arguments(config.scheme, 0, None, clocked=False))
     ids: list[int] = []
     after = 0
-    seen = Seen()
+    seen = LastSeen()
     deadline_ns = boot_ns() + config.timeout_us * 1000
-    while len(ids) < check_count(n) and sense.intact():
+    while len(ids) < check_count(n) and identity.intact():
         ticks = min(-(-(n - len(ids)) // per_tick), terms.horizon_ticks)
         reply, read_ns = _asked(registry, seen, ticks, deadline_ns)
         seen = reply.seen
@@ -57,7 +57,7 @@ def mint(n: int, config: Config, registry: Registry) -> list[int]:
 
 
 def _asked(
-    registry: Registry, seen: Seen, ticks: int, deadline_ns: int
+    registry: Registry, seen: LastSeen, ticks: int, deadline_ns: int
 ) -> tuple[Claim | Wait, int]:
     """What the registry answers, and when it read its clock for that.
 

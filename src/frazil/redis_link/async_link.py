@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from frazil.redis_link.link import Access, Command, Link, Place, Script
-from frazil.system.process import Sense
+from frazil.system.process import ProcessIdentity
 
 __all__ = ["AsyncLink"]
 
@@ -27,7 +27,7 @@ class _Line(NamedTuple):
     connection: Any
     place: Place
     loop: asyncio.AbstractEventLoop
-    sense: Sense
+    identity: ProcessIdentity
 
 
 class AsyncLink(Link):
@@ -112,11 +112,11 @@ class AsyncLink(Link):
         loop = asyncio.get_running_loop()
         while self._lines:
             line = self._lines.pop()
-            if line.loop is loop and line.sense.intact() and line.place == self._place:
+            if line.loop is loop and line.identity.intact() and line.place == self._place:
                 return line
             await self._close(line)
         connection: Any = self._connection(self._place, self.access.timeout_s)
-        line = _Line(connection, self._place, loop, Sense())
+        line = _Line(connection, self._place, loop, ProcessIdentity())
         try:
             await connection.connect()
             await connection.send_command("INFO", check_health=False)
@@ -131,7 +131,7 @@ class AsyncLink(Link):
 
     async def _close(self, line: _Line, *, wait: bool = False) -> None:
         """Hang up, where the line is ours; what another loop or process made ends with that."""
-        if line.loop is asyncio.get_running_loop() and line.sense.intact():
+        if line.loop is asyncio.get_running_loop() and line.identity.intact():
             with suppress(Exception):
                 await line.connection.disconnect(nowait=not wait)
 

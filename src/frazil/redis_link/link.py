@@ -29,7 +29,7 @@ from typing import Any
 
 from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
 from frazil.redis_link.errors import explained
-from frazil.system.process import Sense
+from frazil.system.process import ProcessIdentity
 
 __all__ = ["Access", "Command", "Line", "Link", "Place", "Script", "driver", "texts"]
 
@@ -132,11 +132,11 @@ class Line:
 
     connection: Any
     place: Place
-    sense: Sense
+    identity: ProcessIdentity
 
     def usable(self, place: Place) -> bool:
         """Whether nothing speaks against using it once more, for that place."""
-        if not self.sense.intact():
+        if not self.identity.intact():
             self.connection.pid = -1  # not ours: the driver must not shut down the parent's line
             return False
         try:
@@ -193,7 +193,7 @@ class Link:
                 raise self._explained(reply, sent=reply is not replies[0])
         answer = texts(replies[0])
         if answer[1:2] != [arguments[1]]:
-            raise self.stranger()
+            raise self.wrong_reply()
         if self.access.replicas:
             self._confirm(answer, replies[1], texts(replies[2]))
         return answer
@@ -215,7 +215,7 @@ class Link:
             while True:
                 self._idle.pop().connection.disconnect()
 
-    def stranger(self) -> RegistryUnavailable:
+    def wrong_reply(self) -> RegistryUnavailable:
         """The error for an answer to another question than the one asked; drops the lines."""
         self.drop()
         return self.unavailable("the answer was to another question; it is safe to try again")
@@ -317,7 +317,7 @@ class Link:
             if isinstance(error, self._errors.RedisError):
                 raise self._explained(error, sent=False) from error
             raise
-        return Line(connection, place, Sense())
+        return Line(connection, place, ProcessIdentity())
 
     def _connection(self, place: Place, limit_s: float) -> Any:
         kinds, access = self._kinds, self.access

@@ -11,7 +11,17 @@ from contextlib import AbstractContextManager, suppress
 from functools import lru_cache
 from typing import Protocol, TypeVar
 
-from frazil.claims.claim import Ask, Claim, Holding, Look, LossNoticed, Lost, Seen, Terms, Wait
+from frazil.claims.claim import (
+    Claim,
+    Holding,
+    LastSeen,
+    LossNoticed,
+    Lost,
+    Snapshot,
+    Terms,
+    VerbRequest,
+    Wait,
+)
 from frazil.claims.record import Record
 from frazil.errors import ConfigError
 from frazil.inputs.masking import masked
@@ -90,22 +100,22 @@ class Registry(Protocol):
     terms: Terms
     read_ns: int | None
 
-    def grant(self, ask: Ask, want: int) -> Claim | Wait:
+    def grant(self, ask: VerbRequest, want: int) -> Claim | Wait:
         """A region of up to ``want`` ticks for a new owner."""
 
-    def mint(self, ask: Ask, ticks: int) -> Claim | Wait:
+    def mint(self, ask: VerbRequest, ticks: int) -> Claim | Wait:
         """A region of up to ``ticks`` ticks that is used at once; nothing is left to release."""
 
-    def renew(self, ask: Ask, until: int) -> Claim | Lost:
+    def renew(self, ask: VerbRequest, until: int) -> Claim | Lost:
         """Make the claim in ``ask`` longer."""
 
-    def release(self, ask: Ask, used: int) -> Seen | Lost:
+    def release(self, ask: VerbRequest, used: int) -> LastSeen | Lost:
         """Give back the claim in ``ask`` from tick ``used`` on."""
 
-    def initialise(self, ask: Ask, start: int | None) -> Seen:
+    def initialise(self, ask: VerbRequest, start: int | None) -> LastSeen:
         """Make the record of the namespace: from ``start`` on nothing was given; None: unknown."""
 
-    def look(self) -> Look | None:
+    def look(self) -> Snapshot | None:
         """What the record holds; None if there is none. Nothing is made or changed."""
 
     def holdings(self) -> list[Holding]:
@@ -167,23 +177,23 @@ class RecordRegistry(ABC):
                 noticed = error
         raise noticed
 
-    def grant(self, ask: Ask, want: int) -> Claim | Wait:
+    def grant(self, ask: VerbRequest, want: int) -> Claim | Wait:
         """See Registry."""
         return self.perform(lambda r, us, inc: r.grant(self.terms, ask, us, inc, want))
 
-    def mint(self, ask: Ask, ticks: int) -> Claim | Wait:
+    def mint(self, ask: VerbRequest, ticks: int) -> Claim | Wait:
         """See Registry."""
         return self.perform(lambda r, us, inc: r.mint(self.terms, ask, us, inc, ticks))
 
-    def renew(self, ask: Ask, until: int) -> Claim | Lost:
+    def renew(self, ask: VerbRequest, until: int) -> Claim | Lost:
         """See Registry."""
         return self.perform(lambda r, us, inc: r.renew(self.terms, ask, us, inc, until))
 
-    def release(self, ask: Ask, used: int) -> Seen | Lost:
+    def release(self, ask: VerbRequest, used: int) -> LastSeen | Lost:
         """See Registry."""
         return self.perform(lambda r, us, inc: r.release(self.terms, ask, us, inc, used))
 
-    def initialise(self, ask: Ask, start: int | None) -> Seen:
+    def initialise(self, ask: VerbRequest, start: int | None) -> LastSeen:
         """See Registry."""
         return self.perform(lambda r, us, inc: r.initialise(self.terms, ask, us, inc, start))
 
@@ -199,12 +209,14 @@ class RecordRegistry(ABC):
     def close(self) -> None:  # noqa: B027 - most hold nothing between two verbs
         """See Registry."""
 
-    def look(self) -> Look | None:
+    def look(self) -> Snapshot | None:
         """See Registry. A step that raises keeps nothing, so it is left by raising."""
-        found: Look | None = None
+        found: Snapshot | None = None
         with suppress(_LeaveError), self.step() as (record, _):
             if record.sid:
                 now_us = self.reading_us() + record.offset_us
-                found = Look(record.layout, record.fingerprint, now_us, tuple(record.holdings()))
+                found = Snapshot(
+                    record.layout, record.fingerprint, now_us, tuple(record.holdings())
+                )
             raise _LeaveError
         return found

@@ -12,12 +12,13 @@ from dataclasses import replace
 from threading import Lock
 
 from frazil.claims.claim import Terms
-from frazil.claims.record import Record, SlotTable
+from frazil.claims.record import Record
+from frazil.claims.slots import SlotTable
 from frazil.errors import ConfigError
 from frazil.inputs.url import Options
 from frazil.registries.base import RecordRegistry, terms_of
 from frazil.schemes.scheme import Scheme
-from frazil.system.process import Sense
+from frazil.system.process import ProcessIdentity
 
 __all__ = ["MemoryRegistry"]
 
@@ -25,7 +26,7 @@ HORIZON_US = 1_000_000
 
 _records: dict[tuple[str, str], Record] = {}
 _lock = Lock()
-_sense = Sense()
+_sense = ProcessIdentity()
 
 
 class MemoryRegistry(RecordRegistry):

@@ -26,12 +26,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from frazil.claims.claim import Ask, Claim, Holding, Look, Lost, Seen, Terms, Wait
+from frazil.claims.claim import Claim, Holding, LastSeen, Lost, Snapshot, Terms, VerbRequest, Wait
 from frazil.errors import ClockError, ConfigError, FrazilError, RegistryUnavailable
 from frazil.registries.base import Registry
 from frazil.registries.doctor import Checkup, Finding
 
-__all__ = ["SeveralRegistry", "share_terms"]
+__all__ = ["PartitionedRegistry", "share_terms"]
 
 _AWAY = (RegistryUnavailable, ClockError)
 _Reply = TypeVar("_Reply", bound=Claim | Wait | Lost)
@@ -57,7 +57,7 @@ def share_terms(terms: Terms, number: int, count: int) -> Terms:
     )
 
 
-class SeveralRegistry:
+class PartitionedRegistry:
     """A registry over independent ones, ``parts``, whose terms came from ``share_terms``."""
 
     def __init__(self, url: str, terms: Terms, parts: Sequence[Registry]) -> None:
@@ -65,38 +65,38 @@ class SeveralRegistry:
         self.terms = terms
         self.read_ns: int | None = None  # of servers
         self.parts = tuple(parts)
-        self._memory: dict[int, Seen] = {}
+        self._memory: dict[int, LastSeen] = {}
         self._at = random.randrange(len(parts))  # noqa: S311 - spreads members over the stores
 
-    def grant(self, ask: Ask, want: int) -> Claim | Wait:
+    def grant(self, ask: VerbRequest, want: int) -> Claim | Wait:
         """See Registry."""
         return self._somewhere(lambda part, told: part.grant(told, want), ask)
 
-    def mint(self, ask: Ask, ticks: int) -> Claim | Wait:
+    def mint(self, ask: VerbRequest, ticks: int) -> Claim | Wait:
         """See Registry."""
         return self._somewhere(lambda part, told: part.mint(told, ticks), ask)
 
-    def renew(self, ask: Ask, until: int) -> Claim | Lost:
+    def renew(self, ask: VerbRequest, until: int) -> Claim | Lost:
         """See Registry. Lost too where the claim's store is away: another can be had elsewhere."""
         number = self._home(ask)
         try:
             return self._heard(number, self.parts[number].renew(self._told(number, ask), until))
         except _AWAY:
-            return Lost(_outside(number, self._memory.get(number, Seen())))
+            return Lost(_outside(number, self._memory.get(number, LastSeen())))
 
-    def release(self, ask: Ask, used: int) -> Seen | Lost:
+    def release(self, ask: VerbRequest, used: int) -> LastSeen | Lost:
         """See Registry. Lost too where the claim's store is away."""
         number = self._home(ask)
         try:
             reply = self.parts[number].release(self._told(number, ask), used)
         except _AWAY:
-            return Lost(_outside(number, self._memory.get(number, Seen())))
+            return Lost(_outside(number, self._memory.get(number, LastSeen())))
         heard = self._heard(number, reply if isinstance(reply, Lost) else Lost(reply))
         return heard if isinstance(reply, Lost) else heard.seen
 
-    def initialise(self, ask: Ask, start: int | None) -> Seen:
+    def initialise(self, ask: VerbRequest, start: int | None) -> LastSeen:
         """See Registry. Those stores that have a record already are left as they are."""
-        seen: Seen | None = None
+        seen: LastSeen | None = None
         failures: list[FrazilError] = []
         for number, part in enumerate(self.parts):
             try:
@@ -108,9 +108,9 @@ class SeveralRegistry:
             raise (away or failures)[0]
         return seen
 
-    def look(self) -> Look | None:
+    def look(self) -> Snapshot | None:
         """See Registry. Stores that do not answer are named; RegistryUnavailable if none does."""
-        looks: list[Look] = []
+        looks: list[Snapshot] = []
         away: list[RegistryUnavailable] = []
         whole = self.terms.fingerprint
         for part in self.parts:
@@ -128,7 +128,7 @@ class SeveralRegistry:
         if not looks:
             return None
         every = (holding for found in looks for holding in found.holdings)
-        return Look(
+        return Snapshot(
             looks[0].layout.partition(" | store ")[0],
             whole,
             max(found.now_us for found in looks),
@@ -170,7 +170,9 @@ class SeveralRegistry:
         found = self.look()
         return list(found.holdings) if found else []
 
-    def _somewhere(self, verb: Callable[[Registry, Ask], Claim | Wait], ask: Ask) -> Claim | Wait:
+    def _somewhere(
+        self, verb: Callable[[Registry, VerbRequest], Claim | Wait], ask: VerbRequest
+    ) -> Claim | Wait:
         """A claim from the store last asked, or else from any other; else the shortest wait."""
         count = len(self.parts)
         others = random.sample(range(count), count)
@@ -193,7 +195,7 @@ class SeveralRegistry:
             (each for each in failures if isinstance(each, RegistryUnavailable)), failures[0]
         )
 
-    def _home(self, ask: Ask) -> int:
+    def _home(self, ask: VerbRequest) -> int:
         """The store that gave the claim held."""
         slot = ask.held.slot if ask.held is not None else -1
         for number, part in enumerate(self.parts):
@@ -201,10 +203,10 @@ class SeveralRegistry:
                 return number
         raise ConfigError("renew and release need the claim that they are about")
 
-    def _told(self, number: int, ask: Ask) -> Ask:
+    def _told(self, number: int, ask: VerbRequest) -> VerbRequest:
         """The request, with what is remembered of this store's record and of no other."""
         place, _, sid = ask.seen.sid.partition("@")
-        seen = self._memory.get(number, Seen())
+        seen = self._memory.get(number, LastSeen())
         if place == str(number):
             given = replace(ask.seen, sid=sid)
             seen = max(seen, given, key=lambda each: (each.now_us, each.revision))
@@ -216,6 +218,6 @@ class SeveralRegistry:
         return replace(reply, seen=_outside(number, reply.seen))
 
 
-def _outside(number: int, seen: Seen) -> Seen:
+def _outside(number: int, seen: LastSeen) -> LastSeen:
     """What is known of a store's record, as callers know it."""
     return replace(seen, sid=f"{number}@{seen.sid}") if seen.sid else seen

@@ -28,7 +28,7 @@ from weakref import WeakSet
 
 from frazil.errors import ConfigError
 from frazil.registries.sqlite.files import leads_to, make_file
-from frazil.system.process import Sense
+from frazil.system.process import ProcessIdentity
 
 __all__ = ["Hold", "take", "this_process"]
 
@@ -38,14 +38,14 @@ _PATIENCE_S = 0.25  # a lock that is held to write the text, and not for long, i
 _LONGEST = 4096
 
 _holds: "WeakSet[Hold]" = WeakSet()
-_process = Sense(), os.urandom(8).hex()
+_process = ProcessIdentity(), os.urandom(8).hex()
 
 
 def this_process() -> str:
     """A name that no other process on any host has, a forked child neither."""
     global _process  # noqa: PLW0603 - one for the process
     if not _process[0].intact():
-        _process = Sense(), os.urandom(8).hex()
+        _process = ProcessIdentity(), os.urandom(8).hex()
     return f"process {_process[1]}"
 
 
@@ -60,7 +60,7 @@ class Hold:
     def __init__(self, path: Path | None, fd: int, since: str) -> None:
         self._path = path
         self._fd = fd
-        self._sense = Sense()
+        self._sense = ProcessIdentity()
         self.since = since
         _holds.add(self)
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Generic, Self, TypeVar
 from frazil.errors import Closed, ConfigError, FrazilError
 from frazil.generator.complaints import closed
 from frazil.schemes.scheme import Scheme
-from frazil.system.process import Sense
+from frazil.system.process import ProcessIdentity
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -47,16 +47,16 @@ class Issuing(ABC):
     def text(self) -> str:
         """The next ID in the scheme's text form."""
         while True:
-            sense = Sense()
+            identity = ProcessIdentity()
             text = self.scheme.format(self())
-            if sense.mine:
+            if identity.mine:
                 return text
 
     def __next__(self) -> int:
         while True:
-            sense = Sense()
+            identity = ProcessIdentity()
             n = self()
-            if sense.mine:
+            if identity.mine:
                 return n
 
     def __iter__(self) -> Iterator[int]:
@@ -90,9 +90,9 @@ class AsyncIssuing(ABC):
     async def text(self) -> str:
         """The next ID in the scheme's text form."""
         while True:
-            sense = Sense()
+            identity = ProcessIdentity()
             text = self.scheme.format(await self())
-            if sense.mine:
+            if identity.mine:
                 return text
 
     def __aiter__(self) -> AsyncIterator[int]:
@@ -117,11 +117,11 @@ class Life:
     """What one process has of a generator."""
 
     def __init__(self) -> None:
-        self.sense = Sense()
+        self.identity = ProcessIdentity()
 
     def goes_on(self) -> bool:
         """Whether this is still that process."""
-        return self.sense.intact()
+        return self.identity.intact()
 
     def check(self) -> None:
         """Raise Closed in a child that goes on in a call of its parent's; ``_own`` catches it."""
@@ -172,7 +172,7 @@ class Served(_Living[LifeT], Issuing):
 
     def _settled(self, fresh: LifeT) -> LifeT:
         """The first of them. A parent's is kept too, so that its connections stay open."""
-        return self._lives.setdefault(fresh.sense.era, fresh)
+        return self._lives.setdefault(fresh.identity.era, fresh)
 
     def _own(self, gather: Callable[[LifeT], Answer]) -> Answer:
         """What ``gather`` answers, in the process that called it."""
@@ -184,7 +184,7 @@ class Served(_Living[LifeT], Issuing):
                 if life.goes_on():
                     raise
             else:
-                if life.goes_on() and life.sense.mine:
+                if life.goes_on() and life.identity.mine:
                     return found
 
 
@@ -202,7 +202,7 @@ class AsyncServed(_Living[LifeT], AsyncIssuing):
                 if life.goes_on():
                     raise
             else:
-                if life.goes_on() and life.sense.mine:
+                if life.goes_on() and life.identity.mine:
                     return found
 
 

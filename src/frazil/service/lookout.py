@@ -7,7 +7,7 @@ one at a time, and its answer serves everybody who asks within half a second.
 
 import asyncio
 
-from frazil.claims.claim import Look
+from frazil.claims.claim import Snapshot
 from frazil.errors import RegistryUnavailable
 from frazil.registries import connect
 from frazil.service.settings import Namespace
@@ -27,10 +27,10 @@ class Lookout:
         config = namespace.config()
         self._registry = connect(config.url, config.namespace, config.scheme)
         self._aside = Aside(f"claims-{namespace.name}")
-        self._looking: asyncio.Task[Look | None] | None = None
+        self._looking: asyncio.Task[Snapshot | None] | None = None
         self._began_ns = 0
 
-    async def look(self) -> Look | None:
+    async def look(self) -> Snapshot | None:
         """What the record holds; None if there is none yet. Raises what the registry raises."""
         task = self._looking
         if task is None or (task.done() and boot_ns() - self._began_ns > _FRESH_NS):

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from frazil.aio import AsyncGenerator
-from frazil.claims.record import stranger
+from frazil.claims.record import layout_mismatch
 from frazil.errors import (
     Closed,
     ConfigError,
@@ -257,7 +257,7 @@ class Issuer:
         try:
             found = await self._aside.call(self._scout.look)
             if found is not None and found.fingerprint != terms.fingerprint:
-                raise stranger(found.layout, terms)
+                raise layout_mismatch(found.layout, terms)
         except FrazilError as error:
             self._seen = error
         else:

@@ -1,6 +1,6 @@
 # The C face of frazil.system.process: see _process.pyx.
 
-cdef class Sense:
+cdef class ProcessIdentity:
     cdef readonly unsigned long long era
     cdef readonly unsigned long long vm_seen
     cdef readonly object word

@@ -15,7 +15,7 @@ from libc.string cimport memset
 from posix.mman cimport MAP_ANON, MAP_FAILED, MAP_PRIVATE, PROT_READ, PROT_WRITE, mmap
 from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 
-__all__ = ["Sense", "watch"]
+__all__ = ["ProcessIdentity", "watch"]
 
 cdef extern from *:
     """
@@ -104,7 +104,7 @@ def watch(const unsigned long long[::1] words not None):
     vm_seen = frazil_read(vm)
 
 
-cdef class Sense:
+cdef class ProcessIdentity:
     """The two senses of one generator. Make a new one after each fork."""
 
     def __cinit__(self):
@@ -134,5 +134,5 @@ cdef class Sense:
 
     @property
     def mine(self):
-        """The same, for whoever is about to return what it gathered; see PureSense."""
+        """The same, for whoever is about to return what it gathered; see PureIdentity."""
         return self.intact()

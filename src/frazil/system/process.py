@@ -22,8 +22,9 @@ Linux shows a restore in a page that it shares with the hypervisor (``/dev/vmclo
 changes before the guest goes on. Where this process may read that page, another value of the word
 ends the era too. Where not, a constant word stands in its place and nothing shows the restore.
 
-``PureSense`` is the reference in plain Python, ``_process.pyx`` the same in C, and ``Sense`` the
-one in use: C where it was built, unless the environment says ``FRAZIL_PURE=1``.
+``PureIdentity`` is the reference in plain Python, ``_process.pyx`` the same in C, and
+``ProcessIdentity`` the one in use: C where it was built, unless the environment says
+``FRAZIL_PURE=1``.
 """
 
 import mmap
@@ -34,7 +35,7 @@ from itertools import count
 from frazil.errors import ConfigError
 from frazil.system.clock import boot_ns
 
-__all__ = ["PureSense", "Sense", "require_gil", "watch"]
+__all__ = ["ProcessIdentity", "PureIdentity", "require_gil", "watch"]
 
 _WIPE_ON_FORK = 18  # MADV_WIPEONFORK, which Python's mmap does not export
 
@@ -78,7 +79,7 @@ def _era(vm_now: int) -> int:
     return _words[0]
 
 
-class PureSense:
+class PureIdentity:
     """The two senses of one generator. Make a new one after each fork.
 
     word: its first entry is the era, or zero after a fork. vm_word: its first entry is vm_seen, or
@@ -160,16 +161,16 @@ def _wanted_pure() -> bool:
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    Sense = PureSense
+    ProcessIdentity = PureIdentity
     _watch_in_c: Callable[[memoryview], None] | None
 elif _wanted_pure():
-    Sense, _watch_in_c = PureSense, None
+    ProcessIdentity, _watch_in_c = PureIdentity, None
 else:
     try:
         from frazil.system import _process
     except ImportError:
-        Sense, _watch_in_c = PureSense, None
+        ProcessIdentity, _watch_in_c = PureIdentity, None
     else:
-        Sense, _watch_in_c = _process.Sense, _process.watch
+        ProcessIdentity, _watch_in_c = _process.ProcessIdentity, _process.watch
 
 watch(_VMCLOCK)

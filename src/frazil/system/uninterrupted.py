@@ -19,7 +19,7 @@ from collections.abc import Callable
 from threading import Lock
 from typing import TypeVar
 
-from frazil.system.process import Sense
+from frazil.system.process import ProcessIdentity
 
 __all__ = ["apart"]
 
@@ -49,7 +49,7 @@ def apart(work: Callable[[], Answer], patience_s: float | None = None) -> Answer
         finally:
             done.release()
 
-    sense = Sense()
+    identity = ProcessIdentity()
     deadline = time.monotonic() + (float("inf") if patience_s is None else patience_s)
     try:
         start_new_thread(run, ())
@@ -57,11 +57,11 @@ def apart(work: Callable[[], Answer], patience_s: float | None = None) -> Answer
         return work()
     look_s = _LOOK_S if patience_s is None else min(_LOOK_S, patience_s)
     while not done.acquire(timeout=look_s):
-        if not sense.intact():
+        if not identity.intact():
             return apart(work, patience_s)
         if time.monotonic() > deadline:
             raise TimeoutError
-    if not sense.intact():
+    if not identity.intact():
         return apart(work, patience_s)
     (answer,) = outcome
     if isinstance(answer, BaseException):

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from frazil.claims.claim import Claim, Lost, Seen
+from frazil.claims.claim import Claim, LastSeen, Lost
 from frazil.errors import ConfigError, LayoutExhausted
 from frazil.schemes.scheme import scheme
 from frazil.testing.claims import roam
@@ -67,7 +67,7 @@ def counters_give_back_the_rest(trial: Trial) -> None:
     longer = a.renew(claim, claim.until + 10)
     demand(isinstance(longer, Claim) and longer.until == 21, f"[1, 11) was renewed as {longer!r}")
     if isinstance(longer, Claim):
-        demand(isinstance(a.release(longer, 15), Seen), "a holder's release was refused")
+        demand(isinstance(a.release(longer, 15), LastSeen), "a holder's release was refused")
     after = b.grant(5)
     demand(after.start == 15, f"given back from 15 on, and {after.start} came next")
 
@@ -78,7 +78,7 @@ def older_counters_are_refused(trial: Trial) -> None:
     (a,) = trial.members(1, COUNTER, 1)
     a.grant(5)
     stranger = trial.member(COUNTER)
-    stranger.seen = Seen("another counter", 5, 0)
+    stranger.seen = LastSeen("another counter", 5, 0)
     _refused(stranger, "a counter other than the one that a member remembers gave")
     top = a.grant(5).until
     ahead = trial.member(COUNTER)

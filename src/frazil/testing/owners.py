@@ -3,7 +3,7 @@
 from contextlib import suppress
 from dataclasses import replace
 
-from frazil.claims.claim import Claim, Lost, Seen, Wait
+from frazil.claims.claim import Claim, LastSeen, Lost, Wait
 from frazil.errors import ConfigError
 from frazil.testing.report import demand
 from frazil.testing.trial import Trial
@@ -92,7 +92,9 @@ def release_stays_inside_the_claim(trial: Trial) -> None:
         reply = a.release(claim, used)
         inside = f"[{claim.start}, {claim.until})"
         demand(isinstance(reply, Lost), f"{inside} was given back from tick {used} on")
-    demand(isinstance(a.release(claim, claim.start), Seen), "an unused claim was not taken back")
+    demand(
+        isinstance(a.release(claim, claim.start), LastSeen), "an unused claim was not taken back"
+    )
 
 
 def release_gives_back_the_rest(trial: Trial) -> None:
@@ -100,7 +102,7 @@ def release_gives_back_the_rest(trial: Trial) -> None:
     (a,) = trial.members(1)
     claim = a.grant(a.horizon_ticks)
     used = claim.start + 1
-    demand(isinstance(a.release(claim, used), Seen), "a holder's release was refused")
+    demand(isinstance(a.release(claim, used), LastSeen), "a holder's release was refused")
     (holding,) = (h for h in a.registry.holdings() if h.slot == claim.slot)
     demand(holding.until == used, f"released from {used} on, and the floor is {holding.until}")
     demand(not holding.held, "a slot that was given back is still held")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from frazil.claims.claim import Claim, Lost, Seen, Wait
+from frazil.claims.claim import Claim, LastSeen, Lost, Wait
 from frazil.testing.claims import roam
 from frazil.testing.report import BrokenContract, NotApplicable, demand
 from frazil.testing.trial import Event, Member, Trial
@@ -79,7 +79,7 @@ def _grants(trial: Trial) -> Iterator[tuple[Event, dict[int, int]]]:
             if event.ask.held is None:
                 yield event, floors
             floors[event.reply.slot] = event.reply.until
-        elif event.verb == "release" and isinstance(event.reply, Seen) and event.ask.held:
+        elif event.verb == "release" and isinstance(event.reply, LastSeen) and event.ask.held:
             floors[event.ask.held.slot] = event.value
 
 

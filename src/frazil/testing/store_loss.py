@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from frazil.claims.claim import Claim, Lost, Seen, Wait
+from frazil.claims.claim import Claim, LastSeen, Lost, Wait
 from frazil.errors import ConfigError
 from frazil.testing.report import BrokenContract, NotApplicable, demand
 from frazil.testing.store import Forgets, Rewinds, StepsClock
@@ -117,7 +117,7 @@ def members_remember_the_clock(trial: Trial) -> None:
         seen = a.grant(5).seen
         later_us = seen.now_us + 30_000_000
         sid = "lost" if foreign else seen.sid
-        a.seen = Seen(sid, seen.revision + 1000, later_us)
+        a.seen = LastSeen(sid, seen.revision + 1000, later_us)
         floor = a.terms.tick_at(later_us) + a.horizon_ticks
         for member in (a, b):
             _demand_beyond(member.try_grant(5), floor, "a loss")

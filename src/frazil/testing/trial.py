@@ -5,8 +5,9 @@ along, and bring their wall clock as a witness. They write every reply into one 
 hold of the history as a whole (no two claims overlap, nothing beyond the horizon) is then a
 function of it, whatever the schedule was.
 
-A lost reply is one that a member does not take notice of; a late or repeated request is an ``Ask``
-sent once more. Both are the same to the registry whether the network did it or the kit.
+A lost reply is one that a member does not take notice of; a late or repeated request is a
+``VerbRequest`` sent once more. Both are the same to the registry whether the network did it or the
+kit.
 """
 
 import random
@@ -16,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from frazil.claims.claim import Ask, Claim, Lost, Seen, Terms, Wait
+from frazil.claims.claim import Claim, LastSeen, Lost, Terms, VerbRequest, Wait
 from frazil.registries.base import Registry
 from frazil.schemes.scheme import Scheme, scheme
 from frazil.system import clock
@@ -29,7 +30,7 @@ POOL = scheme("sign:1=0 time:41 node:3 sequence:19 @1ms since 2025-01-01T00:00:0
 COUNTER = scheme("tickets")
 RUNS = scheme("chibrary")
 
-Reply = Claim | Wait | Lost | Seen
+Reply = Claim | Wait | Lost | LastSeen
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Event:
     """A verb, what was asked (``value`` is want, until or used), and the answer."""
 
     verb: str
-    ask: Ask
+    ask: VerbRequest
     value: int
     reply: Reply
 
@@ -49,7 +50,7 @@ class Member:
         self.trial = trial
         self.registry = registry
         self.terms: Terms = registry.terms
-        self.seen = Seen()
+        self.seen = LastSeen()
         self.claim: Claim | None = None
         self.last: Event | None = None
 
@@ -58,12 +59,12 @@ class Member:
         """The farthest ahead that anything is given (or the longest block)."""
         return self.terms.horizon_ticks
 
-    def ask(self, held: Claim | None = None) -> Ask:
+    def ask(self, held: Claim | None = None) -> VerbRequest:
         """A request from this member, now."""
         witness_us = self.trial.wall_us()
-        return Ask(self.seen, witness_us, secrets.token_hex(8), "conformance:1", held)
+        return VerbRequest(self.seen, witness_us, secrets.token_hex(8), "conformance:1", held)
 
-    def send(self, verb: str, ask: Ask, value: int) -> Reply:
+    def send(self, verb: str, ask: VerbRequest, value: int) -> Reply:
         """Send a request, which may be an old one, and write down the answer."""
         reply: Reply = getattr(self.registry, verb)(ask, value)
         self.last = Event(verb, ask, value, reply)
@@ -72,9 +73,9 @@ class Member:
 
     def hear(self, reply: Reply) -> None:
         """Remember what the registry says of itself."""
-        self.seen = reply if isinstance(reply, Seen) else reply.seen
+        self.seen = reply if isinstance(reply, LastSeen) else reply.seen
 
-    def initialise(self, start: int | None = 0) -> Seen:
+    def initialise(self, start: int | None = 0) -> LastSeen:
         """Say that the namespace is new, or with None that nobody knows."""
         self.seen = self.registry.initialise(self.ask(), start)
         return self.seen
@@ -108,11 +109,11 @@ class Member:
             self.claim = reply
         return reply  # type: ignore[return-value]
 
-    def release(self, claim: Claim, used: int) -> Seen | Lost:
+    def release(self, claim: Claim, used: int) -> LastSeen | Lost:
         """Give back a claim from ``used`` on."""
         reply = self.send("release", self.ask(claim), used)
         self.hear(reply)
-        demand(isinstance(reply, Seen | Lost), f"release answered {reply!r}")
+        demand(isinstance(reply, LastSeen | Lost), f"release answered {reply!r}")
         return reply  # type: ignore[return-value]
 
     def tick(self, reply: Claim) -> int:
@@ -190,7 +191,7 @@ def overlaps(history: list[Event]) -> Iterator[tuple[int, tuple[int, int], tuple
             token = event.ask.token if held is None else held.token
             owner = token, event.reply.slot, event.reply.start
             regions[owner] = max(event.reply.until, regions.get(owner, 0))
-        elif held is not None and event.verb == "release" and isinstance(event.reply, Seen):
+        elif held is not None and event.verb == "release" and isinstance(event.reply, LastSeen):
             for owner, until in regions.items():
                 if owner[:2] == (held.token, held.slot):
                     regions[owner] = min(until, event.value)

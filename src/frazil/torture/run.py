@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from frazil.claims.claim import Seen
+from frazil.claims.claim import LastSeen
 from frazil.errors import ConfigError
 from frazil.generator.keeper import ask_of
 from frazil.opening import is_icicle
@@ -246,7 +246,7 @@ def _begin(setting: Setting, *, own: bool) -> None:
     """Say that the namespace is new, where it is; nobody then waits for those before."""
     chosen = scheme_of(setting.scheme)
     try:
-        connect(setting.url, setting.namespace, chosen).initialise(ask_of(Seen()), 0)
+        connect(setting.url, setting.namespace, chosen).initialise(ask_of(LastSeen()), 0)
     except ConfigError:
         if own:
             raise
@@ -259,7 +259,7 @@ def _move_on(setting: Setting, folder: Path) -> None:
     lasts = (burst.ids[-1:] for file in folder.glob("*/*.ids") for burst in bursts(file))
     highest = max((scheme.unpack(n)[axis] for last in lasts for n in last), default=0)
     registry = connect(setting.url, setting.namespace, scheme)
-    registry.initialise(ask_of(Seen()), highest + _MARGIN)
+    registry.initialise(ask_of(LastSeen()), highest + _MARGIN)
 
 
 def _give_shard(setting: Setting, *, new: bool) -> None:

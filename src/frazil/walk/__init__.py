@@ -2,7 +2,7 @@
 
 The walk is one Python source. Where a compiler was found it is there compiled too, and that one is
 used, unless the environment says ``FRAZIL_PURE=1``. Both halves of the core are of one kind, for
-the compiled walk reads the fields of the compiled ``Sense``.
+the compiled walk reads the fields of the compiled ``ProcessIdentity``.
 """
 
 import importlib.util
@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from frazil.errors import InternalError
-from frazil.system.process import PureSense, Sense
+from frazil.system.process import ProcessIdentity, PureIdentity
 
 __all__: list[str] = []
 
@@ -26,5 +26,5 @@ def _interpret(name: str) -> None:
     spec.loader.exec_module(module)
 
 
-if Sense is PureSense:
+if ProcessIdentity is PureIdentity:
     _interpret("frazil.walk.walk")

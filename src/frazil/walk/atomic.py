@@ -32,15 +32,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from frazil.walk.walk import Pause, Walk
 
 if TYPE_CHECKING:
-    from frazil.system.process import PureSense
+    from frazil.system.process import PureIdentity
 
 __all__ = ["AtomicWalk"]
 
 Answer = TypeVar("Answer")
 
-# What an everyday call reads, as a bare tuple because unpacking that is fastest: the sense's clock,
-# its two words and what they show as long as this is the same process; when the tick ends; the
-# cells (in a plain layout they are the IDs themselves); what is linked behind the stage; the stage.
+# What an everyday call reads, as a bare tuple because unpacking that is fastest: the clock, the
+# identity's two words and what they show as long as this is the same process; when the tick ends;
+# the cells (in a plain layout they are the IDs themselves); what is linked behind the stage; the
+# stage.
 Turn: TypeAlias = (
     "tuple[Callable[[], int], memoryview, int, memoryview, int, int, Iterator[int], "
     "dict[str, _Stage], _Stage]"
@@ -97,9 +98,14 @@ class _Stage(Walk):
 
     def shown(self) -> Turn:
         """What an everyday call has to know of this stage."""
-        sense: PureSense = self.sense
-        clock, ends_ns = sense.now_ns, self.turn_ns
-        word, era, vm_word, vm_seen = sense.word, sense.era, sense.vm_word, sense.vm_seen
+        identity: PureIdentity = self.identity
+        clock, ends_ns = identity.now_ns, self.turn_ns
+        word, era, vm_word, vm_seen = (
+            identity.word,
+            identity.era,
+            identity.vm_word,
+            identity.vm_seen,
+        )
         return clock, word, era, vm_word, vm_seen, ends_ns, self.ready, self.later, self
 
 
@@ -122,14 +128,14 @@ class AtomicWalk(Walk):
             return getattr(self._stage(), name)
 
     @property
-    def sense(self) -> "PureSense":
+    def identity(self) -> "PureIdentity":
         """The life that this walk is of."""
-        return self._stage().sense
+        return self._stage().identity
 
-    @sense.setter
-    def sense(self, sense: "PureSense") -> None:
+    @identity.setter
+    def identity(self, identity: "PureIdentity") -> None:
         def change(draft: _Stage) -> None:
-            draft.sense = sense
+            draft.identity = identity
 
         self._step(change)
 
@@ -182,9 +188,9 @@ class AtomicWalk(Walk):
         """See Walk."""
         self._step(lambda draft: draft.prolong(*arguments))
 
-    def rise(self, sense: "PureSense") -> None:
+    def rise(self, identity: "PureIdentity") -> None:
         """See Walk."""
-        self._step(lambda draft: draft.rise(sense))
+        self._step(lambda draft: draft.rise(identity))
 
     def leave(self, era: int = 0) -> int:
         """See Walk."""

@@ -2,7 +2,7 @@
 # augmenting file). Compiled, a method body here runs from start to end without another thread or
 # a signal handler in between; walk.py says which of its steps rely on that.
 
-from frazil.system._process cimport Sense
+from frazil.system._process cimport ProcessIdentity
 
 cdef int trailing_ones(unsigned long long cell) noexcept
 cdef unsigned long long spread(unsigned long long word, unsigned long long value,
@@ -10,7 +10,7 @@ cdef unsigned long long spread(unsigned long long word, unsigned long long value
 
 cdef class Walk:
     cdef object __weakref__
-    cdef public Sense sense
+    cdef public ProcessIdentity identity
     cdef readonly long long tick
     cdef readonly long long start
     cdef readonly long long until
@@ -98,5 +98,5 @@ cdef class Walk:
     cpdef bint begun(self)
     cpdef long long leave(self, unsigned long long era=*)
     cpdef long long finish(self)
-    cpdef rise(self, Sense sense)
+    cpdef rise(self, ProcessIdentity identity)
     cpdef forget(self)

@@ -131,7 +131,7 @@ class Walk:
 
     def __init__(
         self,
-        sense: process.Sense,
+        identity: process.ProcessIdentity,
         bits: int,
         axis: Sequence[int],
         node: Sequence[int],
@@ -141,7 +141,7 @@ class Walk:
         lead_ns: int,
         dice: int | None,
     ) -> None:
-        self.sense = sense
+        self.identity = identity
         self.wide, self.word = bits > 64, 1 << 64
         self.axis_low, self.axis_high = _halves(axis)
         self.node_low, self.node_high = _halves(node)
@@ -174,8 +174,8 @@ class Walk:
 
     def __call__(self) -> int:
         """The next ID, waiting for it if it must (how is up to ``stalled``)."""
-        if self.sense.now_ns() < self.turn_ns and self.sequence < self.sequences:
-            if self.sense.intact():
+        if self.identity.now_ns() < self.turn_ns and self.sequence < self.sequences:
+            if self.identity.intact():
                 if self.plain:
                     cell = self.sequence
                     self.sequence = cell + 1
@@ -187,8 +187,8 @@ class Walk:
         return self
 
     def __next__(self) -> int:
-        if self.sense.now_ns() < self.turn_ns and self.sequence < self.sequences:
-            if self.sense.intact():
+        if self.identity.now_ns() < self.turn_ns and self.sequence < self.sequences:
+            if self.identity.intact():
                 if self.plain:
                     cell = self.sequence
                     self.sequence = cell + 1
@@ -219,7 +219,7 @@ class Walk:
 
     def turn(self) -> int:
         """Make the cursor stand on a free cell. 0 when it does, else nanoseconds or a reason."""
-        if not self.sense.intact():
+        if not self.identity.intact():
             return FORKED
         if self.closed:
             return CLOSED
@@ -228,7 +228,7 @@ class Walk:
         if self.tick_ns == 0:
             return 0 if self.sequence < self.sequences else self.proceed()
         tick = self.tick
-        now_ns = self.sense.now_ns()
+        now_ns = self.identity.now_ns()
         due = self.due(now_ns)
         if due > tick:
             tick = due
@@ -435,7 +435,7 @@ class Walk:
         restored; then nothing is done. Precondition: 0 <= start <= until.
         """
         self.check(node, start, until)
-        if era and era != self.sense.era:
+        if era and era != self.identity.era:
             return
         self.begin(node, start, until)
         self.turn_ns = 0
@@ -445,7 +445,7 @@ class Walk:
     def queue(self, node: int, start: int, until: int, era: int = 0) -> None:
         """Without a clock: the claim to go on with when the one that is held is spent."""
         self.check(node, start, until)
-        if era and era != self.sense.era:
+        if era and era != self.identity.era:
             return
         self.next_node = node
         self.next_start = start
@@ -483,7 +483,7 @@ class Walk:
 
     def prolong(self, until: int, now: int, into_ns: int, read_ns: int, era: int = 0) -> None:
         """The claim now reaches to ``until``; the clock is read anew. The cursor stays."""
-        if era and era != self.sense.era:
+        if era and era != self.identity.era:
             return
         if until > self.until:
             start = self.until
@@ -510,7 +510,7 @@ class Walk:
         elif self.sequence >= self.cells:
             at += 1
         if self.tick_ns:
-            due = self.due(self.sense.now_ns())
+            due = self.due(self.identity.now_ns())
             if due > at:
                 at = due
         left = self.until - at if self.until > at else 0
@@ -522,16 +522,16 @@ class Walk:
 
     def reach(self) -> int:
         """Ticks from the registry's clock to the claim's end; 0 when it has passed that."""
-        due = self.due(self.sense.now_ns()) if self.tick_ns else self.tick
+        due = self.due(self.identity.now_ns()) if self.tick_ns else self.tick
         return self.until - due if self.held and self.until > due else 0
 
     def begun(self) -> bool:
         """Whether the registry's clock has come to the claim's first tick."""
-        return self.tick_ns == 0 or self.due(self.sense.now_ns()) >= self.start
+        return self.tick_ns == 0 or self.due(self.identity.now_ns()) >= self.start
 
     def leave(self, era: int = 0) -> int:
         """Let the claim go, and answer the first tick of it in which nothing was issued."""
-        if era and era != self.sense.era:
+        if era and era != self.identity.era:
             return self.until
         if not self.fresh and self.tick >= self.start:
             # Kept, to be answered once more: the keeper and a close may both come to ask.
@@ -544,11 +544,11 @@ class Walk:
         self.closed = True
         return self.leave()
 
-    def rise(self, sense: process.Sense) -> None:
+    def rise(self, identity: process.ProcessIdentity) -> None:
         """In a copy of the process: begin a life of its own, if no other call has begun one."""
-        if sense.intact() and not self.sense.intact():
+        if identity.intact() and not self.identity.intact():
             self.forget()
-            self.sense = sense
+            self.identity = identity
 
     def forget(self) -> None:
         """Hold nothing. The ticks walked stay behind all the same."""

@@ -13,12 +13,13 @@ from typing import Any
 
 from frazil import aio
 from frazil.claims.claim import Claim, Lost
-from frazil.claims.record import Record, SlotTable
+from frazil.claims.record import Record
+from frazil.claims.slots import SlotTable
 from frazil.generator import calls, generator, keeper
 from frazil.registries.base import RecordRegistry
 from frazil.registries.memory import MemoryRegistry
 from frazil.registries.sqlite.registry import SqliteRegistry
-from frazil.system.process import PureSense, Sense
+from frazil.system.process import ProcessIdentity, PureIdentity
 from frazil.walk.walk import Walk
 
 __all__ = [
@@ -60,9 +61,9 @@ def shared() -> None:
     RecordRegistry.renew = lambda self, ask, until: Lost(ask.seen)
 
 
-class _Blind(Sense):
+class _Blind(ProcessIdentity):
     def __init__(self) -> None:
-        if Sense is PureSense:
+        if ProcessIdentity is PureIdentity:
             super().__init__()
             self.word = [self.era]
 
@@ -74,17 +75,17 @@ class _Blind(Sense):
 
 def blind() -> None:
     """A process that does not notice that it is a copy."""
-    generator.Sense = keeper.Sense = _Blind
+    generator.ProcessIdentity = keeper.ProcessIdentity = _Blind
 
 
 def hooks() -> None:
     """A process that notices only the forks that Python made."""
     forks = [1]
 
-    class Hooked(Sense):
+    class Hooked(ProcessIdentity):
         def __init__(self) -> None:
             self.forks = forks[0]
-            if Sense is PureSense:
+            if ProcessIdentity is PureIdentity:
                 super().__init__()
                 self.word, self.era = forks, forks[0]
 
@@ -94,14 +95,14 @@ def hooks() -> None:
         mine = property(intact)
 
     os.register_at_fork(after_in_child=lambda: forks.append(forks.pop() + 1))
-    generator.Sense = keeper.Sense = Hooked
+    generator.ProcessIdentity = keeper.ProcessIdentity = Hooked
 
 
 def child_releases() -> None:
     """A child whose exit gives back what its parent holds."""
 
     def end(self: keeper.Keeper, used: int, call: calls.Call) -> None:
-        self._sense = Sense()  # as if it were the parent
+        self._sense = ProcessIdentity()  # as if it were the parent
         self._depart(used)
         call.wake(None)
 
@@ -196,7 +197,7 @@ def _carry(config: generator.Config, claim: Any) -> generator.Generator:
     ids = generator._reopen(config)
     terms = ids._registry.terms
     node = claim.slot % terms.nodes
-    ids.adopt(node, claim.start, claim.until, *claim.time(terms), ids.sense.now_ns())
+    ids.adopt(node, claim.start, claim.until, *claim.time(terms), ids.identity.now_ns())
     return ids
 
 

@@ -5,7 +5,7 @@ import time
 import work
 
 import frazil
-from frazil.claims.claim import Claim, Lost, Seen
+from frazil.claims.claim import Claim, LastSeen, Lost
 from frazil.generator.keeper import ask_of
 from frazil.registries import connect
 
@@ -15,7 +15,7 @@ lost = 0
 held = None
 for _ in range(order.n):
     if held is None:
-        reply = registry.grant(ask_of(Seen()), 100)
+        reply = registry.grant(ask_of(LastSeen()), 100)
         held = reply if isinstance(reply, Claim) else None
     else:
         reply = registry.renew(ask_of(held.seen, held), held.until + 5)

@@ -19,7 +19,7 @@ import work
 import frazil
 from frazil.errors import TryLater
 from frazil.generator.keeper import Keeper
-from frazil.system.process import PureSense
+from frazil.system.process import PureIdentity
 from frazil.walk.walk import FORKED
 
 SOURCES = (
@@ -98,7 +98,7 @@ class World:
 
     def reading(self) -> tuple[int, int, int]:
         """The registry's clock: it is always in the tick where the next claim begins."""
-        return (self.ends, 0, self.ids.sense.now_ns()) if self.timed else (0, 0, 0)
+        return (self.ends, 0, self.ids.identity.now_ns()) if self.timed else (0, 0, 0)
 
     def given(self, start: int, until: int) -> tuple[int, int, int]:
         """Give ticks to the present node."""
@@ -253,7 +253,7 @@ def be_reborn(world: World, handle: Callable[[], None]) -> None:
     """A child begins its life: its parent's claims are none of its own."""
     for at in world.attempts():
         world.put(world.ids.take_ready(2))
-        world.ids.sense.word[0] = 0
+        world.ids.identity.word[0] = 0
         world.claims = {}
         reached, _ = struck(at, handle, world.ids.reborn)
         world.put(world.ids.take_ready(2))
@@ -288,6 +288,6 @@ clock = [10**15]
 signal.alarm(120)  # a handler that waits for what it interrupts waits for ever
 Keeper.call = Keeper.look_ahead = lambda *_: None
 if not frazil.COMPILED:
-    PureSense.now_ns = staticmethod(lambda: clock[0])
+    PureIdentity.now_ns = staticmethod(lambda: clock[0])
 everything(order.kind, order.handler)
 work.tell(compiled=frazil.COMPILED, bytecodes=told)

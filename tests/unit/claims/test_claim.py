@@ -4,24 +4,24 @@ from dataclasses import FrozenInstanceError, fields, replace
 
 import pytest
 
-from frazil.claims.claim import Ask, Claim, Holding, Look, Lost, Seen, Terms, Wait
+from frazil.claims.claim import Claim, Holding, LastSeen, Lost, Snapshot, Terms, VerbRequest, Wait
 
 __all__: list[str] = []
 
 TERMS = Terms("d41d8cd9", "time:41 node:4 sequence:18 @1ms", range(16), 16, 1 << 41, 1000, 0, 5000)
 
 
-SEEN = Seen("record", 7, 12_345_678)
+SEEN = LastSeen("record", 7, 12_345_678)
 CLAIM = Claim(3, 10, 20, "token", 12_345_678, SEEN)
 VALUES = [
     TERMS,
     SEEN,
     CLAIM,
-    Ask(SEEN, 5, "token", "host:7", CLAIM),
+    VerbRequest(SEEN, 5, "token", "host:7", CLAIM),
     Wait(1000, SEEN),
     Lost(SEEN),
     Holding(3, 10, 20, held=True, holder="host:7", since_us=5),
-    Look("layout", "print", 5, ()),
+    Snapshot("layout", "print", 5, ()),
 ]
 
 
@@ -74,4 +74,4 @@ def test_a_wait_ends_where_a_tick_begins():
 
 def test_a_member_that_was_told_nothing_knows_nothing():
     """A revision above 0 would be taken for the memory of a record that was lost."""
-    assert Seen() == Seen(sid="", revision=0, now_us=0)
+    assert LastSeen() == LastSeen(sid="", revision=0, now_us=0)

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from frazil.claims.claim import Ask, Claim, Lost, Seen, Terms, Wait
-from frazil.claims.record import Record, Slot, SlotTable
+from frazil.claims.claim import Claim, LastSeen, Lost, Terms, VerbRequest, Wait
+from frazil.claims.record import Record
+from frazil.claims.slots import Slot, SlotTable
 from frazil.errors import ClockError, ConfigError, LayoutExhausted
 
 LAYOUT = "time:40 node:2 sequence:2 @1ms since 1970-01-01T00:00:00Z"
@@ -26,7 +27,7 @@ class World:
     def ask(self, seen=None, held=None, witness=None):
         self.tokens += 1
         witness = self.us if witness is None else witness
-        return Ask(seen or Seen(), witness, f"token{self.tokens}", "me", held)
+        return VerbRequest(seen or LastSeen(), witness, f"token{self.tokens}", "me", held)
 
     def grant(self, want=10, **ask):
         return self.record.grant(self.terms, self.ask(**ask), self.us, self.incarnation, want)
@@ -134,7 +135,7 @@ def test_release_gives_back_the_rest_once():
     world = World()
     claim = world.grant(50)
     world.tick(3)
-    assert isinstance(world.release(claim, NOW + 3), Seen)
+    assert isinstance(world.release(claim, NOW + 3), LastSeen)
     assert isinstance(world.release(claim, NOW + 3), Lost)
     assert region(world.grant(10)) == (0, NOW + 3, NOW + 13)
 
@@ -258,7 +259,7 @@ class TestLoss:
         world.incarnation = "data/another boot"
         assert isinstance(world.renew(claim, NOW + 90), Lost)
         assert world.record.guard == NOW + 100
-        assert not any(slot.token for _, slot in world.record.slots.touched())
+        assert not any(slot.token for _, slot in world.record.slots.stored())
 
     def test_members_remember_the_revision(self):
         world = World()
@@ -287,10 +288,10 @@ class TestLoss:
 
     def test_a_member_of_another_record_counts_by_its_clock(self):
         world = World()
-        world.grant(10, seen=Seen("another", 999, world.us + 50_000))
+        world.grant(10, seen=LastSeen("another", 999, world.us + 50_000))
         assert world.record.guard == NOW + 150
         guard = world.record.guard
-        world.grant(10, seen=Seen("another", 9_999, world.us - 50_000_000))
+        world.grant(10, seen=LastSeen("another", 9_999, world.us - 50_000_000))
         assert world.record.guard == guard
 
     def test_holders_go_on_to_their_until_and_nobody_comes_into_it(self):
@@ -354,7 +355,7 @@ def test_a_lost_claim_that_began_where_one_was_given_back_is_noticed():
 @pytest.mark.parametrize("start", [-1, 1 << 40])
 def test_a_start_outside_the_layout(start):
     record = Record()
-    ask = Ask(Seen(), T0, "token", "me")
+    ask = VerbRequest(LastSeen(), T0, "token", "me")
     with pytest.raises(ConfigError, match=r"--start .* is not within 0\.\.1099511627775"):
         record.initialise(TERMS, ask, T0, "x", start)
     assert not record.sid
@@ -373,7 +374,7 @@ def test_a_namespace_with_other_terms_is_not_initialised_anew(identity):
 
 def test_the_epoch_itself_is_no_time_before_it():
     record = Record()
-    ask = Ask(Seen(), T0, "token", "me")
+    ask = VerbRequest(LastSeen(), T0, "token", "me")
     terms = replace(TERMS, epoch_us=T0)
     record.initialise(terms, ask, T0, "x", 0)
     claim = record.grant(terms, replace(ask, witness_us=T0), T0, "x", 1)
@@ -383,5 +384,5 @@ def test_the_epoch_itself_is_no_time_before_it():
 def test_what_ends_now_is_not_held():
     """On a tie of floors the lowest slot that nobody holds is given, and that is not the second."""
     table = SlotTable({0: Slot(NOW, NOW - 5, "token", "me")})
-    assert table.least(NOW, NOW + 10, range(2)) == 0
-    assert table.least(NOW - 1, NOW + 10, range(2)) == 1
+    assert table.lowest_floor(NOW, NOW + 10, range(2)) == 0
+    assert table.lowest_floor(NOW - 1, NOW + 10, range(2)) == 1

@@ -4,8 +4,9 @@ from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
-from frazil.claims.claim import Claim, Lost, Seen, Wait
-from frazil.claims.record import JUMP_US, WITNESS_US, Record, Slot, SlotTable
+from frazil.claims.claim import Claim, LastSeen, Lost, Wait
+from frazil.claims.record import JUMP_US, WITNESS_US, Record
+from frazil.claims.slots import Slot, SlotTable
 from frazil.errors import ClockError, ConfigError, LayoutExhausted
 from tests.unit.claims.test_record import NOW, TERMS, World, region
 from tests.unit.claims.test_record_counters import TERMS as COUNTER
@@ -92,9 +93,9 @@ def test_a_slot_stays_as_it_was_read():
 def test_a_floor_at_the_guard_is_no_greater_than_one_before_it():
     """Both may be given away from the guard on, so the lowest is taken."""
     slots = SlotTable({0: Slot(3), 1: Slot(5), 2: Slot(6), 3: Slot(11)})
-    assert slots.fit(10, 5, range(2)) == 0
-    assert slots.fit(10, 5, range(4)) == 2
-    assert slots.fit(10, 4, range(2)) == 1
+    assert slots.best_free(10, 5, range(2)) == 0
+    assert slots.best_free(10, 5, range(4)) == 2
+    assert slots.best_free(10, 4, range(2)) == 1
 
 
 @pytest.mark.parametrize(("start", "lost"), [(9, True), (10, False), (12, True)])
@@ -114,7 +115,7 @@ def test_a_clock_remembered_of_another_record_is_a_loss_past_the_guard(sid, late
     world = World()
     world.grant(10)
     world.record.guard = NOW + TERMS.horizon_ticks
-    world.grant(10, seen=Seen(sid, 0, NOW * 1000 + later_us))
+    world.grant(10, seen=LastSeen(sid, 0, NOW * 1000 + later_us))
     assert bool(world.record.slots.get(0).token) != lost
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from frazil.claims.claim import Claim, Holding, Seen
-from frazil.claims.holding import Standing
+from frazil.claims.claim import Claim, Holding, LastSeen
+from frazil.claims.holding import NodeHolding
 from frazil.generator.keeper import ask_of
 from frazil.layout.layout import Layout
 from frazil.registries import connect
@@ -44,7 +44,7 @@ def test_held_and_free(call):
     s = scheme("uniqueid-spread", fields={"cluster": 3})
     call("init", "--namespace", "orders", "-s", "uniqueid-spread", "--new")
     registry = connect("sqlite:", "orders", s)
-    claim = registry.grant(ask_of(Seen()), 1000)
+    claim = registry.grant(ask_of(LastSeen()), 1000)
     assert isinstance(claim, Claim)
     shown = call("claims", "--namespace", "orders").stdout
     (line,) = json.loads(call("claims", "--namespace", "orders", "--json").stdout)
@@ -59,7 +59,7 @@ def test_held_and_free(call):
     assert line["since"] == moment_text(claim.now_us)
     for text in ("cluster=3", line["host"], line["since"][:10], line["until"][11:-1]):
         assert text in shown
-    registry.release(ask_of(Seen(), claim), claim.start + 1)
+    registry.release(ask_of(LastSeen(), claim), claim.start + 1)
     (line,) = json.loads(call("claims", "--namespace", "orders", "--json").stdout)
     assert (line["state"], line["host"], line["since"]) == ("free", None, None)
     assert line["until_value"] == claim.start + 1
@@ -99,7 +99,7 @@ def test_table_is_no_wider_than_80(call):
 def test_state(now_us, held, state):
     layout = Layout.parse("a:2=0 time:32 node:4 b:3=0 sequence:4 @1ms since 1970-01-01")
     holding = Holding(5 + 16 * (2 << 3 | 6), 0, 1000, held, "host:1" * held, 1)
-    line = Standing(holding, layout, now_us)
+    line = NodeHolding(holding, layout, now_us)
     assert line.state == state
     assert line.node == 5
     assert line.constants == {"a": 2, "b": 6}
@@ -107,6 +107,6 @@ def test_state(now_us, held, state):
 
 
 def test_counter_is_never_idle():
-    line = Standing(Holding(0, 0, 10, True, "host:1", 0), Layout.parse("sequence:63"), 1 << 60)
+    line = NodeHolding(Holding(0, 0, 10, True, "host:1", 0), Layout.parse("sequence:63"), 1 << 60)
     assert line.state == "held"
     assert line.as_json()["since"] is None

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import frazil
-from frazil.claims.claim import Seen
+from frazil.claims.claim import LastSeen
 from frazil.generator.keeper import ask_of
 from frazil.registries import connect
 from tests.servers import etcd, postgres
@@ -96,7 +96,7 @@ def test_a_replica_that_may_take_over(call, server):
 
 def test_another_layout(call, server):
     scheme = frazil.scheme("sonyflake")
-    connect(server.url, "other", scheme).initialise(ask_of(Seen()), 0)
+    connect(server.url, "other", scheme).initialise(ask_of(LastSeen()), 0)
     found = told(call("doctor", server.url, "--namespace", "other", "--json"))
     assert str(scheme.layout) in found["namespace"]["found"]
 

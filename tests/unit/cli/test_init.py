@@ -5,7 +5,7 @@ import time
 import pytest
 
 from frazil import scheme
-from frazil.claims.claim import Claim, Seen, Wait
+from frazil.claims.claim import Claim, LastSeen, Wait
 from frazil.generator.keeper import ask_of
 from frazil.registries import connect
 from tests.servers.redis import Server
@@ -33,7 +33,7 @@ def test_what_may_have_been_given_is_waited_out(call):
     assert "Waiting 1s, in case it was used before and forgotten (--new skips this)." in (
         result.stdout
     )
-    reply = connect("sqlite:", "default", scheme("icicle")).grant(ask_of(Seen()), 1)
+    reply = connect("sqlite:", "default", scheme("icicle")).grant(ask_of(LastSeen()), 1)
     assert isinstance(reply, Claim)
     assert reply.start <= reply.seen.now_us // 1000
 
@@ -56,14 +56,16 @@ def test_a_script_that_sets_it_up_after_a_loss_repeats_nothing(call, servers, co
     """FLUSHALL under members that go on inside their claims, then ``init`` once more."""
     url = f"redis://{','.join(f'127.0.0.1:{each.port}' for each in servers[:count])}?horizon=1s"
     icicle = scheme("icicle")
-    connect(url, "default", icicle).initialise(ask_of(Seen()), 0)
+    connect(url, "default", icicle).initialise(ask_of(LastSeen()), 0)
     members = [connect(url, "default", icicle) for _ in range(4)]
-    claims = [member.grant(ask_of(Seen()), 1000) for member in members]
+    claims = [member.grant(ask_of(LastSeen()), 1000) for member in members]
     for server in servers[:count]:
         server.do("FLUSHALL")
     assert call("init", url).exit_code == 0
     for _ in range(4):
-        while isinstance(reply := connect(url, "default", icicle).mint(ask_of(Seen()), 5), Wait):
+        while isinstance(
+            reply := connect(url, "default", icicle).mint(ask_of(LastSeen()), 5), Wait
+        ):
             pass
         claims.append(reply)
     cells = {(c.slot, tick) for c in claims for tick in range(c.start, c.until)}

@@ -9,13 +9,13 @@ import pytest
 from click.testing import CliRunner
 
 import frazil
-from frazil.claims.claim import Seen
+from frazil.claims.claim import LastSeen
 from frazil.errors import ConfigError, LayoutExhausted, RegistryUnavailable
 from frazil.generator.generator import walk_arguments
 from frazil.generator.keeper import ask_of
 from frazil.registries import connect
 from frazil.registries.memory import MemoryRegistry
-from tests.unit.walk.test_walk import Toy, interpreted, manual_sense, walk_in_use
+from tests.unit.walk.test_walk import Toy, interpreted, manual_identity, walk_in_use
 
 SMALL = "sign:1=0 sequence:8"
 NODES = "node:2 sequence:4"
@@ -24,7 +24,7 @@ NODES = "node:2 sequence:4"
 def begun(url, scheme="tickets", start=1, **options):
     """A generator on a counter that is new."""
     registry = connect(url, "default", frazil.scheme(scheme))
-    registry.initialise(ask_of(Seen()), start)
+    registry.initialise(ask_of(LastSeen()), start)
     return frazil.open(url, scheme, **options)
 
 
@@ -276,7 +276,7 @@ class TestWalk:
 
     def counter(self, module, layout="tickets", shuffle=None):
         scheme = frazil.scheme(layout, shuffle=shuffle)
-        return module.Walk(manual_sense(module), *walk_arguments(scheme, 0, None)), scheme
+        return module.Walk(manual_identity(module), *walk_arguments(scheme, 0, None)), scheme
 
     @pytest.mark.parametrize("shuffle", [None, "seed:v1:rows"])
     @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 
 import frazil
 from frazil import aio
-from frazil.claims.claim import Seen
+from frazil.claims.claim import LastSeen
 from frazil.errors import FrazilError, RegistryUnavailable, TryLater
 from frazil.generator.keeper import ask_of
 from tests.servers.redis import free_port
@@ -125,7 +125,7 @@ class TestCallersWhoGiveUp:
 def opened(url, number, **options):
     """A generator of a new namespace of its own."""
     ids = frazil.open(f"{url}{number}", **{"timeout": 20} | options)
-    ids._registry.initialise(ask_of(Seen()), 0)
+    ids._registry.initialise(ask_of(LastSeen()), 0)
     return ids
 
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 import pytest
 
 import frazil
-from frazil.claims.claim import Seen, Wait
+from frazil.claims.claim import LastSeen, Wait
 from frazil.errors import PoolExhausted, RegistryUnavailable
 from frazil.generator.keeper import Keeper, ask_of
 from frazil.registries import memory
@@ -98,7 +98,7 @@ def test_a_silent_one_is_not_called_new(url, monkeypatch):
     """It says to wait, and is away when it is asked why."""
     with opened(url) as ids:
         keeper = ids.keeper
-        monkeypatch.setattr(keeper.registry, "grant", lambda *_: Wait(1, Seen()))
+        monkeypatch.setattr(keeper.registry, "grant", lambda *_: Wait(1, LastSeen()))
         with monkeypatch.context() as changed:
             changed.setattr(keeper.registry, "look", silence)
             keeper._grant(ids)
@@ -157,7 +157,7 @@ def message_of(ids, part):
 def test_a_claim_ahead_of_the_clock_is_no_crowd(url):
     url += "?horizon=10min"
     with frazil.open(url, WIDE, timeout="300ms") as ids:
-        ids._registry.initialise(ask_of(Seen()), 0)
+        ids._registry.initialise(ask_of(LastSeen()), 0)
         ids()
         memory._records[ids._registry._key].incarnation = "another"
         with frazil.open(url, WIDE, timeout="300ms") as late:
@@ -181,7 +181,7 @@ def test_a_first_use_is_no_crowd(tmp_path):
             assert "node numbers" not in str(caught.value)
             ids.close()
     with opened(url, slow, namespace="other", timeout=20) as ids:
-        ids._registry.initialise(ask_of(Seen()), 0)
+        ids._registry.initialise(ask_of(LastSeen()), 0)
         assert ids()
 
 

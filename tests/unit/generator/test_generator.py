@@ -10,7 +10,7 @@ import pytest
 
 import frazil
 from frazil import aio
-from frazil.claims.claim import Seen, Wait
+from frazil.claims.claim import LastSeen, Wait
 from frazil.errors import Closed, ConfigError, LayoutError, PoolExhausted
 from frazil.generator.generator import configure
 from frazil.generator.mint import mint
@@ -271,7 +271,7 @@ class TestMint:
         """As a keeper does: of many that mint, the nearest would else always be the first."""
         slow = "time:40 sequence:4 @1s since 2025-01-01T00:00:00Z"
         config, registry = configure(url, slow, namespace="x", fields=None, lead=0, timeout="100ms")
-        monkeypatch.setattr(registry, "mint", lambda *_: Wait(700_000, Seen()))
+        monkeypatch.setattr(registry, "mint", lambda *_: Wait(700_000, LastSeen()))
         monkeypatch.setattr("frazil.generator.mint.jitter", lambda: part)
         with pytest.raises(PoolExhausted) as caught:
             mint(1, config, registry)

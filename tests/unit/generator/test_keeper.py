@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 import frazil
-from frazil.claims.claim import Seen, Wait
+from frazil.claims.claim import LastSeen, Wait
 from frazil.errors import InternalError, PoolExhausted, RegistryUnavailable
 from frazil.generator.calls import Call
 from frazil.generator.generator import Generator, configure
@@ -31,10 +31,10 @@ class Clock:
 
 
 def sense_of(world):
-    """A sense on the world's clock, for the walk in use."""
-    from frazil.system.process import Sense
+    """An identity on the world's clock, for the walk in use."""
+    from frazil.system.process import ProcessIdentity
 
-    class Sensed(Sense):
+    class Sensed(ProcessIdentity):
         def now_ns(self):
             return world.ns
 
@@ -53,9 +53,9 @@ def supplied(world, request):
     config, registry = configure(url, WIDE, namespace="x", fields=None, lead=0, timeout=10)
     ids = Generator(config, registry)
     ids.forget()
-    ids.sense = ids._keeper._sense = sense_of(world)
+    ids.identity = ids._keeper._sense = sense_of(world)
     ids.forget()
-    registry.initialise(ask_of(Seen()), 0)
+    registry.initialise(ask_of(LastSeen()), 0)
     ids._keeper._tending.acquire()  # as if the thread ran
     return ids, ids._keeper, Answers()
 
@@ -132,7 +132,7 @@ def test_a_lost_claim_is_used_to_its_end_and_then_there_is_another(supplied, wor
     first = keeper.claim
     ids.poll()
     with keeper.registry.step() as (record, _):
-        record.slots.void()
+        record.slots.void_tokens()
     world.advance(60)
     keeper._tend(ids)
     assert isinstance(ids.poll(), int)
@@ -344,7 +344,7 @@ def test_a_rate_is_what_was_issued_since_it_was_last_asked(supplied, world):
 def test_a_wait_of_nothing_is_a_millisecond_and_some_of_a_tick(supplied, monkeypatch, part):
     ids, keeper, answers = supplied
     monkeypatch.setattr(Keeper, "_jitter", lambda _: part)
-    monkeypatch.setattr(keeper.registry, "grant", lambda *_: Wait(0, Seen()))
+    monkeypatch.setattr(keeper.registry, "grant", lambda *_: Wait(0, LastSeen()))
     assert call(ids, keeper, answers) == (1 + 1 - part) / 1000
     assert answers == []
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 import frazil
-from frazil.claims.claim import Lost, Seen
+from frazil.claims.claim import LastSeen, Lost
 from frazil.errors import Closed, RegistryUnavailable
 from frazil.walk.walk import CLOSED
 from tests.unit.generator.test_keeper import Told, call, supplied, world
@@ -63,7 +63,7 @@ def test_a_close_while_a_renewal_is_asked_for_gives_back_what_is_left(
 def test_a_claim_that_was_lost_is_somebody_elses_and_not_given_back(supplied, monkeypatch):
     ids, keeper, answers = supplied
     call(ids, keeper, answers)
-    monkeypatch.setattr(keeper.registry, "renew", lambda *_: Lost(Seen()))
+    monkeypatch.setattr(keeper.registry, "renew", lambda *_: Lost(LastSeen()))
     keeper._renew(ids)
     given_back = []
     monkeypatch.setattr(keeper.registry, "release", lambda *what: given_back.append(what))
@@ -128,7 +128,7 @@ def test_a_registry_that_is_away_at_the_end_keeps_nobody(supplied, monkeypatch):
 
 
 def test_an_idle_walk_of_another_life_is_not_given_back(supplied, world):
-    """A restore between the thread's look at its sense and this; the walk has a keeper by now."""
+    """A restore between the thread's look at its identity and this; the walk has a keeper."""
     ids, keeper, answers = supplied
     call(ids, keeper, answers)
     ids.poll()
@@ -137,7 +137,7 @@ def test_an_idle_walk_of_another_life_is_not_given_back(supplied, world):
     claim = keeper.claim
     world.advance(160)  # and idle
     keeper._sense = SimpleNamespace(
-        era=ids.sense.era + 1, intact=lambda: False, now_ns=ids.sense.now_ns
+        era=ids.identity.era + 1, intact=lambda: False, now_ns=ids.identity.now_ns
     )
     keeper._tend(ids)
     assert keeper.claim is claim

@@ -37,7 +37,7 @@ def test_the_first_claim_after_an_idle_time_is_as_long_as_answers_are_slow(
     ids, keeper, answers = supplied
     slow(monkeypatch, keeper, world, "release", 70)
     call(ids, keeper, answers)
-    keeper._release(ids.leave(ids.sense.era))
+    keeper._release(ids.leave(ids.identity.era))
     call(ids, keeper, answers)
     assert ids.reach() == 280
 
@@ -50,7 +50,7 @@ def test_a_claim_that_was_waited_for_is_whole(supplied, world, monkeypatch):
     def late(*asked):
         world.advance(900)
         reply = at_once(*asked)
-        keeper.registry.read_ns = ids.sense.now_ns()
+        keeper.registry.read_ns = ids.identity.now_ns()
         return reply
 
     monkeypatch.setattr(keeper.registry, "grant", late)

@@ -1,6 +1,6 @@
 """When a registry is asked again."""
 
-from frazil.claims.claim import Seen, Terms, Wait
+from frazil.claims.claim import LastSeen, Terms, Wait
 from frazil.errors import RegistryUnavailable
 from frazil.generator.keeper import Keeper, ask_of
 from frazil.generator.pacing import jitter, pause_us
@@ -10,7 +10,7 @@ __all__ = ["supplied", "world"]
 
 
 def test_those_who_wait_for_one_tick_do_not_come_at_one_moment():
-    wait = Wait(700_000, Seen())
+    wait = Wait(700_000, LastSeen())
     slow = Terms("d41d8cd9", "", range(1), 1, 1 << 40, 1_000_000, 0, 5)
     assert pause_us(wait, slow, 1.0) == 700_000
     assert pause_us(wait, slow, 0.5) == 1_200_000
@@ -31,6 +31,6 @@ def test_retries_are_jittered_and_double(supplied, monkeypatch):
 
 
 def test_a_token_is_too_long_to_guess_and_short_enough_to_keep():
-    tokens = {ask_of(Seen()).token for _ in range(100)}
+    tokens = {ask_of(LastSeen()).token for _ in range(100)}
     assert len(tokens) == 100
     assert {len(token) for token in tokens} == {16}

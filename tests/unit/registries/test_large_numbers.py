@@ -3,7 +3,7 @@
 import pytest
 
 import frazil
-from frazil.claims.claim import Seen
+from frazil.claims.claim import LastSeen
 from frazil.errors import ConfigError
 from frazil.generator.keeper import ask_of
 from frazil.registries import connect
@@ -36,11 +36,11 @@ def store(request, tmp_path_factory):
 
 def whole_life(registry):
     """Grant, renewal and release of a claim; answers its slot."""
-    registry.initialise(ask_of(Seen()), 0)
-    claim = registry.grant(ask_of(Seen()), 5)
+    registry.initialise(ask_of(LastSeen()), 0)
+    claim = registry.grant(ask_of(LastSeen()), 5)
     longer = registry.renew(ask_of(claim.seen, claim), claim.until + 5)
     assert [holding.slot for holding in registry.holdings()] == [claim.slot]
-    assert isinstance(registry.release(ask_of(longer.seen, longer), longer.start), Seen)
+    assert isinstance(registry.release(ask_of(longer.seen, longer), longer.start), LastSeen)
     return claim.slot
 
 

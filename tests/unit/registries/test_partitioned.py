@@ -6,7 +6,7 @@ from contextlib import ExitStack
 import pytest
 
 import frazil
-from frazil.claims.claim import Claim, Lost, Seen
+from frazil.claims.claim import Claim, LastSeen, Lost
 from frazil.errors import ClockError, RegistryUnavailable
 from frazil.generator.keeper import ask_of
 from frazil.registries import connect
@@ -26,7 +26,7 @@ def pair():
 def url(pair):
     hosts = ",".join(f"127.0.0.1:{server.port}" for server in pair)
     registry = connect(f"redis://{hosts}", "x", ICICLE)
-    registry.initialise(ask_of(Seen()), 0)
+    registry.initialise(ask_of(LastSeen()), 0)
     return registry.url
 
 
@@ -37,7 +37,7 @@ def step(server):
 
 
 def grant(registry):
-    return registry.grant(ask_of(Seen()), 10)
+    return registry.grant(ask_of(LastSeen()), 10)
 
 
 @pytest.mark.parametrize("wrong", [0, 1])
@@ -46,7 +46,7 @@ def test_every_member_is_served_by_the_other(pair, url, wrong):
     right = connect(url, "x", ICICLE).parts[1 - wrong].terms.slots
     for _ in range(8):
         for verb in ("grant", "mint"):
-            claim = getattr(connect(url, "x", ICICLE), verb)(ask_of(Seen()), 10)
+            claim = getattr(connect(url, "x", ICICLE), verb)(ask_of(LastSeen()), 10)
             assert isinstance(claim, Claim)
             assert claim.slot in right
 
@@ -56,9 +56,9 @@ def test_what_a_member_has_of_it_cannot_be_made_longer_or_given_back(pair, url):
     claims = [grant(registry.parts[number]) for number in (0, 1)]
     step(pair[0])
     here, there = claims
-    assert isinstance(registry.renew(ask_of(Seen(), here), here.until + 10), Lost)
-    assert isinstance(registry.release(ask_of(Seen(), here), here.start), Lost)
-    assert isinstance(registry.renew(ask_of(Seen(), there), there.until + 10), Claim)
+    assert isinstance(registry.renew(ask_of(LastSeen(), here), here.until + 10), Lost)
+    assert isinstance(registry.release(ask_of(LastSeen(), here), here.start), Lost)
+    assert isinstance(registry.renew(ask_of(LastSeen(), there), there.until + 10), Claim)
 
 
 def test_a_generator_goes_on_with_the_other(pair, url):
@@ -82,4 +82,4 @@ def test_the_error_is_raised_where_no_server_is_left(pair, url):
 def test_one_that_is_wrong_is_not_left_out_of_a_new_namespace_unnoticed(pair, url):
     step(pair[0])
     with pytest.raises(ClockError):
-        connect(url, "y", ICICLE).initialise(ask_of(Seen()), 0)
+        connect(url, "y", ICICLE).initialise(ask_of(LastSeen()), 0)

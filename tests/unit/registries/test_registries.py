@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import frazil
-from frazil.claims.claim import Claim, Lost, Seen, Wait
+from frazil.claims.claim import Claim, LastSeen, Lost, Wait
 from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.generator.keeper import ask_of
 from frazil.registries import connect
@@ -31,8 +31,8 @@ def registry(request, tmp_path):
 
 
 def test_a_claim_from_beginning_to_end(registry):
-    registry.initialise(ask_of(Seen()), 0)
-    claim = registry.grant(ask_of(Seen()), 100)
+    registry.initialise(ask_of(LastSeen()), 0)
+    claim = registry.grant(ask_of(LastSeen()), 100)
     assert isinstance(claim, Claim)
     assert claim.slot in registry.terms.slots
     assert claim.until - claim.start == 100
@@ -41,32 +41,32 @@ def test_a_claim_from_beginning_to_end(registry):
     (holding,) = registry.holdings()
     assert holding.held
     assert holding.holder.endswith(f":{os.getpid()}")
-    assert isinstance(registry.release(ask_of(longer.seen, longer), longer.start + 1), Seen)
+    assert isinstance(registry.release(ask_of(longer.seen, longer), longer.start + 1), LastSeen)
     (holding,) = registry.holdings()
     assert not holding.held
     assert isinstance(registry.renew(ask_of(longer.seen, longer), longer.until), Lost)
 
 
 def test_a_first_use_is_answered_with_a_wait_and_remembered(registry):
-    reply = registry.grant(ask_of(Seen()), 100)
+    reply = registry.grant(ask_of(LastSeen()), 100)
     assert isinstance(reply, Wait)
     again = registry.grant(ask_of(reply.seen), 100)
     assert again.seen.sid == reply.seen.sid
 
 
 def test_initialise_once(registry):
-    registry.initialise(ask_of(Seen()), 0)
+    registry.initialise(ask_of(LastSeen()), 0)
     with pytest.raises(ConfigError, match="already"):
-        registry.initialise(ask_of(Seen()), 0)
+        registry.initialise(ask_of(LastSeen()), 0)
 
 
 def test_what_raises_changes_nothing(registry):
-    registry.initialise(ask_of(Seen()), 0)
-    before = registry.grant(ask_of(Seen()), 10)
+    registry.initialise(ask_of(LastSeen()), 0)
+    before = registry.grant(ask_of(LastSeen()), 10)
     other = connect(registry.url, registry.namespace, frazil.scheme("snowflake"))
     with pytest.raises(ConfigError, match="other members"):
-        other.grant(ask_of(Seen()), 10)
-    after = registry.mint(ask_of(Seen()), 1)
+        other.grant(ask_of(LastSeen()), 10)
+    after = registry.mint(ask_of(LastSeen()), 1)
     assert after.seen.revision == before.seen.revision + 1
 
 
@@ -95,37 +95,37 @@ class TestSqlite:
         path = tmp_path / "notes.txt"
         path.write_text("this is no database, and it is long enough to be looked at" * 30)
         with pytest.raises(ConfigError, match="no SQLite file"):
-            connect(f"sqlite://{path}", "x", ICICLE).grant(ask_of(Seen()), 10)
+            connect(f"sqlite://{path}", "x", ICICLE).grant(ask_of(LastSeen()), 10)
         assert path.read_text().startswith("this is no")
 
     def test_a_newer_schema_is_refused(self, tmp_path):
         path = tmp_path / "claims.db"
         registry = connect(f"sqlite://{path}", "x", ICICLE)
-        registry.grant(ask_of(Seen()), 10)
+        registry.grant(ask_of(LastSeen()), 10)
         with sqlite3.connect(path) as db:
             db.execute(f"PRAGMA application_id={0x66727AFF}")
         db.close()
         with pytest.raises(ConfigError, match="another version"):
-            registry.grant(ask_of(Seen()), 10)
+            registry.grant(ask_of(LastSeen()), 10)
 
     def test_a_busy_file(self, tmp_path):
         path = tmp_path / "claims.db"
         registry = connect(f"sqlite://{path}?busy=50ms", "x", ICICLE)
-        registry.grant(ask_of(Seen()), 10)
+        registry.grant(ask_of(LastSeen()), 10)
         db = sqlite3.connect(path, isolation_level=None)
         db.execute("BEGIN IMMEDIATE")
         with pytest.raises(RegistryUnavailable, match="busy") as caught:
-            registry.grant(ask_of(Seen()), 10)
+            registry.grant(ask_of(LastSeen()), 10)
         assert caught.value.outcome_known
         db.execute("ROLLBACK")
         db.close()
-        registry.grant(ask_of(Seen()), 10)
+        registry.grant(ask_of(LastSeen()), 10)
 
     def test_a_deleted_file_is_a_loss(self, tmp_path):
         path = tmp_path / "claims.db"
         registry = connect(f"sqlite://{path}", "x", ICICLE)
-        registry.initialise(ask_of(Seen()), 0)
-        claim = registry.grant(ask_of(Seen()), 1000)
+        registry.initialise(ask_of(LastSeen()), 0)
+        claim = registry.grant(ask_of(LastSeen()), 1000)
         path.unlink()
         reply = registry.grant(ask_of(claim.seen), 1000)
         assert isinstance(reply, Wait)
@@ -135,7 +135,7 @@ class TestSqlite:
     def test_a_replacement_between_open_and_commit_is_seen(self, tmp_path, monkeypatch):
         path = tmp_path / "claims.db"
         registry = connect(f"sqlite://{path}", "x", ICICLE)
-        registry.initialise(ask_of(Seen()), 0)
+        registry.initialise(ask_of(LastSeen()), 0)
         store = SqliteRegistry._store
 
         def replaced(self, db, record):
@@ -145,7 +145,7 @@ class TestSqlite:
 
         monkeypatch.setattr(SqliteRegistry, "_store", replaced)
         with pytest.raises(RegistryUnavailable, match="replaced") as caught:
-            registry.grant(ask_of(Seen()), 10)
+            registry.grant(ask_of(LastSeen()), 10)
         assert not caught.value.outcome_known
 
     def test_this_machine_tells_its_file_system(self, tmp_path):
@@ -181,7 +181,7 @@ class TestStatic:
         blocked = tmp_path / "file"
         blocked.write_text("")
         with pytest.raises(ConfigError, match=r"\?state=none keeps no state, at a price: one"):
-            connect(f"static:7?state={blocked}/s.db", "x", ICICLE).grant(ask_of(Seen()), 10)
+            connect(f"static:7?state={blocked}/s.db", "x", ICICLE).grant(ask_of(LastSeen()), 10)
 
     def test_too_large(self, tmp_path):
         with pytest.raises(ConfigError, match=r"0\.\.1023"):

@@ -16,7 +16,7 @@ from redis._parsers import _RESP2Parser
 
 import frazil
 from frazil import aio
-from frazil.claims.claim import Claim, Seen
+from frazil.claims.claim import Claim, LastSeen
 from frazil.errors import RegistryUnavailable
 from frazil.generator.keeper import ask_of
 from frazil.registries import connect
@@ -163,10 +163,10 @@ class TestRedis:
     def test_verbs(self, wire, verb):
         url = f"redis://127.0.0.1:{wire.port}?timeout=500ms"
         registry = connect(url, f"trickle {verb}", ICICLE)
-        call = {"initialise": lambda: registry.initialise(ask_of(Seen()), 0)}
+        call = {"initialise": lambda: registry.initialise(ask_of(LastSeen()), 0)}
         with wire.trickling():
             fails_within(1.5, call.get(verb, getattr(registry, verb)))
-        assert isinstance(registry.initialise(ask_of(Seen()), 0), Seen)
+        assert isinstance(registry.initialise(ask_of(LastSeen()), 0), LastSeen)
 
     def test_a_server_that_says_nothing_at_all(self, redis):
         """The time for a greeting of several answers is not the time for the first of them."""
@@ -192,11 +192,11 @@ class TestPostgres:
         monkeypatch.setattr(postgres, "_PATIENCE_S", 0.3)
         url = f"postgresql://postgres@127.0.0.1:{wire.port}/postgres"
         registry = connect(url, "trickle open", ICICLE)
-        registry.initialise(ask_of(Seen()), 0)
-        revision = registry.mint(ask_of(Seen()), 1).seen.revision
+        registry.initialise(ask_of(LastSeen()), 0)
+        revision = registry.mint(ask_of(LastSeen()), 1).seen.revision
         with wire.trickling(0.02):  # often enough for each wait to find something
-            fails_within(0.6, lambda: registry.mint(ask_of(Seen()), 1))
-        assert registry.mint(ask_of(Seen()), 1).seen.revision >= revision
+            fails_within(0.6, lambda: registry.mint(ask_of(LastSeen()), 1))
+        assert registry.mint(ask_of(LastSeen()), 1).seen.revision >= revision
 
     def test_an_answer_that_came_while_the_process_was_stopped_is_read(self, monkeypatch):
         def conversation():
@@ -226,21 +226,21 @@ class TestEtcd:
     def test_verbs(self, wire, verb, monkeypatch):
         monkeypatch.setattr(etcd, "_PATIENCE_S", 0.2)
         registry = connect(f"etcd://127.0.0.1:{wire.port}", f"trickle {verb}", ICICLE)
-        call = {"initialise": lambda: registry.initialise(ask_of(Seen()), 0)}
+        call = {"initialise": lambda: registry.initialise(ask_of(LastSeen()), 0)}
         with wire.trickling():
             fails_within(2, call.get(verb, getattr(registry, verb)))
-        registry.initialise(ask_of(Seen()), 0)
-        assert isinstance(registry.mint(ask_of(Seen()), 1), Claim)
+        registry.initialise(ask_of(LastSeen()), 0)
+        assert isinstance(registry.mint(ask_of(LastSeen()), 1), Claim)
 
     def test_to_an_open_connection(self, wire, monkeypatch):
         monkeypatch.setattr(etcd, "_PATIENCE_S", 0.2)
         registry = connect(f"etcd://127.0.0.1:{wire.port}", "trickle open", ICICLE)
-        registry.initialise(ask_of(Seen()), 0)
-        revision = registry.mint(ask_of(Seen()), 1).seen.revision
+        registry.initialise(ask_of(LastSeen()), 0)
+        revision = registry.mint(ask_of(LastSeen()), 1).seen.revision
         with wire.trickling():
-            error = fails_within(2, lambda: registry.mint(ask_of(Seen()), 1))
+            error = fails_within(2, lambda: registry.mint(ask_of(LastSeen()), 1))
         assert error.outcome_known is False
-        assert registry.mint(ask_of(Seen()), 1).seen.revision > revision
+        assert registry.mint(ask_of(LastSeen()), 1).seen.revision > revision
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import pytest
 import redis
 
 import frazil
-from frazil.claims.claim import Seen
+from frazil.claims.claim import LastSeen
 from frazil.generator.keeper import ask_of
 from frazil.registries import connect
 from frazil.service.tokens import hash_of
@@ -121,7 +121,7 @@ def test_another_layout_uses_up_nothing(place, store):
 def test_a_reply_that_is_broken_off_uses_up_what_was_made(tmp_path):
     """The layout ends in the middle of the reply, after 32,768 IDs."""
     url, layout = f"sqlite:///{tmp_path}/claims.db", "run:3 sequence:12"
-    connect(url, "n", frazil.scheme(layout)).initialise(ask_of(Seen()), 0)
+    connect(url, "n", frazil.scheme(layout)).initialise(ask_of(LastSeen()), 0)
     quota = CONFIG.format(name="n", url=url, hash=hash_of("n"), most=60_000)
     config = quota.replace("[namespaces.n]", f'[namespaces.n]\nscheme = "{layout}"')
     with Service(tmp_path, config, token="n") as service:

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 import frazil
-from tests.unit.walk.test_walk import Toy, manual_sense, module
+from tests.unit.walk.test_walk import Toy, manual_identity, module
 
 __all__ = ["module"]
 
@@ -22,11 +22,11 @@ import ctypes, os, sys
 import frazil
 import frazil.errors
 from frazil.system import process
-from frazil.system.process import Sense
+from frazil.system.process import ProcessIdentity
 
 def kept():
     "The page of the fork word, which the kernel is told to copy after all."
-    word = memoryview(Sense().word)
+    word = memoryview(ProcessIdentity().word)
     at = ctypes.addressof(ctypes.c_char.from_buffer(word))
     keep_on_fork, libc = 19, ctypes.CDLL(None)
     for size in (65536, os.sysconf("SC_PAGESIZE")):
@@ -75,11 +75,11 @@ def test_a_fork_that_python_makes_is_seen_without_the_kernel(run):
 ids.take(100)
 kept()
 first = set(ids.take(100))
-sense = Sense()
-assert in_child(os.fork, sense.intact) == False
+identity = ProcessIdentity()
+assert in_child(os.fork, identity.intact) == False
 theirs = in_child(os.fork, lambda: len(first & set(ids.take(10))) + (ids() == next(iter(ids))))
 assert theirs == 0
-assert sense.intact()
+assert identity.intact()
 assert ids() == max(first) + 1
 """
     run(body)
@@ -88,12 +88,12 @@ assert ids() == max(first) + 1
 @pytest.mark.skipif(not frazil.COMPILED, reason="Python's hooks are not run for it")
 @pytest.mark.parametrize("pure", [""], ids=["default"])
 def test_a_fork_made_in_c_is_seen_without_the_kernel(run):
-    run("kept()\nassert in_child(ctypes.PyDLL(None).fork, Sense().intact) == False")
+    run("kept()\nassert in_child(ctypes.PyDLL(None).fork, ProcessIdentity().intact) == False")
 
 
 @CORES
 def test_a_fork_made_in_c_is_seen_by_the_kernel(run):
-    run("assert in_child(ctypes.PyDLL(None).fork, Sense().intact) == False")
+    run("assert in_child(ctypes.PyDLL(None).fork, ProcessIdentity().intact) == False")
 
 
 def device(path, *, magic=0x4B4C4356, size=4096, flags=1 << 8, disruptions=1, generation=1):
@@ -111,7 +111,7 @@ def write(at, value):
         file.write(value.to_bytes(8, "little"))
 ids = ids.__reduce__()[0](ids.config)
 before = ids.take(1000)
-first, claim, sense = ids.keeper, ids.keeper.claim, ids.sense
+first, claim, identity = ids.keeper, ids.keeper.claim, ids.identity
 """
 
 
@@ -121,7 +121,7 @@ def test_a_restored_machine_is_another_process(run, tmp_path, flags, at):
     body = """
 at = int(sys.argv[3])
 write(at, 2)
-assert not sense.intact()
+assert not identity.intact()
 after = [ids(), *ids.take(1000)]
 assert ids.keeper is not first
 assert ids.keeper.claim.slot != claim.slot
@@ -131,7 +131,7 @@ assert nodes == {ids.keeper.claim.slot}, (nodes, claim.slot)
 write(at, 3)
 assert ids.scheme.unpack(next(ids))["node"] not in {claim.slot, *nodes}
 write(at, 1)  # as the first one had it
-assert not sense.intact()
+assert not identity.intact()
 """
     run(WATCHED + body, device(tmp_path / "vmclock", flags=flags), str(at))
 
@@ -139,24 +139,24 @@ assert not sense.intact()
 @CORES
 @pytest.mark.parametrize("wrong", [{"magic": 1}, {"size": 100}])
 def test_another_page_is_not_watched(run, tmp_path, wrong):
-    body = "write(104, 2)\nwrite(16, 2)\nassert sense.intact()\nassert ids() == before[-1] + 1"
+    body = "write(104, 2)\nwrite(16, 2)\nassert identity.intact()\nassert ids() == before[-1] + 1"
     run(WATCHED + body, device(tmp_path / "vmclock", **wrong))
 
 
 @CORES
 def test_a_live_migration_is_no_restore_where_the_two_are_told_apart(run, tmp_path):
-    run(WATCHED + "write(16, 2)\nassert sense.intact()", device(tmp_path / "vmclock"))
+    run(WATCHED + "write(16, 2)\nassert identity.intact()", device(tmp_path / "vmclock"))
 
 
 def test_the_keeper_of_another_life_changes_nothing(module):
     """Its thread outlives a restore, maybe in the middle of a request."""
     for tick_ns in (1_000_000, 0):
         toy = Toy(module, tick_ns=tick_ns)
-        era = toy.sense.era
-        toy.walk.adopt(1, 10, 12, 10, 0, toy.sense.ns, era + 1)
+        era = toy.identity.era
+        toy.walk.adopt(1, 10, 12, 10, 0, toy.identity.ns, era + 1)
         assert not toy.walk.held
-        toy.walk.adopt(1, 10, 12, 10, 0, toy.sense.ns, era)
-        toy.walk.prolong(20, 10, 0, toy.sense.ns, era + 1)
+        toy.walk.adopt(1, 10, 12, 10, 0, toy.identity.ns, era)
+        toy.walk.prolong(20, 10, 0, toy.identity.ns, era + 1)
         toy.walk.queue(2, 30, 40, era + 1)
         assert toy.walk.leave(era + 1) == 12
         assert (toy.walk.until, toy.walk.queued, toy.walk.held) == (12, False, True)
@@ -168,19 +168,19 @@ def test_a_life_begins_once(module):
     """Threads and signal handlers of a copy may all begin it, and the first may hold a claim."""
     toy = Toy(module)
     toy.adopt(10, 20)
-    before, first, second = toy.sense, manual_sense(module), manual_sense(module)
+    before, first, second = toy.identity, manual_identity(module), manual_identity(module)
     toy.walk.rise(first)
-    assert toy.walk.sense is before  # this is no copy
+    assert toy.walk.identity is before  # this is no copy
     assert toy.cells(1) == [(10, 1, 0)]
     before.intact = lambda: False
     toy.walk.rise(before)
-    assert toy.walk.held  # whoever made this sense is another's copy by now
+    assert toy.walk.held  # whoever made this identity is another's copy by now
     toy.walk.rise(first)
-    assert (toy.walk.sense is first, toy.walk.held) == (True, False)
-    toy.sense = first
+    assert (toy.walk.identity is first, toy.walk.held) == (True, False)
+    toy.identity = first
     toy.adopt(30, 40)
     toy.walk.rise(second)
-    assert toy.walk.sense is first
+    assert toy.walk.identity is first
     assert toy.cells(1) == [(30, 1, 0)]
 
 

@@ -6,41 +6,41 @@ import time
 import pytest
 
 from frazil.system.clock import boot_ns
-from frazil.system.process import PureSense, Sense
+from frazil.system.process import ProcessIdentity, PureIdentity
 
 STALE_NS = 1_000_000
 
 
-@pytest.fixture(params=[PureSense, Sense])
-def sense(request):
+@pytest.fixture(params=[PureIdentity, ProcessIdentity])
+def identity(request):
     return request.param()
 
 
-def test_time_never_goes_back(sense):
-    readings = [sense.now_ns() for _ in range(100_000)]
+def test_time_never_goes_back(identity):
+    readings = [identity.now_ns() for _ in range(100_000)]
     assert readings == sorted(readings)
     assert len(set(readings)) > 100
 
 
-def test_time_that_has_passed_is_noticed(sense):
+def test_time_that_has_passed_is_noticed(identity):
     """However often it was asked just before."""
     for _ in range(20):
         for _ in range(100):
-            before = sense.now_ns()
+            before = identity.now_ns()
         time.sleep(0.002)
-        assert sense.now_ns() >= before + 1_900_000
+        assert identity.now_ns() >= before + 1_900_000
 
 
-def test_it_is_the_boot_clock(sense):
+def test_it_is_the_boot_clock(identity):
     before = boot_ns()
-    now = sense.now_ns()
+    now = identity.now_ns()
     assert before - STALE_NS <= now <= boot_ns()
 
 
-def test_a_child_is_another_process(sense):
+def test_a_child_is_another_process(identity):
     child = os.fork()
     if not child:
-        os._exit(10 + sense.intact() + 2 * type(sense)().intact())
+        os._exit(10 + identity.intact() + 2 * type(identity)().intact())
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 12
-    assert sense.intact()
+    assert identity.intact()

@@ -33,12 +33,12 @@ def module(request):
     return interpreted()
 
 
-def manual_sense(module):
-    """A sense whose clock and era the test sets."""
+def manual_identity(module):
+    """An identity whose clock and era the test sets."""
     if module.COMPILED:
-        from frazil.system._process import Sense as Base
+        from frazil.system._process import ProcessIdentity as Base
     else:
-        from frazil.system.process import PureSense as Base
+        from frazil.system.process import PureIdentity as Base
 
     class ManualSense(Base):
         def __init__(self):
@@ -55,9 +55,9 @@ class Toy:
     """A walk over 8-bit time, 3-bit node, 2-bit sequence in 1 ms ticks, and its clock."""
 
     def __init__(self, module, *, lead_ms=0, bits=13, dice=None, tick_ns=MS, constant=0):
-        self.sense = manual_sense(module)
+        self.identity = manual_identity(module)
         self.walk = module.Walk(
-            self.sense,
+            self.identity,
             bits,
             range(5, bits),
             range(2, 5),
@@ -71,7 +71,7 @@ class Toy:
 
     def adopt(self, start, until, now=None, node=1, into_ns=0):
         now = start if now is None else now
-        self.walk.adopt(node, start, until, now, into_ns, self.sense.ns)
+        self.walk.adopt(node, start, until, now, into_ns, self.identity.ns)
 
     def cells(self, n):
         """n IDs as (tick, node, sequence), or how long to wait."""
@@ -94,9 +94,9 @@ def test_cells_in_order_then_a_wait(toy):
     t = toy()
     t.adopt(10, 20)
     assert t.cells(5) == [(10, 1, 0), (10, 1, 1), (10, 1, 2), (10, 1, 3), MS]
-    t.sense.ns += MS // 4
+    t.identity.ns += MS // 4
     assert t.cells(1) == [MS - MS // 4]
-    t.sense.ns += MS - MS // 4
+    t.identity.ns += MS - MS // 4
     assert t.cells(1) == [(11, 1, 0)]
 
 
@@ -104,7 +104,7 @@ def test_a_new_tick_begins_at_zero_whatever_was_used(toy):
     t = toy()
     t.adopt(10, 20)
     assert t.cells(2) == [(10, 1, 0), (10, 1, 1)]
-    t.sense.ns += 3 * MS
+    t.identity.ns += 3 * MS
     assert t.cells(1) == [(13, 1, 0)]
 
 
@@ -113,9 +113,9 @@ def test_calls_go_with_the_clock(toy):
     t = toy()
     t.adopt(10, 20)
     assert [t.walk(), next(t.walk)] == [10 << 5 | 4, 10 << 5 | 5]
-    t.sense.ns += 3 * MS
+    t.identity.ns += 3 * MS
     assert [t.walk(), t.walk()] == [13 << 5 | 4, 13 << 5 | 5]
-    t.sense.ns += MS
+    t.identity.ns += MS
     assert [next(t.walk), next(t.walk)] == [14 << 5 | 4, 14 << 5 | 5]
 
 
@@ -125,7 +125,7 @@ def test_no_claim_spent_closed(toy):
     assert t.cells(1) == [module.SPENT]
     t.adopt(10, 12)
     t.cells(1)
-    t.sense.ns += 2 * MS
+    t.identity.ns += 2 * MS
     assert t.cells(2) == [module.SPENT, module.SPENT]
     assert t.walk.finish() == 11
     assert t.cells(1) == [module.CLOSED]
@@ -136,11 +136,11 @@ def test_no_claim_spent_closed(toy):
 def test_the_clock_back_keeps_the_cursor(toy):
     t = toy()
     t.adopt(10, 20)
-    t.sense.ns += 5 * MS
+    t.identity.ns += 5 * MS
     assert t.cells(2) == [(15, 1, 0), (15, 1, 1)]
-    t.sense.ns -= 4 * MS
+    t.identity.ns -= 4 * MS
     assert t.cells(3) == [(15, 1, 2), (15, 1, 3), 5 * MS]
-    t.walk.prolong(30, 12, 0, t.sense.ns)  # the registry says so too
+    t.walk.prolong(30, 12, 0, t.identity.ns)  # the registry says so too
     assert t.cells(1) == [4 * MS]
 
 
@@ -148,7 +148,7 @@ def test_a_clock_before_the_reading_is_taken_for_the_reading(toy):
     t = toy()
     t.adopt(10, 20)
     t.cells(4)
-    t.sense.ns -= 3 * MS
+    t.identity.ns -= 3 * MS
     assert t.cells(1) == [4 * MS]
 
 
@@ -167,7 +167,7 @@ def test_lead_walks_ahead_and_no_further(toy):
     cells = t.cells(13)
     assert cells[:12] == [(tick, 1, s) for tick in (10, 11, 12) for s in range(4)]
     assert cells[12] == MS
-    t.sense.ns += MS
+    t.identity.ns += MS
     assert t.cells(1) == [(13, 1, 0)]
 
 
@@ -180,11 +180,11 @@ def test_lead_never_leaves_the_claim(toy):
 def test_a_renewal_lets_it_go_on(toy):
     t = toy()
     t.adopt(10, 12)
-    t.sense.ns += 2 * MS
+    t.identity.ns += 2 * MS
     assert t.cells(1) == [t.module.SPENT]
-    t.walk.prolong(15, 12, 0, t.sense.ns)
+    t.walk.prolong(15, 12, 0, t.identity.ns)
     assert t.cells(1) == [(12, 1, 0)]
-    t.walk.prolong(11, 12, 0, t.sense.ns)
+    t.walk.prolong(11, 12, 0, t.identity.ns)
     assert t.walk.until == 15
 
 
@@ -194,7 +194,7 @@ def test_a_new_slot_starts_after_the_last_tick(toy):
     t.cells(6)
     t.adopt(3, 30, now=3, node=4)
     assert t.cells(1) == [4 * MS]  # tick 12 is nine ahead and five may be led
-    t.sense.ns += 4 * MS
+    t.identity.ns += 4 * MS
     assert t.cells(1) == [(12, 4, 0)]
 
 
@@ -213,7 +213,7 @@ def test_leave_answers_the_first_tick_not_used(toy):
     t.cells(1)
     assert t.walk.leave() == 11
     assert t.cells(1) == [t.module.SPENT]
-    t.walk.prolong(30, 12, 0, t.sense.ns)  # and as often as it is left, by the keeper or a close
+    t.walk.prolong(30, 12, 0, t.identity.ns)  # and as often as it is left, by the keeper or a close
     assert (t.walk.leave(), t.walk.finish(), t.walk.finish()) == (11, 11, 11)
 
 
@@ -224,9 +224,9 @@ def test_left_and_reach(toy):
     assert (t.walk.left(), t.walk.reach()) == (10, 10)
     t.cells(9)
     assert (t.walk.left(), t.walk.reach()) == (8, 10)
-    t.sense.ns += 5 * MS
+    t.identity.ns += 5 * MS
     assert (t.walk.left(), t.walk.reach()) == (5, 5)
-    t.sense.ns += 50 * MS
+    t.identity.ns += 50 * MS
     assert (t.walk.left(), t.walk.reach()) == (0, 0)
 
 
@@ -234,7 +234,7 @@ def test_begun(toy):
     t = toy()
     t.adopt(10, 20, now=9)
     assert not t.walk.begun()
-    t.sense.ns += MS
+    t.identity.ns += MS
     assert t.walk.begun()
 
 
@@ -287,8 +287,8 @@ def test_scattered_start_keeps_the_order_and_uses_all_of_a_busy_tick(toy):
     assert len({n & 3 for n in ids if n >> 5 == 20}) == 4
     starts = set()
     for _ in range(60):
-        t.sense.ns += MS
-        t.walk.prolong(250, 100 + _, 0, t.sense.ns)
+        t.identity.ns += MS
+        t.walk.prolong(250, 100 + _, 0, t.identity.ns)
         starts.add(t.cells(1)[0][2])
     assert starts == {0, 1, 2, 3}
 
@@ -371,10 +371,10 @@ def walk_of(module, scheme):
     """A walk with a claim, its first tick, and its node."""
     from frazil.generator.generator import walk_arguments
 
-    sense = manual_sense(module)
-    walk = module.Walk(sense, *walk_arguments(scheme, 10**9, None))
+    identity = manual_identity(module)
+    walk = module.Walk(identity, *walk_arguments(scheme, 10**9, None))
     tick, node = 1_700_000_000_000 % scheme.layout.axis_end, scheme.layout.nodes - 3
-    walk.adopt(node, tick, tick + 500, tick, 0, sense.ns)
+    walk.adopt(node, tick, tick + 500, tick, 0, identity.ns)
     return walk, tick, node
 
 

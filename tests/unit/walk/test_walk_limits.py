@@ -10,7 +10,7 @@ import pytest
 
 import frazil
 from frazil.generator.generator import walk_arguments
-from tests.unit.walk.test_walk import MS, Toy, manual_sense, module, toy
+from tests.unit.walk.test_walk import MS, Toy, manual_identity, module, toy
 
 __all__ = ["module", "toy"]
 
@@ -30,7 +30,7 @@ def test_the_reason_for_a_pause_is_told_without_drawing(toy):
     assert [t.walk.pause_ns(), t.walk.pause_ns()] == [0, 0]
     assert t.cells(4) == [(10, 1, cell) for cell in range(4)]
     assert t.walk.pause_ns() == MS
-    t.sense.ns += MS // 4
+    t.identity.ns += MS // 4
     assert t.walk.pause_ns() == MS - MS // 4
     t.walk.finish()
     assert t.walk.pause_ns() == t.module.CLOSED
@@ -47,7 +47,7 @@ class TestTheShortWay:
         t.adopt(10, 20)
         for cell in range(drawn):
             assert ask(t.walk) == 10 << 5 | 1 << 2 | cell
-        t.sense.ns += MS + late_ns
+        t.identity.ns += MS + late_ns
         tick = (10 * MS + MS + late_ns) // MS
         cell = drawn if tick == 10 else 0
         assert ask(t.walk) == tick << 5 | 1 << 2 | cell
@@ -62,7 +62,7 @@ class TestTheShortWay:
         t = toy()
         t.adopt(10, 20)
         ask(t.walk)
-        t.walk.prolong(30, 12, 0, t.sense.ns)
+        t.walk.prolong(30, 12, 0, t.identity.ns)
         assert ask(t.walk) == 12 << 5 | 1 << 2
 
 
@@ -77,7 +77,7 @@ class TestTheClaimsEnd:
         t = toy(lead_ms=3)
         t.adopt(10, 12)
         t.cells(1)
-        t.sense.ns += (2 + late) * MS
+        t.identity.ns += (2 + late) * MS
         assert t.cells(1) == [t.module.SPENT]
 
     def test_an_empty_claim_and_the_first_of_all(self, toy):
@@ -120,7 +120,7 @@ class TestTheWalkBefore:
         t.adopt(10, 20)
         t.cells(4)
         t.walk.leave()
-        t.walk.adopt(2, 8, until, 10, 0, t.sense.ns)
+        t.walk.adopt(2, 8, until, 10, 0, t.identity.ns)
         assert (t.walk.poll().wait_ns == t.module.SPENT) == (until < 12)
 
     @pytest.mark.parametrize("node", [0, 2])
@@ -164,9 +164,9 @@ class TestTheWalkBefore:
 
 def test_before_its_anchor_a_clock_stands(toy):
     t = toy()
-    t.walk.adopt(1, 10, 20, 10, 0, t.sense.ns + 5)
-    assert [t.walk.due(t.sense.ns + late) for late in (0, 4, 5, 6)] == [10] * 4
-    assert t.walk.due(t.sense.ns + 5 + MS) == 11
+    t.walk.adopt(1, 10, 20, 10, 0, t.identity.ns + 5)
+    assert [t.walk.due(t.identity.ns + late) for late in (0, 4, 5, 6)] == [10] * 4
+    assert t.walk.due(t.identity.ns + 5 + MS) == 11
 
 
 @pytest.mark.parametrize("drawn", range(9))
@@ -201,7 +201,7 @@ def test_the_dice_are_those_of_drand48(toy):
     for _ in javas:
         starts.append(t.cells(1)[0][2])
         t.cells(3 - starts[-1])  # a tick used up has no effect on one that is not the next
-        t.sense.ns += 2 * MS
+        t.identity.ns += 2 * MS
     assert starts == [n % 4 for n in javas]
 
 
@@ -222,7 +222,7 @@ def test_fill_answers_how_far_it_came(module, size, ticks):
 
 def counter(module):
     """A walk of plain numbers."""
-    return module.Walk(manual_sense(module), *walk_arguments(frazil.scheme("tickets"), 0, None))
+    return module.Walk(manual_identity(module), *walk_arguments(frazil.scheme("tickets"), 0, None))
 
 
 class TestBlocks:

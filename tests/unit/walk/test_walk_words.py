@@ -5,7 +5,7 @@ import pytest
 import frazil
 from frazil.errors import InternalError
 from frazil.generator.generator import walk_arguments
-from tests.unit.walk.test_walk import MS, manual_sense, module
+from tests.unit.walk.test_walk import MS, manual_identity, module
 
 __all__ = ["module"]
 
@@ -31,11 +31,11 @@ LAYOUTS = {
 def test_each_id_is_what_the_scheme_packs(module, name, shift):
     scheme = frazil.scheme(f"{LAYOUTS[name]} {SINCE}")
     layout = scheme.layout
-    sense = manual_sense(module)
-    walk = module.Walk(sense, *walk_arguments(scheme, 3 * MS, None))
+    identity = manual_identity(module)
+    walk = module.Walk(identity, *walk_arguments(scheme, 3 * MS, None))
     node = layout.nodes - 1
     tick = min((1 << layout.bits_of("time")) - 4, 0x7FFFF << shift | 0x15555)
-    walk.adopt(node, tick, tick + 3, tick, 0, sense.ns)
+    walk.adopt(node, tick, tick + 3, tick, 0, identity.ns)
     cells = 1 << layout.bits_of("sequence")
     wanted = [
         scheme.pack(time=tick + at // cells, node=node, sequence=at % cells) for at in range(700)
@@ -45,14 +45,14 @@ def test_each_id_is_what_the_scheme_packs(module, name, shift):
 
 def test_a_new_walk_has_issued_nothing(module):
     scheme = frazil.scheme("icicle")
-    assert module.Walk(manual_sense(module), *walk_arguments(scheme, 0, None)).issued == 0
+    assert module.Walk(manual_identity(module), *walk_arguments(scheme, 0, None)).issued == 0
 
 
 @pytest.mark.parametrize(
     ("text", "end"), [("sign:1=0 sequence:63", 1 << 62), ("sequence:9", 1 << 9)]
 )
 def test_an_axis_is_walked_to_its_end_and_no_further(module, text, end):
-    walk = module.Walk(manual_sense(module), *walk_arguments(frazil.scheme(text), 0, None))
+    walk = module.Walk(manual_identity(module), *walk_arguments(frazil.scheme(text), 0, None))
     with pytest.raises(InternalError):
         walk.adopt(0, end - 1, end + 1, 0, 0, 0)
     walk.adopt(0, end - 2, end, 0, 0, 0)
@@ -62,7 +62,7 @@ def test_an_axis_is_walked_to_its_end_and_no_further(module, text, end):
 
 def test_a_counter_of_one_bit(module):
     scheme = frazil.scheme("node:3 sequence:1")
-    walk = module.Walk(manual_sense(module), *walk_arguments(scheme, 0, None))
+    walk = module.Walk(manual_identity(module), *walk_arguments(scheme, 0, None))
     walk.adopt(5, 0, 2, 0, 0, 0)
     assert [walk.poll(), walk.poll()] == [10, 11]
     assert walk.poll().wait_ns == module.SPENT

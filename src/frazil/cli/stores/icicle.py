@@ -28,11 +28,11 @@ from frazil.system.clock import moment_text
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["Seat", "initialise", "seats", "servers", "show_shards", "twice"]
+__all__ = ["ShardState", "initialise", "servers", "shard_states", "show_shards", "twice"]
 
 
 @dataclass(frozen=True)
-class Seat:
+class ShardState:
     """A server of the pool and its state, or why that cannot be told."""
 
     server: IcicleServer
@@ -59,18 +59,18 @@ def servers(url: str, namespace: str, scheme: Scheme) -> list[IcicleServer]:
     return config.servers(IcicleServer)
 
 
-def seats(pool: Sequence[IcicleServer]) -> list[Seat]:
+def shard_states(pool: Sequence[IcicleServer]) -> list[ShardState]:
     """What each server tells."""
     found = []
     for server in pool:
         try:
-            found.append(Seat(server, server.look()))
+            found.append(ShardState(server, server.look()))
         except FrazilError as error:
-            found.append(Seat(server, None, error))
+            found.append(ShardState(server, None, error))
     return found
 
 
-def twice(found: Sequence[Seat]) -> list[str]:
+def twice(found: Sequence[ShardState]) -> list[str]:
     """A sentence for each shard that more than one server has."""
     holders: dict[int, list[str]] = {}
     for seat in found:
@@ -97,7 +97,7 @@ def initialise(
         )
     if shard is not None and len(pool) > 1:
         raise click.UsageError("--shard is for one server; use --shards auto for a pool")
-    found = seats(pool)
+    found = shard_states(pool)
     for seat in found:
         if seat.error is not None:
             raise seat.error
@@ -126,7 +126,7 @@ def initialise(
         click.echo("The first ID will not have to wait.")
 
 
-def _owners(found: Sequence[Seat]) -> dict[int, set[str]]:
+def _owners(found: Sequence[ShardState]) -> dict[int, set[str]]:
     """The shards that the servers have or remember, and the places that were given each."""
     owners: dict[int, set[str]] = {}
     for seat in found:
@@ -135,7 +135,7 @@ def _owners(found: Sequence[Seat]) -> dict[int, set[str]]:
     return owners
 
 
-def _remembered(seat: Seat) -> dict[str, list[str]]:
+def _remembered(seat: ShardState) -> dict[str, list[str]]:
     """What a server remembers of its pool."""
     text = seat.state.pool if seat.state else ""
     try:
@@ -152,7 +152,7 @@ def _text(owners: dict[int, set[str]]) -> str:
     return json.dumps({shard: sorted(places) for shard, places in sorted(owners.items())})
 
 
-def _refuse_doubt(found: Sequence[Seat], owners: dict[int, set[str]]) -> None:
+def _refuse_doubt(found: Sequence[ShardState], owners: dict[int, set[str]]) -> None:
     """Refuse to choose shards where one was given by hand, so that others may have been too."""
     without = [seat.server.name for seat in found if seat.shard is None]
     by_hand = [s.server.name for s in found if s.shard is not None and s.shard not in owners]
@@ -164,7 +164,7 @@ def _refuse_doubt(found: Sequence[Seat], owners: dict[int, set[str]]) -> None:
         )
 
 
-def _free(found: Sequence[Seat], owners: dict[int, set[str]]) -> list[int]:
+def _free(found: Sequence[ShardState], owners: dict[int, set[str]]) -> list[int]:
     """The shard of each server: the one it has, else the one it had, else one that nobody had."""
     held = {seat.shard for seat in found}
     free = (n for n in range(LAST_SHARD + 1) if n not in held and n not in owners)
@@ -184,7 +184,7 @@ def _free(found: Sequence[Seat], owners: dict[int, set[str]]) -> list[int]:
 
 def show_shards(url: str, namespace: str, scheme: Scheme, *, as_json: bool) -> None:
     """List the servers and their shards; fails if one is on two."""
-    found = seats(servers(url, namespace, scheme))
+    found = shard_states(servers(url, namespace, scheme))
     if as_json:
         terminal.echo_json(_as_json(seat, scheme) for seat in found)
     else:
@@ -193,7 +193,7 @@ def show_shards(url: str, namespace: str, scheme: Scheme, *, as_json: bool) -> N
         raise Failure("; ".join(doubles))
 
 
-def _as_json(seat: Seat, scheme: Scheme) -> dict[str, Any]:
+def _as_json(seat: ShardState, scheme: Scheme) -> dict[str, Any]:
     state = seat.state
     return {
         "server": seat.server.name,
@@ -206,7 +206,7 @@ def _as_json(seat: Seat, scheme: Scheme) -> dict[str, Any]:
     }
 
 
-def _table(found: Sequence[Seat], scheme: Scheme) -> "RenderableType":
+def _table(found: Sequence[ShardState], scheme: Scheme) -> "RenderableType":
     from rich.text import Text
 
     shown = terminal.table("server", "shard", "state", "until (UTC)", right=("shard",))

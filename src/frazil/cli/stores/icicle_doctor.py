@@ -8,7 +8,7 @@ forgets its shard stays out until it is told which it had.
 from collections.abc import Iterable, Sequence
 
 from frazil.cli.show.doctor_report import Report, round_trip, tell
-from frazil.cli.stores.icicle import Seat, seats, servers, twice
+from frazil.cli.stores.icicle import ShardState, servers, shard_states, twice
 from frazil.inputs.duration import duration_text
 from frazil.registries.base import terms_of
 from frazil.registries.doctor import Finding, ahead
@@ -25,13 +25,15 @@ HORIZON_US = 5_000_000
 def examine_pool(url: str, namespace: str, scheme: Scheme, *, as_json: bool) -> None:
     """Show what each server is like. Fails if an ID could repeat, or none can be had."""
     pool = servers(url, namespace, scheme)
-    found = seats(pool)
+    found = shard_states(pool)
     doubles = [Finding("shards", "bad", each) for each in twice(found)]
     reports = [_examined(seat, scheme, doubles, alone=len(pool) == 1) for seat in found]
     tell(reports, as_json=as_json, named=True)
 
 
-def _examined(seat: Seat, scheme: Scheme, doubles: Sequence[Finding], *, alone: bool) -> Report:
+def _examined(
+    seat: ShardState, scheme: Scheme, doubles: Sequence[Finding], *, alone: bool
+) -> Report:
     server = seat.server
     if seat.error is not None or seat.state is None:
         silent = Finding("connection", "bad", "no answer", str(seat.error))
@@ -50,7 +52,7 @@ def _examined(seat: Seat, scheme: Scheme, doubles: Sequence[Finding], *, alone: 
     return Report(server.name, f"{server.name}: {checkup.server}", facts, events)
 
 
-def _shard(seat: Seat) -> Finding:
+def _shard(seat: ShardState) -> Finding:
     state = seat.state
     if state is None or state.shard is None:
         give = f"frazil init {seat.server.name} --shard N"

@@ -2,8 +2,8 @@
 
 import click
 
-from frazil.claims.claim import Look
-from frazil.claims.record import stranger
+from frazil.claims.claim import Snapshot
+from frazil.claims.record import layout_mismatch
 from frazil.errors import ConfigError
 from frazil.registries import connect
 from frazil.registries.base import Registry
@@ -26,14 +26,14 @@ def kept(url: str, namespace: str, scheme: Scheme) -> Registry:
     return registry
 
 
-def look(registry: Registry, *, same_terms: bool = False) -> Look | None:
+def look(registry: Registry, *, same_terms: bool = False) -> Snapshot | None:
     """The record of the registry's namespace; None if there is none. Nothing is made or changed.
 
     ``same_terms`` asks that it belongs to the registry's scheme: else ConfigError with both.
     """
     found = registry.look()
     if found is not None and same_terms and found.fingerprint != registry.terms.fingerprint:
-        raise stranger(found.layout, registry.terms)
+        raise layout_mismatch(found.layout, registry.terms)
     return found
 
 

@@ -17,7 +17,7 @@ mark in the key tells whether that was the first one's doing.
 log starts anew, so its index (or the term) is lower than the one noted beside the record, and every
 member that comes over a new connection looks. A key that somebody else wrote, a deleted one put
 back say, has not the version that is noted. Members remember the highest revision and index of the
-store (in this object) and of the record (in ``Seen``; that also works with ``--bump-revision``).
+store (in this object) and of the record (``LastSeen``; that also works with ``--bump-revision``).
 What is left is a young or a very busy cluster whose new log is as long as the old one at the
 snapshot before the first member comes: restore with a new ``--initial-cluster-token``, and there
 are new ids.
@@ -57,7 +57,7 @@ from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from frazil.claims.claim import Look
+from frazil.claims.claim import Snapshot
 from frazil.claims.record import JUMP_US, WITNESS_US, Record
 from frazil.errors import (
     ClockError,
@@ -76,7 +76,7 @@ from frazil.registries.etcd.state import Noted, State, around, parsed, written
 from frazil.schemes.scheme import Scheme
 from frazil.system import clock
 from frazil.system.clock import boot_ns
-from frazil.system.process import Sense
+from frazil.system.process import ProcessIdentity
 
 __all__ = ["EtcdRegistry"]
 
@@ -205,7 +205,7 @@ class EtcdRegistry(RecordRegistry):
             longest_s = min(ahead, _CROWD) * _PACE_S
             time.sleep(longest_s * random.uniform(0.5, 1.0))  # noqa: S311 - jitter
 
-    def look(self) -> Look | None:
+    def look(self) -> Snapshot | None:
         """See Registry."""
         self._state = None  # what is kept may be old, and a look does not find that out
         return super().look()
@@ -239,13 +239,13 @@ class EtcdRegistry(RecordRegistry):
     @property
     def _link(self) -> Link:
         """One of this process: a child on its parent's would be given its parent's answers."""
-        sense, link = self._line
-        if not sense.intact():
-            sense, link = self._line = self._linked()
+        identity, link = self._line
+        if not identity.intact():
+            identity, link = self._line = self._linked()
         return link
 
-    def _linked(self) -> tuple[Sense, Link]:
-        return Sense(), Link(self.url, list(self._endpoints), self._client, self._user)
+    def _linked(self) -> tuple[ProcessIdentity, Link]:
+        return ProcessIdentity(), Link(self.url, list(self._endpoints), self._client, self._user)
 
     def _load(self, state: State) -> tuple[Record, Noted]:
         """The record, and what this state makes us note beside it."""

@@ -39,7 +39,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
-from frazil.claims.claim import Ask, Look, Seen
+from frazil.claims.claim import LastSeen, Snapshot, VerbRequest
 from frazil.claims.packed_slots import PackedSlots
 from frazil.claims.record import Record
 from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
@@ -49,7 +49,7 @@ from frazil.registries.doctor import Checkup
 from frazil.registries.postgres.doctor import QUESTION, examine
 from frazil.schemes.scheme import Scheme
 from frazil.system.clock import boot_ns, wall_us
-from frazil.system.process import Sense
+from frazil.system.process import ProcessIdentity
 
 try:
     import psycopg
@@ -149,7 +149,7 @@ class PostgresRegistry(RecordRegistry):
             raise ConfigError(f"{self.url}: {error}".strip(), url=self.url) from error
         self._conninfo = make_conninfo("", **(_LIBPQ | told))
         self._link: _Connection | None = None
-        self._sense = Sense()
+        self._sense = ProcessIdentity()
         self._read_us = 0
         self._keeping = False
 
@@ -168,7 +168,7 @@ class PostgresRegistry(RecordRegistry):
                 time.sleep(random.uniform(0.0, 0.01 * 2**tried))  # noqa: S311 - jitter
         return super().perform(verb)
 
-    def initialise(self, ask: Ask, start: int | None) -> Seen:
+    def initialise(self, ask: VerbRequest, start: int | None) -> LastSeen:
         """See Registry. Makes the table where there is none."""
         try:
             return super().initialise(ask, start)
@@ -181,7 +181,7 @@ class PostgresRegistry(RecordRegistry):
             cursor.execute("COMMIT")
         return super().initialise(ask, start)
 
-    def look(self) -> Look | None:
+    def look(self) -> Snapshot | None:
         """See Registry."""
         try:
             return super().look()
@@ -266,7 +266,7 @@ class PostgresRegistry(RecordRegistry):
 
     def _connect(self) -> None:
         self._hang_up()
-        self._sense = Sense()
+        self._sense = ProcessIdentity()
         self._link = _Connection.connect(self._conninfo, autocommit=True, prepare_threshold=None)
 
     def _hang_up(self) -> None:

@@ -156,7 +156,7 @@ function record.load_pages()
   end
 end
 
--- The slot for a grant, as Slots.fit and Slots.least of record.py have it, and its floor. One pass
+-- The slot for a grant, as Slots.best_free and Slots.lowest_floor have it, and its floor. One pass
 -- over the slots ever touched; those beyond have the floor "guard", as all that were let go have.
 function record.choose(now, size, timed)
   local guard, era = record.guard, record.era

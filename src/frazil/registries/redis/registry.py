@@ -31,7 +31,7 @@ from importlib.resources import files
 from secrets import token_hex
 from typing import Any
 
-from frazil.claims.claim import Ask, Claim, Holding, Look, Lost, Seen, Terms, Wait
+from frazil.claims.claim import Claim, Holding, LastSeen, Lost, Snapshot, Terms, VerbRequest, Wait
 from frazil.claims.record import Record
 from frazil.errors import ConfigError, InternalError
 from frazil.inputs.url import Options
@@ -39,7 +39,7 @@ from frazil.redis_link.link import Access, Link, Script
 from frazil.redis_link.url import access_of, shown, split_url
 from frazil.registries.base import Registry, terms_of
 from frazil.registries.doctor import Checkup
-from frazil.registries.partitioned import SeveralRegistry, share_terms
+from frazil.registries.partitioned import PartitionedRegistry, share_terms
 from frazil.schemes.scheme import Scheme
 from frazil.system.clock import wall_us
 
@@ -85,7 +85,7 @@ def connect_redis(url: str, namespace: str, scheme: Scheme) -> Registry:
         )
         for share, host in enumerate(hosts)
     ]
-    return SeveralRegistry(access.name, terms, each)
+    return PartitionedRegistry(access.name, terms, each)
 
 
 @lru_cache(maxsize=64)  # so that a child that lives for one ID finds it read
@@ -119,15 +119,15 @@ class RedisRegistry:
         self._key = f"frazil:{{{namespace}}}"
         self._data = "durable" if access.durable and not terms.timed else ""
 
-    def grant(self, ask: Ask, want: int) -> Claim | Wait:
+    def grant(self, ask: VerbRequest, want: int) -> Claim | Wait:
         """See Registry."""
         return self._given(self._call("grant", ask, want), ask.token)
 
-    def mint(self, ask: Ask, ticks: int) -> Claim | Wait:
+    def mint(self, ask: VerbRequest, ticks: int) -> Claim | Wait:
         """See Registry."""
         return self._given(self._call("mint", ask, ticks), "")
 
-    def renew(self, ask: Ask, until: int) -> Claim | Lost:
+    def renew(self, ask: VerbRequest, until: int) -> Claim | Lost:
         """See Registry."""
         answer = self._call("renew", ask, until)
         if answer[0] == "lost":
@@ -140,15 +140,15 @@ class RedisRegistry:
             or longer.slot != held.slot
             or longer.until < held.until
         ):
-            raise self.link.stranger()
+            raise self.link.wrong_reply()
         return replace(longer, start=held.start)
 
-    def release(self, ask: Ask, used: int) -> Seen | Lost:
+    def release(self, ask: VerbRequest, used: int) -> LastSeen | Lost:
         """See Registry."""
         kind, told = self._call("release", ask, used)
         return Lost(_seen(told)) if kind == "lost" else _seen(told)
 
-    def initialise(self, ask: Ask, start: int | None) -> Seen:
+    def initialise(self, ask: VerbRequest, start: int | None) -> LastSeen:
         """See Registry."""
         return _seen(self._call("initialise", ask, start)[1])
 
@@ -157,9 +157,9 @@ class RedisRegistry:
         found = self.look()
         return list(found.holdings) if found else []
 
-    def look(self) -> Look | None:
+    def look(self) -> Snapshot | None:
         """See Registry."""
-        _, (sid, *about) = self._call("look", Ask(Seen(), 0, token_hex(8)), 0)
+        _, (sid, *about) = self._call("look", VerbRequest(LastSeen(), 0, token_hex(8)), 0)
         fingerprint, layout, now_us, *slots = about
         if not sid:
             return None
@@ -172,7 +172,7 @@ class RedisRegistry:
                 Holding(number, int(start), int(until), bool(token), holder, int(since_us))
             )
         found.sort(key=lambda holding: holding.slot)
-        return Look(layout, fingerprint, int(now_us), tuple(found))
+        return Snapshot(layout, fingerprint, int(now_us), tuple(found))
 
     def close(self) -> None:
         """See Registry. What was connected to ask is closed when it is collected."""
@@ -182,11 +182,11 @@ class RedisRegistry:
         from frazil.registries.redis.doctor import examine
 
         before_us = wall_us()
-        _, (_, _, _, now_us, *_) = self._call("look", Ask(Seen(), 0, token_hex(8)), 0)
+        _, (_, _, _, now_us, *_) = self._call("look", VerbRequest(LastSeen(), 0, token_hex(8)), 0)
         middle_us = (before_us + wall_us()) // 2
         return examine(self.link, self._key, self.terms, int(now_us) - middle_us)
 
-    def _call(self, verb: str, ask: Ask, amount: int | None) -> tuple[str, list[str]]:
+    def _call(self, verb: str, ask: VerbRequest, amount: int | None) -> tuple[str, list[str]]:
         """Run a verb in the store; answers its kind and what the script says beyond that."""
         again = self._arguments("incarnation", ask, 0) if self.link.access.replicas else ()
         answer = self.link.call(self._key, self._arguments(verb, ask, amount), again)
@@ -205,7 +205,7 @@ class RedisRegistry:
             )
         return kind, told
 
-    def _arguments(self, verb: str, ask: Ask, amount: int | None) -> list[str]:
+    def _arguments(self, verb: str, ask: VerbRequest, amount: int | None) -> list[str]:
         """What the script takes; see its first lines."""
         terms, seen, held = self.terms, ask.seen, ask.held
         rest_us = terms.epoch_us % terms.tick_us if terms.timed else 0
@@ -233,11 +233,11 @@ class RedisRegistry:
         slot = self.terms.slots.start + int(told[3])
         start, until = int(told[5]), int(told[6])
         if kind != "claim" or told[4] != token or slot not in self.terms.slots or start > until:
-            raise self.link.stranger()
+            raise self.link.wrong_reply()
         return Claim(slot, start, until, token, seen.now_us, seen)
 
     def _refuse(
-        self, verb: str, ask: Ask, amount: int | None, incarnation: str, told: list[str]
+        self, verb: str, ask: VerbRequest, amount: int | None, incarnation: str, told: list[str]
     ) -> None:
         """Raise what the verb of ``record`` raises for what the script saw."""
         reading_us, sid, revision, theirs, fingerprint, layout, guard, *times = told
@@ -265,8 +265,8 @@ class RedisRegistry:
         )
 
 
-def _seen(told: list[str]) -> Seen:
-    return Seen(told[0], int(told[1]), int(told[2]))
+def _seen(told: list[str]) -> LastSeen:
+    return LastSeen(told[0], int(told[1]), int(told[2]))
 
 
 def _within_reach(terms: Terms) -> Terms:

@@ -33,7 +33,7 @@ from frazil.registries.sqlite.lock import RevisionFile
 from frazil.registries.sqlite.revision import Found, Note, Sight, coming, log_fits
 from frazil.registries.sqlite.slots import APPLICATION_ID, lay_out
 from frazil.system import clock
-from frazil.system.process import Sense
+from frazil.system.process import ProcessIdentity
 
 __all__ = ["ClaimsFile"]
 
@@ -64,7 +64,7 @@ class ClaimsFile:
 
         If the block raises, nothing is kept. synced: whether the commit must survive a power cut.
         """
-        sense = Sense()
+        identity = ProcessIdentity()
         main, lock = self._entered()
         try:
             self._roll_back()
@@ -76,16 +76,16 @@ class ClaimsFile:
                 revision = db.execute("PRAGMA user_version").fetchone()[0]
                 note, anew = coming(self.path, lock.notes, sight, revision)
                 yield db, note.incarnation
-                _require(sense)
+                _require(identity)
                 self._commit(db, main, lock, note, synced=synced, anew=anew)
             finally:
-                if sense.intact():
+                if identity.intact():
                     db.close()
                 else:
                     forks.abandon((db, main))
         finally:
             forks.leave()
-            if sense.intact():
+            if identity.intact():
                 lock.close()
                 forks.closed(main)
 
@@ -216,8 +216,8 @@ def _has_log(db: sqlite3.Connection) -> bool:
     return mode == "wal"
 
 
-def _require(sense: Sense) -> None:
-    if not sense.intact():
+def _require(identity: ProcessIdentity) -> None:
+    if not identity.intact():
         raise RegistryUnavailable(
             "this process was forked in the middle of a step, which is its parent's; try again",
             outcome_known=True,

@@ -25,7 +25,7 @@ from threading import get_ident
 from typing import cast
 from weakref import WeakKeyDictionary
 
-from frazil.system.process import Sense
+from frazil.system.process import ProcessIdentity
 
 __all__ = ["PATIENCE_S", "abandon", "closed", "cut", "enter", "leave", "opened"]
 
@@ -42,7 +42,7 @@ class _PureGate:
         self._anew(was_cut=False)
 
     def _anew(self, *, was_cut: bool) -> None:
-        self._sense = Sense()
+        self._sense = ProcessIdentity()
         self._inside: list[int] = []
         self._forking: set[int] = set()
         self._was_cut = was_cut

@@ -25,7 +25,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from frazil.claims.claim import Look, Terms
+from frazil.claims.claim import Snapshot, Terms
 from frazil.claims.record import Record
 from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
 from frazil.inputs.url import Options
@@ -104,7 +104,7 @@ class SqliteRegistry(RecordRegistry):
         """See RecordRegistry."""
         return apart(lambda: super(SqliteRegistry, self).perform(verb))
 
-    def look(self) -> Look | None:
+    def look(self) -> Snapshot | None:
         """See Registry. A file that is missing is not made."""
         return apart(super().look) if self.path.exists() else None
 

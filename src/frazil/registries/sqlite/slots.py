@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from frazil.claims.record import UNTOUCHED, Slot
+from frazil.claims.slots import UNTOUCHED, Slot
 from frazil.errors import ConfigError
 
 __all__ = ["APPLICATION_ID", "SqlSlots", "lay_out"]
@@ -79,7 +79,7 @@ class SqlSlots:
         found: int | None = row[0]
         return found
 
-    def fit(self, now: int, guard: int, among: range) -> int | None:
+    def best_free(self, now: int, guard: int, among: range) -> int | None:
         """Of the slots with floor <= now that with the greatest floor, the lowest on a tie."""
         if guard > now:
             return None
@@ -89,7 +89,7 @@ class SqlSlots:
         )
         return self._lowest(guard, among, held_after=None) if n is None else n
 
-    def least(self, now: int, guard: int, among: range) -> int:
+    def lowest_floor(self, now: int, guard: int, among: range) -> int:
         """The slot with the least floor; on a tie one that is not held, then the lowest."""
         for held_after in (now, None):
             n = self._lowest(guard, among, held_after=held_after)
@@ -102,7 +102,7 @@ class SqlSlots:
         assert n is not None  # every slot has until > guard, so every one has a row
         return n
 
-    def void(self) -> None:
+    def void_tokens(self) -> None:
         """Take every token away."""
         self._read.clear()
         self._db.execute(
@@ -110,7 +110,7 @@ class SqlSlots:
             (self._name,),
         )
 
-    def touched(self) -> Iterator[tuple[int, Slot]]:
+    def stored(self) -> Iterator[tuple[int, Slot]]:
         """All slots ever put, by number."""
         rows = self._db.execute(
             f"SELECT n, {_SLOT} FROM slot WHERE namespace=? ORDER BY n",  # noqa: S608

@@ -18,14 +18,14 @@ from random import random
 from frazil.errors import FrazilError, PoolExhausted, RegistryUnavailable, TryLater
 from frazil.inputs.duration import duration_text
 
-__all__ = ["Turn"]
+__all__ = ["AttemptLoop"]
 
 _LEAST_PATIENCE_S = 0.25
 _FIRST_PAUSE_S = 0.05
 _LONGEST_PAUSE_S = 2.0
 
 
-class Turn:
+class AttemptLoop:
     """A call that begins now. name: of the service. clock: seconds that only go forward."""
 
     def __init__(self, name: str, timeout_us: int, clock: Callable[[], float]) -> None:

@@ -20,7 +20,7 @@ from frazil.errors import ConfigError, FrazilError
 from frazil.generator.generator import check_count
 from frazil.remote.base import Life, Served
 from frazil.remote.http import wire_ids
-from frazil.remote.http.attempts import Turn
+from frazil.remote.http.attempts import AttemptLoop
 from frazil.remote.http.config import NONCE, ServiceConfig
 from frazil.remote.http.reply import Gathered, in_words
 from frazil.remote.prefetch import Prefetch
@@ -125,7 +125,7 @@ class _Life(Life):
 
     def _asked(self, n: int) -> bytes:
         """``n`` IDs, packed: asks until it has them, or there is no use in it."""
-        turn = Turn(self._config.name, self._config.timeout_us, boot_s)
+        turn = AttemptLoop(self._config.name, self._config.timeout_us, boot_s)
         while True:
             self.check()
             try:

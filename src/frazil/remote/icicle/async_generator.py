@@ -46,7 +46,7 @@ class _AsyncServer:
         )
         given = issued(answer, count)
         if given is None:
-            raise self.link.stranger()
+            raise self.link.wrong_reply()
         self._seen_us = max(self._seen_us, given.top_us)
         return given
 
@@ -54,7 +54,7 @@ class _AsyncServer:
         """Its shard."""
         found = state(await self._call("look", within_s))
         if found is None:
-            raise self.link.stranger()
+            raise self.link.wrong_reply()
         return found.shard
 
     async def _call(self, verb: str, within_s: float, **about: Any) -> list[str]:

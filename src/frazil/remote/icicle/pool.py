@@ -9,9 +9,9 @@ something, and callers must not come back all at the same moment. So each server
 - It *has nothing yet*, and said for how long: it is passed over until then. That is no failure.
 - It *refuses* (no shard, no right, a wrong clock): within one call it is not asked again.
 
-A ``Turn`` is one call on the pool. It says what to do, ``Asking`` a server or ``Sleeping``, is told
-what came of it, and does neither itself; so threads and asyncio share it. What it raises in the end
-holds every server's reason.
+An ``AttemptLoop`` is one call on the pool. It says what to do, ``Asking`` a server or ``Sleeping``,
+is told what came of it, and does neither itself; so threads and asyncio share it. What it raises in
+the end holds every server's reason.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ from frazil.errors import (
 )
 from frazil.remote.icicle.server import Issued
 
-__all__ = ["ATTEMPTS", "Asking", "Pool", "Sleeping", "Standing", "Turn"]
+__all__ = ["ATTEMPTS", "Asking", "AttemptLoop", "Pool", "ServerHealth", "Sleeping"]
 
 ATTEMPTS = 5
 _FIRST_PAUSE_S = 0.05
@@ -39,7 +39,7 @@ Server = TypeVar("Server")
 
 
 @dataclass(eq=False)
-class Standing(Generic[Server]):
+class ServerHealth(Generic[Server]):
     """A server and what is thought of it. Moments are seconds of the caller's clock.
 
     out_until_s: not asked before then, because it failed. ready_s: it has nothing before then.
@@ -56,7 +56,7 @@ class Standing(Generic[Server]):
 class Asking(NamedTuple, Generic[Server]):
     """Ask this server for IDs, and tell the turn what came of it."""
 
-    standing: Standing[Server]
+    standing: ServerHealth[Server]
     within_s: float
 
 
@@ -80,29 +80,29 @@ class Pool(Generic[Server]):
         patience_s: float,
         clock: Callable[[], float],
     ) -> None:
-        self.standings = [Standing(server, name) for name, server in servers]
+        self.standings = [ServerHealth(server, name) for name, server in servers]
         self.timeout_s = timeout_s
         self.patience_s = patience_s
         self.clock = clock
         self.checked = False
         self._turns = count(int(_jitter(0.0, len(servers))))
 
-    def turn(self) -> "Turn[Server]":
+    def turn(self) -> "AttemptLoop[Server]":
         """A call that begins now."""
-        return Turn(self, self.clock() + self.timeout_s)
+        return AttemptLoop(self, self.clock() + self.timeout_s)
 
-    def order(self) -> list[Standing[Server]]:
+    def order(self) -> list[ServerHealth[Server]]:
         """All servers, each time with another one first."""
         at = next(self._turns) % len(self.standings)
         return self.standings[at:] + self.standings[:at]
 
-    def fail(self, standing: Standing[Server]) -> None:
+    def fail(self, standing: ServerHealth[Server]) -> None:
         """Leave a server out for a while."""
         standing.failures += 1
         longest_s = min(0.1 * 2 ** min(standing.failures, 10), _LONGEST_OUT_S)
         standing.out_until_s = self.clock() + _jitter(longest_s / 2, longest_s)
 
-    def note(self, standing: Standing[Server], shard: int | None) -> None:
+    def note(self, standing: ServerHealth[Server], shard: int | None) -> None:
         """Take in which shard a server has; ConfigError if another has it too."""
         if standing.shard == shard:
             return
@@ -120,7 +120,7 @@ class Pool(Generic[Server]):
 
 
 @dataclass(eq=False)
-class Turn(Generic[Server]):
+class AttemptLoop(Generic[Server]):
     """One call on a pool, until ``deadline_s``."""
 
     pool: Pool[Server]
@@ -153,7 +153,7 @@ class Turn(Generic[Server]):
         moment_s = min(max(each.out_until_s, each.ready_s) for each in left)
         return self._sleeping(moment_s - now_s, now_s)
 
-    def given(self, standing: Standing[Server], given: Issued) -> None:
+    def given(self, standing: ServerHealth[Server], given: Issued) -> None:
         """A server answered."""
         pool = self.pool
         pool.note(standing, given.shard)
@@ -166,7 +166,7 @@ class Turn(Generic[Server]):
             self.tried.clear()
             self.deadline_s = pool.clock() + pool.timeout_s
 
-    def failed(self, standing: Standing[Server], error: FrazilError) -> None:
+    def failed(self, standing: ServerHealth[Server], error: FrazilError) -> None:
         """A server did not answer, or refused."""
         self.pool.fail(standing)
         self.reasons[standing.name] = error
@@ -202,7 +202,7 @@ class Turn(Generic[Server]):
             retry_after_s=min(waits, default=1.0),
         )
 
-    def _asking(self, standing: Standing[Server], now_s: float) -> Asking[Server]:
+    def _asking(self, standing: ServerHealth[Server], now_s: float) -> Asking[Server]:
         if standing.failures:
             # Back from being left out: this caller alone finds out whether it is well again.
             standing.out_until_s = now_s + self.pool.patience_s

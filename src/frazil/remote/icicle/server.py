@@ -167,13 +167,13 @@ class IcicleServer:
         """What it knows of the namespace. Nothing is changed."""
         found = state(self._call("look", within_s))
         if found is None:
-            raise self.link.stranger()
+            raise self.link.wrong_reply()
         return found
 
     def take_in(self, given: Issued | None) -> Issued:
         """What was given, once it is remembered; RegistryUnavailable if it makes no sense."""
         if given is None:
-            raise self.link.stranger()
+            raise self.link.wrong_reply()
         self._seen_us = max(self._seen_us, given.top_us)
         return given
 

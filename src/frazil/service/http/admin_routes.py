@@ -13,9 +13,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from frazil.claims.claim import Look
+from frazil.claims.claim import Snapshot
 from frazil.claims.holder import Holder
-from frazil.claims.holding import Standing, standings
+from frazil.claims.holding import NodeHolding, node_holdings
 from frazil.errors import LayoutError, Misuse
 from frazil.layout.layout import Layout
 from frazil.service.http import asgi
@@ -118,9 +118,9 @@ def _names(issuer: Issuer) -> dict[str, str]:
     return {"namespace": issuer.name, "scheme": issuer.scheme.name}
 
 
-def _record(issuer: Issuer, found: Look | None) -> dict[str, Any]:
+def _record(issuer: Issuer, found: Snapshot | None) -> dict[str, Any]:
     """A record as JSON; values of fields are texts, as everywhere: they may be above 2**53."""
-    slots = standings(found)
+    slots = node_holdings(found)
     count = Counter(slot.state for slot in slots)
     slots.sort(key=lambda slot: (_STATES.index(slot.state), slot.holding.slot))
     layout = issuer.scheme.layout if not slots else slots[0].layout
@@ -135,7 +135,7 @@ def _record(issuer: Issuer, found: Look | None) -> dict[str, Any]:
     }
 
 
-def _slot(slot: Standing) -> dict[str, Any]:
+def _slot(slot: NodeHolding) -> dict[str, Any]:
     told = slot.as_json()
     told["constants"] = {name: str(value) for name, value in told["constants"].items()}
     return {**told, **{name: str(told[name]) for name in ("node", "start_value", "until_value")}}

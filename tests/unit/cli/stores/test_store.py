@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from frazil.claims.claim import Claim, Seen
+from frazil.claims.claim import Claim, LastSeen
 from frazil.cli.stores.store import kept, look
 from frazil.errors import ConfigError
 from frazil.generator.keeper import ask_of
@@ -25,7 +25,7 @@ def test_missing_file_is_not_made(path):
 
 def test_missing_namespace_is_not_made(path):
     registry = kept(f"sqlite://{path}", "default", scheme())
-    registry.initialise(ask_of(Seen()), 0)
+    registry.initialise(ask_of(LastSeen()), 0)
     before = path.read_bytes()
     assert look(kept(f"sqlite://{path}", "other", scheme())) is None
     assert path.read_bytes() == before
@@ -33,8 +33,8 @@ def test_missing_namespace_is_not_made(path):
 
 def test_record_is_seen_and_not_touched(path):
     registry = kept(f"sqlite://{path}", "default", scheme())
-    registry.initialise(ask_of(Seen()), 0)
-    claim = registry.grant(ask_of(Seen()), 100)
+    registry.initialise(ask_of(LastSeen()), 0)
+    claim = registry.grant(ask_of(LastSeen()), 100)
     assert isinstance(claim, Claim)
     before = path.read_bytes()
     found = look(registry)
@@ -47,7 +47,7 @@ def test_record_is_seen_and_not_touched(path):
 
 def test_another_scheme_is_told_only_when_asked(path):
     registry = kept(f"sqlite://{path}", "default", scheme())
-    registry.initialise(ask_of(Seen()), 0)
+    registry.initialise(ask_of(LastSeen()), 0)
     before = path.read_bytes()
     other = kept(f"sqlite://{path}", "default", scheme("tsid"))
     assert look(other) is not None

@@ -15,7 +15,7 @@ from contextlib import suppress
 import pytest
 
 import frazil
-from frazil.claims.claim import Claim, Look, Seen
+from frazil.claims.claim import Claim, LastSeen, Snapshot
 from frazil.generator.keeper import ask_of
 from frazil.registries import connect
 from frazil.registries.doctor import Checkup
@@ -51,19 +51,19 @@ def wire(cluster):
 def crowded(cluster, wire, name):
     """A registry that knows of members who wait for their turn."""
     registry = connect(f"etcd://127.0.0.1:{wire.port}", name, ICICLE)
-    registry.initialise(ask_of(Seen()), 0)
+    registry.initialise(ask_of(LastSeen()), 0)
     for _ in range(3):
         cluster.members[0].ask("kv/put", {"key": registry._tail, "value": ""})
     other = connect(f"etcd://127.0.0.1:{wire.port}", name, ICICLE)
-    other.mint(ask_of(Seen()), 1)
+    other.mint(ask_of(LastSeen()), 1)
     assert other._crowded()
     return other
 
 
 VERBS = {
-    "mint": (lambda registry: registry.mint(ask_of(Seen()), 1), Claim),
-    "grant": (lambda registry: registry.grant(ask_of(Seen()), 5), Claim),
-    "look": (lambda registry: registry.look(), Look),
+    "mint": (lambda registry: registry.mint(ask_of(LastSeen()), 1), Claim),
+    "grant": (lambda registry: registry.grant(ask_of(LastSeen()), 5), Claim),
+    "look": (lambda registry: registry.look(), Snapshot),
     "examine": (lambda registry: registry.examine(), Checkup),
 }
 
@@ -95,7 +95,7 @@ def test_children_of_a_busy_parent_beside_each_other(cluster):
     name = f"storm-{secrets.token_hex(4)}"
     scheme = frazil.scheme("sign:1=0 time:41 node:6 sequence:6 @1ms since 2025-01-01")
     url = f"{cluster.url}?horizon=200ms"
-    connect(url, name, scheme).initialise(ask_of(Seen()), 0)
+    connect(url, name, scheme).initialise(ask_of(LastSeen()), 0)
     ids = frazil.open(url, scheme, namespace=name, timeout=20)
     ids()
     over = threading.Event()

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 import frazil
-from frazil.claims.claim import Claim, Lost, Seen, Wait
+from frazil.claims.claim import Claim, LastSeen, Lost, Wait
 from frazil.errors import ClockError, ConfigError, RegistryUnavailable
 from frazil.generator.keeper import ask_of
 from frazil.registries import connect
@@ -37,12 +37,12 @@ def name(request):
 def new(cluster, name, scheme=ICICLE, start=0):
     """A registry for a namespace that is new."""
     registry = connect(cluster.url, name, scheme)
-    registry.initialise(ask_of(Seen()), start)
+    registry.initialise(ask_of(LastSeen()), start)
     return registry
 
 
 def mint(registry, ticks=1):
-    return registry.mint(ask_of(Seen()), ticks)
+    return registry.mint(ask_of(LastSeen()), ticks)
 
 
 def grow(cluster, count=40):
@@ -58,10 +58,10 @@ def test_a_restore_is_noticed_by_a_newcomer(size, tmp_path, name):
         for _ in range(20):
             mint(holder)
         cluster.save(tmp_path / "snapshot")
-        claim = holder.grant(ask_of(Seen()), 4000)
+        claim = holder.grant(ask_of(LastSeen()), 4000)
         cluster.restore(tmp_path / "snapshot")
         newcomer = connect(cluster.url, name, ICICLE)
-        reply = newcomer.grant(ask_of(Seen()), 1)
+        reply = newcomer.grant(ask_of(LastSeen()), 1)
         assert isinstance(reply, Wait) or reply.start >= claim.until
         assert isinstance(holder.renew(ask_of(claim.seen, claim), claim.until + 1), Lost)
         guard = newcomer._load(newcomer._read())[0].guard
@@ -77,16 +77,16 @@ def test_a_restore_under_what_a_member_keeps(tmp_path, name):
         for _ in range(20):
             mint(idle)
         cluster.save(tmp_path / "snapshot")
-        claim = holder.grant(ask_of(Seen()), 4000)
+        claim = holder.grant(ask_of(LastSeen()), 4000)
         cluster.restore(tmp_path / "snapshot")
-        reply = idle.grant(ask_of(Seen()), 1)
+        reply = idle.grant(ask_of(LastSeen()), 1)
         assert isinstance(reply, Wait) or reply.start >= claim.until
 
 
 def test_a_restart_is_none(name):
     with servers.etcd(1) as cluster:
         registry = new(cluster, name)
-        claim = registry.grant(ask_of(Seen()), 100)
+        claim = registry.grant(ask_of(LastSeen()), 100)
         for _ in range(2):
             cluster.members[0].kill9()
             cluster.restart(cluster.members[0])
@@ -98,10 +98,10 @@ def test_a_restart_is_none(name):
 def test_a_key_put_back_by_hand(cluster, name):
     registry = new(cluster, name)
     state = registry._read()
-    claim = registry.grant(ask_of(Seen()), 100)
+    claim = registry.grant(ask_of(LastSeen()), 100)
     value = etcd.b64encode(state.value).decode()
     cluster.members[0].ask("kv/put", {"key": registry._key, "value": value})
-    reply = connect(cluster.url, name, ICICLE).grant(ask_of(Seen()), 100)
+    reply = connect(cluster.url, name, ICICLE).grant(ask_of(LastSeen()), 100)
     assert isinstance(reply, Wait) or reply.start >= claim.until
 
 
@@ -126,7 +126,7 @@ def test_a_restored_counter_is_refused_in_every_call(own_cluster, tmp_path, name
     first, second = (connect(own_cluster.url, name, TICKETS) for _ in range(2))
     for registry in (first, first, second, before, first, before):
         refused(registry)
-    first.initialise(ask_of(Seen()), last.until)
+    first.initialise(ask_of(LastSeen()), last.until)
     given = [mint(registry, 5) for registry in (second, first, before)]
     assert [claim.start for claim in given] == [last.until + 5 * n for n in range(3)]
 
@@ -179,15 +179,15 @@ def test_a_wrong_clock_does_not_use_up_the_notice(own_cluster, tmp_path, name, m
     holder = new(own_cluster, name)
     mint(holder)
     own_cluster.save(tmp_path / "snapshot")
-    claim = holder.grant(ask_of(Seen()), 4000)
+    claim = holder.grant(ask_of(LastSeen()), 4000)
     own_cluster.restore(tmp_path / "snapshot")
     newcomer = connect(own_cluster.url, name, ICICLE)
     for ahead_us[0] in (3_600_000_000, -3_600_000_000, 3_600_000_000):
         with pytest.raises(ClockError, match="etcd's says"):
-            newcomer.grant(ask_of(Seen()), 1)
+            newcomer.grant(ask_of(LastSeen()), 1)
     ahead_us[0] = 0
     safe = newcomer.terms.tick_at(clock.wall_us()) + newcomer.terms.horizon_ticks
-    while isinstance(reply := newcomer.grant(ask_of(Seen()), 1), Wait):
+    while isinstance(reply := newcomer.grant(ask_of(LastSeen()), 1), Wait):
         pass
     assert reply.start >= max(safe, claim.until)
     assert isinstance(holder.renew(ask_of(claim.seen, claim), claim.until + 1), Lost)

@@ -11,8 +11,9 @@ from types import SimpleNamespace
 import pytest
 
 import frazil
-from frazil.claims.claim import Claim, Seen
-from frazil.claims.record import Record, Slot
+from frazil.claims.claim import Claim, LastSeen
+from frazil.claims.record import Record
+from frazil.claims.slots import Slot
 from frazil.errors import ClockError, ConfigError, RegistryUnavailable
 from frazil.generator.keeper import ask_of
 from frazil.registries import connect
@@ -37,12 +38,12 @@ def name(request):
 def new(cluster, name, scheme=ICICLE):
     """A registry for a namespace that is new."""
     registry = connect(cluster.url, name, scheme)
-    registry.initialise(ask_of(Seen()), 0)
+    registry.initialise(ask_of(LastSeen()), 0)
     return registry
 
 
 def mint(registry, ticks=1):
-    return registry.mint(ask_of(Seen()), ticks)
+    return registry.mint(ask_of(LastSeen()), ticks)
 
 
 class Wrong(Link):
@@ -193,7 +194,7 @@ class TestClock:
             for registry, ahead_us[0] in ((fast, 3_000_000), (slow, 0)):
                 readings.append(mint(registry).now_us)
                 reading_us = fake.wall_us()
-                plain._tell_time(slow.terms, ask_of(Seen()), reading_us)
+                plain._tell_time(slow.terms, ask_of(LastSeen()), reading_us)
         assert readings == sorted(readings)
         assert readings[-1] <= clock.wall_us() + 3_000_000
         assert plain.top_us > clock.wall_us() + 30_000_000  # had each been the store's clock
@@ -206,11 +207,11 @@ class TestClock:
         )
         monkeypatch.setattr(etcd, "clock", wrong)
         with pytest.raises(ClockError, match="etcd's says"):
-            connect(cluster.url, name, ICICLE).grant(ask_of(Seen()), 5)
+            connect(cluster.url, name, ICICLE).grant(ask_of(LastSeen()), 5)
 
     def test_a_step_back_is_no_outage(self, cluster, name, monkeypatch):
         registry = new(cluster, name)
-        claim = registry.grant(ask_of(Seen()), 100)
+        claim = registry.grant(ask_of(LastSeen()), 100)
         behind = SimpleNamespace(wall_us=lambda: clock.wall_us() - 3_600_000_000)
         monkeypatch.setattr(etcd, "clock", behind)
         time.sleep(0.05)
@@ -274,7 +275,7 @@ class TestUsers:
     def test_users(self, guarded):
         hosts = guarded.url[7:]
         registry = connect(f"etcd://app:p%40ss@{hosts}", "x", ICICLE)
-        registry.initialise(ask_of(Seen()), 0)
+        registry.initialise(ask_of(LastSeen()), 0)
         assert isinstance(mint(registry), Claim)
         guarded.members[0].kill9()  # and with it the token
         guarded.restart(guarded.members[0])
@@ -297,7 +298,7 @@ class TestUsers:
 def test_it_is_known_when_the_clock_was_read(cluster, name):
     registry = new(cluster, name)
     sent_ns = boot_ns()
-    registry.grant(ask_of(Seen()), 1)
+    registry.grant(ask_of(LastSeen()), 1)
     assert sent_ns < registry.read_ns < boot_ns()
 
 
@@ -311,7 +312,7 @@ def test_tls(tmp_path):
     subprocess.run(command, check=True, capture_output=True)
     with servers.etcd(1, tls=(cert, key)) as cluster:
         registry = connect(f"{cluster.url}?ca={cert}", "x", ICICLE)
-        registry.initialise(ask_of(Seen()), 0)
+        registry.initialise(ask_of(LastSeen()), 0)
         assert isinstance(mint(registry), Claim)
         assert registry._index > 0
         with pytest.raises(RegistryUnavailable, match="certificate"):

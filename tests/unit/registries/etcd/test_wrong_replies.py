@@ -12,7 +12,7 @@ from contextlib import suppress
 import pytest
 
 import frazil
-from frazil.claims.claim import Seen
+from frazil.claims.claim import LastSeen
 from frazil.errors import RegistryUnavailable
 from frazil.generator.keeper import ask_of
 from frazil.registries import connect
@@ -75,13 +75,13 @@ def registry(wire):
     """One that has asked before, so that a verb begins with a write."""
     name = f"strangers-{secrets.token_hex(4)}"
     registry = connect(f"etcd://127.0.0.1:{wire.port}", name, ICICLE)
-    registry.initialise(ask_of(Seen()), 0)
+    registry.initialise(ask_of(LastSeen()), 0)
     mint(registry)
     return registry
 
 
 def mint(registry):
-    return registry.mint(ask_of(Seen()), 1)
+    return registry.mint(ask_of(LastSeen()), 1)
 
 
 OTHERS = {
@@ -121,7 +121,7 @@ def test_a_new_connections_question_for_the_log(wire, first):
     """A transaction over a new connection is followed by a question, whose answer may be none."""
     name = f"strangers-{secrets.token_hex(4)}"
     there = connect(f"etcd://127.0.0.1:{wire.port}", name, ICICLE)
-    there.initialise(ask_of(Seen()), 0)
+    there.initialise(ask_of(LastSeen()), 0)
     registry = connect(f"etcd://127.0.0.1:{wire.port}", name, ICICLE)
     if first == "write":
         mint(registry)

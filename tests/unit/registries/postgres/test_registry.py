@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 import frazil
-from frazil.claims.claim import Claim, Seen, Wait
+from frazil.claims.claim import Claim, LastSeen, Wait
 from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.generator.keeper import ask_of
 from frazil.registries import connect
@@ -54,15 +54,15 @@ def open_(server, user="app", namespace="x"):
 
 
 def mint(registry, ticks=1):
-    return registry.mint(ask_of(Seen()), ticks)
+    return registry.mint(ask_of(LastSeen()), ticks)
 
 
 def test_a_role_that_may_only_use_the_table(ready):
     registry = open_(ready)
-    registry.initialise(ask_of(Seen()), 0)
-    claim = registry.grant(ask_of(Seen()), 100)
+    registry.initialise(ask_of(LastSeen()), 0)
+    claim = registry.grant(ask_of(LastSeen()), 100)
     longer = registry.renew(ask_of(claim.seen, claim), claim.until + 10)
-    assert isinstance(registry.release(ask_of(longer.seen, longer), longer.start + 1), Seen)
+    assert isinstance(registry.release(ask_of(longer.seen, longer), longer.start + 1), LastSeen)
     assert [h.slot for h in registry.holdings()] == [claim.slot]
 
 
@@ -83,19 +83,19 @@ def test_a_missing_table_names_both_ways_to_make_it(fresh):
 
 
 def test_initialising_makes_the_table(fresh):
-    open_(fresh, "postgres").initialise(ask_of(Seen()), 0)
+    open_(fresh, "postgres").initialise(ask_of(LastSeen()), 0)
     assert isinstance(mint(open_(fresh, "postgres")), Claim)
 
 
 def test_initialising_without_the_right_names_the_file(fresh):
     with pytest.raises(ConfigError, match=r"permission denied.*table\.sql"):
-        open_(fresh).initialise(ask_of(Seen()), 0)
+        open_(fresh).initialise(ask_of(LastSeen()), 0)
 
 
 def test_many_initialise_at_once(fresh):
     registries = [open_(fresh, "postgres", f"n{i}") for i in range(6)]
     with ThreadPoolExecutor(6) as pool:
-        list(pool.map(lambda r: r.initialise(ask_of(Seen()), 0), registries))
+        list(pool.map(lambda r: r.initialise(ask_of(LastSeen()), 0), registries))
 
 
 def test_a_right_that_is_missing(ready):
@@ -107,7 +107,7 @@ def test_a_right_that_is_missing(ready):
 def test_a_first_use_by_many_makes_one_record(ready):
     registries = [open_(ready) for _ in range(8)]
     with ThreadPoolExecutor(8) as pool:
-        replies = list(pool.map(lambda r: r.grant(ask_of(Seen()), 5), registries))
+        replies = list(pool.map(lambda r: r.grant(ask_of(LastSeen()), 5), registries))
     assert len({reply.seen.sid for reply in replies}) == 1
     assert sorted(reply.seen.revision for reply in replies) == list(range(1, 9))
 
@@ -116,7 +116,7 @@ def test_a_first_use_by_many_makes_one_record(ready):
 def test_concurrent_members_get_disjoint_ticks(ready, level):
     ready.sql(f"ALTER ROLE app SET default_transaction_isolation TO '{level}'")
     registries = [open_(ready) for _ in range(8)]
-    registries[0].initialise(ask_of(Seen()), 0)
+    registries[0].initialise(ask_of(LastSeen()), 0)
 
     def work(registry):
         return [mint(registry, 3) for _ in range(20)]
@@ -149,7 +149,7 @@ class TestSynchronousCommit:
 class TestTrouble:
     def test_a_member_that_stands_still_is_undone_and_holds_nobody_up(self, ready):
         sleeper, other = open_(ready), open_(ready)
-        sleeper.initialise(ask_of(Seen()), 0)
+        sleeper.initialise(ask_of(LastSeen()), 0)
         locked = threading.Event()
 
         def sleep():
@@ -169,7 +169,7 @@ class TestTrouble:
 
     def test_a_reply_to_commit_that_is_lost_is_told(self, ready, monkeypatch):
         registry = open_(ready)
-        registry.initialise(ask_of(Seen()), 0)
+        registry.initialise(ask_of(LastSeen()), 0)
         keep = postgres.PostgresRegistry._keep
 
         def cut(self, *arguments):
@@ -185,7 +185,7 @@ class TestTrouble:
 
     def test_a_session_that_was_ended_is_replaced(self, ready):
         registry = open_(ready)
-        registry.initialise(ask_of(Seen()), 0)
+        registry.initialise(ask_of(LastSeen()), 0)
         ready.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app'")
         with pytest.raises(RegistryUnavailable) as caught:
             mint(registry)
@@ -194,9 +194,9 @@ class TestTrouble:
 
     def test_what_raises_changes_nothing(self, ready):
         registry = open_(ready)
-        registry.initialise(ask_of(Seen()), 0)
+        registry.initialise(ask_of(LastSeen()), 0)
         with pytest.raises(ConfigError, match="already"):
-            registry.initialise(ask_of(Seen()), 0)
+            registry.initialise(ask_of(LastSeen()), 0)
         assert mint(registry).seen.revision == 1
         idle = "SELECT count(*) FROM pg_stat_activity WHERE usename='app' AND state <> 'idle'"
         assert ready.sql(idle) == [(0,)]
@@ -259,7 +259,7 @@ def test_options():
 
 def test_a_child_talks_for_itself_and_leaves_the_parents_session(ready):
     registry = open_(ready)
-    registry.initialise(ask_of(Seen()), 0)
+    registry.initialise(ask_of(LastSeen()), 0)
     session = registry._link.info.backend_pid
     child = os.fork()
     if not child:

@@ -4,7 +4,7 @@ import psycopg
 import pytest
 
 import frazil
-from frazil.claims.claim import Lost, Seen, Wait
+from frazil.claims.claim import LastSeen, Lost, Wait
 from frazil.errors import ConfigError
 from frazil.generator.keeper import ask_of
 from frazil.registries import connect
@@ -33,12 +33,12 @@ def name(request):
 
 def new(server, name, scheme=ICICLE, start=0):
     registry = connect(server.url(), name, scheme)
-    registry.initialise(ask_of(Seen()), start)
+    registry.initialise(ask_of(LastSeen()), start)
     return registry
 
 
 def mint(registry, ticks=1):
-    return registry.mint(ask_of(Seen()), ticks)
+    return registry.mint(ask_of(LastSeen()), ticks)
 
 
 def dump(server):
@@ -61,7 +61,7 @@ def put_back(server, rows):
 
 def granted(registry):
     """The claim that a newcomer gets."""
-    while isinstance(reply := registry.grant(ask_of(Seen()), 5), Wait):
+    while isinstance(reply := registry.grant(ask_of(LastSeen()), 5), Wait):
         pass
     return reply
 
@@ -70,7 +70,7 @@ def test_rows_put_back_are_waited_out(server, name):
     holder = new(server, name)
     first = mint(holder)
     rows = dump(server)
-    claim = holder.grant(ask_of(Seen()), 4000)
+    claim = holder.grant(ask_of(LastSeen()), 4000)
     put_back(server, rows)
     newcomer = connect(server.url(), name, ICICLE)
     reply = granted(newcomer)
@@ -96,7 +96,7 @@ def test_a_counter_put_back_is_refused_until_it_is_moved_on(server, name):
     for registry in (newcomer, newcomer, before, newcomer):
         assert registry.look() is not None
         refused(registry)
-    newcomer.initialise(ask_of(Seen()), last.until)
+    newcomer.initialise(ask_of(LastSeen()), last.until)
     assert [mint(r, 5).start for r in (before, newcomer)] == [last.until, last.until + 5]
 
 
@@ -140,7 +140,7 @@ def test_transaction_numbers_that_wrap_around_are_none():
     """2^32 transactions later, of which the server notes the lower half of the number."""
     with servers.postgres() as server:
         counter = connect(server.url(), "x", TICKETS)
-        counter.initialise(ask_of(Seen()), 1)
+        counter.initialise(ask_of(LastSeen()), 1)
         for epoch, first in enumerate((1, 6, 11)):
             assert mint(connect(server.url(), "x", TICKETS), 5).start == first
             server.stop()
@@ -157,7 +157,7 @@ class TestDataDirectory:
         mint(holder)
         server.save()
         while isinstance(
-            claim := connect(server.url(), name, ICICLE).grant(ask_of(Seen()), 4000), Wait
+            claim := connect(server.url(), name, ICICLE).grant(ask_of(LastSeen()), 4000), Wait
         ):
             pass
         server.put_back()
@@ -184,5 +184,5 @@ class TestDataDirectory:
         assert event.found == "not noticed"
         assert "outside the promise without a living member" in event.meaning
         assert "frazil init --start N --forward" in event.meaning
-        registry.initialise(ask_of(Seen()), last.until)
+        registry.initialise(ask_of(LastSeen()), last.until)
         assert mint(connect(server.url(), name, TICKETS), 5).start == last.until

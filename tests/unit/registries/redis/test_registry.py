@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import frazil
-from frazil.claims.claim import Ask, Claim, Lost, Seen, Wait
+from frazil.claims.claim import Claim, LastSeen, Lost, VerbRequest, Wait
 from frazil.errors import ConfigError, LayoutExhausted, RegistryUnavailable
 from frazil.generator.keeper import ask_of
 from frazil.redis_link.link import Script
@@ -16,7 +16,7 @@ from tests.servers.redis import FLAVOURS, Server, free_port
 
 ICICLE = frazil.scheme("icicle")
 TICKETS = frazil.scheme("tickets")
-NOTHING = Seen()
+NOTHING = LastSeen()
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ class TestVerbs:
         (holding,) = registry.holdings()
         assert holding.held
         assert holding.holder.endswith(f":{os.getpid()}")
-        assert isinstance(registry.release(ask_of(longer.seen, longer), longer.start + 1), Seen)
+        assert isinstance(registry.release(ask_of(longer.seen, longer), longer.start + 1), LastSeen)
         (holding,) = registry.holdings()
         assert (holding.held, holding.until) == (False, claim.start + 1)
         assert isinstance(registry.renew(ask_of(longer.seen, longer), longer.until), Lost)
@@ -240,7 +240,7 @@ class TestErrors:
             registry.initialise(ask_of(NOTHING), 0)
             claim = grant(registry)
             longer = registry.renew(ask_of(claim.seen, claim), claim.until + 5)
-            assert isinstance(registry.release(ask_of(longer.seen, longer), longer.start), Seen)
+            assert isinstance(registry.release(ask_of(longer.seen, longer), longer.start), LastSeen)
             with pytest.raises(ConfigError, match=r"lacks a right.*hgetall"):
                 registry.holdings()
             for right in rights:
@@ -341,4 +341,4 @@ def test_an_ask_without_a_claim(server):
     registry = connect(server.url, "x", ICICLE)
     registry.initialise(ask_of(NOTHING), 0)
     with pytest.raises(ConfigError, match="need the claim"):
-        registry.renew(Ask(NOTHING, 0, "t"), 5)
+        registry.renew(VerbRequest(NOTHING, 0, "t"), 5)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 import frazil
-from frazil.claims.claim import Claim, Lost, Seen
+from frazil.claims.claim import Claim, LastSeen, Lost
 from frazil.errors import ConfigError
 from frazil.generator.keeper import ask_of
 from frazil.registries import connect
@@ -20,7 +20,7 @@ SHORT = {"evalsha": 1, "hmget": 1, "hset": 1, "info": 2, "time": 1}
 @pytest.fixture
 def registry(server, request):
     registry = connect(server.url, request.node.name, ICICLE)
-    registry.initialise(ask_of(Seen()), 0)
+    registry.initialise(ask_of(LastSeen()), 0)
     return registry
 
 
@@ -35,7 +35,7 @@ def commands(server):
 
 @pytest.mark.parametrize("number", [0, 1, 30, 31, 32, 33, 63, 64, 69])
 def test_the_short_way_changes_one_slot(registry, server, number):
-    claims = [registry.grant(ask_of(Seen()), 1_000) for _ in range(MEMBERS)]
+    claims = [registry.grant(ask_of(LastSeen()), 1_000) for _ in range(MEMBERS)]
     assert [claim.slot for claim in claims] == list(range(MEMBERS))
     before = registry.look()
     commands(server)
@@ -43,7 +43,7 @@ def test_the_short_way_changes_one_slot(registry, server, number):
     longer = registry.renew(ask_of(claims[0].seen, claim, rate_hz=70), claim.until + 500)
     called = commands(server)
     assert called == SHORT
-    seen = Seen(claim.seen.sid, claims[-1].seen.revision + 1, longer.now_us)
+    seen = LastSeen(claim.seen.sid, claims[-1].seen.revision + 1, longer.now_us)
     assert longer == replace(claim, until=claim.until + 500, now_us=longer.now_us, seen=seen)
     after = registry.look()
     assert after.now_us >= longer.now_us >= before.now_us
@@ -55,7 +55,7 @@ def test_the_short_way_changes_one_slot(registry, server, number):
 
 
 def test_no_further_than_the_horizon_and_never_back(registry):
-    claim = registry.grant(ask_of(Seen()), 1_000)
+    claim = registry.grant(ask_of(LastSeen()), 1_000)
     longest = registry.renew(ask_of(claim.seen, claim), claim.until + 10**9)
     now = registry.terms.tick_at(longest.now_us)
     assert longest.until == now + registry.terms.horizon_ticks
@@ -64,7 +64,7 @@ def test_no_further_than_the_horizon_and_never_back(registry):
 
 
 def test_what_is_not_as_it_was_left_takes_the_long_way(registry, server):
-    claim = registry.grant(ask_of(Seen()), 1_000)
+    claim = registry.grant(ask_of(LastSeen()), 1_000)
     longer = registry.renew(ask_of(claim.seen, claim), claim.until + 500)
     for held in (claim, replace(longer, token="another")):
         commands(server)
@@ -83,7 +83,7 @@ return {#head, string.format('%.0f', head[6]), string.format('%.0f', head[9]),
 
 def test_the_short_way_keeps_what_it_told(registry, server):
     """The revision, the clock's last reading, and the highest now, by which losses are noticed."""
-    claim = registry.grant(ask_of(Seen()), 1_000)
+    claim = registry.grant(ask_of(LastSeen()), 1_000)
     for _ in range(3):
         commands(server)
         claim = registry.renew(ask_of(claim.seen, claim), claim.until + 10)
@@ -95,13 +95,13 @@ def test_the_short_way_keeps_what_it_told(registry, server):
 
 @pytest.mark.parametrize("field", ["head", "slot:0:0"])
 def test_what_somebody_deleted_takes_the_long_way(registry, server, field):
-    claim = registry.grant(ask_of(Seen()), 1_000)
+    claim = registry.grant(ask_of(LastSeen()), 1_000)
     assert server.client().hdel(f"frazil:{{{registry.namespace}}}", field) == 1
     assert isinstance(registry.renew(ask_of(claim.seen, claim), claim.until + 500), Lost)
 
 
 def test_a_table_that_somebody_deleted_is_an_error(registry, server):
-    claim = registry.grant(ask_of(Seen()), 1_000)
+    claim = registry.grant(ask_of(LastSeen()), 1_000)
     assert server.client().hdel(f"frazil:{{{registry.namespace}}}", "page:0:0") == 1
     with pytest.raises(ConfigError, match="it answered with an error"):
         registry.renew(ask_of(claim.seen, claim), claim.until + 500)

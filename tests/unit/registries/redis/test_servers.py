@@ -6,7 +6,7 @@ from contextlib import ExitStack
 import pytest
 
 import frazil
-from frazil.claims.claim import Claim, Lost, Seen, Wait
+from frazil.claims.claim import Claim, LastSeen, Lost, Wait
 from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.generator.keeper import ask_of
 from frazil.redis_link.link import Script
@@ -16,7 +16,7 @@ from tests.servers.redis import FLAVOURS, Cluster, Server, free_port, until
 
 ICICLE = frazil.scheme("icicle")
 TICKETS = frazil.scheme("tickets")
-NOTHING = Seen()
+NOTHING = LastSeen()
 
 
 def grant(registry, want=10):
@@ -48,7 +48,7 @@ class TestReplicas:
         registry.initialise(ask_of(NOTHING), 0)
         claim = grant(registry)
         longer = registry.renew(ask_of(claim.seen, claim), claim.until + 5)
-        assert isinstance(registry.release(ask_of(longer.seen, longer), longer.start), Seen)
+        assert isinstance(registry.release(ask_of(longer.seen, longer), longer.start), LastSeen)
 
     def test_members_must_agree_on_it(self, trio):
         connect(f"{trio[0].url}?replicas=2", "agreed", ICICLE).initialise(ask_of(NOTHING), 0)

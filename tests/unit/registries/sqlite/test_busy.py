@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 import frazil
-from frazil.claims.claim import Seen
+from frazil.claims.claim import LastSeen
 from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.generator.keeper import ask_of
 from frazil.registries import connect
@@ -30,11 +30,11 @@ def test_minting_keeps_its_own_timeout(tmp_path):
 def test_a_folder_that_was_removed_is_made_anew(tmp_path):
     path = tmp_path / "state" / "claims.db"
     registry = connect(f"sqlite:{path}", "default", frazil.scheme("icicle"))
-    registry.grant(ask_of(Seen()), 1)
+    registry.grant(ask_of(LastSeen()), 1)
     shutil.rmtree(path.parent)
     with pytest.raises(RegistryUnavailable, match="was removed while it was in use; try again"):
-        registry.grant(ask_of(Seen()), 1)
-    registry.grant(ask_of(Seen()), 1)
+        registry.grant(ask_of(LastSeen()), 1)
+    registry.grant(ask_of(LastSeen()), 1)
     assert path.exists()
 
 
@@ -42,22 +42,22 @@ def test_a_folder_that_was_removed_is_made_anew(tmp_path):
 def test_an_exclusive_lock_of_another_program_passes(tmp_path, mode):
     path = tmp_path / "claims.db"
     registry = connect(f"sqlite:{path}?busy=200ms", "default", frazil.scheme("icicle"))
-    registry.grant(ask_of(Seen()), 1)
+    registry.grant(ask_of(LastSeen()), 1)
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("PRAGMA locking_mode=EXCLUSIVE")
         db.execute(f"PRAGMA journal_mode={mode}")
         db.execute("BEGIN EXCLUSIVE")
         db.execute("CREATE TABLE other (x)")
         with pytest.raises(RegistryUnavailable, match="try again"):
-            registry.grant(ask_of(Seen()), 1)
-    registry.grant(ask_of(Seen()), 1)
+            registry.grant(ask_of(LastSeen()), 1)
+    registry.grant(ask_of(LastSeen()), 1)
 
 
 def test_a_text_that_is_none_is_damage(tmp_path):
     path = tmp_path / "claims.db"
     registry = connect(f"sqlite:{path}", "default", frazil.scheme("icicle"))
-    registry.grant(ask_of(Seen()), 1)
+    registry.grant(ask_of(LastSeen()), 1)
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("UPDATE namespace SET sid = CAST(x'ff' AS TEXT)")
     with pytest.raises(ConfigError, match="is damaged"):
-        registry.grant(ask_of(Seen()), 1)
+        registry.grant(ask_of(LastSeen()), 1)

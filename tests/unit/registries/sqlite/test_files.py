@@ -3,7 +3,7 @@
 import pytest
 
 import frazil
-from frazil.claims.claim import Seen
+from frazil.claims.claim import LastSeen
 from frazil.errors import ConfigError
 from frazil.generator.keeper import ask_of
 from frazil.registries import connect
@@ -41,7 +41,7 @@ def mounted(tmp_path, monkeypatch):
 
 
 def asked(path, options=""):
-    connect(f"sqlite://{path}{options}", "x", ICICLE).grant(ask_of(Seen()), 10)
+    connect(f"sqlite://{path}{options}", "x", ICICLE).grant(ask_of(LastSeen()), 10)
 
 
 def test_the_longest_mount_point_counts_and_of_equal_ones_the_last(mounted):
@@ -87,9 +87,9 @@ def test_a_person_says_that_it_is_local(mounted):
         asked(path, "?local=no")
     with pytest.raises(ConfigError, match="yes or no"):
         asked(path, "?local=1")
-    connect(f"static:7?state={path}.7&local=yes", "x", ICICLE).grant(ask_of(Seen()), 10)
+    connect(f"static:7?state={path}.7&local=yes", "x", ICICLE).grant(ask_of(LastSeen()), 10)
     with pytest.raises(ConfigError, match="gocryptfs"):
-        connect(f"static:7?state={path}.7", "x", ICICLE).grant(ask_of(Seen()), 10)
+        connect(f"static:7?state={path}.7", "x", ICICLE).grant(ask_of(LastSeen()), 10)
 
 
 def test_a_link_to_a_file_elsewhere(mounted, tmp_path):

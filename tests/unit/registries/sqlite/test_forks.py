@@ -7,7 +7,7 @@ import time
 import pytest
 
 import frazil
-from frazil.claims.claim import Seen
+from frazil.claims.claim import LastSeen
 from frazil.generator.keeper import ask_of
 from frazil.registries import connect
 from frazil.registries.sqlite import forks
@@ -110,7 +110,7 @@ def test_the_lock_is_not_kept_while_a_fork_is_waited_for(tmp_path):
     """Somebody's at-fork hook may take long, and other processes go on meanwhile."""
     path = tmp_path / "claims.db"
     registry = connect(f"sqlite:{path}", "default", frazil.scheme("icicle"))
-    registry.initialise(ask_of(Seen()), 0)
+    registry.initialise(ask_of(LastSeen()), 0)
     shut, reopen = threading.Event(), threading.Event()
 
     def fork():
@@ -121,7 +121,7 @@ def test_the_lock_is_not_kept_while_a_fork_is_waited_for(tmp_path):
 
     threads = [
         threading.Thread(target=fork),
-        threading.Thread(target=lambda: registry.grant(ask_of(Seen()), 1)),
+        threading.Thread(target=lambda: registry.grant(ask_of(LastSeen()), 1)),
     ]
     threads[0].start()
     shut.wait(10)
@@ -141,10 +141,10 @@ def test_forks_do_not_wait_for_who_waits_for_the_file(tmp_path):
     """Two threads fork while another waits for a file that somebody keeps locked."""
     path = tmp_path / "claims.db"
     url = f"sqlite:{path}?busy=20s"
-    connect(url, "default", frazil.scheme("icicle")).initialise(ask_of(Seen()), 0)
+    connect(url, "default", frazil.scheme("icicle")).initialise(ask_of(LastSeen()), 0)
     held = RevisionFile(path, 1.0)
     registry = connect(url, "default", frazil.scheme("icicle"))
-    waits = threading.Thread(target=lambda: registry.grant(ask_of(Seen()), 1))
+    waits = threading.Thread(target=lambda: registry.grant(ask_of(LastSeen()), 1))
     waits.start()
     time.sleep(0.2)
 

@@ -8,14 +8,14 @@ import time
 import pytest
 
 import frazil
-from frazil.claims.claim import Claim, Lost, Seen, Wait
+from frazil.claims.claim import Claim, LastSeen, Lost, Wait
 from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.generator.keeper import ask_of
 from frazil.registries import connect
 from frazil.registries.sqlite import file
 
 TIMED, COUNTER = "icicle", "sign:1=0 sequence:63"
-NOBODY = Seen()  # a process that remembers nothing, as one that has just been started
+NOBODY = LastSeen()  # a process that remembers nothing, as one that has just been started
 
 
 def registry(path, scheme=TIMED, namespace="x"):

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import pytest
 
 import frazil
-from frazil.claims.claim import Seen
+from frazil.claims.claim import LastSeen
 from frazil.generator.keeper import ask_of
 from frazil.registries import connect
 from frazil.registries.base import reading_ns
@@ -46,7 +46,7 @@ def test_the_clock_is_read_at_the_end_of_the_wait(held):
     registry = connect(url, "default", frazil.scheme())
     with hold():
         sent_ns = boot_ns()
-        registry.grant(ask_of(Seen()), 1)
+        registry.grant(ask_of(LastSeen()), 1)
         read_ns = reading_ns(registry, sent_ns, boot_ns())
     assert read_ns - sent_ns > 0.9 * HELD_S * 1e9
 

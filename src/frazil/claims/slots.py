@@ -1,0 +1,91 @@
+"""The slots of a record: of each, the first tick not given away, and who has its last claim.
+
+A slot is a node number of one deployment. Slots never put are all alike (``UNTOUCHED``), so a
+record of 65,536 node numbers is as long as the number of those that were ever used.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+__all__ = ["UNTOUCHED", "Slot", "SlotTable", "Slots"]
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A slot's first tick not yet given away, where its last claim began, and whose that was."""
+
+    until: int = 0
+    start: int = 0
+    token: str = ""
+    holder: str = ""
+    since_us: int = 0
+
+
+UNTOUCHED = Slot()
+
+
+class Slots(Protocol):
+    """The slots of a record, as far as the verbs need them. A slot never put is UNTOUCHED."""
+
+    def get(self, n: int) -> Slot:
+        """Slot number n."""
+
+    def put(self, n: int, slot: Slot) -> None:
+        """Store slot number n."""
+
+    def best_free(self, now: int, guard: int, among: range) -> int | None:
+        """Of the slots with floor <= now that with the greatest floor, the lowest on a tie."""
+
+    def lowest_floor(self, now: int, guard: int, among: range) -> int:
+        """The slot with the least floor; on a tie one that is not held, then the lowest."""
+
+    def void_tokens(self) -> None:
+        """Take every token away."""
+
+    def stored(self) -> Iterator[tuple[int, Slot]]:
+        """All slots ever put, by number."""
+
+
+class SlotTable(dict[int, Slot]):
+    """Slots in memory, for stores that read and write the whole record."""
+
+    def get(self, n: int) -> Slot:  # type: ignore[override]
+        """Slot number n."""
+        return super().get(n, UNTOUCHED)
+
+    def put(self, n: int, slot: Slot) -> None:
+        """Store slot number n."""
+        self[n] = slot
+
+    def best_free(self, now: int, guard: int, among: range) -> int | None:
+        """Of the slots with floor <= now that with the greatest floor, the lowest on a tie."""
+        if guard > now:
+            return None
+        above = [(-s.until, n) for n, s in self.items() if guard < s.until <= now and n in among]
+        if above:
+            return min(above)[1]
+        return next((n for n in among if self.get(n).until <= guard), None)
+
+    def lowest_floor(self, now: int, guard: int, among: range) -> int:
+        """The slot with the least floor; on a tie one that is not held, then the lowest."""
+        free = next((n for n in among if n not in self), None)
+        candidates = [n for n in self if n in among]
+        if free is not None:
+            candidates.append(free)
+
+        def rank(n: int) -> tuple[int, bool, int]:
+            slot = self.get(n)
+            return max(slot.until, guard), bool(slot.token) and slot.until > now, n
+
+        return min(candidates, key=rank)
+
+    def void_tokens(self) -> None:
+        """Take every token away."""
+        for n, slot in self.items():
+            if slot.token:
+                self[n] = Slot(slot.until, slot.start)
+
+    def stored(self) -> Iterator[tuple[int, Slot]]:
+        """All slots ever put, by number."""
+        return iter(sorted(self.items()))
