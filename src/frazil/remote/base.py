@@ -16,15 +16,13 @@ that was issued already, so ``text`` looks once more, and so does whatever calls
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from types import TracebackType
-from typing import TYPE_CHECKING, Generic, Self, TypeVar
+from typing import Generic, Self, TypeVar
 
-from frazil.errors import Closed, ConfigError, FrazilError
+from frazil.errors import Closed, FrazilError
 from frazil.generator.complaints import closed
 from frazil.schemes.scheme import Scheme
+from frazil.system.event_loop import the_loop
 from frazil.system.process import ProcessIdentity
-
-if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop
 
 __all__ = ["AsyncIssuing", "AsyncServed", "Issuing", "Life", "Served", "the_loop"]
 
@@ -204,16 +202,3 @@ class AsyncServed(_Living[LifeT], AsyncIssuing):
             else:
                 if life.goes_on() and life.identity.mine:
                     return found
-
-
-def the_loop() -> "AbstractEventLoop":
-    """The loop that runs; ConfigError in a child that goes on inside its parent's."""
-    from asyncio import get_running_loop  # what uses no loop need not load it
-
-    try:
-        return get_running_loop()
-    except RuntimeError:
-        raise ConfigError(
-            "no event loop runs in this process; an asyncio loop ends with a fork, so use "
-            "asyncio.run(...) in the child"
-        ) from None

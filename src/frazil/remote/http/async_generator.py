@@ -11,8 +11,8 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from frazil.errors import ConfigError, FrazilError
-from frazil.generator.generator import check_count
-from frazil.remote.base import AsyncServed, Life, the_loop
+from frazil.inputs.arguments import check_count
+from frazil.remote.base import AsyncServed, Life
 from frazil.remote.http import wire_ids
 from frazil.remote.http.attempts import AttemptLoop
 from frazil.remote.http.config import NONCE, ServiceConfig
@@ -20,6 +20,7 @@ from frazil.remote.http.generator import STEP, the_driver
 from frazil.remote.http.reply import Gathered, in_words
 from frazil.schemes.scheme import Scheme
 from frazil.system.clock import boot_s
+from frazil.system.event_loop import the_loop
 
 if TYPE_CHECKING:
     import httpx
@@ -55,7 +56,7 @@ class _Life(Life):
 
     async def _asked(self, n: int) -> bytes:
         """``n`` IDs, packed: asks until it has them, or there is no use in it."""
-        turn = AttemptLoop(self._config.name, self._config.timeout_us, boot_s)
+        turn = AttemptLoop(self._config.name, self._config.request.timeout_us, boot_s)
         while True:
             self.check()
             try:

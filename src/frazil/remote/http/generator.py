@@ -17,7 +17,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from frazil.errors import ConfigError, FrazilError
-from frazil.generator.generator import check_count
+from frazil.inputs.arguments import check_count
 from frazil.remote.base import Life, Served
 from frazil.remote.http import wire_ids
 from frazil.remote.http.attempts import AttemptLoop
@@ -125,7 +125,7 @@ class _Life(Life):
 
     def _asked(self, n: int) -> bytes:
         """``n`` IDs, packed: asks until it has them, or there is no use in it."""
-        turn = AttemptLoop(self._config.name, self._config.timeout_us, boot_s)
+        turn = AttemptLoop(self._config.name, self._config.request.timeout_us, boot_s)
         while True:
             self.check()
             try:

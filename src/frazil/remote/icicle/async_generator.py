@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from frazil.errors import ConfigError, FrazilError
-from frazil.generator.generator import check_count
+from frazil.inputs.arguments import check_count
 from frazil.redis_link.async_link import AsyncLink
 from frazil.redis_link.link import Access
 from frazil.remote.base import AsyncServed, Life
@@ -81,7 +81,7 @@ class AsyncIcicle(AsyncServed[_Life]):
         if config.prefetch:
             raise ConfigError("?prefetch= is for threads; here, await ids.take(n)", url=config.name)
         self.config = config
-        self.scheme: Scheme = config.scheme
+        self.scheme: Scheme = config.request.scheme
         self._alive()
 
     async def __call__(self) -> int:
@@ -125,7 +125,7 @@ class AsyncIcicle(AsyncServed[_Life]):
             wanted = min(left, MOST_IDS)
             server = step.standing.server
             try:
-                given = await server.issue(wanted, self.config.lead_us, step.within_s)
+                given = await server.issue(wanted, self.config.request.lead_us, step.within_s)
             except FrazilError as error:
                 turn.failed(step.standing, error)
                 continue

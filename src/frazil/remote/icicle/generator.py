@@ -9,18 +9,18 @@ With ``?prefetch=N`` single IDs come out of a buffer of up to N (see ``prefetch`
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from frazil.errors import ConfigError, FrazilError
-from frazil.generator.generator import check_count
+from frazil.generator.request import Request
+from frazil.inputs.arguments import check_count
 from frazil.redis_link.link import Access
 from frazil.remote.base import Life, Served
 from frazil.remote.icicle.pool import Asking, Pool
 from frazil.remote.icicle.server import MOST_IDS, IcicleServer
 from frazil.remote.prefetch import Prefetch
-from frazil.schemes.scheme import Scheme
 from frazil.system.clock import boot_s
 
 if TYPE_CHECKING:
@@ -34,23 +34,23 @@ Server = TypeVar("Server")
 
 @dataclass(frozen=True, slots=True)
 class IcicleConfig:
-    """All that ``open`` was told. shards: of the servers, if declared. ``name`` has no password."""
+    """A request to a pool. shards: of the servers, if declared."""
 
-    url: str = field(repr=False)
-    name: str
-    namespace: str
-    scheme: Scheme
+    request: Request
     accesses: tuple[Access, ...]
     shards: tuple[int, ...]
-    lead_us: int
-    timeout_us: int
     prefetch: int
+
+    @property
+    def name(self) -> str:
+        """The URL, for messages."""
+        return str(self.request.url)
 
     def servers(self, made: Callable[[Access, str, int | None], Server]) -> list[Server]:
         """Each server, made of its access, the namespace, and the shard that it must have."""
         shards = self.shards or (None,) * len(self.accesses)
         return [
-            made(access, self.namespace, shard)
+            made(access, self.request.namespace, shard)
             for access, shard in zip(self.accesses, shards, strict=True)
         ]
 
@@ -59,7 +59,7 @@ class IcicleConfig:
         names = [access.name for access in self.accesses]
         servers = list(zip(names, self.servers(made), strict=True))
         patience_s = self.accesses[0].timeout_s
-        return Pool(servers, self.timeout_us / 1e6, patience_s, boot_s)
+        return Pool(servers, self.request.timeout_us / 1e6, patience_s, boot_s)
 
 
 class _Life(Life):
@@ -67,7 +67,7 @@ class _Life(Life):
 
     def __init__(self, config: IcicleConfig) -> None:
         super().__init__()
-        self._lead_us = config.lead_us
+        self._lead_us = config.request.lead_us
         self.pool = config.pool(IcicleServer)
         self.prefetch = Prefetch(config.prefetch, self.ids)
 
@@ -117,7 +117,7 @@ class IcicleGenerator(Served[_Life]):
     def __init__(self, config: IcicleConfig) -> None:
         super().__init__()
         self.config = config
-        self.scheme = config.scheme
+        self.scheme = config.request.scheme
         self._prefetch = config.prefetch
         self._alive()
 
@@ -169,7 +169,7 @@ class IcicleGenerator(Served[_Life]):
     def __repr__(self) -> str:
         config = self.config
         return (
-            f"<frazil.Icicle {config.namespace!r} at {config.name}"
+            f"<frazil.Icicle {config.request.namespace!r} at {config.name}"
             f"{' closed' if self.closed else ''}>"
         )
 
