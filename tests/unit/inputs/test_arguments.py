@@ -60,7 +60,7 @@ def test_a_path_is_that_of_a_file(tmp_path, monkeypatch, name):
     with frazil.open(path.relative_to(tmp_path)) as ids:
         assert isinstance(ids(), int)
     before = {each.name for each in tmp_path.iterdir()}
-    assert frazil.aio.open(path).ids.config == ids.config
+    assert frazil.aio.open(path).config == ids.config
     assert len(frazil.mint(3, path)) == 3
     assert {each.name for each in tmp_path.iterdir()} == before, "it is one file"
 
