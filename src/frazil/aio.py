@@ -17,7 +17,7 @@ from typing import Any, cast
 from frazil.errors import FrazilError
 from frazil.generator.calls import Call
 from frazil.generator.generator import Generator, check_count
-from frazil.generator.keeper import FAREWELL_S
+from frazil.generator.keeper_thread import FAREWELL_S
 from frazil.inputs.arguments import refuse_unknown
 from frazil.opening import Url, choose, open_ids
 from frazil.remote.base import AsyncIssuing, the_loop

@@ -17,7 +17,7 @@ from frazil.cli._options import json_option, layout_options, registry_argument
 from frazil.cli.show.doctor_report import Report, round_trip, tell
 from frazil.cli.stores import store
 from frazil.errors import ConfigError
-from frazil.generator.keeper import ask_of
+from frazil.generator.requests import ask_of
 from frazil.opening import is_icicle
 from frazil.registries.base import Registry
 from frazil.registries.doctor import Checkup, Finding, ahead

@@ -19,7 +19,7 @@ from frazil.claims.claim import LastSeen, Terms
 from frazil.cli._options import layout_options, registry_argument
 from frazil.cli.stores import store
 from frazil.errors import ConfigError
-from frazil.generator.keeper import ask_of
+from frazil.generator.requests import ask_of
 from frazil.inputs.duration import duration_text
 from frazil.opening import is_icicle
 from frazil.registries.base import Registry

@@ -32,7 +32,7 @@ from frazil.claims.claim import Terms
 from frazil.errors import ConfigError
 from frazil.generator.calls import Call, Gate
 from frazil.generator.complaints import closed
-from frazil.generator.keeper import Keeper
+from frazil.generator.keeper_thread import Keeper
 from frazil.inputs.duration import duration_text, duration_us
 from frazil.inputs.url import anchored
 from frazil.registries import connect

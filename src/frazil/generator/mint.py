@@ -11,8 +11,8 @@ from functools import partial
 from frazil.claims.claim import Claim, LastSeen, Terms, Wait
 from frazil.errors import PoolExhausted, RegistryUnavailable
 from frazil.generator.generator import Config, check_count, walk_arguments
-from frazil.generator.keeper import ask_of
 from frazil.generator.pacing import Retries, jitter, pause_us
+from frazil.generator.requests import ask_of
 from frazil.registries.base import Registry, reading_ns
 from frazil.system.clock import boot_ns
 from frazil.system.process import ProcessIdentity, require_gil

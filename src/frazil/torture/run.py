@@ -17,7 +17,7 @@ from typing import Literal
 
 from frazil.claims.claim import LastSeen
 from frazil.errors import ConfigError
-from frazil.generator.keeper import ask_of
+from frazil.generator.requests import ask_of
 from frazil.opening import is_icicle
 from frazil.registries import connect
 from frazil.schemes.scheme import scheme as scheme_of
