@@ -23,7 +23,7 @@ from pathlib import Path
 
 import frazil
 from frazil.claims.claim import LastSeen
-from frazil.generator.keeper import ask_of
+from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 
 __all__ = ["main"]

@@ -24,7 +24,7 @@ import redis
 import frazil
 from benchmarks.lives import KINDS, WORDS
 from frazil.claims.claim import Claim, LastSeen
-from frazil.generator.keeper import ask_of
+from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 
 __all__ = ["main"]

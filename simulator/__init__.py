@@ -7,8 +7,8 @@ faults, a day passes in a blink, and a seed that fails fails again, in the same 
     python -m simulator --seeds 0-1999
     python -m simulator --seed 1234
 
-Real: ``record.Record``, ``walk.Walk``, ``keeper.Keeper``, layouts and schemes. Simulated: time,
-processes, the network, the store's memory, and what a generator does between walk and keeper.
+Real: ``record.Record``, ``walk.Walk``, ``keeper.KeeperPolicy``, layouts and schemes. Simulated:
+time, processes, the network, the store's memory, and what a generator does between walk and keeper.
 """
 
 from simulator.marks import MARKS, Marks

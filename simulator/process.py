@@ -7,14 +7,16 @@ that it is dead.
 """
 
 from collections.abc import Callable
+from copy import copy
 from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from frazil.claims.claim import Claim, LastSeen, VerbRequest, Wait
 from frazil.errors import FrazilError
-from frazil.generator.calls import Call, Gate
-from frazil.generator.keeper import Keeper
+from frazil.generator.calls import Call, Calls, Gate
+from frazil.generator.keeper_thread import drive
 from frazil.generator.kept_walk import walk_arguments
 from frazil.system.process import ProcessIdentity
 from frazil.walk.walk import FORKED, SPENT, Pause, Walk
@@ -27,7 +29,7 @@ from simulator.violation import Violation
 if TYPE_CHECKING:
     from simulator.world import World
 
-__all__ = ["Died", "Process", "SimulatedKeeper", "SimulatedSense"]
+__all__ = ["Died", "Process", "SimulatedSense"]
 
 _NOTHING_YET = -1, -1
 _MOST_MINTS = 4  # of one process at a time; each lies on the stack until its reply comes
@@ -54,27 +56,48 @@ class SimulatedSense(ProcessIdentity):
         return self.own == self.process.era or not self.process.world.parts.notices_forks
 
 
-class SimulatedKeeper(Keeper):
-    """The real keeper; what its thread would wait for comes as events."""
+class SimulatedKeeper:
+    """The real policy; what the keeper's thread would wait for comes as events."""
 
     def __init__(self, process: "Process", walk: Walk, identity: SimulatedSense) -> None:
-        super().__init__(walk, process.registry, process.world.schedule.block)
         self._process = process
-        self._sense = identity
+        self.policy = process.world.parts.policy(
+            ref(walk),
+            process.registry.url,
+            process.registry.terms,
+            process.world.schedule.block,
+            identity=identity,
+            wall_us=process.clock.reading_us,
+            jitter=process.jitter,
+            request=process.ask,
+        )
         self.busy = False
         self._rung = False
         self._looks = 0
 
-    def finish(self) -> None:
-        """At the interpreter's exit there is nothing to give back."""
-
     def inherit(self, other: "SimulatedKeeper") -> None:
         """Be the copy that a fork makes of another process's keeper."""
-        for name in ("claim", "_seen", "_want", "_renewable", "_called"):
-            setattr(self, name, getattr(other, name))
+        mine, self.policy = self.policy, copy(other.policy)
+        self.policy.walk, self.policy.identity = mine.walk, mine.identity
+        self.policy.request, self.policy.jitter = mine.request, mine.jitter
+        self.policy.calls, self.policy.farewells = Calls(), Calls()
 
-    def _summon(self) -> None:
-        self._called = True
+    def call(self, call: Call) -> None:
+        """As ``Keeper.call``."""
+        if self.policy.call(call):
+            self._ring()
+
+    def look_ahead(self) -> None:
+        """As ``Keeper.look_ahead``."""
+        if self.policy.look_ahead():
+            self._ring()
+
+    def end(self, used: int, call: Call) -> None:
+        """As ``Keeper.end``."""
+        if self.policy.end(used, call):
+            self._ring()
+
+    def _ring(self) -> None:
         self._process.later(0, self._attend)
 
     def _attend(self) -> None:
@@ -83,13 +106,13 @@ class SimulatedKeeper(Keeper):
             return
         self.busy, self._rung = True, False
         try:
-            wait_s = self._round()
+            wait_s = drive(self.policy.round(), self._process.registry)
         finally:
             self.busy = False
-        if self._ended:
+        if self.policy.ended:
             return
         if self._rung:
-            self._process.later(0, self._attend)
+            self._ring()
         elif wait_s is not None:
             self._looks += 1
             self._process.later(int(wait_s * 1e6) + 1, partial(self._look, self._looks))
@@ -97,13 +120,6 @@ class SimulatedKeeper(Keeper):
     def _look(self, number: int) -> None:
         if number == self._looks:
             self._attend()
-
-    def _ask(self, held: Claim | None = None, rate_hz: int | None = None) -> VerbRequest:
-        del rate_hz
-        return self._process.ask(self._seen, held)
-
-    def _jitter(self) -> float:
-        return 1 - self._process.dice.random() / 2
 
 
 class _Drawing(Call):
@@ -152,7 +168,7 @@ class Process:
         self.link.strays = []  # another connection
         self.identity = SimulatedSense(self, self.era)
         self.walk = self.world.new_walk(self.identity)
-        self.keeper = self.world.parts.keeper(self, self.walk, self.identity)
+        self.keeper = SimulatedKeeper(self, self.walk, self.identity)
         self._last = _NOTHING_YET
         self._counts: dict[int, tuple[int, int]] = {}
         self._since: int | None = None
@@ -160,10 +176,17 @@ class Process:
         self._left = self._burst
         self.later(int(self.dice.random() * self._interval_us), self._draw)
 
-    def ask(self, seen: LastSeen, held: Claim | None = None) -> VerbRequest:
+    def ask(
+        self, seen: LastSeen, held: Claim | None = None, rate_hz: int | None = None
+    ) -> VerbRequest:
         """A request from this process, now."""
+        del rate_hz
         token = f"{self.dice.getrandbits(64):016x}"
         return VerbRequest(seen, self.clock.reading_us(), token, str(self.number), held)
+
+    def jitter(self) -> float:
+        """Between a half and one."""
+        return 1 - self.dice.random() / 2
 
     def later(self, us: int, do: Callable[[], None]) -> None:
         """Have this life do something after so much true time."""
@@ -291,7 +314,7 @@ class Process:
         self.world.marks.hit("forked")
         self.identity = SimulatedSense(self, self.era)
         self.walk.rise(self.identity)
-        self.keeper = self.world.parts.keeper(self, self.walk, self.identity)
+        self.keeper = SimulatedKeeper(self, self.walk, self.identity)
         self._last = _NOTHING_YET
         self._counts = {}
 
@@ -308,7 +331,7 @@ class Process:
                 due = theirs.due(parent.boot_clock.reading_ns()) if timed else 0
                 self.walk.adopt(theirs.node, theirs.start, theirs.until, due, 0, now_ns)
         identity.own -= 1  # the page is wiped
-        self.keeper = self.world.parts.keeper(self, self.walk, identity)
+        self.keeper = SimulatedKeeper(self, self.walk, identity)
         self.keeper.inherit(parent.keeper)
 
     def crash(self) -> None:

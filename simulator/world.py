@@ -20,6 +20,7 @@ from typing import Any
 
 from frazil.claims.claim import LastSeen, VerbRequest
 from frazil.claims.record import Record
+from frazil.generator.keeper import KeeperPolicy
 from frazil.generator.kept_walk import walk_arguments
 from frazil.registries.base import terms_of
 from frazil.schemes.scheme import Scheme, scheme
@@ -30,7 +31,7 @@ from simulator.faults import strike
 from simulator.ledger import Ledger
 from simulator.marks import Marks
 from simulator.order import Order
-from simulator.process import Process, SimulatedKeeper, SimulatedSense
+from simulator.process import Process, SimulatedSense
 from simulator.schedule import Fault, Schedule
 from simulator.store import SimulatedStore
 from simulator.violation import Violation
@@ -51,7 +52,7 @@ class Parts:
 
     record: type[Record] = Record
     walk: type[Walk] | None = None
-    keeper: type[SimulatedKeeper] = SimulatedKeeper
+    policy: type[KeeperPolicy] = KeeperPolicy
     notices_forks: bool = True
     matches_replies: bool = True
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from frazil.generator import keeper
+from frazil.generator import keeper_thread
 from frazil.system import uninterrupted
 
 __all__ = ["own_state_directory"]
@@ -47,7 +47,7 @@ def _measured(start: Callable[..., int]) -> Callable[..., int]:
 
 
 if threading.gettrace() is not None:
-    for module in (uninterrupted, keeper):
+    for module in (uninterrupted, keeper_thread):
         module.start_new_thread = _measured(module.start_new_thread)  # type: ignore[attr-defined]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import frazil
 from frazil.claims.claim import LastSeen
-from frazil.generator.keeper import ask_of
+from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from tests.processes.harness import Crew, count, until
 

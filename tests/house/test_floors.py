@@ -74,6 +74,7 @@ def test_contracts_are_kept(copy: Path) -> None:
         ("registries.sqlite.registry", "frazil.registries.static"),
         ("registries.sqlite.registry", "frazil.generator.keeper"),
         ("generator.keeper", "frazil.generator.generator"),
+        ("generator.keeper", "threading"),
         ("generator.generator", "frazil.generator.mint"),
         ("generator.mint", "frazil.cli"),
         ("generator.mint", "frazil.remote.icicle.generator"),

@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import frazil
 from frazil.claims.claim import Claim, LastSeen, Wait
 from frazil.errors import ConfigError
-from frazil.generator.keeper import ask_of
+from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from tests.power import breakage
 from tests.power.alone import faults

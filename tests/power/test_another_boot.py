@@ -11,7 +11,7 @@ import pytest
 
 import frazil
 from frazil.claims.claim import Claim, LastSeen, Wait
-from frazil.generator.keeper import ask_of
+from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from tests.power import breakage
 from tests.power.alone import alone

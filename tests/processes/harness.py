@@ -25,7 +25,7 @@ import numpy as np
 
 import frazil
 from frazil.claims.claim import Holding, LastSeen
-from frazil.generator.keeper import ask_of
+from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 
 __all__ = [

@@ -12,7 +12,7 @@ import pytest
 import frazil
 from frazil.claims.claim import LastSeen
 from frazil.errors import FrazilError
-from frazil.generator.keeper import ask_of
+from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from tests.processes.harness import NARROW, ONE_SLOT, count, errors, initialise
 

@@ -6,7 +6,7 @@ import pytest
 
 from frazil.claims.claim import Claim, LastSeen, VerbRequest
 from frazil.claims.record import JUMP_US, WITNESS_US
-from frazil.generator.keeper import ask_of
+from frazil.generator.verb_requests import ask_of
 from tests.property.test_claims_lua import Pair
 from tests.servers.redis import Server
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from frazil.claims.claim import Claim, LastSeen, Wait
 from frazil.claims.record import Record
 from frazil.claims.slots import Slot
+from frazil.generator.keeper import KeeperPolicy
 from simulator import Parts
-from simulator.process import SimulatedKeeper
 from tests.conformance.wrong import NoGuard
 from tests.unit.walk.test_walk import interpreted
 
@@ -250,19 +250,20 @@ class LooksAhead(interpreted().Walk):
         self.mark = start
 
 
-class CallsOnce(SimulatedKeeper):
+class CallsOnce(KeeperPolicy):
     """A call is noted before it is made: struck in between, its caller never calls again."""
 
     calling = False
 
     def call(self, call):
-        if not self.calling:
-            self.calling = True
-            super().call(call)
+        if self.calling:
+            return False
+        self.calling = True
+        return super().call(call)
 
-    def _wake(self, error):
+    def wake(self, error):
         self.calling = False
-        super()._wake(error)
+        super().wake(error)
 
 
 CANARIES = {
@@ -298,7 +299,7 @@ CANARIES = {
         LooksAhead,
     )
 } | {
-    "CallsOnce": Parts(keeper=CallsOnce),
+    "CallsOnce": Parts(policy=CallsOnce),
     "ForkUnnoticed": Parts(notices_forks=False),
     "RepliesUnmatched": Parts(matches_replies=False),
 }

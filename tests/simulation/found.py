@@ -6,8 +6,8 @@ stands with the code that failed by it: it fails still, and today's code does no
 
 from frazil.claims.claim import Wait
 from frazil.claims.record import Record
+from frazil.generator.keeper import KeeperPolicy
 from simulator import Fault, Parts, Schedule
-from simulator.process import SimulatedKeeper
 from tests.simulation.canaries import CANARIES
 from tests.unit.walk.test_walk import interpreted
 
@@ -71,11 +71,11 @@ class WaitsWholeTicks(Record):
         return reply
 
 
-class AlwaysAtOneMoment(SimulatedKeeper):
+class AlwaysAtOneMoment(KeeperPolicy):
     """What is put off is put off for the same time again and again."""
 
-    def _jitter(self):
-        return 1.0
+    def __init__(self, *told, jitter, **asked):
+        super().__init__(*told, jitter=lambda: 1.0, **asked)
 
 
 class LeavesTwice(interpreted().Walk):
@@ -88,18 +88,18 @@ class LeavesTwice(interpreted().Walk):
         return used
 
 
-class LooksAfterTheClosed(SimulatedKeeper):
+class LooksAfterTheClosed(KeeperPolicy):
     """A walk that has closed is looked after as one that issues, before its end is heard."""
 
     looked = False
 
-    def _round(self):
-        walk = self._walk()
+    def round(self):
+        walk = self.walk()
         if walk is None or not walk.closed or self.looked:
-            return super()._round()
+            return (yield from super().round())
         self.looked = True
-        self._wake(None)
-        self._tend(walk)
+        self.wake(None)
+        yield from self._tend(walk)
         return 0.0
 
     def _ending(self, walk):
@@ -114,12 +114,12 @@ FOUND: dict[str, tuple[Schedule, Parts]] = {
     # heard the caller first, found the walk idle, and gave the claim back from its start.
     "a close while a renewal is asked for": (
         CLOSED_WHILE_ASKING,
-        Parts(walk=LeavesTwice, keeper=LooksAfterTheClosed),
+        Parts(walk=LeavesTwice, policy=LooksAfterTheClosed),
     ),
     # Two share a slot whose claims reach to the horizon, so each new tick is his who asks first
     # after it began. One came back at the same moment of each tick, the other a little earlier.
     "a member that always comes second": (
         ONE_SLOT_FOR_TWO,
-        Parts(record=WaitsWholeTicks, keeper=AlwaysAtOneMoment),
+        Parts(record=WaitsWholeTicks, policy=AlwaysAtOneMoment),
     ),
 }

@@ -13,7 +13,7 @@ from frazil import aio
 from frazil.claims.claim import LastSeen
 from frazil.errors import Closed, ConfigError, FrazilError
 from frazil.generator.awaiting import wait_through
-from frazil.generator.keeper import ask_of
+from frazil.generator.verb_requests import ask_of
 from frazil.remote.http import wire_ids
 from frazil.remote.icicle import async_generator as icicle_aio
 from tests.needs import needs

@@ -28,7 +28,7 @@ from frazil.claims.claim import LastSeen
 from frazil.cli._options import is_default, json_option, registry_options, scheme_options
 from frazil.cli.show import terminal
 from frazil.errors import ConfigError, InternalError
-from frazil.generator.keeper import ask_of
+from frazil.generator.verb_requests import ask_of
 from frazil.inputs.duration import duration_text
 from frazil.inputs.url import parse_url
 from frazil.registries import connect

@@ -17,7 +17,7 @@ from frazil.cli._options import json_option, layout_options, registry_argument
 from frazil.cli.show.doctor_report import Report, round_trip, tell
 from frazil.cli.stores import store
 from frazil.errors import ConfigError
-from frazil.generator.keeper import ask_of
+from frazil.generator.verb_requests import ask_of
 from frazil.inputs.url import parse_url
 from frazil.registries.base import Registry
 from frazil.registries.doctor import Checkup, Finding, ahead

@@ -19,7 +19,7 @@ from frazil.claims.claim import LastSeen, Terms
 from frazil.cli._options import layout_options, registry_argument
 from frazil.cli.stores import store
 from frazil.errors import ConfigError
-from frazil.generator.keeper import ask_of
+from frazil.generator.verb_requests import ask_of
 from frazil.inputs.duration import duration_text
 from frazil.inputs.url import parse_url
 from frazil.registries.base import Registry

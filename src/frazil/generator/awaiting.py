@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from frazil.errors import FrazilError
 from frazil.generator.calls import Call
-from frazil.generator.keeper import FAREWELL_S
+from frazil.generator.keeper_thread import FAREWELL_S
 from frazil.generator.kept_walk import KeptWalk, Pauses
 from frazil.system.clock import boot_ns
 from frazil.system.event_loop import the_loop

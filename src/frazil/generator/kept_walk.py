@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from frazil.generator.calls import Call, Gate
 from frazil.generator.complaints import closed
-from frazil.generator.keeper import Keeper
+from frazil.generator.keeper_thread import Keeper
 from frazil.generator.request import Request
 from frazil.registries.base import Registry
 from frazil.schemes.scheme import Scheme

@@ -10,10 +10,10 @@ from functools import partial
 
 from frazil.claims.claim import Claim, LastSeen, Terms, Wait
 from frazil.errors import PoolExhausted, RegistryUnavailable
-from frazil.generator.keeper import ask_of
 from frazil.generator.kept_walk import walk_arguments
 from frazil.generator.pacing import Retries, jitter, pause_us
 from frazil.generator.request import Request
+from frazil.generator.verb_requests import ask_of
 from frazil.inputs.arguments import check_count
 from frazil.registries.base import Registry, reading_ns
 from frazil.system.clock import boot_ns

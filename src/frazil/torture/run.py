@@ -17,7 +17,7 @@ from typing import Literal
 
 from frazil.claims.claim import LastSeen
 from frazil.errors import ConfigError
-from frazil.generator.keeper import ask_of
+from frazil.generator.verb_requests import ask_of
 from frazil.inputs.url import parse_url
 from frazil.opening import request_of
 from frazil.registries import connect

@@ -6,7 +6,7 @@ import work
 
 import frazil
 from frazil.claims.claim import Claim, LastSeen, Lost
-from frazil.generator.keeper import ask_of
+from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 
 order = work.order()

@@ -8,7 +8,7 @@ import pytest
 
 from frazil.claims.claim import Claim, Holding, LastSeen
 from frazil.claims.holding import NodeHolding
-from frazil.generator.keeper import ask_of
+from frazil.generator.verb_requests import ask_of
 from frazil.layout.layout import Layout
 from frazil.registries import connect
 from frazil.schemes.scheme import scheme

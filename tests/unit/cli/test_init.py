@@ -6,7 +6,7 @@ import pytest
 
 from frazil import scheme
 from frazil.claims.claim import Claim, LastSeen, Wait
-from frazil.generator.keeper import ask_of
+from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from tests.servers.redis import Server
 

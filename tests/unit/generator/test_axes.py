@@ -11,8 +11,8 @@ from click.testing import CliRunner
 import frazil
 from frazil.claims.claim import LastSeen
 from frazil.errors import ConfigError, LayoutExhausted, RegistryUnavailable
-from frazil.generator.keeper import ask_of
 from frazil.generator.kept_walk import walk_arguments
+from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.memory import MemoryRegistry
 from tests.unit.walk.test_walk import Toy, interpreted, manual_identity, walk_in_use
@@ -382,7 +382,7 @@ class TestWalk:
 @pytest.mark.parametrize(("tick", "ticks"), [("1ms", 100), ("30ms", 3), ("100ms", 1), ("1s", 1)])
 def test_a_first_claim_is_a_tenth_of_a_second_or_a_tick(url, tick, ticks):
     with frazil.open(url, f"time:32 node:8 sequence:24 @{tick} since 2025-01-01T00:00:00Z") as ids:
-        assert ids._walk.keeper._want == ticks
+        assert ids._walk.keeper.policy._want == ticks
 
 
 @pytest.mark.parametrize("wanting", [True, False])
@@ -390,6 +390,8 @@ def test_a_counter_is_looked_after_when_called_and_in_trouble_by_itself(url, wan
     with begun(url) as ids:
         ids()
         keeper = ids._walk.keeper
-        assert keeper._next_look_s(SimpleNamespace(wanting=wanting)) is None
-        keeper.trouble = RegistryUnavailable("away", url=url, outcome_known=True)
-        assert keeper._next_look_s(SimpleNamespace(wanting=wanting)) == (0.001 if wanting else None)
+        assert keeper.policy._next_look_s(SimpleNamespace(wanting=wanting)) is None
+        keeper.policy.trouble = RegistryUnavailable("away", url=url, outcome_known=True)
+        assert keeper.policy._next_look_s(SimpleNamespace(wanting=wanting)) == (
+            0.001 if wanting else None
+        )

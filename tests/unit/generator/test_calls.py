@@ -16,20 +16,16 @@ import frazil
 from frazil import aio
 from frazil.claims.claim import LastSeen
 from frazil.errors import FrazilError, RegistryUnavailable, TryLater
-from frazil.generator.keeper import ask_of
+from frazil.generator.verb_requests import ask_of
 from tests.servers.redis import free_port
 from tests.tools.strikes import Struck, every, raise_struck, strike
 
 __all__: list[str] = []
 
+NAMES = ("awaiting", "calls", "complaints", "keeper", "keeper_thread", "kept_walk", "local")
 CALLERS = (
     "aio",
-    "generator/awaiting",
-    "generator/calls",
-    "generator/complaints",
-    "generator/keeper",
-    "generator/kept_walk",
-    "generator/local",
+    *(f"generator/{name}" for name in NAMES),
 )
 
 
@@ -79,7 +75,7 @@ class TestCallersWhoGiveUp:
                             ids()
                 least += left
             assert min(least) < 50
-            assert len(ids._walk.keeper._calls) == 0
+            assert len(ids._walk.keeper.policy.calls) == 0
 
     def test_tasks(self, away):
         async def main():
@@ -91,7 +87,7 @@ class TestCallersWhoGiveUp:
                             with suppress(RegistryUnavailable):
                                 await ids()
                     least += left
-                return min(least), len(ids._walk.keeper._calls)
+                return min(least), len(ids._walk.keeper.policy.calls)
 
         left, calls = asyncio.run(main())
         assert left < 50
@@ -102,11 +98,11 @@ class TestCallersWhoGiveUp:
             async with aio.open(away, timeout=60) as ids:
                 tasks = [asyncio.create_task(ids()) for _ in range(500)]
                 await asyncio.sleep(0)
-                waiting = len(ids._walk.keeper._calls)
+                waiting = len(ids._walk.keeper.policy.calls)
                 for task in tasks:
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
-                return waiting, len(ids._walk.keeper._calls)
+                return waiting, len(ids._walk.keeper.policy.calls)
 
         assert asyncio.run(main()) == (500, 0)
 
@@ -156,7 +152,7 @@ class TestHandlersThatRaise:
                     came, struck = True, struck + 1
                 found = ids.take(10)
                 assert len(set(found)) == 10
-                assert len(ids._walk.keeper._calls) == 0
+                assert len(ids._walk.keeper.policy.calls) == 0
             assert ids._walk.closed
             assert not any(holding.held for holding in ids._walk.keeper.registry.holdings())
             if not came:
@@ -363,14 +359,14 @@ class TestNoThread:
 def test_a_thread_that_died_is_followed_by_another(url):
     with frazil.open(url, timeout=5) as ids:
         keeper = ids._walk.keeper
-        tend, died = keeper._tend, threading.Event()
+        once, died = keeper.policy.round, threading.Event()
 
-        def dies(walk):
-            keeper._tend = tend
+        def dies():
+            keeper.policy.round = once
             died.set()
             raise SystemExit
 
-        keeper._tend = dies
+        keeper.policy.round = dies
         with suppress(TryLater):
             ids._walk.wait(-1, frazil.system.clock.boot_ns() - 4_900_000_000)
         assert died.wait(5)

@@ -11,7 +11,9 @@ import pytest
 import frazil
 from frazil.claims.claim import LastSeen, Wait
 from frazil.errors import PoolExhausted, RegistryUnavailable
-from frazil.generator.keeper import Keeper, ask_of
+from frazil.generator.keeper import KeeperPolicy
+from frazil.generator.keeper_thread import drive
+from frazil.generator.verb_requests import ask_of
 from frazil.registries import memory
 from frazil.registries.memory import MemoryRegistry
 from tests.servers.redis import Server
@@ -72,11 +74,11 @@ def test_the_registry_answers_again_while_a_caller_is_told(url):
     """The keeper's thread forgets its trouble between two words of the sentence."""
     told = [RegistryUnavailable("gone", url="memory:", outcome_known=True)]
 
-    class Forgetful(Keeper):
+    class Forgetful(KeeperPolicy):
         trouble = property(lambda _: told.pop() if told else None, lambda _, __: None)
 
     with opened(url) as ids:
-        ids._walk.keeper.__class__ = Forgetful
+        ids._walk.keeper.policy.__class__ = Forgetful
         assert re.search("no claim since .*gone", str(ids._walk.keeper.complaint(1.0)))
 
 
@@ -101,10 +103,10 @@ def test_a_silent_one_is_not_called_new(url, monkeypatch):
         monkeypatch.setattr(keeper.registry, "grant", lambda *_: Wait(1, LastSeen()))
         with monkeypatch.context() as changed:
             changed.setattr(keeper.registry, "look", silence)
-            keeper._grant(ids)
+            drive(keeper.policy._grant(ids), keeper.registry)
         assert "node numbers are in use" in str(keeper.complaint(1.0))
-        keeper._new = None  # nobody has asked yet
-        keeper._grant(ids)
+        keeper.policy._new = None  # nobody has asked yet
+        drive(keeper.policy._grant(ids), keeper.registry)
         assert "nothing was ever given" in str(keeper.complaint(1.0))
 
 

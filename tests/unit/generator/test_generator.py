@@ -155,7 +155,7 @@ def test_a_busy_generator_keeps_its_claim_and_grows_it(url):
             untils.append(claim.until)
         assert len(starts) == 1
         assert untils == sorted(untils)
-        assert ids._walk.keeper._want == ids._walk.keeper.terms.horizon_ticks
+        assert ids._walk.keeper.policy._want == ids._walk.keeper.terms.horizon_ticks
 
 
 def test_copies_and_pickles_carry_the_configuration_only(url):

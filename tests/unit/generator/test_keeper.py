@@ -8,10 +8,11 @@ import frazil
 from frazil.claims.claim import LastSeen, Wait
 from frazil.errors import InternalError, PoolExhausted, RegistryUnavailable
 from frazil.generator.calls import Call
-from frazil.generator.keeper import Keeper, ask_of
+from frazil.generator.keeper_thread import drive
 from frazil.generator.kept_walk import KeptWalk
 from frazil.generator.local import registry_of
 from frazil.generator.request import make_request
+from frazil.generator.verb_requests import ask_of
 from frazil.system import clock
 from frazil.walk.walk import Pause
 
@@ -55,10 +56,10 @@ def supplied(world, request):
     request = make_request(url, WIDE, namespace="x")
     ids = KeptWalk(request, registry_of(request))
     ids.forget()
-    ids.identity = ids.keeper._sense = sense_of(world)
+    ids.identity = ids.keeper.policy.identity = sense_of(world)
     ids.forget()
     ids.registry.initialise(ask_of(LastSeen()), 0)
-    ids.keeper._tending.acquire()  # as if the thread ran
+    ids.keeper._running.acquire()  # as if the thread ran
     return ids, ids.keeper, Answers()
 
 
@@ -78,10 +79,15 @@ class Told(Call):
         self.answers.append(error)
 
 
+def tend(keeper, ids):
+    """A round of a walk in use."""
+    return drive(keeper.policy._tend(ids), keeper.registry)
+
+
 def call(ids, keeper, answers):
-    keeper._calls.add(Told(answers))
-    keeper._needed = True
-    return keeper._tend(ids)
+    keeper.policy.calls.add(Told(answers))
+    keeper.policy._needed = True
+    return tend(keeper, ids)
 
 
 def test_a_call_brings_a_claim_of_a_tenth_of_a_second(supplied):
@@ -98,7 +104,7 @@ def test_a_thread_that_was_started_twice_leaves_the_calls_to_the_first(supplied)
     keeper.call(Told(answers))
     keeper._run()
     assert keeper._bell.get_nowait() is None
-    assert len(keeper._calls) == 1
+    assert len(keeper.policy.calls) == 1
 
 
 def test_a_busy_walk_is_renewed_at_half_and_wants_twice_as_much(supplied, world):
@@ -108,7 +114,7 @@ def test_a_busy_walk_is_renewed_at_half_and_wants_twice_as_much(supplied, world)
     for _ in range(8):
         ids.poll()
         world.advance(round(look_s * 1000) + 1)
-        look_s = keeper._tend(ids)
+        look_s = tend(keeper, ids)
         reached.append(ids.reach())
     assert reached[:4] == [200, 400, 800, 1000]
     assert reached[-1] == 1000  # the horizon
@@ -120,9 +126,9 @@ def test_an_idle_walk_is_released(supplied, world):
     look_s = call(ids, keeper, answers)
     ids.poll()
     world.advance(60)
-    keeper._tend(ids)  # busy: renewed
+    tend(keeper, ids)  # busy: renewed
     world.advance(160)
-    assert keeper._tend(ids) is None
+    assert tend(keeper, ids) is None
     assert keeper.claim is None
     assert not any(h.held for h in keeper.registry.holdings())
     assert look_s
@@ -136,7 +142,7 @@ def test_a_lost_claim_is_used_to_its_end_and_then_there_is_another(supplied, wor
     with keeper.registry.step() as (record, _):
         record.slots.void_tokens()
     world.advance(60)
-    keeper._tend(ids)
+    tend(keeper, ids)
     assert isinstance(ids.poll(), int)
     assert ids.until == first.until
     world.advance(60)
@@ -155,7 +161,7 @@ def test_a_store_that_makes_up_for_a_step_back_starves_nobody(supplied, world):
     for _ in range(30_000):  # five minutes, in which the store's clock loses 37 s
         world.advance(10)
         if world.ns % (100 * MS) == 0:
-            keeper._tend(ids)
+            tend(keeper, ids)
         answer = ids.poll()
         if isinstance(answer, Pause):
             pauses += 1
@@ -192,7 +198,7 @@ class TestTrouble:
         rests = [call(ids, keeper, answers)]
         for _ in range(8):
             world.advance(round(rests[-1] * 1000) + 1)
-            rests.append(keeper._tend(ids))
+            rests.append(tend(keeper, ids))
         assert answers == []
         assert rests[0] <= 0.05
         assert 1.0 <= rests[-1] <= 2.0
@@ -201,7 +207,7 @@ class TestTrouble:
         assert f"no claim since {since}: away" in str(keeper.complaint(1.0))
         errors.clear()
         world.advance(2001)
-        keeper._tend(ids)
+        tend(keeper, ids)
         assert answers == [None]
         assert keeper.trouble is None
 
@@ -225,12 +231,12 @@ class TestTrouble:
         ids.poll()
         world.advance(60)
         errors.append(RegistryUnavailable("away", outcome_known=False))
-        keeper._tend(ids)
+        tend(keeper, ids)
         errors[0] = frazil.errors.ClockError("two o'clocks")
         world.advance(10)
         ids.poll()
-        keeper._rest_until_ns = 0
-        assert keeper._tend(ids) == pytest.approx(0.012)  # an eighth of what is wanted
+        keeper.policy._rest_until_ns = 0
+        assert tend(keeper, ids) == pytest.approx(0.012)  # an eighth of what is wanted
         assert keeper.trouble is None
 
     def test_a_bug_is_told_as_one(self, failing):
@@ -245,11 +251,11 @@ class TestTrouble:
         errors.append(RegistryUnavailable("away", outcome_known=False))
         ids.poll()
         world.advance(110)
-        keeper._tend(ids)
+        tend(keeper, ids)
         world.advance(3000)
-        keeper._tend(ids)
+        tend(keeper, ids)
         world.advance(3000)
-        assert keeper._tend(ids) is None
+        assert tend(keeper, ids) is None
         assert keeper.claim is None
 
 
@@ -263,12 +269,12 @@ def test_trouble_is_no_reason_to_look_before_anything_is_due(supplied, world, mo
         raise RegistryUnavailable("away", url="memory:", outcome_known=False)
 
     monkeypatch.setattr(keeper.registry, "renew", fails)
-    assert keeper._tend(ids) <= 0.05
+    assert tend(keeper, ids) <= 0.05
     assert keeper.trouble is not None
     world.advance(50)
     claim = keeper.claim
     ids.prolong(claim.until, claim.start, 0, world.ns)  # the clock is found to be at its start
-    assert keeper._tend(ids) == pytest.approx(0.05)
+    assert tend(keeper, ids) == pytest.approx(0.05)
 
 
 def test_a_claim_that_can_be_no_longer_is_asked_about_again_in_a_while(
@@ -280,18 +286,18 @@ def test_a_claim_that_can_be_no_longer_is_asked_about_again_in_a_while(
     longest = keeper.claim.until
     renew = keeper.registry.renew
     monkeypatch.setattr(keeper.registry, "renew", lambda ask, _: renew(ask, longest))
-    monkeypatch.setattr(Keeper, "_jitter", lambda _: 0.75)
+    monkeypatch.setattr(keeper.policy, "jitter", lambda: 0.75)
     world.advance(150)
     ids.poll()
     answers.clear()
     # An eighth of what is wanted, or less, so that it is not always at the same moment of a tick.
     assert call(ids, keeper, answers) == pytest.approx(0.75 * 0.025)
-    assert keeper._tend(ids) == pytest.approx(0.75 * 0.025)  # and no sooner
+    assert tend(keeper, ids) == pytest.approx(0.75 * 0.025)  # and no sooner
     assert not answers
     monkeypatch.setattr(keeper.registry, "renew", renew)
     world.advance(30)
-    assert keeper._tend(ids) > 0.025
-    assert (answers, keeper._put_off) == ([None], False)
+    assert tend(keeper, ids) > 0.025
+    assert (answers, keeper.policy._put_off) == ([None], False)
 
 
 def test_finishing_gives_the_claim_back_and_twice_is_no_error():
@@ -306,9 +312,9 @@ def test_finishing_gives_the_claim_back_and_twice_is_no_error():
 
 def test_the_thread_ends_when_its_walk_is_gone(supplied):
     _, keeper, answers = supplied
-    keeper._walk = lambda: None
-    assert keeper._round() is None
-    assert keeper._ended
+    keeper.policy.walk = lambda: None
+    assert drive(keeper.policy.round(), keeper.registry) is None
+    assert keeper.policy.ended
     keeper.finish()
     assert answers == []
 
@@ -317,10 +323,10 @@ def test_a_busy_walk_whose_claim_was_lost_goes_on_to_its_end(supplied, world):
     ids, keeper, answers = supplied
     call(ids, keeper, answers)
     ids.poll()
-    keeper._renewable = False
+    keeper.policy._renewable = False
     world.advance(60)
     claim = keeper.claim
-    keeper._look_after(ids)
+    drive(keeper.policy._look_after(ids), keeper.registry)
     assert keeper.claim == claim
     assert ids.left() > 0
 
@@ -335,17 +341,17 @@ def test_counters_complain_of_blocks():
 def test_a_rate_is_what_was_issued_since_it_was_last_asked(supplied, world):
     ids, keeper, answers = supplied
     call(ids, keeper, answers)
-    assert keeper._rate_hz(SimpleNamespace(issued=5)) == 5 * 10**9  # in no time at all
+    assert keeper.policy._rate_hz(SimpleNamespace(issued=5)) == 5 * 10**9  # in no time at all
     world.ns += 3
-    assert keeper._rate_hz(SimpleNamespace(issued=15)) == 10**10 // 3
+    assert keeper.policy._rate_hz(SimpleNamespace(issued=15)) == 10**10 // 3
     world.ns += 10**10
-    assert keeper._rate_hz(SimpleNamespace(issued=22)) == 0
+    assert keeper.policy._rate_hz(SimpleNamespace(issued=22)) == 0
 
 
 @pytest.mark.parametrize("part", [0.5, 0.75, 1.0])
 def test_a_wait_of_nothing_is_a_millisecond_and_some_of_a_tick(supplied, monkeypatch, part):
     ids, keeper, answers = supplied
-    monkeypatch.setattr(Keeper, "_jitter", lambda _: part)
+    monkeypatch.setattr(keeper.policy, "jitter", lambda: part)
     monkeypatch.setattr(keeper.registry, "grant", lambda *_: Wait(0, LastSeen()))
     assert call(ids, keeper, answers) == (1 + 1 - part) / 1000
     assert answers == []
@@ -356,14 +362,14 @@ def test_one_tick_is_as_good_as_many(supplied, monkeypatch, ticks):
     ids, keeper, answers = supplied
     call(ids, keeper, answers)
     answers.clear()
-    monkeypatch.setattr(keeper, "_walk", lambda: SimpleNamespace(left=lambda: ticks))
+    monkeypatch.setattr(keeper.policy, "walk", lambda: SimpleNamespace(left=lambda: ticks))
     assert isinstance(keeper.complaint(1.0), PoolExhausted if ticks else RegistryUnavailable)
 
 
 def test_a_rest_is_counted_in_microseconds(supplied, world):
     _, keeper, _ = supplied
-    keeper._rest(7)
-    assert keeper._rest_until_ns == world.ns + 7_000
+    keeper.policy._rest(7)
+    assert keeper.policy._rest_until_ns == world.ns + 7_000
 
 
 @pytest.mark.parametrize(
@@ -385,7 +391,7 @@ def test_less_than_half_is_looked_after_and_what_is_near_is_not_hurried(
 ):
     ids, keeper, answers = supplied
     call(ids, keeper, answers)
-    keeper._want = want
+    keeper.policy._want = want
     walk = SimpleNamespace(closed=False, reach=lambda: reach)
-    assert keeper._ending(walk) is ending
-    assert keeper._next_look_s(walk) == pytest.approx(look_s)
+    assert keeper.policy._ending(walk) is ending
+    assert keeper.policy._next_look_s(walk) == pytest.approx(look_s)

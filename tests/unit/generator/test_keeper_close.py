@@ -7,8 +7,9 @@ import pytest
 import frazil
 from frazil.claims.claim import LastSeen, Lost
 from frazil.errors import Closed, RegistryUnavailable
+from frazil.generator.keeper_thread import drive
 from frazil.walk.walk import CLOSED
-from tests.unit.generator.test_keeper import Told, call, supplied, world
+from tests.unit.generator.test_keeper import Told, call, supplied, tend, world
 
 __all__ = ["supplied", "world"]
 
@@ -16,10 +17,10 @@ __all__ = ["supplied", "world"]
 def test_a_claim_that_came_after_the_close_is_given_back_whole(supplied):
     ids, keeper, _ = supplied
     used = ids.finish()
-    keeper._grant(ids)  # as if the close had come while it was asked for
+    drive(keeper.policy._grant(ids), keeper.registry)  # as if the close had come meanwhile
     assert keeper.claim is not None
     assert ids.poll().wait_ns == -2
-    keeper._release(used)
+    drive(keeper.policy._release(used), keeper.registry)
     (holding,) = keeper.registry.holdings()
     assert not holding.held
     assert holding.until == holding.start
@@ -44,7 +45,7 @@ def test_a_close_while_a_renewal_is_asked_for_gives_back_what_is_left(
         return renew(ask, until)
 
     monkeypatch.setattr(keeper.registry, "renew", closed_meanwhile)
-    keeper._tend(ids)
+    tend(keeper, ids)
     (tick,) = used
     assert tick == keeper.claim.start + 61
     (holding,) = keeper.registry.holdings()
@@ -52,10 +53,10 @@ def test_a_close_while_a_renewal_is_asked_for_gives_back_what_is_left(
     assert holding.until == keeper.claim.until > tick
     if waits:
         keeper.call(Told(answers))
-        assert keeper._round() is None
+        assert drive(keeper.policy.round(), keeper.registry) is None
         assert isinstance(answers[-1], Closed)
     else:
-        keeper._depart(tick)
+        drive(keeper.policy._depart(tick), keeper.registry)
     (holding,) = keeper.registry.holdings()
     assert (holding.held, holding.until) == (False, tick)
 
@@ -64,10 +65,10 @@ def test_a_claim_that_was_lost_is_somebody_elses_and_not_given_back(supplied, mo
     ids, keeper, answers = supplied
     call(ids, keeper, answers)
     monkeypatch.setattr(keeper.registry, "renew", lambda *_: Lost(LastSeen()))
-    keeper._renew(ids)
+    drive(keeper.policy._renew(ids), keeper.registry)
     given_back = []
     monkeypatch.setattr(keeper.registry, "release", lambda *what: given_back.append(what))
-    keeper._depart(ids.finish())
+    drive(keeper.policy._depart(ids.finish()), keeper.registry)
     assert given_back == []
     assert answers == [None]
 
@@ -76,16 +77,16 @@ def test_the_thread_ends_with_a_close(supplied):
     ids, keeper, answers = supplied
     call(ids, keeper, answers)
     keeper.end(ids.finish(), Told(answers))
-    assert keeper._round() is None
-    assert keeper._ended
+    assert drive(keeper.policy.round(), keeper.registry) is None
+    assert keeper.policy.ended
     assert answers == [None, None]
 
 
 def test_who_calls_after_the_end_is_told_at_once(supplied, monkeypatch):
     """So no thread is started for it."""
     ids, keeper, answers = supplied
-    keeper._depart(ids.finish())
-    monkeypatch.setattr(keeper, "_summon", None)
+    drive(keeper.policy._depart(ids.finish()), keeper.registry)
+    monkeypatch.setattr(keeper, "_ring", None)
     keeper.call(Told(answers))
     (told,) = answers
     assert isinstance(told, Closed)
@@ -99,11 +100,11 @@ def test_a_closed_walk_is_not_renewed(supplied, world):
     ids.poll()
     world.advance(60)
     used = ids.finish()
-    keeper._tend(ids)
+    tend(keeper, ids)
     assert keeper.claim is claim
     (holding,) = keeper.registry.holdings()
     assert (holding.held, holding.until) == (True, claim.until)
-    keeper._depart(used)
+    drive(keeper.policy._depart(used), keeper.registry)
     (holding,) = keeper.registry.holdings()
     assert (holding.held, holding.until) == (False, used)
 
@@ -118,11 +119,11 @@ def test_a_registry_that_is_away_at_the_end_keeps_nobody(supplied, monkeypatch):
 
     monkeypatch.setattr(keeper.registry, "release", away)
     monkeypatch.setattr(keeper.registry, "close", lambda: closed.append(True))
-    keeper._called = True
+    keeper.policy._called = True
     keeper.end(ids.finish(), Told(answers))
     assert answers == [None]  # of the first call: the one who closes waits
-    assert keeper._round() is None
-    assert (answers, closed, keeper._ended) == ([None, None], [True], True)
+    assert drive(keeper.policy.round(), keeper.registry) is None
+    assert (answers, closed, keeper.policy.ended) == ([None, None], [True], True)
     (holding,) = keeper.registry.holdings()
     assert holding.held
 
@@ -133,13 +134,13 @@ def test_an_idle_walk_of_another_life_is_not_given_back(supplied, world):
     call(ids, keeper, answers)
     ids.poll()
     world.advance(60)
-    keeper._tend(ids)  # busy: renewed
+    tend(keeper, ids)  # busy: renewed
     claim = keeper.claim
     world.advance(160)  # and idle
-    keeper._sense = SimpleNamespace(
+    keeper.policy.identity = SimpleNamespace(
         era=ids.identity.era + 1, intact=lambda: False, now_ns=ids.identity.now_ns
     )
-    keeper._tend(ids)
+    tend(keeper, ids)
     assert keeper.claim is claim
     (holding,) = keeper.registry.holdings()
     assert (holding.held, holding.until) == (True, claim.until)
@@ -149,7 +150,7 @@ def test_an_idle_walk_of_another_life_is_not_given_back(supplied, world):
 def test_a_generator_that_was_never_used_has_nothing_to_give_back(monkeypatch):
     """So no thread is started for it."""
     ids = frazil.open("memory:unused")
-    monkeypatch.setattr(ids._walk.keeper, "_summon", None)
+    monkeypatch.setattr(ids._walk.keeper, "_ring", None)
     ids.close()
     assert ids._walk.closed
 

@@ -3,7 +3,8 @@
 import pytest
 
 from frazil.claims.claim import Lost
-from tests.unit.generator.test_keeper import call, supplied, world
+from frazil.generator.keeper_thread import drive
+from tests.unit.generator.test_keeper import call, supplied, tend, world
 
 __all__ = ["supplied", "world"]
 
@@ -27,8 +28,8 @@ def test_a_slow_answer_makes_the_next_claim_longer(supplied, world, monkeypatch,
     call(ids, keeper, answers)
     ids.poll()
     world.advance(60)
-    keeper._tend(ids)
-    assert keeper._want == want
+    tend(keeper, ids)
+    assert keeper.policy._want == want
 
 
 def test_the_first_claim_after_an_idle_time_is_as_long_as_answers_are_slow(
@@ -37,7 +38,7 @@ def test_the_first_claim_after_an_idle_time_is_as_long_as_answers_are_slow(
     ids, keeper, answers = supplied
     slow(monkeypatch, keeper, world, "release", 70)
     call(ids, keeper, answers)
-    keeper._release(ids.leave(ids.identity.era))
+    drive(keeper.policy._release(ids.leave(ids.identity.era)), keeper.registry)
     call(ids, keeper, answers)
     assert ids.reach() == 280
 
@@ -70,5 +71,5 @@ def test_a_claim_is_renewed_from_when_the_answer_will_come_on(supplied, world, m
         return Lost(ask.seen)
 
     monkeypatch.setattr(keeper.registry, "renew", renew)
-    keeper._renew(ids)
+    drive(keeper.policy._renew(ids), keeper.registry)
     assert asked == [now + 600 + keeper.terms.horizon_ticks]

@@ -2,8 +2,8 @@
 
 from frazil.claims.claim import LastSeen, Terms, Wait
 from frazil.errors import RegistryUnavailable
-from frazil.generator.keeper import Keeper, ask_of
 from frazil.generator.pacing import jitter, pause_us
+from frazil.generator.verb_requests import ask_of
 from tests.unit.generator.test_keeper import supplied, world
 
 __all__ = ["supplied", "world"]
@@ -21,12 +21,12 @@ def test_those_who_wait_for_one_tick_do_not_come_at_one_moment():
 def test_retries_are_jittered_and_double(supplied, monkeypatch):
     _, keeper, _ = supplied
     monkeypatch.setattr("os.urandom", lambda size: bytes([100 * size] * size))
-    assert keeper._jitter() == 1 - 100 / 512
-    monkeypatch.setattr(Keeper, "_jitter", lambda _: 1)
+    assert keeper.policy.jitter() == 1 - 100 / 512
+    monkeypatch.setattr(keeper.policy, "jitter", lambda: 1)
     rests_us = []
-    monkeypatch.setattr(keeper, "_rest", rests_us.append)
+    monkeypatch.setattr(keeper.policy, "_rest", rests_us.append)
     for _ in range(8):
-        keeper._complain(RegistryUnavailable("away", outcome_known=True))
+        keeper.policy._complain(RegistryUnavailable("away", outcome_known=True))
     assert rests_us == [50_000, 100_000, 200_000, 400_000, 800_000, 1_600_000, *2 * [2_000_000]]
 
 

@@ -5,7 +5,7 @@ import pytest
 import frazil
 from frazil.claims.claim import LastSeen
 from frazil.errors import ConfigError
-from frazil.generator.keeper import ask_of
+from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from tests.servers import etcd, postgres
 from tests.servers.redis import Server

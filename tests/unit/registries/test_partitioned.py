@@ -8,7 +8,7 @@ import pytest
 import frazil
 from frazil.claims.claim import Claim, LastSeen, Lost
 from frazil.errors import ClockError, RegistryUnavailable
-from frazil.generator.keeper import ask_of
+from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from tests.servers.redis import Server, until
 

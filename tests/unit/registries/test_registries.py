@@ -9,7 +9,7 @@ import pytest
 import frazil
 from frazil.claims.claim import Claim, LastSeen, Lost, Wait
 from frazil.errors import ConfigError, RegistryUnavailable
-from frazil.generator.keeper import ask_of
+from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.sqlite.files import LOCAL_FILESYSTEMS, state_home
 from frazil.registries.sqlite.registry import SqliteRegistry, default_path

@@ -18,7 +18,7 @@ import frazil
 from frazil import aio
 from frazil.claims.claim import Claim, LastSeen
 from frazil.errors import RegistryUnavailable
-from frazil.generator.keeper import ask_of
+from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.etcd import registry as etcd
 from frazil.registries.postgres import registry as postgres

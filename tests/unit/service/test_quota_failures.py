@@ -9,7 +9,7 @@ import redis
 
 import frazil
 from frazil.claims.claim import LastSeen
-from frazil.generator.keeper import ask_of
+from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.service.tokens import hash_of
 from tests.servers.redis import Server, until

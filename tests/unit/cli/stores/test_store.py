@@ -7,7 +7,7 @@ import pytest
 from frazil.claims.claim import Claim, LastSeen
 from frazil.cli.stores.store import kept, look
 from frazil.errors import ConfigError
-from frazil.generator.keeper import ask_of
+from frazil.generator.verb_requests import ask_of
 from frazil.schemes.scheme import scheme
 
 __all__: list[str] = []

@@ -16,7 +16,7 @@ import pytest
 
 import frazil
 from frazil.claims.claim import Claim, LastSeen, Snapshot
-from frazil.generator.keeper import ask_of
+from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.doctor import Checkup
 from tests.tools.proxy import Proxy

@@ -8,7 +8,7 @@ import pytest
 import frazil
 from frazil.claims.claim import Claim, LastSeen, Lost, Wait
 from frazil.errors import ClockError, ConfigError, RegistryUnavailable
-from frazil.generator.keeper import ask_of
+from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.etcd import registry as etcd
 from frazil.system import clock

@@ -15,7 +15,7 @@ from frazil.claims.claim import Claim, LastSeen
 from frazil.claims.record import Record
 from frazil.claims.slots import Slot
 from frazil.errors import ClockError, ConfigError, RegistryUnavailable
-from frazil.generator.keeper import ask_of
+from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.etcd import registry as etcd
 from frazil.registries.etcd.link import Link, Unanswered

@@ -14,7 +14,7 @@ import pytest
 import frazil
 from frazil.claims.claim import LastSeen
 from frazil.errors import RegistryUnavailable
-from frazil.generator.keeper import ask_of
+from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.etcd import registry as etcd
 from tests.tools.proxy import Proxy

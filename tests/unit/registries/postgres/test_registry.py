@@ -12,7 +12,7 @@ import pytest
 import frazil
 from frazil.claims.claim import Claim, LastSeen, Wait
 from frazil.errors import ConfigError, RegistryUnavailable
-from frazil.generator.keeper import ask_of
+from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.postgres import registry as postgres
 from frazil.registries.postgres.registry import schema

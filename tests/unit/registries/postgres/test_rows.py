@@ -6,7 +6,7 @@ import pytest
 import frazil
 from frazil.claims.claim import LastSeen, Lost, Wait
 from frazil.errors import ConfigError
-from frazil.generator.keeper import ask_of
+from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.postgres.registry import schema
 from tests.servers import postgres as servers

@@ -8,7 +8,7 @@ import pytest
 import frazil
 from frazil.claims.claim import Claim, LastSeen, Lost, Wait
 from frazil.errors import ConfigError, RegistryUnavailable
-from frazil.generator.keeper import ask_of
+from frazil.generator.verb_requests import ask_of
 from frazil.redis_link.link import Script
 from frazil.registries import connect
 from tests.servers.certificates import make_certificates

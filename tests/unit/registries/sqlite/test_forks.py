@@ -8,7 +8,7 @@ import pytest
 
 import frazil
 from frazil.claims.claim import LastSeen
-from frazil.generator.keeper import ask_of
+from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.sqlite import forks
 from frazil.registries.sqlite.lock import RevisionFile

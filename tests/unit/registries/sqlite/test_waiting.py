@@ -13,7 +13,7 @@ import pytest
 
 import frazil
 from frazil.claims.claim import LastSeen
-from frazil.generator.keeper import ask_of
+from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.base import reading_ns
 from frazil.system.clock import boot_ns

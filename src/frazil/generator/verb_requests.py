@@ -1,0 +1,14 @@
+"""Requests: what this process tells a registry of itself with each verb."""
+
+import os
+
+from frazil.claims.claim import Claim, LastSeen, VerbRequest
+from frazil.claims.holder import Holder
+from frazil.system import clock
+
+__all__ = ["ask_of"]
+
+
+def ask_of(seen: LastSeen, held: Claim | None = None, rate_hz: int | None = None) -> VerbRequest:
+    """A verb's request from this process, now. rate_hz: how many IDs a second it issues."""
+    return VerbRequest(seen, clock.wall_us(), os.urandom(8).hex(), str(Holder.here(rate_hz)), held)
