@@ -209,15 +209,10 @@ class Generator(_Base):
         IDs wider than 64 bits come as a structured array with the fields ``hi`` and ``lo``. Raises
         ConfigError where numpy is not installed.
         """
-        try:
-            import numpy as np
-        except ImportError:
-            raise ConfigError('arrays need numpy: pip install "frazil[numpy]"') from None
-        if self.scheme.bits > 64:
-            array = np.empty(check_count(n), dtype=[("hi", "<u8"), ("lo", "<u8")])
-            words = array.view("<u8")
-        else:
-            array = words = np.empty(check_count(n), dtype=np.uint64)
+        from frazil.schemes.arrays import empty
+
+        array = empty(check_count(n), self.scheme.bits)
+        words = array.view("<u8")
         identity = self.own_sense()
         at = self.fill(words, 0)
         since_ns = boot_ns()

@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from frazil.errors import ConfigError
 from frazil.inputs.masking import masked
 from frazil.inputs.url import Options, host_port, whole
-from frazil.redis_link.link import Access, Place
+from frazil.redis_link.access import Access, Place
 
 __all__ = ["access_of", "shown", "split_url"]
 

@@ -8,9 +8,9 @@ from frazil.generator.generator import Duration, refuse_given
 from frazil.inputs.duration import duration_text, duration_us
 from frazil.inputs.masking import masked
 from frazil.inputs.url import Options, whole
-from frazil.redis_link.link import Access
+from frazil.redis_link.access import Access
 from frazil.redis_link.url import access_of, shown, split_url
-from frazil.remote.icicle.generator import IcicleConfig
+from frazil.remote.icicle.calls import IcicleConfig
 from frazil.remote.icicle.server import LAST_SHARD, MOST_IDS, MOST_LEAD_US
 from frazil.schemes.scheme import PRESETS, Scheme, scheme
 
