@@ -295,7 +295,7 @@ class TestAsyncio:
                 first = await ids()
                 taken = await ids.take(100)
                 text = await ids.text()
-                async for n in ids:
+                async for n in ids.stream():
                     return first, taken, text, n
 
         first, taken, text, n = self.run(body())
