@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import frazil
+from frazil.generator.request import make_request
 from frazil.registries import connect
 from frazil.registries.etcd.registry import EtcdRegistry
 from frazil.registries.partitioned import PartitionedRegistry
@@ -30,14 +31,14 @@ def check_url(text: str) -> None:
     """A URL is refused, or names places that can be, and shows no password."""
     kind = text.partition(":")[0]
     if kind in ("http", "https"):
-        service = accepted(configure_service, text)
+        service = accepted(lambda: configure_service(make_request(text)))
         if service is not None:
             assert urlsplit(service.base).port != 0
             assert "@" not in urlsplit(service.base).netloc
             assert 0 <= service.prefetch <= 100_000
         return
     if kind in ("icicle", "icicles"):
-        pool = accepted(configure_icicle, text)
+        pool = accepted(lambda: configure_icicle(make_request(text)))
         if pool is not None:
             _look_at(text, [place for one in pool.accesses for place in one.places], pool.name)
             assert len(set(pool.shards)) == len(pool.shards)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from frazil.claims.claim import Claim, LastSeen, VerbRequest, Wait
 from frazil.errors import FrazilError
 from frazil.generator.calls import Call, Gate
-from frazil.generator.generator import walk_arguments
 from frazil.generator.keeper import Keeper
+from frazil.generator.kept_walk import walk_arguments
 from frazil.system.process import ProcessIdentity
 from frazil.walk.walk import FORKED, SPENT, Pause, Walk
 from simulator.clock import BootClock, WrongClock

@@ -20,7 +20,7 @@ from typing import Any
 
 from frazil.claims.claim import LastSeen, VerbRequest
 from frazil.claims.record import Record
-from frazil.generator.generator import walk_arguments
+from frazil.generator.kept_walk import walk_arguments
 from frazil.registries.base import terms_of
 from frazil.schemes.scheme import Scheme, scheme
 from frazil.walk.atomic import AtomicWalk

@@ -6,6 +6,7 @@
     ids()                 # one int
     ids.take(10_000)      # many, in one step
     ids.text()            # as text
+    ids.stream()          # without end, for a loop
 
 A **layout** cuts the number. A **claim** owns a region of the cut. A **generator** walks its own
 region and meets nobody. A **codec** shows the number. No two IDs of a namespace are ever equal,
@@ -18,7 +19,7 @@ for, so that a program which imports frazil and mints nothing pays next to nothi
 
 TYPE_CHECKING = False  # as in typing, which takes longer to load than all of this
 if TYPE_CHECKING:
-    from frazil import errors
+    from frazil import aio, errors
     from frazil.errors import FrazilError
     from frazil.generator.generator import Generator
     from frazil.layout.layout import Layout
@@ -38,6 +39,7 @@ __all__ = [
     "Scheme",
     "Shuffle",
     "__version__",
+    "aio",
     "errors",
     "mint",
     "open",
@@ -54,6 +56,7 @@ _HOMES = {
     "Layout": "layout.layout:Layout",
     "Scheme": "schemes.scheme:Scheme",
     "Shuffle": "schemes.shuffle:Shuffle",
+    "aio": "aio:",
     "errors": "errors:",
     "mint": "opening:mint_ids",
     "open": "opening:open_ids",

@@ -10,146 +10,95 @@ it without ever giving the loop away.
         await ids.take(10_000)
 """
 
-import asyncio
-from contextlib import suppress
-from typing import Any, cast
+from collections.abc import AsyncIterator
+from types import TracebackType
+from typing import Any, Self
 
-from frazil.errors import FrazilError
-from frazil.generator.calls import Call
-from frazil.generator.generator import Generator, check_count
-from frazil.generator.keeper import FAREWELL_S
-from frazil.inputs.arguments import refuse_unknown
-from frazil.opening import Url, choose, open_ids
-from frazil.remote.base import AsyncIssuing, the_loop
+from frazil.generator.awaiting import close, wait, wait_through
+from frazil.generator.generator import AsyncGenerator
+from frazil.generator.kept_walk import KeptWalk
+from frazil.generator.local import registry_of
+from frazil.generator.request import Request
+from frazil.inputs.arguments import check_count, refuse_unknown
+from frazil.opening import Url, open_ids, request_of
 from frazil.schemes.scheme import Scheme
 from frazil.system.clock import boot_ns
 from frazil.walk.walk import Pause
 
-__all__ = ["AsyncGenerator", "open"]
+__all__ = ["AsyncGenerator", "AwaitedGenerator", "open"]
 
 
-class AsyncGenerator(AsyncIssuing):
-    """Unique IDs by ``await``. Wraps a Generator, which may be used directly too."""
+class AwaitedGenerator:
+    """See ``frazil.aio.AsyncGenerator``: IDs of a walk in this process."""
 
-    def __init__(self, ids: Generator) -> None:
-        self.ids = ids
-        self.scheme = ids.scheme
+    def __init__(self, walk: KeptWalk) -> None:
+        self._walk = walk
+        self.config: Request = walk.request
+        self.scheme: Scheme = walk.request.scheme
 
     async def __call__(self) -> int:
-        """The next ID."""
+        """See AsyncGenerator."""
         since_ns = boot_ns()
         while True:
-            identity = self.ids.own_sense()
-            answer = self.ids.poll()
+            identity = self._walk.own_identity()
+            answer = self._walk.poll()
             if isinstance(answer, Pause):
-                await self._wait(answer.wait_ns, since_ns)
+                await wait(self._walk, answer.wait_ns, since_ns)
             elif identity.mine:
                 return answer
 
+    __anext__ = __call__
+
     async def take(self, n: int) -> list[int]:
-        """The next ``n`` IDs, in order."""
-        count = check_count(n)
-        identity = self.ids.own_sense()
-        ids = self.ids.take_ready(count)
-        since_ns = boot_ns()
-        while len(ids) < count:
-            await self._wait(self.ids.pause_ns(), since_ns)
-            more = self.ids.take_ready(count - len(ids))
-            if more:
-                ids += more
-                since_ns = boot_ns()
-        if identity.mine:
-            return ids
-        return await self.take(n)
+        """See AsyncGenerator."""
+        walk, count = self._walk, check_count(n)
+        while True:
+            identity = walk.own_identity()
+            ids = walk.take_ready(count)
+            if len(ids) < count:
+                await wait_through(walk, walk.taking(ids, count))
+            if identity.mine:
+                return ids
 
-    async def fill(self, out: Any, at: int = 0) -> None:
-        """Write IDs into ``out``, an array of 64-bit words, from ID ``at`` to its end.
+    async def text(self) -> str:
+        """See AsyncGenerator."""
+        while True:
+            identity = self._walk.own_identity()
+            text = self.scheme.format(await self())
+            if identity.mine:
+                return text
 
-        An ID wider than 64 bits takes two words, the high one first. The interpreted walk needs
-        numpy's arrays; the compiled one takes any buffer of such words.
-        """
-        identity, done = self.ids.own_sense(), check_count(at)
-        size = len(out) // 2 if self.scheme.bits > 64 else len(out)
-        since_ns = boot_ns()
-        while done < size:
-            before, done = done, self.ids.fill(out, done)
-            if done < size:
-                if done > before:
-                    since_ns = boot_ns()
-                await self._wait(self.ids.pause_ns(), since_ns)
-        if not identity.mine:
-            await self.fill(out, at)
+    async def stream(self) -> AsyncIterator[int]:
+        """See AsyncGenerator."""
+        while True:
+            identity = self._walk.own_identity()
+            n = await self()
+            if identity.mine:
+                yield n
 
     async def aclose(self) -> None:
-        """Issue nothing more, and give back the unused part of the claim. Twice is no error."""
-        loop = the_loop()
-        done: asyncio.Future[FrazilError | None] = loop.create_future()
-        call = _Awaited(loop, done)
-        self.ids.keeper.end(self.ids.finish(), call)
-        with suppress(TimeoutError):
-            await asyncio.wait_for(done, FAREWELL_S)
+        """See AsyncGenerator."""
+        await close(self._walk)
 
-    async def _wait(self, pause_ns: int, since_ns: int) -> None:
-        loop = the_loop()
-        wait_ns = self.ids.nap_ns(pause_ns, since_ns)
-        if wait_ns is not None:
-            await asyncio.sleep(wait_ns / 1e9)
-            return
-        woken: asyncio.Future[FrazilError | None] = loop.create_future()
-        call = _Awaited(loop, woken)
-        try:
-            keeper = self.ids.call_keeper(call)
-            try:
-                error = await asyncio.wait_for(woken, self.ids.patience_s(since_ns))
-            except TimeoutError:
-                raise keeper.complaint((boot_ns() - since_ns) / 1e9) from None
-        finally:
-            del call  # the call ends here, also where a traceback keeps this frame
-        if error is not None:
-            raise error.again()
+    async def __aenter__(self) -> Self:
+        return self
 
-
-class _Awaited(Call):
-    """The call of a task. Its keeper's thread wakes it, also when the loop is gone by then."""
-
-    __slots__ = ("_loop", "_woken")
-
-    def __init__(
-        self, loop: asyncio.AbstractEventLoop, woken: "asyncio.Future[FrazilError | None]"
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
-        self._loop = loop
-        self._woken = woken
-
-    def wake(self, error: FrazilError | None) -> None:
-        """See Call."""
-        try:
-            self._loop.call_soon_threadsafe(_settle, self._woken, error)
-        except RuntimeError:
-            if not self._loop.is_closed():
-                raise
-
-
-def _settle(woken: "asyncio.Future[FrazilError | None]", error: FrazilError | None) -> None:
-    if not woken.done():
-        woken.set_result(error)
+        await self.aclose()
 
 
 def open(  # noqa: A001 - as in frazil.open
     url: Url | None = None, scheme: str | Scheme = "icicle", **options: Any
 ) -> AsyncGenerator:
-    """A generator to await. The arguments are those of ``frazil.open``; nothing is contacted.
-
-    For ``icicle:`` it is an ``AsyncIcicle``, and for ``http:`` an ``AsyncService``, which have the
-    same methods.
-    """
+    """A generator to await. The arguments are those of ``frazil.open``; nothing is contacted."""
     refuse_unknown("open", open_ids, options)
-    choice = choose(url, scheme, options)
-    if choice[0] == "icicle":
-        from frazil.remote.icicle.async_generator import AsyncIcicle
-
-        return cast("AsyncGenerator", AsyncIcicle(choice[1]))
-    if choice[0] == "service":
-        from frazil.remote.http.async_generator import AsyncService
-
-        return cast("AsyncGenerator", AsyncService(choice[1]))
-    return AsyncGenerator(Generator(*choice[1]))
+    request = request_of(url, scheme, **options)
+    if request.url.maker == "registry":
+        return AwaitedGenerator(KeptWalk(request, registry_of(request)))
+    generator: AsyncGenerator = request.url.opened_by.load().open_async_generator(request)
+    return generator

@@ -1,83 +1,39 @@
 """``frazil.open`` and ``frazil.mint``: who makes the IDs is chosen by the URL.
 
 Most URLs name a registry, from which a generator in this process claims node numbers. ``icicle:``
-names servers that make the IDs themselves, and ``http:`` a service that does. All are used alike,
-so one function opens them.
+names servers that make the IDs themselves, and ``http:`` a service that does. All are used alike.
+The arguments become one ``Request``, and the kind of its URL names what opens it
+(``frazil.inputs.kinds``).
 """
 
 import os
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, Never, TypeAlias, cast
+from typing import Any, Never, TypeAlias
 
 from frazil.errors import ConfigError
-from frazil.generator.generator import Config, Duration, Generator, configure
+from frazil.generator.generator import Generator
+from frazil.generator.local import LocalGenerator, registry_of
 from frazil.generator.mint import mint
-from frazil.inputs.arguments import check_fields, expect, refuse_unknown
-from frazil.registries.base import Registry
+from frazil.generator.request import Duration, Request, make_request
+from frazil.inputs.arguments import expect, refuse_unknown
 from frazil.schemes.scheme import Scheme
+from frazil.system.host import default_url
 from frazil.system.process import ProcessIdentity
 
-if TYPE_CHECKING:
-    from frazil.remote.http.config import ServiceConfig
-    from frazil.remote.icicle.generator import IcicleConfig
-
-__all__ = ["choose", "is_icicle", "is_service", "mint_ids", "open_ids"]
+__all__ = ["mint_ids", "mint_request", "open_ids", "open_request", "request_of"]
 
 Url: TypeAlias = str | os.PathLike[str]
-Choice: TypeAlias = (
-    "tuple[Literal['registry'], tuple[Config, Registry]]"
-    "| tuple[Literal['icicle'], IcicleConfig] | tuple[Literal['service'], ServiceConfig]"
-)
 
 
-def is_icicle(url: str | None) -> bool:
-    """Whether a URL, or the environment's FRAZIL_URL, names servers that issue IDs themselves."""
-    return _kind(url) in ("icicle", "icicles")
-
-
-def is_service(url: str | None) -> bool:
-    """Whether a URL, or the environment's FRAZIL_URL, is the address of a service."""
-    return _kind(url) in ("http", "https")
-
-
-def _kind(url: str | None) -> str:
-    return (url or os.environ.get("FRAZIL_URL") or "").partition(":")[0]
-
-
-def choose(url: Url | None, scheme: str | Scheme, told: Mapping[str, Any]) -> Choice:
-    """Who makes the IDs, and all that it was told. Contacts nothing.
-
-    told: arguments of ``open`` by name. Raises ConfigError and LayoutError.
-    """
-    where = _url_text(url)
-    expect("namespace=", told.get("namespace", ""), str, "a text")
-    expect("sequence_start=", told.get("sequence_start", 0), (int, str), '0 or "random"')
-    expect("token=", told.get("token"), (str, type(None)), "a text")
-    check_fields(told.get("fields"))
-    rest = {name: value for name, value in told.items() if name != "token"}
-    token = told.get("token")
-    if is_service(where):
-        from frazil.remote.http.config import configure_service
-        from frazil.remote.http.generator import the_driver
-
-        the_driver()  # that it is missing is told here, and not to the first who asks for an ID
-        token = token or os.environ.get("FRAZIL_TOKEN")
-        return "service", configure_service(where, scheme, token=token, **rest)
-    if token is not None:
-        raise ConfigError("token= is for a service, http://host:8080/namespace")
-    if is_icicle(where):
-        from frazil.remote.icicle.config import configure_icicle
-
-        return "icicle", configure_icicle(where, scheme, **rest)
-    return "registry", configure(where, scheme, **rest)
+def request_of(url: Url | None, scheme: str | Scheme, **options: Any) -> Request:
+    """The request that arguments of ``open`` make. Raises ConfigError and LayoutError."""
+    return make_request(_url_text(url), scheme, **options)
 
 
 def _url_text(url: Url | None) -> str:
     """The URL as text; a path is that of a file with claims."""
     if url is None:
-        from frazil.system.host import default_url
-
         return default_url()
     expect("url=", url, (str, os.PathLike), "a text like 'redis://host', or a Path")
     if isinstance(url, str):
@@ -88,6 +44,34 @@ def _url_text(url: Url | None) -> str:
 
     path = str(Path(url).absolute())  # whose special characters the URL would take for its own
     return "sqlite://" + re.sub("[ #%?]", lambda found: f"%{ord(found[0]):02X}", path)
+
+
+def open_request(request: Request) -> Generator:
+    """The generator of a request. Nothing is contacted before the first ID is asked for."""
+    if request.url.maker == "registry":
+        return LocalGenerator(request, registry_of(request))
+    generator: Generator = request.url.opened_by.load().open_generator(request)
+    return generator
+
+
+def mint_request(n: int, request: Request) -> list[int]:
+    """``n`` unique IDs, for a process that will not stay."""
+    while True:
+        identity = ProcessIdentity()
+        minted = _minted(n, request)
+        if identity.mine:  # else a signal handler has forked, and these are the parent's
+            return minted
+
+
+def _minted(n: int, request: Request) -> list[int]:
+    """What ``mint_request`` answers. What it opens is gone when it returns: drivers hang up.
+
+    That may be interrupted by a handler that forks, so it has to be over when the caller looks.
+    """
+    if request.url.maker == "registry":
+        return mint(n, request, registry_of(request))
+    with open_request(request) as ids:
+        return ids.take(n)
 
 
 def open_ids(
@@ -130,29 +114,18 @@ def open_ids(
     Raises ConfigError and LayoutError.
     """
     refuse_unknown("open", open_ids, unknown)
-    told = {
-        "namespace": namespace,
-        "fields": fields,
-        "lead": lead,
-        "timeout": timeout,
-        "sequence_start": sequence_start,
-        "block": block,
-        "token": token,
-    }
-    return _opened(choose(url, scheme, told))
-
-
-def _opened(choice: Choice) -> Generator:
-    # The others are typed as what nearly every call answers; their users call the same methods.
-    if choice[0] == "service":
-        from frazil.remote.http.generator import ServiceGenerator
-
-        return cast("Generator", ServiceGenerator(choice[1]))
-    if choice[0] == "icicle":
-        from frazil.remote.icicle.generator import IcicleGenerator
-
-        return cast("Generator", IcicleGenerator(choice[1]))
-    return Generator(*choice[1])
+    request = request_of(
+        url,
+        scheme,
+        namespace=namespace,
+        fields=fields,
+        lead=lead,
+        timeout=timeout,
+        sequence_start=sequence_start,
+        block=block,
+        token=token,
+    )
+    return open_request(request)
 
 
 def mint_ids(
@@ -173,21 +146,7 @@ def mint_ids(
     the registry raises, and PoolExhausted after ``timeout`` without an ID.
     """
     refuse_unknown("mint", mint_ids, unknown)
-    told = {"namespace": namespace, "fields": fields, "lead": lead, "timeout": timeout}
-    while True:
-        identity = ProcessIdentity()
-        minted = _minted(n, url, scheme, told)
-        if identity.mine:  # else a signal handler has forked, and these are the parent's
-            return minted
-
-
-def _minted(n: int, url: Url | None, scheme: str | Scheme, told: Mapping[str, Any]) -> list[int]:
-    """What ``mint_ids`` answers. What it opens is gone when it returns: drivers hang up in Python.
-
-    That may be interrupted by a handler that forks, so it has to be over when the caller looks.
-    """
-    choice = choose(url, scheme, told)
-    if choice[0] == "registry":
-        return mint(n, *choice[1])
-    with _opened(choice) as ids:
-        return ids.take(n)
+    request = request_of(
+        url, scheme, namespace=namespace, fields=fields, lead=lead, timeout=timeout
+    )
+    return mint_request(n, request)

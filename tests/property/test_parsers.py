@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import frazil
-from frazil.registries import BACKENDS
+from frazil.inputs.kinds import KINDS
 from frazil.schemes.scheme import PRESETS
 from fuzz.accepted import accepted
 from fuzz.targets import TARGETS
@@ -81,7 +81,7 @@ def test_long_inputs_come_to_their_end(name):
             target.check(target.seeds[0][:1] + pair * (LONG // len(pair)))
 
 
-@pytest.mark.parametrize("kind", sorted([*BACKENDS, "http", "icicle"]))
+@pytest.mark.parametrize("kind", sorted(KINDS))
 @given(rest=st.text(max_size=30))
 @example(rest="//h:" + "9" * 5000)  # more digits than int() takes
 @example(rest="//h:99999")

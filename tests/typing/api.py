@@ -21,7 +21,7 @@ assert_type(ids.take(3), list[int])
 assert_type(ids.array(3), NDArray[np.uint64])
 assert_type(ids.text(), str)
 column_default: Callable[[], int] = ids
-endless: Iterator[int] = ids
+endless: Iterator[int] = ids.stream()
 
 scheme = frazil.scheme("uniqueid-spread", fields={"cluster": 3})
 assert_type(scheme.pack(time=1, sequence=0, node=256), int)

@@ -109,8 +109,8 @@ def test_wide_ids_fill_an_array(url):
     async def main(scheme, out, at=0):
         async with aio.open(url, scheme) as ids:
             with suppress(ConfigError):
-                ids.ids._registry.initialise(ask_of(LastSeen()), 0)
-            await asyncio.wait_for(ids.fill(out, at), 60)
+                ids._walk.registry.initialise(ask_of(LastSeen()), 0)
+            await asyncio.wait_for(ids._walk.fill(out, at), 60)
 
     out = np.zeros(2000, dtype=np.uint64)
     asyncio.run(main(WIDE, out))
@@ -184,7 +184,7 @@ def test_a_fork_while_a_claim_is_waited_for(tmp_path):
 
     async def main():
         ids = aio.open(url)
-        ids.ids._registry.initialise(ask_of(LastSeen()), 0)
+        ids._walk.registry.initialise(ask_of(LastSeen()), 0)
         await ids()
         child = os.fork()
         if child == 0:

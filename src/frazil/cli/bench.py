@@ -30,7 +30,7 @@ from frazil.cli.show import terminal
 from frazil.errors import ConfigError, InternalError
 from frazil.generator.keeper import ask_of
 from frazil.inputs.duration import duration_text
-from frazil.opening import is_icicle
+from frazil.inputs.url import parse_url
 from frazil.registries import connect
 from frazil.schemes.scheme import Scheme
 
@@ -129,7 +129,7 @@ def command(url: str, namespace: str, scheme: Scheme, seconds: float, *, as_json
       frazil bench --scheme uniqueid-spread --json
       frazil bench --url static:7 --seconds 2
     """
-    if is_icicle(url):
+    if parse_url(url).maker == "icicle":
         raise ConfigError(
             "icicle: issues at the servers; python -m benchmarks.icicle measures them"
         )

@@ -25,7 +25,7 @@ from frazil.cli._options import is_default, json_option, layout_options, registr
 from frazil.cli.show import terminal
 from frazil.cli.stores import store
 from frazil.errors import TryLater
-from frazil.opening import is_icicle
+from frazil.inputs.url import parse_url
 from frazil.registries.base import Registry
 from frazil.schemes.scheme import Scheme
 from frazil.system.clock import moment_text, wall_us
@@ -71,7 +71,7 @@ def command(
     """
     if watch and as_json:
         raise click.UsageError("--watch is for people and --json for programs; choose one")
-    if is_icicle(url):
+    if parse_url(url).maker == "icicle":
         from frazil.cli.stores.icicle import show_shards
 
         if watch:

@@ -18,7 +18,7 @@ from frazil.cli.show.doctor_report import Report, round_trip, tell
 from frazil.cli.stores import store
 from frazil.errors import ConfigError
 from frazil.generator.keeper import ask_of
-from frazil.opening import is_icicle
+from frazil.inputs.url import parse_url
 from frazil.registries.base import Registry
 from frazil.registries.doctor import Checkup, Finding, ahead
 from frazil.schemes.scheme import Scheme
@@ -44,7 +44,7 @@ def command(*, url: str, namespace: str, scheme: Scheme, as_json: bool, trying: 
       frazil doctor etcd://a,b,c --try --json
       frazil doctor icicle://redis-a,redis-b
     """
-    if is_icicle(url):
+    if parse_url(url).maker == "icicle":
         from frazil.cli.stores.icicle_doctor import examine_pool
 
         if trying:

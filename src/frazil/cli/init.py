@@ -21,7 +21,7 @@ from frazil.cli.stores import store
 from frazil.errors import ConfigError
 from frazil.generator.keeper import ask_of
 from frazil.inputs.duration import duration_text
-from frazil.opening import is_icicle
+from frazil.inputs.url import parse_url
 from frazil.registries.base import Registry
 from frazil.schemes.scheme import Scheme
 
@@ -93,7 +93,7 @@ def command(
     if shared is not None:
         store.share(shared)
         return
-    if is_icicle(url):
+    if parse_url(url).maker == "icicle":
         from frazil.cli.stores.icicle import initialise
 
         if start is not None:

@@ -19,7 +19,7 @@ from frazil.cli.show.progress import progress
 from frazil.cli.stores.store import look
 from frazil.errors import TryLater
 from frazil.inputs.duration import duration_text
-from frazil.opening import is_icicle, is_service
+from frazil.inputs.url import parse_url
 from frazil.registries import connect
 from frazil.registries.base import RecordRegistry
 from frazil.schemes.scheme import Scheme
@@ -97,7 +97,7 @@ def _chunks(
     """``count`` IDs in lists, none of them empty."""
     rate = scheme.layout.ids_per_second or float(_CHUNK) * 4
     chunk = max(1, min(_CHUNK, int(rate / 4)))
-    if sys.stderr.isatty() and not (is_icicle(url) or is_service(url)):
+    if sys.stderr.isatty() and parse_url(url).maker == "registry":
         _say_first_use(url, namespace, scheme)
     if count <= chunk:
         yield frazil.mint(count, url, scheme, namespace=namespace, lead=lead, timeout=timeout)

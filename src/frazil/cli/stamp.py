@@ -25,7 +25,7 @@ from frazil.cli.files.tables import FORMATS, format_of, open_table
 from frazil.cli.files.writers import writing
 from frazil.cli.show.progress import progress
 from frazil.errors import ConfigError
-from frazil.opening import is_icicle, is_service
+from frazil.inputs.url import parse_url
 from frazil.registries import connect
 from frazil.schemes.scheme import Scheme
 
@@ -150,9 +150,9 @@ def _lead(lead: str | None, url: str, namespace: str, scheme: Scheme) -> str | f
     """The lead given, or the usual one, which no registry refuses."""
     if lead is not None:
         return 0 if lead == "0" else lead
-    if is_service(url):
+    if parse_url(url).maker == "service":
         return 0  # the lead is the service's
-    if is_icicle(url):
+    if parse_url(url).maker == "icicle":
         return _LEAD_S
     terms = connect(url, namespace, scheme).terms
     return min(_LEAD_S, terms.horizon_ticks * terms.tick_us / 1e6) if terms.timed else 0

@@ -24,7 +24,7 @@ from frazil.cli.files.duplicates import Duplicates
 from frazil.cli.show import terminal
 from frazil.cli.show.progress import progress
 from frazil.errors import ConfigError
-from frazil.opening import is_icicle, is_service
+from frazil.inputs.url import parse_url
 from frazil.registries import connect
 from frazil.schemes.scheme import scheme as scheme_of
 from frazil.torture import FAULTS, MIXED, OWN, SYSTEMS, Plan, known, named, run
@@ -167,7 +167,7 @@ def _check(url: str, system: str, own: str | None, scheme: str) -> None:
     if url.startswith("memory:"):
         raise click.UsageError("memory: is for one process, and this starts many")
     chosen = scheme_of(scheme)
-    if url and not (is_icicle(url) or is_service(url)):
+    if url and parse_url(url).maker == "registry":
         connect(url, "torture", chosen).look()  # what is wrong with it is told once, and now
 
 

@@ -10,9 +10,11 @@ from functools import partial
 
 from frazil.claims.claim import Claim, LastSeen, Terms, Wait
 from frazil.errors import PoolExhausted, RegistryUnavailable
-from frazil.generator.generator import Config, check_count, walk_arguments
 from frazil.generator.keeper import ask_of
+from frazil.generator.kept_walk import walk_arguments
 from frazil.generator.pacing import Retries, jitter, pause_us
+from frazil.generator.request import Request
+from frazil.inputs.arguments import check_count
 from frazil.registries.base import Registry, reading_ns
 from frazil.system.clock import boot_ns
 from frazil.system.process import ProcessIdentity, require_gil
@@ -24,21 +26,21 @@ __all__ = ["mint"]
 _LEAST_S = 0.1  # for a registry to answer, however short the timeout
 
 
-def mint(n: int, config: Config, registry: Registry) -> list[int]:
+def mint(n: int, request: Request, registry: Registry) -> list[int]:
     """``n`` unique IDs, in order; see ``frazil.mint`` for when they come and what is raised.
 
     In a child that a signal handler has forked meanwhile they are the parent's, and maybe fewer.
     """
     require_gil()
     terms = registry.terms
-    per_tick = 1 if config.scheme.layout.axis == "sequence" else config.scheme.layout.sequences
+    per_tick = 1 if request.scheme.layout.axis == "sequence" else request.scheme.layout.sequences
     # What is minted is ours for good and used at once, so this walk needs no clock.
     identity = ProcessIdentity()
-    walk = Walk(identity, *walk_arguments(config.scheme, 0, None, clocked=False))
+    walk = Walk(identity, *walk_arguments(request.scheme, 0, None, clocked=False))
     ids: list[int] = []
     after = 0
     seen = LastSeen()
-    deadline_ns = boot_ns() + config.timeout_us * 1000
+    deadline_ns = boot_ns() + request.timeout_us * 1000
     while len(ids) < check_count(n) and identity.intact():
         ticks = min(-(-(n - len(ids)) // per_tick), terms.horizon_ticks)
         reply, read_ns = _asked(registry, seen, ticks, deadline_ns)
@@ -46,13 +48,13 @@ def mint(n: int, config: Config, registry: Registry) -> list[int]:
         if isinstance(reply, Wait):
             _sleep(pause_us(reply, terms, jitter()) * 1000, deadline_ns, registry.url)
             continue
-        _sleep(_early_ns(reply, terms, config.lead_us, read_ns), deadline_ns, registry.url)
+        _sleep(_early_ns(reply, terms, request.lead_us, read_ns), deadline_ns, registry.url)
         # Another node's region may begin in an earlier tick, and IDs are minted in order.
         first = min(max(reply.start, after), reply.until)
         walk.adopt(reply.slot % terms.nodes, first, reply.until, 0, 0, 0)
         after = reply.until if terms.timed else 0
         ids += walk.take_ready(n - len(ids))
-        deadline_ns = boot_ns() + config.timeout_us * 1000
+        deadline_ns = boot_ns() + request.timeout_us * 1000
     return ids
 
 

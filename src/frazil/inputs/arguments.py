@@ -4,7 +4,9 @@ from collections.abc import Callable, Iterable, Mapping
 
 from frazil.errors import ConfigError
 
-__all__ = ["check_fields", "expect", "refuse_unknown"]
+__all__ = ["check_count", "check_fields", "expect", "refuse_unknown"]
+
+_MOST_AT_ONCE = 1 << 40
 
 
 def refuse_unknown(name: str, call: Callable[..., object], given: Iterable[str]) -> None:
@@ -35,3 +37,12 @@ def check_fields(fields: Mapping[str, int] | None) -> None:
     expect("fields=", fields, (Mapping, type(None)), "a mapping like {'cluster': 3}")
     for name in fields or ():
         expect("a name in fields=", name, str, "a text")
+
+
+def check_count(n: int) -> int:
+    """``n`` if it is a number of IDs; else ConfigError."""
+    if not isinstance(n, int) or isinstance(n, bool) or n < 0:
+        raise ConfigError(f"how many IDs? {n!r} is no whole number from 0 on", value=n)
+    if n > _MOST_AT_ONCE:
+        raise ConfigError(f"{n} IDs at once are more than memory holds; ask for them in parts")
+    return n

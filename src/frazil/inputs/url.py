@@ -1,4 +1,4 @@
-"""What stands in a registry's URL: its options, its hosts, its numbers, each taken at its word.
+"""URLs: read once, into a value whose parts are each taken at their word.
 
 Python's own readers are generous: ``int`` takes the digits of every script, ``urlsplit`` drops tabs
 and whatever follows a ``#``, and a password with an ``@`` that was forgotten looks like a host. A
@@ -8,12 +8,15 @@ What is refused may hold a password, and is not shown.
 
 import os
 import re
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from frazil.errors import ConfigError
 from frazil.inputs.duration import duration_us
+from frazil.inputs.kinds import KINDS, Kind
 from frazil.inputs.masking import masked
 
-__all__ = ["Options", "anchored", "host_port", "whole"]
+__all__ = ["Options", "Url", "host_port", "parse_url", "whole"]
 
 _MOST = 1_000_000_000  # of an option that counts
 _SHOWN = 40
@@ -52,53 +55,129 @@ def host_port(text: str, usual: int) -> tuple[str, int] | None:
     return None if port is None else (found["ip"] or found["name"] or "", port)
 
 
-def anchored(url: str) -> str:
-    """The URL with the path of its file made absolute, through links.
+@dataclass(frozen=True, slots=True)
+class Url:
+    """A URL and its parts. ``str()`` of it is ``shown``.
 
-    A relative path means another file after a ``chdir``, and in another process.
+    text: the URL with its password. shown: as it was given, the password hidden. kind: what stands
+    before the colon. netloc, path: as in RFC 3986, with their percent signs. query: names and
+    values, decoded, each name once.
     """
-    from urllib.parse import quote, unquote
 
-    kind, _, rest = url.partition(":")
-    path, mark, query = rest.partition("?")
-    if kind == "sqlite" and unquote(path).strip("/"):
-        named = unquote(path.removeprefix("//"), errors="surrogateescape")
-        path = "//" + quote(os.path.realpath(named), errors="surrogateescape")
-    elif kind == "static":
-        pairs = query.split("&")
-        for at, pair in enumerate(pairs):
-            name, _, value = pair.partition("=")
-            if name == "state" and value not in ("", "none"):
-                named = unquote(value.replace("+", " "), errors="surrogateescape")
-                pairs[at] = "state=" + quote(os.path.realpath(named), errors="surrogateescape")
-        query = "&".join(pairs)
-    return f"{kind}:{path}{mark}{query}"
+    text: str = field(repr=False)
+    shown: str
+    kind: str
+    netloc: str = field(repr=False)
+    path: str
+    query: tuple[tuple[str, str], ...] = field(repr=False)
+
+    def __str__(self) -> str:
+        return self.shown
+
+    @property
+    def opened_by(self) -> Kind:
+        """What opens it."""
+        return KINDS[self.kind]
+
+    @property
+    def maker(self) -> str:
+        """Who makes the IDs: ``"registry"`` (this process), ``"icicle"`` or ``"service"``."""
+        return KINDS[self.kind].maker
+
+    @property
+    def body(self) -> str:
+        """What stands between the colon and the question mark."""
+        return self.text.partition(":")[2].partition("?")[0]
+
+    @property
+    def hosts(self) -> list[str]:
+        """The hosts, each with its port if it has one."""
+        return self.netloc.rpartition("@")[2].split(",")
+
+    @property
+    def user(self) -> tuple[str, str]:
+        """The user's name and password, "" for what is not given."""
+        from urllib.parse import unquote
+
+        name, _, password = self.netloc.rpartition("@")[0].partition(":")
+        return unquote(name), unquote(password)
+
+    def at(self, place: str) -> str:
+        """The URL with one host in the place of all, for people."""
+        who, at, _ = self.netloc.rpartition("@")
+        return masked(self.text.replace(f"//{self.netloc}", f"//{who}{at}{place}", 1))
+
+    def without(self, *names: str) -> str:
+        """The URL's text without some options, for a driver that reads the rest."""
+        base, _, query = self.text.partition("?")
+        kept = [each for each in query.split("&") if each and each.partition("=")[0] not in names]
+        return f"{base}?{'&'.join(kept)}" if kept else base
+
+    def options(self) -> "Options":
+        """Its options, none of them taken yet."""
+        return Options(self.shown, self.query)
+
+    def anchored(self) -> "Url":
+        """The same with the path of its file made absolute, through links.
+
+        A relative path means another file after a ``chdir``, and in another process.
+        """
+        from urllib.parse import quote, unquote
+
+        def real(path: str) -> str:
+            return quote(os.path.realpath(path), errors="surrogateescape")
+
+        if self.kind == "sqlite" and unquote(self.body).strip("/"):
+            named = unquote(self.body.removeprefix("//"), errors="surrogateescape")
+            text = self.text.replace(self.body, "//" + real(named), 1)
+        elif self.kind == "static" and dict(self.query).get("state") not in (None, "", "none"):
+            pairs = self.text.partition("?")[2].split("&")
+            for at, pair in enumerate(pairs):
+                if pair.startswith("state="):
+                    named = unquote(pair[6:].replace("+", " "), errors="surrogateescape")
+                    pairs[at] = "state=" + real(named)
+            text = f"{self.kind}:{self.body}?{'&'.join(pairs)}"
+        else:
+            return self
+        return replace(parse_url(text), shown=self.shown)
+
+
+@lru_cache(maxsize=64)  # so that a child that lives for one ID finds it read
+def parse_url(text: str) -> Url:
+    """The URL that a text is. Raises ConfigError for one that is none, or of an unknown kind."""
+    from urllib.parse import parse_qsl, unquote, urlsplit
+
+    kind, colon, _ = text.partition(":")
+    if not colon or kind not in KINDS:
+        from difflib import get_close_matches  # only where a person waits for the hint
+
+        near = get_close_matches(kind, KINDS, 1)
+        hint = f"did you mean {near[0]}: ?" if near else f"known: {', '.join(KINDS)}"
+        raise ConfigError(f"no registry is called {masked(text)!r}; {hint}", url=masked(text))
+    try:
+        text.encode("utf-8", "surrogateescape")  # as every file's name and argument can be
+        if _CONTROL.search(unquote(text)):
+            raise ValueError("it holds a control character")
+        parts = urlsplit(text)
+        if parts.netloc.split() not in ([], [parts.netloc]):
+            raise ValueError("a space in it is written %20")
+        if parts.fragment:  # would be left out without a word, of a path or a password
+            raise ValueError("a '#' in it is written %23")
+        pairs = parse_qsl(parts.query, keep_blank_values=True)
+    except ValueError as error:  # the text may hold a password, and is not shown
+        raise ConfigError(f"the URL that begins with {kind}: is none: {error}") from None
+    if len(dict(pairs)) < len(pairs):
+        raise ConfigError(f"{masked(text)}: an option is given twice", url=masked(text))
+    return Url(text, masked(text), kind, parts.netloc, parts.path, tuple(pairs))
 
 
 class Options:
-    """The ``?name=value`` part of a registry URL, each taken once, by name and kind."""
+    """The ``?name=value`` part of a URL, each taken once, by name and kind."""
 
-    def __init__(self, url: str) -> None:
-        self.url = masked(url)
-        from urllib.parse import parse_qsl, unquote, urlsplit
-
-        try:
-            url.encode("utf-8", "surrogateescape")  # as every file's name and argument can be
-            if _CONTROL.search(unquote(url)):
-                raise ValueError("it holds a control character")
-            parts = urlsplit(url)
-            if parts.netloc.split() not in ([], [parts.netloc]):
-                raise ValueError("a space in it is written %20")
-            if parts.fragment:  # would be left out without a word, of a path or a password
-                raise ValueError("a '#' in it is written %23")
-            pairs = parse_qsl(parts.query, keep_blank_values=True)
-        except ValueError as error:  # the text may hold a password, and is not shown
-            kind = url.partition(":")[0]
-            raise ConfigError(f"the URL that begins with {kind}: is none: {error}") from None
+    def __init__(self, url: str, pairs: tuple[tuple[str, str], ...]) -> None:
+        self.url = url
         self._left: dict[str, str] = dict(pairs)
         self._known: list[str] = []
-        if len(self._left) < len(pairs):
-            raise ConfigError(f"{self.url}: an option is given twice", url=self.url)
 
     def text(self, name: str, default: str | None = None) -> str | None:
         """The option as it stands."""

@@ -5,14 +5,13 @@ of URL have this form, so it is read here once. What is shown to people never ha
 """
 
 from typing import Any
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import unquote
 
 from frazil.errors import ConfigError
-from frazil.inputs.masking import masked
-from frazil.inputs.url import Options, host_port, whole
+from frazil.inputs.url import Options, Url, host_port, whole
 from frazil.redis_link.access import Access, Place
 
-__all__ = ["access_of", "shown", "split_url"]
+__all__ = ["access_of", "shown"]
 
 _TLS = {"icicles", "rediss", "valkeys"}
 
@@ -20,77 +19,65 @@ _PORT = 6379
 _LAST_DATABASE = (1 << 31) - 1
 
 
-def split_url(url: str) -> SplitResult:
-    """The parts of a URL; ConfigError if it is none."""
-    try:
-        return urlsplit(url)
-    except ValueError as error:
-        raise ConfigError(f"{masked(url)!r} is no URL: {error}") from None
-
-
-def places(parts: SplitResult) -> tuple[Place, ...]:
+def places(url: Url) -> tuple[Place, ...]:
     """Where the servers of a URL listen; ConfigError for one that is named twice."""
-    if parts.scheme == "unix":
-        if not parts.path:
+    if url.kind == "unix":
+        if not url.path:
             raise ConfigError("write the socket's path: unix:///path/to/redis.sock")
-        return (unquote(parts.path),)
+        return (unquote(url.path),)
     found: list[Place] = []
-    for each in parts.netloc.rpartition("@")[2].split(","):
+    for each in url.hosts:
         place = host_port(each, _PORT)
         if place is None:  # not shown: it may be a password with a mistyped @ behind it
             raise ConfigError(
-                f"{parts.scheme}: a host or port is none; write {parts.scheme}://host:6379, the "
+                f"{url.kind}: a host or port is none; write {url.kind}://host:6379, the "
                 "port a number up to 65535"
             )
         found.append((place[0] or "localhost", place[1]))
     if len(set(found)) < len(found):
-        raise ConfigError(f"{shown(parts)}: a host is named twice; name each once")
+        raise ConfigError(f"{url}: a host is named twice; name each once")
     return tuple(found)
 
 
-def shown(parts: SplitResult, place: Place | None = None) -> str:
-    """The URL for people: without its password, and with one of its hosts, if one is given."""
-    if place is not None:
-        who, at, _ = parts.netloc.rpartition("@")
-        parts = parts._replace(netloc=f"{who}{at}{place[0]}:{place[1]}")
-    return masked(parts.geturl())
+def shown(url: Url, place: Place) -> str:
+    """The URL for people, with one of its hosts and without its password."""
+    return url.at(f"{place[0]}:{place[1]}")
 
 
-def access_of(url: str, options: Options, timeout_us: int) -> Access:
+def access_of(url: Url, options: Options, timeout_us: int) -> Access:
     """How to reach all hosts of a URL as one. Raises ConfigError.
 
     Takes ``?cluster=`` (the hosts are nodes of one), ``?replicas=``, ``?timeout=`` (else
     ``timeout_us``), ``?db=`` and those of TLS from the options.
     """
-    parts = split_url(url)
     return Access(
-        name=shown(parts),
-        places=places(parts),
-        tls=parts.scheme in _TLS,
+        name=str(url),
+        places=places(url),
+        tls=url.kind in _TLS,
         timeout_s=max(options.duration_us("timeout", timeout_us), 1_000) / 1e6,
         replicas=options.number("replicas"),
         cluster=options.number("cluster") > 0,
-        options=_driver_options(parts, options),
+        options=_driver_options(url, options),
     )
 
 
-def _driver_options(parts: SplitResult, options: Options) -> dict[str, Any]:
+def _driver_options(url: Url, options: Options) -> dict[str, Any]:
     """What the driver's connections need to know beyond where to."""
-    name, _, password = parts.netloc.rpartition("@")[0].partition(":")
+    name, password = url.user
     found: dict[str, Any] = {"db": 0}
-    if parts.scheme == "unix":
+    if url.kind == "unix":
         found["db"] = options.number("db")
-    elif parts.path.strip("/"):
-        text = parts.path.strip("/")
+    elif url.path.strip("/"):
+        text = url.path.strip("/")
         database = whole(text, _LAST_DATABASE)
         if database is None:
-            raise ConfigError(f"database {text[:20]!r} is no number; write {parts.scheme}://host/0")
+            raise ConfigError(f"database {text[:20]!r} is no number; write {url.kind}://host/0")
         found["db"] = database
     if name:
-        found["username"] = unquote(name)
+        found["username"] = name
     if password:
-        found["password"] = unquote(password)
-    if parts.scheme in _TLS:
+        found["password"] = password
+    if url.kind in _TLS:
         found["ssl_check_hostname"] = True
         for option, meant in (("ca", "ca_certs"), ("cert", "certfile"), ("key", "keyfile")):
             path = options.text(option)

@@ -25,6 +25,7 @@ from frazil.claims.claim import (
 from frazil.claims.record import Record
 from frazil.errors import ConfigError
 from frazil.inputs.masking import masked
+from frazil.inputs.url import Url
 from frazil.registries.doctor import COMMON, Checkup
 from frazil.schemes.scheme import Scheme
 from frazil.system import clock
@@ -146,7 +147,7 @@ class _LeaveError(Exception):
 class RecordRegistry(ABC):
     """A registry over a store that can hold one record locked for the length of a verb."""
 
-    def __init__(self, url: str, namespace: str, terms: Terms) -> None:
+    def __init__(self, url: Url | str, namespace: str, terms: Terms) -> None:
         self.url = masked(url)
         self.namespace = namespace
         self.terms = terms

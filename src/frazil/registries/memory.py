@@ -15,7 +15,7 @@ from frazil.claims.claim import Terms
 from frazil.claims.record import Record
 from frazil.claims.slots import SlotTable
 from frazil.errors import ConfigError
-from frazil.inputs.url import Options
+from frazil.inputs.url import Url
 from frazil.registries.base import RecordRegistry, terms_of
 from frazil.schemes.scheme import Scheme
 from frazil.system.process import ProcessIdentity
@@ -32,15 +32,15 @@ _sense = ProcessIdentity()
 class MemoryRegistry(RecordRegistry):
     """A registry in this process's memory. Options: ``?horizon=``."""
 
-    def __init__(self, url: str, namespace: str, scheme: Scheme) -> None:
-        options = Options(url)
+    def __init__(self, url: Url, namespace: str, scheme: Scheme) -> None:
+        options = url.options()
         terms = terms_of(scheme, options.duration_us("horizon", HORIZON_US))
         options.finish()
         self._prepare(url, namespace, terms)
 
-    def _prepare(self, url: str, namespace: str, terms: Terms) -> None:
+    def _prepare(self, url: Url, namespace: str, terms: Terms) -> None:
         super().__init__(url, namespace, terms)
-        self._key = url.partition("?")[0], namespace
+        self._key = f"memory:{url.body}", namespace
 
     @contextmanager
     def step(self) -> Iterator[tuple[Record, str]]:

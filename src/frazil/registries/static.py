@@ -25,7 +25,7 @@ from pathlib import Path
 
 from frazil.claims.record import Record
 from frazil.errors import ConfigError
-from frazil.inputs.url import Options
+from frazil.inputs.url import Url
 from frazil.registries.base import Answer, RecordRegistry, terms_of
 from frazil.registries.memory import MemoryRegistry
 from frazil.registries.sqlite.default_file import state_folder
@@ -81,9 +81,9 @@ class StaticRegistry(OwnedRegistry, SqliteRegistry):
         "goes back between two starts IDs repeat"
     )
 
-    def __init__(self, url: str, namespace: str, scheme: Scheme) -> None:
-        options = Options(url)
-        node = node_number(url.partition(":")[2].partition("?")[0])
+    def __init__(self, url: Url, namespace: str, scheme: Scheme) -> None:
+        options = url.options()
+        node = node_number(url.body)
         terms = terms_of(scheme, options.duration_us("horizon", HORIZON_US), node)
         busy_us = options.duration_us("busy", BUSY_US)
         state = options.text("state")
@@ -111,9 +111,9 @@ class StaticRegistry(OwnedRegistry, SqliteRegistry):
 class StatelessRegistry(OwnedRegistry, MemoryRegistry):
     """One node number without a file. Options: ``?state=none``, ``?horizon=``."""
 
-    def __init__(self, url: str, namespace: str, scheme: Scheme) -> None:
-        options = Options(url)
-        node = node_number(url.partition(":")[2].partition("?")[0])
+    def __init__(self, url: Url, namespace: str, scheme: Scheme) -> None:
+        options = url.options()
+        node = node_number(url.body)
         terms = terms_of(scheme, options.duration_us("horizon", HORIZON_US), node)
         options.text("state")
         options.finish()
@@ -131,9 +131,9 @@ class StatelessRegistry(OwnedRegistry, MemoryRegistry):
             yield record, f"memory/{self._hold.since if self._hold else ''}"
 
 
-def connect_static(url: str, namespace: str, scheme: Scheme) -> RecordRegistry:
+def connect_static(url: Url, namespace: str, scheme: Scheme) -> RecordRegistry:
     """The registry of a static number: a file, or this process's memory for ``?state=none``."""
-    if Options(url).text("state") == "none":
+    if dict(url.query).get("state") == "none":
         return StatelessRegistry(url, namespace, scheme)
     return StaticRegistry(url, namespace, scheme)
 

@@ -15,20 +15,19 @@ that was issued already, so ``text`` looks once more, and so does whatever calls
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from frazil.errors import Closed, ConfigError, FrazilError
 from frazil.generator.complaints import closed
-from frazil.generator.generator import check_count
+from frazil.generator.request import Request
+from frazil.inputs.arguments import check_count
 from frazil.remote.prefetch import Prefetch
 from frazil.schemes.scheme import Scheme
+from frazil.system.event_loop import the_loop
 from frazil.system.process import ProcessIdentity
 from frazil.system.steps import Steps, run, run_async
 
-if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop
-
-__all__ = ["AsyncIssuing", "AsyncServed", "Issuing", "Life", "Served", "the_loop"]
+__all__ = ["AsyncIssuing", "AsyncServed", "Issuing", "Life", "Served"]
 
 Answer = TypeVar("Answer")
 
@@ -149,8 +148,9 @@ class _Living(ABC, Generic[LifeT]):
     """A generator that begins a new life in each child."""
 
     def __init__(self, config: Any) -> None:
-        self.config = config
-        self.scheme = config.scheme
+        self.config: Request = config.request
+        self.scheme: Scheme = config.request.scheme
+        self._config = config
         self._closed = False
         self._life: LifeT | None = None
 
@@ -178,10 +178,10 @@ class _Living(ABC, Generic[LifeT]):
         return life if life is not None and life.goes_on() else None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.config,)
+        return type(self), (self._config,)
 
     def __repr__(self) -> str:
-        config, state = self.config, " closed" * self._closed
+        config, state = self._config, " closed" * self._closed
         return f"<frazil.{type(self).__name__} {config.namespace!r} at {config.name}{state}>"
 
 
@@ -194,7 +194,7 @@ class Served(_Living[LifeT], Issuing):
 
     def __call__(self) -> int:
         """The next ID."""
-        if self.config.prefetch:
+        if self._config.prefetch:
             n = self._own(lambda life: life.prefetch.next())
             if n is not None:
                 return n
@@ -266,16 +266,3 @@ class AsyncServed(_Living[LifeT], AsyncIssuing):
             else:
                 if life.goes_on() and life.identity.mine:
                     return found
-
-
-def the_loop() -> "AbstractEventLoop":
-    """The loop that runs; ConfigError in a child that goes on inside its parent's."""
-    from asyncio import get_running_loop  # what uses no loop need not load it
-
-    try:
-        return get_running_loop()
-    except RuntimeError:
-        raise ConfigError(
-            "no event loop runs in this process; an asyncio loop ends with a fork, so use "
-            "asyncio.run(...) in the child"
-        ) from None

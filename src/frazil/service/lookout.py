@@ -9,7 +9,7 @@ import asyncio
 
 from frazil.claims.claim import Snapshot
 from frazil.errors import RegistryUnavailable
-from frazil.registries import connect
+from frazil.generator.local import registry_of
 from frazil.service.settings import Namespace
 from frazil.service.side_threads import Aside
 from frazil.system.clock import boot_ns
@@ -24,8 +24,7 @@ class Lookout:
     """Sees the record of one namespace. Nothing is contacted before it is asked."""
 
     def __init__(self, namespace: Namespace) -> None:
-        config = namespace.config()
-        self._registry = connect(config.url, config.namespace, config.scheme)
+        self._registry = registry_of(namespace.request())
         self._aside = Aside(f"claims-{namespace.name}")
         self._looking: asyncio.Task[Snapshot | None] | None = None
         self._began_ns = 0

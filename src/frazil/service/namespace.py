@@ -22,7 +22,7 @@ from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from frazil.aio import AsyncGenerator
+from frazil.aio import AwaitedGenerator
 from frazil.claims.record import layout_mismatch
 from frazil.errors import (
     Closed,
@@ -33,8 +33,9 @@ from frazil.errors import (
     RegistryUnavailable,
     TryLater,
 )
-from frazil.generator.generator import Generator
-from frazil.registries import connect
+from frazil.generator.awaiting import wait_through
+from frazil.generator.kept_walk import KeptWalk
+from frazil.generator.local import registry_of
 from frazil.service import logs
 from frazil.service.settings import Namespace
 from frazil.service.side_threads import Aside
@@ -76,15 +77,15 @@ class Issuer:
     """
 
     def __init__(self, namespace: Namespace) -> None:
-        config = namespace.config()
+        request = namespace.request()
         self.name = namespace.name
         self.scheme = namespace.scheme
-        self.ids = Generator(config, connect(config.url, config.namespace, config.scheme))
+        self._walk = KeptWalk(request, registry_of(request))
         self.issued = 0
         self.waits = 0
         self.failures = 0
-        self._async = AsyncGenerator(self.ids)
-        self._scout = connect(config.url, config.namespace, config.scheme)
+        self._async = AwaitedGenerator(self._walk)
+        self._scout = registry_of(request)
         self._aside = Aside(f"look-{self.name}")
         self._sent_away_ns: int | None = None
         self._looked_ns: int | None = None
@@ -93,7 +94,7 @@ class Issuer:
 
     def ready_one(self) -> int | None:
         """The next ID if it can be had without waiting."""
-        answer = self.ids.poll()
+        answer = self._walk.poll()
         if isinstance(answer, Pause):
             return None
         self.issued += 1
@@ -101,7 +102,7 @@ class Issuer:
 
     def ready(self, n: int) -> list[int]:
         """Up to ``n`` IDs, in order: those that can be had without waiting."""
-        ids = self.ids.take_ready(n)
+        ids = self._walk.take_ready(n)
         self.issued += len(ids)
         return ids
 
@@ -122,12 +123,16 @@ class Issuer:
     async def words(self, n: int) -> "array[int]":
         """The next ``n`` IDs of at most 64 bits as words, which costs a fifth of a list of them."""
         out = array("Q", bytes(8 * n))
-        at = self.ids.fill(out, 0)
-        if at < n:
-            self.waits += 1
-            await self._reported(self._async.fill(out, at))
-        self.issued += n
-        return out
+        while True:
+            identity = self._walk.own_identity()
+            at = self._walk.fill(out, 0)
+            if at < n:
+                self.waits += 1
+                filling = self._walk.filling(out, at, n)
+                await self._reported(wait_through(self._walk, filling))
+            self.issued += n
+            if identity.mine:
+                return out
 
     async def begin(self) -> None:
         """Compare the layout with the record's; raises ConfigError, which names both.
@@ -162,10 +167,10 @@ class Issuer:
 
     def _soon(self) -> str:
         """Why callers will be, or were just now, without an ID, as the generator has it."""
-        if self.ids.closed:
+        if self._walk.closed:
             return "it is closing"
-        keeper = self.ids.keeper
-        if keeper.trouble is not None and keeper.claim is not None and self.ids.reach() > 0:
+        keeper = self._walk.keeper
+        if keeper.trouble is not None and keeper.claim is not None and self._walk.reach() > 0:
             return "its registry does not answer; what is left of its claim is being used up"
         since_ns = self._sent_away_ns
         if since_ns is not None and boot_ns() - since_ns < _SENT_AWAY_NS:
@@ -184,7 +189,7 @@ class Issuer:
 
     def gauge(self) -> Gauge:
         """How the namespace stands now."""
-        keeper, walk = self.ids.keeper, self.ids
+        keeper, walk = self._walk.keeper, self._walk
         terms = keeper.terms
         lead_s = left_s = offset_s = None
         if terms.timed:

@@ -41,7 +41,8 @@ from pathlib import Path
 from typing import Any
 
 from frazil.errors import ConfigError, Misuse
-from frazil.generator.generator import Config, configure
+from frazil.generator.local import registry_of
+from frazil.generator.request import Request, make_request
 from frazil.inputs.duration import duration_us
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.scheme import scheme as make_scheme
@@ -74,18 +75,18 @@ class Namespace:
     timeout: str = "10s"
     block: int | None = None
 
-    def config(self) -> Config:
+    def request(self) -> Request:
         """What a generator of it is opened with; raises ConfigError and LayoutError."""
-        config, _ = configure(
+        request = make_request(
             self.url,
             self.scheme,
             namespace=self.name,
-            fields=None,
             lead=self.lead,
             timeout=self.timeout,
             block=self.block,
         )
-        return config
+        registry_of(request)  # refuses what its registry would never give
+        return request
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,7 @@ class Settings:
         Each worker would count on its own in a registry that lives in one process.
         """
         for one in self.namespaces:
-            kind = one.url.partition(":")[0]
+            kind = one.request().url.kind
             if self.workers > 1 and kind in _FOR_ONE:
                 raise ConfigError(
                     f"namespace {one.name!r}: {kind}: is for one process, and there are "
@@ -133,7 +134,7 @@ def read_settings(path: Path | None = None, url: str | None = None) -> Settings:
     """
     if path is None:
         alone = Namespace("default", make_scheme(), url or default_url())
-        alone.config()
+        alone.request()
         return Settings((alone,))
     file = read_table(path)
     server = file.table("server")
@@ -213,7 +214,7 @@ def _namespace(names: Table, name: str, values: object, url: str | None) -> Name
     )
     table.finish()
     try:
-        namespace.config()
+        namespace.request()
     except Misuse as error:
         raise names.blame(name, error) from None
     return namespace

@@ -18,7 +18,8 @@ from typing import Literal
 from frazil.claims.claim import LastSeen
 from frazil.errors import ConfigError
 from frazil.generator.keeper import ask_of
-from frazil.opening import is_icicle
+from frazil.inputs.url import parse_url
+from frazil.opening import request_of
 from frazil.registries import connect
 from frazil.schemes.scheme import scheme as scheme_of
 from frazil.torture.clock import FakeClock, library
@@ -226,7 +227,7 @@ def _world(plan: Plan, folder: Path, kept: ExitStack, guard: Guard) -> World:
         url = store.url
     setting = Setting(None, url, plan.scheme, plan.namespace)
     world = World(plan.system, setting, guard, store=store, processes=plan.processes)
-    if plan.system.name == "frazil" and is_icicle(url):
+    if plan.system.name == "frazil" and url and parse_url(url).maker == "icicle":
         if store is not None:
             _give_shard(setting, new=True)
             world.mend = partial(_give_shard, setting, new=False)
@@ -267,7 +268,7 @@ def _give_shard(setting: Setting, *, new: bool) -> None:
     from frazil.remote.icicle.config import configure_icicle
     from frazil.remote.icicle.server import IcicleServer
 
-    config = configure_icicle(setting.url, setting.scheme, namespace=setting.namespace)
+    config = configure_icicle(request_of(setting.url, setting.scheme, namespace=setting.namespace))
     IcicleServer(config.accesses[0], setting.namespace).initialise(0, new=new)
 
 

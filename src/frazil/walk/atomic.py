@@ -34,7 +34,7 @@ from frazil.walk.walk import Pause, Walk
 if TYPE_CHECKING:
     from frazil.system.process import PureIdentity
 
-__all__ = ["AtomicWalk"]
+__all__ = ["AtomicCaller", "AtomicWalk"]
 
 Answer = TypeVar("Answer")
 
@@ -96,7 +96,7 @@ class _Stage(Walk):
             return cells
         return [self.scatter(self.low, self.high, cell) for cell in cells]
 
-    def shown(self) -> Turn:
+    def as_turn(self) -> Turn:
         """What an everyday call has to know of this stage."""
         identity: PureIdentity = self.identity
         clock, ends_ns = identity.now_ns, self.turn_ns
@@ -112,18 +112,18 @@ class _Stage(Walk):
 class AtomicWalk(Walk):
     """A Walk whose steps are atomic for threads, signal handlers, finalizers and exceptions.
 
-    Its attributes are those of its present stage.
+    Its attributes are those of its present stage. shown: what an everyday call reads of it.
     """
 
     def __init__(self, *arguments: Any) -> None:
         stage = _Stage(*arguments)
         self.plain, self.wide = stage.plain, stage.wide
-        self._turn = stage.shown()
+        self.shown = stage.as_turn()
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            if name == "_turn":
+            if name == "shown":
                 raise AttributeError("this walk was never made")
             return getattr(self._stage(), name)
 
@@ -141,16 +141,7 @@ class AtomicWalk(Walk):
 
     def __call__(self) -> int:
         """See Walk."""
-        now_ns, word, era, vm_word, vm_seen, ends_ns, ready, later, stage = self._turn
-        if not later and now_ns() < ends_ns:
-            for cell in ready:  # the first one; a loop is the fastest way to ask for it
-                n = cell if self.plain else stage.scatter(stage.low, stage.high, cell)
-                if word[0] != era or vm_word[0] != vm_seen:
-                    break
-                return n
-        return self.stalled()
-
-    __next__ = __call__
+        return AtomicCaller(self)()
 
     def poll(self) -> int | Pause:
         """See Walk."""
@@ -233,7 +224,7 @@ class AtomicWalk(Walk):
 
     def _stage(self) -> _Stage:
         """The present stage: the last one of the chain."""
-        stage = self._turn[-1]
+        stage = self.shown[-1]
         while stage.later:
             stage = stage.later[_NEXT]
         return stage
@@ -245,5 +236,26 @@ class AtomicWalk(Walk):
             draft = stage.draft()
             answer = do(draft)
             if stage.later.setdefault(_NEXT, draft) is draft:
-                self._turn = draft.shown()
+                self.shown = draft.as_turn()
                 return answer, draft
+
+
+class AtomicCaller:
+    """See ``walk.Caller``."""
+
+    def __init__(self, walk: AtomicWalk) -> None:
+        self._walk = walk
+
+    def __call__(self) -> int:
+        """See Caller."""
+        walk = self._walk
+        now_ns, word, era, vm_word, vm_seen, ends_ns, ready, later, stage = walk.shown
+        if not later and now_ns() < ends_ns:
+            for cell in ready:  # the first one; a loop is the fastest way to ask for it
+                n = cell if walk.plain else stage.scatter(stage.low, stage.high, cell)
+                if word[0] != era or vm_word[0] != vm_seen:
+                    break
+                return n
+        return walk.stalled()
+
+    __next__ = __call__

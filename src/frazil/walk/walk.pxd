@@ -100,3 +100,9 @@ cdef class Walk:
     cpdef long long finish(self)
     cpdef rise(self, ProcessIdentity identity)
     cpdef forget(self)
+
+cdef object next_of(Walk walk)
+
+cdef class Caller:
+    cdef object __weakref__
+    cdef readonly Walk _walk

@@ -53,13 +53,11 @@ from typing import TYPE_CHECKING
 from frazil.errors import InternalError
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from frazil.system import process
 
     Words = array[int] | memoryview[int]
 
-__all__ = ["CLOSED", "COMPILED", "FORKED", "SPENT", "Pause", "Walk"]
+__all__ = ["CLOSED", "COMPILED", "FORKED", "SPENT", "Caller", "Pause", "Walk"]
 
 COMPILED = not __file__.endswith(".py")
 """Whether the walk in use is the compiled one."""
@@ -174,27 +172,7 @@ class Walk:
 
     def __call__(self) -> int:
         """The next ID, waiting for it if it must (how is up to ``stalled``)."""
-        if self.identity.now_ns() < self.turn_ns and self.sequence < self.sequences:
-            if self.identity.intact():
-                if self.plain:
-                    cell = self.sequence
-                    self.sequence = cell + 1
-                    return self.low + (cell << self.shift)
-                return self.draw()
-        return self.stalled()
-
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> int:
-        if self.identity.now_ns() < self.turn_ns and self.sequence < self.sequences:
-            if self.identity.intact():
-                if self.plain:
-                    cell = self.sequence
-                    self.sequence = cell + 1
-                    return self.low + (cell << self.shift)
-                return self.draw()
-        return self.stalled()
+        return next_of(self)
 
     def stalled(self) -> int:
         """What ``__call__`` does when no ID is ready. The bare walk waits for nothing."""
@@ -558,3 +536,30 @@ class Walk:
         self.fresh = True
         self.stretch(self.cells, self.cells)
         self.turn_ns = 0
+
+
+def next_of(walk: Walk) -> int:
+    """The next ID of a walk: of its tick's cells, or else what ``stalled`` answers."""
+    if walk.identity.now_ns() < walk.turn_ns and walk.sequence < walk.sequences:
+        if walk.identity.intact():
+            if walk.plain:
+                cell = walk.sequence
+                walk.sequence = cell + 1
+                return walk.low + (cell << walk.shift)
+            return walk.draw()
+    return walk.stalled()
+
+
+class Caller:
+    """Calls a walk, and shows none of it: what users hold of a walk in this process."""
+
+    def __init__(self, walk: Walk) -> None:
+        self._walk = walk
+
+    def __call__(self) -> int:
+        """The next ID."""
+        return next_of(self._walk)
+
+    def __next__(self) -> int:
+        """The next ID."""
+        return next_of(self._walk)

@@ -15,12 +15,13 @@ from frazil import aio
 from frazil.claims.claim import Claim, Lost
 from frazil.claims.record import Record
 from frazil.claims.slots import SlotTable
-from frazil.generator import calls, generator, keeper
+from frazil.generator import awaiting, calls, keeper, kept_walk, local
+from frazil.generator.request import Request
 from frazil.registries.base import RecordRegistry
 from frazil.registries.memory import MemoryRegistry
 from frazil.registries.sqlite.registry import SqliteRegistry
 from frazil.system.process import ProcessIdentity, PureIdentity
-from frazil.walk.walk import Walk
+from frazil.walk.walk import Caller, Walk
 
 __all__ = [
     "blind",
@@ -42,7 +43,8 @@ __all__ = [
 
 def unguarded() -> None:
     """The interpreted walk as it stands in its source, with nothing around its steps."""
-    generator.Generator.__bases__ = (Walk,)
+    kept_walk.KeptWalk.__bases__ = (Walk,)
+    local.LocalGenerator.__bases__ = (Caller,)
 
 
 def shared() -> None:
@@ -75,7 +77,7 @@ class _Blind(ProcessIdentity):
 
 def blind() -> None:
     """A process that does not notice that it is a copy."""
-    generator.ProcessIdentity = keeper.ProcessIdentity = _Blind
+    kept_walk.ProcessIdentity = keeper.ProcessIdentity = _Blind
 
 
 def hooks() -> None:
@@ -95,7 +97,7 @@ def hooks() -> None:
         mine = property(intact)
 
     os.register_at_fork(after_in_child=lambda: forks.append(forks.pop() + 1))
-    generator.ProcessIdentity = keeper.ProcessIdentity = Hooked
+    kept_walk.ProcessIdentity = keeper.ProcessIdentity = Hooked
 
 
 def child_releases() -> None:
@@ -117,20 +119,20 @@ def child_releases() -> None:
 def open_release() -> None:
     """A close that gives the claim back while others may still issue from it."""
 
-    def close(self: generator.Generator) -> None:
-        self._keeper._release(self.tick + 1)
+    def close(self: kept_walk.KeptWalk) -> None:
+        self.keeper._release(self.tick + 1)
 
-    generator.Generator.close = close
+    kept_walk.KeptWalk.close = close
 
 
 def lease() -> None:
     """A generator that holds its number until somebody tells it otherwise."""
 
     def adopt(self: Any, node: int, start: int, until: int, *clock: int) -> None:
-        end = 1 << len(self.scheme.positions("time"))
-        super(generator.Generator, self).adopt(node, start, end, *clock)
+        end = 1 << len(self.request.scheme.positions("time"))
+        super(kept_walk.KeptWalk, self).adopt(node, start, end, *clock)
 
-    generator.Generator.adopt = adopt
+    kept_walk.KeptWalk.adopt = adopt
 
 
 def forgetful() -> None:
@@ -187,37 +189,38 @@ def unguarded_icicle() -> None:
 def carried() -> None:
     """A pickle that carries the claim."""
 
-    def state(self: generator.Generator) -> tuple[Any, ...]:
-        return _carry, (self.config, self._keeper.claim)
+    def state(self: local.LocalGenerator) -> tuple[Any, ...]:
+        return _carry, (self.config, self._walk.keeper.claim)
 
-    generator.Generator.__reduce__ = state
+    local.LocalGenerator.__reduce__ = state
 
 
-def _carry(config: generator.Config, claim: Any) -> generator.Generator:
-    ids = generator._reopen(config)
-    terms = ids._registry.terms
+def _carry(config: Request, claim: Any) -> local.LocalGenerator:
+    ids = local._reopen(config)
+    walk = ids._walk
+    terms = walk.registry.terms
     node = claim.slot % terms.nodes
-    ids.adopt(node, claim.start, claim.until, *claim.time(terms), ids.identity.now_ns())
+    walk.adopt(node, claim.start, claim.until, *claim.time(terms), walk.identity.now_ns())
     return ids
 
 
 def spinning() -> None:
     """A caller who asks again and again whether it is time yet."""
-    patient = generator.Generator._wait
+    patient = kept_walk.KeptWalk.wait
 
-    def wait(self: generator.Generator, pause_ns: int, since_ns: int) -> None:
+    def wait(self: kept_walk.KeptWalk, pause_ns: int, since_ns: int) -> None:
         if pause_ns < 0:
             patient(self, pause_ns, since_ns)
         while self.pause_ns() > 0:
             pass
 
-    generator.Generator._wait = wait
+    kept_walk.KeptWalk.wait = wait
 
 
 def blocking() -> None:
     """An asyncio skin that waits as a thread would, and the loop with it."""
 
-    async def wait(self: aio.AsyncGenerator, pause_ns: int, since_ns: int) -> None:
-        self.ids._wait(pause_ns, since_ns)
+    async def wait(walk: kept_walk.KeptWalk, pause_ns: int, since_ns: int) -> None:
+        walk.wait(pause_ns, since_ns)
 
-    aio.AsyncGenerator._wait = wait
+    aio.wait = awaiting.wait = wait

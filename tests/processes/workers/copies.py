@@ -28,4 +28,4 @@ for _ in range(order.n // 100):
     outlet.put(ids.take(50) + [ids() for _ in range(50)])
 if name == "here":
     assert other.wait(60) == 0
-    work.tell(slots=sorted({h.slot for h in ids._registry.holdings()}))
+    work.tell(slots=sorted({h.slot for h in ids._walk.registry.holdings()}))

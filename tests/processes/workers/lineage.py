@@ -74,7 +74,7 @@ def by_exits(ids: frazil.Generator, depth: int) -> None:
             way()
             sys.exit(0)
         assert os.waitpid(child, 0)[1] == 0
-    held = [h.slot for h in ids._registry.holdings() if h.held]
+    held = [h.slot for h in ids._walk.registry.holdings() if h.held]
     rival = work.opened(order)
     issue(work.Outlet(order, "rival"), rival, order.n)
     issue(work.Outlet(order, "parent"), ids, order.n)

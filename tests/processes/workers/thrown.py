@@ -25,7 +25,8 @@ from frazil.walk.walk import FORKED
 SOURCES = (
     "/frazil/walk/walk.py",
     "/frazil/walk/atomic.py",
-    "/frazil/generator/generator.py",
+    "/frazil/generator/kept_walk.py",
+    "/frazil/generator/local.py",
     "/frazil/system/process.py",
 )
 SINCE = "@1ms since 2025-01-01T00:00:00Z"
@@ -98,7 +99,7 @@ class World:
 
     def reading(self) -> tuple[int, int, int]:
         """The registry's clock: it is always in the tick where the next claim begins."""
-        return (self.ends, 0, self.ids.identity.now_ns()) if self.timed else (0, 0, 0)
+        return (self.ends, 0, self.ids._walk.identity.now_ns()) if self.timed else (0, 0, 0)
 
     def given(self, start: int, until: int) -> tuple[int, int, int]:
         """Give ticks to the present node."""
@@ -110,18 +111,18 @@ class World:
         """Give a claim of another node."""
         self.node = self.node % 200 + 1
         reading = self.reading()
-        self.ids.adopt(*self.given(self.ends, self.ends + CLAIM), *reading)
+        self.ids._walk.adopt(*self.given(self.ends, self.ends + CLAIM), *reading)
 
     def prolong(self) -> None:
         """Give more of the same."""
         reading = self.reading()
         _, _, until = self.given(self.ends, self.ends + CLAIM)
-        self.ids.prolong(until, *reading)
+        self.ids._walk.prolong(until, *reading)
 
     def queue(self) -> None:
         """Give a claim of another node, for later."""
         self.node = self.node % 200 + 1
-        self.ids.queue(*self.given(self.ends, self.ends + CLAIM))
+        self.ids._walk.queue(*self.given(self.ends, self.ends + CLAIM))
 
     def put(self, found: Any, *, ordered: bool = True) -> None:
         """IDs came out. ordered: after all before."""
@@ -138,7 +139,7 @@ class World:
 
     def ask(self) -> None:
         """A handler that asks for IDs, and may come before or after those that it interrupts."""
-        self.put(self.ids.take_ready(1), ordered=False)
+        self.put(self.ids._walk.take_ready(1), ordered=False)
         with suppress(TryLater):  # inside a change of claims there may be none for the moment
             self.put([self.ids()], ordered=False)
 
@@ -167,14 +168,14 @@ class World:
     def go_on(self, reached: bool) -> None:
         """Whatever came before: IDs come out. reached: the handler ran, so there may be more."""
         self.done = not reached
-        self.put(self.ids.take_ready(3))
+        self.put(self.ids._walk.take_ready(3))
         self.put([self.ids.take(1)[0], self.ids(), next(self.ids)])
 
 
 def filled(world: World) -> list[int]:
     """IDs by ``fill``, whatever their width."""
     words = array("Q", bytes(144)) if frazil.COMPILED else __import__("numpy").zeros(18, "u8")
-    world.ids.fill(words, 0)
+    world.ids._walk.fill(words, 0)
     found = [int(word) for word in words]
     if world.ids.scheme.bits > 64:
         return [high << 64 | low for high, low in zip(*[iter(found)] * 2, strict=True)]
@@ -191,7 +192,7 @@ def listed(world: World) -> list[int]:
 
 def polled(world: World) -> list[int]:
     """An ID by ``poll``."""
-    answer = world.ids.poll()
+    answer = world.ids._walk.poll()
     return [answer] if isinstance(answer, int) else []
 
 
@@ -199,7 +200,7 @@ Issuing = Callable[[World], list[int]]
 
 WALKING: dict[str, Issuing] = {
     "call": lambda world: [world.ids()],
-    "take_ready": lambda world: world.ids.take_ready(9),
+    "take_ready": lambda world: world.ids._walk.take_ready(9),
 }
 ISSUING = WALKING | {
     "poll": polled,
@@ -227,7 +228,7 @@ def issue(world: World, handle: Callable[[], None], do: Issuing, later_ns: int =
 def keep(world: World, handle: Callable[[], None], do: Callable[[World], None]) -> None:
     """The keeper brings something: the generator has what it had, or what it was given."""
     for at in world.attempts():
-        world.put(world.ids.take_ready(2))
+        world.put(world.ids._walk.take_ready(2))
         reached, _ = struck(at, handle, lambda: do(world))
         world.elsewhere(world.adopt)
         world.go_on(reached)
@@ -236,15 +237,15 @@ def keep(world: World, handle: Callable[[], None], do: Callable[[World], None]) 
 def leave(world: World, handle: Callable[[], None]) -> None:
     """A farewell: what is given back is used by nobody before, or after."""
     for at in world.attempts():
-        world.put(world.ids.take_ready(2))
-        reached, used = struck(at, handle, world.ids.leave)
+        world.put(world.ids._walk.take_ready(2))
+        reached, used = struck(at, handle, world.ids._walk.leave)
         # Whoever was not told what is left asks once more, after some more were drawn or not.
         if used is Boom and at % 2:
-            world.put(world.ids.take_ready(5))
+            world.put(world.ids._walk.take_ready(5))
         if used is Boom:
-            used = world.ids.leave()
+            used = world.ids._walk.leave()
         world.elsewhere(lambda used=used: world.leaves(used))
-        world.put(world.ids.take_ready(5))  # none
+        world.put(world.ids._walk.take_ready(5))  # none
         world.elsewhere(world.adopt)
         world.go_on(reached)
 
@@ -252,14 +253,14 @@ def leave(world: World, handle: Callable[[], None]) -> None:
 def be_reborn(world: World, handle: Callable[[], None]) -> None:
     """A child begins its life: its parent's claims are none of its own."""
     for at in world.attempts():
-        world.put(world.ids.take_ready(2))
-        world.ids.identity.word[0] = 0
+        world.put(world.ids._walk.take_ready(2))
+        world.ids._walk.identity.word[0] = 0
         world.claims = {}
-        reached, _ = struck(at, handle, world.ids.reborn)
-        world.put(world.ids.take_ready(2))
-        if world.ids.pause_ns() == FORKED:
-            world.ids.reborn()
-        assert world.ids.pause_ns() != FORKED, f"{world.op}: it is nobody"
+        reached, _ = struck(at, handle, world.ids._walk.reborn)
+        world.put(world.ids._walk.take_ready(2))
+        if world.ids._walk.pause_ns() == FORKED:
+            world.ids._walk.reborn()
+        assert world.ids._walk.pause_ns() != FORKED, f"{world.op}: it is nobody"
         world.elsewhere(world.adopt)
         world.go_on(reached)
 

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 import frazil
 from frazil.claims.claim import LastSeen
 from frazil.errors import ConfigError, LayoutExhausted, RegistryUnavailable
-from frazil.generator.generator import walk_arguments
 from frazil.generator.keeper import ask_of
+from frazil.generator.kept_walk import walk_arguments
 from frazil.registries import connect
 from frazil.registries.memory import MemoryRegistry
 from tests.unit.walk.test_walk import Toy, interpreted, manual_identity, walk_in_use
@@ -77,7 +77,7 @@ class TestTickets:
     def test_strict_takes_nothing_ahead(self, url):
         with begun(url, block=1) as ids:
             ids.take(7)
-            assert ids._registry.holdings()[0].until == 8
+            assert ids._walk.registry.holdings()[0].until == 8
 
     @pytest.mark.parametrize("drawn", [1, 5, 500, 999, 1000, 1001, 4095, 4096, 5000])
     def test_close_gives_back_exactly_what_was_not_used(self, url, drawn):
@@ -149,23 +149,23 @@ class TestAhead:
     def test_asked_for_at_half_and_made_longer(self, url, monkeypatch):
         with begun(url, block=100) as ids:
             ids.take(50)
-            assert ids._keeper.claim.until == 101
+            assert ids._walk.keeper.claim.until == 101
             with gated(monkeypatch) as (gate, asked):
-                assert ids.take_ready(1) == [51]
+                assert ids._walk.take_ready(1) == [51]
                 assert asked.acquire(timeout=20)
-                assert ids.take_ready(49) == list(range(52, 101))  # nobody waits meanwhile
+                assert ids._walk.take_ready(49) == list(range(52, 101))  # nobody waits meanwhile
                 gate.set()
-            wait_until(lambda: ids.until == 201)
-            assert ids.take_ready(51) == list(range(101, 152))
-            wait_until(lambda: ids.until == 301)  # and once more
+            wait_until(lambda: ids._walk.until == 201)
+            assert ids._walk.take_ready(51) == list(range(101, 152))
+            wait_until(lambda: ids._walk.until == 301)  # and once more
 
     def test_another_block_is_queued_where_somebody_came_between(self, url):
         with begun(url, block=100) as ids, frazil.open(url, "tickets", block=100) as other:
             ids.take(50)
             assert other() == 101
-            assert ids.take_ready(1) == [51]
-            wait_until(lambda: ids.queued)
-            assert ids.take_ready(100) == [*range(52, 101), *range(201, 252)]
+            assert ids._walk.take_ready(1) == [51]
+            wait_until(lambda: ids._walk.queued)
+            assert ids._walk.take_ready(100) == [*range(52, 101), *range(201, 252)]
             assert ids.take(1000)[-1] > 1000
 
     def test_asked_once(self, url, monkeypatch):
@@ -173,10 +173,10 @@ class TestAhead:
             ids.take(50)
             with gated(monkeypatch) as (gate, asked):
                 for n in range(51, 101):
-                    assert ids.take_ready(1) == [n]
+                    assert ids._walk.take_ready(1) == [n]
                 assert asked.acquire(timeout=20)
                 gate.set()
-                wait_until(lambda: ids.until == 201)
+                wait_until(lambda: ids._walk.until == 201)
                 assert not asked.acquire(timeout=0.2)
 
     def test_a_registry_that_was_away_is_asked_again_by_itself(self, url, monkeypatch):
@@ -190,17 +190,17 @@ class TestAhead:
                 return step(self)
 
             monkeypatch.setattr(MemoryRegistry, "step", broken)
-            assert ids.take_ready(1) == [51]
-            wait_until(lambda: ids._keeper.trouble is not None)
+            assert ids._walk.take_ready(1) == [51]
+            wait_until(lambda: ids._walk.keeper.trouble is not None)
             down[0] = False
-            wait_until(lambda: ids.until == 201)
+            wait_until(lambda: ids._walk.until == 201)
 
     def test_what_was_queued_is_given_back(self, url):
         with begun(url, block=100) as ids, frazil.open(url, "tickets", block=100) as other:
             ids.take(50)
             other()
-            ids.take_ready(1)
-            wait_until(lambda: ids.queued)
+            ids._walk.take_ready(1)
+            wait_until(lambda: ids._walk.queued)
         with frazil.open(url, "tickets") as ids:
             assert ids() == 201
 
@@ -215,15 +215,15 @@ class TestRuns:
     def test_the_next_run_is_taken_at_half(self, url):
         with begun(url, "chibrary", 7) as ids:
             ids.take(8192)
-            assert ids._keeper.claim.until == 8
+            assert ids._walk.keeper.claim.until == 8
             ids.take(1)
-            wait_until(lambda: ids.until == 9)
-            assert len(ids.take_ready(8191 + 8192)) == 8191 + 8192
+            wait_until(lambda: ids._walk.until == 9)
+            assert len(ids._walk.take_ready(8191 + 8192)) == 8191 + 8192
 
     def test_a_process_of_one_id_takes_one_run(self, url):
         with begun(url, "chibrary", 0) as ids:
             ids()
-        assert [h.until for h in ids._registry.holdings()] == [1]
+        assert [h.until for h in ids._walk.registry.holdings()] == [1]
 
     def test_call_by_call(self, url):
         with begun(url, "zero:1=0 run:10 sequence:3", 0) as ids:
@@ -382,14 +382,14 @@ class TestWalk:
 @pytest.mark.parametrize(("tick", "ticks"), [("1ms", 100), ("30ms", 3), ("100ms", 1), ("1s", 1)])
 def test_a_first_claim_is_a_tenth_of_a_second_or_a_tick(url, tick, ticks):
     with frazil.open(url, f"time:32 node:8 sequence:24 @{tick} since 2025-01-01T00:00:00Z") as ids:
-        assert ids.keeper._want == ticks
+        assert ids._walk.keeper._want == ticks
 
 
 @pytest.mark.parametrize("wanting", [True, False])
 def test_a_counter_is_looked_after_when_called_and_in_trouble_by_itself(url, wanting):
     with begun(url) as ids:
         ids()
-        keeper = ids.keeper
+        keeper = ids._walk.keeper
         assert keeper._next_look_s(SimpleNamespace(wanting=wanting)) is None
         keeper.trouble = RegistryUnavailable("away", url=url, outcome_known=True)
         assert keeper._next_look_s(SimpleNamespace(wanting=wanting)) == (0.001 if wanting else None)

@@ -24,8 +24,12 @@ __all__: list[str] = []
 
 CALLERS = (
     "aio",
-    *(f"generator/{name}" for name in ("calls", "complaints", "generator", "keeper")),
-    "remote/base",
+    "generator/awaiting",
+    "generator/calls",
+    "generator/complaints",
+    "generator/keeper",
+    "generator/kept_walk",
+    "generator/local",
 )
 
 
@@ -42,7 +46,7 @@ def away():
     """A registry that is not there, asked once so that its driver is loaded."""
     url = f"redis://127.0.0.1:{free_port()}"
     with frazil.open(url, timeout="200ms") as ids:
-        while ids.keeper.trouble is None:
+        while ids._walk.keeper.trouble is None:
             with suppress(RegistryUnavailable):
                 ids()
     return url
@@ -75,7 +79,7 @@ class TestCallersWhoGiveUp:
                             ids()
                 least += left
             assert min(least) < 50
-            assert len(ids.keeper._calls) == 0
+            assert len(ids._walk.keeper._calls) == 0
 
     def test_tasks(self, away):
         async def main():
@@ -87,7 +91,7 @@ class TestCallersWhoGiveUp:
                             with suppress(RegistryUnavailable):
                                 await ids()
                     least += left
-                return min(least), len(ids.ids.keeper._calls)
+                return min(least), len(ids._walk.keeper._calls)
 
         left, calls = asyncio.run(main())
         assert left < 50
@@ -98,11 +102,11 @@ class TestCallersWhoGiveUp:
             async with aio.open(away, timeout=60) as ids:
                 tasks = [asyncio.create_task(ids()) for _ in range(500)]
                 await asyncio.sleep(0)
-                waiting = len(ids.ids.keeper._calls)
+                waiting = len(ids._walk.keeper._calls)
                 for task in tasks:
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
-                return waiting, len(ids.ids.keeper._calls)
+                return waiting, len(ids._walk.keeper._calls)
 
         assert asyncio.run(main()) == (500, 0)
 
@@ -125,7 +129,7 @@ class TestCallersWhoGiveUp:
 def opened(url, number, **options):
     """A generator of a new namespace of its own."""
     ids = frazil.open(f"{url}{number}", **{"timeout": 20} | options)
-    ids._registry.initialise(ask_of(LastSeen()), 0)
+    ids._walk.registry.initialise(ask_of(LastSeen()), 0)
     return ids
 
 
@@ -152,9 +156,9 @@ class TestHandlersThatRaise:
                     came, struck = True, struck + 1
                 found = ids.take(10)
                 assert len(set(found)) == 10
-                assert len(ids.keeper._calls) == 0
-            assert ids.closed
-            assert not any(holding.held for holding in ids.keeper.registry.holdings())
+                assert len(ids._walk.keeper._calls) == 0
+            assert ids._walk.closed
+            assert not any(holding.held for holding in ids._walk.keeper.registry.holdings())
             if not came:
                 break
         assert struck > 50
@@ -169,7 +173,7 @@ class TestHandlersThatRaise:
             except Struck:
                 came, struck = True, struck + 1
             ids.close()
-            assert not any(holding.held for holding in ids.keeper.registry.holdings())
+            assert not any(holding.held for holding in ids._walk.keeper.registry.holdings())
             if not came:
                 break
         assert struck > 20
@@ -178,15 +182,15 @@ class TestHandlersThatRaise:
         """The walk has closed, and the exception kept its closer from telling the keeper."""
         ids = opened(url, 0)
         ids()
-        ids.finish()
+        ids._walk.finish()
         released = threading.Event()
-        release = ids.keeper.registry.release
+        release = ids._walk.keeper.registry.release
 
         def telling(*asked):
             released.set()
             return release(*asked)
 
-        ids.keeper.registry.release = telling
+        ids._walk.keeper.registry.release = telling
         assert released.wait(30)
 
     @pytest.mark.filterwarnings("ignore:coroutine:RuntimeWarning")  # struck before it is awaited
@@ -217,7 +221,7 @@ class TestHandlersThatRaise:
 
         async def main():
             for number in every():
-                async with aio.AsyncGenerator(opened(url, number)) as ids:
+                async with aio.AwaitedGenerator(opened(url, number)._walk) as ids:
                     if not await two(ids, number):
                         return
 
@@ -358,7 +362,7 @@ class TestNoThread:
 
 def test_a_thread_that_died_is_followed_by_another(url):
     with frazil.open(url, timeout=5) as ids:
-        keeper = ids.keeper
+        keeper = ids._walk.keeper
         tend, died = keeper._tend, threading.Event()
 
         def dies(walk):
@@ -368,8 +372,6 @@ def test_a_thread_that_died_is_followed_by_another(url):
 
         keeper._tend = dies
         with suppress(TryLater):
-            frazil.generator.generator.Generator._wait(
-                ids, -1, frazil.system.clock.boot_ns() - 4_900_000_000
-            )
+            ids._walk.wait(-1, frazil.system.clock.boot_ns() - 4_900_000_000)
         assert died.wait(5)
         assert isinstance(ids(), int)

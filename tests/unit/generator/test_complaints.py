@@ -76,8 +76,8 @@ def test_the_registry_answers_again_while_a_caller_is_told(url):
         trouble = property(lambda _: told.pop() if told else None, lambda _, __: None)
 
     with opened(url) as ids:
-        ids.keeper.__class__ = Forgetful
-        assert re.search("no claim since .*gone", str(ids.keeper.complaint(1.0)))
+        ids._walk.keeper.__class__ = Forgetful
+        assert re.search("no claim since .*gone", str(ids._walk.keeper.complaint(1.0)))
 
 
 def test_a_silent_one_is_no_crowded_one(url, monkeypatch):
@@ -97,7 +97,7 @@ def test_a_silent_one_is_no_crowded_one(url, monkeypatch):
 def test_a_silent_one_is_not_called_new(url, monkeypatch):
     """It says to wait, and is away when it is asked why."""
     with opened(url) as ids:
-        keeper = ids.keeper
+        keeper = ids._walk.keeper
         monkeypatch.setattr(keeper.registry, "grant", lambda *_: Wait(1, LastSeen()))
         with monkeypatch.context() as changed:
             changed.setattr(keeper.registry, "look", silence)
@@ -157,9 +157,9 @@ def message_of(ids, part):
 def test_a_claim_ahead_of_the_clock_is_no_crowd(url):
     url += "?horizon=10min"
     with frazil.open(url, WIDE, timeout="300ms") as ids:
-        ids._registry.initialise(ask_of(LastSeen()), 0)
+        ids._walk.registry.initialise(ask_of(LastSeen()), 0)
         ids()
-        memory._records[ids._registry._key].incarnation = "another"
+        memory._records[ids._walk.registry._key].incarnation = "another"
         with frazil.open(url, WIDE, timeout="300ms") as late:
             assert "first use" in message_of(late, "ahead of the clock")
 
@@ -181,7 +181,7 @@ def test_a_first_use_is_no_crowd(tmp_path):
             assert "node numbers" not in str(caught.value)
             ids.close()
     with opened(url, slow, namespace="other", timeout=20) as ids:
-        ids._registry.initialise(ask_of(LastSeen()), 0)
+        ids._walk.registry.initialise(ask_of(LastSeen()), 0)
         assert ids()
 
 
@@ -190,7 +190,7 @@ def test_a_crowded_pool_says_so(url):
     holders = [opened(url, node) for _ in range(2)]
     for ids in holders:
         ids()
-    key = holders[0]._registry._key
+    key = holders[0]._walk.registry._key
     for n in (0, 1):  # both given away as far as can be
         record = memory._records[key]
         slot = record.slots.get(n)

@@ -29,7 +29,9 @@ import numpy
 import frazil, frazil.aio
 from frazil import opening
 from frazil.remote import base
-from frazil.generator.generator import Generator
+from frazil.generator.kept_walk import KeptWalk
+from frazil.service.namespace import Issuer
+from frazil.service.settings import Namespace
 from frazil.schemes.scheme import Scheme
 
 url, armed, child, later_on = sys.argv[1], None, None, 0
@@ -120,26 +122,25 @@ def run(make):
     return asyncio.run(listed())
 """
 LOCAL = """
-for place, name in ((Generator, "poll"), (Generator, "take_ready"), (Generator, "fill"),
+for place, name in ((KeptWalk, "poll"), (KeptWalk, "take_ready"), (KeptWalk, "fill"),
                     (opening, "mint")):
     forking(place, name)
 
-def minting(n, config, registry, mint=opening.mint):
+def minting(n, request, registry, mint=opening.mint):
     registry.link = Hanging()
-    return mint(n, config, registry)
+    return mint(n, request, registry)
 
 opening.mint = minting
 ids = frazil.open(url, lead="1s")
-later = frazil.aio.AsyncGenerator(ids)
+later = frazil.aio.AwaitedGenerator(ids._walk)
+served = Issuer(Namespace("served", frazil.scheme("icicle"), url, lead="1s"))
 
 def stalled():
     "One that does not come the short way."
-    return Generator.stalled(ids)
+    return KeptWalk.stalled(ids._walk)
 
 async def filled():
-    out = numpy.zeros(5, numpy.uint64)
-    await later.fill(out)
-    return out.tolist()
+    return (await served.words(5)).tolist()
 
 ways = {
     "call": ("any", lambda: [stalled()]),
@@ -151,7 +152,8 @@ ways = {
     "aio call": ("any", lambda: run(later)),
     "aio take": ("any", lambda: run(lambda: later.take(5))),
     "aio text": ("any", lambda: run(later.text)),
-    "aio fill": ("any", lambda: run(filled)),
+    # A service fills arrays where the walk is compiled, and takes lists where it is not.
+    **({"aio fill": ("any", lambda: run(filled))} if frazil.COMPILED else {}),
 }
 ids.take(10)
 """

@@ -12,8 +12,9 @@ import frazil
 from frazil import aio
 from frazil.claims.claim import LastSeen, Wait
 from frazil.errors import Closed, ConfigError, LayoutError, PoolExhausted
-from frazil.generator.generator import configure
+from frazil.generator.local import registry_of
 from frazil.generator.mint import mint
+from frazil.generator.request import make_request
 from tests.unit.walk.test_walk import LAYOUTS
 
 WIDE = "sign:1=0 time:39 node:4 sequence:20 @1ms since 2025-01-01T00:00:00Z"
@@ -36,8 +37,22 @@ def test_the_first_lines_of_the_readme(url):
 
 def test_iteration(url):
     with opened(url) as ids:
-        got = [n for n, _ in zip(ids, range(5), strict=False)]
+        got = [n for n, _ in zip(ids.stream(), range(5), strict=False)]
+        got.append(next(ids))
     assert got == sorted(set(got))
+
+
+def test_a_generator_is_no_collection(url):
+    """It has no end, so whatever takes an iterable for a collection would eat all memory."""
+    with opened(url) as ids, pytest.raises(TypeError):
+        set(ids)
+
+
+def test_users_see_what_they_may_use(url):
+    with opened(url) as ids:
+        assert isinstance(ids, frazil.Generator)
+        shown = {name for name in dir(ids) if not name.startswith("_")}
+    assert shown == {"array", "close", "config", "scheme", "stream", "take", "text"}
 
 
 @pytest.mark.parametrize("scheme", ["icicle", "uniqueid-spread", "globalid", "chibrary-time"])
@@ -100,7 +115,7 @@ def test_close_is_final_and_twice_is_no_error(url):
 def test_close_gives_the_rest_back(url):
     ids = opened(url)
     ids.take(10)
-    registry = ids._registry
+    registry = ids._walk.registry
     assert [h.held for h in registry.holdings()] == [True]
     ids.close()
     (holding,) = registry.holdings()
@@ -111,7 +126,7 @@ def test_close_gives_the_rest_back(url):
 def test_a_dropped_generator_gives_its_claim_back(url):
     ids = opened(url)
     ids()
-    registry = ids._registry
+    registry = ids._walk.registry
     del ids
     deadline = time.monotonic() + 5
     while any(h.held for h in registry.holdings()) and time.monotonic() < deadline:
@@ -123,9 +138,9 @@ def test_an_idle_generator_lets_go_and_comes_back(url):
     with opened(url) as ids:
         first = ids()
         deadline = time.monotonic() + 5
-        while any(h.held for h in ids._registry.holdings()) and time.monotonic() < deadline:
+        while any(h.held for h in ids._walk.registry.holdings()) and time.monotonic() < deadline:
             time.sleep(0.01)
-        assert not any(h.held for h in ids._registry.holdings())
+        assert not any(h.held for h in ids._walk.registry.holdings())
         assert ids() > first
 
 
@@ -135,12 +150,12 @@ def test_a_busy_generator_keeps_its_claim_and_grows_it(url):
         end = time.monotonic() + 2.5
         while time.monotonic() < end:
             ids()
-            claim = ids._keeper.claim
+            claim = ids._walk.keeper.claim
             starts.add((claim.slot, claim.start))
             untils.append(claim.until)
         assert len(starts) == 1
         assert untils == sorted(untils)
-        assert ids._keeper._want == ids._keeper.terms.horizon_ticks
+        assert ids._walk.keeper._want == ids._walk.keeper.terms.horizon_ticks
 
 
 def test_copies_and_pickles_carry_the_configuration_only(url):
@@ -149,7 +164,7 @@ def test_copies_and_pickles_carry_the_configuration_only(url):
     for other in (copy.copy(ids), copy.deepcopy(ids), pickle.loads(pickle.dumps(ids))):
         assert other.config == ids.config
         assert other() != ids()
-        slots = {other._keeper.claim.slot, ids._keeper.claim.slot}
+        slots = {other._walk.keeper.claim.slot, ids._walk.keeper.claim.slot}
         assert len(slots) == 2
         other.close()
     ids.close()
@@ -169,7 +184,7 @@ def test_namespaces_and_constants_are_separate(url):
     ]
     a, b = (ids() for ids in spread)
     assert [spread[0].scheme.unpack(n)["cluster"] for n in (a, b)] == [0, 3]
-    assert len({ids._keeper.claim.slot for ids in spread}) == 2
+    assert len({ids._walk.keeper.claim.slot for ids in spread}) == 2
     for ids in spread:
         ids.close()
 
@@ -257,7 +272,7 @@ class TestMint:
     def test_leaves_nobody_holding(self, url):
         frazil.mint(1, url, WIDE, lead="1s")
         with opened(url) as ids:
-            assert not any(h.held for h in ids._registry.holdings())
+            assert not any(h.held for h in ids._walk.registry.holdings())
 
     def test_none(self, url):
         assert frazil.mint(0, url) == []
@@ -270,11 +285,12 @@ class TestMint:
     def test_waits_some_of_a_tick_longer(self, url, monkeypatch, part, wait_us):
         """As a keeper does: of many that mint, the nearest would else always be the first."""
         slow = "time:40 sequence:4 @1s since 2025-01-01T00:00:00Z"
-        config, registry = configure(url, slow, namespace="x", fields=None, lead=0, timeout="100ms")
+        request = make_request(url, slow, timeout="100ms")
+        registry = registry_of(request)
         monkeypatch.setattr(registry, "mint", lambda *_: Wait(700_000, LastSeen()))
         monkeypatch.setattr("frazil.generator.mint.jitter", lambda: part)
         with pytest.raises(PoolExhausted) as caught:
-            mint(1, config, registry)
+            mint(1, request, registry)
         assert caught.value.retry_after_s == wait_us / 1e6
 
     @pytest.mark.parametrize("n", [-1, 2.0, "x", 10**30])

@@ -8,8 +8,10 @@ import frazil
 from frazil.claims.claim import LastSeen, Wait
 from frazil.errors import InternalError, PoolExhausted, RegistryUnavailable
 from frazil.generator.calls import Call
-from frazil.generator.generator import Generator, configure
 from frazil.generator.keeper import Keeper, ask_of
+from frazil.generator.kept_walk import KeptWalk
+from frazil.generator.local import registry_of
+from frazil.generator.request import make_request
 from frazil.system import clock
 from frazil.walk.walk import Pause
 
@@ -50,14 +52,14 @@ def world(monkeypatch):
 def supplied(world, request):
     """(generator, keeper, answers): a generator whose keeper has no thread."""
     url = f"memory:{request.node.name}"
-    config, registry = configure(url, WIDE, namespace="x", fields=None, lead=0, timeout=10)
-    ids = Generator(config, registry)
+    request = make_request(url, WIDE, namespace="x")
+    ids = KeptWalk(request, registry_of(request))
     ids.forget()
-    ids.identity = ids._keeper._sense = sense_of(world)
+    ids.identity = ids.keeper._sense = sense_of(world)
     ids.forget()
-    registry.initialise(ask_of(LastSeen()), 0)
-    ids._keeper._tending.acquire()  # as if the thread ran
-    return ids, ids._keeper, Answers()
+    ids.registry.initialise(ask_of(LastSeen()), 0)
+    ids.keeper._tending.acquire()  # as if the thread ran
+    return ids, ids.keeper, Answers()
 
 
 class Answers(list):
@@ -295,10 +297,10 @@ def test_a_claim_that_can_be_no_longer_is_asked_about_again_in_a_while(
 def test_finishing_gives_the_claim_back_and_twice_is_no_error():
     ids = frazil.open("memory:finishing")
     ids()
-    keeper = ids.keeper
+    keeper = ids._walk.keeper
     keeper.finish()
     keeper.finish()
-    assert ids.closed
+    assert ids._walk.closed
     assert not any(holding.held for holding in keeper.registry.holdings())
 
 
@@ -325,7 +327,7 @@ def test_a_busy_walk_whose_claim_was_lost_goes_on_to_its_end(supplied, world):
 
 def test_counters_complain_of_blocks():
     with frazil.open("memory:complaint", "tickets") as ids:
-        told = ids.keeper.complaint(1.5)
+        told = ids._walk.keeper.complaint(1.5)
     assert isinstance(told, PoolExhausted)
     assert "no block from memory:complaint within 1.5 s" in str(told)
 

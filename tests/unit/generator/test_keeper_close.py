@@ -149,9 +149,9 @@ def test_an_idle_walk_of_another_life_is_not_given_back(supplied, world):
 def test_a_generator_that_was_never_used_has_nothing_to_give_back(monkeypatch):
     """So no thread is started for it."""
     ids = frazil.open("memory:unused")
-    monkeypatch.setattr(ids.keeper, "_summon", None)
+    monkeypatch.setattr(ids._walk.keeper, "_summon", None)
     ids.close()
-    assert ids.closed
+    assert ids._walk.closed
 
 
 @pytest.mark.skipif(frazil.COMPILED, reason="a compiled step cannot be interrupted")

@@ -13,7 +13,7 @@ __all__: list[str] = []
 @pytest.fixture
 def keeper(url):
     with frazil.open(url) as ids:  # its thread begins with the first call, and there is none
-        yield ids.keeper
+        yield ids._walk.keeper
 
 
 def reaching(ticks):

@@ -63,9 +63,11 @@ def test_what_a_member_has_of_it_cannot_be_made_longer_or_given_back(pair, url):
 
 def test_a_generator_goes_on_with_the_other(pair, url):
     with frazil.open(url, namespace="x") as ids:
-        first = ids.node
+        first = ids._walk.node
         step(pair[0 if first < 512 else 1])
-        until(lambda: ids() and ids.node // 512 != first // 512, "a claim of the other server")
+        until(
+            lambda: ids() and ids._walk.node // 512 != first // 512, "a claim of the other server"
+        )
 
 
 def test_the_error_is_raised_where_no_server_is_left(pair, url):

@@ -111,7 +111,7 @@ def write(at, value):
         file.write(value.to_bytes(8, "little"))
 ids = ids.__reduce__()[0](ids.config)
 before = ids.take(1000)
-first, claim, identity = ids.keeper, ids.keeper.claim, ids.identity
+first, claim, identity = ids._walk.keeper, ids._walk.keeper.claim, ids._walk.identity
 """
 
 
@@ -123,11 +123,11 @@ at = int(sys.argv[3])
 write(at, 2)
 assert not identity.intact()
 after = [ids(), *ids.take(1000)]
-assert ids.keeper is not first
-assert ids.keeper.claim.slot != claim.slot
+assert ids._walk.keeper is not first
+assert ids._walk.keeper.claim.slot != claim.slot
 assert not set(before) & set(after)
 nodes = {ids.scheme.unpack(number)["node"] for number in after}
-assert nodes == {ids.keeper.claim.slot}, (nodes, claim.slot)
+assert nodes == {ids._walk.keeper.claim.slot}, (nodes, claim.slot)
 write(at, 3)
 assert ids.scheme.unpack(next(ids))["node"] not in {claim.slot, *nodes}
 write(at, 1)  # as the first one had it

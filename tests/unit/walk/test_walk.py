@@ -67,6 +67,7 @@ class Toy:
             lead_ms * MS,
             dice,
         )
+        self.caller = module.Caller(self.walk)
         self.module = module
 
     def adopt(self, start, until, now=None, node=1, into_ns=0):
@@ -112,11 +113,11 @@ def test_calls_go_with_the_clock(toy):
     """They have a way of their own to an ID that is ready, which must not outlast its tick."""
     t = toy()
     t.adopt(10, 20)
-    assert [t.walk(), next(t.walk)] == [10 << 5 | 4, 10 << 5 | 5]
+    assert [t.walk(), next(t.caller)] == [10 << 5 | 4, 10 << 5 | 5]
     t.identity.ns += 3 * MS
     assert [t.walk(), t.walk()] == [13 << 5 | 4, 13 << 5 | 5]
     t.identity.ns += MS
-    assert [next(t.walk), next(t.walk)] == [14 << 5 | 4, 14 << 5 | 5]
+    assert [next(t.caller), next(t.caller)] == [14 << 5 | 4, 14 << 5 | 5]
 
 
 def test_no_claim_spent_closed(toy):
@@ -309,7 +310,7 @@ def test_a_wiped_page_stops_everything(toy):
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
-        asked = (t.walk(), next(t.walk), t.walk.poll())
+        asked = (t.walk(), next(t.caller), t.walk.poll())
         good = [each.wait_ns for each in asked] == [t.module.FORKED] * 3
         good = good and t.walk.take_ready(5) == []
         os.write(writer, b"y" if good else b"n")
@@ -325,8 +326,8 @@ def test_a_bare_walk_answers_a_pause_when_there_is_no_id(toy):
     t = toy()
     assert repr(t.walk()) == "<Pause spent>"
     t.adopt(10, 20)
-    assert [t.walk(), next(t.walk), next(iter(t.walk)), t.walk()] == [324, 325, 326, 327]
-    assert repr(next(t.walk)) == "<Pause 1000000 ns>"
+    assert [t.walk(), next(t.caller), next(t.caller), t.walk()] == [324, 325, 326, 327]
+    assert repr(next(t.caller)) == "<Pause 1000000 ns>"
     t.walk.finish()
     assert repr(t.walk()) == "<Pause closed>"
 
@@ -369,7 +370,7 @@ def test_a_layout_without_sequence_gives_one_id_a_tick(module):
 
 def walk_of(module, scheme):
     """A walk with a claim, its first tick, and its node."""
-    from frazil.generator.generator import walk_arguments
+    from frazil.generator.kept_walk import walk_arguments
 
     identity = manual_identity(module)
     walk = module.Walk(identity, *walk_arguments(scheme, 10**9, None))
@@ -385,7 +386,7 @@ def test_calls_lists_and_buffers_agree(module, layout, shuffle):
 
     scheme = frazil.scheme(layout, shuffle=shuffle)
     walk, _, _ = walk_of(module, scheme)
-    called = [walk() for _ in range(5)] + [next(walk) for _ in range(5)]
+    called = [walk() for _ in range(5)] + [next(module.Caller(walk)) for _ in range(5)]
     listed = walk.take_ready(30)
     words = array("Q", bytes(80 * 16 if scheme.bits > 64 else 80 * 8))
     assert walk.fill(words, 3) == 80

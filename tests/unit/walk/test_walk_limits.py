@@ -9,7 +9,7 @@ from array import array
 import pytest
 
 import frazil
-from frazil.generator.generator import walk_arguments
+from frazil.generator.kept_walk import walk_arguments
 from tests.unit.walk.test_walk import MS, Toy, manual_identity, module, toy
 
 __all__ = ["module", "toy"]
@@ -46,24 +46,24 @@ class TestTheShortWay:
         t = toy()
         t.adopt(10, 20)
         for cell in range(drawn):
-            assert ask(t.walk) == 10 << 5 | 1 << 2 | cell
+            assert ask(t.caller) == 10 << 5 | 1 << 2 | cell
         t.identity.ns += MS + late_ns
         tick = (10 * MS + MS + late_ns) // MS
         cell = drawn if tick == 10 else 0
-        assert ask(t.walk) == tick << 5 | 1 << 2 | cell
+        assert ask(t.caller) == tick << 5 | 1 << 2 | cell
 
     def test_to_the_last_cell(self, toy, ask):
         t = toy()
         t.adopt(10, 20)
-        assert [ask(t.walk) & 3 for _ in range(4)] == [0, 1, 2, 3]
-        assert ask(t.walk).wait_ns == MS
+        assert [ask(t.caller) & 3 for _ in range(4)] == [0, 1, 2, 3]
+        assert ask(t.caller).wait_ns == MS
 
     def test_a_clock_found_ahead(self, toy, ask):
         t = toy()
         t.adopt(10, 20)
-        ask(t.walk)
+        ask(t.caller)
         t.walk.prolong(30, 12, 0, t.identity.ns)
-        assert ask(t.walk) == 12 << 5 | 1 << 2
+        assert ask(t.caller) == 12 << 5 | 1 << 2
 
 
 class TestTheClaimsEnd:

@@ -20,6 +20,7 @@ import click
 from frazil.cli import Failure
 from frazil.cli.show import terminal
 from frazil.errors import FrazilError
+from frazil.opening import request_of
 from frazil.remote.icicle.config import configure_icicle
 from frazil.remote.icicle.server import LAST_SHARD, IcicleServer, State
 from frazil.schemes.scheme import Scheme
@@ -55,7 +56,7 @@ class ShardState:
 
 def servers(url: str, namespace: str, scheme: Scheme) -> list[IcicleServer]:
     """The servers of a pool."""
-    config = configure_icicle(url, scheme, namespace=namespace)
+    config = configure_icicle(request_of(url, scheme, namespace=namespace))
     return config.servers(IcicleServer)
 
 

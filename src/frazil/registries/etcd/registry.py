@@ -55,7 +55,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
-from urllib.parse import unquote, urlsplit
 
 from frazil.claims.claim import Snapshot
 from frazil.claims.record import JUMP_US, WITNESS_US, Record
@@ -67,7 +66,7 @@ from frazil.errors import (
     RegistryUnavailable,
     Stopped,
 )
-from frazil.inputs.url import Options, host_port
+from frazil.inputs.url import Url, host_port
 from frazil.registries.base import RecordRegistry, terms_of
 from frazil.registries.doctor import Checkup
 from frazil.registries.etcd.doctor import examine
@@ -102,13 +101,13 @@ class EtcdRegistry(RecordRegistry):
     Options: ``?horizon=`` (default 5 s); for TLS ``?ca=``, ``?cert=`` and ``?key=``, files.
     """
 
-    def __init__(self, url: str, namespace: str, scheme: Scheme) -> None:
-        options = Options(url)
+    def __init__(self, url: Url, namespace: str, scheme: Scheme) -> None:
+        options = url.options()
         terms = terms_of(scheme, options.duration_us("horizon", HORIZON_US))
         tls = {name: options.text(name) for name in ("ca", "cert", "key")}
         options.finish()
         super().__init__(url, namespace, terms)
-        secure = url.startswith("etcds:")
+        secure = url.kind == "etcds"
         if any(tls.values()) and not secure:
             raise ConfigError(f"{self.url}: ca=, cert= and key= are for etcds:", url=self.url)
         self._client = {
@@ -117,13 +116,10 @@ class EtcdRegistry(RecordRegistry):
             "cert_cert": tls["cert"],
             "cert_key": tls["key"],
         }
-        parts = urlsplit(url)
-        if parts.path.strip("/"):
+        if url.path.strip("/"):
             raise ConfigError("etcd: has no databases; write etcd://host without a path")
-        user, _, hosts = parts.netloc.rpartition("@")
-        name, _, password = user.partition(":")
-        self._user = (unquote(name), unquote(password)) if user else None
-        self._endpoints = [_endpoint(host, self.url) for host in hosts.split(",")]
+        self._user = url.user if any(url.user) else None
+        self._endpoints = [_endpoint(host, self.url) for host in url.hosts]
         random.shuffle(self._endpoints)  # members of a fleet spread over the cluster
         self._key = b64encode(f"frazil/record/{namespace}".encode()).decode()
         self._tail = b64encode(f"frazil/queue/{namespace}".encode()).decode()

@@ -43,7 +43,7 @@ from frazil.claims.claim import LastSeen, Snapshot, VerbRequest
 from frazil.claims.packed_slots import PackedSlots
 from frazil.claims.record import Record
 from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
-from frazil.inputs.url import Options
+from frazil.inputs.url import Url
 from frazil.registries.base import RecordRegistry, terms_of
 from frazil.registries.doctor import Checkup
 from frazil.registries.postgres.doctor import QUESTION, examine
@@ -137,14 +137,12 @@ def _bounded(gen: Generator[Any, Any, Answer]) -> Generator[Any, Any, Answer]:
 class PostgresRegistry(RecordRegistry):
     """A registry in a table. ``?horizon=`` (default 5 s); other options are libpq's."""
 
-    def __init__(self, url: str, namespace: str, scheme: Scheme) -> None:
-        options = Options(url)
+    def __init__(self, url: Url, namespace: str, scheme: Scheme) -> None:
+        options = url.options()
         terms = terms_of(scheme, options.duration_us("horizon", HORIZON_US))
-        base, _, query = url.partition("?")
-        theirs = "&".join(o for o in query.split("&") if o and not o.startswith("horizon="))
         super().__init__(url, namespace, terms)
         try:
-            told = conninfo_to_dict(f"{base}?{theirs}" if theirs else base)
+            told = conninfo_to_dict(url.without("horizon"))
         except (psycopg.Error, UnicodeError) as error:
             raise ConfigError(f"{self.url}: {error}".strip(), url=self.url) from error
         self._conninfo = make_conninfo("", **(_LIBPQ | told))

@@ -34,10 +34,10 @@ from typing import Any
 from frazil.claims.claim import Claim, Holding, LastSeen, Lost, Snapshot, Terms, VerbRequest, Wait
 from frazil.claims.record import Record
 from frazil.errors import ConfigError, InternalError
-from frazil.inputs.url import Options
+from frazil.inputs.url import Url
 from frazil.redis_link.access import Access, Script
 from frazil.redis_link.link import Link
-from frazil.redis_link.url import access_of, shown, split_url
+from frazil.redis_link.url import access_of, shown
 from frazil.registries.base import Registry, terms_of
 from frazil.registries.doctor import Checkup
 from frazil.registries.partitioned import PartitionedRegistry, share_terms
@@ -61,7 +61,7 @@ def claims_script() -> Script:
     return Script(source, hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest())
 
 
-def connect_redis(url: str, namespace: str, scheme: Scheme) -> Registry:
+def connect_redis(url: Url, namespace: str, scheme: Scheme) -> Registry:
     """The registry at ``redis://[user:password@]host[:port][,host...][/db]``.
 
     Options: ``?horizon=`` (default 5 s), ``?timeout=`` (2 s), ``?replicas=k``, ``?durable=1``,
@@ -77,10 +77,10 @@ def connect_redis(url: str, namespace: str, scheme: Scheme) -> Registry:
         terms = _marked(terms, "durable")
     if whole:
         return RedisRegistry(access, namespace, terms)
-    parts, hosts = split_url(url), access.places
+    hosts = access.places
     each = [
         RedisRegistry(
-            replace(access, name=shown(parts, host), places=(host,)),
+            replace(access, name=shown(url, host), places=(host,)),
             namespace,
             share_terms(terms, share, len(hosts)),
         )
@@ -90,9 +90,9 @@ def connect_redis(url: str, namespace: str, scheme: Scheme) -> Registry:
 
 
 @lru_cache(maxsize=64)  # so that a child that lives for one ID finds it read
-def _read(url: str) -> tuple[Access, int, bool]:
+def _read(url: Url) -> tuple[Access, int, bool]:
     """What a URL says: how to reach its hosts, the horizon in µs, whether they are one store."""
-    options = Options(url)
+    options = url.options()
     access = access_of(url, options, TIMEOUT_US)
     whole = bool(access.cluster) or len(access.places) == 1
     horizon_us = options.duration_us("horizon", HORIZON_US)

@@ -23,12 +23,12 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from frazil.claims.claim import Snapshot, Terms
 from frazil.claims.record import Record
 from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
-from frazil.inputs.url import Options
+from frazil.inputs.url import Url
 from frazil.registries.base import Answer, RecordRegistry, terms_of
 from frazil.registries.doctor import Checkup
 from frazil.registries.sqlite.default_file import state_folder
@@ -67,17 +67,17 @@ class SqliteRegistry(RecordRegistry):
     Options: ``?horizon=`` (default 1 s), ``?busy=`` (default 10 s), ``?local=yes``.
     """
 
-    def __init__(self, url: str, namespace: str, scheme: Scheme) -> None:
-        options = Options(url)
+    def __init__(self, url: Url, namespace: str, scheme: Scheme) -> None:
+        options = url.options()
         terms = terms_of(scheme, options.duration_us("horizon", HORIZON_US))
         busy_us = options.duration_us("busy", BUSY_US)
         self._told_local = options.yes("local")
         options.finish()
-        text = unquote(urlsplit(url).netloc + urlsplit(url).path)
+        text = unquote(url.netloc + url.path)
         path = Path(text) if text.strip("/") else default_path()
         self._prepare(url, namespace, terms, path, busy_us)
 
-    def _prepare(self, url: str, namespace: str, terms: Terms, path: Path, busy_us: int) -> None:
+    def _prepare(self, url: Url, namespace: str, terms: Terms, path: Path, busy_us: int) -> None:
         super().__init__(url, namespace, terms)
         self.path = Path(os.path.realpath(path))
         self._file = ClaimsFile(self.path, busy_us / 1e6)

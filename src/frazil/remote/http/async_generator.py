@@ -9,9 +9,10 @@ Connections belong to a process and to a loop, so a new one of either begins wit
 import asyncio
 from typing import TYPE_CHECKING
 
-from frazil.remote.base import AsyncServed, the_loop
+from frazil.remote.base import AsyncServed
 from frazil.remote.http.calls import ServiceCalls, the_driver
 from frazil.remote.http.config import ServiceConfig
+from frazil.system.event_loop import the_loop
 
 if TYPE_CHECKING:
     import httpx
@@ -56,7 +57,7 @@ class AsyncService(AsyncServed[_Life]):
     Tasks may share it. The errors are those of ``ServiceGenerator``.
     """
 
-    config: ServiceConfig
+    _config: ServiceConfig
 
     def _begin(self) -> _Life:
-        return _Life(self.config)
+        return _Life(self._config)

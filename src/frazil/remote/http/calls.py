@@ -68,7 +68,7 @@ class ServiceCalls(Life):
 
     def _asked(self, n: int) -> Steps[bytes]:
         """``n`` IDs, packed: asks until it has them, or there is no use in it."""
-        turn = AttemptLoop(self.config.name, self.config.timeout_us, boot_s)
+        turn = AttemptLoop(self.config.name, self.config.request.timeout_us, boot_s)
         while True:
             self.check()
             try:

@@ -1,4 +1,4 @@
-"""What ``open`` was told of a service, and the reading of its URL.
+"""``http://``: the URL of a service, and what cannot go with it.
 
 ``http://host[:port][/path]/namespace[?prefetch=N]``. The last part of the path is the namespace;
 without a path it is the one of the argument. A token is never part of the URL: URLs are printed,
@@ -7,17 +7,21 @@ logged and committed. It comes from the environment's FRAZIL_TOKEN or an argumen
 
 import os
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from urllib.parse import SplitResult, urlsplit
 
 from frazil.errors import ConfigError
-from frazil.generator.generator import Duration, refuse_given
-from frazil.inputs.duration import duration_us
-from frazil.inputs.url import Options
-from frazil.schemes.scheme import Scheme, scheme
+from frazil.generator.generator import AsyncGenerator, Generator
+from frazil.generator.request import Request
+from frazil.inputs.url import Url, host_port
+from frazil.schemes.scheme import Scheme
 
-__all__ = ["NONCE", "ServiceConfig", "configure_service"]
+__all__ = [
+    "NONCE",
+    "ServiceConfig",
+    "configure_service",
+    "open_async_generator",
+    "open_generator",
+]
 
 NONCE = "frazil-nonce"
 
@@ -28,14 +32,18 @@ _PREFETCH_MOST = 100_000
 
 @dataclass(frozen=True, slots=True)
 class ServiceConfig:
-    """All that ``open`` was told. base: the URL before ``/v1``. token: "" for none."""
+    """A request to a service. base: the URL before ``/v1``. token: "" for none."""
 
+    request: Request
     base: str
     namespace: str
-    scheme: Scheme
-    timeout_us: int
     prefetch: int
     token: str = field(default="", repr=False)
+
+    @property
+    def scheme(self) -> Scheme:
+        """The scheme of the namespace."""
+        return self.request.scheme
 
     @property
     def name(self) -> str:
@@ -63,61 +71,64 @@ class ServiceConfig:
         return f"{self.base}/v1/{self.namespace}/ids?n={n}", headers
 
 
-def configure_service(
-    url: str,
-    scheme_: str | Scheme = "icicle",
-    *,
-    namespace: str = "default",
-    fields: Mapping[str, int] | None = None,
-    lead: Duration = 0,
-    timeout: Duration = 10,
-    sequence_start: int | str = 0,
-    block: int | None = None,
-    token: str | None = None,
-) -> ServiceConfig:
-    """Check what ``open`` was told. Contacts nothing. Raises ConfigError."""
-    refuse_given(
+def configure_service(request: Request) -> ServiceConfig:
+    """What a request asks of a service. Contacts nothing. Raises ConfigError."""
+    request.refuse(
         "a service takes no {}=; it is set up there, in its configuration",
-        lead=lead != 0,
-        sequence_start=sequence_start != 0,
-        block=block is not None,
+        lead=request.lead_us != 0,
+        sequence_start=request.scattered,
+        block=request.block is not None,
     )
-    parts = _parts(url)
-    options = Options(url)
+    netloc = _place(request.url)
+    options = request.url.options()
     prefetch = options.number("prefetch", _PREFETCH_MOST)
     options.finish()
-    path, _, last = parts.path.rstrip("/").rpartition("/")
-    if last and namespace not in {"default", last}:
+    path, _, last = request.url.path.rstrip("/").rpartition("/")
+    if last and request.namespace not in {"default", last}:
         raise ConfigError(
-            f"the URL names the namespace {last!r}, and namespace={namespace!r}; name one of them",
-            namespace=namespace,
+            f"the URL names the namespace {last!r}, and namespace={request.namespace!r}; "
+            "name one of them",
+            namespace=request.namespace,
         )
-    name = last or namespace
+    name = last or request.namespace
     if not _NAME.fullmatch(name):
         raise ConfigError(f"namespace {name!r}: 1 to 64 letters, digits, '.', '_' and '-'")
+    token = request.token or os.environ.get("FRAZIL_TOKEN") or ""
     if token and not _TOKEN.fullmatch(token):
         raise ConfigError("the token holds what no token has; give it as it was made, alone")
     return ServiceConfig(
-        base=f"{parts.scheme}://{parts.netloc}{path}",
+        request=request,
+        base=f"{request.url.kind}://{netloc}{path}",
         namespace=name,
-        scheme=scheme(scheme_, fields=fields),
-        timeout_us=duration_us(timeout, name="timeout"),
         prefetch=prefetch,
-        token=token or "",
+        token=token,
     )
 
 
-def _parts(url: str) -> SplitResult:
-    """The parts of the URL. One that is refused is not shown: it may hold a secret."""
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError as error:
-        raise ConfigError(f"the service's URL is none: {error}") from None
-    if "@" in parts.netloc:
+def open_generator(request: Request) -> Generator:
+    """See ``frazil.inputs.kinds``."""
+    from frazil.remote.http.generator import ServiceGenerator, the_driver
+
+    the_driver()  # that it is missing is told here, and not to the first who asks for an ID
+    return ServiceGenerator(configure_service(request))
+
+
+def open_async_generator(request: Request) -> AsyncGenerator:
+    """See ``frazil.inputs.kinds``."""
+    from frazil.remote.http.async_generator import AsyncService
+    from frazil.remote.http.generator import the_driver
+
+    the_driver()
+    return AsyncService(configure_service(request))
+
+
+def _place(url: Url) -> str:
+    """Where the service listens. A URL that is refused is not shown: it may hold a secret."""
+    if "@" in url.netloc:
         raise ConfigError(
             "a service's URL has no user and password; set FRAZIL_TOKEN, or pass token="
         )
-    if not parts.hostname or port == 0 or parts.fragment:
+    place = host_port(url.netloc, 1)
+    if place is None or not place[0]:
         raise ConfigError("write the service's URL like http://host:8080/namespace")
-    return parts
+    return url.netloc

@@ -10,7 +10,7 @@ from contextlib import suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from frazil.generator.generator import check_count
+from frazil.inputs.arguments import check_count
 from frazil.remote.base import Served
 from frazil.remote.http import wire_ids
 from frazil.remote.http.calls import ServiceCalls, the_driver
@@ -111,7 +111,7 @@ class ServiceGenerator(Served[_Life]):
     does not change.
     """
 
-    config: ServiceConfig
+    _config: ServiceConfig
 
     def array(self, n: int) -> "NDArray[np.uint64]":
         """The next ``n`` IDs as a numpy array of uint64.
@@ -124,13 +124,13 @@ class ServiceGenerator(Served[_Life]):
         count = check_count(n)
 
         def gather(life: _Life) -> "NDArray[Any]":
-            rows = wire_ids.words(b"".join(run(life.bodies(count))), self.config.width)
+            rows = wire_ids.words(b"".join(run(life.bodies(count))), self._config.width)
             return (rows.view(WIDE) if self.scheme.bits > 64 else rows).reshape(-1)
 
         return self._own(gather)
 
     def _begin(self) -> _Life:
-        return _Life(self.config)
+        return _Life(self._config)
 
     def __del__(self) -> None:
         if not self.__dict__.get("_closed", True):

@@ -29,14 +29,14 @@ class AsyncIcicle(AsyncServed[_Life]):
     Tasks may share it. The errors are those of ``IcicleGenerator``.
     """
 
-    config: IcicleConfig
+    _config: IcicleConfig
 
     def __init__(self, config: IcicleConfig) -> None:
         super().__init__(config)
         self._alive()
 
     def _begin(self) -> _Life:
-        return _Life(self.config, self.config.servers(_server))
+        return _Life(self._config, self._config.servers(_server))
 
 
 def _server(access: Access, namespace: str, shard: int | None) -> ServerCalls:

@@ -6,16 +6,16 @@ child finds its parent's unusable (see ``process``) and begins its own.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from typing import TypeVar
 
 from frazil.errors import FrazilError
+from frazil.generator.request import Request
 from frazil.redis_link.access import Access
 from frazil.remote.base import Life
 from frazil.remote.icicle.pool import Asking, Pool, ServerHealth
 from frazil.remote.icicle.server import MOST_IDS, ServerCalls
-from frazil.schemes.scheme import Scheme
 from frazil.system.clock import boot_s
 from frazil.system.steps import Steps
 
@@ -26,17 +26,22 @@ ServerT = TypeVar("ServerT")
 
 @dataclass(frozen=True, slots=True)
 class IcicleConfig:
-    """All that ``open`` was told. shards: of the servers, if declared. ``name`` has no password."""
+    """A request to a pool. shards: of the servers, if declared."""
 
-    url: str = field(repr=False)
-    name: str
-    namespace: str
-    scheme: Scheme
+    request: Request
     accesses: tuple[Access, ...]
     shards: tuple[int, ...]
-    lead_us: int
-    timeout_us: int
     prefetch: int
+
+    @property
+    def name(self) -> str:
+        """The URL, for messages."""
+        return str(self.request.url)
+
+    @property
+    def namespace(self) -> str:
+        """Whose IDs must not repeat among each other."""
+        return self.request.namespace
 
     def servers(self, made: Callable[[Access, str, int | None], ServerT]) -> list[ServerT]:
         """Each server, made of its access, the namespace, and the shard that it must have."""
@@ -52,10 +57,10 @@ class PoolCalls(Life):
 
     def __init__(self, config: IcicleConfig, servers: list[ServerCalls]) -> None:
         super().__init__(config.prefetch)
-        self._lead_us = config.lead_us
+        self._lead_us = config.request.lead_us
         patience_s = config.accesses[0].timeout_s
         named = [(server.name, server) for server in servers]
-        self.pool = Pool(named, config.timeout_us / 1e6, patience_s, boot_s)
+        self.pool = Pool(named, config.request.timeout_us / 1e6, patience_s, boot_s)
 
     def ids(self, count: int) -> Steps[list[int]]:
         """See Life."""

@@ -5,7 +5,7 @@ With ``?prefetch=N`` single IDs come out of a buffer of up to N (see ``prefetch`
 
 from typing import TYPE_CHECKING
 
-from frazil.generator.generator import check_count
+from frazil.inputs.arguments import check_count
 from frazil.remote.base import Served
 from frazil.remote.icicle.calls import IcicleConfig, PoolCalls
 from frazil.remote.icicle.server import IcicleServer
@@ -36,7 +36,7 @@ class IcicleGenerator(Served[_Life]):
     change.
     """
 
-    config: IcicleConfig
+    _config: IcicleConfig
 
     def __init__(self, config: IcicleConfig) -> None:
         super().__init__(config)
@@ -50,4 +50,4 @@ class IcicleGenerator(Served[_Life]):
         return self._own(lambda life: filled(run(life.spans(count)), count))
 
     def _begin(self) -> _Life:
-        return _Life(self.config, [*self.config.servers(IcicleServer)])
+        return _Life(self._config, [*self._config.servers(IcicleServer)])

@@ -1,0 +1,75 @@
+"""How a task waits for a walk: its loop goes on meanwhile."""
+
+import asyncio
+from contextlib import suppress
+
+from frazil.errors import FrazilError
+from frazil.generator.calls import Call
+from frazil.generator.keeper import FAREWELL_S
+from frazil.generator.kept_walk import KeptWalk, Pauses
+from frazil.system.clock import boot_ns
+from frazil.system.event_loop import the_loop
+
+__all__ = ["close", "wait", "wait_through"]
+
+
+async def wait_through(walk: KeptWalk, pauses: Pauses) -> None:
+    """Do what lies between the pauses, and wait for each of them."""
+    for pause_ns, since_ns in pauses:
+        await wait(walk, pause_ns, since_ns)
+
+
+async def wait(walk: KeptWalk, pause_ns: int, since_ns: int) -> None:
+    """See ``KeptWalk.wait``."""
+    loop = the_loop()
+    nap_ns = walk.nap_ns(pause_ns, since_ns)
+    if nap_ns is not None:
+        await asyncio.sleep(nap_ns / 1e9)
+        return
+    woken: asyncio.Future[FrazilError | None] = loop.create_future()
+    call = _Awaited(loop, woken)
+    try:
+        keeper = walk.call_keeper(call)
+        try:
+            error = await asyncio.wait_for(woken, walk.patience_s(since_ns))
+        except TimeoutError:
+            raise keeper.complaint((boot_ns() - since_ns) / 1e9) from None
+    finally:
+        del call  # the call ends here, also where a traceback keeps this frame
+    if error is not None:
+        raise error.again()
+
+
+async def close(walk: KeptWalk) -> None:
+    """See ``KeptWalk.close``."""
+    loop = the_loop()
+    done: asyncio.Future[FrazilError | None] = loop.create_future()
+    call = _Awaited(loop, done)
+    walk.keeper.end(walk.finish(), call)
+    with suppress(TimeoutError):
+        await asyncio.wait_for(done, FAREWELL_S)
+
+
+class _Awaited(Call):
+    """The call of a task. Its keeper's thread wakes it, also when the loop is gone by then."""
+
+    __slots__ = ("_loop", "_woken")
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, woken: "asyncio.Future[FrazilError | None]"
+    ) -> None:
+        self._loop = loop
+        self._woken = woken
+
+    def wake(self, error: FrazilError | None) -> None:
+        """See Call."""
+        try:
+            self._loop.call_soon_threadsafe(_settle, self._woken, error)
+        except RuntimeError:
+            if not self._loop.is_closed():
+                raise
+
+
+def _settle(woken: "asyncio.Future[FrazilError | None]", error: FrazilError | None) -> None:
+    if not woken.done():
+        woken.set_result(error)

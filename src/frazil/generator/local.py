@@ -1,0 +1,150 @@
+"""The generator in this process: what ``frazil.open`` answers for a registry.
+
+It holds a walk and is none: whoever could reach the walk's verbs (adopt, queue, prolong, leave)
+could make an ID repeat. The everyday call costs no more for that: the compiled ``Caller`` reads the
+walk's fields in C, while its tick has cells left. Only a tick's end comes to ``KeptWalk``.
+
+Pickling and copying carry the request and never the claim.
+"""
+
+from collections.abc import Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
+
+from frazil.claims.claim import Terms
+from frazil.errors import ConfigError
+from frazil.generator.kept_walk import KeptWalk
+from frazil.generator.request import Request
+from frazil.inputs.arguments import check_count
+from frazil.inputs.duration import duration_text
+from frazil.registries import connect
+from frazil.registries.base import Registry
+from frazil.schemes.scheme import Scheme
+from frazil.walk.atomic import AtomicCaller
+from frazil.walk.walk import COMPILED, Caller
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["LocalGenerator", "registry_of"]
+
+if TYPE_CHECKING:
+    _Base: TypeAlias = AtomicCaller
+else:
+    _Base = Caller if COMPILED else AtomicCaller
+
+
+class LocalGenerator(_Base):
+    """See ``frazil.Generator``. Threads may share it."""
+
+    scheme: Scheme
+    config: Request
+    _walk: KeptWalk
+
+    def __init__(self, config: Request, registry: Registry) -> None:
+        super().__init__(KeptWalk(config, registry))
+        self.config = config
+        self.scheme = config.scheme
+
+    def take(self, n: int) -> list[int]:
+        """See ``frazil.Generator``."""
+        walk, count = self._walk, check_count(n)
+        while True:
+            identity = walk.own_identity()
+            ids = walk.take_ready(count)
+            if len(ids) < count:
+                for pause_ns, since_ns in walk.taking(ids, count):
+                    walk.wait(pause_ns, since_ns)
+            if identity.mine:
+                return ids
+
+    def array(self, n: int) -> "NDArray[np.uint64]":
+        """See ``frazil.Generator``."""
+        from frazil.schemes.arrays import empty
+
+        walk, count = self._walk, check_count(n)
+        array = empty(count, self.scheme.bits)
+        words = array.view("<u8")
+        while True:
+            identity = walk.own_identity()
+            for pause_ns, since_ns in walk.filling(words, 0, count):
+                walk.wait(pause_ns, since_ns)
+            if identity.mine:
+                return array
+
+    def text(self) -> str:
+        """See ``frazil.Generator``."""
+        while True:
+            identity = self._walk.own_identity()
+            text = self.scheme.format(self())
+            if identity.mine:
+                return text
+
+    def stream(self) -> Iterator[int]:
+        """See ``frazil.Generator``."""
+        return iter(self, None)  # in C: nothing runs between the ID and its user
+
+    def close(self) -> None:
+        """See ``frazil.Generator``."""
+        self._walk.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopen, (self.config,)
+
+    def __repr__(self) -> str:
+        config = self.config
+        return (
+            f"<frazil.Generator {config.scheme.name} {config.namespace!r} at "
+            f"{self._walk.registry.url}{' closed' if self._walk.closed else ''}>"
+        )
+
+
+def _reopen(config: Request) -> LocalGenerator:
+    return LocalGenerator(config, registry_of(config))
+
+
+def registry_of(request: Request) -> Registry:
+    """The registry of a request. Contacts nothing.
+
+    Raises ConfigError for a lead or a block that it would never give.
+    """
+    registry = connect(request.url, request.namespace, request.scheme)
+    terms = registry.terms
+    if request.block is not None:
+        _check_block(request.block, terms)
+    horizon_us = terms.horizon_ticks * terms.tick_us
+    if request.lead_us > horizon_us and terms.timed:
+        raise ConfigError(
+            f"lead={duration_text(request.lead_us)} is more than the registry's horizon "
+            f"{duration_text(horizon_us)}; nothing is given away that far ahead "
+            "(raise ?horizon= for all members, or lower lead=)",
+            value=request.lead_us,
+            limit=horizon_us,
+        )
+    return registry
+
+
+def _check_block(block: int, terms: Terms) -> None:
+    if terms.timed:
+        raise ConfigError(
+            f"block= is for counters and runs, and {terms.layout!r} goes by time; leave it out",
+            value=block,
+        )
+    if block > terms.horizon_ticks:
+        raise ConfigError(
+            f"block={block!r} is not within 1..{terms.horizon_ticks}, what may be taken at a time",
+            value=block,
+            limit=terms.horizon_ticks,
+        )
