@@ -26,7 +26,7 @@ import numpy as np
 
 import frazil
 from benchmarks.report import setting
-from frazil.redis_link.link import Access
+from frazil.redis_link.access import Access
 from frazil.remote.icicle.generator import IcicleGenerator
 from frazil.remote.icicle.script import icicle_script
 from frazil.remote.icicle.server import IcicleServer

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from frazil.redis_link.link import Access
+from frazil.redis_link.access import Access
 from frazil.remote.icicle.server import IcicleServer
 from tests.processes.harness import Crew, count, until
 from tests.servers.redis import Server

@@ -19,7 +19,7 @@ import frazil
 from frazil.claims.claim import Claim, LastSeen, LossNoticed, Lost, VerbRequest, Wait
 from frazil.claims.record import Record
 from frazil.errors import FrazilError
-from frazil.redis_link.link import Script
+from frazil.redis_link.access import Script
 from frazil.registries import connect
 from frazil.registries.redis.registry import claims_script
 from tests.servers.redis import Server

@@ -15,7 +15,7 @@ from frazil.errors import Closed, ConfigError, FrazilError
 from frazil.generator.awaiting import wait_through
 from frazil.generator.verb_requests import ask_of
 from frazil.remote.http import wire_ids
-from frazil.remote.icicle import async_generator as icicle_aio
+from frazil.remote.icicle import server
 from tests.needs import needs
 from tests.servers.icicle import Caller
 from tests.servers.redis import Server
@@ -89,6 +89,20 @@ def test_a_closed_one_gives_nothing(pool, service, n):
             asyncio.run(awaited(url))
 
 
+def test_users_see_what_is_for_them(pool, service):
+    def seen(ids):
+        return {name for name in dir(ids) if not name.startswith("_")}
+
+    async def awaited(url):
+        async with aio.open(url) as ids:
+            return seen(ids)
+
+    both = {"config", "scheme", "stream", "take", "text"}
+    for url in (pool, service):
+        assert seen(frazil.open(url)) == {*both, "array", "close"}
+        assert asyncio.run(awaited(url)) == {*both, "aclose"}
+
+
 WIDE = "sign:1=0 time:63 node:8 sequence:56 @1ms since 2025-01-01T00:00:00Z"
 
 
@@ -154,7 +168,7 @@ def both(module, name, monkeypatch, ids_of, n):
 def test_a_fork_in_a_call(pool, service, monkeypatch, n):
     """What the child has found is its parent's. The loop is, too, and it is told so."""
     for module, name, ids_of in (
-        (icicle_aio, "issued", lambda: aio.open(pool, namespace="test")),
+        (server, "issued", lambda: aio.open(pool, namespace="test")),
         (wire_ids, "ints", lambda: aio.open(service)),
     ):
         ours, theirs = both(module, name, monkeypatch, ids_of, n)
@@ -191,8 +205,8 @@ def test_a_fork_while_a_claim_is_waited_for(tmp_path):
 @pytest.mark.parametrize("where", ["pool", "service"])
 def test_a_buffer_is_filled_again_after_a_handler_has_raised(request, where):
     url = f"{request.getfixturevalue(where)}?prefetch=64"
-    files = ("prefetch", "icicle/generator", "http/generator", "base")
-    files = tuple(f"remote/{file}" for file in files)
+    files = ("prefetch", "icicle/calls", "http/calls", "http/generator", "base")
+    files = (*(f"remote/{file}" for file in files), "system/steps")
     struck = 0
     for number in every(5):
         with frazil.open(url, **OPTIONS[where]) as ids:

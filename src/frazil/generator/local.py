@@ -61,16 +61,11 @@ class LocalGenerator(_Base):
 
     def array(self, n: int) -> "NDArray[np.uint64]":
         """See ``frazil.Generator``."""
-        try:
-            import numpy as np
-        except ImportError:
-            raise ConfigError('arrays need numpy: pip install "frazil[numpy]"') from None
+        from frazil.schemes.arrays import empty
+
         walk, count = self._walk, check_count(n)
-        if self.scheme.bits > 64:
-            array = np.empty(count, dtype=[("hi", "<u8"), ("lo", "<u8")])
-            words = array.view("<u8")
-        else:
-            array = words = np.empty(count, dtype=np.uint64)
+        array = empty(count, self.scheme.bits)
+        words = array.view("<u8")
         while True:
             identity = walk.own_identity()
             for pause_ns, since_ns in walk.filling(words, 0, count):

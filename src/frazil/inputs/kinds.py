@@ -17,7 +17,7 @@ class Kind(NamedTuple):
     else who makes them, ``"icicle"`` or ``"service"``.
     home: ``module:name`` of what opens it. For a registry that is called with a Url, a namespace
     and a Scheme, and answers a ``frazil.registries.base.Registry``. Else the module has
-    ``open(request)``, ``open_async(request)`` and ``configure(request)``.
+    ``open_generator(request)`` and ``open_async_generator(request)``.
     """
 
     maker: str
@@ -37,8 +37,8 @@ def _registry(home: str) -> Kind:
 _REDIS = _registry("redis.registry:connect_redis")
 _POSTGRES = _registry("postgres.registry:PostgresRegistry")
 _ETCD = _registry("etcd.registry:EtcdRegistry")
-_ICICLE = Kind("icicle", "frazil.remote.icicle.config")
-_SERVICE = Kind("service", "frazil.remote.http.config")
+_ICICLE = Kind("icicle", "frazil.remote.icicle.opening")
+_SERVICE = Kind("service", "frazil.remote.http.opening")
 
 KINDS: dict[str, Kind] = {
     "memory": _registry("memory:MemoryRegistry"),

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from frazil.errors import ConfigError
 from frazil.inputs.url import Options, Url, host_port, whole
-from frazil.redis_link.link import Access, Place
+from frazil.redis_link.access import Access, Place
 
 __all__ = ["access_of", "shown"]
 

@@ -26,6 +26,8 @@ __all__ = [
     "WIDE",
     "checked",
     "codes",
+    "empty",
+    "filled",
     "ints",
     "listed",
     "permute",
@@ -39,6 +41,20 @@ __all__ = [
 WIDE = np.dtype([("hi", "<u8"), ("lo", "<u8")])
 _NONE = 255  # the worth of a character that is no digit
 _LOW = (1 << 64) - 1
+
+
+def empty(count: int, bits: int) -> NDArray[Any]:
+    """A row for ``count`` IDs of so many bits."""
+    return np.empty(count, np.uint64 if bits <= 64 else WIDE)
+
+
+def filled(spans: Iterable[tuple[int, int]], count: int) -> NDArray[np.uint64]:
+    """The ``count`` IDs of spans, each the first ID and how many follow each other."""
+    row, at = empty(count, 64), 0
+    for first, number in spans:
+        row[at : at + number] = np.arange(first, first + number, dtype=np.uint64)
+        at += number
+    return row
 
 
 def checked(numbers: Any, limit: int) -> tuple[NDArray[Any], NDArray[np.bool_]]:

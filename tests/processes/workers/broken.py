@@ -176,7 +176,7 @@ def unguarded_script() -> None:
 
 def unguarded_icicle() -> None:
     """A server that issues IDs, and after a loss goes on at once."""
-    from frazil.redis_link.link import Script
+    from frazil.redis_link.access import Script
     from frazil.remote.icicle import server
 
     source = server.icicle_script().source

@@ -55,10 +55,11 @@ class Striker:
 
     def __init__(self, left):
         self.left, self.last = left, {}
+        self.kept = self.trace  # Python still calls it after settrace(None), and holds it no more
         frame = sys._getframe()
         while frame := frame.f_back:
-            frame.f_trace, frame.f_trace_opcodes = self.trace, True
-        sys.settrace(self.trace)
+            frame.f_trace, frame.f_trace_opcodes = self.kept, True
+        sys.settrace(self.kept)
 
     def trace(self, frame, event, _argument):
         global child
@@ -192,6 +193,14 @@ ids = frazil.open(url)
 forking(type(ids), "__call__")
 forking(base.Life, "goes_on")
 
+def streamed(ids):
+    for n in ids:
+        return [n]
+
+async def streamed_later(later):
+    async for n in later.stream():
+        return [n]
+
 async def asked(ask):
     async with frazil.aio.open(url) as later:
         try:
@@ -204,6 +213,7 @@ ways = {
     "call, at its last look": ("last", lambda: [ids()]),
     "aio call, at its last look": ("last", lambda: run(lambda: asked(lambda later: later()))),
     "next": ("__call__", lambda: [next(ids)]),
+    "stream": ("__call__", lambda: streamed(ids.stream())),
     "text": ("format", lambda: [ids.text()]),
     "take": ("gather", lambda: ids.take(5)),
     "mint": ("gather", lambda: frazil.mint(5, url)),
@@ -212,6 +222,7 @@ ways = {
     "aio call": ("gather", lambda: run(lambda: asked(lambda later: later()))),
     "aio take": ("gather", lambda: run(lambda: asked(lambda later: later.take(5)))),
     "aio text": ("format", lambda: run(lambda: asked(lambda later: later.text()))),
+    "aio stream": ("gather", lambda: run(lambda: asked(streamed_later))),
 }
 if "prefetch" in url:  # which is for threads
     ways = {way: how for way, how in ways.items() if not way.startswith("aio")}

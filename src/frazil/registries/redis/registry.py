@@ -35,7 +35,8 @@ from frazil.claims.claim import Claim, Holding, LastSeen, Lost, Snapshot, Terms,
 from frazil.claims.record import Record
 from frazil.errors import ConfigError, InternalError
 from frazil.inputs.url import Url
-from frazil.redis_link.link import Access, Link, Script
+from frazil.redis_link.access import Access, Script
+from frazil.redis_link.link import Link
 from frazil.redis_link.url import access_of, shown
 from frazil.registries.base import Registry, terms_of
 from frazil.registries.doctor import Checkup

@@ -10,7 +10,6 @@ import re
 from dataclasses import dataclass, field
 
 from frazil.errors import ConfigError
-from frazil.generator.generator import AsyncGenerator, Generator
 from frazil.generator.request import Request
 from frazil.inputs.url import Url, host_port
 from frazil.schemes.scheme import Scheme
@@ -19,8 +18,6 @@ __all__ = [
     "NONCE",
     "ServiceConfig",
     "configure_service",
-    "open_async_generator",
-    "open_generator",
 ]
 
 NONCE = "frazil-nonce"
@@ -103,23 +100,6 @@ def configure_service(request: Request) -> ServiceConfig:
         prefetch=prefetch,
         token=token,
     )
-
-
-def open_generator(request: Request) -> Generator:
-    """See ``frazil.inputs.kinds``."""
-    from frazil.remote.http.generator import ServiceGenerator, the_driver
-
-    the_driver()  # that it is missing is told here, and not to the first who asks for an ID
-    return ServiceGenerator(configure_service(request))
-
-
-def open_async_generator(request: Request) -> AsyncGenerator:
-    """See ``frazil.inputs.kinds``."""
-    from frazil.remote.http.async_generator import AsyncService
-    from frazil.remote.http.generator import the_driver
-
-    the_driver()
-    return AsyncService(configure_service(request))
 
 
 def _place(url: Url) -> str:

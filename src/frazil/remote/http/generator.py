@@ -1,50 +1,29 @@
 """What users of ``http://`` hold: each ID, or batch of IDs, is asked of a service.
 
-There is no claim, so there is nothing to give back, and a process that dies or forks loses nothing
-but what it had asked for. What belongs to one process, connections and a buffer of prefetched IDs
-(``?prefetch=N``, see ``prefetch``), is one ``_Life``; a child finds its parent's unusable (see
-``machine``) and begins its own. A reply that came to two processes, since a fork happened while it
-was under way, is the parent's.
+With ``?prefetch=N`` single IDs come out of a buffer of up to N (see ``prefetch``).
 
 The driver's time limit is one for each read, so a reply of which a byte comes now and then would
 never end. So its connections go through a ``_Network``, which knows when the attempt is over.
 """
 
-import time
-from collections.abc import Iterator
 from contextlib import suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from frazil.errors import ConfigError, FrazilError
 from frazil.inputs.arguments import check_count
-from frazil.remote.base import Life, Served
+from frazil.remote.base import Served
 from frazil.remote.http import wire_ids
-from frazil.remote.http.attempts import AttemptLoop
-from frazil.remote.http.config import NONCE, ServiceConfig
-from frazil.remote.http.reply import Gathered, in_words
-from frazil.remote.prefetch import Prefetch
+from frazil.remote.http.calls import ServiceCalls, the_driver
+from frazil.remote.http.config import ServiceConfig
 from frazil.system.clock import boot_s
+from frazil.system.steps import run
 
 if TYPE_CHECKING:
     import httpx
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["STEP", "ServiceGenerator", "the_driver"]
-
-STEP = 100_000
-"""IDs asked for at once: enough for speed, and lost together when their reply is."""
-
-
-def the_driver() -> Any:
-    """httpx; ConfigError where it is not installed."""
-    try:
-        import httpx
-    except ImportError:
-        raise ConfigError('a service is asked with httpx: pip install "frazil[http]"') from None
-    return httpx
-
+__all__ = ["ServiceGenerator", "the_driver"]
 
 _until_s: ContextVar[float] = ContextVar("_until_s")  # when the attempt that is made is over
 
@@ -97,61 +76,34 @@ def _client() -> "httpx.Client":
     return client
 
 
-class _Life(Life):
-    """What one process has of a generator."""
+class _Life(ServiceCalls):
+    """What one process has of a generator for threads."""
 
     def __init__(self, config: ServiceConfig) -> None:
-        super().__init__()
-        self.closed = False
-        self.prefetch = Prefetch(config.prefetch, self.ids)
-        self.client = _client()
-        self._config = config
+        super().__init__(config)
+        self._client = _client()
 
-    def hang_up(self) -> None:
-        """Ask for nothing more."""
-        self.closed = True
-        self.prefetch.buffer.clear()
-        self.client.close()
-
-    def ids(self, count: int) -> Iterator[int]:
-        """``count`` IDs, one by one."""
-        for body in self.bodies(count):
-            yield from wire_ids.ints(body, self._config.width)
-
-    def bodies(self, count: int) -> Iterator[bytes]:
-        """``count`` IDs, packed, in steps."""
-        for done in range(0, count, STEP):
-            yield self._asked(min(count - done, STEP))
-
-    def _asked(self, n: int) -> bytes:
-        """``n`` IDs, packed: asks until it has them, or there is no use in it."""
-        turn = AttemptLoop(self._config.name, self._config.request.timeout_us, boot_s)
-        while True:
-            self.check()
-            try:
-                return self._attempt(n, turn.patience_s())
-            except FrazilError as error:
-                time.sleep(turn.failed(error))
-
-    def _attempt(self, n: int, patience_s: float) -> bytes:
-        url, headers = self._config.asking(n)
+    def attempt(self, n: int, patience_s: float) -> bytes:
+        """See ServiceCalls."""
         _until_s.set(boot_s() + patience_s)
+        url, headers = self.config.asking(n)
         with (
-            in_words(self._config, patience_s, lambda: self.closed),
-            self.client.stream("POST", url, headers=headers, timeout=patience_s) as reply,
+            self.in_words(patience_s),
+            self._client.stream("POST", url, headers=headers, timeout=patience_s) as reply,
         ):
-            gathered = Gathered(self._config, n, headers[NONCE], reply.status_code, reply.headers)
+            gathered = self.gathered(n, headers, reply)
             for part in reply.iter_raw():
                 gathered.feed(part)
             return gathered.ids()
 
-
-def _next(life: _Life) -> int | None:
-    return life.prefetch.next()
+    def hang_up(self) -> None:
+        """See Life."""
+        self.closed = True
+        self._client.close()
 
 
 class ServiceGenerator(Served[_Life]):
-    """Unique IDs of a service: call it, iterate, or take many. Made by ``frazil.open``.
+    """Unique IDs of a service: call it, or take many. Made by ``frazil.open``.
 
     Threads may share it. ``scheme`` reads and writes its IDs; ``config`` is what it was opened
     with. Every method that answers IDs raises RegistryUnavailable or PoolExhausted, with the
@@ -159,23 +111,7 @@ class ServiceGenerator(Served[_Life]):
     does not change.
     """
 
-    def __init__(self, config: ServiceConfig) -> None:
-        super().__init__()
-        self.config = config
-        self.scheme = config.scheme
-
-    def __call__(self) -> int:
-        """The next ID."""
-        if self.config.prefetch:
-            n = self._own(_next)
-            if n is not None:
-                return n
-        return self.take(1)[0]
-
-    def take(self, n: int) -> list[int]:
-        """The next ``n`` IDs, in order."""
-        count = check_count(n)
-        return self._own(lambda life: list(life.ids(count)))
+    _config: ServiceConfig
 
     def array(self, n: int) -> "NDArray[np.uint64]":
         """The next ``n`` IDs as a numpy array of uint64.
@@ -183,36 +119,19 @@ class ServiceGenerator(Served[_Life]):
         IDs wider than 64 bits come as a structured array with the fields ``hi`` and ``lo``. Raises
         ConfigError where numpy is not installed.
         """
-        try:
-            import numpy as np
-        except ImportError:
-            raise ConfigError('arrays need numpy: pip install "frazil[numpy]"') from None
+        from frazil.schemes.arrays import WIDE
+
         count = check_count(n)
 
         def gather(life: _Life) -> "NDArray[Any]":
-            rows = wire_ids.words(b"".join(life.bodies(count)), self.config.width)
-            if self.scheme.bits > 64:
-                rows = rows.view(np.dtype([("hi", "<u8"), ("lo", "<u8")]))
-            return rows.reshape(-1)
+            rows = wire_ids.words(b"".join(run(life.bodies(count))), self._config.width)
+            return (rows.view(WIDE) if self.scheme.bits > 64 else rows).reshape(-1)
 
         return self._own(gather)
 
-    def close(self) -> None:
-        """Ask for nothing more, and hang up. Twice is no error."""
-        life = self._end()
-        if life is not None:
-            life.hang_up()
-
     def _begin(self) -> _Life:
-        return _Life(self.config)
+        return _Life(self._config)
 
     def __del__(self) -> None:
-        if not self.__dict__.get("closed", True):
+        if not self.__dict__.get("_closed", True):
             self.close()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return ServiceGenerator, (self.config,)
-
-    def __repr__(self) -> str:
-        config = self.config
-        return f"<frazil.Service {config.namespace!r} at {config.base}{' closed' * self.closed}>"

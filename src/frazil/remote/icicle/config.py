@@ -3,17 +3,16 @@
 from dataclasses import replace
 
 from frazil.errors import ConfigError
-from frazil.generator.generator import AsyncGenerator, Generator
 from frazil.generator.request import Request
 from frazil.inputs.duration import duration_text
 from frazil.inputs.url import Options, Url, whole
-from frazil.redis_link.link import Access
+from frazil.redis_link.access import Access
 from frazil.redis_link.url import access_of, shown
-from frazil.remote.icicle.generator import IcicleConfig, IcicleGenerator
+from frazil.remote.icicle.calls import IcicleConfig
 from frazil.remote.icicle.server import LAST_SHARD, MOST_IDS, MOST_LEAD_US
 from frazil.schemes.scheme import PRESETS
 
-__all__ = ["configure_icicle", "open_async_generator", "open_generator"]
+__all__ = ["configure_icicle"]
 
 TIMEOUT_US = 1_000_000
 
@@ -49,18 +48,6 @@ def configure_icicle(request: Request) -> IcicleConfig:
     prefetch = options.number("prefetch", MOST_IDS)  # what one call can ask
     options.finish()
     return IcicleConfig(request, accesses, shards, prefetch)
-
-
-def open_generator(request: Request) -> Generator:
-    """See ``frazil.inputs.kinds``."""
-    return IcicleGenerator(configure_icicle(request))
-
-
-def open_async_generator(request: Request) -> AsyncGenerator:
-    """See ``frazil.inputs.kinds``."""
-    from frazil.remote.icicle.async_generator import AsyncIcicle  # loads asyncio
-
-    return AsyncIcicle(configure_icicle(request))
 
 
 def _accesses(url: Url, options: Options) -> tuple[Access, ...]:

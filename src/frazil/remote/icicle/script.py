@@ -9,7 +9,7 @@ import hashlib
 from functools import cache
 from importlib.resources import files
 
-from frazil.redis_link.link import Script
+from frazil.redis_link.access import Script
 
 __all__ = ["FUNCTION", "icicle_library", "icicle_script"]
 

@@ -9,14 +9,20 @@ clock is behind, what its callers saw is all that is left of it; the script is t
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from math import inf
 from secrets import token_hex
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from frazil.errors import ClockError, ConfigError, FrazilError, LayoutExhausted
-from frazil.redis_link.link import Access, Link
+from frazil.redis_link.access import Access
+from frazil.redis_link.link import Link
 from frazil.remote.icicle.script import icicle_script
 from frazil.system.clock import wall_us
+from frazil.system.steps import Steps, run
+
+if TYPE_CHECKING:
+    from frazil.redis_link.async_link import AsyncLink
 
 __all__ = [
     "LAST_SHARD",
@@ -24,6 +30,7 @@ __all__ = [
     "MOST_LEAD_US",
     "IcicleServer",
     "Issued",
+    "ServerCalls",
     "State",
     "arguments",
     "issued",
@@ -124,59 +131,69 @@ def refusal(error: Exception, name: str) -> FrazilError | None:
     return _KINDS.get(found[1], ConfigError)(f"{name}: {found[2]}", url=name, code=found[1])
 
 
-class _IcicleLink(Link):
-    """A link that knows the script's own refusals."""
-
-    def _explained(self, error: Exception, *, sent: bool) -> FrazilError:
-        told = refusal(error, self.access.name)
-        return told or super()._explained(error, sent=sent)
-
-
-class IcicleServer:
-    """A server, or a cluster, that issues IDs of one namespace. ``name`` is without a password.
+class ServerCalls:
+    """A server, or a cluster, that issues IDs of one namespace: its verbs, as steps.
 
     shard: which it must have; None for whichever it was given. Raises RegistryUnavailable,
-    ConfigError, ClockError and LayoutExhausted. Threads may share it.
+    ConfigError, ClockError and LayoutExhausted.
     """
 
-    def __init__(self, access: Access, namespace: str, shard: int | None = None) -> None:
-        self.access = access
-        self.name = access.name
+    def __init__(self, link: "Link | AsyncLink", namespace: str, shard: int | None) -> None:
+        self.link: Any = link
+        self.access = link.access
+        self.name = link.access.name  # without a password
         self.namespace = namespace
         self.shard = shard
-        self.link = _IcicleLink(access, icicle_script())
         self._key = key_of(namespace)
         self._seen_us = 0
 
-    def issue(self, count: int, lead_us: int, within_s: float = inf) -> Issued:
+    def issuing(self, count: int, lead_us: int, within_s: float) -> Steps[Issued]:
         """Up to ``count`` IDs: those of the ticks up to now, or up to ``lead_us`` ahead."""
-        answer = self._call(
-            "issue", within_s, count=count, lead_us=lead_us, shard=self.shard, seen_us=self._seen_us
-        )
-        return self.take_in(issued(answer, count))
+        return self._giving("issue", count, within_s, lead_us=lead_us, shard=self.shard)
+
+    def looking(self, within_s: float) -> Steps[State]:
+        """What it knows of the namespace. Nothing is changed."""
+        found = state((yield from self._calling("look", within_s)))
+        if found is None:
+            raise (yield from self.link.distrust())
+        return found
+
+    def _giving(self, verb: str, most: int, within_s: float, **about: Any) -> Steps[Issued]:
+        """What was given, once it is remembered."""
+        about |= {"count": max(most, 1), "seen_us": self._seen_us}
+        answer = yield from self._calling(verb, within_s, **about)
+        given = issued(answer, most)
+        if given is None:
+            raise (yield from self.link.distrust())
+        self._seen_us = max(self._seen_us, given.top_us)
+        return given
+
+    def _calling(self, verb: str, within_s: float, **about: Any) -> Steps[list[str]]:
+        asked = arguments(verb, replicas=self.access.replicas, **about)
+        again = ["incarnation", *asked[1:]]
+        answer: list[str] = yield partial(self.link.call, self._key, asked, again, within_s)
+        return answer
+
+
+class IcicleServer(ServerCalls):
+    """A server for threads, which may share it."""
+
+    link: Link
+
+    def __init__(self, access: Access, namespace: str, shard: int | None = None) -> None:
+        super().__init__(Link(access, icicle_script(), refusal), namespace, shard)
+
+    def issue(self, count: int, lead_us: int, within_s: float = inf) -> Issued:
+        """See ``issuing``."""
+        return run(self.issuing(count, lead_us, within_s))
 
     def initialise(self, shard: int, *, new: bool = False, pool: str = "") -> Issued:
         """Give it its shard. new: no server ever had that one, so it need not wait.
 
         pool: what it shall remember of the pool, if that is not what it remembers already.
         """
-        answer = self._call("init", inf, shard=shard, new=new, pool=pool, seen_us=self._seen_us)
-        return self.take_in(issued(answer, 0))
+        return run(self._giving("init", 0, inf, shard=shard, new=new, pool=pool))
 
     def look(self, within_s: float = inf) -> State:
-        """What it knows of the namespace. Nothing is changed."""
-        found = state(self._call("look", within_s))
-        if found is None:
-            raise self.link.wrong_reply()
-        return found
-
-    def take_in(self, given: Issued | None) -> Issued:
-        """What was given, once it is remembered; RegistryUnavailable if it makes no sense."""
-        if given is None:
-            raise self.link.wrong_reply()
-        self._seen_us = max(self._seen_us, given.top_us)
-        return given
-
-    def _call(self, verb: str, within_s: float, **about: Any) -> list[str]:
-        asked = arguments(verb, replicas=self.access.replicas, **about)
-        return self.link.call(self._key, asked, ["incarnation", *asked[1:]], within_s)
+        """See ``looking``."""
+        return run(self.looking(within_s))

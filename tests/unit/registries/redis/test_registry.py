@@ -10,7 +10,7 @@ import frazil
 from frazil.claims.claim import Claim, LastSeen, Lost, VerbRequest, Wait
 from frazil.errors import ConfigError, LayoutExhausted, RegistryUnavailable
 from frazil.generator.verb_requests import ask_of
-from frazil.redis_link.link import Script
+from frazil.redis_link.access import Script
 from frazil.registries import connect
 from tests.servers.redis import FLAVOURS, Server, free_port
 

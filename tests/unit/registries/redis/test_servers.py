@@ -9,7 +9,7 @@ import frazil
 from frazil.claims.claim import Claim, LastSeen, Lost, Wait
 from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.generator.verb_requests import ask_of
-from frazil.redis_link.link import Script
+from frazil.redis_link.access import Script
 from frazil.registries import connect
 from tests.servers.certificates import make_certificates
 from tests.servers.redis import FLAVOURS, Cluster, Server, free_port, until

@@ -44,12 +44,13 @@ def test_all_ways(url):
     async def work(ids):
         assert isinstance(ids, AsyncIcicle)
         found = [await ids(), ids.scheme.parse(await ids.text()), *await ids.take(10_000)]
-        async for n in ids:
+        found.append(await anext(ids))
+        async for n in ids.stream():
             found.append(n)
-            break
-        return found
+            if len(found) == 10_005:
+                return found
 
-    assert len(set(run(url, work))) == 10_003
+    assert len(set(run(url, work))) == 10_005
 
 
 def test_many_tasks_share_it(servers, url):
@@ -193,5 +194,7 @@ def test_a_cluster_and_replicas():
         places = ",".join(f"127.0.0.1:{server.port}" for server in cluster.servers)
         found = run(f"icicle://{places}?cluster=1", lambda ids: ids.take(10))
         assert {(n >> 12) & 1023 for n in found} == {5}
+        away = f"icicle://127.0.0.1:{free_port()},{places}?cluster=1"  # its first node does not run
+        assert run(away, lambda ids: ids.take(3))
         with pytest.raises(RegistryUnavailable, match="0 of 1 replicas"):
             run(f"icicle://{places}?cluster=1&replicas=1&timeout=1s", lambda ids: ids())

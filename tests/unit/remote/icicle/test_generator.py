@@ -7,6 +7,7 @@ import pickle
 import threading
 import time
 from contextlib import ExitStack
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -58,10 +59,9 @@ class TestIssuing:
         assert len(set(found)) == 30
         assert shards(found) == {0, 1, 2}
 
-    def test_iteration_and_text(self, ids):
-        first = next(iter(ids))
-        assert isinstance(first, int)
-        assert ids.scheme.parse(ids.text()) > 0
+    def test_stream_and_text(self, ids):
+        found = [next(ids), *islice(ids.stream(), 3), ids.scheme.parse(ids.text())]
+        assert len(set(found)) == 5
 
     @pytest.mark.parametrize("n", [0, 1, 5000, 50_000])
     def test_take(self, ids, n):

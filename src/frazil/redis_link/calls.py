@@ -1,0 +1,335 @@
+"""A line to one Redis or Valkey server, or to one cluster of them: a script in, its answer out.
+
+A client made for caches does much unasked: it takes whichever connection is free, repeats a command
+whose answer was lost (redis-py: up to ten times), and goes elsewhere in between. Here a second try
+must be the caller's decision, and ``WAIT`` must be said on the very connection whose writes it is
+about. So this uses the driver's connections, one by one, and none of its clients:
+
+- A connection is used by one thread at a time, and only in the process that made it (see
+  ``process``). After anything but a plain answer it is closed.
+- The script is called by its hash. Only a server that says that it does not know it is sent the
+  source.
+- ``?replicas=k``: the script, ``WAIT k`` and a second reading of the incarnation go out in one
+  packet. With fewer confirmations, or another incarnation, the answer is thrown away: the server
+  may have been replaced while it answered.
+- In a cluster an answer "moved" or "ask" means that nothing was done; it is asked again there. The
+  nodes are learned when connecting, so that one of them may be away.
+
+What a server must be is looked at once per connection: no ``allkeys-*`` eviction (it would forget
+claims that are in use), no second writer beside it.
+"""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from math import inf
+from time import monotonic
+from typing import Any, TypeVar
+
+from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
+from frazil.redis_link.access import Access, Place, Script, driver
+from frazil.redis_link.errors import explained
+from frazil.system.process import ProcessIdentity
+from frazil.system.steps import Steps
+
+__all__ = ["Line", "LinkCalls", "greeted_until_s"]
+
+_HOPS = 3
+
+Answer = TypeVar("Answer")
+
+Command = tuple[str, ...]
+"""A command and its arguments."""
+
+
+@dataclass(slots=True)
+class Line:
+    """A connection, where it leads, and the process and the event loop that it belongs to."""
+
+    connection: Any
+    place: Place
+    loop: Any
+    identity: ProcessIdentity = field(default_factory=ProcessIdentity)
+
+
+class LinkCalls:
+    """A call of a script on one server, or on the node of a cluster that has its key.
+
+    refusal: reads an error of the script's own; None for one that is not.
+    """
+
+    # What a thread does and an event loop awaits.
+    drop: Callable[[], Any]  # close every connection that is not in use
+    _connect: Callable[[Line, float], Any]  # sets connection.until_s, when it must be examined
+    _within: Callable[[Line, float, Callable[[], Any]], Any]  # a step on it, until then
+    _readable: Callable[[Line], Any]  # whether there is something that nobody asked for, or the end
+    _close: Callable[[Line], Any]  # another process's: without its server noticing
+    # What neither waits for.
+    _line_to: Callable[[Place, float], Line]  # to be connected within so many seconds
+    _ours: Callable[[Line], bool]  # of this process, and of this loop
+
+    def __init__(
+        self,
+        access: Access,
+        script: Script,
+        refusal: Callable[[Exception, str], FrazilError | None] = lambda _error, _name: None,
+    ) -> None:
+        self.access = access
+        self.script = script
+        self._refusal = refusal
+        self._redis = driver()
+        self._errors = self._redis.exceptions
+        self._places = list(access.places)
+        self._place = self._places[0]
+        self._idle: deque[Line] = deque()
+
+    def calling(
+        self, key: str, arguments: Sequence[str], again: Sequence[str], until_s: float
+    ) -> Steps[list[str]]:
+        """The script's answer, once it is confirmed as the access asks.
+
+        It must begin with a kind, the second of the arguments (a nonce), and the incarnation.
+        again: arguments for which the script answers just these three. until_s: when the call must
+        be over; each server has no longer than the access allows. Raises RegistryUnavailable and
+        ConfigError.
+        """
+        for how, what in (("EVALSHA", self.script.sha), ("EVAL", self.script.source)):
+            commands = self._commands(how, what, key, arguments, again)
+            replies = yield from self.asking(commands, until_s)
+            if not isinstance(replies[0], self._errors.NoScriptError):
+                break
+        for reply in replies:
+            if isinstance(reply, Exception):
+                raise self._explained(reply, sent=reply is not replies[0])
+        answer = _texts(replies[0])
+        if answer[1:2] != [arguments[1]]:
+            raise (yield from self.distrust())
+        if self.access.replicas:
+            self._confirm(answer, replies[1], _texts(replies[2]))
+        return answer
+
+    def asking(self, commands: list[Command], until_s: float = inf) -> Steps[list[Any]]:
+        """The answers of the node that the first command is for; error answers as exceptions."""
+        for _ in range(_HOPS):
+            line = yield from self._line(until_s)
+            replies = yield from self._talk(line, commands, until_s)
+            self._idle.append(line)
+            first = replies[0]
+            if not isinstance(first, self._errors.AskError):  # MovedError is one too
+                break
+            there = (first.host or line.place[0], first.port)
+            if not isinstance(first, self._errors.MovedError):
+                return (yield from self._asking_for_once(commands, there, until_s))
+            self._place = there
+        return replies
+
+    def distrust(self) -> Steps[RegistryUnavailable]:
+        """The error for an answer to another question than the one asked; drops the lines."""
+        yield self.drop
+        return self.unavailable("the answer was to another question; it is safe to try again")
+
+    def _commands(
+        self, how: str, what: str, key: str, arguments: Sequence[str], again: Sequence[str]
+    ) -> list[Command]:
+        """What is said for one call: the script, and what confirms its answer."""
+        commands: list[Command] = [(how, what, "1", key, *arguments)]
+        if self.access.replicas:
+            wait_ms = max(1, int(self.access.timeout_s * 500))
+            commands.append(("WAIT", str(self.access.replicas), str(wait_ms)))
+            commands.append(("EVALSHA", self.script.sha, "1", key, *again))
+        return commands
+
+    def unavailable(self, problem: str, *, known: bool = False) -> RegistryUnavailable:
+        """The error for a server that may or, if known, has not done what was asked."""
+        name = self.access.name
+        return RegistryUnavailable(f"{name}: {problem}", url=name, outcome_known=known)
+
+    def refused(self, problem: str) -> ConfigError:
+        """The error for a server, or for options, that somebody has to change."""
+        return ConfigError(f"{self.access.name}: {problem}", url=self.access.name)
+
+    def _confirm(self, answer: list[str], confirmed: int, second: list[str]) -> None:
+        wanted = self.access.replicas
+        if confirmed < wanted:
+            raise self.unavailable(
+                f"{confirmed} of {wanted} replicas confirmed the write in time, so it does not "
+                "count; see that they are connected (INFO replication)"
+            )
+        if second[1:3] != answer[1:3]:
+            raise self.unavailable(
+                "the server changed its history or its replicas while it answered, so the answer "
+                "does not count; it is safe to try again"
+            )
+
+    def _asking_for_once(
+        self, commands: list[Command], place: Place, until_s: float
+    ) -> Steps[list[Any]]:
+        """Ask a node that is about to take the key over, without taking it for its home."""
+        line = yield from self._connected(place, until_s)
+        both = [each for command in commands for each in (("ASKING",), command)]
+        replies = yield from self._talk(line, both, until_s)
+        yield partial(self._close, line)
+        return replies[1::2]
+
+    def _talk(self, line: Line, commands: list[Command], until_s: float) -> Steps[list[Any]]:
+        until_s = min(monotonic() + self.access.timeout_s * len(commands), until_s)
+        return (yield from self._kept(line, self._exchange(line, commands, until_s), sent=True))
+
+    def _exchange(self, line: Line, commands: list[Command], until_s: float) -> Steps[list[Any]]:
+        """What the server answers to commands in one packet; error answers as exceptions."""
+        connection = line.connection
+        packed = connection.pack_commands(commands)
+        send = partial(connection.send_packed_command, packed, check_health=False)
+        yield partial(self._within, line, until_s, send)
+        replies: list[Any] = []
+        for _ in commands:
+            try:
+                replies.append(
+                    (yield partial(self._within, line, until_s, connection.read_response))
+                )
+            except self._errors.ResponseError as error:
+                replies.append(error)
+        return replies
+
+    def _kept(self, line: Line, steps: Steps[Answer], *, sent: bool) -> Steps[Answer]:
+        """Steps on a connection, which is closed if they fail; then raises why, in our words."""
+        try:
+            return (yield from steps)
+        except Exception as error:
+            yield partial(self._close, line)
+            late = isinstance(error, TimeoutError)
+            told = self._errors.TimeoutError("no answer") if late else error
+            if isinstance(told, self._errors.RedisError):
+                raise self._explained(told, sent=sent) from error
+            raise
+
+    def _line(self, until_s: float) -> Steps[Line]:
+        """A connection to the server; in a cluster, to another node where that one is away."""
+        with suppress(IndexError):
+            while True:
+                line = self._idle.pop()
+                if (yield from self._usable(line)):
+                    return line
+                yield partial(self._close, line)
+        failures: list[RegistryUnavailable] = []
+        for place in (self._place, *(each for each in self._places if each != self._place)):
+            try:
+                line = yield from self._connected(place, until_s)
+            except RegistryUnavailable as error:
+                failures.append(error)
+            else:
+                self._place = place
+                return line
+        raise failures[0]
+
+    def _usable(self, line: Line) -> Steps[bool]:
+        """Whether nothing speaks against using a connection once more."""
+        if line.place != self._place or not self._ours(line):
+            return False
+        try:
+            return not (yield partial(self._readable, line))
+        except Exception:  # noqa: BLE001 - whatever it is, this connection is done
+            return False
+
+    def _connected(self, place: Place, until_s: float) -> Steps[Line]:
+        limit_s = max(min(self.access.timeout_s, until_s - monotonic()), 0.001)  # 0 would not wait
+        line = self._line_to(place, limit_s)
+        yield from self._kept(line, self._greeting(line, until_s), sent=False)
+        return line
+
+    def _greeting(self, line: Line, until_s: float) -> Steps[None]:
+        yield partial(self._connect, line, until_s)
+        (info,) = yield from self._exchange(line, [("INFO",)], line.connection.until_s)
+        if isinstance(info, Exception):
+            raise info
+        yield from self._examine(info, line)
+
+    def _connection(self, kinds: Any, place: Place, limit_s: float) -> Any:
+        """A connection of the driver's ``kinds``."""
+        access = self.access
+        kind, where = kinds.UnixDomainSocketConnection, dict[str, Any](path=place)
+        if not isinstance(place, str):
+            kind = kinds.SSLConnection if access.tls else kinds.Connection
+            where = {"host": place[0], "port": place[1]}
+        # The driver would sign in with its name and version, for which a user needs one more right.
+        newer = hasattr(self._redis, "DriverInfo")
+        unsigned = {"driver_info": None} if newer else {"lib_name": None, "lib_version": None}
+        return kind(
+            **where,
+            **access.options,
+            **unsigned,
+            socket_timeout=access.timeout_s,
+            socket_connect_timeout=limit_s,
+            protocol=2,
+        )
+
+    def _examine(self, info: Any, line: Line) -> Steps[None]:
+        """Refuse a server that cannot keep claims as asked; learn a cluster's nodes."""
+        if _line_of(info, "loading") == "1":  # what else it says of itself is not true yet
+            raise self.unavailable("it is still reading its data", known=True)
+        policy = _line_of(info, "maxmemory_policy")
+        if policy.startswith("allkeys-"):
+            raise self.refused(
+                f"its maxmemory-policy is {policy}, which may evict claims that are in use; set "
+                "noeviction or a volatile- policy, or use another server"
+            )
+        if _line_of(info, "role") == "active-replica":
+            raise self.refused("it has a second writer (active replica); use a server with one")
+        clustered = _line_of(info, "cluster_enabled") == "1"
+        if self.access.cluster and not clustered:
+            raise self.refused("it is no cluster; leave out ?cluster=1")
+        if self.access.cluster is False and clustered:
+            raise self.refused(
+                "it is a node of a cluster, which is one registry and not several; add ?cluster=1"
+            )
+        if self.access.durable:
+            yield from self._examine_disk(info, line)
+        if clustered:
+            yield from self._learn_nodes(line)
+
+    def _examine_disk(self, info: Any, line: Line) -> Steps[None]:
+        if _line_of(info, "aof_enabled") != "1":
+            raise self.refused("?durable=1, but it keeps no log of its writes; set appendonly yes")
+        told = yield from self._question(line, "CONFIG", "GET", "appendfsync")
+        if told and told[1:] != [b"always"]:  # may not look: the URL's word is taken for it
+            raise self.refused(
+                "?durable=1, but it answers before it writes; set appendfsync always"
+            )
+
+    def _learn_nodes(self, line: Line) -> Steps[None]:
+        slots = yield from self._question(line, "CLUSTER", "SLOTS")
+        for _, _, *nodes in slots or ():  # may not look: the URL's nodes are all
+            for host, port, *_ in nodes:
+                place = (host.decode() if host else self._place[0], int(port))
+                if place not in self._places:
+                    self._places.append(place)
+
+    def _question(self, line: Line, *command: str) -> Steps[Any]:
+        """What a new connection's server answers; None if it refuses."""
+        (reply,) = yield from self._exchange(line, [command], line.connection.until_s)
+        return None if isinstance(reply, Exception) else reply
+
+    def _explained(self, error: Exception, *, sent: bool) -> FrazilError:
+        name = self.access.name
+        return self._refusal(error, name) or explained(self._redis, error, name, sent=sent)
+
+
+def _line_of(info: bytes, name: str) -> str:
+    """What one line of INFO says, "" where there is none; the rest, hundreds, is not looked at."""
+    _, found, rest = info.partition(f"\n{name}:".encode())
+    return rest.partition(b"\r")[0].decode("utf-8", "replace") if found else ""
+
+
+def greeted_until_s(timeout_s: float, until_s: float) -> float:
+    """When a new connection's first replies must be over. Half the time is for another server."""
+    now_s = monotonic()
+    return min(now_s + 3 * timeout_s, (now_s + until_s) / 2)
+
+
+def _texts(reply: Any) -> list[str]:
+    """A script's answer as texts; none if it is nothing that the script answers."""
+    if isinstance(reply, list) and all(isinstance(part, bytes) for part in reply):
+        return [part.decode() for part in reply]
+    return []

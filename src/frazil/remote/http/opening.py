@@ -1,0 +1,23 @@
+"""What opens ``http:`` URLs (see ``frazil.inputs.kinds``)."""
+
+from frazil.generator.generator import AsyncGenerator, Generator
+from frazil.generator.request import Request
+from frazil.remote.http.calls import the_driver
+from frazil.remote.http.config import configure_service
+from frazil.remote.http.generator import ServiceGenerator
+
+__all__ = ["open_async_generator", "open_generator"]
+
+
+def open_generator(request: Request) -> Generator:
+    """A generator of a request. Raises ConfigError; contacts nothing."""
+    the_driver()  # that it is missing is told here, and not to the first who asks for an ID
+    return ServiceGenerator(configure_service(request))
+
+
+def open_async_generator(request: Request) -> AsyncGenerator:
+    """The same to be awaited."""
+    from frazil.remote.http.async_generator import AsyncService
+
+    the_driver()
+    return AsyncService(configure_service(request))

@@ -1,0 +1,112 @@
+"""A call on a pool of servers, whichever way it waits: what it asks, of whom, and what that means.
+
+There is no claim, so there is nothing to give back, and a process that dies or forks loses nothing.
+What belongs to one process, connections and a buffer of prefetched IDs, is one ``PoolCalls``; a
+child finds its parent's unusable (see ``process``) and begins its own.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import chain
+from typing import TypeVar
+
+from frazil.errors import FrazilError
+from frazil.generator.request import Request
+from frazil.redis_link.access import Access
+from frazil.remote.base import Life
+from frazil.remote.icicle.pool import Asking, Pool, ServerHealth
+from frazil.remote.icicle.server import MOST_IDS, ServerCalls
+from frazil.system.clock import boot_s
+from frazil.system.steps import Steps
+
+__all__ = ["IcicleConfig", "PoolCalls"]
+
+ServerT = TypeVar("ServerT")
+
+
+@dataclass(frozen=True, slots=True)
+class IcicleConfig:
+    """A request to a pool. shards: of the servers, if declared."""
+
+    request: Request
+    accesses: tuple[Access, ...]
+    shards: tuple[int, ...]
+    prefetch: int
+
+    @property
+    def name(self) -> str:
+        """The URL, for messages."""
+        return str(self.request.url)
+
+    @property
+    def namespace(self) -> str:
+        """Whose IDs must not repeat among each other."""
+        return self.request.namespace
+
+    def servers(self, made: Callable[[Access, str, int | None], ServerT]) -> list[ServerT]:
+        """Each server, made of its access, the namespace, and the shard that it must have."""
+        shards = self.shards or (None,) * len(self.accesses)
+        return [
+            made(access, self.namespace, shard)
+            for access, shard in zip(self.accesses, shards, strict=True)
+        ]
+
+
+class PoolCalls(Life):
+    """What one process has of a generator. servers: those of the config."""
+
+    def __init__(self, config: IcicleConfig, servers: list[ServerCalls]) -> None:
+        super().__init__(config.prefetch)
+        self._lead_us = config.request.lead_us
+        patience_s = config.accesses[0].timeout_s
+        named = [(server.name, server) for server in servers]
+        self.pool = Pool(named, config.request.timeout_us / 1e6, patience_s, boot_s)
+
+    def ids(self, count: int) -> Steps[list[int]]:
+        """See Life."""
+        spans = yield from self.spans(count)
+        return list(chain.from_iterable(range(first, first + n) for first, n in spans))
+
+    def spans(self, count: int) -> Steps[list[tuple[int, int]]]:
+        """``count`` IDs as spans: the first ID and how many."""
+        turn = self.pool.turn()
+        if not self.pool.checked:
+            yield from self._compare()
+        spans: list[tuple[int, int]] = []
+        left = count
+        while left:
+            self.check()
+            step = turn.step()
+            if not isinstance(step, Asking):
+                yield step.seconds
+                continue
+            server, wanted = step.standing.server, min(left, MOST_IDS)
+            try:
+                given = yield from server.issuing(wanted, self._lead_us, step.within_s)
+            except FrazilError as error:
+                turn.failed(step.standing, error)
+                continue
+            turn.given(step.standing, given)
+            spans += given.spans
+            left -= sum(number for _, number in given.spans)
+        return spans
+
+    def _compare(self) -> Steps[None]:
+        """Look which shard each server has, before any is used; ConfigError for one given twice.
+
+        Each has its share of the call's time, and so has what the call is about.
+        """
+        pool = self.pool
+        shards = yield [self._shard(each) for each in pool.standings]
+        for standing, shard in zip(pool.standings, shards, strict=True):
+            pool.note(standing, shard)
+        pool.checked = True
+
+    def _shard(self, standing: ServerHealth[ServerCalls]) -> Steps[int | None]:
+        """The shard of a server. One that fails is compared with the first answer that it gives."""
+        try:
+            share_s = self.pool.timeout_s / (len(self.pool.standings) + 1)
+            return (yield from standing.server.looking(share_s)).shard
+        except FrazilError:
+            self.pool.fail(standing)
+            return standing.shard

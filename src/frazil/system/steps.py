@@ -1,0 +1,68 @@
+"""A call written once, and run by a thread that waits or by an event loop.
+
+A call is a generator. It yields a step, what has to be waited for, and is sent what comes of it or
+thrown what it raises. Every decision is in the generator, so a thread and a loop cannot differ in
+one. A step is a function without arguments, which a loop awaits; seconds to sleep; or a list of
+calls, whose answers are wanted: a loop makes them at the same time.
+
+A call that is given up ends at a ``yield``, where it must not yield again: so it cleans up with
+``except Exception``, which leaves GeneratorExit out.
+"""
+
+import time
+from collections.abc import Callable, Generator
+from typing import Any, TypeAlias, TypeVar
+
+__all__ = ["Steps", "run", "run_async"]
+
+Answer = TypeVar("Answer")
+Step: TypeAlias = "Callable[[], Any] | float | list[Steps[Any]]"
+Steps: TypeAlias = Generator[Step, Any, Answer]
+
+
+def run(call: Steps[Answer]) -> Answer:
+    """The call's answer, in a thread."""
+    try:
+        step = next(call)
+        while True:
+            try:
+                came = _waited(step)
+            except BaseException as error:  # noqa: BLE001 - the call decides
+                step = call.throw(error)
+            else:
+                step = call.send(came)
+    except StopIteration as end:
+        answer: Answer = end.value
+        return answer
+
+
+def _waited(step: Step) -> Any:
+    if callable(step):
+        return step()
+    return [run(call) for call in step] if isinstance(step, list) else time.sleep(step)
+
+
+async def run_async(call: Steps[Answer]) -> Answer:
+    """The call's answer, in an event loop."""
+    try:
+        step = next(call)
+        while True:
+            try:
+                came = await _awaited(step)
+            except BaseException as error:  # noqa: BLE001 - the call decides
+                step = call.throw(error)
+            else:
+                step = call.send(came)
+    except StopIteration as end:
+        answer: Answer = end.value
+        return answer
+
+
+async def _awaited(step: Step) -> Any:
+    if callable(step):
+        return await step()
+    import asyncio  # what uses no loop need not load it
+
+    if isinstance(step, list):
+        return await asyncio.gather(*map(run_async, step))
+    return await asyncio.sleep(step)
