@@ -202,14 +202,14 @@ class Walk:
 
     def poll(self) -> int | Pause:
         """An ID, or a Pause."""
-        wait_ns = self.turn()
+        wait_ns = self.ready()
         if wait_ns == 0:
             return self.draw()
         return Pause(wait_ns)
 
     def pause_ns(self) -> int:
         """Why there is no ID now: nanoseconds to wait, or SPENT, CLOSED, FORKED; 0 if there is."""
-        return self.turn()
+        return self.ready()
 
     def due(self, now_ns: int) -> int:
         """The tick that the registry's clock is in now, by the last reading and the boot clock."""
@@ -217,8 +217,8 @@ class Walk:
             return self.anchor_tick
         return self.anchor_tick + (now_ns - self.anchor_ns) // self.tick_ns
 
-    def turn(self) -> int:
-        """Make the cursor stand on a free cell. 0 when it does, else nanoseconds or a reason."""
+    def ready(self) -> int:
+        """Move the cursor to a free cell: 0, or nanoseconds to wait, or SPENT, CLOSED, FORKED."""
         if not self.identity.intact():
             return FORKED
         if self.closed:
@@ -266,6 +266,8 @@ class Walk:
 
     def enter(self, tick: int) -> None:
         """Move the cursor to the first cell of a later tick inside the claim."""
+        assert self.tick < tick  # I4: the cursor only moves forward,
+        assert self.start <= tick < self.until  # and inside the claim
         self.place(tick ^ self.placed, self.axis_low, self.axis_high)
         follows = tick == self.tick + 1 and not self.fresh and self.sequence >= self.sequences
         self.placed = tick
@@ -297,6 +299,8 @@ class Walk:
             stop = self.mark
         if value == self.mark:
             self.wanting = not self.queued
+        assert self.tick < value  # I4, as in enter
+        assert self.start <= value < stop <= self.until
         self.place(row ^ self.placed, self.axis_low, self.axis_high)
         self.placed = row
         self.tick = stop - 1
@@ -308,6 +312,8 @@ class Walk:
 
         Both ``cells``: none. What was drawn before is counted in ``issued``.
         """
+        assert self.counted <= self.sequence <= self.sequences
+        assert first <= end <= self.cells
         self.issued += self.sequence - self.counted
         self.counted = self.sequence = first
         self.sequences = end
@@ -321,7 +327,7 @@ class Walk:
         self.high = spread(self.high, flips, high)
 
     def draw(self) -> int:
-        """The ID of the cell under the cursor, which moves on first. Precondition: turn() == 0."""
+        """The ID of the cell under the cursor, which moves on first. Precondition: ready() == 0."""
         cell = self.sequence
         self.sequence = cell + 1
         if self.shifted:
@@ -353,11 +359,12 @@ class Walk:
     def take_ready(self, count: int) -> list[int]:
         """Up to ``count`` IDs in order: all that may be had without waiting. Maybe none."""
         ids: list[int] = []
-        while count > 0 and self.turn() == 0:
+        while count > 0 and self.ready() == 0:
             first = self.sequence
             room = self.sequences - first
             if room > count:
                 room = count
+            assert 0 < room <= self.sequences - first  # each cell is marked once, and then used
             self.sequence = first + room
             self.stand()
             self.extend(ids, first, first + room)
@@ -392,11 +399,12 @@ class Walk:
         ``out`` is a buffer of 64-bit words; an ID wider than that takes two, the high one first.
         """
         size = len(out) // 2 if self.wide else len(out)
-        while at < size and self.turn() == 0:
+        while at < size and self.ready() == 0:
             first = self.sequence
             room = self.sequences - first
             if room > size - at:
                 room = size - at
+            assert 0 < room <= self.sequences - first  # as in take_ready
             self.sequence = first + room
             self.stand()
             self.paint(out, at, first, first + room)
@@ -441,12 +449,14 @@ class Walk:
         self.turn_ns = 0
         self.anchor(now, into_ns, read_ns)
         self.held = not self.closed
+        assert self.sequence == self.sequences  # nothing of the old claim is left
 
     def queue(self, node: int, start: int, until: int, era: int = 0) -> None:
         """Without a clock: the claim to go on with when the one that is held is spent."""
         self.check(node, start, until)
         if era and era != self.identity.era:
             return
+        assert self.tick_ns == 0  # with a clock, nothing would move the walk into it
         self.next_node = node
         self.next_start = start
         self.next_until = until
@@ -459,7 +469,8 @@ class Walk:
             raise InternalError(f"claim [{start}, {until}) of node {node} leaves the layout")
 
     def begin(self, node: int, start: int, until: int) -> None:
-        """Stand before the first cell of a claim."""
+        """Move the cursor to before the first cell of a claim."""
+        assert 0 <= start <= until  # by check
         self.low = self.constant_low
         self.high = self.constant_high
         self.placed = 0
@@ -469,6 +480,7 @@ class Walk:
         # Without a clock there is no order to keep between the cells of two nodes.
         if start > self.tick or (self.tick_ns == 0 and node != self.node):
             self.tick = start - 1
+        assert self.tick >= start - 1  # so the next tick entered is none before the claim
         self.node = node
         self.fresh = True
         self.stretch(self.cells, self.cells)
@@ -479,6 +491,7 @@ class Walk:
         ticks = self.until - start
         self.mark = start + (ticks + 1) // 2 if self.counting else start + ticks // 2
         self.mark_cell = self.cells // 2 if ticks % 2 else 0
+        assert start <= self.mark <= self.until
         self.wanting = False
 
     def prolong(self, until: int, now: int, into_ns: int, read_ns: int, era: int = 0) -> None:
@@ -487,18 +500,19 @@ class Walk:
             return
         if until > self.until:
             start = self.until
+            self.check(self.node, start, until)
             self.until = until
             self.halve(start)
         self.anchor(now, into_ns, read_ns)
 
-    def anchor(self, now: int, into_ns: int, read_ns: int) -> None:
+    def anchor(self, now_tick: int, into_ns: int, read_ns: int) -> None:
         """Follow the registry's clock. An earlier reading than expected only delays the cursor."""
-        self.anchor_tick = now
+        self.anchor_tick = now_tick
         self.anchor_ns = read_ns - into_ns
         if not self.tick_ns:
             self.turn_ns = _NEVER_NS
         elif not self.fresh:
-            self.turn_ns = self.anchor_ns + (self.tick + 1 - now) * self.tick_ns
+            self.turn_ns = self.anchor_ns + (self.tick + 1 - now_tick) * self.tick_ns
 
     def left(self) -> int:
         """Ticks of the claim that are still ahead of the cursor and of the clock; 0 when spent."""
@@ -535,19 +549,24 @@ class Walk:
             return self.until
         if not self.fresh and self.tick >= self.start:
             # Kept, to be answered once more: the keeper and a close may both come to ask.
-            self.start = self.passed() if self.counting else self.tick + 1
+            used = self.passed() if self.counting else self.tick + 1
+            assert self.start <= used <= self.until  # I1: after every cell drawn, inside the claim
+            self.start = used
         self.forget()
         return self.start
 
     def finish(self) -> int:
         """Leave, for good: every later call answers CLOSED."""
         self.closed = True
-        return self.leave()
+        used = self.leave()
+        assert not self.held  # I4: adopt and queue hold nothing once `closed` is set
+        return used
 
     def rise(self, identity: process.ProcessIdentity) -> None:
         """In a copy of the process: begin a life of its own, if no other call has begun one."""
         if identity.intact() and not self.identity.intact():
             self.forget()
+            assert not self.held  # I3: the claim is the parent's
             self.identity = identity
 
     def forget(self) -> None:
@@ -557,4 +576,5 @@ class Walk:
         self.wanting = False
         self.fresh = True
         self.stretch(self.cells, self.cells)
+        assert self.sequence == self.sequences  # the everyday call looks at these, not at `held`
         self.turn_ns = 0
