@@ -52,6 +52,11 @@ class Terms:
     epoch_us: int
     horizon_ticks: int
 
+    def __post_init__(self) -> None:
+        assert self.slots
+        assert self.end > 0
+        assert self.horizon_ticks > 0  # else no region could be given at all
+
     @property
     def timed(self) -> bool:
         """Whether the axis is time."""

@@ -71,6 +71,7 @@ class PackedSlots:
 
     def put(self, n: int, slot: Slot) -> None:
         """Store slot number n."""
+        assert 0 <= slot.start <= slot.until
         i = bisect_left(self._n, n)
         if self._n[i : i + 1] != array("Q", [n]):
             self._n.insert(i, n)

@@ -89,14 +89,17 @@ class Record:
         now_us = self._arrive(terms, ask, reading_us, incarnation)
         now = terms.tick_at(now_us) if terms.timed else 0
         n = self._choose(terms, now)
-        start = max(self.floor(n), now)
+        floor = self.floor(n)
+        start = max(floor, now)
         if start >= terms.end:
             raise _exhausted(terms)
         bound = self._bound(terms, now, start)
         until = min(start + want, bound)
         least = min(want, max(1, terms.horizon_ticks // 100), terms.end - start)
         if until - start < least:
+            assert terms.timed  # a block of a counter can always be had
             return Wait.ticks(start + least - bound, terms, self._seen(now_us))
+        assert floor <= start < until <= bound  # I2: the floor moves past the claim; I0: the bound
         self.slots.put(n, Slot(until, start, ask.token, ask.holder, now_us))
         return Claim(n, start, until, ask.token, now_us, self._seen(now_us))
 
@@ -106,6 +109,7 @@ class Record:
         """A region of up to ``ticks`` ticks that is used at once: no token is left behind."""
         reply = self.grant(terms, ask, reading_us, incarnation, ticks)
         if isinstance(reply, Claim):
+            assert self.slots.get(reply.slot).until == reply.until  # I1: only the token goes
             self.slots.put(reply.slot, Slot(reply.until, reply.start))
             reply = Claim(reply.slot, reply.start, reply.until, "", reply.now_us, reply.seen)
         return reply
@@ -122,7 +126,9 @@ class Record:
         if slot is None or slot.until != held.until:
             return Lost(self._seen(now_us))
         now = terms.tick_at(now_us) if terms.timed else 0
-        reached = max(slot.until, min(until, self._bound(terms, now, slot.until)))
+        bound = self._bound(terms, now, slot.until)
+        reached = max(slot.until, min(until, bound))
+        assert held.until <= reached <= max(held.until, bound)  # I1: no floor falls; I0: the bound
         self.slots.put(held.slot, Slot(reached, slot.start, held.token, ask.holder, slot.since_us))
         return Claim(held.slot, held.start, reached, held.token, now_us, self._seen(now_us))
 
@@ -159,6 +165,7 @@ class Record:
         if self.sid:
             self._move_on(start)
         self._found(terms, ask, incarnation)
+        assert start >= self.guard  # the guard only rises
         self.guard = start
         now_us = self._tell_time(terms, ask, reading_us)
         return self._seen(now_us)
@@ -191,6 +198,7 @@ class Record:
             self._refuse_loss(ask, incarnation)
             self.revision += 1
             return 0
+        before = self.revision, self.guard
         lost = self._is_loss(terms, ask, incarnation)
         now_us = self._tell_time(terms, ask, reading_us)
         if lost:
@@ -200,7 +208,10 @@ class Record:
             if ask.held is not None:
                 self.guard = max(self.guard, ask.held.until)
             self.slots.void_tokens()
+            assert self.guard >= terms.tick_at(now_us) + terms.horizon_ticks  # beyond I0
         self.revision += 1
+        assert self.revision > before[0]  # members tell an older copy of the record by it
+        assert self.guard >= before[1]  # so no floor falls (I1)
         return now_us
 
     def _is_loss(self, terms: Terms, ask: VerbRequest, incarnation: str) -> bool:
@@ -264,6 +275,7 @@ class Record:
         whole = passed_us < 0 or (passed_us > JUMP_US and 2 * passed_us > offset_us)
         offset_us -= min(offset_us, passed_us if whole else passed_us // 8)
         now_us = reading_us + offset_us
+        assert now_us >= self.last_us + self.offset_us  # `now` never goes back
         if now_us < terms.epoch_us:
             raise ClockError(
                 f"the clock says {clock.moment_text(now_us)}, which is before the layout's epoch "
@@ -284,6 +296,7 @@ class Record:
     def _bound(self, terms: Terms, now: int, start: int) -> int:
         """The first tick that may not be given away."""
         ahead = now if terms.timed else start
+        assert 0 <= now < terms.end + terms.horizon_ticks
         return min(ahead + terms.horizon_ticks, terms.end)
 
     def _held(self, ask: VerbRequest) -> tuple[Claim, Slot | None]:

@@ -56,6 +56,7 @@ class SlotTable(dict[int, Slot]):
 
     def put(self, n: int, slot: Slot) -> None:
         """Store slot number n."""
+        assert 0 <= slot.start <= slot.until
         self[n] = slot
 
     def best_free(self, now: int, guard: int, among: range) -> int | None:
