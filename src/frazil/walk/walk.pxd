@@ -31,7 +31,7 @@ cdef class Walk:
     cdef readonly long long until        # the first tick after it
     cdef readonly bint held              # there is a claim; forget ends it
     cdef readonly bint closed            # finish was called: no claim is held ever again
-    # The cursor: moved by enter, enter_row, stretch and each draw. Within a node it never goes back.
+    # The cursor: moved by enter, enter_row, stretch and each draw; within a node, only forward.
     cdef readonly long long tick         # the tick entered last; of a counter, the row's last value
     cdef unsigned long long sequence     # the next cell to draw
     cdef unsigned long long sequences    # the first cell after those to draw; equal: none are left
@@ -58,7 +58,7 @@ cdef class Walk:
     cdef unsigned long long mark_cell    # (0: the tick's beginning); set by halve
     # Counts, kept by stretch.
     cdef readonly unsigned long long issued   # cells drawn before this stretch, of all claims
-    cdef unsigned long long counted      # this stretch's first cell, from which on nothing is counted
+    cdef unsigned long long counted      # the first cell that is not in `issued` yet
     # Set once, by __init__: where the bits of each field go.
     cdef unsigned long long[::1] axis_low   # for each bit of the axis, its bit of the ID
     cdef unsigned long long[::1] axis_high

@@ -298,18 +298,6 @@ def test_a_claim_outside_the_layout_is_refused(toy):
     for node, start, until in ((8, 1, 2), (0, 1, 257), (0, 5, 4), (0, -1, 4)):
         with pytest.raises((InternalError, OverflowError)):
             t.walk.adopt(node, start, until, start, 0, 0)
-    t.adopt(10, 20)
-    with pytest.raises(InternalError):
-        t.walk.prolong(257, 10, 0, t.identity.ns)
-    assert t.walk.until == 20
-
-
-def test_with_a_clock_no_claim_is_queued(toy):
-    t = toy()
-    t.adopt(10, 20)
-    with pytest.raises(AssertionError):
-        t.walk.queue(1, 20, 30)
-    assert not t.walk.queued
 
 
 def test_a_wiped_page_stops_everything(toy):
