@@ -1,11 +1,11 @@
 # cython: language_level=3, infer_types=True, boundscheck=False, wraparound=False, cdivision=True
 # cython: annotation_typing=False, freethreading_compatible=False
-"""The walk: a generator's way through the cells of its claim, one ID per cell, never twice.
+"""The walk: a generator visits the cells of its claim in order, one ID per cell, none twice.
 
 A claim is a slot (a node number) and a half-open interval of ticks. Its cells are the pairs
-(tick, sequence). The walk visits them in increasing order and meets nobody, because nobody else
-holds the claim. That is the second of the two sentences that make IDs unique, and this file is its
-one home; the first, "no two claims overlap", is at home in ``record``.
+(tick, sequence). The walk visits them in increasing order, and no other walk visits them, because
+the claim has one holder. That is the second of the two sentences that make IDs unique, and only
+this file is responsible for it; ``record`` is for the first, "no two claims overlap".
 
 The obvious walk reads the wall clock, resets the sequence when the millisecond changed, and waits
 when it did not. It repeats cells when the clock is stepped back, when it is ``==`` where ``<=`` is
@@ -19,8 +19,8 @@ Here no cell depends on a clock being right:
 - The tick's cells used up, the next tick is entered early if it is at most ``lead`` ahead of the
   due one (it is inside the claim, so it is ours); otherwise the answer is "wait so long".
 
-So ``poll`` has three answers: an ID, a wait, or "no claim here" (spent, closed, or left behind by
-a fork). It never sleeps and does no I/O; what to do about the last two is the caller's matter.
+So ``poll`` has three results: an ID, a wait, or "no claim" (spent, closed, or lost by a fork). It
+never sleeps and does no I/O; the caller decides what to do about the last two.
 
 **Without a clock** (counters, run numbers, what is minted) every cell of the claim is due at once.
 Then there is no time in which a next claim could be fetched, so one may be *queued* before this one
@@ -72,7 +72,7 @@ _NEVER_NS = 0x3FFF_FFFF_FFFF_FFFF
 
 
 class Pause:
-    """Why there is no ID now. ``wait_ns``: how long to wait, or SPENT, CLOSED or FORKED."""
+    """The reason for no ID now. ``wait_ns``: how long to wait, or SPENT, CLOSED or FORKED."""
 
     def __init__(self, wait_ns: int) -> None:
         self.wait_ns = wait_ns
@@ -120,7 +120,7 @@ def _halves(positions: Sequence[int]) -> tuple[array[int], array[int]]:
 
 
 class Walk:
-    """One generator's cursor. See the module; ``poll`` is the whole of it, the rest is speed.
+    """One generator's cursor. See the module; ``poll`` does all of it, the rest makes it fast.
 
     bits: width of the ID. axis, node, sequence: for each bit of that value, least significant
     first, its position in the ID; where the sequence is the axis, ``sequence`` is the lowest bits
@@ -173,7 +173,7 @@ class Walk:
         self.counted = self.sequence = self.sequences = self.cells
 
     def __call__(self) -> int:
-        """The next ID, waiting for it if it must (how is up to ``stalled``)."""
+        """The next ID; ``stalled`` decides how to wait for it."""
         if self.identity.now_ns() < self.turn_ns and self.sequence < self.sequences:
             if self.identity.intact():
                 if self.plain:
@@ -357,7 +357,7 @@ class Walk:
             self.here_high = spread(self.high, self.sequence, self.sequence_high)
 
     def take_ready(self, count: int) -> list[int]:
-        """Up to ``count`` IDs in order: all that may be had without waiting. Maybe none."""
+        """Up to ``count`` IDs in order, as many as are available without waiting (maybe none)."""
         ids: list[int] = []
         while count > 0 and self.ready() == 0:
             first = self.sequence
@@ -394,7 +394,7 @@ class Walk:
             ids.extend(range(low + (first << shift), low + ((stop - 1) << shift) + 1, step))
 
     def fill(self, out: Words, at: int) -> int:
-        """Write IDs into ``out`` from index ``at`` on; answers how far it came without waiting.
+        """Write IDs into ``out`` from index ``at`` on, and return the index after the last one.
 
         ``out`` is a buffer of 64-bit words; an ID wider than that takes two, the high one first.
         """
@@ -452,7 +452,7 @@ class Walk:
         assert self.sequence == self.sequences  # nothing of the old claim is left
 
     def queue(self, node: int, start: int, until: int, era: int = 0) -> None:
-        """Without a clock: the claim to go on with when the one that is held is spent."""
+        """Without a clock: store the claim that follows the present one when that is spent."""
         self.check(node, start, until)
         if era and era != self.identity.era:
             return
@@ -544,11 +544,11 @@ class Walk:
         return self.tick_ns == 0 or self.due(self.identity.now_ns()) >= self.start
 
     def leave(self, era: int = 0) -> int:
-        """Let the claim go, and answer the first tick of it in which nothing was issued."""
+        """Let the claim go, and return its first tick in which nothing was issued."""
         if era and era != self.identity.era:
             return self.until
         if not self.fresh and self.tick >= self.start:
-            # Kept, to be answered once more: the keeper and a close may both come to ask.
+            # Kept for a second call: both the keeper and a close may call this.
             used = self.passed() if self.counting else self.tick + 1
             assert self.start <= used <= self.until  # I1: after every cell drawn, inside the claim
             self.start = used
@@ -556,21 +556,21 @@ class Walk:
         return self.start
 
     def finish(self) -> int:
-        """Leave, for good: every later call answers CLOSED."""
+        """Leave for good: every later call returns CLOSED."""
         self.closed = True
         used = self.leave()
         assert not self.held  # I4: adopt and queue hold nothing once `closed` is set
         return used
 
     def rise(self, identity: process.ProcessIdentity) -> None:
-        """In a copy of the process: begin a life of its own, if no other call has begun one."""
+        """In a copy of the process: start anew with ``identity``, unless another call did."""
         if identity.intact() and not self.identity.intact():
             self.forget()
             assert not self.held  # I3: the claim is the parent's
             self.identity = identity
 
     def forget(self) -> None:
-        """Hold nothing. The ticks walked stay behind all the same."""
+        """Drop the claim. The cursor keeps its tick."""
         self.held = False
         self.queued = False
         self.wanting = False
