@@ -558,9 +558,7 @@ class Walk:
     def finish(self) -> int:
         """Leave for good: every later call returns CLOSED."""
         self.closed = True
-        used = self.leave()
-        assert not self.held  # I4: adopt and queue hold nothing once `closed` is set
-        return used
+        return self.leave()
 
     def rise(self, identity: process.ProcessIdentity) -> None:
         """In a copy of the process: start anew with ``identity``, unless another call did."""
