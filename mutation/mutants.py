@@ -3,7 +3,8 @@
 Left out, each for its reason: ``|`` in another form, since here it stands in annotations only
 (where numbers are or-ed, ``+`` is a mutant of its own kind and is kept); ``is`` for ``==``, which
 for small numbers is the same; and of the twelve operators in whose place another may stand, all but
-two, since a test that sees one wrong number sees twelve.
+two, since a test that sees one wrong number sees twelve. Assertions are left out too: a weaker one
+changes nothing that a test can see.
 """
 
 from collections.abc import Iterator
@@ -41,6 +42,8 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
         operator = kind()
         places = (place for node in ast_nodes(tree) for place in operator.mutation_positions(node))
         for occurrence, ((line, _), _) in enumerate(places):
+            if lines[line - 1].lstrip().startswith("assert "):
+                continue
             mutated = mutate_code(source, operator, occurrence)
             if mutated and mutated != source:
                 yield Mutant(name.partition("/")[2], line, lines[line - 1].strip(), mutated)

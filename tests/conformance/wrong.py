@@ -106,7 +106,7 @@ class ReleasesTooMuch(Record):
         held, slot = self._held(ask)
         if slot is None:
             return Lost(self._seen(now_us))
-        self.slots.put(held.slot, Slot(used, slot.start))
+        self.slots.put(held.slot, Slot(used, min(used, slot.start)))
         return self._seen(now_us)
 
 

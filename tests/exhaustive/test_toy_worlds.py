@@ -280,12 +280,13 @@ def test_a_broken_record_is_caught(broken):
 class Rereading(interpreted().Walk):
     """Follows the clock with ``==`` where ``<=`` is meant: an earlier tick is entered again."""
 
-    def turn(self):
+    def ready(self):
         due = self.due(self.identity.now_ns())
         if self.held and not self.fresh and due < self.tick and self.start <= due < self.until:
+            self.tick = due - 1
             self.enter(due)
             return 0
-        return super().turn()
+        return super().ready()
 
 
 def test_a_broken_walk_is_caught():

@@ -12,9 +12,8 @@ TICKS = st.integers(0, 12)
 NUMBERS = st.integers(0, 9)
 TOKENS = st.sampled_from(["", "t", "0" * 16, "f" * 16, "0123456789abcdef", "ü\n,"])
 SLOT = st.builds(
-    Slot,
-    until=TICKS,
-    start=TICKS,
+    lambda ticks, **rest: Slot(max(ticks), min(ticks), **rest),
+    ticks=st.tuples(TICKS, TICKS),
     token=TOKENS,
     holder=st.sampled_from(["", "a:1", 'b"\n:2']),
     since_us=st.integers(0, 1 << 60),

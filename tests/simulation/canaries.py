@@ -158,24 +158,25 @@ class NeverEnough(Record):
 
 
 class Rereads(interpreted().Walk):
-    """``turn`` compares ticks with ``==`` where ``<=`` is meant: a clock behind begins it anew."""
+    """``ready`` compares ticks with ``==`` where ``<=`` is meant: a clock behind begins it anew."""
 
-    def turn(self):
+    def ready(self):
         if self.held and not self.fresh and self.tick_ns:
             due = self.due(self.identity.now_ns())
             if due != self.tick and self.start <= due < self.until:
+                self.tick = due - 1
                 self.enter(due)
                 return 0
-        return super().turn()
+        return super().ready()
 
 
 class StepsOver(interpreted().Walk):
-    """``turn`` enters the tick at ``until``."""
+    """``ready`` enters the tick at ``until``."""
 
-    def turn(self):
+    def ready(self):
         self.until += 1
         try:
-            return super().turn()
+            return super().ready()
         finally:
             self.until -= 1
 

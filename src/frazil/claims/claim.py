@@ -3,12 +3,12 @@
 A claim is a slot (a node number; 0 where the layout has none) and a half-open interval
 ``[start, until)`` on the layout's axis: ticks, run numbers or counter values. Whoever holds it may
 use every cell inside, at any later moment, whatever the clocks say then. It is not a lease: nothing
-is taken back when time passes. What ends is only the right to make it longer.
+is taken back when time passes. Only the right to renew it can end.
 
 ``Terms`` are the constants that all members of a namespace must share; a member with other terms
 would draw other regions from the same record, so it is refused. ``LastSeen`` is what a member
-remembers of the record and sends along with every verb: a store that has forgotten can be told by
-its members. ``Claim``, ``Wait`` and ``Lost`` are the replies.
+remembers of the record and sends with every verb, so that a loss in the store is noticed.
+``Claim``, ``Wait`` and ``Lost`` are the replies.
 
 Units: ``_ticks`` and plain axis values count from the layout's epoch; ``_us`` are microseconds
 (moments: since 1970).
@@ -36,11 +36,10 @@ __all__ = [
 class Terms:
     """What all members of a namespace agree on.
 
-    identity: fingerprint of the numbers (layout, constants, shuffle). layout: its text, to show
-    when somebody brings another. slots: what this registry hands out; a slot modulo ``nodes`` is a
-    node number, and above that stand the layout's constants. end: first axis value that does not
-    exist. tick_us is 0 for a layout without time; then there is no epoch and
-    no horizon, and ``horizon_ticks`` is the longest block.
+    identity: fingerprint of the numbers (layout, constants, shuffle). layout: its text, for error
+    messages. slots: what this registry grants; a slot modulo ``nodes`` is a node number, and the
+    quotient holds the layout's constants. end: the first axis value that does not exist. tick_us is
+    0 for a layout without time, which has no epoch; ``horizon_ticks`` is then the longest block.
     """
 
     identity: str
@@ -51,6 +50,11 @@ class Terms:
     tick_us: int
     epoch_us: int
     horizon_ticks: int
+
+    def __post_init__(self) -> None:
+        assert self.slots
+        assert self.end > 0
+        assert self.horizon_ticks > 0  # else no region could be given at all
 
     @property
     def timed(self) -> bool:
@@ -80,7 +84,7 @@ class LastSeen:
 class Claim:
     """A region, its owner's token, and the registry's clock when it was given.
 
-    token is "" for a region that nobody can prolong or give back (``mint``).
+    token is "" for a region that cannot be renewed or released (``mint``).
     """
 
     slot: int
@@ -100,9 +104,9 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class VerbRequest:
-    """Who asks: what it remembers, its wall clock as a witness, the claim it holds, its name.
+    """A member's request: what it remembers, its wall clock as a witness, its claim, its name.
 
-    token: a fresh random text, the token of the claim if this asks for one.
+    token: a fresh random text; a grant makes it the token of the new claim.
     """
 
     seen: LastSeen
@@ -121,10 +125,10 @@ class Wait:
 
     @classmethod
     def ticks(cls, ticks: int, terms: Terms, seen: LastSeen) -> "Wait":
-        """Until so many ticks after the one of the registry's ``now`` have begun, and no longer.
+        """Wait until the tick ``ticks`` after the one of the registry's ``now`` begins.
 
-        Who would wait whole ticks comes back at the same moment of a tick each time. A holder that
-        makes its claim longer at an earlier one would be ahead of him for as long as clocks agree.
+        A member that waits whole ticks retries at the same moment of each tick, and a holder that
+        renews earlier in the tick would always be first.
         """
         into_us = (seen.now_us - terms.epoch_us) % terms.tick_us if terms.timed else 0
         return cls(ticks * terms.tick_us - into_us, seen)
@@ -132,25 +136,25 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The claim cannot be prolonged or given back: somebody else came, or the store forgot.
+    """The claim cannot be renewed or released: another member has the slot, or the store forgot.
 
-    What it gave stays its holder's, up to the ``until`` that the holder was told.
+    The holder may still use the claim, up to the ``until`` that it was told.
     """
 
     seen: LastSeen
 
 
 class LossNoticed(ConfigError):
-    """A verb is refused because a member remembers more; the record says so from now on.
+    """A verb is refused because the member remembers more than the record holds.
 
-    Other verbs that raise change nothing. This change is kept, so that members who remember
-    nothing are refused, too.
+    Other verbs that raise change nothing. This one marks the record, so that members that remember
+    nothing are refused too.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """One line of the list of who holds what. since_us: when its present holder came."""
+    """One slot and its holder. since_us: when the present holder got it."""
 
     slot: int
     start: int
@@ -164,8 +168,8 @@ class Holding:
 class Snapshot:
     """A record as it is seen from outside.
 
-    layout and fingerprint: of the terms it was made for. now_us: the registry's clock. away: what
-    the stores say that did not answer, where a registry is several of them.
+    layout and fingerprint: of the terms it was made for. now_us: the registry's clock. away: for
+    each store of a partitioned registry that did not answer, its error.
     """
 
     layout: str

@@ -1,10 +1,10 @@
-"""How a holder signs its claims: host, process number, and how fast it goes.
+"""The name of a claim's holder: host, process number, and IDs per second.
 
-A registry keeps one short text beside each claim. It decides nothing: a claim is told apart from
-others by its token. It is for the person who asks who holds what, and whom to stop.
+A registry keeps this short text beside each claim. It is for people who need to know which process
+holds a claim; nothing depends on it, since a claim is identified by its token.
 
-    db7:4711            a process that has just begun
-    db7:4711 1200/s     the same, when it last made its claim longer
+    db7:4711            a process that has just started
+    db7:4711 1200/s     the same process, after a renewal
 """
 
 import os
@@ -15,7 +15,7 @@ __all__ = ["Holder"]
 
 
 class Holder(NamedTuple):
-    """host and process: where it runs. rate_hz: IDs a second, measured over its last claim."""
+    """host and process: where it runs. rate_hz: IDs per second since the last renewal."""
 
     host: str
     process: str = ""
@@ -23,14 +23,14 @@ class Holder(NamedTuple):
 
     @classmethod
     def here(cls, rate_hz: int | None = None) -> "Holder":
-        """The one that calls: this process."""
+        """The calling process."""
         return cls(_host_name(), str(os.getpid()), rate_hz)
 
     @classmethod
     def parse(cls, text: str) -> "Holder":
-        """From its text; a text of another form is a host as a whole.
+        """The holder of a text. A text of another form becomes the host, unchanged.
 
-        Whoever can write to the store writes what they like, and it is shown as it stands there.
+        Anyone with write access to the store can put any text there.
         """
         found = re.fullmatch(r"(.*):([0-9]+)(?: (0|[1-9][0-9]{0,17})/s)?", text)
         if not found:

@@ -1,9 +1,9 @@
-"""Holdings: the slots of a record as a person asks about them.
+"""Holdings: the slots of a record in a form for people.
 
-A record holds numbers: slots, and values of an axis. It knows the layout it was made for, so they
-can be told as node numbers, constants and moments of *that* layout, whoever looks. A claim does not
-end when its holder stops: it ends on the axis, at ``until``. So a slot is *held* until that moment
-by the registry's clock, *idle* if its holder let it run out, and *free* once it was given back.
+A record holds numbers: slots and axis values. It also holds its layout, so this module shows them
+as node numbers, constants and moments of *that* layout. A claim does not end when its holder stops:
+it ends on the axis, at ``until``. So a slot is *held* until that moment by the registry's clock,
+*idle* after it if the claim was not released, and *free* once it was released.
 """
 
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class NodeHolding:
 
     @property
     def holder(self) -> Holder:
-        """Who has it, or had it last."""
+        """The present or last holder."""
         return Holder.parse(self.holding.holder)
 
     @property
@@ -63,7 +63,7 @@ class NodeHolding:
         return self.layout.tick_us is not None
 
     def as_json(self) -> dict[str, Any]:
-        """What is shown, and the raw values of the axis."""
+        """The fields as shown to people, and the raw axis values."""
         holding = self.holding
         return {
             "node": self.node,
@@ -81,7 +81,7 @@ class NodeHolding:
 
 
 def node_holdings(found: Snapshot | None) -> list[NodeHolding]:
-    """Every slot that a record speaks of; none without a record."""
+    """Every slot of a record that was ever used; an empty list without a record."""
     if found is None:
         return []
     layout = Layout.parse(found.layout.partition(" | ")[0])

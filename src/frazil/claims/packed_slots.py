@@ -1,19 +1,17 @@
 """The slots of a record as one value, for stores that keep a namespace in one row or one key.
 
-Such a store reads and writes all slots at every verb, with the record locked meanwhile, so what
-counts is that a verb which changes one slot of thousands need not look at the others. With an
-object or a JSON text for each slot it would, and take most of its time over that.
+Such a store reads and writes all slots in every verb while the record is locked. A verb changes one
+slot of thousands and must not spend time on the others, as it would with an object or a JSON text
+for each slot.
 
-So slots lie in columns, sorted by number: plain arrays of machine integers that are read and
-written by copying memory. A slot is found by bisection, put by changing one entry, and chosen by a
-scan of the one column that matters. Tokens are 8 bytes each, because that is what members draw; a
-token of another form is kept as text beside the columns. Names of holders are kept once each.
-Nothing is ever left out: a slot long past still says which numbers were used of late, and those are
-given first.
+So slots are stored in columns, sorted by number: arrays of machine integers that are read and
+written by copying memory. A slot is found by bisection, put by changing one entry, and chosen by
+scanning one column. Tokens take 8 bytes, because members draw 8 bytes; a token of another form is
+stored as text beside the columns. Each holder's name is stored once. No slot is ever dropped: old
+slots show which node numbers were used recently, and those are granted first.
 
-Large values are deflated, which halves them: etcd takes no request over 1.5 MiB, and the 32,768
-slots of 2,048 generators in 16 clusters are beyond that as they stand. Small ones are not worth the
-time.
+Large values are compressed to about half: etcd refuses requests over 1.5 MiB, and the 32,768 slots
+of 2,048 generators in 16 clusters exceed that. Small values are not compressed, to save time.
 """
 
 import json
@@ -37,9 +35,9 @@ _HEX = frozenset("0123456789abcdef")
 
 
 class PackedSlots:
-    """The slots of a namespace; see ``record.Slots`` for what each method means.
+    """The slots of a namespace; see ``slots.Slots`` for what each method means.
 
-    ``pack`` answers the bytes from which an equal one is made.
+    ``PackedSlots(slots.pack())`` holds the same slots.
     """
 
     __slots__ = ("_holder", "_n", "_names", "_others", "_since", "_start", "_token", "_until")
@@ -55,7 +53,7 @@ class PackedSlots:
         self._others: dict[int, str] = {int(n): token for n, token in others.items()}
 
     def pack(self) -> bytes:
-        """Everything, as bytes."""
+        """All slots, as bytes."""
         self._forget_names()
         text = json.dumps([self._names, self._others], separators=(",", ":")).encode()
         columns = (self._n, self._until, self._start, self._since, self._token, self._holder)
@@ -71,6 +69,7 @@ class PackedSlots:
 
     def put(self, n: int, slot: Slot) -> None:
         """Store slot number n."""
+        assert 0 <= slot.start <= slot.until
         i = bisect_left(self._n, n)
         if self._n[i : i + 1] != array("Q", [n]):
             self._n.insert(i, n)
@@ -84,7 +83,7 @@ class PackedSlots:
             self._holder[i] = self._names.index(slot.holder)
 
     def best_free(self, now: int, guard: int, among: range) -> int | None:
-        """Of the slots with floor <= now that with the greatest floor, the lowest on a tie."""
+        """The slot with the greatest floor that is not above ``now``; on a tie the lowest slot."""
         if guard > now:
             return None
         low, high = self._span(among)
@@ -111,14 +110,14 @@ class PackedSlots:
         return best[2]
 
     def void_tokens(self) -> None:
-        """Take every token away."""
+        """Remove every token."""
         size = len(self._n)
         self._since, self._token = array("q", bytes(8 * size)), array("Q", bytes(8 * size))
         self._holder = array("I", [0]) * size
         self._names, self._others = [""], {}
 
     def stored(self) -> Iterator[tuple[int, Slot]]:
-        """All slots ever put, by number."""
+        """All slots that were ever put, by number."""
         return ((n, self._slot(i)) for i, n in enumerate(self._n))
 
     def _slot(self, i: int) -> Slot:
@@ -130,7 +129,7 @@ class PackedSlots:
         return Slot(self._until[i], self._start[i], token, holder, self._since[i])
 
     def _number(self, n: int, token: str) -> int:
-        """What stands for a token in its column."""
+        """The entry of a token in its column."""
         self._others.pop(n, None)
         if not token:
             return 0
@@ -154,7 +153,7 @@ class PackedSlots:
         return gap + low + together if gap + low + together < among.stop else None
 
     def _forget_names(self) -> None:
-        """Drop the names of those who hold nothing any more, when they are many."""
+        """Drop the names of past holders when there are many."""
         used = set(self._holder)
         if len(self._names) < 2 * len(used) + 16:
             return
@@ -173,7 +172,7 @@ def _little(column: "array[int]") -> bytes:
 
 
 def _unpack(packed: bytes, columns: "list[array[int]]") -> bytes:
-    """Fill the columns; answers the text behind them."""
+    """Fill the columns, and return the text after them."""
     body = memoryview(packed)[1:]
     if packed[:1] == _DEFLATED:
         body = memoryview(zlib.decompress(body))

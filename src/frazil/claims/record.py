@@ -5,31 +5,32 @@ paused for 11 s does not know that it lost the number, and goes on. Checking the
 ID does not help, since a pause fits between the check and the use.
 
 So nothing is leased. For each slot the record keeps one number, the *floor*: the first tick not
-yet given away. A grant answers ``[floor, until)`` and moves the floor to ``until`` in the same
-atomic step. Regions given for one slot are then disjoint, whatever clocks, pauses, crashes and
-lost replies do; a late, lost or repeated request can waste ticks and no more. Tokens only decide
-who may make a region longer, or give its unused end back.
+yet granted. A grant returns ``[floor, until)`` and moves the floor to ``until`` in the same atomic
+step. The claims on one slot are then disjoint, whatever clocks, pauses, crashes and lost replies
+do; a late, lost or repeated request only wastes ticks. A token only decides which member may renew
+a claim, or release its unused end.
 
 A store may forget (a flush, a restart without its last writes, a failover, a restored copy). Three
 things together answer that:
 
-- the **horizon**: nothing is ever given at or beyond ``now + horizon``, by any verb;
-- the **incarnation**: whatever changes when a store may have lost or forked its history, and what
-  members remember of it (``LastSeen``), so that a loss is noticed by the first verb after it;
+- the **horizon**: no verb grants a tick at or beyond ``now + horizon``;
+- the **incarnation**: a text that changes when a store may have lost or forked its history; with
+  what members remember (``LastSeen``) it lets the first verb after a loss notice the loss;
 - the **guard**: that verb sets ``guard := latest known now + horizon``, beyond everything that the
-  lost state can have given away, and voids all tokens, in the same step. No floor is below it.
+  lost state can have granted, and voids all tokens, in the same step. No floor is below it.
 
 **Clock.** ``now`` is the store's reading plus an offset, and never goes back: a step back of the
 clock is added to the offset, which shrinks by at most an eighth of the time that passes. A step
-forward of over a minute needs a witness, the asking member's clock; a wrong reading would move all
-into the future. If it makes up for most of the offset, a clock was set right (that had booted in
-1970, say), and it is taken off whole. µs let the offset shrink between verbs of one millisecond.
+forward of more than a minute needs a witness, the asking member's clock, because a wrong reading
+would move the namespace into the future. If the step makes up for most of the offset, a clock was
+corrected (for example one that booted in 1970), and the whole step is subtracted. Microseconds let
+the offset shrink between verbs of one millisecond.
 
-The verbs are pure: they change the record they are given and answer. A store supplies one that is
-locked, and keeps what they did before it passes the answer on; when they raise, nothing is kept
-(but see ``LossNoticed``). Layouts without time use the same record without a clock. There nothing
-can be guarded by waiting: a record that is missing or older than a member's memory is an error for
-a person to settle. Invariants I0 to I5 are in docs/explain/why-unique.md.
+The verbs do no I/O: they change the record and return a reply. A store locks the record, and saves
+it before it sends the reply; when a verb raises, nothing is saved (but see ``LossNoticed``).
+Layouts without time use the same record without a clock. They cannot wait out a loss: a record that
+is missing, or older than a member remembers, is an error that a person must resolve. The invariants
+I0 to I5 are in docs/explain/why-unique.md; an assertion names the one that it keeps.
 """
 
 from dataclasses import dataclass, field
@@ -81,7 +82,7 @@ class Record:
     def grant(
         self, terms: Terms, ask: VerbRequest, reading_us: int, incarnation: str, want: int
     ) -> Claim | Wait:
-        """A region of up to ``want`` ticks for a new owner, or how long until there is one.
+        """Grant up to ``want`` ticks to a new owner, or return how long to wait for them.
 
         Raises ConfigError (other terms, missing counter), ClockError, LayoutExhausted; then
         nothing was changed.
@@ -89,23 +90,27 @@ class Record:
         now_us = self._arrive(terms, ask, reading_us, incarnation)
         now = terms.tick_at(now_us) if terms.timed else 0
         n = self._choose(terms, now)
-        start = max(self.floor(n), now)
+        floor = self.floor(n)
+        start = max(floor, now)
         if start >= terms.end:
             raise _exhausted(terms)
         bound = self._bound(terms, now, start)
         until = min(start + want, bound)
         least = min(want, max(1, terms.horizon_ticks // 100), terms.end - start)
         if until - start < least:
+            assert terms.timed  # a block of a counter can always be had
             return Wait.ticks(start + least - bound, terms, self._seen(now_us))
+        assert floor <= start < until <= bound  # I2: the floor moves past the claim; I0: the bound
         self.slots.put(n, Slot(until, start, ask.token, ask.holder, now_us))
         return Claim(n, start, until, ask.token, now_us, self._seen(now_us))
 
     def mint(
         self, terms: Terms, ask: VerbRequest, reading_us: int, incarnation: str, ticks: int
     ) -> Claim | Wait:
-        """A region of up to ``ticks`` ticks that is used at once: no token is left behind."""
+        """Grant up to ``ticks`` ticks for immediate use, without a token."""
         reply = self.grant(terms, ask, reading_us, incarnation, ticks)
         if isinstance(reply, Claim):
+            assert self.slots.get(reply.slot).until == reply.until  # I1: only the token goes
             self.slots.put(reply.slot, Slot(reply.until, reply.start))
             reply = Claim(reply.slot, reply.start, reply.until, "", reply.now_us, reply.seen)
         return reply
@@ -113,23 +118,25 @@ class Record:
     def renew(
         self, terms: Terms, ask: VerbRequest, reading_us: int, incarnation: str, until: int
     ) -> Claim | Lost:
-        """Make the claim held longer, to ``until`` or as near as the horizon allows.
+        """Extend the claim held to ``until``, or as near as the horizon allows.
 
-        Also late, past the claim's end: as long as the token stands, nobody else came.
+        A late renewal, past the claim's end, is valid: the token shows that no other member came.
         """
         now_us = self._arrive(terms, ask, reading_us, incarnation)
         held, slot = self._held(ask)
         if slot is None or slot.until != held.until:
             return Lost(self._seen(now_us))
         now = terms.tick_at(now_us) if terms.timed else 0
-        reached = max(slot.until, min(until, self._bound(terms, now, slot.until)))
+        bound = self._bound(terms, now, slot.until)
+        reached = max(slot.until, min(until, bound))
+        assert held.until <= reached <= max(held.until, bound)  # I1: no floor falls; I0: the bound
         self.slots.put(held.slot, Slot(reached, slot.start, held.token, ask.holder, slot.since_us))
         return Claim(held.slot, held.start, reached, held.token, now_us, self._seen(now_us))
 
     def release(
         self, terms: Terms, ask: VerbRequest, reading_us: int, incarnation: str, used: int
     ) -> LastSeen | Lost:
-        """Give back everything from tick ``used`` on. The holder has closed before it asks this."""
+        """Give back every tick from ``used`` on. The holder closes before it releases."""
         now_us = self._arrive(terms, ask, reading_us, incarnation)
         held, slot = self._held(ask)
         if slot is None or not slot.start <= used <= slot.until:
@@ -140,10 +147,10 @@ class Record:
     def initialise(
         self, terms: Terms, ask: VerbRequest, reading_us: int, incarnation: str, start: int | None
     ) -> LastSeen:
-        """Make the record of this namespace: nothing from ``start`` on was ever given away.
+        """Make the record of this namespace, in which nothing from ``start`` on was ever granted.
 
-        With time it is 0, and nothing is guarded. A counter that exists goes on there if that is
-        ahead of all that it gave. None: nobody knows what was given, so it is as after a loss.
+        With time, ``start`` is 0 and there is no guard. An existing counter continues at ``start``
+        if that is beyond everything it granted. None: unknown, so the guard is set as after a loss.
         """
         if self.sid and self.fingerprint != terms.fingerprint:
             raise layout_mismatch(self.layout, terms)
@@ -159,12 +166,13 @@ class Record:
         if self.sid:
             self._move_on(start)
         self._found(terms, ask, incarnation)
+        assert start >= self.guard  # the guard only rises
         self.guard = start
         now_us = self._tell_time(terms, ask, reading_us)
         return self._seen(now_us)
 
     def _move_on(self, start: int) -> None:
-        """Let go of everything before ``start``; members are told by the revision."""
+        """Void all claims of a counter; members notice by the revision."""
         top = max([self.guard, *(slot.until for _, slot in self.slots.stored())])
         if start <= top:
             raise ConfigError(
@@ -177,7 +185,7 @@ class Record:
         self.revision += MOVED
 
     def holdings(self) -> list[Holding]:
-        """Who holds what: every slot that was ever given, by number."""
+        """Every slot that was ever granted, by number."""
         return [
             Holding(n, s.start, s.until, bool(s.token), s.holder, s.since_us)
             for n, s in self.slots.stored()
@@ -191,6 +199,7 @@ class Record:
             self._refuse_loss(ask, incarnation)
             self.revision += 1
             return 0
+        before = self.revision, self.guard
         lost = self._is_loss(terms, ask, incarnation)
         now_us = self._tell_time(terms, ask, reading_us)
         if lost:
@@ -200,7 +209,10 @@ class Record:
             if ask.held is not None:
                 self.guard = max(self.guard, ask.held.until)
             self.slots.void_tokens()
+            assert self.guard >= terms.tick_at(now_us) + terms.horizon_ticks  # beyond I0
         self.revision += 1
+        assert self.revision > before[0]  # members tell an older copy of the record by it
+        assert self.guard >= before[1]  # so no floor falls (I1)
         return now_us
 
     def _is_loss(self, terms: Terms, ask: VerbRequest, incarnation: str) -> bool:
@@ -214,7 +226,7 @@ class Record:
                 return True
         if seen.sid == self.sid:
             return seen.revision > self.revision
-        # Another record's member: only the clock that it remembers says anything about this one.
+        # A member of another record: of what it remembers, only the clock applies to this one.
         return bool(seen.sid) and terms.tick_at(seen.now_us) + terms.horizon_ticks > self.guard
 
     def _refuse_loss(self, ask: VerbRequest, incarnation: str) -> None:
@@ -248,7 +260,7 @@ class Record:
         self.layout = terms.layout
 
     def _tell_time(self, terms: Terms, ask: VerbRequest, reading_us: int) -> int:
-        """Take a reading of the store's clock; answers ``now``, which never goes back."""
+        """Take a reading of the store's clock, and return ``now``, which never goes back."""
         if not terms.timed:
             return 0
         passed_us = reading_us - self.last_us
@@ -264,6 +276,7 @@ class Record:
         whole = passed_us < 0 or (passed_us > JUMP_US and 2 * passed_us > offset_us)
         offset_us -= min(offset_us, passed_us if whole else passed_us // 8)
         now_us = reading_us + offset_us
+        assert now_us >= self.last_us + self.offset_us  # `now` never goes back
         if now_us < terms.epoch_us:
             raise ClockError(
                 f"the clock says {clock.moment_text(now_us)}, which is before the layout's epoch "
@@ -282,8 +295,9 @@ class Record:
         return self.slots.lowest_floor(now, self.guard, terms.slots) if n is None else n
 
     def _bound(self, terms: Terms, now: int, start: int) -> int:
-        """The first tick that may not be given away."""
+        """The first tick that may not be granted."""
         ahead = now if terms.timed else start
+        assert 0 <= now < terms.end + terms.horizon_ticks
         return min(ahead + terms.horizon_ticks, terms.end)
 
     def _held(self, ask: VerbRequest) -> tuple[Claim, Slot | None]:

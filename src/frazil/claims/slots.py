@@ -1,7 +1,7 @@
-"""The slots of a record: of each, the first tick not given away, and who has its last claim.
+"""The slots of a record: for each, the first tick not yet granted, and its last holder.
 
-A slot is a node number of one deployment. Slots never put are all alike (``UNTOUCHED``), so a
-record of 65,536 node numbers is as long as the number of those that were ever used.
+A slot is a node number of one deployment. All slots that were never used are equal (``UNTOUCHED``),
+so a record of 65,536 node numbers stores only the slots that were used.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ __all__ = ["UNTOUCHED", "Slot", "SlotTable", "Slots"]
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A slot's first tick not yet given away, where its last claim began, and whose that was."""
+    """A slot's first tick not yet granted, where its last claim began, and its last holder."""
 
     until: int = 0
     start: int = 0
@@ -26,7 +26,7 @@ UNTOUCHED = Slot()
 
 
 class Slots(Protocol):
-    """The slots of a record, as far as the verbs need them. A slot never put is UNTOUCHED."""
+    """What the verbs need of a record's slots. A slot that was never put is UNTOUCHED."""
 
     def get(self, n: int) -> Slot:
         """Slot number n."""
@@ -35,16 +35,16 @@ class Slots(Protocol):
         """Store slot number n."""
 
     def best_free(self, now: int, guard: int, among: range) -> int | None:
-        """Of the slots with floor <= now that with the greatest floor, the lowest on a tie."""
+        """The slot with the greatest floor that is not above ``now``; on a tie the lowest slot."""
 
     def lowest_floor(self, now: int, guard: int, among: range) -> int:
         """The slot with the least floor; on a tie one that is not held, then the lowest."""
 
     def void_tokens(self) -> None:
-        """Take every token away."""
+        """Remove every token."""
 
     def stored(self) -> Iterator[tuple[int, Slot]]:
-        """All slots ever put, by number."""
+        """All slots that were ever put, by number."""
 
 
 class SlotTable(dict[int, Slot]):
@@ -56,10 +56,11 @@ class SlotTable(dict[int, Slot]):
 
     def put(self, n: int, slot: Slot) -> None:
         """Store slot number n."""
+        assert 0 <= slot.start <= slot.until
         self[n] = slot
 
     def best_free(self, now: int, guard: int, among: range) -> int | None:
-        """Of the slots with floor <= now that with the greatest floor, the lowest on a tie."""
+        """The slot with the greatest floor that is not above ``now``; on a tie the lowest slot."""
         if guard > now:
             return None
         above = [(-s.until, n) for n, s in self.items() if guard < s.until <= now and n in among]
@@ -81,11 +82,11 @@ class SlotTable(dict[int, Slot]):
         return min(candidates, key=rank)
 
     def void_tokens(self) -> None:
-        """Take every token away."""
+        """Remove every token."""
         for n, slot in self.items():
             if slot.token:
                 self[n] = Slot(slot.until, slot.start)
 
     def stored(self) -> Iterator[tuple[int, Slot]]:
-        """All slots ever put, by number."""
+        """All slots that were ever put, by number."""
         return iter(sorted(self.items()))

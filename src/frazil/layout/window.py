@@ -1,10 +1,10 @@
-"""Windows: the IDs of a stretch of time, as one range of numbers.
+"""Windows: the IDs of a time interval, as one range of numbers.
 
 A table keyed by ID can be searched by time without a second index, if all IDs of an interval
 lie between two numbers. That holds only where the time leads: nothing that changes may stand above
 it, and its bits must lie in one run, in order. With the bits reversed, or with the node on top, the
 IDs of one second are spread over the whole table, and a range that looks plausible would
-miss most of them. So this either gives the exact range or says which field is in the way.
+miss most of them. So the result is the exact range, or an error that names the field.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Schemes: what a user picks by name, a layout with its shuffle and its text.
+"""Schemes: a layout with its shuffle and its text form, by one name.
 
 A layout alone does not say what an ID looks like. Chibrary's numbers are shuffled after they are
 packed, TSIDs are written in base32, and an application that has to put three objects together
@@ -200,7 +200,7 @@ def scheme(
     check: bool = False,
     **unknown: Never,
 ) -> Scheme:
-    """The scheme of a name, of a layout text (decimal), or of a scheme, changed as said.
+    """The scheme of a name, of a layout text (decimal), or of a scheme, with the changes given.
 
     ``fields`` sets constants; ``epoch`` is an aware datetime, an ISO 8601 text with its offset (or
     a date alone, midnight in UTC), or µs since 1970; ``shuffle`` is a ``Shuffle`` or its text. What
@@ -215,7 +215,7 @@ def scheme(
     if isinstance(spec, Scheme):
         changes = fields, epoch, encoding, shuffle, prefix or None, check or None
         if changes == (None,) * len(changes):
-            return spec  # what it has worked out is worth keeping
+            return spec  # keeps its cached values
         name, layout, own = spec.name, spec.layout, spec.shuffle
         default, prefix, check = spec.encoding, prefix or spec.prefix, check or spec.check
     else:

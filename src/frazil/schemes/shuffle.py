@@ -1,9 +1,8 @@
-"""Shuffles: a fixed exchange of the bits of a number.
+"""Shuffles: a fixed permutation of the bits of a number.
 
-Consecutive IDs show how many records there are and which came first, and they all land on the same
-end of an index. Drawing random numbers instead gives up uniqueness; hashing gives up the way back.
-A permutation of the bits keeps both: every number has one image, every image one number, whatever
-the width.
+Consecutive IDs show how many records there are and which came first, and all go to the same end of
+an index. Random numbers are not unique, and a hash cannot be inverted. A permutation of the bits is
+unique and invertible at every width.
 
 The convention is Chibrary's: output bit i, counted from the most significant, is input bit
 ``table[i]``. A table is either written down or derived from a seed by a method with a version, so
@@ -49,7 +48,7 @@ _SEED_TEXT = re.compile(r"seed:([a-z][a-z0-9]*):(.+)", re.DOTALL)
 
 @dataclass(frozen=True)
 class Shuffle:
-    """The permutation of ``len(table)`` bits that ``table`` says.
+    """The permutation of ``len(table)`` bits that ``table`` defines.
 
     ``version`` is a name of your own (small letters and digits), for a deployment that may come to
     have a second table; a shuffle from a seed has its method there. Raises ConfigError for a

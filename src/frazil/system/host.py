@@ -1,15 +1,14 @@
-"""What kind of host this is: a machine of its own, or one of many made of one image?
+"""Whether this host is a machine, or a container or cloud function.
 
-The default registry is a file of this host, and its promise is that of one host. A container, and a
-cloud function, has a file system of its own: a file there is seen by nobody else, and ten of them
-would all begin with node number 0. So the default needs a host of its own, and whoever runs in a
-container says where claims are kept, by a URL.
+The default registry is a file on this host, so it works for one host only. A container or a cloud
+function has its own file system: no other one sees a file there, and ten of them would all start
+with node number 0. So the default needs a machine, and a program in a container must name its
+registry by a URL.
 
-Such a place tells what it is by a variable of its environment, for certain, or by signs of which
-each alone may be left over: a file (also in virtual machines made from an image), an overlay as its
-root (also in live systems), namespaces of the kernel (also for services that are shut in), a name
-in its control groups. Two of them are believed. A system container with an init of its own, as
-LXC's, counts as a machine.
+An environment variable identifies such a place for certain. Other signs are weaker, because each
+also occurs elsewhere: a file (virtual machines made from an image), an overlay as the root (live
+systems), kernel namespaces (sandboxed services), the name of a control group. Two of them together
+count. A system container with its own init, like LXC, counts as a machine.
 """
 
 import os
@@ -46,7 +45,7 @@ _FIRST = {"pid": 0xEFFFFFFC, "uts": 0xEFFFFFFE, "ipc": 0xEFFFFFFF, "cgroup": 0xE
 
 
 def default_url() -> str:
-    """The registry of whoever names none: the environment's FRAZIL_URL, else this host's file.
+    """The registry when no URL is given: the environment's FRAZIL_URL, else this host's file.
 
     Raises ConfigError in a container without FRAZIL_URL.
     """
@@ -67,7 +66,7 @@ def default_url() -> str:
 
 
 def container_sign(environ: Mapping[str, str], root: Path = Path("/")) -> str | None:
-    """What tells that this is a container or a cloud function; None on a machine of its own."""
+    """The sign that this is a container or a cloud function; None on a machine."""
     for name in _VARIABLES:
         if environ.get(name):
             return f"{name} is set"

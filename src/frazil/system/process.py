@@ -1,11 +1,11 @@
-"""What a walk must ask the machine at every ID: how much time has passed, and am I still myself?
+"""What a walk checks before every ID: how much time has passed, and is this the same process?
 
-Both questions stand in front of every single ID, so both must cost nanoseconds.
+Both checks precede every single ID, so both must cost nanoseconds.
 
 *Time* is the boot clock (see ``clock``). A reading may be a few microseconds old: then the end of a
 tick is noticed so much later, and no ID depends on that (see ``walk``).
 
-*Am I still myself?* After ``fork`` two processes hold the same claim, and both would issue from
+*Same process?* After ``fork`` two processes hold the same claim, and both would issue from
 it. Comparing ``os.getpid()`` costs a system call each time, and is wrong where both sides have
 the same number (two pid namespaces). So the answer is one word of memory, which holds the *era* of
 this process and is zero in a child. A child that finds zero starts a new era; what was made in an
@@ -80,7 +80,7 @@ def _era(vm_now: int) -> int:
 
 
 class PureIdentity:
-    """The two senses of one generator. Make a new one after each fork.
+    """The clock and the identity check of one generator. Make a new one after each fork.
 
     word: its first entry is the era, or zero after a fork. vm_word: its first entry is vm_seen, or
     something else after the machine was restored.
@@ -103,7 +103,7 @@ class PureIdentity:
 
     @property
     def mine(self) -> bool:
-        """The same, for whoever is about to return what it gathered.
+        """The same, for a caller that is about to return its IDs.
 
         Python runs signal handlers after calls, also between the answer of ``intact()`` and the
         ``return`` that follows it, and a handler may fork. It runs none after an attribute is read.

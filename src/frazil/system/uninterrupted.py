@@ -7,9 +7,9 @@ its own thread holds, or a child and its parent both go on to commit one transac
 
 Masking signals does not help, because Python only notes a signal when it arrives and runs the
 handler later. A thread helps: handlers never run in it. The main thread only waits, and a handler
-may interrupt that as it likes. If it raises, the work still ends as a whole and its answer is
-dropped; if it asks for the same, that is other work in another thread; if it forks, the child has
-no such thread, notices it, and does the work again for itself.
+may interrupt the wait. If the handler raises, the work still completes and its result is dropped;
+if it calls the same function, another thread does that work; if it forks, the child notices that it
+has no such thread, and does the work again.
 """
 
 import threading
@@ -29,11 +29,11 @@ _LOOK_S = 0.05  # how often a waiting caller asks whether it has been forked
 
 
 def apart(work: Callable[[], Answer], patience_s: float | None = None) -> Answer:
-    """What ``work()`` answers or raises, untouched by signal handlers.
+    """Return or raise what ``work()`` does, without interruption by signal handlers.
 
-    Raises TimeoutError if it takes longer than ``patience_s``; it is done all the same, and its
-    answer is dropped. Called without patience from another thread than the main one, or where no
-    thread can be had (the interpreter is ending, say), the work is simply called.
+    Raises TimeoutError if the work takes longer than ``patience_s``; it still completes, and its
+    result is dropped. Without ``patience_s`` in a thread other than the main one, or where no
+    thread can be started (at the interpreter's exit), the work is called directly.
     """
     if patience_s is None and threading.current_thread() is not threading.main_thread():
         return work()

@@ -53,11 +53,11 @@ _NEXT = "next"
 class _Stage(Walk):
     """A walk as a step left it. Once linked nothing of it changes, but that cells are drawn.
 
-    ready: the cells that are left of the tick, row or stretch. later: the stage after this one.
+    undrawn: the cells left of the tick, row or stretch. later: the stage after this one.
     """
 
     def __init__(self, *arguments: Any) -> None:
-        self.ready: Iterator[int] = iter(())
+        self.undrawn: Iterator[int] = iter(())
         self.later: dict[str, _Stage] = {}
         super().__init__(*arguments)
 
@@ -71,7 +71,7 @@ class _Stage(Walk):
 
     def count_drawn(self) -> None:
         """Move the cursor to where the cells were drawn to."""
-        self.sequence = self.sequences - length_hint(self.ready)
+        self.sequence = self.sequences - length_hint(self.undrawn)
 
     def stretch(self, first: int, end: int) -> None:
         """See Walk. The only place where there come to be cells to draw."""
@@ -79,19 +79,19 @@ class _Stage(Walk):
         super().stretch(first, end)
         if self.plain:
             low, shift = self.low, self.shift
-            self.ready = iter(range(low + (first << shift), low + (end << shift), 1 << shift))
+            self.undrawn = iter(range(low + (first << shift), low + (end << shift), 1 << shift))
         else:
-            self.ready = iter(range(first, end))
+            self.undrawn = iter(range(first, end))
 
     def leave(self, era: int = 0) -> int:
         """See Walk. What is left of a counter's row is drawn, so that nobody else draws it."""
         if self.counting and not self.fresh:
-            self.sequence = self.sequences - len(list(self.ready))
+            self.sequence = self.sequences - len(list(self.undrawn))
         return super().leave(era)
 
     def drawn(self, most: int) -> list[int]:
         """Up to so many IDs of the cells that are left."""
-        cells = list(islice(self.ready, most))
+        cells = list(islice(self.undrawn, most))
         if self.plain:
             return cells
         return [self.scatter(self.low, self.high, cell) for cell in cells]
@@ -106,7 +106,7 @@ class _Stage(Walk):
             identity.vm_word,
             identity.vm_seen,
         )
-        return clock, word, era, vm_word, vm_seen, ends_ns, self.ready, self.later, self
+        return clock, word, era, vm_word, vm_seen, ends_ns, self.undrawn, self.later, self
 
 
 class AtomicWalk(Walk):
@@ -150,7 +150,7 @@ class AtomicWalk(Walk):
 
     def pause_ns(self) -> int:
         """See Walk. May say that there is an ID when the tick's last one has just been drawn."""
-        return self._step(_Stage.turn)[0]
+        return self._step(_Stage.ready)[0]
 
     def take_ready(self, count: int) -> list[int]:
         """See Walk."""
@@ -216,7 +216,7 @@ class AtomicWalk(Walk):
         ids: list[int] = []
         wait_ns = 0
         while len(ids) < n:
-            wait_ns, stage = self._step(_Stage.turn)
+            wait_ns, stage = self._step(_Stage.ready)
             if wait_ns:
                 break
             ids += stage.drawn(n - len(ids))

@@ -9,61 +9,69 @@ cdef unsigned long long spread(unsigned long long word, unsigned long long value
                                unsigned long long[::1] places) noexcept
 
 cdef class Walk:
-    cdef object __weakref__
-    cdef public ProcessIdentity identity
-    cdef readonly long long tick
-    cdef readonly long long start
-    cdef readonly long long until
-    cdef readonly bint held
-    cdef readonly bint wanting
-    cdef readonly bint queued
-    cdef readonly bint closed
-    cdef long long tick_ns
-    cdef long long lead_ticks
-    cdef long long anchor_tick
-    cdef long long anchor_ns
-    cdef long long turn_ns
-    cdef unsigned long long sequence
-    cdef unsigned long long sequences
-    cdef readonly unsigned long long issued
-    cdef unsigned long long counted
-    cdef unsigned long long cells
-    cdef bint counting
-    cdef long long mark
-    cdef unsigned long long mark_cell
-    cdef readonly unsigned long long node
+    # Set once, by __init__: what the layout says.
+    cdef bint wide                       # an ID has more than 64 bits
+    cdef bint plain                      # an ID is low + (cell << shift): the everyday call's case
+    cdef bint shifted                    # the sequence lies in one piece, in order, below bit 64
+    cdef bint counting                   # the sequence is the axis: a counter, walked in rows
+    cdef int shift                       # the ID bit of the sequence's lowest bit
+    cdef int axis_bits                   # width of the axis, 62 at most: ends of claims fit it
+    cdef unsigned long long cells        # IDs of one tick or row
+    cdef unsigned long long last_node    # the greatest node number
+    cdef unsigned long long constant_low    # the fixed fields, in place: ID bits 0-63,
+    cdef unsigned long long constant_high   # and 64-127, as in each pair below
+    cdef object word                     # 2^64 as a Python int
+    cdef long long tick_ns               # length of a tick; 0 without a clock
+    cdef long long lead_ticks            # how far ahead of the due tick the cursor may go
+    cdef bint scattered_start            # each tick begins at a random cell
+    # The claim held: set by adopt and begin; prolong moves until, leave moves start.
+    cdef public ProcessIdentity identity  # of the process that holds it; rise changes it
+    cdef readonly unsigned long long node  # node number
+    cdef readonly long long start        # its first tick
+    cdef readonly long long until        # the first tick after it
+    cdef readonly bint held              # there is a claim; forget ends it
+    cdef readonly bint closed            # finish was called: no claim is held ever again
+    # The cursor: moved by enter, enter_row, stretch and each draw; within a node, only forward.
+    cdef readonly long long tick         # the tick entered last; of a counter, the row's last value
+    cdef unsigned long long sequence     # the next cell to draw
+    cdef unsigned long long sequences    # the first cell after those to draw; equal: none are left
+    cdef readonly bint fresh             # no cell of this claim was entered yet
+    cdef unsigned long long dice         # state of the generator of random first cells
+    # The cursor's part of an ID: changed by begin, place, stretch, stand and draw.
+    cdef unsigned long long placed       # the axis value that stands in low and high
+    cdef unsigned long long low          # the ID of cell 0
+    cdef unsigned long long high
+    cdef unsigned long long here_low     # in a scattered layout: the ID of the cell `sequence`
+    cdef unsigned long long here_high
+    cdef object wide_base                # of a wide ID: high and low as one Python int
+    # The registry's clock: set by anchor, at each answer of the registry.
+    cdef long long anchor_tick           # the tick it was in
+    cdef long long anchor_ns             # when that tick began, by the boot clock
+    cdef long long turn_ns               # when the cursor's tick ends; before, a call may just draw
+    # The next claim, without a clock: set by queue, moved into the one held by proceed.
+    cdef readonly bint queued            # there is one
     cdef unsigned long long next_node
     cdef long long next_start
     cdef long long next_until
-    cdef bint shifted
-    cdef bint wide
-    cdef bint plain
-    cdef bint scattered_start
-    cdef readonly bint fresh
-    cdef unsigned long long placed
-    cdef int shift
-    cdef int axis_bits
-    cdef unsigned long long last_node
-    cdef unsigned long long low
-    cdef unsigned long long high
-    cdef unsigned long long dice
-    cdef object word
-    cdef object wide_base
-    cdef unsigned long long[::1] axis_low
+    cdef readonly bint wanting           # half of the claim is used, and none is queued
+    cdef long long mark                  # the tick in which half is used, and the cell in it
+    cdef unsigned long long mark_cell    # (0: the tick's beginning); set by halve
+    # Counts, kept by stretch.
+    cdef readonly unsigned long long issued   # cells drawn before this stretch, of all claims
+    cdef unsigned long long counted      # the first cell that is not in `issued` yet
+    # Set once, by __init__: where the bits of each field go.
+    cdef unsigned long long[::1] axis_low   # for each bit of the axis, its bit of the ID
     cdef unsigned long long[::1] axis_high
-    cdef unsigned long long[::1] node_low
+    cdef unsigned long long[::1] node_low   # the same for the node
     cdef unsigned long long[::1] node_high
-    cdef unsigned long long[::1] sequence_low
+    cdef unsigned long long[::1] sequence_low   # and for the sequence
     cdef unsigned long long[::1] sequence_high
-    cdef unsigned long long[::1] step_low
+    cdef unsigned long long[::1] step_low   # what XOR takes a cell's ID to the next cell's
     cdef unsigned long long[::1] step_high
-    cdef unsigned long long here_low
-    cdef unsigned long long here_high
-    cdef unsigned long long constant_low
-    cdef unsigned long long constant_high
+    cdef object __weakref__
 
     cpdef long long due(self, long long now_ns)
-    cpdef long long turn(self)
+    cpdef long long ready(self)
     cdef long long proceed(self)
     cdef enter(self, long long tick)
     cdef enter_row(self, long long value)
@@ -91,7 +99,7 @@ cdef class Walk:
     cdef halve(self, long long start)
     cpdef prolong(self, long long until, long long now, long long into_ns, long long read_ns,
                   unsigned long long era=*)
-    cdef anchor(self, long long now, long long into_ns, long long read_ns)
+    cdef anchor(self, long long now_tick, long long into_ns, long long read_ns)
     cpdef long long left(self)
     cdef long long passed(self)
     cpdef long long reach(self)

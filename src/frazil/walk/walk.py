@@ -1,11 +1,11 @@
 # cython: language_level=3, infer_types=True, boundscheck=False, wraparound=False, cdivision=True
 # cython: annotation_typing=False, freethreading_compatible=False
-"""The walk: a generator's way through the cells of its claim, one ID per cell, never twice.
+"""The walk: a generator visits the cells of its claim in order, one ID per cell, none twice.
 
 A claim is a slot (a node number) and a half-open interval of ticks. Its cells are the pairs
-(tick, sequence). The walk visits them in increasing order and meets nobody, because nobody else
-holds the claim. That is the second of the two sentences that make IDs unique, and this file is its
-one home; the first, "no two claims overlap", is at home in ``record``.
+(tick, sequence). The walk visits them in increasing order, and no other walk visits them, because
+the claim has one holder. That is the second of the two sentences that make IDs unique, and only
+this file is responsible for it; ``record`` is for the first, "no two claims overlap".
 
 The obvious walk reads the wall clock, resets the sequence when the millisecond changed, and waits
 when it did not. It repeats cells when the clock is stepped back, when it is ``==`` where ``<=`` is
@@ -19,8 +19,8 @@ Here no cell depends on a clock being right:
 - The tick's cells used up, the next tick is entered early if it is at most ``lead`` ahead of the
   due one (it is inside the claim, so it is ours); otherwise the answer is "wait so long".
 
-So ``poll`` has three answers: an ID, a wait, or "no claim here" (spent, closed, or left behind by
-a fork). It never sleeps and does no I/O; what to do about the last two is the caller's matter.
+So ``poll`` has three results: an ID, a wait, or "no claim" (spent, closed, or lost by a fork). It
+never sleeps and does no I/O; the caller decides what to do about the last two.
 
 **Without a clock** (counters, run numbers, what is minted) every cell of the claim is due at once.
 Then there is no time in which a next claim could be fetched, so one may be *queued* before this one
@@ -70,7 +70,7 @@ _NEVER_NS = 0x3FFF_FFFF_FFFF_FFFF
 
 
 class Pause:
-    """Why there is no ID now. ``wait_ns``: how long to wait, or SPENT, CLOSED or FORKED."""
+    """The reason for no ID now. ``wait_ns``: how long to wait, or SPENT, CLOSED or FORKED."""
 
     def __init__(self, wait_ns: int) -> None:
         self.wait_ns = wait_ns
@@ -118,7 +118,7 @@ def _halves(positions: Sequence[int]) -> tuple[array[int], array[int]]:
 
 
 class Walk:
-    """One generator's cursor. See the module; ``poll`` is the whole of it, the rest is speed.
+    """One generator's cursor. See the module; ``poll`` does all of it, the rest makes it fast.
 
     bits: width of the ID. axis, node, sequence: for each bit of that value, least significant
     first, its position in the ID; where the sequence is the axis, ``sequence`` is the lowest bits
@@ -171,7 +171,7 @@ class Walk:
         self.counted = self.sequence = self.sequences = self.cells
 
     def __call__(self) -> int:
-        """The next ID, waiting for it if it must (how is up to ``stalled``)."""
+        """The next ID; ``stalled`` decides how to wait for it."""
         return next_of(self)
 
     def stalled(self) -> int:
@@ -180,14 +180,14 @@ class Walk:
 
     def poll(self) -> int | Pause:
         """An ID, or a Pause."""
-        wait_ns = self.turn()
+        wait_ns = self.ready()
         if wait_ns == 0:
             return self.draw()
         return Pause(wait_ns)
 
     def pause_ns(self) -> int:
         """Why there is no ID now: nanoseconds to wait, or SPENT, CLOSED, FORKED; 0 if there is."""
-        return self.turn()
+        return self.ready()
 
     def due(self, now_ns: int) -> int:
         """The tick that the registry's clock is in now, by the last reading and the boot clock."""
@@ -195,8 +195,8 @@ class Walk:
             return self.anchor_tick
         return self.anchor_tick + (now_ns - self.anchor_ns) // self.tick_ns
 
-    def turn(self) -> int:
-        """Make the cursor stand on a free cell. 0 when it does, else nanoseconds or a reason."""
+    def ready(self) -> int:
+        """Move the cursor to a free cell: 0, or nanoseconds to wait, or SPENT, CLOSED, FORKED."""
         if not self.identity.intact():
             return FORKED
         if self.closed:
@@ -244,6 +244,8 @@ class Walk:
 
     def enter(self, tick: int) -> None:
         """Move the cursor to the first cell of a later tick inside the claim."""
+        assert self.tick < tick  # I4: the cursor only moves forward,
+        assert self.start <= tick < self.until  # and inside the claim
         self.place(tick ^ self.placed, self.axis_low, self.axis_high)
         follows = tick == self.tick + 1 and not self.fresh and self.sequence >= self.sequences
         self.placed = tick
@@ -275,6 +277,8 @@ class Walk:
             stop = self.mark
         if value == self.mark:
             self.wanting = not self.queued
+        assert self.tick < value  # I4, as in enter
+        assert self.start <= value < stop <= self.until
         self.place(row ^ self.placed, self.axis_low, self.axis_high)
         self.placed = row
         self.tick = stop - 1
@@ -286,6 +290,8 @@ class Walk:
 
         Both ``cells``: none. What was drawn before is counted in ``issued``.
         """
+        assert self.counted <= self.sequence <= self.sequences
+        assert first <= end <= self.cells
         self.issued += self.sequence - self.counted
         self.counted = self.sequence = first
         self.sequences = end
@@ -299,7 +305,7 @@ class Walk:
         self.high = spread(self.high, flips, high)
 
     def draw(self) -> int:
-        """The ID of the cell under the cursor, which moves on first. Precondition: turn() == 0."""
+        """The ID of the cell under the cursor, which moves on first. Precondition: ready() == 0."""
         cell = self.sequence
         self.sequence = cell + 1
         if self.shifted:
@@ -329,13 +335,14 @@ class Walk:
             self.here_high = spread(self.high, self.sequence, self.sequence_high)
 
     def take_ready(self, count: int) -> list[int]:
-        """Up to ``count`` IDs in order: all that may be had without waiting. Maybe none."""
+        """Up to ``count`` IDs in order, as many as are available without waiting (maybe none)."""
         ids: list[int] = []
-        while count > 0 and self.turn() == 0:
+        while count > 0 and self.ready() == 0:
             first = self.sequence
             room = self.sequences - first
             if room > count:
                 room = count
+            assert 0 < room <= self.sequences - first  # each cell is marked once, and then used
             self.sequence = first + room
             self.stand()
             self.extend(ids, first, first + room)
@@ -365,16 +372,17 @@ class Walk:
             ids.extend(range(low + (first << shift), low + ((stop - 1) << shift) + 1, step))
 
     def fill(self, out: Words, at: int) -> int:
-        """Write IDs into ``out`` from index ``at`` on; answers how far it came without waiting.
+        """Write IDs into ``out`` from index ``at`` on, and return the index after the last one.
 
         ``out`` is a buffer of 64-bit words; an ID wider than that takes two, the high one first.
         """
         size = len(out) // 2 if self.wide else len(out)
-        while at < size and self.turn() == 0:
+        while at < size and self.ready() == 0:
             first = self.sequence
             room = self.sequences - first
             if room > size - at:
                 room = size - at
+            assert 0 < room <= self.sequences - first  # as in take_ready
             self.sequence = first + room
             self.stand()
             self.paint(out, at, first, first + room)
@@ -419,12 +427,14 @@ class Walk:
         self.turn_ns = 0
         self.anchor(now, into_ns, read_ns)
         self.held = not self.closed
+        assert self.sequence == self.sequences  # nothing of the old claim is left
 
     def queue(self, node: int, start: int, until: int, era: int = 0) -> None:
-        """Without a clock: the claim to go on with when the one that is held is spent."""
+        """Without a clock: store the claim that follows the present one when that is spent."""
         self.check(node, start, until)
         if era and era != self.identity.era:
             return
+        assert self.tick_ns == 0  # with a clock, nothing would move the walk into it
         self.next_node = node
         self.next_start = start
         self.next_until = until
@@ -437,7 +447,8 @@ class Walk:
             raise InternalError(f"claim [{start}, {until}) of node {node} leaves the layout")
 
     def begin(self, node: int, start: int, until: int) -> None:
-        """Stand before the first cell of a claim."""
+        """Move the cursor to before the first cell of a claim."""
+        assert 0 <= start <= until  # by check
         self.low = self.constant_low
         self.high = self.constant_high
         self.placed = 0
@@ -447,6 +458,7 @@ class Walk:
         # Without a clock there is no order to keep between the cells of two nodes.
         if start > self.tick or (self.tick_ns == 0 and node != self.node):
             self.tick = start - 1
+        assert self.tick >= start - 1  # so the next tick entered is none before the claim
         self.node = node
         self.fresh = True
         self.stretch(self.cells, self.cells)
@@ -457,6 +469,7 @@ class Walk:
         ticks = self.until - start
         self.mark = start + (ticks + 1) // 2 if self.counting else start + ticks // 2
         self.mark_cell = self.cells // 2 if ticks % 2 else 0
+        assert start <= self.mark <= self.until
         self.wanting = False
 
     def prolong(self, until: int, now: int, into_ns: int, read_ns: int, era: int = 0) -> None:
@@ -465,18 +478,19 @@ class Walk:
             return
         if until > self.until:
             start = self.until
+            self.check(self.node, start, until)
             self.until = until
             self.halve(start)
         self.anchor(now, into_ns, read_ns)
 
-    def anchor(self, now: int, into_ns: int, read_ns: int) -> None:
+    def anchor(self, now_tick: int, into_ns: int, read_ns: int) -> None:
         """Follow the registry's clock. An earlier reading than expected only delays the cursor."""
-        self.anchor_tick = now
+        self.anchor_tick = now_tick
         self.anchor_ns = read_ns - into_ns
         if not self.tick_ns:
             self.turn_ns = _NEVER_NS
         elif not self.fresh:
-            self.turn_ns = self.anchor_ns + (self.tick + 1 - now) * self.tick_ns
+            self.turn_ns = self.anchor_ns + (self.tick + 1 - now_tick) * self.tick_ns
 
     def left(self) -> int:
         """Ticks of the claim that are still ahead of the cursor and of the clock; 0 when spent."""
@@ -508,33 +522,37 @@ class Walk:
         return self.tick_ns == 0 or self.due(self.identity.now_ns()) >= self.start
 
     def leave(self, era: int = 0) -> int:
-        """Let the claim go, and answer the first tick of it in which nothing was issued."""
+        """Let the claim go, and return its first tick in which nothing was issued."""
         if era and era != self.identity.era:
             return self.until
         if not self.fresh and self.tick >= self.start:
-            # Kept, to be answered once more: the keeper and a close may both come to ask.
-            self.start = self.passed() if self.counting else self.tick + 1
+            # Kept for a second call: both the keeper and a close may call this.
+            used = self.passed() if self.counting else self.tick + 1
+            assert self.start <= used <= self.until  # I1: after every cell drawn, inside the claim
+            self.start = used
         self.forget()
         return self.start
 
     def finish(self) -> int:
-        """Leave, for good: every later call answers CLOSED."""
+        """Leave for good: every later call returns CLOSED."""
         self.closed = True
         return self.leave()
 
     def rise(self, identity: process.ProcessIdentity) -> None:
-        """In a copy of the process: begin a life of its own, if no other call has begun one."""
+        """In a copy of the process: start anew with ``identity``, unless another call did."""
         if identity.intact() and not self.identity.intact():
             self.forget()
+            assert not self.held  # I3: the claim is the parent's
             self.identity = identity
 
     def forget(self) -> None:
-        """Hold nothing. The ticks walked stay behind all the same."""
+        """Drop the claim. The cursor keeps its tick."""
         self.held = False
         self.queued = False
         self.wanting = False
         self.fresh = True
         self.stretch(self.cells, self.cells)
+        assert self.sequence == self.sequences  # the everyday call looks at these, not at `held`
         self.turn_ns = 0
 
 

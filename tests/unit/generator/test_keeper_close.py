@@ -165,7 +165,7 @@ def test_a_step_that_a_close_interrupted_begins_again_and_finds_it(supplied):
     def interrupted(draft):
         if not ids.closed:  # as a signal handler in the middle of a step
             given_back.append(ids.finish())
-        return draft.turn()
+        return draft.ready()
 
     assert ids._step(interrupted)[0] == CLOSED
     assert given_back == [ids.leave()] == [ids.finish()]

@@ -56,6 +56,8 @@ def test_an_axis_is_walked_to_its_end_and_no_further(module, text, end):
     with pytest.raises(InternalError):
         walk.adopt(0, end - 1, end + 1, 0, 0, 0)
     walk.adopt(0, end - 2, end, 0, 0, 0)
+    with pytest.raises(InternalError):
+        walk.prolong(end + 1, 0, 0, 0)
     assert [walk.poll(), walk.poll()] == [end - 2, end - 1]
     assert walk.poll().wait_ns == module.SPENT
 
@@ -66,3 +68,11 @@ def test_a_counter_of_one_bit(module):
     walk.adopt(5, 0, 2, 0, 0, 0)
     assert [walk.poll(), walk.poll()] == [10, 11]
     assert walk.poll().wait_ns == module.SPENT
+
+
+def test_with_a_clock_no_claim_is_queued(module):
+    walk = module.Walk(manual_identity(module), *walk_arguments(frazil.scheme("icicle"), 0, None))
+    walk.adopt(1, 10, 20, 10, 0, MS)
+    with pytest.raises(AssertionError):
+        walk.queue(1, 20, 30)
+    assert not walk.queued
