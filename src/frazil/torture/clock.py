@@ -53,14 +53,14 @@ class FakeClock:
     def step(self, seconds: float) -> None:
         """Set it so far from the true time; from there on it goes."""
         self.seconds = seconds
-        self._tell(f"{seconds:+.6f}s")
+        self._write(f"{seconds:+.6f}s")
 
     def freeze(self) -> None:
         """Stop it; ``step`` lets it go again."""
         now = datetime.fromtimestamp(time.time() + self.seconds, UTC)
-        self._tell(now.strftime("%Y-%m-%d %H:%M:%S.%f"))
+        self._write(now.strftime("%Y-%m-%d %H:%M:%S.%f"))
 
-    def _tell(self, text: str) -> None:
+    def _write(self, text: str) -> None:
         new = self._file.with_suffix(".new")
         new.write_text(text + "\n", encoding="ascii")
         new.rename(self._file)

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from frazil.torture.id_log import HUNG, bursts
-from frazil.torture.prefilter import Sieve
+from frazil.torture.prefilter import Prefilter
 from frazil.torture.system import Reading
 from frazil.torture.trial import Mark
 
@@ -123,8 +123,8 @@ class Examiner:
         found = Found()
         stops = [mark for mark in marks if mark.what == "SIGSTOP"]
         for path in sorted(folder.glob("*.ids")):
-            stopped = [mark for mark in stops if _of(path.stem, mark.whom)]
-            found.generated.append(self._one(path, found, stopped))
+            stopped = [mark for mark in stops if _belongs_to(path.stem, mark.whom)]
+            found.generated.append(self._read_log(path, found, stopped))
         for path in sorted(folder.glob("*.clock")):
             offs = [(int(off) - self._true_ns) // 1000 for off in path.read_text().split()]
             low, high = found.clock_us
@@ -132,7 +132,7 @@ class Examiner:
         started = {path.stem for path in folder.glob("*.said")}
         started -= {path.stem for path in folder.glob("*.clock")}  # the witness
         for name in sorted(started):
-            gave = sum(one.ids for one in found.generated if _of(one.name, name))
+            gave = sum(one.ids for one in found.generated if _belongs_to(one.name, name))
             if not gave:
                 found.silent.append(name)
         troubles = [
@@ -156,14 +156,14 @@ class Examiner:
 
     def finish(self) -> None:
         """Find the duplicates."""
-        sieve = Sieve(
+        prefilter = Prefilter(
             self._files,
             self._ids,
         )
         for file, path in enumerate(self._files):
             position = file << _FILE_BITS
             for burst in bursts(path):
-                at = sieve.left(burst)
+                at = prefilter.left(burst)
                 if at:
                     ids = burst.ids
                     keys, where = [ids[i] for i in at], [position + i for i in at]
@@ -173,7 +173,7 @@ class Examiner:
         for one in self._search.rest():
             self._repeated(one)
 
-    def _one(self, path: Path, found: Found, stops: Sequence[Mark]) -> Generated:
+    def _read_log(self, path: Path, found: Found, stops: Sequence[Mark]) -> Generated:
         self._files.append(path)
         self._founds.append(found)
         made = Generated(path.stem)
@@ -224,7 +224,7 @@ class Examiner:
         return node
 
 
-def _of(name: str, process: str) -> bool:
+def _belongs_to(name: str, process: str) -> bool:
     """Whether a generator is of a process, or of a child or thread of it."""
     return name == process or name.startswith((f"{process}.", f"{process}-"))
 

@@ -4,9 +4,9 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from frazil.torture.trial import EVIDENCE_S, Scene, Unavailable
+from frazil.torture.trial import EVIDENCE_S, Trial, Unavailable
 
-__all__ = ["Fault", "must_issue", "need_fork"]
+__all__ = ["Fault", "must_issue", "require_fork"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,24 +20,28 @@ class Fault:
 
     name: str
     what: str
-    run: Callable[[Scene], None]
+    run: Callable[[Trial], None]
     clock_off: float = 0.0
     refusal: str | None = None
 
 
-def need_fork() -> None:
+def require_fork() -> None:
     """Leave a scene where processes cannot be forked."""
     if not hasattr(os, "fork"):
         raise Unavailable("this system has no fork")
 
 
-def must_issue(scene: Scene, name: str, heirs: list[str]) -> None:
+def must_issue(trial: Trial, name: str, descendants: list[str]) -> None:
     """Wait for children, threads or copies of a process; those that never issue were not there."""
-    refused = scene.folder / f"{name}.refused"
+    refused = trial.folder / f"{name}.refused"
 
     def decided() -> bool:
-        return all(map(scene.issued, heirs)) or refused.exists() or not scene.crew.alive(name)
+        return (
+            all(map(trial.issued, descendants))
+            or refused.exists()
+            or not trial.processes.alive(name)
+        )
 
-    scene.until(decided, EVIDENCE_S)
-    for heir in heirs:
-        scene.demand(refused.exists() or scene.issued(heir), f"{heir} gave no ID")
+    trial.until(decided, EVIDENCE_S)
+    for descendant in descendants:
+        trial.demand(refused.exists() or trial.issued(descendant), f"{descendant} gave no ID")

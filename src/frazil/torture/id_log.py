@@ -21,7 +21,7 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-__all__ = ["DIED", "HUNG", "Burst", "Outlet", "bursts", "number_of", "whole"]
+__all__ = ["DIED", "HUNG", "Burst", "IdLog", "bursts", "complete_bytes", "number_of"]
 
 DIED = "ended by itself"
 """Said of a process whose end nobody asked for, and which was no good one."""
@@ -34,7 +34,7 @@ _HEAD = struct.Struct("<qqIHH")
 _WORD = (1 << 64) - 1
 _WIDE = (1 << 128) - 1
 _MOST_REFUSED = (1 << 16) - 1
-_TOLD = 5  # errors of a generator in full
+_MAX_REPORTED = 5  # errors of a generator in full
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +89,14 @@ def _hash(data: bytes | bytearray) -> int:
     return int.from_bytes(hashlib.blake2b(data, digest_size=16).digest(), "big")
 
 
-class Outlet:
+class IdLog:
     """The file of one generator: ``burst`` has it issue, and keeps what it gave."""
 
     def __init__(self, folder: Path, name: str, call: Callable[[], Any]) -> None:
         self.path = folder / f"{name}.ids"
         self.call = call
         self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
-        self._told = 0
+        self._reported = 0
         self.begun = False
         """Whether it has given an ID."""
 
@@ -120,13 +120,13 @@ class Outlet:
             made = [one for one in made if one is not None]
         self.keep(began_ns, refused, made)
         if error is not None:
-            self.tell(f"{type(error).__name__}: {error}")
+            self.report(f"{type(error).__name__}: {error}")
         return len(made)
 
-    def tell(self, trouble: str) -> None:
+    def report(self, trouble: str) -> None:
         """Say, beside the IDs, what went wrong; only the first times."""
-        self._told += 1
-        if self._told <= _TOLD:
+        self._reported += 1
+        if self._reported <= _MAX_REPORTED:
             self.note(trouble)
 
     def note(self, trouble: str) -> None:
@@ -155,7 +155,7 @@ class Outlet:
             self.path.with_suffix(".first").touch()
 
 
-def whole(path: Path) -> int:
+def complete_bytes(path: Path) -> int:
     """How many bytes of an outlet are whole bursts: one may be half written while it is read."""
     if not path.exists():
         return 0

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from frazil.torture.system import Setting
 
-__all__ = ["Order"]
+__all__ = ["Job"]
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class Job:
     """One process. ``how`` names what it does (see ``worker``), ``name`` its files in ``folder``.
 
     It ends when there is a file ``over`` in the folder, and in any case when the monotonic clock
@@ -29,7 +29,7 @@ class Order:
     folder: str
     name: str
     end_ns: int
-    how: str = "steady"
+    role: str = "steady"
     waits: str = ""
     faked: bool = False
     warm_s: float = 0.1
@@ -45,7 +45,7 @@ class Order:
         return json.dumps(asdict(self))
 
     @classmethod
-    def parse(cls, text: str) -> "Order":
+    def parse(cls, text: str) -> "Job":
         """The order of a line."""
         parts = json.loads(text)
         return cls(**parts | {"setting": Setting(**parts["setting"])})
@@ -57,6 +57,6 @@ class Order:
         return time.monotonic_ns() > self.end_ns or os.path.exists(over)  # noqa: PTH110 - quick
 
     @property
-    def place(self) -> Path:
+    def directory(self) -> Path:
         """The folder."""
         return Path(self.folder)

@@ -15,7 +15,7 @@ import time
 from typing import Any
 from urllib.parse import urlsplit
 
-__all__ = ["SCRIPT", "Published", "say"]
+__all__ = ["SCRIPT", "OriginalIcicle", "say"]
 
 _EPOCH_MS = 1_455_788_600_316
 _SHARD = 1  # one server has one, whoever asks it
@@ -38,7 +38,7 @@ return { first, last, now[1], now[2] }
 """
 
 
-class Published:
+class OriginalIcicle:
     """IDs of one shard of one server, asked for in batches.
 
     Calling it gives an ID, or None after five refusals.
@@ -80,7 +80,7 @@ class Published:
         return True
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Published, (f"redis://{self._place[0]}:{self._place[1]}",)
+        return OriginalIcicle, (f"redis://{self._place[0]}:{self._place[1]}",)
 
     def _ask(self, *words: str | int) -> Any:
         if self._wire is None:

@@ -17,13 +17,13 @@ from typing import Any
 
 from frazil.torture.id_log import Burst, bursts
 
-__all__ = ["Sieve"]
+__all__ = ["Prefilter"]
 
 _MIX = 0x9E3779B97F4A7C15  # 2^64 over the golden ratio, odd
 _AT_ONCE = 1 << 20
 
 
-class Sieve:
+class Prefilter:
     """What stays of files of bursts. shares: how many parts they are sorted in."""
 
     def __init__(self, paths: Sequence[Path], total: int, most: int = 1 << 26) -> None:

@@ -10,19 +10,19 @@ from pathlib import Path
 
 from frazil.torture.clock import sweep
 from frazil.torture.id_log import DIED, HUNG
-from frazil.torture.job import Order
-from frazil.torture.reaper import Guard
+from frazil.torture.job import Job
+from frazil.torture.reaper import Reaper
 
-__all__ = ["Crew"]
+__all__ = ["Processes"]
 
 _PATIENCE_S = 12.0  # of which a worker may spend some on its children
 
 
-class Crew:
+class Processes:
     """Workers, each with a group of its own, to which all their children belong."""
 
-    def __init__(self, guard: Guard) -> None:
-        self._guard = guard
+    def __init__(self, reaper: Reaper) -> None:
+        self._reaper = reaper
         self._started: dict[str, subprocess.Popen[bytes]] = {}
         self._stopped: set[str] = set()
         self.hung: list[str] = []
@@ -30,11 +30,11 @@ class Crew:
         self.died: list[str] = []
         """Those that came to an end of their own, and how: it was not their time."""
 
-    def start(self, order: Order, env: dict[str, str]) -> None:
+    def start(self, job: Job, env: dict[str, str]) -> None:
         """Start a worker; what it says goes to ``<name>.said``."""
-        command = [sys.executable, "-m", "frazil.torture.worker", order.text()]
-        with (order.place / f"{order.name}.said").open("wb") as said:
-            self._started[order.name] = subprocess.Popen(  # noqa: S603 - our own
+        command = [sys.executable, "-m", "frazil.torture.worker", job.text()]
+        with (job.directory / f"{job.name}.said").open("wb") as said:
+            self._started[job.name] = subprocess.Popen(  # noqa: S603 - our own
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=said,
@@ -42,7 +42,7 @@ class Crew:
                 env={**os.environ, **env},
                 start_new_session=True,
             )
-        self._guard.watch(self._started[order.name].pid)
+        self._reaper.watch(self._started[job.name].pid)
 
     def kill(self, name: str) -> bool:
         """``kill -9`` a worker and its children; whether that is what it died of."""
@@ -65,7 +65,7 @@ class Crew:
             time.sleep(0.001)
         return False
 
-    def go_on(self, name: str) -> None:
+    def resume(self, name: str) -> None:
         """SIGCONT."""
         self._stopped.discard(name)
         with suppress(ProcessLookupError):
@@ -84,7 +84,7 @@ class Crew:
     def finish(self) -> None:
         """Wait for all, whose time is over; kill who does not come to an end."""
         for name in list(self._stopped):
-            self.go_on(name)
+            self.resume(name)
         deadline = time.monotonic() + _PATIENCE_S
         for name, process in list(self._started.items()):
             try:
@@ -107,7 +107,7 @@ class Crew:
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         sweep(process.pid)
-        self._guard.forget(process.pid)
+        self._reaper.forget(process.pid)
 
     @staticmethod
     def said(folder: Path) -> str:

@@ -11,10 +11,10 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["Guard"]
+__all__ = ["Reaper"]
 
 
-class Guard:
+class Reaper:
     """Keeps a watchman, who is told what to do away with should this process be killed."""
 
     def __init__(self) -> None:
@@ -28,15 +28,15 @@ class Guard:
 
     def watch(self, pid: int) -> None:
         """A process was started, with a group of its own."""
-        self._tell(f"+{pid}")
+        self._send(f"+{pid}")
 
     def forget(self, pid: int) -> None:
         """It is gone, and its number may become another's."""
-        self._tell(f"-{pid}")
+        self._send(f"-{pid}")
 
-    def clear(self, folder: str | Path) -> None:
+    def remove_at_exit(self, folder: str | Path) -> None:
         """A folder was made; where it is gone at the end, nothing is done."""
-        self._tell(f"/{folder}")
+        self._send(f"/{folder}")
 
     def close(self) -> None:
         """Let the watchman go."""
@@ -45,7 +45,7 @@ class Guard:
                 self._process.stdin.close()
         self._process.wait()
 
-    def _tell(self, line: str) -> None:
+    def _send(self, line: str) -> None:
         with suppress(OSError):  # a watchman who is gone protects nobody, and harms nobody
             if self._process.stdin is not None:
                 self._process.stdin.write(line.encode(errors="surrogateescape") + b"\n")

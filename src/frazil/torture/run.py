@@ -27,11 +27,11 @@ from frazil.torture.faults import FAULTS, Fault
 from frazil.torture.file import File
 from frazil.torture.id_log import DIED, bursts
 from frazil.torture.mix import mixture
-from frazil.torture.reaper import Guard
+from frazil.torture.reaper import Reaper
 from frazil.torture.schedule import MIXED
 from frazil.torture.stores import Server, Store
 from frazil.torture.system import Setting, System
-from frazil.torture.trial import GRACE_S, Mark, Scene, Unavailable, World
+from frazil.torture.trial import GRACE_S, Mark, Trial, Unavailable, World
 
 __all__ = ["OWN", "Outcome", "Plan", "Result", "named", "rounds", "run"]
 
@@ -144,13 +144,13 @@ def _run(
     tell: Callable[[str, int], None],
 ) -> list[Result]:
     """Faults in one world, one after the other."""
-    dice = random.Random(plan.seed)  # noqa: S311 - moments, no secrets
+    rng = random.Random(plan.seed)  # noqa: S311 - moments, no secrets
     with ExitStack() as kept:
-        guard = Guard()
-        kept.callback(guard.close)
+        reaper = Reaper()
+        kept.callback(reaper.close)
         name = kept.enter_context(tempfile.TemporaryDirectory(prefix="frazil-torture-"))
-        guard.clear(name)
-        world = _world(plan, Path(name), kept, guard)
+        reaper.remove_at_exit(name)
+        world = _world(plan, Path(name), kept, reaper)
         spill = Path(name) / "spill"
         spill.mkdir()
         true_ns = time.time_ns() - time.monotonic_ns()
@@ -163,51 +163,51 @@ def _run(
             tell(fault.name, number)
             folder = Path(name) / fault.name
             folder.mkdir()
-            scene = Scene(world, folder, plan.seconds / len(faults), dice)
-            results.append(_act(fault, scene, examiner))
+            trial = Trial(world, folder, plan.seconds / len(faults), rng)
+            results.append(_act(fault, trial, examiner))
             results[-1].true_ns, results[-1].seed = true_ns, plan.seed
         examiner.finish()
         return results
 
 
-def _act(fault: Fault, scene: Scene, examiner: Examiner) -> Result:
+def _act(fault: Fault, trial: Trial, examiner: Examiner) -> Result:
     """One fault, and what its files tell."""
-    result = Result(fault, began_ns=time.monotonic_ns(), marks=scene.marks)
+    result = Result(fault, began_ns=time.monotonic_ns(), marks=trial.marks)
     try:
-        fault.run(scene)
-        scene.finish()
+        fault.run(trial)
+        trial.finish()
     except Unavailable as reason:
         result.available, result.reason = False, str(reason)
     finally:
-        scene.close()
+        trial.close()
     result.ended_ns = time.monotonic_ns()
-    result.found = examiner.examine(scene.folder, scene.marks, scene.crew.hung)
-    for path in scene.folder.glob("*.refused"):
+    result.found = examiner.examine(trial.folder, trial.marks, trial.processes.hung)
+    for path in trial.folder.glob("*.refused"):
         result.reason, result.refused = path.read_text(encoding="utf-8"), True
-    _excuse(result, scene)
+    _excuse(result, trial)
     died = [line for line in result.found.troubles if DIED in line]
-    unseen = [*scene.unseen, *scene.crew.died, *died]
+    unseen = [*trial.unseen, *trial.processes.died, *died]
     if result.available and unseen:
         result.seen, result.reason = False, "; ".join(unseen)
     off_us = max(map(abs, result.found.clock_us))
-    if result.available and off_us < fault.clock_off * scene.seconds * 1e6:
+    if result.available and off_us < fault.clock_off * trial.seconds * 1e6:
         result.available = False
         result.reason = f"no process saw its clock more than {off_us / 1e6:.1f} s off"
     return result
 
 
-def _excuse(result: Result, scene: Scene) -> None:
+def _excuse(result: Result, trial: Trial) -> None:
     """Take those for silent only who neither refused rightly nor were killed too soon."""
     silent = []
     for name in result.found.silent:
-        if scene.refused(name, result.fault.refusal):
-            result.refused, result.reason = True, scene.trouble(name).splitlines()[-1]
-        elif name not in scene.excused:
+        if trial.refused(name, result.fault.refusal):
+            result.refused, result.reason = True, trial.trouble(name).splitlines()[-1]
+        elif name not in trial.excused:
             silent.append(name)
     result.found.silent = silent
 
 
-def _world(plan: Plan, folder: Path, kept: ExitStack, guard: Guard) -> World:
+def _world(plan: Plan, folder: Path, kept: ExitStack, reaper: Reaper) -> World:
     preload = library()
     clock = None if preload is None else FakeClock(preload, folder / "clock")
     store: Store | None = None
@@ -218,22 +218,22 @@ def _world(plan: Plan, folder: Path, kept: ExitStack, guard: Guard) -> World:
     if own == "sqlite":
         store = File(folder)
     elif own:
-        store = Server(own, {} if clock is None else clock.env, guard)
+        store = Server(own, {} if clock is None else clock.env, reaper)
         if plan.system.name == "frazil" and own == "redis":
             store.url += _HORIZON
     if store is not None:
         kept.callback(store.close)
         url = store.url
     setting = Setting(None, url, plan.scheme, plan.namespace)
-    world = World(plan.system, setting, guard, store=store, processes=plan.processes)
+    world = World(plan.system, setting, reaper, store=store, process_count=plan.processes)
     if plan.system.name == "frazil" and is_icicle(url):
         if store is not None:
             _give_shard(setting, new=True)
-            world.mend = partial(_give_shard, setting, new=False)
+            world.repair = partial(_give_shard, setting, new=False)
     elif plan.system.name == "frazil":
         _begin(setting, own=store is not None)
         if store is not None and scheme_of(setting.scheme).layout.axis != "time":
-            world.mend = partial(_move_on, setting, folder)
+            world.repair = partial(_move_on, setting, folder)
     world.burst, world.nap_s = plan.burst, plan.nap_s
     if clock is not None:
         world.clock = clock

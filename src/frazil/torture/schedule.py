@@ -37,7 +37,7 @@ class Event:
 
     at: float
     what: str
-    seat: int = 0
+    process: int = 0
     lasts: float = 0.0
     off: float = 0.0
     way: str = ""
@@ -52,7 +52,7 @@ class Event:
 
     def __str__(self) -> str:
         told = [f"{self.at:.3f} {self.what}"]
-        told += [f"of p{self.seat}"] if self.what not in ("restore", "clock") else []
+        told += [f"of p{self.process}"] if self.what not in ("restore", "clock") else []
         told += [self.way] if self.way else []
         told += [f"{self.off:+.3f}"] if self.way == "step" else []
         told += [f"for {self.lasts:.3f}"] if self.lasts else []
@@ -62,22 +62,22 @@ class Event:
 
 
 def schedule(
-    seed: int, seats: int, ways: Collection[str], only: Collection[str] = MIXED
+    seed: int, processes: int, ways: Collection[str], only: Collection[str] = MIXED
 ) -> list[Event]:
     """The events of a round in the order of their moments. ways: in which a store is put back.
 
     A store that forgets while the clock stands below a time that it has shown before is outside of
     what is promised. So either the store is put back or the clock is, and not both in one round.
     """
-    dice = random.Random(seed)  # noqa: S311 - moments, no secrets
-    forgets = dice.random() < 0.5
+    rng = random.Random(seed)  # noqa: S311 - moments, no secrets
+    forgets = rng.random() < 0.5
     events = []
     for what in MIXED:
-        for _ in range(dice.randint(1, _MOST.get(what, _FORKS))):
-            at = dice.uniform(0.05, _LAST)
-            lasts = dice.uniform(0.01, _LONGEST.get(what, 0.01))
-            event = Event(at, what, dice.randrange(seats), lasts if what in _LONGEST else 0.0)
-            event = _drawn(dice, event, sorted(ways))
+        for _ in range(rng.randint(1, _MOST.get(what, _FORKS))):
+            at = rng.uniform(0.05, _LAST)
+            lasts = rng.uniform(0.01, _LONGEST.get(what, 0.01))
+            event = Event(at, what, rng.randrange(processes), lasts if what in _LONGEST else 0.0)
+            event = _drawn(rng, event, sorted(ways))
             events.append(replace(event, lasts=min(event.lasts, _OVER - at)))
     events.sort(key=lambda event: event.at)
     if forgets:
@@ -101,9 +101,9 @@ def _ascending(events: list[Event]) -> list[Event]:
     return ascending
 
 
-def _drawn(dice: random.Random, event: Event, ways: Sequence[str]) -> Event:
+def _drawn(rng: random.Random, event: Event, ways: Sequence[str]) -> Event:
     """With the parameters that this fault has."""
-    chances = [dice.random() for _ in range(4)]
+    chances = [rng.random() for _ in range(4)]
     if event.what == "restore":
         return replace(
             event,

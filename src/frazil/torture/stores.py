@@ -21,7 +21,7 @@ from typing import Any, Protocol
 from frazil.errors import ConfigError
 from frazil.torture.clock import sweep
 from frazil.torture.original_icicle import say
-from frazil.torture.reaper import Guard
+from frazil.torture.reaper import Reaper
 
 __all__ = ["Server", "Store", "server_program"]
 
@@ -62,7 +62,7 @@ class Server:
     env: that of a faked clock; ``faked`` says whether it starts with that, as not every build does.
     """
 
-    def __init__(self, kind: str, env: dict[str, str], guard: Guard) -> None:
+    def __init__(self, kind: str, env: dict[str, str], reaper: Reaper) -> None:
         program = server_program()
         if program is None:
             raise ConfigError(
@@ -71,9 +71,9 @@ class Server:
             )
         self._program = program
         self._env = env
-        self._guard = guard
+        self._reaper = reaper
         self._folder = tempfile.TemporaryDirectory(prefix="frazil-torture-")
-        guard.clear(self._folder.name)
+        reaper.remove_at_exit(self._folder.name)
         self._process: subprocess.Popen[bytes] | None = None
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -120,7 +120,7 @@ class Server:
         process.kill()
         process.wait()
         sweep(process.pid)
-        self._guard.forget(process.pid)
+        self._reaper.forget(process.pid)
         return process.returncode == -signal.SIGKILL
 
     def _start(self) -> None:
@@ -138,7 +138,7 @@ class Server:
             env={**os.environ, **self._env},
             start_new_session=True,
         )
-        self._guard.watch(self._process.pid)
+        self._reaper.watch(self._process.pid)
         deadline = time.monotonic() + _PATIENCE_S
         while time.monotonic() < deadline and self._process.poll() is None:
             with suppress(OSError), socket.create_connection(("127.0.0.1", self._port), 1) as one:

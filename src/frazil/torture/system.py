@@ -17,7 +17,7 @@ from typing import Any
 
 from frazil.errors import ConfigError
 
-__all__ = ["Reading", "Setting", "Stamp", "System", "attribute", "foreign", "itself"]
+__all__ = ["FieldReader", "Reading", "Setting", "System", "attribute", "foreign", "itself"]
 
 Reading = Callable[[int], tuple[int | None, int | None]]
 """Of an ID: its moment in µs since 1970, and its node; None for what is not in it."""
@@ -39,7 +39,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Stamp:
+class FieldReader:
     """Where a moment and a node stand in an ID, from bit 0 on; without ``node_bits`` no node."""
 
     time_at: int

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from frazil.torture.clock import FakeClock
-from frazil.torture.job import Order
-from frazil.torture.processes import Crew
-from frazil.torture.reaper import Guard
+from frazil.torture.job import Job
+from frazil.torture.processes import Processes
+from frazil.torture.reaper import Reaper
 from frazil.torture.stores import Store
 from frazil.torture.system import Setting, System
 
-__all__ = ["EVIDENCE_S", "GRACE_S", "Mark", "Scene", "Unavailable", "World"]
+__all__ = ["EVIDENCE_S", "GRACE_S", "Mark", "Trial", "Unavailable", "World"]
 
 EVIDENCE_S = 8.0
 """How long to wait for the sign that a fault took place."""
@@ -58,17 +58,17 @@ class World:
 
     system: System
     setting: Setting
-    guard: Guard
+    reaper: Reaper
     clock: FakeClock | str = "a clock that can be set needs libfaketime: pip install libfaketime"
     store: Store | None = None
-    processes: int = 3
+    process_count: int = 3
     burst: int = 256
     nap_s: float = 0.0005
-    mend: Callable[[], None] = lambda: None  # what an operator does after a loss
+    repair: Callable[[], None] = lambda: None  # what an operator does after a loss
 
 
 @dataclass(slots=True)
-class Scene:
+class Trial:
     """One fault in progress. ``seconds`` is how long its processes are to issue."""
 
     world: World
@@ -78,7 +78,7 @@ class Scene:
     marks: list[Mark] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)
     """What of the fault was not seen to take place."""
-    crew: Crew = field(init=False)
+    processes: Processes = field(init=False)
     faked: bool = False
     excused: set[str] = field(default_factory=set)
     """Processes that were killed before they could give an ID."""
@@ -86,45 +86,45 @@ class Scene:
     _left: float = 1.0
 
     def __post_init__(self) -> None:
-        self.crew = Crew(self.world.guard)
+        self.processes = Processes(self.world.reaper)
 
-    def start(self, how: str = "steady", *, node: int | None = 1, **order: Any) -> str:
+    def start(self, role: str = "steady", *, node: int | None = 1, **job: Any) -> str:
         """Start a process and wait until it issues; answers its name."""
-        name = self.launch(how, node=node, **order)
+        name = self.launch(role, node=node, **job)
         self.until_issuing(name)
         return name
 
     def launch(
         self,
-        how: str = "steady",
+        role: str = "steady",
         *,
         node: int | None = 1,
         url: str | None = None,
         lead_s: float = 0.0,
         env: dict[str, str] | None = None,
-        **order: Any,
+        **job: Any,
     ) -> str:
         """Start a process. url: if not that of the world; env: what its environment has besides."""
         world, name = self.world, f"p{len(self._names)}"
         self._names.append(name)
         url = world.setting.url if url is None else url
         pace: dict[str, Any] = {"burst": world.burst, "nap_s": world.nap_s}
-        told = Order(
+        told = Job(
             system=world.system.name,
             setting=replace(world.setting, node=node, url=url, lead_s=lead_s),
             folder=str(self.folder),
             name=name,
             end_ns=time.monotonic_ns() + int((self.seconds + _FORGOTTEN_S) * 1e9),
-            how=how,
-            several=world.processes,
+            role=role,
+            several=world.process_count,
             seed=self.random.randrange(1 << 32),
             faked=self.faked,
-            **pace | order,
+            **pace | job,
         )
         env = {"FRAZIL_URL": url} | (env or {})
         if self.faked and not isinstance(world.clock, str):
             env |= world.clock.env
-        self.crew.start(told, env)
+        self.processes.start(told, env)
         return name
 
     def until_issuing(self, name: str, or_refusing: str | None = None) -> None:
@@ -133,7 +133,7 @@ class Scene:
 
     def decided(self, name: str, refusal: str | None) -> bool:
         """Whether a process has issued, has refused, or has ended."""
-        return self.issued(name) or self.refused(name, refusal) or not self.crew.alive(name)
+        return self.issued(name) or self.refused(name, refusal) or not self.processes.alive(name)
 
     def refused(self, name: str, refusal: str | None) -> bool:
         """Whether a process has given no ID but an error with these words."""
@@ -206,7 +206,7 @@ class Scene:
 
     def kill(self, name: str) -> None:
         """``kill -9``."""
-        self.demand(self.crew.kill(name), f"{name} had ended before it was killed")
+        self.demand(self.processes.kill(name), f"{name} had ended before it was killed")
         self.mark("kill -9", name)
 
     def finish(self) -> None:
@@ -216,10 +216,10 @@ class Scene:
         """
         self.pause(max(self._left, _LAST))
         (self.folder / "over").touch()
-        self.crew.finish()
+        self.processes.finish()
 
     def close(self) -> None:
         """Leave nothing running, and the clock right."""
-        self.crew.close()
+        self.processes.close()
         if not isinstance(self.world.clock, str):
             self.world.clock.step(0)
