@@ -29,6 +29,7 @@ from typing import Any
 
 from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
 from frazil.redis_link.errors import explained
+from frazil.system.extras import missing_extra
 from frazil.system.process import ProcessIdentity
 
 __all__ = ["Access", "Command", "Line", "Link", "Place", "Script", "driver", "texts"]
@@ -54,10 +55,8 @@ def driver() -> Any:
         import redis
         import redis.connection
         import redis.exceptions
-    except ImportError:
-        raise ConfigError(
-            'Redis and Valkey registries need a driver: pip install "frazil[redis]"'
-        ) from None
+    except ImportError as error:
+        raise missing_extra("redis: needs redis-py", "redis", error) from None
     return redis
 
 

@@ -8,6 +8,7 @@ verbs themselves are pure and live in ``record``.
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
+from dataclasses import fields
 from functools import lru_cache
 from typing import Protocol, TypeVar
 
@@ -25,13 +26,16 @@ from frazil.claims.claim import (
 from frazil.claims.record import Record
 from frazil.errors import ConfigError
 from frazil.inputs.masking import masked
-from frazil.registries.doctor import COMMON, Checkup
+from frazil.registries.doctor import COMMON_EVENTS, StoreReport
 from frazil.schemes.scheme import Scheme
 from frazil.system import clock
 
-__all__ = ["Answer", "RecordRegistry", "Registry", "reading_ns", "terms_of"]
+__all__ = ["RECORD_COLUMNS", "Answer", "RecordRegistry", "Registry", "reading_ns", "terms_of"]
 
 Answer = TypeVar("Answer")
+
+RECORD_COLUMNS = tuple(f.name for f in fields(Record) if f.name != "slots")
+"""The parts of a record that a store keeps beside its slots, in the order of their columns."""
 
 _LEAST_HORIZON_TICKS = 4  # with fewer a generator would stand still at each change of a slow tick
 _AXIS_LIMIT = 1 << 62  # as far as a walk counts
@@ -121,7 +125,7 @@ class Registry(Protocol):
     def holdings(self) -> list[Holding]:
         """Who holds what."""
 
-    def examine(self) -> Checkup:
+    def examine(self) -> StoreReport:
         """What the store is like, and what it survives. Nothing is made or changed."""
 
     def close(self) -> None:
@@ -202,9 +206,9 @@ class RecordRegistry(ABC):
         found = self.look()
         return list(found.holdings) if found else []
 
-    def examine(self) -> Checkup:
+    def examine(self) -> StoreReport:
         """See Registry. A store that tells nothing of itself survives what all do."""
-        return Checkup(type(self).__name__, (), COMMON)
+        return StoreReport(type(self).__name__, (), COMMON_EVENTS)
 
     def close(self) -> None:  # noqa: B027 - most hold nothing between two verbs
         """See Registry."""

@@ -14,7 +14,17 @@ from typing import Literal, NamedTuple
 from frazil.claims.claim import Terms
 from frazil.inputs.duration import duration_text
 
-__all__ = ["COMMON", "Checkup", "Finding", "Verdict", "ahead", "away", "loss", "put_back", "worst"]
+__all__ = [
+    "COMMON_EVENTS",
+    "Finding",
+    "StoreReport",
+    "Verdict",
+    "clock_offset",
+    "outage",
+    "rollback",
+    "state_loss",
+    "worst",
+]
 
 Verdict = Literal["good", "note", "bad"]
 
@@ -30,7 +40,7 @@ class Finding(NamedTuple):
     meaning: str = ""
 
 
-class Checkup(NamedTuple):
+class StoreReport(NamedTuple):
     """All about a store. server: its kind and version. facts: how it is. events: what it survives.
 
     ahead_us: how far its clock is before this host's; None where it has none of its own.
@@ -42,7 +52,7 @@ class Checkup(NamedTuple):
     ahead_us: int | None = None
 
 
-COMMON = (
+COMMON_EVENTS = (
     Finding(
         "a member crashes, pauses, forks or is started twice",
         "good",
@@ -53,7 +63,7 @@ COMMON = (
 """What every store survives, since it rests on the claims alone."""
 
 
-def ahead(ahead_us: int) -> Finding:
+def clock_offset(ahead_us: int) -> Finding:
     """What a clock difference means: it is absorbed, and shows in the times of IDs."""
     apart_ms = abs(ahead_us) / 1e3
     apart = f"{apart_ms:.1f} ms" if apart_ms < 1000 else f"{apart_ms / 1e3:.1f} s"
@@ -69,7 +79,7 @@ def ahead(ahead_us: int) -> Finding:
     )
 
 
-def away(terms: Terms) -> Finding:
+def outage(terms: Terms) -> Finding:
     """What happens while the store does not answer."""
     inside = f", up to {_horizon(terms)}" if terms.timed else ""
     return Finding(
@@ -80,7 +90,7 @@ def away(terms: Terms) -> Finding:
     )
 
 
-def loss(event: str, terms: Terms) -> Finding:
+def state_loss(event: str, terms: Terms) -> Finding:
     """What happens when the store forgets what it gave."""
     if terms.timed:
         waits = f"it is noticed, and everybody waits {_horizon(terms)} once"
@@ -89,10 +99,10 @@ def loss(event: str, terms: Terms) -> Finding:
     return Finding(event, "note", "stops", f"{asks}frazil init --start N --forward")
 
 
-def put_back(event: str, terms: Terms) -> Finding:
+def rollback(event: str, terms: Terms) -> Finding:
     """What happens when the whole store goes back, and nothing in it tells."""
     if terms.timed:
-        return loss(event, terms)
+        return state_loss(event, terms)
     return Finding(
         event,
         "note",

@@ -29,7 +29,7 @@ from typing import TypeVar
 from frazil.claims.claim import Claim, Holding, LastSeen, Lost, Snapshot, Terms, VerbRequest, Wait
 from frazil.errors import ClockError, ConfigError, FrazilError, RegistryUnavailable
 from frazil.registries.base import Registry
-from frazil.registries.doctor import Checkup, Finding
+from frazil.registries.doctor import Finding, StoreReport
 
 __all__ = ["PartitionedRegistry", "share_terms"]
 
@@ -141,7 +141,7 @@ class PartitionedRegistry:
         for part in self.parts:
             part.close()
 
-    def examine(self) -> Checkup:
+    def examine(self) -> StoreReport:
         """See Registry. Every fact with the store's number; of the events, those of all."""
         facts: list[Finding] = []
         events: dict[str, Finding] = {}
@@ -163,7 +163,7 @@ class PartitionedRegistry:
         one = Finding(
             "one of the stores is away", "good", "survived", "members ask the others for claims"
         )
-        return Checkup(", ".join(servers), tuple(facts), (*events.values(), one), ahead_us)
+        return StoreReport(", ".join(servers), tuple(facts), (*events.values(), one), ahead_us)
 
     def holdings(self) -> list[Holding]:
         """See Registry."""

@@ -3,7 +3,14 @@
 from typing import Any
 
 from frazil.claims.claim import Terms
-from frazil.registries.doctor import COMMON, Checkup, Finding, away, loss, put_back
+from frazil.registries.doctor import (
+    COMMON_EVENTS,
+    Finding,
+    StoreReport,
+    outage,
+    rollback,
+    state_loss,
+)
 
 __all__ = ["examine"]
 
@@ -16,7 +23,7 @@ def examine(
     alarms: dict[str, Any],
     terms: Terms,
     ahead_us: int | None,
-) -> Checkup:
+) -> StoreReport:
     """What follows from the answers to maintenance/status, cluster/member/list and .../alarm."""
     count = len(members.get("members", []))
     size_bytes = int(status.get("dbSize", 0))
@@ -40,26 +47,26 @@ def examine(
         Finding("persistence", "good", "a majority has each claim on disk before it is used"),
     )
     events = [
-        *COMMON,
+        *COMMON_EVENTS,
         Finding("members restart, or a minority is cut off", "good", "survived"),
-        loss("the key is deleted, or put back", terms),
+        state_loss("the key is deleted, or put back", terms),
         _restored(terms),
         Finding("an old leader goes on beside its successor", "good", "survived", "it cannot"),
-        away(terms),
+        outage(terms),
     ]
     if terms.timed:
         clocks = "etcd has no clock to ask: the clients', held to each other's and etcd's date"
         events.append(Finding("a client's clock is wrong", "good", "survived", clocks))
-    return Checkup(server, facts, tuple(events), ahead_us)
+    return StoreReport(server, facts, tuple(events), ahead_us)
 
 
 def _restored(terms: Terms) -> Finding:
     """A restore shows itself to the first member that comes, unless the new log is long by then."""
     event = "the cluster is restored from a snapshot"
-    found = loss(event, terms)
+    found = state_loss(event, terms)
     if terms.timed:
         return found
     return found._replace(
         meaning=f"{found.meaning}. But if it is long before a member comes, or the cluster was "
-        f"young, it is {put_back(event, terms).found}: {put_back(event, terms).meaning}"
+        f"young, it is {rollback(event, terms).found}: {rollback(event, terms).meaning}"
     )

@@ -32,6 +32,7 @@ from typing import Any, TypeVar
 
 from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
 from frazil.system.clock import boot_ns, boot_s, to_us
+from frazil.system.extras import missing_extra
 
 try:
     import etcd3gw
@@ -39,7 +40,7 @@ try:
     from urllib3.connection import HTTPConnection, HTTPSConnection
     from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 except ImportError as error:
-    raise ConfigError(f'etcd: needs etcd3gw: pip install "frazil[etcd]" ({error})') from None
+    raise missing_extra("etcd: needs etcd3gw", "etcd", error) from None
 
 __all__ = ["TRANSACTION", "Link", "Unanswered"]
 

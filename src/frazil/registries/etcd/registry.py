@@ -54,7 +54,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from frazil.claims.claim import Snapshot
@@ -68,8 +68,8 @@ from frazil.errors import (
     Stopped,
 )
 from frazil.inputs.url import Options, host_port
-from frazil.registries.base import RecordRegistry, terms_of
-from frazil.registries.doctor import Checkup
+from frazil.registries.base import Answer, RecordRegistry, terms_of
+from frazil.registries.doctor import StoreReport
 from frazil.registries.etcd.doctor import examine
 from frazil.registries.etcd.link import TRANSACTION, Link, Unanswered
 from frazil.registries.etcd.state import Noted, State, around, parsed, written
@@ -88,8 +88,6 @@ _CROWD = 64  # more are not waited for one by one
 _PACE_S = 0.02  # about what a turn takes
 _TOGETHER = 2  # tickets whose turn it is: one writes while the next one reads
 _STALL_S = 0.5  # a turn that takes so long is nobody's any more
-
-Answer = TypeVar("Answer")
 
 
 class _ConflictError(Exception):
@@ -210,7 +208,7 @@ class EtcdRegistry(RecordRegistry):
         self._state = None  # what is kept may be old, and a look does not find that out
         return super().look()
 
-    def examine(self) -> Checkup:
+    def examine(self) -> StoreReport:
         """See Registry."""
         status = self._request("maintenance/status", {}, partial(_with, "version"))
         members = self._request("cluster/member/list", {}, partial(_with, "members"))

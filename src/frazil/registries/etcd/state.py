@@ -13,12 +13,11 @@ from typing import Any
 from frazil.claims.packed_slots import PackedSlots
 from frazil.claims.record import Record
 from frazil.errors import ConfigError
+from frazil.registries.base import RECORD_COLUMNS
 
 __all__ = ["Noted", "State", "around", "parsed", "written"]
 
 _MARK_CHARACTERS = 16
-_HEAD = ["sid", "incarnation", "fingerprint", "layout", "revision", "guard"]
-_HEAD += ["last_us", "offset_us", "top_us"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,5 +113,5 @@ def parsed(value: bytes) -> tuple[Record, Noted]:
 def written(mark: bytes, record: Record, noted: Noted) -> bytes:
     """The value of a record."""
     assert isinstance(record.slots, PackedSlots)
-    head = {name: getattr(record, name) for name in _HEAD} | {"noted": asdict(noted)}
+    head = {name: getattr(record, name) for name in RECORD_COLUMNS} | {"noted": asdict(noted)}
     return mark + json.dumps(head).encode() + b"\n" + record.slots.pack()

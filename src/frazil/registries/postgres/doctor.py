@@ -6,7 +6,14 @@ Everything is read, in statements that any role may run.
 from typing import Any
 
 from frazil.claims.claim import Terms
-from frazil.registries.doctor import COMMON, Checkup, Finding, away, loss, put_back
+from frazil.registries.doctor import (
+    COMMON_EVENTS,
+    Finding,
+    StoreReport,
+    outage,
+    rollback,
+    state_loss,
+)
 
 __all__ = ["QUESTION", "examine"]
 
@@ -25,7 +32,7 @@ QUESTION = """SELECT split_part(version(), ' ', 2) AS version,
        (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now_us"""
 
 
-def examine(told: dict[str, Any], terms: Terms, ahead_us: int) -> Checkup:
+def examine(told: dict[str, Any], terms: Terms, ahead_us: int) -> StoreReport:
     """What follows from the answer to ``QUESTION``, by column."""
     facts = (
         Finding("version", "good", f"PostgreSQL {told['version']}"),
@@ -39,8 +46,8 @@ def examine(told: dict[str, Any], terms: Terms, ahead_us: int) -> Checkup:
         _disk(told),
         _standbys(told),
     )
-    events = (*COMMON, *_events(told, terms), away(terms))
-    return Checkup(f"PostgreSQL {told['version']}", facts, events, ahead_us)
+    events = (*COMMON_EVENTS, *_events(told, terms), outage(terms))
+    return StoreReport(f"PostgreSQL {told['version']}", facts, events, ahead_us)
 
 
 def _rights(told: dict[str, Any]) -> Finding:
@@ -91,9 +98,9 @@ def _events(told: dict[str, Any], terms: Terms) -> list[Finding]:
     fenced = not told["connected"]
     events = [
         Finding("it restarts", "good", "survived", "what was answered is on disk"),
-        loss("the table is dropped, or its rows are put back from a dump", terms),
-        put_back("its data directory, disk or machine is put back to an older state", terms),
-        loss("failover to a standby that missed writes", terms),
+        state_loss("the table is dropped, or its rows are put back from a dump", terms),
+        rollback("its data directory, disk or machine is put back to an older state", terms),
+        state_loss("failover to a standby that missed writes", terms),
         Finding(
             "an old primary goes on beside its successor",
             "good" if fenced else "bad" if not told["standbys"] else "good",

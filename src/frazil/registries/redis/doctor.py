@@ -6,7 +6,7 @@ said to be unseen.
 
 from frazil.claims.claim import Terms
 from frazil.redis_link.link import Link
-from frazil.registries.doctor import COMMON, Checkup, Finding, away, loss
+from frazil.registries.doctor import COMMON_EVENTS, Finding, StoreReport, outage, state_loss
 
 __all__ = ["examine"]
 
@@ -14,7 +14,7 @@ _OLDEST = (6, 2)
 _RIGHTS = ("eval", "evalsha", "info", "time", "hmget", "hset")
 
 
-def examine(link: Link, key: str, terms: Terms, ahead_us: int) -> Checkup:
+def examine(link: Link, key: str, terms: Terms, ahead_us: int) -> StoreReport:
     """Look at the server that has ``key``. ahead_us: of its clock before this host's."""
     info = link.info()
     facts = [
@@ -24,8 +24,8 @@ def examine(link: Link, key: str, terms: Terms, ahead_us: int) -> Checkup:
         _memory(info),
         _replicas(link, info),
     ]
-    events = (*COMMON, *_events(link, info, terms), away(terms))
-    return Checkup(_server(info), tuple(facts), events, ahead_us)
+    events = (*COMMON_EVENTS, *_events(link, info, terms), outage(terms))
+    return StoreReport(_server(info), tuple(facts), events, ahead_us)
 
 
 def _server(info: dict[str, str]) -> str:
@@ -122,9 +122,9 @@ def _events(link: Link, info: dict[str, str], terms: Terms) -> list[Finding]:
     events = [
         Finding("it restarts with all its data", "good", "survived", "?durable=1 vouches for that")
         if durable
-        else loss("it restarts, with or without its data", terms),
-        loss("FLUSHALL, or the key is deleted", terms),
-        loss("failover to a replica that missed writes", terms),
+        else state_loss("it restarts, with or without its data", terms),
+        state_loss("FLUSHALL, or the key is deleted", terms),
+        state_loss("failover to a replica that missed writes", terms),
         Finding(
             "SWAPDB, RESTORE of the key, or another writer",
             "note",

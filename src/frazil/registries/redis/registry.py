@@ -38,7 +38,7 @@ from frazil.inputs.url import Options
 from frazil.redis_link.link import Access, Link, Script
 from frazil.redis_link.url import access_of, shown, split_url
 from frazil.registries.base import Registry, terms_of
-from frazil.registries.doctor import Checkup
+from frazil.registries.doctor import StoreReport
 from frazil.registries.partitioned import PartitionedRegistry, share_terms
 from frazil.schemes.scheme import Scheme
 from frazil.system.clock import wall_us
@@ -177,7 +177,7 @@ class RedisRegistry:
     def close(self) -> None:
         """See Registry. What was connected to ask is closed when it is collected."""
 
-    def examine(self) -> Checkup:
+    def examine(self) -> StoreReport:
         """See Registry."""
         from frazil.registries.redis.doctor import examine
 

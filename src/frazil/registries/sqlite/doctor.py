@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from frazil.claims.claim import Terms
-from frazil.registries.doctor import COMMON, Checkup, Finding, loss
+from frazil.registries.doctor import COMMON_EVENTS, Finding, StoreReport, state_loss
 from frazil.registries.sqlite.default_file import other_files, users_folder
 from frazil.registries.sqlite.files import foreign_filesystem
 from frazil.system.mounts import filesystem_of
@@ -16,7 +16,7 @@ __all__ = ["examine"]
 _ROOM_BYTES = 10_000_000
 
 
-def examine(path: Path, terms: Terms, *, told_local: bool = False) -> Checkup:
+def examine(path: Path, terms: Terms, *, told_local: bool = False) -> StoreReport:
     """Look at a file, or at the place where it would be made.
 
     told_local: whether a person says that the file system is this host's alone.
@@ -37,9 +37,9 @@ def examine(path: Path, terms: Terms, *, told_local: bool = False) -> Checkup:
         _persistence(terms),
     )
     events = (
-        *COMMON,
+        *COMMON_EVENTS,
         Finding("the host restarts, also without warning", "good", "survived"),
-        loss("the file is deleted, replaced or put back from a backup", terms),
+        state_loss("the file is deleted, replaced or put back from a backup", terms),
         _folder(terms),
         Finding("the clock steps", "good", "survived", "a step back is made up for step by step"),
         # What one host with one file cannot answer, and no fault of this file.
@@ -48,7 +48,7 @@ def examine(path: Path, terms: Terms, *, told_local: bool = False) -> Checkup:
         ),
         Finding("the machine is copied while it runs", "note", "may repeat", "restart one of them"),
     )
-    return Checkup(f"SQLite {sqlite3.sqlite_version}", facts, events)
+    return StoreReport(f"SQLite {sqlite3.sqlite_version}", facts, events)
 
 
 def _persistence(terms: Terms) -> Finding:

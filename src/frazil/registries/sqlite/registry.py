@@ -29,8 +29,8 @@ from frazil.claims.claim import Snapshot, Terms
 from frazil.claims.record import Record
 from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
 from frazil.inputs.url import Options
-from frazil.registries.base import Answer, RecordRegistry, terms_of
-from frazil.registries.doctor import Checkup
+from frazil.registries.base import RECORD_COLUMNS, Answer, RecordRegistry, terms_of
+from frazil.registries.doctor import StoreReport
 from frazil.registries.sqlite.default_file import state_folder
 from frazil.registries.sqlite.file import ClaimsFile
 from frazil.registries.sqlite.files import make_folder, require_folder, require_local
@@ -51,9 +51,7 @@ _PASSING = {
     errno.EAGAIN: "another program has it locked; try again",
     errno.ENOENT: "it was removed while it was in use; try again",
 }
-_HEAD = ["sid", "incarnation", "fingerprint", "layout", "revision", "guard"]
-_HEAD += ["last_us", "offset_us", "top_us"]
-_COLUMNS = ", ".join(_HEAD)
+_COLUMNS = ", ".join(RECORD_COLUMNS)
 
 
 def default_path() -> Path:
@@ -108,7 +106,7 @@ class SqliteRegistry(RecordRegistry):
         """See Registry. A file that is missing is not made."""
         return apart(super().look) if self.path.exists() else None
 
-    def examine(self) -> Checkup:
+    def examine(self) -> StoreReport:
         """See Registry."""
         from frazil.registries.sqlite.doctor import examine
 
@@ -127,7 +125,7 @@ class SqliteRegistry(RecordRegistry):
         return Record(SqlSlots(db, self.namespace), *(row or ()))
 
     def _store(self, db: sqlite3.Connection, record: Record) -> None:
-        values = [getattr(record, name) for name in _HEAD]
+        values = [getattr(record, name) for name in RECORD_COLUMNS]
         marks = ", ".join("?" * len(values))
         into = f"INSERT OR REPLACE INTO namespace (name, {_COLUMNS})"
         db.execute(f"{into} VALUES (?, {marks})", (self.namespace, *values))

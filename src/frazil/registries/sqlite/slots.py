@@ -7,6 +7,7 @@ questions to an index, and an untouched slot is found as a gap in the numbers.
 
 import sqlite3
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 
 from frazil.claims.slots import UNTOUCHED, Slot
@@ -18,17 +19,6 @@ _SCHEMA_VERSION = 2
 _FRAZIL = 0x66727A00  # "frz", and the version of the schema
 APPLICATION_ID = _FRAZIL | _SCHEMA_VERSION
 _SLOT = "until, start, token, holder, since_us"
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS namespace (
-    name TEXT PRIMARY KEY, sid TEXT, incarnation TEXT, fingerprint TEXT, layout TEXT,
-    revision INTEGER, guard INTEGER, last_us INTEGER, offset_us INTEGER, top_us INTEGER
-) STRICT, WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS slot (
-    namespace TEXT, n INTEGER, until INTEGER, start INTEGER, token TEXT, holder TEXT,
-    since_us INTEGER, PRIMARY KEY (namespace, n)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS slot_until ON slot (namespace, until, n);
-"""
 
 
 class SqlSlots:
@@ -119,6 +109,11 @@ class SqlSlots:
         return ((n, Slot(*rest)) for n, *rest in rows)
 
 
+def schema() -> str:
+    """The statements that make the tables."""
+    return (files("frazil.registries.sqlite") / "table.sql").read_text(encoding="utf-8")
+
+
 def lay_out(db: sqlite3.Connection, path: Path) -> None:
     """Make the tables in a new file; ConfigError for a file that is somebody else's."""
     known = db.execute("PRAGMA application_id").fetchone()[0]
@@ -135,7 +130,7 @@ def lay_out(db: sqlite3.Connection, path: Path) -> None:
         )
     db.execute("PRAGMA page_size=1024")  # a step logs each page that it changes as a whole
     db.execute("BEGIN IMMEDIATE")
-    for statement in _SCHEMA.split(";"):
+    for statement in schema().split(";"):
         db.execute(statement)
     db.execute(f"PRAGMA application_id={APPLICATION_ID}")
     db.execute("COMMIT")
