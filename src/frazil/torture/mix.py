@@ -1,10 +1,10 @@
-"""A mix: all faults of a host in one scene, by a schedule that a seed determines.
+"""A mix: all faults of a host in one trial, on a schedule determined by a seed.
 
-What a process does to itself it is told when it starts; kills, stops, the clock and the store are
-done from here. When all is over, each process that is alive must give another ID.
+A process receives the faults that it inflicts on itself in its job; this module does the kills, the
+stops, the clock steps and the restores. At the end each living process must give another ID.
 
-A hang is a process that writes down neither IDs nor errors for longer than its calls may take, a
-child without an ID, one that does not end, or a process that gives no ID when all is over.
+A process hangs if it writes neither IDs nor errors for longer than its calls may take, or gives no
+ID at the end. A child hangs if it gives no ID or does not end.
 """
 
 import time
@@ -22,22 +22,22 @@ from frazil.torture.trial import EVIDENCE_S, Mark, Trial
 
 __all__ = ["mixture"]
 
-_SHARE = 0.75  # of the scene's seconds; the rest is for what comes after
+_SHARE = 0.75  # of the trial's seconds; the rest is for the end
 _HANG_S = 10.0  # three times the timeout of a call
 _LOOK_S = 0.2
-_REPAIR_S = 0.1  # how long after a restore one looks whether the file can be read
+_REPAIR_S = 0.1  # after a restore, before the check of the file
 
 Act = Callable[[], None]
 
 
 def mixture(seed: int, only: Collection[str]) -> Fault:
-    """The fault that a seed stands for, of those that are named."""
+    """The mix of a seed, limited to the named faults."""
     words = "a mix of " + ", ".join(only)
     return Fault("mix", words, lambda trial: _Mix(trial, seed, only).run())
 
 
 class _Mix:
-    """One round in progress. Each seat has a process; who is killed has a successor."""
+    """One round in progress. A killed process gets a successor with the same number."""
 
     def __init__(self, trial: Trial, seed: int, only: Collection[str]) -> None:
         self._trial = trial
@@ -57,7 +57,7 @@ class _Mix:
             trial.fake_clock()
 
     def run(self) -> None:
-        """All of it."""
+        """Run the round."""
         trial = self._trial
         self._names = [self._launch(process) for process in range(self._count)]
         for name in self._names:
@@ -80,7 +80,7 @@ class _Mix:
         return self._begin_ns + int(share * self._length_s * 1e9)
 
     def _acts(self) -> Iterator[tuple[float, Act]]:
-        """What is done from here, and when."""
+        """The faults of this module, and when they happen."""
         for number, event in enumerate(self._events):
             if event.what == "kill":
                 yield event.at, partial(self._kill, event.process)
@@ -122,7 +122,7 @@ class _Mix:
         name = self._names[process]
         self._stopped.pop(name, None)
         if not self._trial.issued(name):
-            self._trial.excused.add(name)  # who hangs is found by ``_look``
+            self._trial.excused.add(name)  # ``_find_hangs`` finds hangs
         self._trial.kill(name)
 
     def _stop(self, process: int) -> None:
@@ -149,7 +149,7 @@ class _Mix:
         self._trial.mark(f"clock {off * self._length_s:+.1f} s")
 
     def _save(self, copy: Path, event: Event) -> None:
-        """Copy the store, and start processes that are the first to ask when it is put back."""
+        """Copy the store, and start processes that will be the first after the restore."""
         if not restorable(self._trial).save(copy, plain=event.tidy):
             self._trial.mark("not copied, for it stayed locked", "store")
             return
@@ -181,7 +181,7 @@ class _Mix:
         repair_file(self._trial, restorable(self._trial))
 
     def _wait_until(self, moment_ns: int) -> None:
-        """Let time pass until then, and look who hangs."""
+        """Wait until a moment, and check for hangs."""
         while (left_s := (moment_ns - time.monotonic_ns()) / 1e9) > 0:
             time.sleep(min(left_s, _LOOK_S))
             self._find_hangs()
@@ -203,7 +203,7 @@ class _Mix:
         self._trial.processes.kill(name)
 
     def _all_must_issue(self) -> None:
-        """Who is alive has to give another ID, now that nothing is done any more."""
+        """After the last fault each living process must give another ID."""
         paths = {name: self._trial.folder / f"{name}.ids" for name in self._names}
         sizes = {name: complete_bytes(path) for name, path in paths.items()}
         for name, path in paths.items():

@@ -1,8 +1,7 @@
-"""A run: every fault that the target permits, one after the other, and what came of each.
+"""A run: each fault that is available, one after the other, and its result.
 
-One world for all: the same store, the same namespace, one clock, one search for duplicates. So the
-faults hit a system that has a past, as they do outside, and what one of them brought about may come
-to light under the next.
+All faults share one store, one namespace, one clock and one search for duplicates. So each fault
+hits a system with a history, as in production, and the effect of one may show under the next.
 """
 
 import random
@@ -36,25 +35,24 @@ from frazil.torture.trial import GRACE_S, Mark, Trial, Unavailable, World
 __all__ = ["OWN", "Outcome", "Plan", "Result", "named", "rounds", "run"]
 
 OWN = ("sqlite", "redis", "icicle")
-"""The stores that a run can make for itself: a file, a server, a server that issues."""
+"""The stores that a run can create: a file, a server, a server that issues IDs."""
 
-_HORIZON = "?horizon=1s"  # that long newcomers wait after a loss; 5 s would be all of a scene
+_HORIZON = "?horizon=1s"  # how long newcomers wait after a loss; 5 s would be a whole trial
 
 _ROUND_S = 10.0  # of a mix
-_MARGIN = 1 << 20  # of a counter, beyond what was seen of it: blocks that are not used up
+_MARGIN = 1 << 20  # of a counter: the unused rest of blocks
 
 Outcome = Literal["unique", "repeated", "unavailable", "refused", "silent", "unseen", "hung"]
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to do to which system. url: the store of frazil's claims.
+    """The system to test, and the faults. url: the store of frazil's claims.
 
-    own: the kind of store to make for the run instead. Any other system finds its URL in the
-    environment as FRAZIL_URL, and with "" has none.
-    mix: whether the faults, which are then some of MIXED, come all at once, in rounds.
-    seconds: of issuing, all faults or rounds together. seed: of the first round; the next one has
-    the next. burst, nap_s: the pace of each process.
+    own: the kind of store to create for the run instead; other systems find its URL in the
+    environment as FRAZIL_URL. mix: whether the faults, which must be in MIXED, happen together, in
+    rounds. seconds: time of issuing, for all faults or rounds. seed: of the first round; it grows
+    by 1 each round. burst, nap_s: the pace of each process.
     """
 
     system: System
@@ -73,11 +71,11 @@ class Plan:
 
 @dataclass(slots=True)
 class Result:
-    """A fault and what came of it. Moments are nanoseconds of the monotonic clock."""
+    """A fault and its result. Moments are nanoseconds of the monotonic clock."""
 
     fault: Fault
     reason: str = ""
-    """Why it could not be had, or what the system says when it refuses it."""
+    """Why it was not available, or the system's error when it refused it."""
     available: bool = True
     began_ns: int = 0
     ended_ns: int = 0
@@ -86,14 +84,14 @@ class Result:
     true_ns: int = 0
     """What to add to such a moment for the true time since 1970."""
     seen: bool = True
-    """Whether all that the fault is made of was seen to take place."""
+    """Whether every part of the fault was observed."""
     refused: bool = False
-    """Whether the system refused it, as it may."""
+    """Whether the system refused it, which is permitted."""
     seed: int = 0
 
     @property
     def outcome(self) -> Outcome:
-        """What came of it; ``unique`` only if it was seen to take place and IDs were issued."""
+        """The outcome; ``unique`` only if the fault was observed and IDs were issued."""
         if self.found.duplicates:
             return "repeated"
         if not self.available:
@@ -112,10 +110,10 @@ def run(
     searching: Callable[[Path], Search],
     tell: Callable[[str, int], None] = lambda _what, _done: None,
 ) -> list[Result]:
-    """Do it all; ``tell`` hears the fault that begins, and how many are done.
+    """Run all faults; calls ``tell`` with each fault that begins and the number completed.
 
-    searching: makes the search for duplicates, with a folder for what exceeds memory. The rounds of
-    a mix have each a world of its own, so that one may be played again without the others.
+    searching: creates the search for duplicates; its argument is a directory for what exceeds
+    memory. Each round of a mix has its own world, so that it can be repeated alone.
     """
     if not plan.mix:
         return _run(plan, [FAULTS[each] for each in plan.faults], searching, tell)
@@ -127,11 +125,11 @@ def run(
 
 
 def _quietly(_what: str, _done: int) -> None:
-    """What hears of a round's only fault."""
+    """Ignore progress within a round."""
 
 
 def rounds(plan: Plan) -> list[Plan]:
-    """The rounds of a mix, each as a plan by which it can be played again."""
+    """The rounds of a mix, each as a plan with which it can be repeated."""
     count = max(1, round(plan.seconds / _ROUND_S))
     seconds = plan.seconds / count
     return [replace(plan, seconds=seconds, seed=plan.seed + number) for number in range(count)]
@@ -171,7 +169,7 @@ def _run(
 
 
 def _act(fault: Fault, trial: Trial, examiner: Examiner) -> Result:
-    """One fault, and what its files tell."""
+    """Run one fault and examine its files."""
     result = Result(fault, began_ns=time.monotonic_ns(), marks=trial.marks)
     try:
         fault.run(trial)
@@ -197,7 +195,7 @@ def _act(fault: Fault, trial: Trial, examiner: Examiner) -> Result:
 
 
 def _excuse(result: Result, trial: Trial) -> None:
-    """Take those for silent only who neither refused rightly nor were killed too soon."""
+    """Count processes as silent only if they neither refused correctly nor were killed early."""
     silent = []
     for name in result.found.silent:
         if trial.refused(name, result.fault.refusal):
@@ -214,7 +212,7 @@ def _world(plan: Plan, folder: Path, kept: ExitStack, reaper: Reaper) -> World:
     url = plan.url
     own = "redis" if plan.system.server else plan.own
     if own not in ("", *OWN):
-        raise ConfigError(f"no store {own!r} can be made; choose one of {', '.join(OWN)}")
+        raise ConfigError(f"cannot create a store {own!r}; choose one of {', '.join(OWN)}")
     if own == "sqlite":
         store = File(folder)
     elif own:
@@ -243,7 +241,7 @@ def _world(plan: Plan, folder: Path, kept: ExitStack, reaper: Reaper) -> World:
 
 
 def _begin(setting: Setting, *, own: bool) -> None:
-    """Say that the namespace is new, where it is; nobody then waits for those before."""
+    """Initialise a new namespace, so that no process waits for earlier claims."""
     chosen = scheme_of(setting.scheme)
     try:
         connect(setting.url, setting.namespace, chosen).initialise(ask_of(LastSeen()), 0)
@@ -253,7 +251,7 @@ def _begin(setting: Setting, *, own: bool) -> None:
 
 
 def _move_on(setting: Setting, folder: Path) -> None:
-    """What ``frazil init --start N --forward`` does for a counter, beyond all that was seen."""
+    """Like ``frazil init --start N --forward``: move a counter above all values seen."""
     scheme = scheme_of(setting.scheme)
     axis = scheme.layout.axis
     lasts = (burst.ids[-1:] for file in folder.glob("*/*.ids") for burst in bursts(file))
@@ -263,7 +261,7 @@ def _move_on(setting: Setting, folder: Path) -> None:
 
 
 def _give_shard(setting: Setting, *, new: bool) -> None:
-    """What ``frazil init`` does for a server that issues."""
+    """Like ``frazil init`` for a server that issues IDs."""
     from frazil.remote.icicle.config import configure_icicle
     from frazil.remote.icicle.server import IcicleServer
 
@@ -272,7 +270,7 @@ def _give_shard(setting: Setting, *, new: bool) -> None:
 
 
 def named(text: str, *, mix: bool = False) -> tuple[str, ...]:
-    """Faults by name, as in a list with commas; ConfigError for a name that is none."""
+    """Parse a comma-separated list of faults. Raises ConfigError for an unknown name."""
     there = MIXED if mix else tuple(FAULTS)
     found = tuple(filter(None, (each.strip() for each in text.split(","))))
     for each in found:

@@ -1,11 +1,10 @@
-"""A process under torture: it makes a generator, and has it issue until its time is over.
+"""A process under torture: create a generator, and issue IDs until the job ends.
 
-    python -m frazil.torture.worker ORDER
+    python -m frazil.torture.worker JOB
 
-What happens to it from outside (kills, stops, clocks, the store) is done by whoever started it.
-What has to happen inside, because it happens to memory, is done here: forks, threads, copies and
-pickles, and interruptions (see ``interrupted``). All of it at seeded random moments. No error and
-no end of a process is taken for a fault of uniqueness; only IDs are.
+The parent process does the external faults (kills, stops, clocks, the store). The faults of memory
+are here: forks, threads, copies, pickles, and interruptions (see ``interrupted``), at seeded random
+moments. An error or an early end is not a failure of uniqueness; only duplicate IDs are.
 """
 
 import copy
@@ -39,7 +38,7 @@ def steady(job: Job) -> None:
 
 
 def fork(job: Job) -> None:
-    """Issue, fork, and go on in the parent and in all children, which have children too."""
+    """Issue, fork, and continue in the parent and in all children, which fork too."""
     holder = make_generator(job)
     life = Life(job, holder, job.name)
     life.issue(deadline_ns(job.warm_s))
@@ -61,12 +60,12 @@ def fork(job: Job) -> None:
 
 
 def fork_burst(job: Job) -> None:
-    """Fork in the midst of bursts, while another thread has an ID of the same generator made."""
+    """Fork during bursts, while another thread uses the same generator."""
     _fork_in_bursts(job, os.fork)
 
 
 def c_fork(job: Job) -> None:
-    """The same, with forks made in C."""
+    """The same with forks made in C."""
     _fork_in_bursts(job, fork_c)
 
 
@@ -97,7 +96,7 @@ def _fork_in_bursts(job: Job, fork: Callable[[], int]) -> None:
 
 
 def by_multiprocessing(job: Job) -> None:
-    """Hand the generator to children of the multiprocessing module, which forks."""
+    """Pass the generator to children of multiprocessing, which forks."""
     holder = make_generator(job)
     life = Life(job, holder, job.name)
     life.issue(deadline_ns(job.warm_s))
@@ -124,7 +123,7 @@ def _live(job: Job, holder: Any, name: str, end_ns: int | None = None) -> None:
 
 
 def threads(job: Job) -> None:
-    """Several threads with one generator, which take turns as often as Python lets them."""
+    """Several threads with one generator, which switch as often as Python permits."""
     holder = make_generator(job)
     sys.setswitchinterval(1e-6)
     crowd = [
@@ -138,7 +137,7 @@ def threads(job: Job) -> None:
 
 
 def copies(job: Job) -> None:
-    """Copy the generator, flat and deep; original and copies issue by turns."""
+    """Copy the generator, shallow and deep; original and copies issue in turns."""
     holder = make_generator(job)
     life = Life(job, holder, job.name)
     life.issue(deadline_ns(job.warm_s))
@@ -157,7 +156,7 @@ def copies(job: Job) -> None:
 
 
 def pickled(job: Job) -> None:
-    """Write the generator down in the midst of its life, for another process, and go on."""
+    """Pickle the generator while it is in use, for another process, and continue."""
     holder = make_generator(job)
     life = Life(job, holder, job.name)
     life.issue(deadline_ns(job.warm_s))
@@ -173,18 +172,18 @@ def pickled(job: Job) -> None:
 
 
 def unpickled(job: Job) -> None:
-    """Go on with a generator that another process wrote down."""
+    """Continue with a generator that another process pickled."""
     holder = pickle.loads(Path(job.path).read_bytes())  # noqa: S301 - a worker wrote it
     Life(job, holder, job.name).issue()
 
 
 def witness(job: Job) -> None:
-    """Write down what the wall clock says, and issue nothing."""
+    """Record the wall clock; issue nothing."""
     watch(job.directory / f"{job.name}.clock", lambda: job.over)
 
 
 def _refuse(job: Job, reason: str) -> None:
-    """Say that what was to be done to the generator cannot be done to it."""
+    """Record that the generator refused the fault."""
     (job.directory / f"{job.name}.refused").write_text(reason, encoding="utf-8")
 
 
@@ -207,13 +206,13 @@ ROLES = {
         witness,
     )
 }
-"""What a process can do, by name."""
+"""The roles of a process, by name."""
 
 
 def main(arguments: list[str]) -> None:
-    """Do what the order says."""
+    """Do the job."""
     job = Job.parse(arguments[0])
-    known(job.system)  # imports, which take their time
+    known(job.system)  # import it now, which takes time
     if job.waits:
         (job.directory / f"{job.name}.ready").touch()
         while not (job.directory / job.waits).exists() and not job.over:

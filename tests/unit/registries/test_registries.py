@@ -94,7 +94,7 @@ class TestSqlite:
     def test_a_file_that_is_none(self, tmp_path):
         path = tmp_path / "notes.txt"
         path.write_text("this is no database, and it is long enough to be looked at" * 30)
-        with pytest.raises(ConfigError, match="no SQLite file"):
+        with pytest.raises(ConfigError, match="not an SQLite file"):
             connect(f"sqlite://{path}", "x", ICICLE).grant(ask_of(LastSeen()), 10)
         assert path.read_text().startswith("this is no")
 

@@ -1,4 +1,4 @@
-"""What an etcd cluster is like as a keeper of claims; for ``frazil doctor``."""
+"""Examine an etcd cluster for ``frazil doctor``."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from frazil.registries.doctor import (
 
 __all__ = ["examine"]
 
-_QUOTA_BYTES = 2 << 30  # etcd's own, where it is not set
+_QUOTA_BYTES = 2 << 30  # etcd's default
 
 
 def examine(
@@ -24,7 +24,7 @@ def examine(
     terms: Terms,
     ahead_us: int | None,
 ) -> StoreReport:
-    """What follows from the answers to maintenance/status, cluster/member/list and .../alarm."""
+    """The report from the answers to maintenance/status, cluster/member/list and .../alarm."""
     count = len(members.get("members", []))
     size_bytes = int(status.get("dbSize", 0))
     raised = [str(each.get("alarm")) for each in alarms.get("alarms", [])]
@@ -35,8 +35,10 @@ def examine(
         Finding(
             "members",
             "good" if spare else "note",
-            f"{count}, of which {spare} may be away",
-            "" if spare else "while it is away no claim can be had; three members bear one loss",
+            f"{count}, of which {spare} may fail",
+            ""
+            if spare
+            else "if it fails, no claims can be made; three members survive the failure of one",
         ),
         Finding(
             "space",
@@ -44,29 +46,31 @@ def examine(
             f"{size_bytes / 1e6:.1f} MB" + (f", alarm {', '.join(raised)}" if raised else ""),
             "compact, defragment, then: etcdctl alarm disarm" if raised else "",
         ),
-        Finding("persistence", "good", "a majority has each claim on disk before it is used"),
+        Finding("persistence", "good", "each claim is on a majority's disks before it is used"),
     )
     events = [
         *COMMON_EVENTS,
         Finding("members restart, or a minority is cut off", "good", "survived"),
-        state_loss("the key is deleted, or put back", terms),
+        state_loss("the key is deleted or restored", terms),
         _restored(terms),
-        Finding("an old leader goes on beside its successor", "good", "survived", "it cannot"),
+        Finding(
+            "an old leader continues beside its successor", "good", "survived", "raft prevents it"
+        ),
         outage(terms),
     ]
     if terms.timed:
-        clocks = "etcd has no clock to ask: the clients', held to each other's and etcd's date"
+        clocks = "etcd has no clock; clients' clocks are compared with each other and etcd's date"
         events.append(Finding("a client's clock is wrong", "good", "survived", clocks))
     return StoreReport(server, facts, tuple(events), ahead_us)
 
 
 def _restored(terms: Terms) -> Finding:
-    """A restore shows itself to the first member that comes, unless the new log is long by then."""
+    """The first member notices a restore, unless the new log is already long."""
     event = "the cluster is restored from a snapshot"
     found = state_loss(event, terms)
     if terms.timed:
         return found
     return found._replace(
-        meaning=f"{found.meaning}. But if it is long before a member comes, or the cluster was "
+        meaning=f"{found.meaning}. But if no member connects for a long time, or the cluster was "
         f"young, it is {rollback(event, terms).found}: {rollback(event, terms).meaning}"
     )

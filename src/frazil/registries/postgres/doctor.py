@@ -1,6 +1,6 @@
-"""What a PostgreSQL server is like as a keeper of claims; for ``frazil doctor``.
+"""Examine a PostgreSQL server for ``frazil doctor``.
 
-Everything is read, in statements that any role may run.
+All statements are read-only, and any role may run them.
 """
 
 from typing import Any
@@ -33,14 +33,14 @@ QUESTION = """SELECT split_part(version(), ' ', 2) AS version,
 
 
 def examine(told: dict[str, Any], terms: Terms, ahead_us: int) -> StoreReport:
-    """What follows from the answer to ``QUESTION``, by column."""
+    """The report that follows from the answer to ``QUESTION``, by column."""
     facts = (
         Finding("version", "good", f"PostgreSQL {told['version']}"),
         Finding(
             "role",
             "bad" if told["standby"] else "good",
             "standby" if told["standby"] else "primary",
-            "it cannot write; name the primary" if told["standby"] else "",
+            "a standby cannot write; use the primary" if told["standby"] else "",
         ),
         _rights(told),
         _disk(told),
@@ -54,7 +54,7 @@ def _rights(told: dict[str, Any]) -> Finding:
     role, missing = told["role"], told["missing"]
     if not told["made"]:
         return Finding(
-            "table", "note", "frazil_namespace is not there", "frazil init URL makes it, or: psql "
+            "table", "note", "frazil_namespace does not exist", "run frazil init URL, or: psql "
             "-f frazil/registries/postgres/table.sql",
         )  # fmt: skip
     if missing:
@@ -62,7 +62,7 @@ def _rights(told: dict[str, Any]) -> Finding:
             "rights", "bad", f"{role} lacks {missing} on frazil_namespace",
             f"GRANT {missing} ON frazil_namespace TO {role}",
         )  # fmt: skip
-    return Finding("rights", "good", f"{role} may all that members do")
+    return Finding("rights", "good", f"{role} has all rights that members need")
 
 
 def _disk(told: dict[str, Any]) -> Finding:
@@ -74,7 +74,7 @@ def _disk(told: dict[str, Any]) -> Finding:
     )  # fmt: skip
     if told["fsync"] != "on" or told["pages"] != "on":
         return Finding(
-            "persistence", "bad", found, "a crash of the host can damage everything: turn both on"
+            "persistence", "bad", found, "a crash of the host can damage the database; turn both on"
         )
     if told["synchronous"] == "off":
         return Finding(
@@ -88,8 +88,8 @@ def _standbys(told: dict[str, Any]) -> Finding:
     found = f"{told['connected']} connected, synchronous: {names or 'none'}"
     if told["connected"] and not names:
         return Finding(
-            "standbys", "note", found, "a promoted one may have missed claims, which is noticed "
-            "and waited out; set synchronous_standby_names to lose none",
+            "standbys", "note", found, "a promoted standby may lack claims; members notice it "
+            "and wait; set synchronous_standby_names to lose none",
         )  # fmt: skip
     return Finding("standbys", "good", found)
 
@@ -97,19 +97,19 @@ def _standbys(told: dict[str, Any]) -> Finding:
 def _events(told: dict[str, Any], terms: Terms) -> list[Finding]:
     fenced = not told["connected"]
     events = [
-        Finding("it restarts", "good", "survived", "what was answered is on disk"),
-        state_loss("the table is dropped, or its rows are put back from a dump", terms),
-        rollback("its data directory, disk or machine is put back to an older state", terms),
+        Finding("the server restarts", "good", "survived", "acknowledged claims are on disk"),
+        state_loss("the table is dropped, or its rows are restored from a dump", terms),
+        rollback("the data directory, disk or machine is restored to an older state", terms),
         state_loss("failover to a standby that missed writes", terms),
         Finding(
-            "an old primary goes on beside its successor",
+            "an old primary continues beside its successor",
             "good" if fenced else "bad" if not told["standbys"] else "good",
             "survived" if fenced or told["standbys"] else "may repeat",
-            "it has no standby that could succeed it" if fenced
+            "no standby could replace it" if fenced
             else "it cannot commit without its synchronous standbys" if told["standbys"]
             else "fence it, or set synchronous_standby_names so that it cannot commit alone",
         ),
     ]  # fmt: skip
     if terms.timed:
-        events.append(Finding("its clock steps", "good", "survived", "forward and back"))
+        events.append(Finding("the server's clock steps", "good", "survived", "forward and back"))
     return events

@@ -126,37 +126,37 @@ def _bounded(gen: Generator[Any, Any, Answer]) -> Generator[Any, Any, Answer]:
 
 
 _MISSING = (
-    "run: frazil init URL, which makes it; or apply frazil/registries/postgres/table.sql (psql "
-    "DATABASE -f). What a lost table gave is waited out"
+    "create it with frazil init URL, or apply frazil/registries/postgres/table.sql (psql "
+    "DATABASE -f). After a lost table members wait one horizon"
 )
 _RIGHTS = (
-    "members need SELECT, INSERT and UPDATE on frazil_namespace, and to make it CREATE on its "
-    "schema: frazil/registries/postgres/table.sql says what to grant"
+    "members need SELECT, INSERT and UPDATE on frazil_namespace; creating it needs CREATE on its "
+    "schema; see frazil/registries/postgres/table.sql"
 )
 _STANDBY = (
-    "this is a standby, which cannot write; name the primary, or several hosts and "
+    "the server is a standby, which cannot write; use the primary, or several hosts and "
     "?target_session_attrs=read-write"
 )
 _REFUSALS = {  # by SQLSTATE: errors that a person must correct
     NO_TABLE: _MISSING,
     "3F000": _MISSING,
     "42501": _RIGHTS,
-    "42703": "the table was made by another version of frazil; use that one, or apply this one's "
-    "frazil/registries/postgres/table.sql (psql DATABASE -f), which adds what is missing",
-    "42883": "this server lacks a function that frazil needs; PostgreSQL 12 or newer has them",
-    "28P01": "give the right user and password in the URL, PGPASSWORD or ~/.pgpass",
-    "28000": "give a user that exists and that pg_hba.conf lets in",
-    "3D000": "make the database, or name another in the URL",
+    "42703": "another version of frazil created the table; use that version, or apply this one's "
+    "frazil/registries/postgres/table.sql (psql DATABASE -f), which adds the missing columns",
+    "42883": "the server lacks a function that frazil needs; use PostgreSQL 12 or newer",
+    "28P01": "set the right user and password in the URL, PGPASSWORD or ~/.pgpass",
+    "28000": "use a user that exists and that pg_hba.conf admits",
+    "3D000": "create the database, or name another in the URL",
 }
 _CAUSES = {  # by SQLSTATE or its class: errors that may pass
     "0A000": _STANDBY,
     "25006": _STANDBY,
-    "25P03": "this process stood still with the row locked, and was undone; try again",
-    "53100": "the server's disk is full; make room",
+    "25P03": "this process was frozen with the row locked, and was rolled back; try again",
+    "53100": "the server's disk is full; free some space",
     "53300": "the server is out of connections; use a pooler, or raise max_connections",
     "57014": f"the row was locked, or the disk busy, for {STATEMENT_S} s; try again",
     "57": "the server is stopping, starting or recovering; try again",
-    "40": "transactions collided again and again; try again",
+    "40": "transactions collided repeatedly; try again",
 }
 _MESSAGES = {  # errors before a session starts have a text and no SQLSTATE
     "too many": "53300",
@@ -189,5 +189,5 @@ def _explained(error: psycopg.Error, url: str, *, committing: bool) -> FrazilErr
     if state in _REFUSALS:
         return ConfigError(f"{url}: {said}; {_REFUSALS[state]}", **facts)
     advice = _CAUSES.get(state or "") or _CAUSES.get((state or "")[:2])
-    advice = advice or "see that the server runs and can be reached"
+    advice = advice or "check that the server runs and can be reached"
     return RegistryUnavailable(f"{url}: {said}; {advice}", outcome_known=known, **facts)

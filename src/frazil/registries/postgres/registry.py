@@ -1,33 +1,32 @@
-"""``postgresql://``: claims of all hosts that share a database.
+"""``postgresql://``: claims in a PostgreSQL database.
 
 A verb is one transaction on the one row of its namespace: ``SELECT ... FOR UPDATE``, the pure verb,
-``UPDATE``, ``COMMIT``, in two messages. The row lock queues the members fairly, and the isolation
-level is READ COMMITTED whatever the default, so that one that waited sees what its predecessor
-left. The clock is read by a statement of its own *after* the one that locks: ``now()`` stands still
-from the start of the transaction, and a clock in the locking statement is read before the wait.
+``UPDATE``, ``COMMIT``, in two messages. The row lock queues members fairly. The isolation level is
+always READ COMMITTED, so a member that waited sees the row that its predecessor wrote. A separate
+statement reads the clock *after* the row is locked: ``now()`` is constant within a transaction, and
+a clock function in the locking statement is evaluated before the wait.
 
-What a database can do to us, and what is done about it:
+Failures of a database, and the measures against them:
 
-- *Acknowledge what it has not kept.* ``synchronous_commit=off`` in the server, the database or the
-  role is overridden in each transaction; the transaction then reads what is in force, and is
-  refused where something between us and the server has kept it ``off``. A stronger setting stays.
-- *Forget.* A promoted replica has another timeline, a restored data directory another start of the
-  server, a dropped or reloaded table another number. They are the incarnation, with the system
-  identifier; any role may read them. A start is no loss of a counter, since each restart is one: a
-  counter in a data directory that was put back goes on from there, unless a member remembers more.
-- *Have a row put back* in the same table, or changed by hand. Each member writes the number of its
-  transaction into the row, and compares it with the one that the server has noted for the row
-  (``xmin``, of which 32 bits are left; freezing keeps it). So a row that any other transaction
-  wrote is a loss. What writes all rows anew does the same: a dump that is loaded, logical
-  replication, ``ALTER TABLE`` that changes a column's type, pg_repack.
-- *Lose the reply to a COMMIT.* Then the outcome is unknown, and said to be.
-- *Stand still.* The server has a time limit for each statement, and the client one of its own for a
-  server that is frozen. A *member* that stands still with the row locked is thrown out by the
-  server (``idle_in_transaction_session_timeout``), and finds its step undone.
+- *Acknowledged data is not on disk.* Each transaction overrides ``synchronous_commit=off`` of the
+  server, the database or the role, and then reads the setting in force. If a pooler kept it
+  ``off``, the verb fails. A stronger setting is left unchanged.
+- *Lost data.* A promoted replica has another timeline, a restored data directory another start time
+  of the server, a dropped or reloaded table another number. With the system identifier they form
+  the incarnation; any role may read them. For a counter a new start time is not a loss, because
+  every restart has one: a counter in a restored data directory continues from there, unless a
+  member remembers a higher value.
+- *A restored or edited row.* Each member writes its transaction number into the row and compares it
+  with the one that the server stores for the row (``xmin``, of which 32 bits are left; freezing
+  keeps it). A row that any other transaction wrote counts as a loss. So does anything that rewrites
+  all rows: loading a dump, logical replication, ``ALTER TABLE`` with a new column type, pg_repack.
+- *A lost reply to a COMMIT.* The error then says that the outcome is unknown.
+- *A frozen process.* The server limits the time of each statement, and the client limits the time
+  it waits for the server. If a *member* freezes while the row is locked, the server ends its
+  session (``idle_in_transaction_session_timeout``) and rolls back.
 
-Nothing depends on the session: settings are local to the transaction, and there are no prepared
-statements, listeners or locks that outlive it, so any pooler will do. The connection is kept
-between verbs, since a new one costs more than a verb, and replaced after each error and each fork.
+Any pooler works: settings are local to the transaction, and there are no prepared statements,
+listeners or locks that outlive it.
 """
 
 import random
@@ -52,7 +51,7 @@ from frazil.system.clock import wall_us
 __all__ = ["PostgresRegistry", "schema"]
 
 HORIZON_US = 5_000_000
-_IDLE_S = 2  # how long the row may stay locked by a member that does nothing
+_IDLE_S = 2  # how long an idle member may keep the row locked
 _COLLISIONS = ("40001", "40P01")  # serialisation failure, deadlock
 _TRIES = 6
 _COLUMNS = ", ".join(RECORD_COLUMNS)
@@ -77,7 +76,7 @@ _UPDATE = (
 
 
 def schema() -> str:
-    """The statements that make the table; the file is shipped for those who apply it by hand."""
+    """The statements that create the table. The file is also shipped, to be applied by hand."""
     return (resources.files("frazil.registries.postgres") / "table.sql").read_text(encoding="utf-8")
 
 
@@ -98,7 +97,7 @@ class PostgresRegistry(RecordRegistry):
         return self._read_us
 
     def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
-        """See RecordRegistry; again when the server had to choose between two transactions."""
+        """See RecordRegistry. Repeats a transaction that collided with another."""
         for tried in range(1, _TRIES):
             try:
                 return super().perform(verb)
@@ -109,7 +108,7 @@ class PostgresRegistry(RecordRegistry):
         return super().perform(verb)
 
     def initialise(self, ask: VerbRequest, start: int | None) -> LastSeen:
-        """See Registry. Makes the table where there is none."""
+        """See Registry. Creates the table if it does not exist."""
         try:
             return super().initialise(ask, start)
         except ConfigError as error:
@@ -164,8 +163,8 @@ class PostgresRegistry(RecordRegistry):
         if synchronous not in ("on", "remote_apply"):
             cursor.execute("ROLLBACK")
             raise ConfigError(
-                f"{self.url}: synchronous_commit is {synchronous!r} and stays so; the server would "
-                "forget claims that it has given. Let transactions set it (check the pooler)",
+                f"{self.url}: synchronous_commit is {synchronous!r} and cannot be changed; the "
+                "server could lose claims in a crash; let transactions set it (check the pooler)",
                 url=self.url,
             )
         record = Record(PackedSlots(slots), *head)
@@ -174,7 +173,7 @@ class PostgresRegistry(RecordRegistry):
         return record, f"{data}/{start}"
 
     def _keep(self, cursor: Cursor, record: Record, found: int) -> None:
-        """Write the record over the one found, and no other: a message may come twice."""
+        """Replace the record that was read, and no other: a message may arrive twice."""
         assert isinstance(record.slots, PackedSlots)
         values = {name: getattr(record, name) for name in RECORD_COLUMNS}
         values |= {"slots": record.slots.pack(), "name": self.namespace, "found": found}
@@ -183,7 +182,7 @@ class PostgresRegistry(RecordRegistry):
         if cursor.rowcount != 1:
             self._link.close()
             raise RegistryUnavailable(
-                f"{self.url}: the row was changed although it was locked; try again",
+                f"{self.url}: the row changed although it was locked; try again",
                 url=self.url,
                 outcome_known=True,
             )

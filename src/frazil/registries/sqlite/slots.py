@@ -1,8 +1,8 @@
 """The slots of a record as rows of an SQLite table, and the tables themselves.
 
-The verbs ask for "the free slot with the greatest floor" and "the slot with the least floor". A
-layout may have a million slots, of which most were never touched and have no row, so both are
-questions to an index, and an untouched slot is found as a gap in the numbers.
+The verbs need "the free slot with the greatest floor" and "the slot with the least floor". A layout
+may have a million slots, most of them without a row, so an index answers both, and an untouched
+slot is found as a gap in the numbers.
 """
 
 import sqlite3
@@ -93,7 +93,7 @@ class SqlSlots:
         return n
 
     def void_tokens(self) -> None:
-        """Take every token away."""
+        """Clear every token."""
         self._read.clear()
         self._db.execute(
             "UPDATE slot SET token='', holder='', since_us=0 WHERE namespace=? AND token!=''",
@@ -115,14 +115,14 @@ def schema() -> str:
 
 
 def lay_out(db: sqlite3.Connection, path: Path) -> None:
-    """Make the tables in a new file; ConfigError for a file that is somebody else's."""
+    """Create the tables in a new file. Raises ConfigError for another program's file."""
     known = db.execute("PRAGMA application_id").fetchone()[0]
     if known == APPLICATION_ID:
         return
     if known & ~0xFF == _FRAZIL:
         raise ConfigError(
-            f"{path} was written by another version of frazil; use that one, or move the file "
-            "away, and the next start waits out what it may have given"
+            f"{path} was written by another version of frazil; use that version, or move the file "
+            "away: the next start then waits one horizon"
         )
     if known or db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
         raise ConfigError(

@@ -142,7 +142,7 @@ class TestSynchronousCommit:
         ready.sql("ALTER ROLE app SET synchronous_commit TO off")
         unset = postgres._BEGIN.replace("ELSE 'on'", "ELSE 'off'")
         monkeypatch.setattr(postgres, "_BEGIN", unset)
-        with pytest.raises(ConfigError, match="'off' and stays so"):
+        with pytest.raises(ConfigError, match="'off' and cannot be changed"):
             mint(open_(ready))
 
 
@@ -223,7 +223,7 @@ class TestTrouble:
             mint(open_(ready))
 
     def test_no_such_database_or_role(self, ready):
-        with pytest.raises(ConfigError, match="make the database"):
+        with pytest.raises(ConfigError, match="create the database"):
             mint(connect(ready.url("app").replace("/postgres", "/nowhere"), "x", ICICLE))
         with pytest.raises(ConfigError, match="user that exists"):
             mint(open_(ready, "nobody"))
