@@ -13,10 +13,10 @@ _LIFE = 0.3
 
 
 def _restart_earlier(trial: Trial) -> None:
-    """``kill -9``, and a start at a moment when the one before was alive.
+    """``kill -9``, and a restart at a time when the earlier process was alive.
 
-    How long a start takes is not known, so the new process waits before it makes its generator,
-    until its clock has been set.
+    The time that a start takes is unknown, so the new process waits until its clock has been set
+    before it creates its generator.
     """
     clock = trial.fake_clock()
     name, began_ns = trial.start(), time.monotonic_ns()
@@ -47,7 +47,7 @@ def _step(*steps: tuple[float, float]) -> Callable[[Trial], None]:
 
 
 def _frozen(trial: Trial) -> None:
-    """A clock that stands still under live processes for a third of the time."""
+    """A clock that stops under live processes for a third of the time."""
     clock = trial.fake_clock()
     names = [trial.start(node=number + 1) for number in range(2)]
     trial.pause(0.25)
@@ -64,4 +64,4 @@ CLOCK_STEPS = (
     Fault("forward", "clock stepped forward and corrected", _step((0.2, 0.3), (0.3, 0.0)), 0.2),
     Fault("frozen", "clock frozen", _frozen, 0.2),
 )
-"""The wall clock."""
+"""Faults of the wall clock."""

@@ -1,4 +1,4 @@
-"""A fault: its name, what it is, and how it is done to a scene."""
+"""A fault: its name, its description, and the function that inflicts it in a trial."""
 
 import os
 from collections.abc import Callable
@@ -11,11 +11,11 @@ __all__ = ["Fault", "must_issue", "require_fork"]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault: its name, what it is, and how it is done.
+    """A fault: its name, its description, and the function that inflicts it.
 
-    clock_off: how far from the true time, in shares of the scene's seconds, a process must have
-    seen its clock; otherwise the clock was not faked, and the fault was not there. refusal: what
-    stands in the error of a process that rightly gives no ID at all; None where each has to.
+    clock_off: how far from the true time, in shares of the trial's seconds, a process must see its
+    clock; otherwise the fault did not happen. refusal: part of the error of a process that may
+    correctly give no ID; None if each process must give one.
     """
 
     name: str
@@ -26,13 +26,13 @@ class Fault:
 
 
 def require_fork() -> None:
-    """Leave a scene where processes cannot be forked."""
+    """Raise Unavailable on systems without fork."""
     if not hasattr(os, "fork"):
         raise Unavailable("this system has no fork")
 
 
 def must_issue(trial: Trial, name: str, descendants: list[str]) -> None:
-    """Wait for children, threads or copies of a process; those that never issue were not there."""
+    """Require IDs from the children, threads or copies of a process."""
     refused = trial.folder / f"{name}.refused"
 
     def decided() -> bool:

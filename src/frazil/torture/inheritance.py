@@ -1,7 +1,7 @@
-"""Faults of memory that is carried on: to children, threads and copies, and through handlers.
+"""Faults of inherited memory: in children, threads, copies and signal handlers.
 
-They are what a process does to itself, so most of each is in its worker; here it is started, and
-seen to take place.
+A process inflicts them on itself, so most of their code is in ``worker``; this module starts the
+process and checks that the fault happened.
 """
 
 import signal
@@ -18,7 +18,7 @@ _CTRL_C_S = 0.004
 
 
 def _alone(role: str, *descendants: str) -> Callable[[Trial], None]:
-    """A fault that a process does to itself. heirs: who must issue then; ``N`` is for each."""
+    """A fault within one process. descendants: names that must issue; ``N`` is a number."""
 
     def run(trial: Trial) -> None:
         if role not in ("threads", "copies"):
@@ -62,7 +62,7 @@ def _raised(trial: Trial) -> None:
 
 
 def _handled(trial: Trial) -> None:
-    """Handlers that ask for IDs, and fork."""
+    """Handlers that request IDs and fork."""
     if not hasattr(signal, "setitimer"):
         raise Unavailable("this system has no interval timers")
     require_fork()
@@ -89,10 +89,10 @@ INHERITANCE = (
     Fault("copy", "copies of a generator, flat and deep", _alone("copies", "-*copy")),
     Fault("pickle", "a generator pickled to another process", _pickled),
 )
-"""Memory that is carried on."""
+"""Faults of inherited memory."""
 
 INTERRUPTION = (
     Fault("raise", "signal handlers that raise, and Ctrl-C, at random moments", _raised),
     Fault("handler", "signal handlers that ask for IDs and fork, at random moments", _handled),
 )
-"""Handlers that run in the midst of a step."""
+"""Faults of signal handlers."""

@@ -1,9 +1,8 @@
-"""What a process does whose signal handlers interrupt it, and one to which everything is done.
+"""Roles of processes with signal handlers that interrupt them, and of processes in a mix.
 
-The main thread asks for one ID, for many, and for some that are minted, in turns. What a call had
-made when a handler raised in it may be lost, and must not come again. When a handler forks inside
-a call of the system, that call returns twice: in the parent and in the child, and each keeps what
-it is given.
+The main thread requests one ID, many IDs, and minted IDs in turns. IDs of a call in which a handler
+raised may be lost, and must not come again. When a handler forks during a call of the system, the
+call returns in the parent and in the child, and each writes its own IDs.
 """
 
 import os
@@ -29,7 +28,7 @@ class _Main:
     """The main thread of a process under alarms."""
 
     def __init__(self, job: Job, setting: Setting) -> None:
-        # The setting is the generator's; what is minted has that of the order.
+        # The setting is for the generator; minted IDs use that of the job.
         self._job = job
         self.holder = make_generator(replace(job, setting=setting))
         self.life = Life(job, self.holder, job.name)
@@ -45,7 +44,7 @@ class _Main:
         return begun
 
     def burst(self) -> None:
-        """Ask in one of the ways that there are, and keep what came."""
+        """Request IDs in one of the ways, and write them."""
         ask = self._asks[0] if self._rng.random() < 0.8 else self._rng.choice(self._asks)
         given: list[Any] = []
         began_ns = time.monotonic_ns()
@@ -69,7 +68,7 @@ def raising(job: Job) -> None:
 
 
 def handler(job: Job) -> None:
-    """Issue under handlers that ask for IDs and fork."""
+    """Issue under handlers that request IDs and fork."""
     _under(job, raising=False, handling=True)
 
 
@@ -83,7 +82,7 @@ def _under(job: Job, *, raising: bool, handling: bool) -> None:
 
 
 def _settle(job: Job) -> Setting:
-    """Go to the folder of the store's file, if it is one; the setting that names it from there."""
+    """Change to the directory of the store's file; returns a setting with a relative path."""
     kind, _, rest = job.setting.url.partition(":")
     path, mark, options = rest.partition("?")
     if kind != "sqlite" or not path:
@@ -95,14 +94,14 @@ def _settle(job: Job) -> Setting:
 
 
 def _depart(job: Job, name: str) -> None:
-    """Go to a folder of one's own."""
+    """Change to a new directory."""
     folder = job.directory / f"{name}.at"
     folder.mkdir(exist_ok=True)
     os.chdir(folder)
 
 
 def chdir(job: Job) -> None:
-    """Have a generator by a relative path; fork, and go elsewhere: children first, then itself."""
+    """Use a relative path; fork, and change the directory in the children, then in the parent."""
     holder = make_generator(replace(job, setting=_settle(job)))
     life = Life(job, holder, job.name)
     life.issue(deadline_ns(job.warm_s))
@@ -121,7 +120,7 @@ def chdir(job: Job) -> None:
 
 
 def mixed(job: Job) -> None:
-    """Issue, and do to oneself what the order has: forks, alarms, changes of the folder."""
+    """Issue, and inflict the job's faults: forks, alarms, changes of the directory."""
     main = _Main(job, _settle(job))
     children = Children(main.life)
     due: list[tuple[str, int, int]] = []
@@ -157,6 +156,6 @@ def mixed(job: Job) -> None:
 
 
 def _moments(job: Job, begin_ns: int) -> list[tuple[str, int, int]]:
-    """What is to be done, in the order of its moments."""
+    """The events of the job, sorted by time."""
     moments = [(what, begin_ns + at, begin_ns + until) for what, at, until in job.events]
     return sorted(moments, key=lambda moment: moment[1])

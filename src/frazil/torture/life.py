@@ -1,7 +1,7 @@
-"""The life of one generator in one process: it issues, and its children are looked after.
+"""One generator in one process: it issues IDs, and its forked children are monitored.
 
-An error of a generator is a refusal to issue: it is written down and asked again. A child whose
-time is over must come to an end; one that does not is killed, and counted as hung.
+An error of a generator is recorded, and the call is repeated. A child that does not end on time is
+killed and counted as hung.
 """
 
 import contextlib
@@ -22,10 +22,10 @@ from frazil.torture.systems import known
 __all__ = ["SLICE_S", "Children", "Life", "deadline_ns", "fork_c", "make_generator"]
 
 SLICE_S = 0.03
-"""How long a child issues, or a parent between two things that are done to its generator."""
+"""How long a child issues, and a parent between two faults."""
 
-_REST_S = 0.005  # after a burst that gave nothing
-_FAREWELL_S = 7.0  # for children whose time is over: a call's timeout, and what ends a program
+_REST_S = 0.005  # after a burst without IDs
+_FAREWELL_S = 7.0  # for children to end: a call's timeout, and the end of the program
 _FIRST_S = 9.0  # for a child's first ID: three times the timeout of a call
 
 
@@ -39,12 +39,12 @@ class Life:
         self._claim: Any = None
 
     def issue(self, end_ns: int | None = None) -> None:
-        """Issue until then, or to the end of the order."""
+        """Issue until a moment, or to the end of the job."""
         while not self.job.over and (end_ns is None or time.monotonic_ns() < end_ns):
             self.burst(self.job.burst)
 
     def until_first(self, end_ns: int) -> None:
-        """Issue until then, and longer if there was no ID yet; none at all is a hang."""
+        """Issue until a moment, and on until the first ID; report a hang if there is none."""
         patient_ns = end_ns + int(_FIRST_S * 1e9)
         self.issue(end_ns)
         while not self.id_log.begun and not self.job.over:
@@ -54,11 +54,11 @@ class Life:
             self.burst(self.job.burst)
 
     def burst(self, count: int, given: list[Any] | None = None) -> None:
-        """Some IDs, and the pause after them."""
+        """Issue some IDs, and pause."""
         self.rest(self.id_log.burst(count, given))
 
     def rest(self, issued: int) -> None:
-        """The pause after a burst of so many IDs."""
+        """Pause after a burst of so many IDs."""
         if not issued:
             time.sleep(_REST_S)
         elif self.job.nap_s:
@@ -66,18 +66,18 @@ class Life:
         self._note_claim()
 
     def take(self, count: int) -> list[Any]:
-        """IDs that are not kept yet, as many as come without an error."""
+        """Issue IDs without writing them, until an error."""
         given: list[Any] = []
         with contextlib.suppress(Exception):
             given.extend(self.id_log.call() for _ in range(count))
         return given
 
     def note(self, trouble: str) -> None:
-        """Write down what became of a child."""
+        """Record the end of a child."""
         self.id_log.note(trouble)
 
     def _note_claim(self) -> None:
-        """Write down the claim of a generator of frazil's, when it is another."""
+        """Record the claim of a frazil generator when it changes."""
         claim = getattr(getattr(self._holder, "keeper", None), "claim", None)
         if claim is not None and claim is not self._claim:
             self._claim = claim
@@ -87,9 +87,9 @@ class Life:
 
 
 def make_generator(job: Job) -> Any:
-    """A generator; asked for again and again while its system refuses to make one.
+    """Create a generator; try again while its system raises.
 
-    A process that never had one ends well: its files tell of the refusal.
+    A process that never gets one ends without an error: its files contain the reason.
     """
     while True:
         try:
@@ -105,19 +105,19 @@ def make_generator(job: Job) -> Any:
 
 
 def deadline_ns(seconds: float) -> int:
-    """A moment of the monotonic clock, so far from now."""
+    """A moment of the monotonic clock, some seconds from now."""
     return time.monotonic_ns() + int(seconds * 1e9)
 
 
 def fork_c() -> int:
-    """Fork as an application server in C does: Python learns of it right afterwards, in the child.
+    """Fork as an application server in C does: Python is informed afterwards, in the child.
 
-    No bytecode may run in between: the interpreter's lock is a copy, and who gives it up there may
-    wait for ever. So the two calls and the choice between them are made by iterators, in C.
+    No bytecode may run in between: the interpreter's lock is a copy, and a thread that releases it
+    there may wait for ever. So iterators, which run in C, make the two calls.
     """
     import ctypes
 
-    python = ctypes.PyDLL(None)  # keeps the interpreter's lock, without which no child can go on
+    python = ctypes.PyDLL(None)  # keeps the interpreter's lock, which the child needs
     number, forked = tee(map(call, [python.fork]))
     deeds = map({0: python.PyOS_AfterFork_Child}.get, forked, repeat(int))
     next(map(call, deeds))
@@ -126,7 +126,7 @@ def fork_c() -> int:
 
 
 class Children:
-    """The children of a process. Each is forked, lives, and ends as programs do."""
+    """The forked children of a process; each one runs a function and exits."""
 
     def __init__(self, life: Life) -> None:
         self._life = life
@@ -138,7 +138,7 @@ class Children:
         end_ns: int | None = None,
         fork: Callable[[], int] | None = None,
     ) -> None:
-        """Fork; the child lives so, and ends. end_ns: when it is to end, if not with the order."""
+        """Fork; the child calls ``live`` and exits. end_ns: when it must end, if before the job."""
         pid = (fork or os.fork)()
         if pid == 0:
             live()
@@ -146,7 +146,7 @@ class Children:
         self.adopt(pid, end_ns)
 
     def adopt(self, pid: int, end_ns: int | None = None) -> None:
-        """A child that was forked elsewhere."""
+        """Monitor a child that was forked elsewhere."""
         patience_ns = int((_FIRST_S + _FAREWELL_S) * 1e9)
         end_ns = self._life.job.end_ns if end_ns is None else end_ns
         self._until[pid] = end_ns + patience_ns
@@ -155,7 +155,7 @@ class Children:
         return len(self._until)
 
     def look(self) -> None:
-        """Note who has ended; kill who should have."""
+        """Record children that ended; kill those that should have."""
         for pid, until_ns in list(self._until.items()):
             ended, status = os.waitpid(pid, os.WNOHANG)
             if not ended:
@@ -169,7 +169,7 @@ class Children:
             del self._until[pid]
 
     def reap(self) -> None:
-        """Wait for all, whose time is over."""
+        """Wait for all children to end."""
         end_ns = deadline_ns(_FAREWELL_S)
         self._until = {pid: min(until, end_ns) for pid, until in self._until.items()}
         while self._until:

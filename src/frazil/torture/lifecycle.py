@@ -1,4 +1,4 @@
-"""Faults of processes as wholes: started at once, killed, stopped, on hosts that share nothing."""
+"""Faults of whole processes: simultaneous starts, kills, stops, separate hosts."""
 
 import signal
 import time
@@ -18,15 +18,15 @@ _PER_SECOND = 20
 
 
 def _together(trial: Trial) -> None:
-    """Processes that are started at once, with no setting at all."""
+    """Processes that start at once, with default settings."""
     _at_once(trial, max(2, trial.world.process_count), trial.world.nap_s)
 
 
 def _starts(trial: Trial) -> None:
-    """As many processes as there is time for, up to 200, at once.
+    """As many processes as the time permits, up to 200, at once.
 
-    Together they issue no faster than a few. One whose first call is refused asks again, but a
-    process that has no ID after its system's timeout, and some more, counts as hung.
+    Together they issue no faster than a few. A refused first call is repeated, but a process that
+    has no ID some time after its system's timeout counts as hung.
     """
     count = max(_FEWEST, min(_MOST, int(trial.seconds * _PER_SECOND)))
     timeout_s = trial.world.system.timeout_s
@@ -37,7 +37,7 @@ def _starts(trial: Trial) -> None:
 
 
 def _waited_s(path: Path) -> float:
-    """How long a process has asked until its first ID came."""
+    """How long a process waited for its first ID."""
     began_ns = 0
     for burst in bursts(path) if path.exists() else ():
         began_ns = began_ns or burst.began_ns
@@ -61,7 +61,7 @@ def _at_once(trial: Trial, count: int, nap_s: float) -> list[str]:
 
 
 def _kill(trial: Trial) -> None:
-    """Lives that end by ``kill -9`` at a random moment, beside one that does not."""
+    """Processes that end by ``kill -9`` at a random moment, beside one that does not."""
     trial.start(node=2)
     name = trial.start()
     for _ in range(_LIVES):
@@ -71,7 +71,7 @@ def _kill(trial: Trial) -> None:
 
 
 def _stop(trial: Trial) -> None:
-    """SIGSTOP for half of the time, in which another process issues, and SIGCONT."""
+    """SIGSTOP for half of the time, while another process issues, and SIGCONT."""
     if not hasattr(signal, "SIGSTOP"):
         raise Unavailable("this system has no SIGSTOP")
     trial.start(node=2)
@@ -88,9 +88,9 @@ def _stop(trial: Trial) -> None:
 
 
 def _hosts(trial: Trial) -> None:
-    """The default store in two containers: each has a folder for state that is its own.
+    """The default store in two containers, each with its own state directory.
 
-    Nothing tells one from the other, so the only way not to repeat is to refuse.
+    They cannot be distinguished, so a system must refuse to avoid repeats.
     """
     if not isinstance(trial.world.store, File | None) or (
         trial.world.store is None and trial.world.setting.url
@@ -115,4 +115,4 @@ LIFECYCLE = (
     Fault("kill", "kill -9 and restart", _kill),
     Fault("stop", "SIGSTOP, SIGCONT", _stop),
 )
-"""Processes as wholes."""
+"""Faults of whole processes."""

@@ -1,4 +1,4 @@
-"""Faults of the store: killed, emptied, and put back as it was some time ago."""
+"""Faults of the store: killed, emptied, and restored to an older state."""
 
 import time
 from collections.abc import Callable
@@ -13,13 +13,13 @@ from frazil.torture.trial import EVIDENCE_S, Trial, Unavailable
 __all__ = ["LOSSES", "repair_file", "restorable"]
 
 _REFUSED = "frazil init"
-"""What stands in the error of a counter whose store is older than what it gave."""
+"""Part of the error of a counter whose store is older than its values."""
 
-_ALONE = (2, 5)  # which of the restores find nobody alive
+_ALONE = (2, 5)  # the restores at which no process is alive
 _AGE_S = 1.1  # of a copy, at least
 _RUSH: dict[str, Any] = {"lead_s": 1.0, "burst": 4096, "nap_s": 0.0}  # ahead of the clock
 _RUSH_S = 0.4
-_SOON_S = 3.0  # and who has no ID then may have met a damaged file
+_SOON_S = 3.0  # a process without an ID by then may have found a damaged file
 
 
 def _killed(trial: Trial) -> None:
@@ -31,7 +31,7 @@ def _killed(trial: Trial) -> None:
 
 
 def _wiped(trial: Trial) -> None:
-    """A store that forgets everything, and is set up again where that is an operator's."""
+    """A store that loses everything, and is initialised again if an operator must do that."""
     store = trial.store()
 
     def wipe() -> bool:
@@ -43,7 +43,7 @@ def _wiped(trial: Trial) -> None:
 
 
 def _harm(trial: Trial, what: str, harm: Callable[[], bool]) -> None:
-    """Harm under live processes, twice, with a newcomer after each time."""
+    """Harm the store under live processes, twice, with a new process after each time."""
     store = trial.store()
     trial.start(node=1)
     for number in range(2):
@@ -57,7 +57,7 @@ def _harm(trial: Trial, what: str, harm: Callable[[], bool]) -> None:
 
 
 def restorable(trial: Trial) -> File:
-    """The store, if it is a file that can be put back."""
+    """The store, if it is a file that can be restored."""
     store = trial.store()
     if not isinstance(store, File):
         raise Unavailable("it is no file that can be put back; --own sqlite makes one")
@@ -65,17 +65,17 @@ def restorable(trial: Trial) -> File:
 
 
 def repair_file(trial: Trial, store: File) -> None:
-    """What an operator does with a file that a copy was laid over while somebody wrote."""
+    """Move a damaged file away, as an operator would."""
     if not store.sound():
         store.move_away()
         trial.mark("damaged, moved away", "store")
 
 
 def _restored(trial: Trial) -> None:
-    """An older copy put back in each of the ways, under live processes and with nobody alive.
+    """Restore an older copy in each of the ways, with and without live processes.
 
-    A copy is older than any claim that it tells of. At the moment at which it is put back,
-    processes start that have waited for it: they are the first to ask the store.
+    A copy is older than any claim that it contains. At the moment of the restore, waiting processes
+    start; they are the first to use the store.
     """
     store, rng = restorable(trial), trial.random
     ways = [*WAYS, rng.choice(WAYS)]
@@ -117,7 +117,7 @@ def _restored(trial: Trial) -> None:
 
 
 def _look_after(trial: Trial, store: File, newcomers: list[str]) -> None:
-    """After a loss: who rightly refuses is helped, and a file that cannot be read is moved away."""
+    """After a loss: repair the store if a process correctly refuses, or the file is damaged."""
     for name in newcomers:
         trial.until(partial(trial.decided, name, _REFUSED), _SOON_S)
         repair_file(trial, store)
@@ -131,4 +131,4 @@ LOSSES = (
     Fault("store-wipe", "store wiped", _wiped),
     Fault("restore", "the store's file put back as it was", _restored, refusal=_REFUSED),
 )
-"""The store."""
+"""Faults of the store."""

@@ -1,9 +1,9 @@
-"""The systems that are known by name: frazil, other packages, and the algorithm of Icicle.
+"""The systems with a name: frazil, other packages, and the original algorithm of Icicle.
 
-Each package is used as its documentation has it, with a machine number of its own for each process
-that lives at the same time; where it needs no number, the test of a default configuration gives it
-none. Layouts are written down only to read moments and nodes. None of this is imported before its
-system is asked for, and nothing here installs anything.
+Each package is used as its documentation says, with a different machine number for each running
+process; tests of a default configuration omit the number if it is optional. Layouts are defined
+only to read moments and nodes. A package is imported when its system is used, and nothing is
+installed.
 """
 
 import importlib
@@ -22,7 +22,7 @@ _TWITTER_US = 1_288_834_974_657_000
 _2020_US = 1_577_836_800_000_000
 _SONYFLAKE_US = 1_409_529_600_000_000
 _ICICLE_US = 1_455_788_600_316_000
-_ANY = 42  # where a number is required, the one that examples have
+_ANY = 42  # the number in examples, for packages that require one
 
 
 _TIMEOUT_S = 3.0
@@ -142,7 +142,7 @@ SYSTEMS = {system.name: system for system in _ALL}
 
 
 def known(name: str) -> System:
-    """A system by its name, or anybody's callable; ConfigError for what is neither."""
+    """A system by its name, or a callable of the user. Raises ConfigError."""
     if name in SYSTEMS:
         return SYSTEMS[name]
     if ":" in name:
