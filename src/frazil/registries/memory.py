@@ -25,7 +25,7 @@ HORIZON_US = 1_000_000
 
 _records: dict[tuple[str, str], Record] = {}
 _lock = Lock()
-_sense = ProcessIdentity()
+_process = ProcessIdentity()
 
 
 class MemoryRegistry(RecordRegistry):
@@ -44,7 +44,7 @@ class MemoryRegistry(RecordRegistry):
     @contextmanager
     def step(self) -> Iterator[tuple[Record, str]]:
         """See RecordRegistry."""
-        if not _sense.intact():
+        if not _process.intact():
             raise ConfigError(
                 f"{self.url} works in one process only, and this is a fork of it; use sqlite: for "
                 "several processes on this host",

@@ -87,7 +87,7 @@ class StaticRegistry(OwnedRegistry, SqliteRegistry):
         terms = terms_of(scheme, options.duration_us("horizon", HORIZON_US), node)
         busy_us = options.duration_us("busy", BUSY_US)
         state = options.text("state")
-        self._told_local = options.yes("local")
+        self._is_local = options.yes("local")
         options.finish()
         path = Path(state) if state else state_folder() / f"static-{node}.db"
         self._prepare(url, namespace, terms, path, busy_us)

@@ -55,25 +55,25 @@ class Hold:
     since: a text that changes when another owner had it meanwhile; "" if this host cannot tell.
     """
 
-    __slots__ = ("__weakref__", "_fd", "_path", "_sense", "since")
+    __slots__ = ("__weakref__", "_fd", "_owner", "_path", "since")
 
     def __init__(self, path: Path | None, fd: int, since: str) -> None:
         self._path = path
         self._fd = fd
-        self._sense = ProcessIdentity()
+        self._owner = ProcessIdentity()
         self.since = since
         _holds.add(self)
 
     def stands(self) -> bool:
         """Whether this process still holds it: no fork, and the file still exists."""
-        return self._sense.intact() and (self._path is None or leads_to(self._path, self._fd))
+        return self._owner.intact() and (self._path is None or leads_to(self._path, self._fd))
 
     def leave(self) -> None:
         """Release it. In a forked child, leave it to the parent."""
         fd, self._fd = self._fd, -1
         if fd < 0:
             return
-        if self._sense.intact():
+        if self._owner.intact():
             fcntl.flock(fd, fcntl.LOCK_UN)  # also for a child forked in C, which has the file open
         os.close(fd)
 

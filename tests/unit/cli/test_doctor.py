@@ -45,7 +45,7 @@ def test_a_server_that_forgets(call, server):
     facts = told(result)
     assert facts["persistence"]["found"] == "appendonly no"
     assert facts["persistence"]["verdict"] == "note"
-    assert facts["it restarts, with or without its data"]["found"] == "late"
+    assert facts["the server restarts, with or without its data"]["found"] == "late"
     assert "'default' is new" in facts["namespace"]["found"]
     assert "has all rights that members need" in facts["rights"]["found"]
     assert server.client().dbsize() == 0
@@ -84,7 +84,7 @@ def test_rights_that_are_missing(call, server):
 def test_a_replica_that_may_take_over(call, server):
     with Server(server.flavour) as replica:
         replica.replicate(server)
-        split = "an old primary goes on beside its successor"
+        split = "an old primary continues beside its successor"
         alone, confirmed = (
             call("doctor", f"{server.url}{option}", "--json") for option in ("", "?replicas=1")
         )

@@ -180,7 +180,7 @@ class TestStatic:
     def test_an_unwritable_place_names_the_way_out(self, tmp_path):
         blocked = tmp_path / "file"
         blocked.write_text("")
-        with pytest.raises(ConfigError, match=r"\?state=none keeps no state, at a price: one"):
+        with pytest.raises(ConfigError, match=r"with \?state=none there is no file"):
             connect(f"static:7?state={blocked}/s.db", "x", ICICLE).grant(ask_of(LastSeen()), 10)
 
     def test_too_large(self, tmp_path):

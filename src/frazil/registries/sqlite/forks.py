@@ -41,7 +41,7 @@ class _PureGate:
         self._anew(was_cut=False)
 
     def _anew(self, *, was_cut: bool) -> None:
-        self._sense = ProcessIdentity()
+        self._process = ProcessIdentity()
         self._inside: list[int] = []
         self._forking: set[int] = set()
         self._was_cut = was_cut
@@ -49,7 +49,7 @@ class _PureGate:
     def _mine(self) -> int:
         """The calling thread. In a child whose fork bypassed the gate, the gate starts again."""
         me = get_ident()
-        if not self._sense.intact():
+        if not self._process.intact():
             self._anew(was_cut=self._was_cut or bool(set(self._inside) - {me}))
         return me
 

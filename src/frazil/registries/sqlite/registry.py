@@ -68,7 +68,7 @@ class SqliteRegistry(RecordRegistry):
         options = Options(url)
         terms = terms_of(scheme, options.duration_us("horizon", HORIZON_US))
         busy_us = options.duration_us("busy", BUSY_US)
-        self._told_local = options.yes("local")
+        self._is_local = options.yes("local")
         options.finish()
         text = unquote(urlsplit(url).netloc + urlsplit(url).path)
         path = Path(text) if text.strip("/") else default_path()
@@ -109,12 +109,12 @@ class SqliteRegistry(RecordRegistry):
         """See Registry."""
         from frazil.registries.sqlite.doctor import examine
 
-        return examine(self.path, self.terms, told_local=self._told_local)
+        return examine(self.path, self.terms, told_local=self._is_local)
 
     def _settle(self) -> None:
         """Create the directory; refuse one where locks may not work."""
         make_folder(self.path.parent)
-        require_local(self.path, told=self._told_local)
+        require_local(self.path, told=self._is_local)
         require_folder(self.path)
         self._local = True
 
