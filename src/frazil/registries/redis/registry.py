@@ -144,8 +144,8 @@ class RedisRegistry:
 
     def release(self, ask: VerbRequest, used: int) -> LastSeen | Lost:
         """See Registry."""
-        kind, told = self._call("release", ask, used)
-        return Lost(_seen(told)) if kind == "lost" else _seen(told)
+        kind, parts = self._call("release", ask, used)
+        return Lost(_seen(parts)) if kind == "lost" else _seen(parts)
 
     def initialise(self, ask: VerbRequest, start: int | None) -> LastSeen:
         """See Registry."""
@@ -162,9 +162,9 @@ class RedisRegistry:
         fingerprint, layout, now_us, *slots = about
         if not sid:
             return None
-        told = iter(slots)
+        parts = iter(slots)
         found = []
-        for slot, start, until, token, holder, since_us in zip(*[told] * 6, strict=True):
+        for slot, start, until, token, holder, since_us in zip(*[parts] * 6, strict=True):
             first, _, beyond = slot.partition("+")
             number = int(first) + int(beyond)
             found.append(
@@ -189,20 +189,20 @@ class RedisRegistry:
         """Run a verb in the store; returns the kind of reply and its parts."""
         again = self._arguments("incarnation", ask, 0) if self.link.access.replicas else ()
         answer = self.link.call(self._key, self._arguments(verb, ask, amount), again)
-        kind, incarnation, told = answer[0], answer[2], answer[3:]
+        kind, incarnation, parts = answer[0], answer[2], answer[3:]
         if kind == "refused":
-            self._refuse(verb, ask, amount, incarnation, told)
+            self._refuse(verb, ask, amount, incarnation, parts)
         if kind == "replicas":
             raise self.link.refused(
-                f"{told[0]} replicas are connected, and ?replicas= requires fewer than half of "
+                f"{parts[0]} replicas are connected, and ?replicas= requires fewer than half of "
                 "them to confirm, so two halves could both continue; raise ?replicas="
             )
         if kind == "format":
             raise self.link.refused(
-                f"namespace {self.namespace!r} was written by a newer frazil (format {told[0]}); "
+                f"namespace {self.namespace!r} was written by a newer frazil (format {parts[0]}); "
                 "use that version"
             )
-        return kind, told
+        return kind, parts
 
     def _arguments(self, verb: str, ask: VerbRequest, amount: int | None) -> list[str]:
         """The arguments of the script; see its first lines."""
@@ -225,21 +225,21 @@ class RedisRegistry:
 
     def _given(self, answer: tuple[str, list[str]], token: str) -> Claim | Wait:
         """A claim or a wait, if it matches the request."""
-        kind, told = answer
-        seen = _seen(told)
+        kind, parts = answer
+        seen = _seen(parts)
         if kind == "wait":
-            return Wait.ticks(int(told[3]), self.terms, seen)
-        slot = self.terms.slots.start + int(told[3])
-        start, until = int(told[5]), int(told[6])
-        if kind != "claim" or told[4] != token or slot not in self.terms.slots or start > until:
+            return Wait.ticks(int(parts[3]), self.terms, seen)
+        slot = self.terms.slots.start + int(parts[3])
+        start, until = int(parts[5]), int(parts[6])
+        if kind != "claim" or parts[4] != token or slot not in self.terms.slots or start > until:
             raise self.link.wrong_reply()
         return Claim(slot, start, until, token, seen.now_us, seen)
 
     def _refuse(
-        self, verb: str, ask: VerbRequest, amount: int | None, incarnation: str, told: list[str]
+        self, verb: str, ask: VerbRequest, amount: int | None, incarnation: str, parts: list[str]
     ) -> None:
         """Raise the error of the verb of ``record`` for what the script read."""
-        reading_us, sid, revision, theirs, fingerprint, layout, guard, *times = told
+        reading_us, sid, revision, theirs, fingerprint, layout, guard, *times = parts
         last_us, offset_us, top_us = (int(time) for time in times)
         record = Record(
             sid=sid,
@@ -260,12 +260,12 @@ class RedisRegistry:
             )
         raise InternalError(
             f"{self.url} refused {verb!r} without a reason; please report this",
-            answer=told,
+            answer=parts,
         )
 
 
-def _seen(told: list[str]) -> LastSeen:
-    return LastSeen(told[0], int(told[1]), int(told[2]))
+def _seen(parts: list[str]) -> LastSeen:
+    return LastSeen(parts[0], int(parts[1]), int(parts[2]))
 
 
 def _within_reach(terms: Terms) -> Terms:
