@@ -102,7 +102,7 @@ def take(key: str, name: str, *, what: str, how: str) -> Hold:
                 "state file (?state=/path/to/file), or use sqlite:, which gives numbers out",
                 lock=str(path),
             )
-        time.sleep(random.uniform(0.001, 0.005))  # noqa: S311 - so that two processes do not collide again
+        time.sleep(random.uniform(0.001, 0.005))  # noqa: S311 - jitter
 
 
 def _in_child() -> None:

@@ -69,9 +69,10 @@ _TELL = """SELECT current_setting('synchronous_commit'),
                  left(pg_walfile_name(pg_current_wal_lsn()), 8), 'frazil_namespace'::regclass::oid),
        (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint"""
 _INSERT = "INSERT INTO frazil_namespace (name) VALUES (%(name)s) ON CONFLICT DO NOTHING"
+_SET = ", ".join(f"{column} = %({column})s" for column in RECORD_COLUMNS)
 _UPDATE = (
-    f"UPDATE frazil_namespace SET {', '.join(f'{c} = %({c})s' for c in RECORD_COLUMNS)}, "  # noqa: S608
-    "slots = %(slots)s, writer = txid_current() WHERE name = %(name)s AND revision = %(found)s"
+    f"UPDATE frazil_namespace SET {_SET}, slots = %(slots)s, "  # noqa: S608
+    "writer = txid_current() WHERE name = %(name)s AND revision = %(found)s"
 )
 
 

@@ -31,7 +31,7 @@
 -- numbers are passed as decimal text: a counter's values are stored relative to its first one
 -- ("base"), and slot numbers relative to the first of their range.
 --
--- Functions are fields of a table because each call creates all of them again, and a Lua closure costs
+-- Functions are fields of a table because each call creates all of them, and a Lua closure costs
 -- more the more locals it refers to.
 
 local JUMP_US, WITNESS_US, MOVED = 60000000, 10000000, 4294967296
