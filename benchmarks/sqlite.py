@@ -162,14 +162,14 @@ def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.sqlite", description=__doc__)
     parser.add_argument("--processes", type=int, default=200, help="started at once")
     parser.add_argument("--rounds", type=int, default=5, help="of starting them")
-    told = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     versions = f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}"
     print(f"{datetime.now(UTC):%Y-%m-%d}, {versions}, {os.cpu_count()} cores\n")
     print("| SQLite | |\n|---|--:|")
     with tempfile.TemporaryDirectory() as name:
         for what, figure in grants(Path(name)):
             print(f"| {what} | {figure} |", flush=True)
-        for what, figure in starts(Path(name), told.processes, told.rounds):
+        for what, figure in starts(Path(name), options.processes, options.rounds):
             print(f"| {what} | {figure} |", flush=True)
 
 

@@ -196,8 +196,8 @@ def main(arguments: Sequence[str]) -> None:
     """See the module."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.stores", description=__doc__)
     parser.add_argument("url", nargs="?", help="of a server; default: a Valkey of its own")
-    told = parser.parse_args(arguments)
-    with _server(told.url) as url:
+    options = parser.parse_args(arguments)
+    with _server(options.url) as url:
         store = Store(url)
         version = store.version()
         print("| What | Measured |\n|---|--:|")

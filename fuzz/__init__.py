@@ -1,4 +1,4 @@
-"""Every parser fed what nobody means to write; each must read it right, or refuse it in words.
+"""Fuzz every parser with random input; each must read it correctly or refuse it with an error.
 
 A parser's tests show the texts that its author thought of. Here a *check* says what must hold for
 any input at all: nothing comes out but a value or an error for the caller, and a value is what a

@@ -66,17 +66,17 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seconds", type=int, default=30, metavar="N", help="for each target")
     parser.add_argument("--seed", type=int, default=1, metavar="N")
     parser.add_argument("--replay", type=Path, metavar="FILE", help="check this input alone")
-    told = parser.parse_args(arguments)
-    names = told.targets or list(TARGETS)
+    options = parser.parse_args(arguments)
+    names = options.targets or list(TARGETS)
     if strangers := set(names) - set(TARGETS):
         parser.error(f"no target {min(strangers)}; there are {', '.join(TARGETS)}")
-    if told.replay is not None:
+    if options.replay is not None:
         for name in names:
-            TARGETS[name].check(told.replay.read_bytes())
+            TARGETS[name].check(options.replay.read_bytes())
         return 0
     if importlib.util.find_spec("atheris") is None:
         parser.error('inputs are grown by atheris, which is not here: pip install ".[fuzz]"')
-    failed = [name for name in names if not _fuzzed(name, told.seconds, told.seed)]
+    failed = [name for name in names if not _fuzzed(name, options.seconds, options.seed)]
     return 1 if failed else 0
 
 

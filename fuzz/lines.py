@@ -1,4 +1,4 @@
-"""Lines that ``frazil inspect`` is given: any line of any log, or what somebody pasted."""
+"""Input of ``frazil inspect``: any line of a log, or pasted text."""
 
 import json
 

@@ -219,12 +219,13 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--sample", type=int, default=1)
     parser.add_argument("--lines", type=_lines, default="1-1000000", metavar="FIRST-LAST")
-    told = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="frazil-mutants-") as folder:
-        copies = [_Copy(Path(folder) / str(number)) for number in range(told.jobs)]
+        copies = [_Copy(Path(folder) / str(number)) for number in range(options.jobs)]
         try:
             survived = [
-                _run(name, _mutants(name, told.sample, told.lines), copies) for name in told.files
+                _run(name, _mutants(name, options.sample, options.lines), copies)
+                for name in options.files
             ]
         finally:
             for copy in copies:

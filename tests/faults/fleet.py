@@ -13,7 +13,7 @@ import frazil
 from frazil.claims.claim import LastSeen
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
-from tests.processes.harness import Crew, count, until
+from tests.processes.harness import Processes, count, until
 
 __all__ = ["TIGHT", "Fleet"]
 
@@ -32,7 +32,7 @@ class Fleet:
     ) -> None:
         self.place = place
         self.url = url
-        self.crew = Crew(place)
+        self.crew = Processes(place)
         self._order = {"scheme": scheme, "broken": broken, "lead": lead}
         self._workers: dict[str, Any] = {}
         self._started = 0

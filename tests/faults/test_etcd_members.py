@@ -47,7 +47,7 @@ def test_single_member_killed_and_restarted(fleet):
         (member,) = cluster.members
         member.kill9()
         until(lambda: "no claim since" in crowd.errors(), "the end of a claim")
-        assert "see that a majority of the cluster runs" in crowd.errors()
+        assert "check that a majority of the cluster runs" in crowd.errors()
         cluster.restart(member)
         crowd.progress()
         crowd.start(2)

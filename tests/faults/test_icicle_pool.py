@@ -15,7 +15,7 @@ import pytest
 
 from frazil.redis_link.access import Access
 from frazil.remote.icicle.server import IcicleServer
-from tests.processes.harness import Crew, count, until
+from tests.processes.harness import Processes, count, until
 from tests.servers.redis import Server
 
 __all__: list[str] = []
@@ -30,7 +30,7 @@ class Callers:
 
     def __init__(self, place: Path, broken: str = "", most: int = 3000) -> None:
         self.place = place
-        self.crew = Crew(place)
+        self.crew = Processes(place)
         self.names: list[str] = []
         self._workers: list[Any] = []
         self._order = {"broken": broken, "most": most, "lead": "1s"}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes.harness import Crew, count, errors, initialise
+from tests.processes.harness import Processes, count, errors, initialise
 from tests.servers.redis import FLAVOURS, Server
 
 __all__: list[str] = []
@@ -17,7 +17,7 @@ WORKER = Path(__file__).parent / "workers" / "lives"
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_two_thousand_short_lives(place, flavour):
-    crew = Crew(place)
+    crew = Processes(place)
     try:
         with Server(flavour, persistent=True) as server:
             url = initialise(f"{server.url}?timeout=20s", POOL)

@@ -26,7 +26,7 @@ def main():
     breakage.boot(order.boot)
     timed = frazil.open(order.url, TIMED, lead="1s", timeout="30s")
     counted = frazil.open(order.url, COUNTED, namespace="count", block=50, timeout="30s")
-    timed_ids, numbers = outlet(order, "timed"), outlet(order, "counted")
+    timed_ids, numbers = id_log(order, "timed"), id_log(order, "counted")
     try:
         while True:
             os.write(timed_ids, array("Q", timed.take(2000)))
@@ -36,7 +36,7 @@ def main():
     os._exit(0)  # nothing can be given back on a disk that is gone
 
 
-def outlet(order, kind):
+def id_log(order, kind):
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     return os.open(f"{order.out}/{kind}-{order.name}.u64", flags)
 

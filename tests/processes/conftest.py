@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes.harness import Crew
+from tests.processes.harness import Processes
 
 __all__ = ["crew", "place", "quick"]
 
@@ -35,7 +35,7 @@ def quick(place: Path) -> Iterator[Path]:
 
 
 @pytest.fixture
-def crew(place: Path) -> Iterator[Crew]:
-    crew = Crew(place)
+def crew(place: Path) -> Iterator[Processes]:
+    crew = Processes(place)
     yield crew
     crew.close()

@@ -34,7 +34,7 @@ __all__ = [
     "ONE_SLOT",
     "WIDE",
     "WORKERS",
-    "Crew",
+    "Processes",
     "clock_set_to",
     "count",
     "errors",
@@ -57,7 +57,7 @@ ONE_SLOT = "sign:1=0 time:41 sequence:8 @1ms since 2025-01-01T00:00:00Z"
 INTERPRETED = {"FRAZIL_PURE": "1"}
 
 
-class Crew:
+class Processes:
     """The worker processes of one test. ``place`` is a directory for its files."""
 
     def __init__(self, place: Path) -> None:

@@ -183,7 +183,7 @@ def test_full_disk(crew, place):
     told = json.loads(crew.finish(process))
     for error in (told["at_first"], told["later"]):
         assert "RegistryUnavailable" in error
-        assert "the disk is full; make room" in error
+        assert "the disk is full; free some space" in error
     assert told["room"] == ""
     assert told["after"] == ""
     assert count(place)[1] == 0

@@ -146,5 +146,5 @@ def test_without_it_the_doctor_tells_of_other_users(host):
     assert code == 0, said
     (users,) = [each for each in json.loads(said) if each["about"] == "users"]
     assert users["verdict"] == "note"
-    assert "a file of this user alone" in users["found"]
+    assert "this user's own file" in users["found"]
     assert "frazil init --shared GROUP" in users["meaning"]

@@ -104,7 +104,7 @@ def test_a_file_that_is_mounted_by_itself_is_refused(crew, place):
     told = subprocess.run(command, check=False, capture_output=True, text=True)
     if "mount" in told.stderr.splitlines()[0]:
         pytest.skip("no mount namespace is allowed here")
-    assert "mount its folder instead" in told.stderr
+    assert "mount its directory instead" in told.stderr
     assert url
 
 

@@ -20,7 +20,7 @@ from frazil.errors import ConfigError
 from frazil.generator.verb_requests import ask_of
 from frazil.inputs.url import parse_url
 from frazil.registries.base import Registry
-from frazil.registries.doctor import Checkup, Finding, ahead
+from frazil.registries.doctor import Finding, StoreReport, clock_offset
 from frazil.schemes.scheme import Scheme
 
 __all__ = ["command"]
@@ -53,18 +53,18 @@ def command(*, url: str, namespace: str, scheme: Scheme, as_json: bool, trying: 
         return
     registry = store.kept(url, namespace, scheme)
     found = store.look(registry)
-    checkup = registry.examine()
-    facts = [round_trip(registry), *_clock(checkup), *checkup.facts]
+    told = registry.examine()
+    facts = [round_trip(registry), *_clock(told), *told.facts]
     facts.append(_namespace(found, registry, namespace))
     if trying:
         facts.append(_tried(registry))
-    report = Report(registry.url, f"{registry.url}: {checkup.server}", facts, checkup.events)
+    report = Report(registry.url, f"{registry.url}: {told.server}", facts, told.events)
     tell([report], as_json=as_json, named=False)
 
 
-def _clock(checkup: Checkup) -> Iterable[Finding]:
-    if checkup.ahead_us is not None:
-        yield ahead(checkup.ahead_us)
+def _clock(report: StoreReport) -> Iterable[Finding]:
+    if report.ahead_us is not None:
+        yield clock_offset(report.ahead_us)
 
 
 def _namespace(found: Snapshot | None, registry: Registry, namespace: str) -> Finding:

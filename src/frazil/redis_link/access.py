@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from frazil.errors import ConfigError
+from frazil.system.extras import missing_extra
 
 __all__ = ["Access", "Place", "Script", "driver"]
 
@@ -23,10 +23,8 @@ def driver() -> Any:
         import redis
         import redis.connection
         import redis.exceptions
-    except ImportError:
-        raise ConfigError(
-            'Redis and Valkey registries need a driver: pip install "frazil[redis]"'
-        ) from None
+    except ImportError as error:
+        raise missing_extra("redis: needs redis-py", "redis", error) from None
     return redis
 
 

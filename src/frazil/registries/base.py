@@ -1,13 +1,14 @@
-"""What a registry is: five verbs on the record of one namespace, each one atomic and durable step.
+"""The registry interface: five verbs on the record of one namespace, each atomic and durable.
 
-``RecordRegistry`` is all of a registry but the store. A store says how to hold a record locked for
-the length of a step and keep it (``step``), what its clock reads, and what its incarnation is; the
-verbs themselves are pure and live in ``record``.
+``RecordRegistry`` implements a registry except for the store. A store provides a locked record for
+the duration of a step (``step``), a clock reading and its incarnation. The verbs are pure functions
+of ``record``.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
+from dataclasses import fields
 from functools import lru_cache
 from typing import Protocol, TypeVar
 
@@ -26,27 +27,30 @@ from frazil.claims.record import Record
 from frazil.errors import ConfigError
 from frazil.inputs.masking import masked
 from frazil.inputs.url import Url
-from frazil.registries.doctor import COMMON, Checkup
+from frazil.registries.doctor import COMMON_EVENTS, StoreReport
 from frazil.schemes.scheme import Scheme
 from frazil.system import clock
 
-__all__ = ["Answer", "RecordRegistry", "Registry", "reading_ns", "terms_of"]
+__all__ = ["RECORD_COLUMNS", "Answer", "RecordRegistry", "Registry", "reading_ns", "terms_of"]
 
 Answer = TypeVar("Answer")
 
-_LEAST_HORIZON_TICKS = 4  # with fewer a generator would stand still at each change of a slow tick
-_AXIS_LIMIT = 1 << 62  # as far as a walk counts
-_SLOTS = (1 << 63) - 1  # as far as every store counts them, and Python the items of a range
+RECORD_COLUMNS = tuple(f.name for f in fields(Record) if f.name != "slots")
+"""The parts of a record that a store keeps beside its slots, in the order of their columns."""
+
+_LEAST_HORIZON_TICKS = 4  # with fewer, a generator with slow ticks would wait at each new tick
+_AXIS_LIMIT = 1 << 62  # the highest tick of a walk
+_SLOTS = (1 << 63) - 1  # the largest number in every store, and the longest Python range
 _LONGEST_BLOCK = {"run": 64, "sequence": 1 << 20}
 
 
-@lru_cache(maxsize=64)  # so that a child that lives for one ID finds it worked out
+@lru_cache(maxsize=64)  # a forked child that makes one ID finds the result in the cache
 def terms_of(scheme: Scheme, horizon_us: int, node: int | None = None) -> Terms:
     """The terms under which a scheme's regions are claimed.
 
-    Constants are no part of the identity: each combination of their values owns slots of its own,
-    ``constants * nodes`` to before ``(constants + 1) * nodes``, so deployments with different
-    constants share a record and never a region. node: the one node number to hand out, if any.
+    Constants are not part of the identity: each combination of their values has its own slots,
+    from ``constants * nodes`` to below ``(constants + 1) * nodes``. Deployments with different
+    constants therefore share a record but no region. node: the only node number to grant, if any.
     """
     layout = scheme.layout
     constants = 0
@@ -57,9 +61,9 @@ def terms_of(scheme: Scheme, horizon_us: int, node: int | None = None) -> Terms:
     slots = range(first, min(first + layout.nodes, _SLOTS))
     if not slots:
         raise ConfigError(
-            f"the constants {layout.fixed} of {str(layout)!r} are beyond what a registry can "
-            f"number: with the node number behind them they make {first}, and the limit is "
-            f"{_SLOTS - 1}; use smaller constants",
+            f"the constants {layout.fixed} of {str(layout)!r} are too large for a registry: "
+            f"followed by the node number they are {first}, and the limit is {_SLOTS - 1}; use "
+            "smaller constants",
             value=first,
             limit=_SLOTS - 1,
         )
@@ -92,9 +96,9 @@ class Registry(Protocol):
     """The verbs of ``record`` on one namespace of one store.
 
     Every verb may raise RegistryUnavailable (with ``outcome_known``), ConfigError and ClockError.
-    The object may be used by one thread at a time, and after a fork by the child as well.
-    ``read_ns`` is when the last verb read the clock, by the boot clock, where that is known. It may
-    be much nearer to the verb's end than to its beginning: others, who came first, were waited for.
+    One thread at a time may use the object; after a fork the child may use it too. ``read_ns`` is
+    the boot clock's time at which the last verb read the store's clock, if known. It may be close
+    to the end of the verb, because a verb first waits for the verbs of other members.
     """
 
     url: str
@@ -105,34 +109,34 @@ class Registry(Protocol):
         """A region of up to ``want`` ticks for a new owner."""
 
     def mint(self, ask: VerbRequest, ticks: int) -> Claim | Wait:
-        """A region of up to ``ticks`` ticks that is used at once; nothing is left to release."""
+        """A region of up to ``ticks`` ticks that is used at once; there is nothing to release."""
 
     def renew(self, ask: VerbRequest, until: int) -> Claim | Lost:
-        """Make the claim in ``ask`` longer."""
+        """Extend the claim in ``ask`` to ``until``, or as far as the horizon permits."""
 
     def release(self, ask: VerbRequest, used: int) -> LastSeen | Lost:
         """Give back the claim in ``ask`` from tick ``used`` on."""
 
     def initialise(self, ask: VerbRequest, start: int | None) -> LastSeen:
-        """Make the record of the namespace: from ``start`` on nothing was given; None: unknown."""
+        """Create the record. Nothing was given from ``start`` on; None means unknown."""
 
     def look(self) -> Snapshot | None:
-        """What the record holds; None if there is none. Nothing is made or changed."""
+        """The contents of the record; None if there is none. Read-only."""
 
     def holdings(self) -> list[Holding]:
-        """Who holds what."""
+        """The slots in use, with their holders."""
 
-    def examine(self) -> Checkup:
-        """What the store is like, and what it survives. Nothing is made or changed."""
+    def examine(self) -> StoreReport:
+        """The store's settings, and the failures it survives. Read-only."""
 
     def close(self) -> None:
-        """Nothing more will be asked: give up what is held for it. A collected one needs none."""
+        """Release all resources. Garbage collection does the same."""
 
 
 def reading_ns(registry: Registry, sent_ns: int, heard_ns: int) -> int:
-    """When a registry read its clock for an answer, by the boot clock.
+    """The boot clock's time at which a registry read its clock for an answer.
 
-    Where it does not know, that is taken to be the middle between request and answer.
+    If the registry does not know, it is the middle between request and answer.
     """
     read_ns = registry.read_ns
     if read_ns is not None and sent_ns <= read_ns <= heard_ns:
@@ -141,11 +145,11 @@ def reading_ns(registry: Registry, sent_ns: int, heard_ns: int) -> int:
 
 
 class _LeaveError(Exception):
-    """Ends a step that shall keep nothing."""
+    """Ends a step without saving."""
 
 
 class RecordRegistry(ABC):
-    """A registry over a store that can hold one record locked for the length of a verb."""
+    """A registry over a store that can lock one record for the duration of a verb."""
 
     def __init__(self, url: Url | str, namespace: str, terms: Terms) -> None:
         self.url = masked(url)
@@ -157,8 +161,7 @@ class RecordRegistry(ABC):
     def step(self) -> AbstractContextManager[tuple[Record, str]]:
         """The record, locked, and the store's incarnation.
 
-        What the block leaves in the record is durable when the block has ended; if it raises,
-        nothing is kept.
+        The record is saved durably when the block ends; if the block raises, it is not saved.
         """
 
     def reading_us(self) -> int:
@@ -167,9 +170,9 @@ class RecordRegistry(ABC):
         return clock.wall_us()
 
     def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
-        """Take one step: ``verb`` is told the record, the clock's reading, and the incarnation.
+        """Take one step: call ``verb`` with the record, the clock's reading and the incarnation.
 
-        A store whose steps may find the record changed under them takes the step again here.
+        Stores with optimistic transactions override this to repeat a step after a conflict.
         """
         with self.step() as (record, incarnation):
             try:
@@ -203,15 +206,15 @@ class RecordRegistry(ABC):
         found = self.look()
         return list(found.holdings) if found else []
 
-    def examine(self) -> Checkup:
-        """See Registry. A store that tells nothing of itself survives what all do."""
-        return Checkup(type(self).__name__, (), COMMON)
+    def examine(self) -> StoreReport:
+        """See Registry. Here: only the events that every store survives."""
+        return StoreReport(type(self).__name__, (), COMMON_EVENTS)
 
-    def close(self) -> None:  # noqa: B027 - most hold nothing between two verbs
+    def close(self) -> None:  # noqa: B027 - most have no resources
         """See Registry."""
 
     def look(self) -> Snapshot | None:
-        """See Registry. A step that raises keeps nothing, so it is left by raising."""
+        """See Registry. Raising ends the step without saving."""
         found: Snapshot | None = None
         with suppress(_LeaveError), self.step() as (record, _):
             if record.sid:

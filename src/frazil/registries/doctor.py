@@ -1,11 +1,11 @@
-"""What ``frazil doctor`` is told of a store: facts with a verdict, and what the store survives.
+"""What ``frazil doctor`` reports about a store: facts with a verdict, and the failures it survives.
 
-Uniqueness rests on a store that keeps what it said and on members that notice when it did not. Both
-depend on settings that nobody sees until the day they matter. So each kind of store has a module
-that reads them and says what follows, in words for the person who runs it.
+Unique IDs need a store that keeps its data and members that notice when it does not. Both depend on
+settings of the store. Each kind of store has a module that reads these settings and explains their
+consequences to an operator.
 
-Three verdicts. *Good*: as it should be. *Note*: IDs stay unique, at a price that is told: a wait,
-or numbers that are skipped. *Bad*: an ID could repeat, or none can be had; somebody has to act.
+Three verdicts. *Good*: no action needed. *Note*: IDs stay unique at a stated cost, such as a wait
+or skipped numbers. *Bad*: an ID could repeat, or no ID can be made; an operator must act.
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,17 @@ from typing import Literal, NamedTuple
 from frazil.claims.claim import Terms
 from frazil.inputs.duration import duration_text
 
-__all__ = ["COMMON", "Checkup", "Finding", "Verdict", "ahead", "away", "loss", "put_back", "worst"]
+__all__ = [
+    "COMMON_EVENTS",
+    "Finding",
+    "StoreReport",
+    "Verdict",
+    "clock_offset",
+    "outage",
+    "rollback",
+    "state_loss",
+    "worst",
+]
 
 Verdict = Literal["good", "note", "bad"]
 
@@ -22,7 +32,7 @@ _APART_US = 1_000_000
 
 
 class Finding(NamedTuple):
-    """One fact, or one event. about: what; found: how it is; meaning: what follows, what to do."""
+    """A fact or an event. about: its name; found: its state; meaning: consequence and next step."""
 
     about: str
     verdict: Verdict
@@ -30,10 +40,10 @@ class Finding(NamedTuple):
     meaning: str = ""
 
 
-class Checkup(NamedTuple):
-    """All about a store. server: its kind and version. facts: how it is. events: what it survives.
+class StoreReport(NamedTuple):
+    """A store. server: kind and version. facts: its settings. events: failures, and their effect.
 
-    ahead_us: how far its clock is before this host's; None where it has none of its own.
+    ahead_us: how far its clock is ahead of this host's; None if it has no clock.
     """
 
     server: str
@@ -42,19 +52,19 @@ class Checkup(NamedTuple):
     ahead_us: int | None = None
 
 
-COMMON = (
+COMMON_EVENTS = (
     Finding(
         "a member crashes, pauses, forks or is started twice",
         "good",
         "survived",
-        "a claim is never taken back from its holder, and a new process gets a new one",
+        "a claim is never taken from its holder, and a new process gets a new claim",
     ),
 )
-"""What every store survives, since it rests on the claims alone."""
+"""Events that every store survives: only the claims matter."""
 
 
-def ahead(ahead_us: int) -> Finding:
-    """What a clock difference means: it is absorbed, and shows in the times of IDs."""
+def clock_offset(ahead_us: int) -> Finding:
+    """The effect of a clock difference: it is absorbed, and visible in the times of IDs."""
     apart_ms = abs(ahead_us) / 1e3
     apart = f"{apart_ms:.1f} ms" if apart_ms < 1000 else f"{apart_ms / 1e3:.1f} s"
     if abs(ahead_us) < _APART_US:
@@ -64,41 +74,41 @@ def ahead(ahead_us: int) -> Finding:
         "clock",
         "note",
         f"{apart} {which} this host's",
-        "IDs carry the store's time; set the clock that is wrong (members are no longer heard as "
-        "witnesses when it is more than 10 s)",
+        "IDs carry the store's time; set the wrong clock (above 10 s, the clocks of members do not "
+        "confirm the store's)",
     )
 
 
-def away(terms: Terms) -> Finding:
-    """What happens while the store does not answer."""
+def outage(terms: Terms) -> Finding:
+    """The effect of an outage."""
     inside = f", up to {_horizon(terms)}" if terms.timed else ""
     return Finding(
-        "it does not answer for a while",
+        "the store is unavailable",
         "note",
         "late",
-        f"generators go on inside their claims{inside}, then wait, and resume by themselves",
+        f"generators continue within their claims{inside}, then wait, and resume automatically",
     )
 
 
-def loss(event: str, terms: Terms) -> Finding:
-    """What happens when the store forgets what it gave."""
+def state_loss(event: str, terms: Terms) -> Finding:
+    """The effect of lost data."""
     if terms.timed:
-        waits = f"it is noticed, and everybody waits {_horizon(terms)} once"
+        waits = f"members notice it, and each waits {_horizon(terms)} once"
         return Finding(event, "note", "late", waits)
-    asks = "it is noticed, and a person must say from where to go on: "
+    asks = "members notice it and refuse until you set the next value: "
     return Finding(event, "note", "stops", f"{asks}frazil init --start N --forward")
 
 
-def put_back(event: str, terms: Terms) -> Finding:
-    """What happens when the whole store goes back, and nothing in it tells."""
+def rollback(event: str, terms: Terms) -> Finding:
+    """The effect of restoring the whole store to an older state without a trace."""
     if terms.timed:
-        return loss(event, terms)
+        return state_loss(event, terms)
     return Finding(
         event,
         "note",
         "not noticed",
-        "outside the promise without a living member: as with any database sequence, values given "
-        "since then would come again; before the first use run: frazil init --start N --forward",
+        "values given since then repeat if no member is running, as with any database sequence; "
+        "before the first use run: frazil init --start N --forward",
     )
 
 
@@ -107,6 +117,6 @@ def _horizon(terms: Terms) -> str:
 
 
 def worst(findings: Iterable[Finding]) -> Verdict:
-    """The worst verdict among findings."""
+    """The worst verdict of some findings."""
     verdicts = {finding.verdict for finding in findings}
     return "bad" if "bad" in verdicts else "note" if "note" in verdicts else "good"

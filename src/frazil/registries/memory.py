@@ -1,9 +1,8 @@
 """``memory:``: claims within one process, for tests.
 
-All generators of a process that name ``memory:`` (or ``memory:NAME``) share one set of records, as
-processes on a host share a file. It must not look as if it worked across processes: a forked child
-has a copy of the records, and would grant from it what its parent grants too. So the child is
-refused.
+All generators of a process with ``memory:`` (or ``memory:NAME``) share one set of records, as
+processes on a host share a file. It does not work across processes: a forked child has a copy of
+the records and would grant the same claims as its parent. So a child gets an error.
 """
 
 from collections.abc import Iterator
@@ -26,7 +25,7 @@ HORIZON_US = 1_000_000
 
 _records: dict[tuple[str, str], Record] = {}
 _lock = Lock()
-_sense = ProcessIdentity()
+_process = ProcessIdentity()
 
 
 class MemoryRegistry(RecordRegistry):
@@ -45,10 +44,10 @@ class MemoryRegistry(RecordRegistry):
     @contextmanager
     def step(self) -> Iterator[tuple[Record, str]]:
         """See RecordRegistry."""
-        if not _sense.intact():
+        if not _process.intact():
             raise ConfigError(
-                f"{self.url} keeps its claims in one process, and this is a fork of it; "
-                "use sqlite: (any number of processes on this host)",
+                f"{self.url} works in one process only, and this is a fork of it; use sqlite: for "
+                "several processes on this host",
                 url=self.url,
             )
         with _lock:

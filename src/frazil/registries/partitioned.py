@@ -1,24 +1,23 @@
-"""Several independent stores as one registry: ``redis://a,b,c``. Any one of them may be away.
+"""Several independent stores as one registry: ``redis://a,b,c``. Any of them may be unavailable.
 
-Replicas that take over from each other have to agree on what was given, and every way in which they
-can fail to is a way to give it twice. Stores that share nothing need not agree: each has its own
-share of the node numbers, by its place in the URL, and its own record. A member asks one of them,
-and another when that one is away; a claim belongs to the store that gave it.
+Replicas must agree on what was given, and whenever they do not, it may be given twice. Independent
+stores need not agree: each has its own share of the node numbers, by its position in the URL, and
+its own record. A member uses one store, and another when that one is unavailable. A claim belongs
+to the store that gave it.
 
-All members must name the stores in the same order, or the shares would overlap. So "the second of
-three" is part of the terms that a store's record is made for, and others are refused there. To add
-a store is therefore to begin a new namespace.
+All members must name the stores in the same order, or the shares would overlap. So the terms of a
+store's record contain its position ("store 2 of 3"), and members with other terms are refused.
+Adding a store therefore requires a new namespace.
 
-A store with a clock that the member cannot believe is as good as one that is away: it gives nothing
-to that member, and the others are asked. ClockError is raised where no store is left; then the
-clock that is wrong is probably the member's own.
+A store whose clock disagrees with the member's counts as unavailable for that member. ClockError is
+raised if no store is left; then the member's own clock is probably wrong.
 
-A member's memory of a record is told to that record alone: each ``sid`` goes out with the number of
-its store before it, and comes back so.
+A member's memory of a record is sent to that record only: callers see each ``sid`` with the number
+of its store before it.
 
-Limits: a member whose store is away keeps what it was given, cannot make it longer, and gets
-another node number elsewhere. Layouts with fewer node numbers than stores cannot be shared out, and
-counters have no node numbers at all.
+Limits: a member whose store is unavailable keeps its claim, cannot extend it, and gets another node
+number from another store. Layouts with fewer node numbers than stores cannot be shared, nor can
+counters, which have no node numbers.
 """
 
 import random
@@ -29,7 +28,7 @@ from typing import TypeVar
 from frazil.claims.claim import Claim, Holding, LastSeen, Lost, Snapshot, Terms, VerbRequest, Wait
 from frazil.errors import ClockError, ConfigError, FrazilError, RegistryUnavailable
 from frazil.registries.base import Registry
-from frazil.registries.doctor import Checkup, Finding
+from frazil.registries.doctor import Finding, StoreReport
 
 __all__ = ["PartitionedRegistry", "share_terms"]
 
@@ -43,7 +42,7 @@ def share_terms(terms: Terms, number: int, count: int) -> Terms:
     if len(slots) < count or not terms.timed:
         raise ConfigError(
             f"{terms.layout!r} has {len(slots)} node numbers, which {count} independent stores "
-            "cannot share; name one store",
+            "cannot share; use one store",
             value=count,
             limit=len(slots),
         )
@@ -63,7 +62,7 @@ class PartitionedRegistry:
     def __init__(self, url: str, terms: Terms, parts: Sequence[Registry]) -> None:
         self.url = url
         self.terms = terms
-        self.read_ns: int | None = None  # of servers
+        self.read_ns: int | None = None  # unknown
         self.parts = tuple(parts)
         self._memory: dict[int, LastSeen] = {}
         self._at = random.randrange(len(parts))  # noqa: S311 - spreads members over the stores
@@ -77,7 +76,7 @@ class PartitionedRegistry:
         return self._somewhere(lambda part, told: part.mint(told, ticks), ask)
 
     def renew(self, ask: VerbRequest, until: int) -> Claim | Lost:
-        """See Registry. Lost too where the claim's store is away: another can be had elsewhere."""
+        """See Registry. Lost too if the claim's store is unavailable: others can grant one."""
         number = self._home(ask)
         try:
             return self._heard(number, self.parts[number].renew(self._told(number, ask), until))
@@ -85,7 +84,7 @@ class PartitionedRegistry:
             return Lost(_outside(number, self._memory.get(number, LastSeen())))
 
     def release(self, ask: VerbRequest, used: int) -> LastSeen | Lost:
-        """See Registry. Lost too where the claim's store is away."""
+        """See Registry. Lost too if the claim's store is unavailable."""
         number = self._home(ask)
         try:
             reply = self.parts[number].release(self._told(number, ask), used)
@@ -95,7 +94,7 @@ class PartitionedRegistry:
         return heard if isinstance(reply, Lost) else heard.seen
 
     def initialise(self, ask: VerbRequest, start: int | None) -> LastSeen:
-        """See Registry. Those stores that have a record already are left as they are."""
+        """See Registry. Stores that already have a record are not changed."""
         seen: LastSeen | None = None
         failures: list[FrazilError] = []
         for number, part in enumerate(self.parts):
@@ -109,7 +108,7 @@ class PartitionedRegistry:
         return seen
 
     def look(self) -> Snapshot | None:
-        """See Registry. Stores that do not answer are named; RegistryUnavailable if none does."""
+        """See Registry. Names stores that do not answer; RegistryUnavailable if none does."""
         looks: list[Snapshot] = []
         away: list[RegistryUnavailable] = []
         whole = self.terms.fingerprint
@@ -141,8 +140,8 @@ class PartitionedRegistry:
         for part in self.parts:
             part.close()
 
-    def examine(self) -> Checkup:
-        """See Registry. Every fact with the store's number; of the events, those of all."""
+    def examine(self) -> StoreReport:
+        """See Registry. Each fact with its store's number, and each event once."""
         facts: list[Finding] = []
         events: dict[str, Finding] = {}
         servers: list[str] = []
@@ -151,7 +150,7 @@ class PartitionedRegistry:
             try:
                 found = part.examine()
             except RegistryUnavailable as error:
-                facts.append(Finding(f"store {number}", "note", "away", str(error)))
+                facts.append(Finding(f"store {number}", "note", "unavailable", str(error)))
                 continue
             servers.append(found.server)
             facts += (fact._replace(about=f"{fact.about} ({number})") for fact in found.facts)
@@ -161,9 +160,9 @@ class PartitionedRegistry:
         if not servers:
             raise RegistryUnavailable("; ".join(fact.meaning for fact in facts), url=self.url)
         one = Finding(
-            "one of the stores is away", "good", "survived", "members ask the others for claims"
+            "one of the stores is unavailable", "good", "survived", "members use the other stores"
         )
-        return Checkup(", ".join(servers), tuple(facts), (*events.values(), one), ahead_us)
+        return StoreReport(", ".join(servers), tuple(facts), (*events.values(), one), ahead_us)
 
     def holdings(self) -> list[Holding]:
         """See Registry."""
@@ -173,7 +172,7 @@ class PartitionedRegistry:
     def _somewhere(
         self, verb: Callable[[Registry, VerbRequest], Claim | Wait], ask: VerbRequest
     ) -> Claim | Wait:
-        """A claim from the store last asked, or else from any other; else the shortest wait."""
+        """A claim from the last store or another one; otherwise the shortest wait."""
         count = len(self.parts)
         others = random.sample(range(count), count)
         waits: list[Wait] = []
@@ -190,21 +189,21 @@ class PartitionedRegistry:
             waits.append(reply)
         if waits:
             return min(waits, key=lambda wait: wait.wait_us)
-        # One that is away may be back in a moment, and a clock is wrong until somebody sets it.
+        # An unavailable store may return soon; a wrong clock must be set.
         raise next(
             (each for each in failures if isinstance(each, RegistryUnavailable)), failures[0]
         )
 
     def _home(self, ask: VerbRequest) -> int:
-        """The store that gave the claim held."""
+        """The store of the claim that is held."""
         slot = ask.held.slot if ask.held is not None else -1
         for number, part in enumerate(self.parts):
             if slot in part.terms.slots:
                 return number
-        raise ConfigError("renew and release need the claim that they are about")
+        raise ConfigError("renew and release need a claim; pass the one that was granted")
 
     def _told(self, number: int, ask: VerbRequest) -> VerbRequest:
-        """The request, with what is remembered of this store's record and of no other."""
+        """The request with the memory of this store's record."""
         place, _, sid = ask.seen.sid.partition("@")
         seen = self._memory.get(number, LastSeen())
         if place == str(number):
@@ -213,11 +212,11 @@ class PartitionedRegistry:
         return replace(ask, seen=seen)
 
     def _heard(self, number: int, reply: _Reply) -> _Reply:
-        """The reply as the caller shall see it; what it says of the record is remembered."""
+        """Remember what the reply says of the record; returns the reply for the caller."""
         self._memory[number] = reply.seen
         return replace(reply, seen=_outside(number, reply.seen))
 
 
 def _outside(number: int, seen: LastSeen) -> LastSeen:
-    """What is known of a store's record, as callers know it."""
+    """The memory of a store's record as callers see it."""
     return replace(seen, sid=f"{number}@{seen.sid}") if seen.sid else seen

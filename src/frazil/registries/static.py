@@ -1,18 +1,18 @@
-"""``static:7``: the node number is known at start-up, and nobody needs to be asked for it.
+"""``static:7``: a fixed node number, from the configuration.
 
-``static:7`` says it, ``static:env:POD_INDEX`` reads it from the environment, ``static:hostname``
-takes the number at the end of the host's name (``web-7``: a StatefulSet's ordinal).
+``static:7`` contains the number, ``static:env:POD_INDEX`` reads it from the environment, and
+``static:hostname`` uses the number at the end of the host's name (``web-7``: a StatefulSet's
+ordinal).
 
-The usual generator with a fixed number starts at "now" with sequence 0, so a restart after a step
-back of the clock repeats what it gave. Here the number is a pool of one slot in a state file, and
-the very same verbs reserve every tick on disk before it is used. Several processes of one host
-with one number and one state file share it in time. On one host a second owner of the number, with
-another state file or without one, is refused (see ``hold``). On two hosts nothing notices them,
-which is outside the promise.
+The usual generator with a fixed number starts at "now" with sequence 0, so it repeats IDs if it
+restarts after the clock stepped back. Here the number is a pool of one slot in a state file, and
+the usual verbs reserve every tick on disk before it is used. Several processes of one host with one
+number and one state file share it. On the same host a second owner of the number, with another
+state file or without one, is refused (see ``static_lock``). Owners on two hosts are not detected.
 
-The file lies in the user's state directory, or where ``?state=PATH`` says. ``?state=none`` keeps
-nothing: then one process at a time may have the number, however it is spelt, every start waits one
-horizon, and a clock stepped back between two starts is trusted.
+The file is in the user's state directory, or at ``?state=PATH``. With ``?state=none`` there is no
+file: then only one process at a time may have the number, every start waits one horizon, and a
+clock that steps back between two starts causes repeats.
 """
 
 import os
@@ -39,21 +39,21 @@ __all__ = ["StatelessRegistry", "StaticRegistry", "connect_static", "node_number
 
 
 class OwnedRegistry(RecordRegistry):
-    """A registry of one number, which is held on this host from the first verb to the close."""
+    """A registry of one number, locked on this host from the first verb until ``close``."""
 
     _hold: Hold | None = None
 
     @abstractmethod
     def owner(self) -> tuple[str, str]:
-        """In whose name the number is held, for machines and in words."""
+        """The owner of the number: an identity, and a description for messages."""
 
     def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
-        """See RecordRegistry. Raises ConfigError if somebody else on this host has the number."""
+        """See RecordRegistry. Raises ConfigError if another owner on this host has the number."""
         return apart(lambda: self._perform(verb))
 
     def _perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
         if self._hold is None or not self._hold.stands():
-            self._hold = None  # given up first, so that it is not in its own way
+            self._hold = None  # released first, so that it does not block itself
             name, how = self.owner()
             slot = self.terms.slots.start
             self._hold = take(
@@ -76,9 +76,9 @@ class StaticRegistry(OwnedRegistry, SqliteRegistry):
     """
 
     advice = (
-        "or name another file: ?state=/path/to/file; ?state=none keeps no state, at a price: one "
-        "process at a time may have the number, every start waits one horizon, and if the clock "
-        "goes back between two starts IDs repeat"
+        "or name another file: ?state=/path/to/file; with ?state=none there is no file, but only "
+        "one process at a time may have the number, every start waits one horizon, and IDs repeat "
+        "if the clock goes back between two starts"
     )
 
     def __init__(self, url: Url, namespace: str, scheme: Scheme) -> None:
@@ -87,22 +87,22 @@ class StaticRegistry(OwnedRegistry, SqliteRegistry):
         terms = terms_of(scheme, options.duration_us("horizon", HORIZON_US), node)
         busy_us = options.duration_us("busy", BUSY_US)
         state = options.text("state")
-        self._told_local = options.yes("local")
+        self._is_local = options.yes("local")
         options.finish()
         path = Path(state) if state else state_folder() / f"static-{node}.db"
         self._prepare(url, namespace, terms, path, busy_us)
 
     def owner(self) -> tuple[str, str]:
-        """See OwnedRegistry. A file is its directory and its name: it may be made anew."""
+        """See OwnedRegistry. The directory and the name: the file may be replaced."""
         where = str(self.path.parent)
-        with suppress(OSError):  # which the step itself explains
+        with suppress(OSError):  # the step raises the error
             make_folder(self.path.parent)
             where = file_id(self.path.parent)
         return f"file {where} {self.path.name!r}", f"with the state file {self.path}"
 
     @contextmanager
     def step(self) -> Iterator[tuple[Record, str]]:
-        """See RecordRegistry. If another file had the number meanwhile, that is a loss."""
+        """See RecordRegistry. It is a loss if another file had the number meanwhile."""
         with super().step() as (record, incarnation):
             since = self._hold.since.split("\n")[1:2] if self._hold else []
             yield record, f"{incarnation}:{''.join(since)}"
@@ -118,7 +118,7 @@ class StatelessRegistry(OwnedRegistry, MemoryRegistry):
         options.text("state")
         options.finish()
         self._prepare(url, namespace, terms)
-        self._key = f"static:{node}", namespace  # however the number is spelt
+        self._key = f"static:{node}", namespace  # independent of how the URL spells the number
 
     def owner(self) -> tuple[str, str]:
         """See OwnedRegistry."""
@@ -126,7 +126,7 @@ class StatelessRegistry(OwnedRegistry, MemoryRegistry):
 
     @contextmanager
     def step(self) -> Iterator[tuple[Record, str]]:
-        """See RecordRegistry. If another process had the number meanwhile, that is a loss."""
+        """See RecordRegistry. It is a loss if another process had the number meanwhile."""
         with super().step() as (record, _):
             yield record, f"memory/{self._hold.since if self._hold else ''}"
 
@@ -139,7 +139,7 @@ def connect_static(url: Url, namespace: str, scheme: Scheme) -> RecordRegistry:
 
 
 def node_number(text: str) -> int:
-    """The number that ``7``, ``env:NAME`` or ``hostname`` stands for. Raises ConfigError."""
+    """Resolve ``7``, ``env:NAME`` or ``hostname`` to a number. Raises ConfigError."""
     kind, _, name = text.partition(":")
     if kind == "env":
         found = os.environ.get(name, "")
@@ -148,12 +148,12 @@ def node_number(text: str) -> int:
         host = socket.gethostname().partition(".")[0]
         match = re.search(r"([0-9]+)$", host)
         found = match[1] if match else ""
-        source = f"host name {host!r} ends in no number"
+        source = f"host name {host!r} does not end in a number"
     else:
         found, source = text, f"static:{text}"
     if not re.fullmatch(r"[0-9]{1,20}", found):
         raise ConfigError(
-            f"no node number: {source}; write static:7, static:env:NAME or static:hostname",
+            f"no node number: {source}; use static:7, static:env:NAME or static:hostname",
             value=found,
         )
     return int(found)

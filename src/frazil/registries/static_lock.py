@@ -1,19 +1,19 @@
-"""One owner of a static number on one host, by a lock that the kernel gives up with its process.
+"""One owner of a static number on one host, by a lock that the kernel releases with its process.
 
-Nobody is asked for a static number, so two processes that have the same one would not meet. On one
-host they can: each holds a small file in a directory that all users share, ``/dev/shm`` or ``/tmp``
-(or the one that FRAZIL_LOCKS names), locked while it may have a claim. The file's name stands for
-what must not be owned twice: the number, the namespace, and what the numbers mean. Its text says in
-whose name it is held. For a number with a state file that is the file, so all processes that use it
-hold together; for a number without one it is the process.
+A static number needs no registry, so two processes with the same number would not notice each
+other. On one host they can: each locks a small file in a directory that all users share,
+``/dev/shm`` or ``/tmp`` (or FRAZIL_LOCKS), while it may have a claim. The file's name stands for
+what may have one owner: the number, the namespace, and the layout. Its text names the owner. With a
+state file the owner is that file, so all processes that use it share the lock; without one the
+owner is the process.
 
-The lock is ``flock``'s: a POSIX lock would end when any part of the process closes the file. It
-belongs to the open file, which forked children share, and a child must neither rely on it nor keep
-it alive after its parent's end. So a child closes the file (after a fork made in C, when it asks).
-The file itself stays: a process that comes back reads in it whether another was there meanwhile.
+The lock is an ``flock``: a POSIX lock would end when any part of the process closes the file. It
+belongs to the open file, which forked children share. A child must not rely on it, nor keep it
+after its parent's end, so a child closes the file (after a fork made in C, at its next verb). The
+file itself remains: it tells a returning process whether there was another owner meanwhile.
 
-Other hosts, containers with a ``/dev/shm`` of their own, and hosts where no such file can be made
-are not seen.
+Owners are not detected on other hosts, in containers with their own ``/dev/shm``, and on hosts
+where no such file can be created.
 """
 
 import errno
@@ -32,9 +32,9 @@ from frazil.system.process import ProcessIdentity
 
 __all__ = ["Hold", "take", "this_process"]
 
-_PLACES = ("/dev/shm", "/tmp")  # noqa: S108 - they are shared by all users, and so is the file
+_PLACES = ("/dev/shm", "/tmp")  # noqa: S108 - all users share them, and the file
 _NO_PLACE = {errno.ENOENT, errno.ENOTDIR, errno.EROFS, errno.EACCES, errno.EPERM}
-_PATIENCE_S = 0.25  # a lock that is held to write the text, and not for long, is waited for
+_PATIENCE_S = 0.25  # the lock may be held briefly to write the text
 _LONGEST = 4096
 
 _holds: "WeakSet[Hold]" = WeakSet()
@@ -42,7 +42,7 @@ _process = ProcessIdentity(), os.urandom(8).hex()
 
 
 def this_process() -> str:
-    """A name that no other process on any host has, a forked child neither."""
+    """A unique name of this process; a forked child gets its own."""
     global _process  # noqa: PLW0603 - one for the process
     if not _process[0].intact():
         _process = ProcessIdentity(), os.urandom(8).hex()
@@ -50,31 +50,31 @@ def this_process() -> str:
 
 
 class Hold:
-    """Something held in a name, until ``leave`` or until nobody refers to it. Made by ``take``.
+    """A lock in an owner's name, until ``leave`` or collection. Created by ``take``.
 
-    since: a text that changes when another name held it meanwhile; "" where this host cannot tell.
+    since: a text that changes when another owner had it meanwhile; "" if this host cannot tell.
     """
 
-    __slots__ = ("__weakref__", "_fd", "_path", "_sense", "since")
+    __slots__ = ("__weakref__", "_fd", "_owner", "_path", "since")
 
     def __init__(self, path: Path | None, fd: int, since: str) -> None:
         self._path = path
         self._fd = fd
-        self._sense = ProcessIdentity()
+        self._owner = ProcessIdentity()
         self.since = since
         _holds.add(self)
 
     def stands(self) -> bool:
-        """Whether this process still holds it: there was no fork, and the file was not removed."""
-        return self._sense.intact() and (self._path is None or leads_to(self._path, self._fd))
+        """Whether this process still holds it: no fork, and the file still exists."""
+        return self._owner.intact() and (self._path is None or leads_to(self._path, self._fd))
 
     def leave(self) -> None:
-        """Give it up. In a forked child, leave it to the parent."""
+        """Release it. In a forked child, leave it to the parent."""
         fd, self._fd = self._fd, -1
         if fd < 0:
             return
-        if self._sense.intact():
-            fcntl.flock(fd, fcntl.LOCK_UN)  # also for a child made in C, which has the file open
+        if self._owner.intact():
+            fcntl.flock(fd, fcntl.LOCK_UN)  # also for a child forked in C, which has the file open
         os.close(fd)
 
     def __del__(self) -> None:
@@ -82,9 +82,9 @@ class Hold:
 
 
 def take(key: str, name: str, *, what: str, how: str) -> Hold:
-    """Hold ``key`` in a name, together with all others who hold it in that name.
+    """Lock ``key`` in an owner's name; processes with the same name share the lock.
 
-    what: the key in words. how: the name in words. Raises ConfigError if it is held in another.
+    what, how: descriptions of the key and the owner. Raises ConfigError if another owner has it.
     """
     deadline = time.monotonic() + _PATIENCE_S
     while True:
@@ -102,7 +102,7 @@ def take(key: str, name: str, *, what: str, how: str) -> Hold:
                 "state file (?state=/path/to/file), or use sqlite:, which gives numbers out",
                 lock=str(path),
             )
-        time.sleep(random.uniform(0.001, 0.005))  # noqa: S311 - so that two do not go in step
+        time.sleep(random.uniform(0.001, 0.005))  # noqa: S311 - jitter
 
 
 def _in_child() -> None:
@@ -114,14 +114,14 @@ os.register_at_fork(after_in_child=_in_child)
 
 
 def _locked(path: Path, name: str, how: str) -> tuple[int, str]:
-    """The locked file and its text; -1 and the text if it is locked in another name."""
+    """The locked file and its text; -1 and the text if another owner has it."""
     fd = _opened(path)
     said = ""
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
         said = _text(fd)
         if said.split("\n")[0] != name:
-            # Between two kinds of lock there may be none, so the text is read under the last.
+            # Changing the lock may release it for a moment, so read the text again.
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             _write(fd, name, how)
             fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -149,7 +149,7 @@ def _write(fd: int, name: str, how: str) -> None:
 
 
 def _file_of(key: str) -> Path | None:
-    """The file of a key, made if it is missing; None where this host has no place for it."""
+    """The file of a key, created if it is missing; None if this host has no place for it."""
     name = f"frazil-{sha256(key.encode('utf-8', 'surrogateescape')).hexdigest()[:24]}.lock"
     told = os.environ.get("FRAZIL_LOCKS")
     for place in (told,) if told else _PLACES:
@@ -160,9 +160,8 @@ def _file_of(key: str) -> Path | None:
             if not told and error.errno in _NO_PLACE:
                 continue
             raise ConfigError(
-                f"{path}, by which owners of a number notice each other, cannot be made: "
-                f"{error.strerror}; make room there, or set FRAZIL_LOCKS to a directory that all "
-                "of them can write to",
+                f"{path}, the lock file of a static number, cannot be created: {error.strerror}; "
+                "free some space, or set FRAZIL_LOCKS to a directory that all its owners can write",
                 lock=str(path),
             ) from error
         return path
@@ -170,8 +169,8 @@ def _file_of(key: str) -> Path | None:
 
 
 def _opened(path: Path) -> int:
-    """The file, opened without making it, which other users' files in /tmp may not allow."""
-    problem = "it is no file"
+    """Open the file without O_CREAT, which fails for other users' files in /tmp."""
+    problem = "it is not a file"
     try:
         fd = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
         if stat.S_ISREG(os.fstat(fd).st_mode):
@@ -180,7 +179,7 @@ def _opened(path: Path) -> int:
     except OSError as error:
         problem = error.strerror or str(error)
     raise ConfigError(
-        f"{path}, by which owners of a number notice each other, cannot be opened: {problem}; "
-        "remove it, or ask its owner to",
+        f"{path}, the lock file of a static number, cannot be opened: {problem}; remove it, or ask "
+        "its owner to",
         lock=str(path),
     )

@@ -1,10 +1,10 @@
-"""Tests that others can use: the contract of a registry, for whoever writes another one.
+"""The conformance kit: checks the contract of a registry, for authors of registries.
 
     from frazil.testing import check_registry
 
     check_registry(store)   # a Store: see frazil.testing.store
 
-Needs no test framework. frazil itself imports nothing of this.
+It needs no test framework. frazil itself does not import it.
 """
 
 from frazil.testing.conformance import CHECKS, check_registry
@@ -12,9 +12,9 @@ from frazil.testing.report import ConformanceError, Report, Result
 from frazil.testing.store import (
     Forgets,
     OwnTime,
+    Partitioned,
     Restarts,
     Rewinds,
-    Several,
     StepsClock,
     Store,
     Wire,
@@ -25,11 +25,11 @@ __all__ = [
     "ConformanceError",
     "Forgets",
     "OwnTime",
+    "Partitioned",
     "Report",
     "Restarts",
     "Result",
     "Rewinds",
-    "Several",
     "StepsClock",
     "Store",
     "Wire",

@@ -1,4 +1,4 @@
-"""Checks of the contract: claims on one slot never overlap, whoever asks and in whatever order."""
+"""Checks of the contract: claims on a slot never overlap, whatever the order of requests."""
 
 import random
 import threading
@@ -13,9 +13,9 @@ __all__ = ["CHECKS", "roam"]
 
 
 def roam(member: Member, chance: random.Random, stale: list[Event] | None = None) -> None:
-    """One step of a random schedule: any verb, a reply lost, an old request once more.
+    """One step of a random schedule: any verb, a lost reply, or a repeated request.
 
-    stale: what may come once more, kept from step to step; None for no such thing.
+    stale: requests that may be repeated, kept from step to step; None for no repeats.
     """
     claim, longest = member.claim, member.horizon_ticks
     kind = chance.choice(["grant", "mint", "renew", "renew", "release", "lost", "stale"])
@@ -34,7 +34,7 @@ def roam(member: Member, chance: random.Random, stale: list[Event] | None = None
         member.send("renew", member.ask(claim), claim.until + chance.randint(1, longest))
     elif kind == "release":
         member.claim = None
-        # Often all of it: the next holder's region then begins at this one's end.
+        # Often all of it is used: the next region then begins at the end of this one.
         used = claim.until if chance.random() < 0.5 else chance.randint(claim.start, claim.until)
         member.release(claim, used)
     if stale is not None and member.last is not None and chance.random() < 0.3:
@@ -64,7 +64,7 @@ def threads_never_meet(trial: Trial) -> None:
             try:
                 roam(member, chance, stale)
             except TryLater:
-                member.claim = None  # an answer that never came
+                member.claim = None  # no answer
             except BaseException as error:  # noqa: BLE001 - told by the thread that waits
                 faults.append(error)
                 return
@@ -117,7 +117,7 @@ def strangers_are_refused(trial: Trial) -> None:
     trial.one_record()
     (a,) = trial.members(1)
     text = str(POOL.layout)
-    # As many node numbers, so that a static number is one of them.
+    # With the same node numbers, so that a static number is valid.
     other = scheme(text.replace("time:41", "time:42").replace("sign:1=0 ", ""))
     before = a.grant(1).seen
     for stranger in (other, scheme(POOL, shuffle="seed:v1:stranger")):

@@ -1,4 +1,4 @@
-"""Checks of the contract: now never goes back, and does not jump ahead on one clock's word."""
+"""Checks of the contract: now never goes back, and a step forward needs a second clock."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -7,7 +7,7 @@ from frazil.claims.claim import Claim, Lost
 from frazil.errors import ClockError
 from frazil.testing.claims import roam
 from frazil.testing.report import BrokenContract, NotApplicable, demand
-from frazil.testing.store import Several, StepsClock
+from frazil.testing.store import Partitioned, StepsClock
 from frazil.testing.trial import Member, Trial
 
 __all__ = ["CHECKS"]
@@ -25,7 +25,7 @@ def now_never_goes_back(trial: Trial) -> None:
 
 
 def _demand_forward(trial: Trial) -> None:
-    """In each record (several stores have one each) the times that were told never fall."""
+    """Require that the times in each record never decrease."""
     told: dict[str, list[int]] = {}
     for claim in trial.claims():
         told.setdefault(claim.seen.sid, []).append(claim.now_us)
@@ -36,7 +36,7 @@ def _demand_forward(trial: Trial) -> None:
 
 
 def _refused(member: Member, verb: str, witness_off_us: int) -> None:
-    """A verb with a witness that does not agree must raise ClockError.
+    """Require ClockError for a verb whose witness disagrees.
 
     Of several stores that of the claim counts as away, and then a renewal answers Lost.
     """
@@ -46,7 +46,7 @@ def _refused(member: Member, verb: str, witness_off_us: int) -> None:
         reply = member.send(verb, ask, (1 << 40) if verb == "renew" else 5)
     except ClockError:
         return
-    if isinstance(member.trial.store, Several) and isinstance(reply, Lost):
+    if isinstance(member.trial.store, Partitioned) and isinstance(reply, Lost):
         return
     raise BrokenContract(f"a clock an hour from its witness was believed: {reply!r}")
 

@@ -1,14 +1,13 @@
-"""The contract of a registry as a program: hand it a store, and it tells which promise is broken.
+"""The contract of a registry as a program: it tests a store and reports broken invariants.
 
-A registry that looks right in a demonstration gives one node number to two owners on the day when a
-reply is lost, a master fails over or a clock is stepped. What must hold then is written down as the
-invariants I0 to I5 (docs/explain/why-unique.md); this kit asks for each of them, on the real store,
-through the verbs alone. frazil's own registries have no other contract test.
+A registry may work in a demonstration and still give one node number to two owners when a reply is
+lost, a primary fails over or a clock steps. The invariants I0 to I5 (docs/explain/why-unique.md)
+say what must hold then. This kit checks each of them on the real store, only through the verbs.
+frazil's own registries have no other contract test.
 
-Each check is a function with a namespace of its own. It names the invariant that it shows, and
-fails with what the registry answered that it may not. What passes is not proved: schedules are
-random (from ``seed``), and a store can fail in ways that its adapter cannot bring about. The report
-lists what did not apply.
+Each check is a function with its own namespace. It names the invariant, and fails with the answer
+that broke it. Passing is not a proof: schedules are random (from ``seed``), and a store can fail in
+ways that its adapter cannot cause. The report lists the checks that did not apply.
 """
 
 from collections.abc import Callable, Collection
@@ -52,10 +51,10 @@ CHECKS: tuple[Check, ...] = (
 
 
 def check_registry(store: Store, *, only: Collection[str] | None = None, seed: int = 0) -> Report:
-    """Run the contract on a store, and answer what came out of each check.
+    """Check a store against the contract. Returns the result of each check.
 
-    only: names of checks, to run no others. seed: another schedule. Raises ConformanceError, which
-    lists the failures and carries the report, if any check failed.
+    only: the names of the checks to run. seed: of the schedules. Raises ConformanceError, which
+    lists the failures and has the report, if a check failed.
     """
     report = Report(
         tuple(_run(check, store, seed) for check in CHECKS if not only or check.__name__ in only)
@@ -66,7 +65,7 @@ def check_registry(store: Store, *, only: Collection[str] | None = None, seed: i
 
 
 def _run(check: Check, store: Store, seed: int) -> Result:
-    """One check; what it raises is its result."""
+    """Run one check; what it raises is its result."""
     name = check.__name__
     shows = (check.__doc__ or "").partition("\n")[0].partition(":")[0]
     outcome: Outcome = "failed"

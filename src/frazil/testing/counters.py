@@ -1,4 +1,4 @@
-"""Checks of the contract for layouts without time: counters, where no loss can be waited out."""
+"""Checks of the contract for counters: layouts without time, which cannot wait out a loss."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ __all__ = ["CHECKS"]
 
 
 def _refused(member: Member, fault: str, verb: str = "grant") -> str:
-    """The message of the ConfigError that the verb must raise."""
+    """Require ConfigError from the verb. Returns its message."""
     try:
         reply = member.try_grant(5, verb)
     except ConfigError as error:

@@ -1,4 +1,4 @@
-"""Checks of the contract: requests and replies that are lost, late or repeated do no harm."""
+"""Checks of the contract: lost, late and repeated requests and replies are harmless."""
 
 from frazil.claims.claim import Claim, LastSeen, Lost
 from frazil.errors import RegistryUnavailable, TryLater
@@ -65,7 +65,7 @@ def lost_replies_are_told(trial: Trial) -> None:
                 known = error.facts.get("outcome_known")
                 demand(known is False, f"a {verb} may have been done, and it says that it was not")
             else:
-                # That a claim cannot be made longer is a safe answer, whatever the store did.
+                # Refusing a renewal is safe, whatever the store did.
                 given_up = verb == "renew" and isinstance(reply, Lost)
                 demand(given_up, f"no reply came back, and a {verb} answered {reply!r}")
     _patiently(trial, b)
@@ -89,7 +89,7 @@ def repeated_deliveries_do_no_harm(trial: Trial) -> None:
                     if isinstance(claim, Claim):
                         member.renew(claim, claim.until + 3)
                 except TryLater:
-                    continue  # an answer that did not match, refused with its connection
+                    continue  # the answer did not match the request
     _patiently(trial, b)
     trial.demand_disjoint()
 
@@ -109,7 +109,7 @@ def restarts_repeat_nothing(trial: Trial) -> None:
 
 
 def _patiently(trial: Trial, member: Member) -> None:
-    """A claim after a restart, through connections that may have died with it."""
+    """Request a claim after a restart; connections may be broken."""
     for attempt in range(100):
         try:
             member.grant(5)

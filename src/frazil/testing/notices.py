@@ -1,8 +1,8 @@
-"""Checks of the contract: a loss is noticed until it has been written down.
+"""Checks of the contract: a loss is noticed until it has been recorded.
 
-What shows a loss may be there only once: a new connection, a message, a memory. The verb that sees
-it may fail for another reason, and then nothing is kept of what it saw. So here verbs fail after a
-loss, and the next one must notice all the same.
+The sign of a loss may appear only once: on a new connection, in a message, in a memory. If the verb
+that sees it fails for another reason, nothing is saved. So in these checks verbs fail after a loss,
+and the next verb must still notice it.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ _HOUR_US = 3_600_000_000
 
 
 def _refused(attempt: Callable[[], object], what: str) -> str:
-    """The message of the error that the attempt must raise."""
+    """Require ConfigError or ClockError from the attempt. Returns its message."""
     try:
         reply = attempt()
     except (ConfigError, ClockError) as error:
@@ -30,7 +30,7 @@ def _refused(attempt: Callable[[], object], what: str) -> str:
 
 
 def _demand_noticed(member: Member) -> None:
-    """A grant after a loss, and after verbs that failed, gives nothing of one horizon."""
+    """Require that a grant after a loss and failed verbs gives no tick of one horizon."""
     reply = member.try_grant(member.horizon_ticks)
     floor = member.terms.tick_at(reply.seen.now_us) + member.horizon_ticks
     if isinstance(reply, Claim):
@@ -87,7 +87,7 @@ def older_copies_are_noticed_until_written(trial: Trial) -> None:
 def older_counters_stay_refused(trial: Trial) -> None:
     """I2: an older copy of a counter is refused in each call, until a person says where to go on.
 
-    Where the store shows it, to everybody; else to those who remember more. All go on after that.
+    If the store shows the loss, to every member; otherwise to those that remember more.
     """
     store = trial.store
     if not isinstance(store, Rewinds):
@@ -99,7 +99,7 @@ def older_counters_stay_refused(trial: Trial) -> None:
     top = a.grant(500).until
     store.rewind(trial.namespace, copy)
     anybody = [trial.member(COUNTER), trial.member(COUNTER)] if store.rewind_shows else []
-    newcomer = trial.member(COUNTER)  # what a noticed, the others are told, too
+    newcomer = trial.member(COUNTER)  # a has recorded the loss for all
     for member in (*anybody, a, *anybody, newcomer):
         for verb in ("grant", "mint", "grant"):
             member.registry.look()

@@ -1,4 +1,4 @@
-"""Checks of the contract: a claim is made longer and given back by its holder, and nobody else."""
+"""Checks of the contract: only the holder of a claim can extend or release it."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -66,7 +66,7 @@ def renewal_may_be_late(trial: Trial) -> None:
 def release_takes_the_token(trial: Trial) -> None:
     """I1: a claim is given back only by its holder, also when it is given back late.
 
-    The late one names as used all that it had, which is where the next holder's region begins.
+    The late release reports the whole claim as used; the next holder's region begins at its end.
     """
     trial_claims = trial.members(3)
     a, b, c = trial_claims
@@ -123,7 +123,7 @@ def mint_leaves_no_token(trial: Trial) -> None:
     mine = replace(claim, token=ask.token)
     demand(isinstance(a.renew(mine, claim.until + 3), Lost), "what was minted was renewed")
     demand(isinstance(a.release(mine, claim.start), Lost), "what was minted was given back")
-    with suppress(ConfigError):  # as good an answer
+    with suppress(ConfigError):  # also correct
         demand(isinstance(a.renew(claim, claim.until + 3), Lost), "it was renewed without a token")
 
 

@@ -1,7 +1,7 @@
-"""What came out of a run of the conformance kit: a line per check, an error that lists faults.
+"""The report of the conformance kit: a line for each check, and an error that lists the failures.
 
-A check that does not apply (the store has no clock to step, the pool has one number) is no success:
-it is listed with its reason, so that nobody takes for tested what was not.
+A check that does not apply (the store has no clock to step, the pool has one number) is not a
+success: it is listed with its reason.
 """
 
 from dataclasses import dataclass
@@ -13,22 +13,22 @@ Outcome = Literal["passed", "failed", "not applicable"]
 
 
 class BrokenContract(Exception):
-    """A registry answered what it may not; raised inside a check."""
+    """A registry broke the contract; raised inside a check."""
 
 
 class NotApplicable(Exception):
-    """A check says nothing about this store; raised inside it, with the reason."""
+    """A check does not apply to this store; raised inside it, with the reason."""
 
 
 def demand(holds: object, fault: str) -> None:
-    """Raise BrokenContract with ``fault`` unless it holds."""
+    """Raise BrokenContract with ``fault`` unless ``holds`` is true."""
     if not holds:
         raise BrokenContract(fault)
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One check: its name, what it shows, what came out, and the fault or the reason."""
+    """One check: its name, its invariant, its outcome, and the fault or the reason."""
 
     name: str
     shows: str
@@ -46,7 +46,7 @@ class Report:
     results: tuple[Result, ...]
 
     def names(self, outcome: Outcome) -> set[str]:
-        """The names of the checks that ended so."""
+        """The names of the checks with an outcome."""
         return {result.name for result in self.results if result.outcome == outcome}
 
     def __str__(self) -> str:

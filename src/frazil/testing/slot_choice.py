@@ -1,4 +1,4 @@
-"""Checks of the contract: which slot is given, how far ahead, and that nobody is left out."""
+"""Checks of the contract: which slot is given, how far ahead, and that no member starves."""
 
 from collections.abc import Iterator
 
@@ -48,7 +48,7 @@ def grants_begin_at_the_floor_or_now(trial: Trial) -> None:
 def grants_fit_best(trial: Trial) -> None:
     """I2: of the slots free now the one with the greatest floor is given; if none is, the least.
 
-    So untouched slots stay in reserve, and a slot that is held comes last.
+    So untouched slots remain in reserve, and held slots are used last.
     """
     trial.one_record()
     slots = trial.member().terms.slots
@@ -86,7 +86,7 @@ def _grants(trial: Trial) -> Iterator[tuple[Event, dict[int, int]]]:
 def full_pools_are_shared(trial: Trial) -> None:
     """I2: with all slots held, a newcomer gets what comes after a holder's region.
 
-    The holder keeps what it was given and cannot make it longer; the others can.
+    The holder keeps its claim and cannot extend it; the other holders can.
     """
     trial.one_record()
     members, claims, extra = _filled(trial)
@@ -104,7 +104,7 @@ def full_pools_are_shared(trial: Trial) -> None:
 
 
 def _filled(trial: Trial) -> tuple[list[Member], list[Claim], Claim]:
-    """Holders of all slots, their claims, and one claim more; on a busy host not at once."""
+    """Holders of all slots, their claims, and one more claim; a busy host needs several tries."""
     slots = len(trial.member().terms.slots)
     for _ in range(_ATTEMPTS):
         *members, newcomer = trial.members(slots + 1)
@@ -158,7 +158,7 @@ def sixty_four_contenders_are_all_served(trial: Trial) -> None:
 
 
 def _hold_on(hog: Member) -> None:
-    """Renew as far as can be; get another claim if it is lost."""
+    """Renew as far as possible; request another claim if it is lost."""
     far = 10 * hog.horizon_ticks
     if hog.claim is None or isinstance(hog.renew(hog.claim, hog.claim.until + far), Lost):
         hog.claim = None

@@ -1,15 +1,15 @@
-"""What the conformance kit must be given: registries of one store, and ways to do the store harm.
+"""The interface of a store under test: its registries, and ways to harm it.
 
-A contract test that starts its own server can only test that server. One that is handed a finished
-registry cannot make it forget. So the kit asks for a ``Store``: one method, which answers a new
-registry for a scheme and a namespace. Everything else is an *ability*, a protocol of its own that a
-store may have besides: to lose its state, to go back to an older copy, to have its clock stepped,
-to be restarted, to be reached over a wire that fails. The kit looks with ``isinstance`` which there
-are, and says of each check that it could not make why not.
+A contract test that starts its own server can test only that server. One that receives a finished
+registry cannot make it lose data. So the kit needs a ``Store`` with one method, which returns a new
+registry for a scheme and a namespace. Everything else is an optional *ability*, a separate
+protocol: losing state, restoring an older copy, stepping the clock, restarting, failing
+connections. The kit checks for abilities with ``isinstance``, and reports why a check did not
+apply.
 
-An ability acts on the real store, from outside: ``FLUSHALL``, a dropped table, a file put back, a
-``kill -9``, a proxy that swallows replies. It may act on all namespaces; each check has one of its
-own, and checks run one at a time.
+An ability acts on the real store from outside: ``FLUSHALL``, a dropped table, a restored file, a
+``kill -9``, a proxy that drops replies. It may affect all namespaces; each check has its own, and
+checks run one at a time.
 
 Units: ``_us`` are microseconds.
 """
@@ -20,11 +20,20 @@ from typing import Any, Protocol, runtime_checkable
 from frazil.registries.base import Registry
 from frazil.schemes.scheme import Scheme
 
-__all__ = ["Forgets", "OwnTime", "Restarts", "Rewinds", "Several", "StepsClock", "Store", "Wire"]
+__all__ = [
+    "Forgets",
+    "OwnTime",
+    "Partitioned",
+    "Restarts",
+    "Rewinds",
+    "StepsClock",
+    "Store",
+    "Wire",
+]
 
 
 class Store(Protocol):
-    """One store, reached through the registry under test. Nothing but this is required.
+    """A store, reached through the registry under test. Only this method is required.
 
         class Ours:
             def registry(self, scheme, namespace):
@@ -32,14 +41,14 @@ class Store(Protocol):
 
         frazil.testing.check_registry(Ours())
 
-    A short horizon makes a short test: several checks wait for one or two of them.
+    A short horizon makes a short test: several checks wait for one or two horizons.
     """
 
     def registry(self, scheme: Scheme, namespace: str) -> Registry:
-        """A new registry object with a connection of its own; nothing is contacted yet.
+        """Return a new registry object with its own connection; it does not connect yet.
 
-        The kit makes several for one namespace, which must see one record, and uses each from one
-        thread at a time. It names each namespace once.
+        The kit creates several for a namespace, which must share one record, and uses each from one
+        thread at a time. Each namespace name is used once.
         """
 
 
@@ -48,22 +57,22 @@ class Forgets(Protocol):
     """A store whose state can be lost."""
 
     def forget(self, namespace: str) -> None:
-        """Lose everything that is kept for the namespace, as a flush or a dropped table would."""
+        """Lose all data of the namespace, as a flush or a dropped table would."""
 
 
 @runtime_checkable
 class Rewinds(Protocol):
-    """A store whose state can be put back to an older copy."""
+    """A store whose state can be restored from an older copy."""
 
     rewind_shows: bool
-    """Whether the store's incarnation tells of it, as that of a restarted server does. Where it
-    does not, members who remember more must be the first to come, and the kit lets them."""
+    """Whether the store's incarnation shows it, as after a server restart. If it does not, members
+    that remember more must be the first to return, and the kit ensures that."""
 
     def copy(self, namespace: str) -> Any:
-        """A copy of what is kept now, for ``rewind``."""
+        """Copy the current data, for ``rewind``."""
 
     def rewind(self, namespace: str, copy: Any) -> None:
-        """Put the copy back in the place of what is kept now."""
+        """Restore the copy."""
 
 
 @runtime_checkable
@@ -71,43 +80,43 @@ class StepsClock(Protocol):
     """A store with a clock that can be stepped."""
 
     def step_clock(self, us: int) -> None:
-        """Step the store's clock (not the members') by so much, forward or, below 0, back."""
+        """Step the store's clock, not the members', forward or, if negative, back."""
 
 
 @runtime_checkable
 class Restarts(Protocol):
-    """A store that can be restarted and keeps what it acknowledged."""
+    """A store that can be restarted and keeps all acknowledged data."""
 
     def restart(self) -> None:
-        """Stop it the hard way and start it again; return when it answers."""
+        """Kill it and start it again; return when it answers."""
 
 
 @runtime_checkable
 class Wire(Protocol):
-    """A store that is reached over something that can fail."""
+    """A store with a connection that can fail."""
 
     def losing_replies(self) -> AbstractContextManager[object]:
-        """While it lasts, the store acts on every request and no reply comes back."""
+        """In this context the store acts on every request, and all replies are lost."""
 
     def repeating_requests(self) -> AbstractContextManager[object]:
-        """While it lasts, every request reaches the store twice, and one reply comes back."""
+        """In this context every request reaches the store twice, and one reply returns."""
 
 
 @runtime_checkable
-class Several(Protocol):
-    """A registry over independent stores, each with a record and a share of the slots."""
+class Partitioned(Protocol):
+    """A registry over independent stores, each with its own record and share of the slots."""
 
     parts: int
-    """How many they are. What is about one record (which slot of all is given, whether a write was
-    counted) is to be checked on one of them by itself."""
+    """The number of stores. Checks about one record (which slot is given, whether a write counts)
+    must be run on one of them separately."""
 
 
 @runtime_checkable
 class OwnTime(Protocol):
-    """A store in a time of its own, a simulated one say; members and kit then live in it too."""
+    """A store with its own time, such as simulated time, which members and kit then use too."""
 
     def wall_us(self) -> int:
-        """What the members' wall clocks say, in microseconds since 1970."""
+        """The members' wall clock in microseconds since 1970."""
 
     def sleep_us(self, us: int) -> None:
-        """Let so much time pass."""
+        """Let time pass."""

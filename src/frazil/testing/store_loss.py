@@ -1,4 +1,4 @@
-"""Checks of the contract: what a store has lost, and what its members remember, is waited out."""
+"""Checks of the contract: after a loss, members wait until all lost claims have ended."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ __all__ = ["CHECKS"]
 
 
 def _demand_beyond(reply: Claim | Wait, floor: int, what: str) -> None:
-    """A grant's reply may reach into nothing before ``floor``, which a loss left unknown."""
+    """Require that a grant after a loss begins at ``floor`` or later."""
     if isinstance(reply, Claim):
         demand(reply.start >= floor, f"after {what}, tick {reply.start} was given; {floor} is safe")
 

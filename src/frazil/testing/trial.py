@@ -1,13 +1,12 @@
-"""The world of one check: a namespace of its own, members with a memory, and all that was answered.
+"""The environment of one check: a namespace, members with a memory, and a history of replies.
 
-Members here do by hand what a keeper does: they remember what the registry said of itself, send it
-along, and bring their wall clock as a witness. They write every reply into one history. What must
-hold of the history as a whole (no two claims overlap, nothing beyond the horizon) is then a
-function of it, whatever the schedule was.
+Members do manually what a keeper does: they remember the registry's state, send it with each
+request, and send their wall clock as a witness. They add every reply to one history. Properties of
+the whole history (no two claims overlap, nothing is beyond the horizon) are checked afterwards,
+whatever the schedule was.
 
-A lost reply is one that a member does not take notice of; a late or repeated request is a
-``VerbRequest`` sent once more. Both are the same to the registry whether the network did it or the
-kit.
+A member ignores a reply to simulate a lost one, and sends a ``VerbRequest`` again to simulate a
+late or repeated one. The registry cannot distinguish this from a network failure.
 """
 
 import random
@@ -22,7 +21,7 @@ from frazil.registries.base import Registry
 from frazil.schemes.scheme import Scheme, scheme
 from frazil.system import clock
 from frazil.testing.report import BrokenContract, NotApplicable, demand
-from frazil.testing.store import OwnTime, Several, Store
+from frazil.testing.store import OwnTime, Partitioned, Store
 
 __all__ = ["COUNTER", "POOL", "RUNS", "Event", "Member", "Trial", "overlaps"]
 
@@ -35,7 +34,7 @@ Reply = Claim | Wait | Lost | LastSeen
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A verb, what was asked (``value`` is want, until or used), and the answer."""
+    """A verb, its request (``value`` is want, until or used), and its reply."""
 
     verb: str
     ask: VerbRequest
@@ -44,7 +43,7 @@ class Event:
 
 
 class Member:
-    """One member of the namespace, with a registry object of its own."""
+    """A member of the namespace, with its own registry object."""
 
     def __init__(self, trial: "Trial", registry: Registry) -> None:
         self.trial = trial
@@ -56,7 +55,7 @@ class Member:
 
     @property
     def horizon_ticks(self) -> int:
-        """The farthest ahead that anything is given (or the longest block)."""
+        """The farthest ahead that ticks are given (or the longest block)."""
         return self.terms.horizon_ticks
 
     def ask(self, held: Claim | None = None) -> VerbRequest:
@@ -65,23 +64,23 @@ class Member:
         return VerbRequest(self.seen, witness_us, secrets.token_hex(8), "conformance:1", held)
 
     def send(self, verb: str, ask: VerbRequest, value: int) -> Reply:
-        """Send a request, which may be an old one, and write down the answer."""
+        """Send a request, which may be an old one, and record the reply."""
         reply: Reply = getattr(self.registry, verb)(ask, value)
         self.last = Event(verb, ask, value, reply)
         self.trial.history.append(self.last)
         return reply
 
     def hear(self, reply: Reply) -> None:
-        """Remember what the registry says of itself."""
+        """Remember the registry's state from a reply."""
         self.seen = reply if isinstance(reply, LastSeen) else reply.seen
 
     def initialise(self, start: int | None = 0) -> LastSeen:
-        """Say that the namespace is new, or with None that nobody knows."""
+        """Initialise the namespace as new, or with None as unknown."""
         self.seen = self.registry.initialise(self.ask(), start)
         return self.seen
 
     def try_grant(self, want: int, verb: str = "grant") -> Claim | Wait:
-        """One grant (or mint), heard; the claim becomes this member's."""
+        """Request a grant (or mint) once; a claim becomes this member's."""
         reply = self.send(verb, self.ask(), want)
         self.hear(reply)
         if isinstance(reply, Claim):
@@ -91,7 +90,7 @@ class Member:
         return reply  # type: ignore[return-value]
 
     def grant(self, want: int, verb: str = "grant") -> Claim:
-        """A claim, after at most two horizons of waiting."""
+        """Request a claim, and wait for at most two horizons."""
         patience_us = 2 * self.horizon_ticks * self.terms.tick_us + 2_000_000
         while isinstance(reply := self.try_grant(want, verb), Wait):
             demand(patience_us > 0, f"no {verb} within two horizons; told to wait again")
@@ -101,7 +100,7 @@ class Member:
         return reply
 
     def renew(self, claim: Claim, until: int) -> Claim | Lost:
-        """Ask for a claim to reach to ``until``."""
+        """Extend a claim to ``until``."""
         reply = self.send("renew", self.ask(claim), until)
         self.hear(reply)
         demand(isinstance(reply, Claim | Lost), f"renew answered {reply!r}")
@@ -117,12 +116,12 @@ class Member:
         return reply  # type: ignore[return-value]
 
     def tick(self, reply: Claim) -> int:
-        """The tick in which the registry's clock was when it gave this."""
+        """The tick of the registry's clock in a reply."""
         return self.terms.tick_at(reply.now_us) if self.terms.timed else 0
 
 
 class Trial:
-    """One check's namespace on the store."""
+    """The environment of one check on the store."""
 
     def __init__(self, store: Store, name: str, seed: int) -> None:
         self.store = store
@@ -131,27 +130,27 @@ class Trial:
         self.random = random.Random(f"{name} {seed}")  # noqa: S311 - schedules, not secrets
 
     def begin(self) -> None:
-        """Begin in another namespace, of which nothing was seen."""
+        """Begin again in a new namespace."""
         self.namespace = f"{self.name}-{secrets.token_hex(6)}"
         self.history: list[Event] = []
 
     def member(self, scheme: Scheme = POOL, namespace: str | None = None) -> Member:
-        """A new member, which remembers nothing."""
+        """A new member without a memory."""
         return Member(self, self.store.registry(scheme, namespace or self.namespace))
 
     def members(self, count: int, scheme: Scheme = POOL, start: int = 0) -> list[Member]:
-        """Members of a namespace that one of them has said is new."""
+        """Members of a namespace that one of them has initialised."""
         found = [self.member(scheme) for _ in range(count)]
         found[0].initialise(start)
         return found
 
     def one_record(self) -> None:
-        """NotApplicable where a namespace has several."""
-        if isinstance(self.store, Several):
+        """Raise NotApplicable if a namespace has several records."""
+        if isinstance(self.store, Partitioned):
             raise NotApplicable(f"it is {self.store.parts} stores with a record each")
 
     def wall_us(self) -> int:
-        """What the members' wall clocks say."""
+        """The members' wall clock."""
         return self.store.wall_us() if isinstance(self.store, OwnTime) else clock.wall_us()
 
     def sleep_us(self, us: int) -> None:
@@ -162,15 +161,15 @@ class Trial:
             time.sleep(us / 1e6)
 
     def pass_horizon(self, member: Member) -> None:
-        """Let one horizon pass, and a tick."""
+        """Wait for one horizon and a tick."""
         self.sleep_us((member.horizon_ticks + 2) * member.terms.tick_us)
 
     def claims(self) -> Iterator[Claim]:
-        """Every claim that was answered."""
+        """Every claim in the history."""
         return (event.reply for event in self.history if isinstance(event.reply, Claim))
 
     def demand_disjoint(self) -> None:
-        """BrokenContract if two regions of one slot overlap."""
+        """Raise BrokenContract if two regions of a slot overlap."""
         for slot, a, b in overlaps(self.history):
             raise BrokenContract(
                 f"slot {slot} was given twice: [{a[0]}, {a[1]}) and [{b[0]}, {b[1]})"
@@ -178,11 +177,10 @@ class Trial:
 
 
 def overlaps(history: list[Event]) -> Iterator[tuple[int, tuple[int, int], tuple[int, int]]]:
-    """Regions of one slot that overlap, as they stand at the end of a history.
+    """Overlapping regions of a slot at the end of a history.
 
-    A region is made longer by a renewal, and ends where its holder gave it back if the registry
-    took it. A request that came twice may have two regions, of which its member uses one; what is
-    given back with their token is no longer anybody's.
+    A renewal extends a region, and an accepted release ends it. A repeated request may have two
+    regions, of which its member uses one; a release with their token ends both.
     """
     regions: dict[tuple[str, int, int], int] = {}
     for event in history:

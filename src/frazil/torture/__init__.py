@@ -1,14 +1,13 @@
-"""Torture: real faults on real processes and stores, and every ID that came of it counted.
+"""Torture: inject real faults into processes and stores, and search all IDs for duplicates.
 
-A simulator (``simulator``) tries more schedules than any machine could live through,
-but believes its author about forks, signals, clocks and servers. Here nothing is believed: the
-processes are the operating system's, a fork is a fork, ``kill -9`` is ``kill -9``, and what each
-process issued is read from a file that outlives it. It can be done to any callable that gives an
-ID, so that frazil is measured by the same faults as everybody else.
+The simulator (``simulator``) tries many more schedules, but it models forks, signals, clocks and
+servers. Torture uses real processes, forks and ``kill -9``, and reads the IDs of each process from
+a file that survives it. It works with any callable that returns an ID, so frazil and other
+libraries are tested with the same faults.
 
     results = run(Plan(known("frazil")), searching)
 
-``frazil torture`` is the command of it, and brings the search for duplicates.
+The command is ``frazil torture``, which provides the search for duplicates.
 """
 
 from frazil.torture.faults import FAULTS, Fault

@@ -1,12 +1,12 @@
-"""Alarms that interrupt a process wherever it is: to raise, or to ask for IDs and to fork.
+"""Alarms that interrupt a process anywhere, to raise, request IDs, or fork.
 
-A signal handler runs between any two lines of Python, so also in the midst of a step of a generator
-or of its registry. Task queues and web servers have handlers that raise (a time limit, Ctrl-C), and
-programs have handlers that do something and return. Both are done here at random moments, by an
-interval timer and by signals from outside.
+A signal handler runs between any two bytecodes, also during a step of a generator or its registry.
+Task queues and web servers have handlers that raise (a time limit, Ctrl-C), and programs have
+handlers that return. Both happen here at random moments, by an interval timer and by signals from
+outside.
 
-An exception is raised only while the gate is open, which is while a generator is asked. So what is
-struck is the generator, and not the file in which its IDs are kept. After one it is closed.
+A handler raises only while the gate is open, which is during a call of the generator. So it
+interrupts the generator, and not the writing of its IDs. An exception closes the gate.
 """
 
 import math
@@ -20,8 +20,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from frazil.torture.job import Order
-from frazil.torture.life import SLICE_S, Brood, Life, moment_in
+from frazil.torture.job import Job
+from frazil.torture.life import SLICE_S, Children, Life, deadline_ns
 
 __all__ = ["Alarms", "Struck"]
 
@@ -35,23 +35,23 @@ Ask = Callable[[int], list[Any]]
 
 
 class Struck(Exception):
-    """What a handler raises, as a time limit does."""
+    """Raised by a handler, like a time limit."""
 
 
 class Alarms:
-    """Alarms of one process. ``asks``: what a handler may ask, each for so many IDs.
+    """Alarms of one process. ``asks``: ways to request some IDs.
 
-    raising, handling: whether they raise, and whether they ask and fork, at present. begun: what
-    the present call has given; who asks for one ID after the other adds to it.
+    raising, handling: whether handlers raise, and whether they request IDs and fork. begun: the IDs
+    of the current call so far.
     """
 
-    def __init__(self, order: Order, holder: Any, life: Life, asks: list[Ask]) -> None:
-        self._order = order
+    def __init__(self, job: Job, holder: Any, life: Life, asks: list[Ask]) -> None:
+        self._job = job
         self._holder = holder
         self._asks = asks
-        self._brood = Brood(life)
-        self._inside = Life(order, holder, f"{order.name}-handler")
-        self._dice = random.Random(order.seed + 1)  # noqa: S311 - moments, no secrets
+        self._children = Children(life)
+        self._inside = Life(job, holder, f"{job.name}-handler")
+        self._rng = random.Random(job.seed + 1)  # noqa: S311 - moments, no secrets
         self._gate = False
         self._within = self._wound = False
         self._forks = 0
@@ -59,17 +59,17 @@ class Alarms:
         self.begun: list[Any] = []
         self.raising = self.handling = False
         self.child: Callable[[], None] | None = None
-        """In a child that a handler has forked and that went on: how it lives."""
-        signal.signal(signal.SIGALRM, self._rung)
-        signal.signal(signal.SIGINT, self._told)
+        """In a child that a handler forked and that continues: the function to run."""
+        signal.signal(signal.SIGALRM, self._rang)
+        signal.signal(signal.SIGINT, self._interrupted)
 
     def start(self, *, raising: bool, handling: bool) -> None:
-        """Let them ring, or no more."""
+        """Start or stop the alarms."""
         self.raising, self.handling = raising, handling
         self._wind()
 
     def ask(self, ask: Ask, count: int, given: list[Any]) -> BaseException | None:
-        """Ask for IDs under alarms, and keep them in ``given``; answers what was raised."""
+        """Request IDs under alarms and add them to ``given``. Returns what was raised."""
         if not self._wound:
             self._wind()
         self.begun = []
@@ -84,26 +84,26 @@ class Alarms:
         return None
 
     def end(self) -> None:
-        """No more alarms; wait for the children."""
+        """Stop the alarms; wait for the children."""
         self.start(raising=False, handling=False)
-        self._brood.reap()
+        self._children.reap()
 
     def _wind(self) -> None:
-        """Have the next alarm ring, as likely within microseconds as within milliseconds."""
+        """Set the next alarm, between microseconds and milliseconds from now."""
         self._wound = self.raising or self.handling
-        spread = self._dice.uniform(math.log(_SOONEST_S), math.log(_LATEST_S))
+        spread = self._rng.uniform(math.log(_SOONEST_S), math.log(_LATEST_S))
         signal.setitimer(signal.ITIMER_REAL, math.exp(spread) if self._wound else 0)
 
-    def _told(self, _number: int, _frame: FrameType | None) -> None:
+    def _interrupted(self, _number: int, _frame: FrameType | None) -> None:
         """Ctrl-C."""
         if self._gate and not self._within:
             self._gate = False
             raise KeyboardInterrupt
 
-    def _rung(self, _number: int, frame: FrameType | None) -> None:
+    def _rang(self, _number: int, frame: FrameType | None) -> None:
         if self._within:
             return
-        if self.handling and not (self.raising and self._dice.random() < 0.5):
+        if self.handling and not (self.raising and self._rng.random() < 0.5):
             self._within = True
             try:
                 self._handle(frame)
@@ -115,50 +115,50 @@ class Alarms:
         self._wound = False
         if self.raising and self._gate:
             self._gate = False
-            raise Struck if self._dice.random() < 0.5 else KeyboardInterrupt
+            raise Struck if self._rng.random() < 0.5 else KeyboardInterrupt
 
     def _handle(self, frame: FrameType | None) -> None:
-        """Ask for some IDs in a way that there is, or fork."""
-        self._brood.look()
-        # Outside of a call the child would go on with what its parent is writing down.
-        if self._gate and self._dice.random() < _FORKS and len(self._brood) < _CHILDREN:
+        """Request some IDs, or fork."""
+        self._children.look()
+        # Outside a call the child would continue writing its parent's IDs.
+        if self._gate and self._rng.random() < _FORKS and len(self._children) < _CHILDREN:
             self._fork(frame)
             return
-        ask = self._dice.choice(self._asks)
+        ask = self._rng.choice(self._asks)
         began_ns = time.monotonic_ns()
         given: list[Any] = []
         interrupted, self.begun = self.begun, []
         try:
-            given = ask(self._dice.randrange(1, _MOST))
+            given = ask(self._rng.randrange(1, _MOST))
         except Exception as error:  # noqa: BLE001 - whatever somebody's generator raises
-            self._inside.outlet.tell(f"{type(error).__name__}: {error}")
+            self._inside.id_log.report(f"{type(error).__name__}: {error}")
         finally:
             self.begun = interrupted
-        self._inside.outlet.keep(began_ns, int(not given), given)
+        self._inside.id_log.keep(began_ns, int(not given), given)
 
     def _fork(self, frame: FrameType | None) -> None:
-        """Fork inside of whatever is interrupted. The child ends in it, or goes on with it.
+        """Fork inside the interrupted code. The child ends there, or continues with it.
 
-        If that is a frame of the system's, its call has not returned, and what it returns in the
-        child is the child's.
+        If that is a frame of the system, its call returns in the child too, and the result belongs
+        to the child.
         """
-        name = f"{self._order.name}.h{self._forks}"
+        name = f"{self._job.name}.h{self._forks}"
         self._forks += 1
         inside = frame is not None and not frame.f_code.co_filename.startswith(_HERE)
-        goes_on, end_ns = inside or self._dice.random() < 0.5, moment_in(SLICE_S)
+        goes_on, end_ns = inside or self._rng.random() < 0.5, deadline_ns(SLICE_S)
         pid = os.fork()
         if pid:
-            self._brood.adopt(pid, end_ns)
+            self._children.adopt(pid, end_ns)
             return
         self.raising = self.handling = False
         if inside:
             self._had = len(self.begun)
 
         def live() -> None:
-            life = Life(self._order, self._holder, name)
+            life = Life(self._job, self._holder, name)
             if goes_on and self._had is not None:
                 own = [one for one in self.begun[self._had :] if one is not None]
-                life.outlet.keep(time.monotonic_ns(), 0, own)
+                life.id_log.keep(time.monotonic_ns(), 0, own)
             life.until_first(end_ns)
             self.child = sys.exit  # once more after the call: in a __del__ Python ignores this one
             sys.exit()

@@ -1,14 +1,12 @@
-"""A wall clock of one's own for a process, which may be stepped and stopped while it runs.
+"""A separate wall clock for some processes, which can be stepped and stopped while they run.
 
-Setting the host's clock needs its administrator and disturbs everybody on it. libfaketime stands
-between a program and its C library instead, and answers with another time, which it reads from a
-file at every question. Only the wall clock is another: the clock that measures how much time has
-passed goes on, as it does on a host whose wall clock is set.
+Setting the host's clock requires root and affects every process. libfaketime instead intercepts
+calls of the C library and returns another time, which it reads from a file at each call. Only the
+wall clock changes; the monotonic clock continues, as on a host whose wall clock is set.
 
-A library that could not be loaded is left out by the loader without a word. So nobody may take a
-clock for faked because he asked for it: each process looks whether the library is in its memory,
-and one of them, the witness, does nothing but write down what time it sees. (Not a thread of each:
-the library is not made for two threads that ask at once, and may then tell nonsense.)
+The loader silently ignores a library that it cannot load. So each process checks that the library
+is in its memory, and one process, the witness, only records the time that it sees. (Not a thread of
+each process: the library does not support calls from two threads at once.)
 """
 
 import importlib.util
@@ -25,7 +23,7 @@ _PLACES = ("/usr/lib", "/usr/local/lib", "/usr/lib64")
 
 
 def library() -> Path | None:
-    """Where libfaketime is: in the package of that name, or installed in the system."""
+    """The path of libfaketime: in the package of that name, or installed in the system."""
     spec = importlib.util.find_spec("libfaketime")
     if spec is not None and spec.origin is not None:
         for found in sorted(Path(spec.origin).parent.rglob("libfaketime.so.1")):
@@ -37,7 +35,7 @@ def library() -> Path | None:
 
 
 class FakeClock:
-    """The wall clock of those that are started with ``env``; ``file`` tells it the time."""
+    """The wall clock of processes that are started with ``env``; ``file`` sets it."""
 
     def __init__(self, preload: Path, file: Path) -> None:
         self._file = file
@@ -51,31 +49,31 @@ class FakeClock:
         }
 
     def step(self, seconds: float) -> None:
-        """Set it so far from the true time; from there on it goes."""
+        """Set it to an offset from the true time."""
         self.seconds = seconds
-        self._tell(f"{seconds:+.6f}s")
+        self._write(f"{seconds:+.6f}s")
 
     def freeze(self) -> None:
-        """Stop it; ``step`` lets it go again."""
+        """Stop it; ``step`` starts it again."""
         now = datetime.fromtimestamp(time.time() + self.seconds, UTC)
-        self._tell(now.strftime("%Y-%m-%d %H:%M:%S.%f"))
+        self._write(now.strftime("%Y-%m-%d %H:%M:%S.%f"))
 
-    def _tell(self, text: str) -> None:
+    def _write(self, text: str) -> None:
         new = self._file.with_suffix(".new")
         new.write_text(text + "\n", encoding="ascii")
         new.rename(self._file)
 
 
 def loaded() -> bool:
-    """Whether libfaketime is in this process; taken for granted where a process cannot see that."""
+    """Whether libfaketime is in this process; assumed if this cannot be checked."""
     maps = Path("/proc/self/maps")
     return not maps.exists() or "libfaketime" in maps.read_text()
 
 
 def watch(file: Path, over: Callable[[], bool]) -> None:
-    """Until it is over, write down how far the wall clock is from the monotonic one.
+    """Record the offset between the wall clock and the monotonic clock until ``over()``.
 
-    A line for each time that it is farther off than before, in nanoseconds.
+    Writes a line, in nanoseconds, each time the offset exceeds the earlier ones.
     """
     low = high = 0
     with file.open("a", encoding="ascii") as lines:
@@ -89,6 +87,6 @@ def watch(file: Path, over: Callable[[], bool]) -> None:
 
 
 def sweep(pid: int) -> None:
-    """Remove what libfaketime keeps in memory for a process that was killed."""
+    """Remove the shared memory of libfaketime for a killed process."""
     for left in ("faketime_shm", "sem.faketime_sem"):
         Path(f"/dev/shm/{left}_{pid}").unlink(missing_ok=True)  # noqa: S108 - its place

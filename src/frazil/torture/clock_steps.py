@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 from frazil.torture.fault import Fault
-from frazil.torture.trial import Scene
+from frazil.torture.trial import Trial
 
 __all__ = ["CLOCK_STEPS"]
 
@@ -12,50 +12,50 @@ _LIVES = 3
 _LIFE = 0.3
 
 
-def _restart_earlier(scene: Scene) -> None:
-    """``kill -9``, and a start at a moment when the one before was alive.
+def _restart_earlier(trial: Trial) -> None:
+    """``kill -9``, and a restart at a time when the earlier process was alive.
 
-    How long a start takes is not known, so the new process waits before it makes its generator,
-    until its clock has been set.
+    The time that a start takes is unknown, so the new process waits until its clock has been set
+    before it creates its generator.
     """
-    clock = scene.fake_clock()
-    name, began_ns = scene.start(), time.monotonic_ns()
+    clock = trial.fake_clock()
+    name, began_ns = trial.start(), time.monotonic_ns()
     for number in range(_LIVES):
-        scene.pause(_LIFE)
-        scene.kill(name)
-        name = scene.launch(waits=f"go-{number}")
-        scene.until((scene.folder / f"{name}.ready").exists)
+        trial.pause(_LIFE)
+        trial.kill(name)
+        name = trial.launch(waits=f"go-{number}")
+        trial.until((trial.folder / f"{name}.ready").exists)
         now_ns = time.monotonic_ns()
         clock.step(clock.seconds - (now_ns - began_ns) / 1e9)
-        began_ns = scene.mark(f"clock {clock.seconds:+.1f} s", name, began_ns)
-        (scene.folder / f"go-{number}").touch()
-        scene.until_issuing(name)
+        began_ns = trial.mark(f"clock {clock.seconds:+.1f} s", name, began_ns)
+        (trial.folder / f"go-{number}").touch()
+        trial.until_issuing(name)
 
 
-def _step(*steps: tuple[float, float]) -> Callable[[Scene], None]:
+def _step(*steps: tuple[float, float]) -> Callable[[Trial], None]:
     """Steps of the clock under live processes: (after which share of the time, how far off)."""
 
-    def run(scene: Scene) -> None:
-        clock = scene.fake_clock()
-        names = [scene.start(node=number + 1) for number in range(2)]
+    def run(trial: Trial) -> None:
+        clock = trial.fake_clock()
+        names = [trial.start(node=number + 1) for number in range(2)]
         for after, off in steps:
-            scene.pause(after)
-            clock.step(off * scene.seconds)
-            scene.mark(f"clock {clock.seconds:+.1f} s", " ".join(names))
+            trial.pause(after)
+            clock.step(off * trial.seconds)
+            trial.mark(f"clock {clock.seconds:+.1f} s", " ".join(names))
 
     return run
 
 
-def _frozen(scene: Scene) -> None:
-    """A clock that stands still under live processes for a third of the time."""
-    clock = scene.fake_clock()
-    names = [scene.start(node=number + 1) for number in range(2)]
-    scene.pause(0.25)
+def _frozen(trial: Trial) -> None:
+    """A clock that stops under live processes for a third of the time."""
+    clock = trial.fake_clock()
+    names = [trial.start(node=number + 1) for number in range(2)]
+    trial.pause(0.25)
     began_ns = time.monotonic_ns()
     clock.freeze()
-    scene.pause(0.4)
+    trial.pause(0.4)
     clock.step(0)
-    scene.mark("clock frozen", " ".join(names), began_ns)
+    trial.mark("clock frozen", " ".join(names), began_ns)
 
 
 CLOCK_STEPS = (
@@ -64,4 +64,4 @@ CLOCK_STEPS = (
     Fault("forward", "clock stepped forward and corrected", _step((0.2, 0.3), (0.3, 0.0)), 0.2),
     Fault("frozen", "clock frozen", _frozen, 0.2),
 )
-"""The wall clock."""
+"""Faults of the wall clock."""

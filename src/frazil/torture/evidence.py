@@ -1,18 +1,17 @@
-"""What the files of a scene tell: how many IDs, which of them twice, in what order, how fresh.
+"""Evaluate the files of a trial: the number of IDs, duplicates, order and freshness.
 
-All IDs of a run go through one search for duplicates, so an ID of one scene that comes again in a
-later one is found too, and counted where it came again. The search is given by the caller, and
-works in bounded memory; a sieve spares it what cannot be a duplicate. The rest is judged burst by
-burst:
+All IDs of a run go through one search for duplicates, so an ID of one trial that repeats in a later
+one is found too, and counted in the later one. The caller provides the search, which works in
+bounded memory; a prefilter removes IDs that cannot be duplicates. Each burst is evaluated for:
 
-- *Order*: within the IDs that one generator gave to one caller, how many are less than the one
-  before. Nobody promises more.
-- *Staleness*: how far the moment in an ID lies before the true time when the burst began that it
-  came with; *ahead*: how far after the true time when the burst ended. The true time is the
-  monotonic clock plus a difference taken once, at the beginning, from a wall clock left alone.
-- *Stall*: the longest time that one burst took, without the time that its process was stopped.
-- *Clock*: how far from the true time processes saw their wall clocks. If a fault of the clock left
-  no trace here, it did not take place.
+- *Order*: among the IDs that one generator gave to one caller, how many are less than the one
+  before.
+- *Staleness*: how far the moment in an ID is before the true time at which its burst began;
+  *ahead*: how far after the true time at which the burst ended. The true time is the monotonic
+  clock plus a difference measured once, at the beginning, from an unmodified wall clock.
+- *Stall*: the longest time of one burst, without the time that its process was stopped.
+- *Clock*: how far processes saw their wall clocks from the true time. A fault of the clock that
+  leaves no trace here did not happen.
 """
 
 import json
@@ -23,7 +22,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from frazil.torture.id_log import HUNG, bursts
-from frazil.torture.prefilter import Sieve
+from frazil.torture.prefilter import Prefilter
 from frazil.torture.system import Reading
 from frazil.torture.trial import Mark
 
@@ -31,7 +30,7 @@ __all__ = ["Claimed", "Examiner", "Found", "Generated", "Search"]
 
 _FILE_BITS = 40
 _RATES_NS = 50_000_000
-_SAME_NS = 150_000_000  # bursts so close together are one bar
+_SAME_NS = 150_000_000  # bursts closer than this are one bar
 _TOLD = 5
 
 
@@ -42,12 +41,12 @@ class Search(Protocol):
         """Look for keys among all before; duplicates have ``key``, ``first``, ``again``."""
 
     def rest(self) -> Iterable[Any]:
-        """The duplicates that ``add`` has not told yet."""
+        """The duplicates that ``add`` has not returned yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """A claim as its holder had it: a slot of the layout, from one moment to another."""
+    """A claim as its holder saw it: a slot, from one tick to another."""
 
     at_ns: int
     slot: int
@@ -57,7 +56,7 @@ class Claimed:
 
 @dataclass(slots=True)
 class Generated:
-    """What one generator gave in one process."""
+    """The IDs of one generator in one process."""
 
     name: str
     ids: int = 0
@@ -67,18 +66,18 @@ class Generated:
     """How many IDs in each twentieth of a second of the monotonic clock."""
     claims: list[Claimed] = field(default_factory=list)
     stall_us: int = 0
-    """The longest time that one burst took."""
+    """The longest time of one burst."""
 
 
 @dataclass(slots=True)
 class Found:
-    """What was found out about a scene. Times are µs; None where IDs have no time."""
+    """The evaluation of a trial. Times are µs; None if IDs have no time."""
 
     ids: int = 0
     refused: int = 0
     duplicates: int = 0
     examples: list[tuple[int, str, str]] = field(default_factory=list)
-    """An ID, and the two files that have it."""
+    """An ID, and the two files that contain it."""
     disorder: int = 0
     stale_us: int | None = None
     ahead_us: int | None = None
@@ -88,16 +87,15 @@ class Found:
     silent: list[str] = field(default_factory=list)
     """Processes that gave no ID at all."""
     hung: int = 0
-    """Processes that neither issued nor ended when their time was over, and calls that took too
-    long."""
+    """The number of processes that hung and of calls that took too long."""
     troubles: list[str] = field(default_factory=list)
     generated: list[Generated] = field(default_factory=list)
 
 
 class Examiner:
-    """Reads scenes one by one; their files must stay until ``finish``.
+    """Evaluates trials one by one; their files must exist until ``finish``.
 
-    true_ns: the true wall time minus the monotonic clock. late_s: what takes a call longer, hangs.
+    true_ns: the true wall time minus the monotonic clock. late_s: a longer call counts as hung.
     """
 
     def __init__(
@@ -116,15 +114,15 @@ class Examiner:
         self._ids = 0
 
     def examine(self, folder: Path, marks: Iterable[Mark], hung: Sequence[str]) -> Found:
-        """Everything about a scene but the duplicates that only ``finish`` tells.
+        """Evaluate a trial, except for duplicates, which ``finish`` finds.
 
         hung: a line about each process that was seen to hang.
         """
         found = Found()
         stops = [mark for mark in marks if mark.what == "SIGSTOP"]
         for path in sorted(folder.glob("*.ids")):
-            stopped = [mark for mark in stops if _of(path.stem, mark.whom)]
-            found.generated.append(self._one(path, found, stopped))
+            stopped = [mark for mark in stops if _belongs_to(path.stem, mark.whom)]
+            found.generated.append(self._read_log(path, found, stopped))
         for path in sorted(folder.glob("*.clock")):
             offs = [(int(off) - self._true_ns) // 1000 for off in path.read_text().split()]
             low, high = found.clock_us
@@ -132,7 +130,7 @@ class Examiner:
         started = {path.stem for path in folder.glob("*.said")}
         started -= {path.stem for path in folder.glob("*.clock")}  # the witness
         for name in sorted(started):
-            gave = sum(one.ids for one in found.generated if _of(one.name, name))
+            gave = sum(one.ids for one in found.generated if _belongs_to(one.name, name))
             if not gave:
                 found.silent.append(name)
         troubles = [
@@ -156,14 +154,14 @@ class Examiner:
 
     def finish(self) -> None:
         """Find the duplicates."""
-        sieve = Sieve(
+        prefilter = Prefilter(
             self._files,
             self._ids,
         )
         for file, path in enumerate(self._files):
             position = file << _FILE_BITS
             for burst in bursts(path):
-                at = sieve.left(burst)
+                at = prefilter.left(burst)
                 if at:
                     ids = burst.ids
                     keys, where = [ids[i] for i in at], [position + i for i in at]
@@ -173,7 +171,7 @@ class Examiner:
         for one in self._search.rest():
             self._repeated(one)
 
-    def _one(self, path: Path, found: Found, stops: Sequence[Mark]) -> Generated:
+    def _read_log(self, path: Path, found: Found, stops: Sequence[Mark]) -> Generated:
         self._files.append(path)
         self._founds.append(found)
         made = Generated(path.stem)
@@ -200,7 +198,7 @@ class Examiner:
         return made
 
     def _repeated(self, one: Any) -> None:
-        """Count a duplicate where it came again."""
+        """Count a duplicate in the file of its second occurrence."""
         first, again = one.first >> _FILE_BITS, one.again >> _FILE_BITS
         found = self._founds[again]
         found.duplicates += 1
@@ -209,7 +207,7 @@ class Examiner:
             found.examples.append((one.key, *(f"{p.parent.name}/{p.stem}" for p in places)))
 
     def _fresh(self, found: Found, ids: list[int], began_ns: int, ended_ns: int) -> int | None:
-        """Judge the moments of a burst's ends; answers the node of its last ID."""
+        """Check the moments of a burst's first and last IDs. Returns the node of the last one."""
         if self._read is None:
             return None
         node = None
@@ -224,13 +222,13 @@ class Examiner:
         return node
 
 
-def _of(name: str, process: str) -> bool:
-    """Whether a generator is of a process, or of a child or thread of it."""
+def _belongs_to(name: str, process: str) -> bool:
+    """Whether a generator belongs to a process, or to one of its children or threads."""
     return name == process or name.startswith((f"{process}.", f"{process}-"))
 
 
 def _overlap(stops: Iterable[Mark], burst: Any) -> int:
-    """How long, of a burst, the process was stopped."""
+    """How long the process was stopped during a burst."""
     return sum(
         max(0, min(stop.ended_ns, burst.ended_ns) - max(stop.began_ns, burst.began_ns))
         for stop in stops
@@ -238,7 +236,7 @@ def _overlap(stops: Iterable[Mark], burst: Any) -> int:
 
 
 def _extend(made: Generated, node: int | None, began_ns: int, ended_ns: int, count: int) -> None:
-    """Add a burst to the stretches and the rates."""
+    """Add a burst to the spans and rates."""
     slot = ended_ns // _RATES_NS
     made.rates[slot] = made.rates.get(slot, 0) + count
     if made.spans:

@@ -1,43 +1,47 @@
-"""A fault: its name, what it is, and how it is done to a scene."""
+"""A fault: its name, its description, and the function that inflicts it in a trial."""
 
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from frazil.torture.trial import EVIDENCE_S, Scene, Unavailable
+from frazil.torture.trial import EVIDENCE_S, Trial, Unavailable
 
-__all__ = ["Fault", "must_issue", "need_fork"]
+__all__ = ["Fault", "must_issue", "require_fork"]
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault: its name, what it is, and how it is done.
+    """A fault: its name, its description, and the function that inflicts it.
 
-    clock_off: how far from the true time, in shares of the scene's seconds, a process must have
-    seen its clock; otherwise the clock was not faked, and the fault was not there. refusal: what
-    stands in the error of a process that rightly gives no ID at all; None where each has to.
+    clock_off: how far from the true time, in shares of the trial's seconds, a process must see its
+    clock; otherwise the fault did not happen. refusal: part of the error of a process that may
+    correctly give no ID; None if each process must give one.
     """
 
     name: str
     what: str
-    run: Callable[[Scene], None]
+    run: Callable[[Trial], None]
     clock_off: float = 0.0
     refusal: str | None = None
 
 
-def need_fork() -> None:
-    """Leave a scene where processes cannot be forked."""
+def require_fork() -> None:
+    """Raise Unavailable on systems without fork."""
     if not hasattr(os, "fork"):
         raise Unavailable("this system has no fork")
 
 
-def must_issue(scene: Scene, name: str, heirs: list[str]) -> None:
-    """Wait for children, threads or copies of a process; those that never issue were not there."""
-    refused = scene.folder / f"{name}.refused"
+def must_issue(trial: Trial, name: str, descendants: list[str]) -> None:
+    """Require IDs from the children, threads or copies of a process."""
+    refused = trial.folder / f"{name}.refused"
 
     def decided() -> bool:
-        return all(map(scene.issued, heirs)) or refused.exists() or not scene.crew.alive(name)
+        return (
+            all(map(trial.issued, descendants))
+            or refused.exists()
+            or not trial.processes.alive(name)
+        )
 
-    scene.until(decided, EVIDENCE_S)
-    for heir in heirs:
-        scene.demand(refused.exists() or scene.issued(heir), f"{heir} gave no ID")
+    trial.until(decided, EVIDENCE_S)
+    for descendant in descendants:
+        trial.demand(refused.exists() or trial.issued(descendant), f"{descendant} gave no ID")

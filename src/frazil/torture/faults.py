@@ -1,10 +1,9 @@
-"""What can be done to an ID system, each by name, and none of it simulated.
+"""All faults, by name.
 
-Each fault is one that somebody met: a web server that forks its workers, a task queue whose time
-limit raises in the midst of a step, a container that is killed and comes back at the same
-millisecond, a laptop that sleeps, a clock that is set while everything runs, two processes that
-nobody told apart, a file that was put back from a backup. They are done to real processes by the
-means of the operating system; a clock is set by libfaketime, for the whole scene alike.
+Each fault occurs in practice: a web server forks its workers, the time limit of a task queue raises
+during a step, a container is killed and restarts within the same millisecond, a laptop sleeps, a
+clock is set, two processes have the same settings, a file is restored from a backup. The operating
+system inflicts them on real processes; libfaketime sets the clock of a whole trial.
 """
 
 from frazil.torture.clock_steps import CLOCK_STEPS
@@ -18,4 +17,4 @@ __all__ = ["FAULTS", "Fault"]
 _ALL = (*INHERITANCE, *INTERRUPTION, *LIFECYCLE, *CLOCK_STEPS, *LOSSES)
 
 FAULTS = {fault.name: fault for fault in _ALL}
-"""The faults by name, in the order in which they are done."""
+"""The faults by name, in the order in which they run."""

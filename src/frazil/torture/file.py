@@ -1,8 +1,8 @@
-"""A SQLite file as a store that a run makes for itself: it can be deleted, and put back.
+"""An SQLite file as a store that a run creates: it can be deleted and restored.
 
-Operators have copies of such a file, and one day put one back: by copying it over, by removing the
-file first, by moving the copy in, or with SQLite's own commands. What SQLite keeps beside its file
-(a journal, a log of writes) they may remove or not. What others keep beside it they leave.
+An operator restores a copy of such a file by copying it over, by removing the file first, by moving
+the copy into its place, or with SQLite's commands. SQLite's files beside it (a journal, a log) may
+be removed or not. Files of other programs beside it remain.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ from pathlib import Path
 __all__ = ["WAYS", "File"]
 
 WAYS = ("over", "unlinked", "moved", "restored", "vacuumed")
-"""How a copy is put back: into the same file; into a new one of the same name; itself, in its
+"""The ways to restore a copy: into the same file; into a new one of the same name; itself, in its
 place; by SQLite's ``.restore``; by its ``VACUUM INTO``, in a new file."""
 
 _BUSY_S = 10.0
@@ -23,7 +23,7 @@ _BESIDE = ("-journal", "-wal", "-shm")
 
 
 class File:
-    """A SQLite file. It has no process to be killed."""
+    """An SQLite file. It has no process to kill."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "claims.db"
@@ -34,16 +34,16 @@ class File:
         return self._path.exists() and self._path.stat().st_size > 0
 
     def wipe(self) -> bool:
-        """Delete it; whether it was there."""
+        """Delete it. Returns whether it existed."""
         was_there = self._path.exists()
         for path in self._path.parent.glob(f"{self._path.name}*"):
             path.unlink(missing_ok=True)
         return was_there
 
     def save(self, copy: Path, *, plain: bool) -> bool:
-        """Copy it as it is now, while nobody writes: plainly, or by SQLite's ``.backup``.
+        """Copy the file while no process writes: as a file, or with SQLite's ``.backup``.
 
-        Whether that could be done: not while somebody keeps it locked.
+        Returns False if it stayed locked.
         """
         with contextlib.suppress(sqlite3.OperationalError), self._opened() as live:
             if plain:
@@ -58,9 +58,9 @@ class File:
         return False
 
     def put_back(self, copy: Path, way: str, *, tidy: bool) -> bool:
-        """Put a copy in its place, in one of the ways. tidy: remove what SQLite had beside it.
+        """Restore a copy in one of the ways. tidy: remove SQLite's files beside it.
 
-        Whether that could be done, as with ``save``.
+        Returns False if the file stayed locked.
         """
         if way == "restored":
             with contextlib.suppress(sqlite3.OperationalError), self._opened() as live:
@@ -82,27 +82,29 @@ class File:
         else:
             self._path.unlink(missing_ok=True)
             with closing(sqlite3.connect(copy)) as old, contextlib.suppress(sqlite3.Error):
-                old.execute("VACUUM INTO ?", (str(self._path),))  # or somebody was faster
+                old.execute(
+                    "VACUUM INTO ?", (str(self._path),)
+                )  # or another process created it first
         return True
 
     def sound(self) -> bool:
-        """Whether SQLite can read it; a copy that is laid over while somebody writes may not be."""
+        """Whether SQLite can read it: a copy over a file in use may damage it."""
         try:
             with self._opened() as live:
                 return bool(live.execute("PRAGMA quick_check").fetchone()[0] == "ok")
         except sqlite3.OperationalError:
-            return True  # busy, or about to be made anew
+            return True  # busy, or about to be created
         except sqlite3.DatabaseError:
             return False
 
     def move_away(self) -> None:
-        """What the error of a damaged file says to do."""
+        """Follow the advice of the error for a damaged file."""
         self._remove_beside()
         with contextlib.suppress(FileNotFoundError):
             self._path.rename(self._path.with_suffix(".damaged"))
 
     def close(self) -> None:
-        """Nothing: its folder goes."""
+        """Nothing: its directory is removed."""
 
     def _remove_beside(self) -> None:
         for end in _BESIDE:

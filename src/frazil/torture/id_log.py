@@ -1,12 +1,12 @@
-"""Where a process puts what it issued, so that ``kill -9`` at any moment leaves it to be read.
+"""A log of issued IDs that survives ``kill -9``.
 
-A test that keeps its IDs in memory loses them to the very fault that it is about. So each generator
-has a file of its own, and appends each burst of IDs in one write: a head that says when it began
-and ended, and how many calls gave no ID, and then the IDs. A part left by a kill is recognised by
-its length. An empty file ``.first`` beside it says that there are any.
+A test that keeps its IDs in memory loses them in a kill. So each generator has its own file and
+appends each burst of IDs in one write: a header with its begin, its end and the number of calls
+without an ID, and then the IDs. A partial write is recognised by its length. An empty file
+``.first`` beside it shows that there are IDs.
 
-Times are nanoseconds of the monotonic clock, which is one for all processes of a host, and which no
-fault touches.
+Times are nanoseconds of the monotonic clock, which all processes of a host share, and which no
+fault changes.
 """
 
 import hashlib
@@ -21,25 +21,25 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-__all__ = ["DIED", "HUNG", "Burst", "Outlet", "bursts", "number_of", "whole"]
+__all__ = ["DIED", "HUNG", "Burst", "IdLog", "bursts", "complete_bytes", "number_of"]
 
 DIED = "ended by itself"
-"""Said of a process whose end nobody asked for, and which was no good one."""
+"""The report of a process that ended early with an error."""
 
 HUNG = "hung:"
-"""Begins what is said of a process that neither issued nor ended when its time was over."""
+"""The beginning of the report of a process that hung."""
 
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,37}")
 _HEAD = struct.Struct("<qqIHH")
 _WORD = (1 << 64) - 1
 _WIDE = (1 << 128) - 1
 _MOST_REFUSED = (1 << 16) - 1
-_TOLD = 5  # errors of a generator in full
+_MAX_REPORTED = 5  # errors of a generator in full
 
 
 @dataclass(frozen=True, slots=True)
 class Burst:
-    """Some IDs that one generator gave in a row; in ``data`` each has ``width`` bytes."""
+    """Consecutive IDs of one generator; in ``data`` each has ``width`` bytes."""
 
     began_ns: int
     ended_ns: int
@@ -60,10 +60,10 @@ class Burst:
 
 
 def number_of(given: Any) -> int:
-    """What a generator gave, as a number of at most 128 bits; equal for equal things only.
+    """An ID as a number of at most 128 bits, equal for equal IDs only.
 
-    Texts, but for the decimal text of a number, are their bytes. Bytes are the number that they
-    write, of equal lengths in their order; longer ones, and longer numbers, a hash of 128 bits.
+    A decimal text is its number; other texts are their bytes. Bytes are a number whose order is
+    theirs if their lengths are equal; above 16 bytes, and above 128 bits, it is a hash.
     """
     if type(given) is not int:
         for name in ("int", "number"):  # of a UUID, of a TSID
@@ -75,7 +75,7 @@ def number_of(given: Any) -> int:
             if isinstance(given, str) and not _DECIMAL.fullmatch(given):
                 given = given.encode("utf-8", "surrogatepass")
             if isinstance(given, bytes | bytearray):
-                # The one in front tells "0a" from "a"; 16 bytes have no room for it.
+                # The leading 1 distinguishes "\0a" from "a"; 16 bytes have no room for it.
                 if len(given) <= 16:
                     return int.from_bytes(b"\1" * (len(given) < 16) + given, "big")
                 return _hash(given)
@@ -89,21 +89,21 @@ def _hash(data: bytes | bytearray) -> int:
     return int.from_bytes(hashlib.blake2b(data, digest_size=16).digest(), "big")
 
 
-class Outlet:
-    """The file of one generator: ``burst`` has it issue, and keeps what it gave."""
+class IdLog:
+    """The file of one generator: ``burst`` issues IDs and writes them."""
 
     def __init__(self, folder: Path, name: str, call: Callable[[], Any]) -> None:
         self.path = folder / f"{name}.ids"
         self.call = call
         self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
-        self._told = 0
+        self._reported = 0
         self.begun = False
         """Whether it has given an ID."""
 
     def burst(self, count: int, given: list[Any] | None = None) -> int:
-        """Call ``count`` times and keep what comes; answers how many IDs that were.
+        """Call ``count`` times and write the IDs; returns their number.
 
-        given: IDs of calls that were made already. A call that raises is a refusal, and ends it.
+        given: IDs of earlier calls. A call that raises counts as refused and ends the burst.
         """
         made: list[Any] = [] if given is None else given
         began_ns = time.monotonic_ns()
@@ -115,28 +115,28 @@ class Outlet:
         except Exception as caught:  # noqa: BLE001 - whatever somebody's generator raises
             error = caught
         refused = int(error is not None)
-        if None in made:  # what some generators give when they have none
+        if None in made:  # the answer of some generators without an ID
             refused += made.count(None)
             made = [one for one in made if one is not None]
         self.keep(began_ns, refused, made)
         if error is not None:
-            self.tell(f"{type(error).__name__}: {error}")
+            self.report(f"{type(error).__name__}: {error}")
         return len(made)
 
-    def tell(self, trouble: str) -> None:
-        """Say, beside the IDs, what went wrong; only the first times."""
-        self._told += 1
-        if self._told <= _TOLD:
+    def report(self, trouble: str) -> None:
+        """Write an error to a file beside the IDs, the first few times."""
+        self._reported += 1
+        if self._reported <= _MAX_REPORTED:
             self.note(trouble)
 
     def note(self, trouble: str) -> None:
-        """Say it, however much was said before."""
+        """Write an error, however many there were."""
         path = self.path.with_suffix(".trouble")
         with path.open("a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(trouble.replace("\n", " ") + "\n")
 
     def keep(self, began_ns: int, refused: int, made: list[Any]) -> None:
-        """Write down a burst that began then: how many calls gave nothing, and what others gave."""
+        """Write a burst: its begin, the number of calls without an ID, and the IDs."""
         try:
             words = array("Q", made)
             width = 8
@@ -155,8 +155,8 @@ class Outlet:
             self.path.with_suffix(".first").touch()
 
 
-def whole(path: Path) -> int:
-    """How many bytes of an outlet are whole bursts: one may be half written while it is read."""
+def complete_bytes(path: Path) -> int:
+    """The size of the complete bursts in a log: the last one may be half written."""
     if not path.exists():
         return 0
     at, size = 0, path.stat().st_size
@@ -171,9 +171,9 @@ def whole(path: Path) -> int:
 
 
 def bursts(path: Path, at: int = 0) -> Iterator[Burst]:
-    """What an outlet has written, up to the part that a kill may have left at its end.
+    """The complete bursts of a log.
 
-    at: how many bytes of it to pass over, which end with a burst.
+    at: the position to begin at, which must be the end of a burst.
     """
     with path.open("rb") as file:
         file.seek(at)

@@ -1,7 +1,7 @@
-"""Faults of memory that is carried on: to children, threads and copies, and through handlers.
+"""Faults of inherited memory: in children, threads, copies and signal handlers.
 
-They are what a process does to itself, so most of each is in its worker; here it is started, and
-seen to take place.
+A process inflicts them on itself, so most of their code is in ``worker``; this module starts the
+process and checks that the fault happened.
 """
 
 import signal
@@ -9,64 +9,66 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from frazil.torture.fault import Fault, must_issue, need_fork
-from frazil.torture.trial import EVIDENCE_S, Scene, Unavailable
+from frazil.torture.fault import Fault, must_issue, require_fork
+from frazil.torture.trial import EVIDENCE_S, Trial, Unavailable
 
 __all__ = ["INHERITANCE", "INTERRUPTION"]
 
 _CTRL_C_S = 0.004
 
 
-def _alone(how: str, *heirs: str) -> Callable[[Scene], None]:
-    """A fault that a process does to itself. heirs: who must issue then; ``N`` is for each."""
+def _alone(role: str, *descendants: str) -> Callable[[Trial], None]:
+    """A fault within one process. descendants: names that must issue; ``N`` is a number."""
 
-    def run(scene: Scene) -> None:
-        if how not in ("threads", "copies"):
-            need_fork()
-        name = scene.start(how)
-        scene.mark(how, name)
-        numbers = range(scene.world.processes)
-        each = dict.fromkeys(heir.replace("N", str(n)) for heir in heirs for n in numbers)
-        must_issue(scene, name, [name + heir for heir in each])
+    def run(trial: Trial) -> None:
+        if role not in ("threads", "copies"):
+            require_fork()
+        name = trial.start(role)
+        trial.mark(role, name)
+        numbers = range(trial.world.process_count)
+        each = dict.fromkeys(
+            descendant.replace("N", str(n)) for descendant in descendants for n in numbers
+        )
+        must_issue(trial, name, [name + descendant for descendant in each])
 
     return run
 
 
-def _pickled(scene: Scene) -> None:
-    path = scene.folder / "generator.pickle"
-    first = scene.start("pickled", path=str(path))
-    refused = scene.folder / f"{first}.refused"
-    scene.until(lambda: path.exists() or refused.exists())
+def _pickled(trial: Trial) -> None:
+    path = trial.folder / "generator.pickle"
+    first = trial.start("pickled", path=str(path))
+    refused = trial.folder / f"{first}.refused"
+    trial.until(lambda: path.exists() or refused.exists())
     if path.exists():
-        scene.mark("pickle", scene.start("unpickled", path=str(path)))
-    scene.demand(path.exists() or refused.exists(), "nothing was pickled")
+        trial.mark("pickle", trial.start("unpickled", path=str(path)))
+    trial.demand(path.exists() or refused.exists(), "nothing was pickled")
 
 
-def _raised(scene: Scene) -> None:
+def _raised(trial: Trial) -> None:
     """Handlers that raise: of a timer inside, and of SIGINT from outside."""
     if not hasattr(signal, "setitimer"):
         raise Unavailable("this system has no interval timers")
-    names = [scene.start("raising", node=number + 1) for number in range(2)]
+    names = [trial.start("raising", node=number + 1) for number in range(2)]
     began_ns = time.monotonic_ns()
-    end_ns = began_ns + int(scene.spend(0.9) * 1e9)
+    end_ns = began_ns + int(trial.spend(0.9) * 1e9)
     while time.monotonic_ns() < end_ns:
         for name in names:
-            scene.crew.interrupt(name)
-        time.sleep(scene.random.uniform(0, _CTRL_C_S))
+            trial.processes.interrupt(name)
+        time.sleep(trial.random.uniform(0, _CTRL_C_S))
     for name in names:
-        scene.mark("raise", name, began_ns)
-        struck = partial(scene.troubled, name, "Struck", "KeyboardInterrupt")
-        scene.demand(scene.until(struck, EVIDENCE_S), f"nothing was raised in {name}")
+        trial.mark("raise", name, began_ns)
+        struck = partial(trial.troubled, name, "Struck", "KeyboardInterrupt")
+        trial.demand(trial.until(struck, EVIDENCE_S), f"nothing was raised in {name}")
 
 
-def _handled(scene: Scene) -> None:
-    """Handlers that ask for IDs, and fork."""
+def _handled(trial: Trial) -> None:
+    """Handlers that request IDs and fork."""
     if not hasattr(signal, "setitimer"):
         raise Unavailable("this system has no interval timers")
-    need_fork()
-    name = scene.start("handler")
-    scene.mark("handler", name)
-    must_issue(scene, name, [f"{name}-handler", f"{name}.h*"])
+    require_fork()
+    name = trial.start("handler")
+    trial.mark("handler", name)
+    must_issue(trial, name, [f"{name}-handler", f"{name}.h*"])
 
 
 INHERITANCE = (
@@ -87,10 +89,10 @@ INHERITANCE = (
     Fault("copy", "copies of a generator, flat and deep", _alone("copies", "-*copy")),
     Fault("pickle", "a generator pickled to another process", _pickled),
 )
-"""Memory that is carried on."""
+"""Faults of inherited memory."""
 
 INTERRUPTION = (
     Fault("raise", "signal handlers that raise, and Ctrl-C, at random moments", _raised),
     Fault("handler", "signal handlers that ask for IDs and fork, at random moments", _handled),
 )
-"""Handlers that run in the midst of a step."""
+"""Faults of signal handlers."""

@@ -1,9 +1,8 @@
-"""What a process does whose signal handlers interrupt it, and one to which everything is done.
+"""Roles of processes with signal handlers that interrupt them, and of processes in a mix.
 
-The main thread asks for one ID, for many, and for some that are minted, in turns. What a call had
-made when a handler raised in it may be lost, and must not come again. When a handler forks inside
-a call of the system, that call returns twice: in the parent and in the child, and each keeps what
-it is given.
+The main thread requests one ID, many IDs, and minted IDs in turns. IDs of a call in which a handler
+raised may be lost, and must not come again. When a handler forks during a call of the system, the
+call returns in the parent and in the child, and each writes its own IDs.
 """
 
 import os
@@ -15,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from frazil.torture.alarms import Alarms, Ask
-from frazil.torture.job import Order
-from frazil.torture.life import Brood, Life, fork_c, made, moment_in
+from frazil.torture.job import Job
+from frazil.torture.life import Children, Life, deadline_ns, fork_c, make_generator
 from frazil.torture.system import Setting
 from frazil.torture.systems import known
 
@@ -28,113 +27,113 @@ _AT_ONCE = 32
 class _Main:
     """The main thread of a process under alarms."""
 
-    def __init__(self, order: Order, setting: Setting) -> None:
-        # The setting is the generator's; what is minted has that of the order.
-        self._order = order
-        self.holder = made(replace(order, setting=setting))
-        self.life = Life(order, self.holder, order.name)
-        system = known(order.system)
-        self._asks: list[Ask] = [self._one_by_one, *system.ways(order.setting, self.holder)]
-        self._dice = random.Random(order.seed)  # noqa: S311 - moments, no secrets
-        self.alarms = Alarms(order, self.holder, self.life, self._asks)
+    def __init__(self, job: Job, setting: Setting) -> None:
+        # The setting is for the generator; minted IDs use that of the job.
+        self._job = job
+        self.holder = make_generator(replace(job, setting=setting))
+        self.life = Life(job, self.holder, job.name)
+        system = known(job.system)
+        self._asks: list[Ask] = [self._one_by_one, *system.ways(job.setting, self.holder)]
+        self._rng = random.Random(job.seed)  # noqa: S311 - moments, no secrets
+        self.alarms = Alarms(job, self.holder, self.life, self._asks)
 
     def _one_by_one(self, count: int) -> list[Any]:
-        call, begun = self.life.outlet.call, self.alarms.begun
+        call, begun = self.life.id_log.call, self.alarms.begun
         for _ in range(count):
             begun.append(call())
         return begun
 
     def burst(self) -> None:
-        """Ask in one of the ways that there are, and keep what came."""
-        ask = self._asks[0] if self._dice.random() < 0.8 else self._dice.choice(self._asks)
+        """Request IDs in one of the ways, and write them."""
+        ask = self._asks[0] if self._rng.random() < 0.8 else self._rng.choice(self._asks)
         given: list[Any] = []
         began_ns = time.monotonic_ns()
         error = None
-        for _ in range(max(1, self._order.burst // _AT_ONCE)):
-            error = self.alarms.ask(ask, self._dice.randrange(1, _AT_ONCE), given)
+        for _ in range(max(1, self._job.burst // _AT_ONCE)):
+            error = self.alarms.ask(ask, self._rng.randrange(1, _AT_ONCE), given)
             if error is not None or ask is not self._asks[0] or self.alarms.child is not None:
                 break
         if self.alarms.child is not None:
             self.alarms.child()
         kept = [one for one in given if one is not None]
-        self.life.outlet.keep(began_ns, int(error is not None) + len(given) - len(kept), kept)
+        self.life.id_log.keep(began_ns, int(error is not None) + len(given) - len(kept), kept)
         if error is not None:
-            self.life.outlet.tell(f"{type(error).__name__}: {error}")
+            self.life.id_log.report(f"{type(error).__name__}: {error}")
         self.life.rest(len(kept))
 
 
-def raising(order: Order) -> None:
+def raising(job: Job) -> None:
     """Issue under handlers that raise."""
-    _under(order, raising=True, handling=False)
+    _under(job, raising=True, handling=False)
 
 
-def handler(order: Order) -> None:
-    """Issue under handlers that ask for IDs and fork."""
-    _under(order, raising=False, handling=True)
+def handler(job: Job) -> None:
+    """Issue under handlers that request IDs and fork."""
+    _under(job, raising=False, handling=True)
 
 
-def _under(order: Order, *, raising: bool, handling: bool) -> None:
-    main = _Main(order, order.setting)
-    main.life.go_on(moment_in(order.warm_s))
+def _under(job: Job, *, raising: bool, handling: bool) -> None:
+    main = _Main(job, job.setting)
+    main.life.issue(deadline_ns(job.warm_s))
     main.alarms.start(raising=raising, handling=handling)
-    while not order.over:
+    while not job.over:
         main.burst()
     main.alarms.end()
 
 
-def _settle(order: Order) -> Setting:
-    """Go to the folder of the store's file, if it is one; the setting that names it from there."""
-    kind, _, rest = order.setting.url.partition(":")
+def _settle(job: Job) -> Setting:
+    """Change to the directory of the store's file; returns a setting with a relative path."""
+    kind, _, rest = job.setting.url.partition(":")
     path, mark, options = rest.partition("?")
     if kind != "sqlite" or not path:
-        os.chdir(order.folder)
-        return order.setting
-    place = Path(path)
-    os.chdir(place.parent)
-    return replace(order.setting, url=f"sqlite:{place.name}{mark}{options}")
+        os.chdir(job.folder)
+        return job.setting
+    directory = Path(path)
+    os.chdir(directory.parent)
+    return replace(job.setting, url=f"sqlite:{directory.name}{mark}{options}")
 
 
-def _depart(order: Order, name: str) -> None:
-    """Go to a folder of one's own."""
-    folder = order.place / f"{name}.at"
+def _depart(job: Job, name: str) -> None:
+    """Change to a new directory."""
+    folder = job.directory / f"{name}.at"
     folder.mkdir(exist_ok=True)
     os.chdir(folder)
 
 
-def chdir(order: Order) -> None:
-    """Have a generator by a relative path; fork, and go elsewhere: children first, then itself."""
-    holder = made(replace(order, setting=_settle(order)))
-    life = Life(order, holder, order.name)
-    life.go_on(moment_in(order.warm_s))
-    brood = Brood(life)
+def chdir(job: Job) -> None:
+    """Use a relative path; fork, and change the directory in the children, then in the parent."""
+    holder = make_generator(replace(job, setting=_settle(job)))
+    life = Life(job, holder, job.name)
+    life.issue(deadline_ns(job.warm_s))
+    children = Children(life)
 
     def childhood(name: str) -> None:
-        _depart(order, name)
-        Life(order, holder, name).go_on()
+        _depart(job, name)
+        Life(job, holder, name).issue()
 
-    for number in range(order.several):
-        brood.add(partial(childhood, f"{order.name}.{number}"))
-    life.go_on(moment_in(order.warm_s))
-    _depart(order, order.name)
-    life.go_on()
-    brood.reap()
+    for number in range(job.several):
+        children.add(partial(childhood, f"{job.name}.{number}"))
+    life.issue(deadline_ns(job.warm_s))
+    _depart(job, job.name)
+    life.issue()
+    children.reap()
 
 
-def mixed(order: Order) -> None:
-    """Issue, and do to oneself what the order has: forks, alarms, changes of the folder."""
-    main = _Main(order, _settle(order))
-    brood = Brood(main.life)
+def mixed(job: Job) -> None:
+    """Issue, and inflict the job's faults: forks, alarms, changes of the directory."""
+    main = _Main(job, _settle(job))
+    children = Children(main.life)
     due: list[tuple[str, int, int]] = []
-    children, before = 0, (False, False)
+    forks, before = 0, (False, False)
     begun, windows = False, list(due)
 
     def childhood(name: str, end_ns: int) -> None:
-        Life(order, main.holder, name).until_first(end_ns)
+        Life(job, main.holder, name).until_first(end_ns)
 
-    while not order.over:
-        if not begun and (begin := Path(order.path)).exists():
+    while not job.over:
+        if not begun and (begin := Path(job.path)).exists():
             begun = True
-            due = _moments(order, int(begin.read_text(encoding="ascii")))
+            due = _moments(job, int(begin.read_text(encoding="ascii")))
             windows = [event for event in due if event[0] in ("raise", "handler")]
         now_ns = time.monotonic_ns()
         active = {what for what, at_ns, until_ns in windows if at_ns <= now_ns < until_ns}
@@ -146,17 +145,17 @@ def mixed(order: Order) -> None:
             what, _, until_ns = due.pop(0)
             if what in ("fork", "c-fork") and until_ns > now_ns:
                 fork = fork_c if what == "c-fork" else None
-                brood.add(partial(childhood, f"{order.name}.{children}", until_ns), until_ns, fork)
-                children += 1
+                children.add(partial(childhood, f"{job.name}.{forks}", until_ns), until_ns, fork)
+                forks += 1
             elif what == "chdir":
-                _depart(order, order.name)
+                _depart(job, job.name)
         main.burst()
-        brood.look()
+        children.look()
     main.alarms.end()
-    brood.reap()
+    children.reap()
 
 
-def _moments(order: Order, begin_ns: int) -> list[tuple[str, int, int]]:
-    """What is to be done, in the order of its moments."""
-    moments = [(what, begin_ns + at, begin_ns + until) for what, at, until in order.events]
+def _moments(job: Job, begin_ns: int) -> list[tuple[str, int, int]]:
+    """The events of the job, sorted by time."""
+    moments = [(what, begin_ns + at, begin_ns + until) for what, at, until in job.events]
     return sorted(moments, key=lambda moment: moment[1])

@@ -1,4 +1,4 @@
-"""What a process of a torture is to do, as it stands on its command line."""
+"""The job of a process under torture, as passed on its command line."""
 
 import json
 import os
@@ -8,20 +8,19 @@ from pathlib import Path
 
 from frazil.torture.system import Setting
 
-__all__ = ["Order"]
+__all__ = ["Job"]
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """One process. ``how`` names what it does (see ``worker``), ``name`` its files in ``folder``.
+class Job:
+    """A process's job. role: what it does (see ``worker``); name: of its files in ``folder``.
 
-    It ends when there is a file ``over`` in the folder, and in any case when the monotonic clock
-    says ``end_ns``, lest it outlive whoever started it. waits: before it makes a generator, until
-    there is a file of that name, and says so by ``<name>.ready``. faked: whether its clock must be.
-    warm_s: how long to issue before the thing that ``how`` is about. several: how many children,
-    threads or copies. burst, nap_s: how many IDs in a row, and the pause after them. path: a file
-    that ``how`` needs. events: what to do to oneself, from when until when, in
-    nanoseconds since the moment in ``path``.
+    It ends when the folder contains a file ``over``, and at ``end_ns`` of the monotonic clock, so
+    that it does not outlive the run. waits: a file to wait for before it creates a generator; it
+    reports that by ``<name>.ready``. faked: whether libfaketime must be loaded. warm_s: how long to
+    issue before the fault. several: the number of children, threads or copies. burst, nap_s: IDs in
+    a row, and the pause after them. path: a file that the role needs. events: faults to inflict on
+    itself, with begin and end in nanoseconds since the moment in ``path``.
     """
 
     system: str
@@ -29,7 +28,7 @@ class Order:
     folder: str
     name: str
     end_ns: int
-    how: str = "steady"
+    role: str = "steady"
     waits: str = ""
     faked: bool = False
     warm_s: float = 0.1
@@ -41,22 +40,22 @@ class Order:
     events: list[tuple[str, int, int]] = field(default_factory=list)
 
     def text(self) -> str:
-        """The order as one line."""
+        """The job as one line of text."""
         return json.dumps(asdict(self))
 
     @classmethod
-    def parse(cls, text: str) -> "Order":
-        """The order of a line."""
+    def parse(cls, text: str) -> "Job":
+        """Parse ``text``."""
         parts = json.loads(text)
         return cls(**parts | {"setting": Setting(**parts["setting"])})
 
     @property
     def over(self) -> bool:
-        """Whether it is time to end."""
+        """Whether the process must end."""
         over = f"{self.folder}/over"
         return time.monotonic_ns() > self.end_ns or os.path.exists(over)  # noqa: PTH110 - quick
 
     @property
-    def place(self) -> Path:
+    def directory(self) -> Path:
         """The folder."""
         return Path(self.folder)

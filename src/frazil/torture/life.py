@@ -1,7 +1,7 @@
-"""The life of one generator in one process: it issues, and its children are looked after.
+"""One generator in one process: it issues IDs, and its forked children are monitored.
 
-An error of a generator is a refusal to issue: it is written down and asked again. A child whose
-time is over must come to an end; one that does not is killed, and counted as hung.
+An error of a generator is recorded, and the call is repeated. A child that does not end on time is
+killed and counted as hung.
 """
 
 import contextlib
@@ -15,109 +15,109 @@ from itertools import repeat, tee
 from operator import call
 from typing import Any
 
-from frazil.torture.id_log import DIED, HUNG, Outlet
-from frazil.torture.job import Order
+from frazil.torture.id_log import DIED, HUNG, IdLog
+from frazil.torture.job import Job
 from frazil.torture.systems import known
 
-__all__ = ["SLICE_S", "Brood", "Life", "fork_c", "made", "moment_in"]
+__all__ = ["SLICE_S", "Children", "Life", "deadline_ns", "fork_c", "make_generator"]
 
 SLICE_S = 0.03
-"""How long a child issues, or a parent between two things that are done to its generator."""
+"""How long a child issues, and a parent between two faults."""
 
-_REST_S = 0.005  # after a burst that gave nothing
-_FAREWELL_S = 7.0  # for children whose time is over: a call's timeout, and what ends a program
+_REST_S = 0.005  # after a burst without IDs
+_FAREWELL_S = 7.0  # for children to end: a call's timeout, and the end of the program
 _FIRST_S = 9.0  # for a child's first ID: three times the timeout of a call
 
 
 class Life:
     """One generator in one process."""
 
-    def __init__(self, order: Order, holder: Any, name: str) -> None:
-        self.order = order
-        self.outlet = Outlet(order.place, name, known(order.system).bind(holder))
+    def __init__(self, job: Job, holder: Any, name: str) -> None:
+        self.job = job
+        self.id_log = IdLog(job.directory, name, known(job.system).bind(holder))
         self._holder = holder
         self._claim: Any = None
 
-    def go_on(self, end_ns: int | None = None) -> None:
-        """Issue until then, or to the end of the order."""
-        while not self.order.over and (end_ns is None or time.monotonic_ns() < end_ns):
-            self.burst(self.order.burst)
+    def issue(self, end_ns: int | None = None) -> None:
+        """Issue until a moment, or to the end of the job."""
+        while not self.job.over and (end_ns is None or time.monotonic_ns() < end_ns):
+            self.burst(self.job.burst)
 
     def until_first(self, end_ns: int) -> None:
-        """Issue until then, and longer if there was no ID yet; none at all is a hang."""
+        """Issue until a moment, and on until the first ID; report a hang if there is none."""
         patient_ns = end_ns + int(_FIRST_S * 1e9)
-        self.go_on(end_ns)
-        while not self.outlet.begun and not self.order.over:
+        self.issue(end_ns)
+        while not self.id_log.begun and not self.job.over:
             if time.monotonic_ns() > patient_ns:
                 self.note(f"{HUNG} no ID in {_FIRST_S:g} s")
                 return
-            self.burst(self.order.burst)
+            self.burst(self.job.burst)
 
     def burst(self, count: int, given: list[Any] | None = None) -> None:
-        """Some IDs, and the pause after them."""
-        self.rest(self.outlet.burst(count, given))
+        """Issue some IDs, and pause."""
+        self.rest(self.id_log.burst(count, given))
 
     def rest(self, issued: int) -> None:
-        """The pause after a burst of so many IDs."""
+        """Pause after a burst of so many IDs."""
         if not issued:
             time.sleep(_REST_S)
-        elif self.order.nap_s:
-            time.sleep(self.order.nap_s)
+        elif self.job.nap_s:
+            time.sleep(self.job.nap_s)
         self._note_claim()
 
-    def some(self, count: int) -> list[Any]:
-        """IDs that are not kept yet, as many as come without an error."""
+    def take(self, count: int) -> list[Any]:
+        """Issue IDs without writing them, until an error."""
         given: list[Any] = []
         with contextlib.suppress(Exception):
-            given.extend(self.outlet.call() for _ in range(count))
+            given.extend(self.id_log.call() for _ in range(count))
         return given
 
     def note(self, trouble: str) -> None:
-        """Write down what became of a child."""
-        self.outlet.note(trouble)
+        """Record the end of a child."""
+        self.id_log.note(trouble)
 
     def _note_claim(self) -> None:
-        """Write down the claim of a generator of frazil's, when it is another."""
+        """Record the claim of a frazil generator when it changes."""
         claim = getattr(getattr(self._holder, "keeper", None), "claim", None)
         if claim is not None and claim is not self._claim:
             self._claim = claim
             line = json.dumps((time.monotonic_ns(), claim.slot, claim.start, claim.until))
-            with self.outlet.path.with_suffix(".claims").open("a", encoding="ascii") as file:
+            with self.id_log.path.with_suffix(".claims").open("a", encoding="ascii") as file:
                 file.write(line + "\n")
 
 
-def made(order: Order) -> Any:
-    """A generator; asked for again and again while its system refuses to make one.
+def make_generator(job: Job) -> Any:
+    """Create a generator; try again while its system raises.
 
-    A process that never had one ends well: its files tell of the refusal.
+    A process that never gets one ends without an error: its files contain the reason.
     """
     while True:
         try:
-            return known(order.system).make(order.setting)
+            return known(job.system).make(job.setting)
         except Exception as error:
-            if order.over:
+            if job.over:
                 raise SystemExit(0) from error
-            path = order.place / f"{order.name}.trouble"
+            path = job.directory / f"{job.name}.trouble"
             path.write_text(
                 f"{type(error).__name__}: {error}\n", encoding="utf-8", errors="backslashreplace"
             )
             time.sleep(0.05)
 
 
-def moment_in(seconds: float) -> int:
-    """A moment of the monotonic clock, so far from now."""
+def deadline_ns(seconds: float) -> int:
+    """A moment of the monotonic clock, some seconds from now."""
     return time.monotonic_ns() + int(seconds * 1e9)
 
 
 def fork_c() -> int:
-    """Fork as an application server in C does: Python learns of it right afterwards, in the child.
+    """Fork as an application server in C does: Python is informed afterwards, in the child.
 
-    No bytecode may run in between: the interpreter's lock is a copy, and who gives it up there may
-    wait for ever. So the two calls and the choice between them are made by iterators, in C.
+    No bytecode may run in between: the interpreter's lock is a copy, and a thread that releases it
+    there may wait for ever. So iterators, which run in C, make the two calls.
     """
     import ctypes
 
-    python = ctypes.PyDLL(None)  # keeps the interpreter's lock, without which no child can go on
+    python = ctypes.PyDLL(None)  # keeps the interpreter's lock, which the child needs
     number, forked = tee(map(call, [python.fork]))
     deeds = map({0: python.PyOS_AfterFork_Child}.get, forked, repeat(int))
     next(map(call, deeds))
@@ -125,8 +125,8 @@ def fork_c() -> int:
     return pid
 
 
-class Brood:
-    """The children of a process. Each is forked, lives, and ends as programs do."""
+class Children:
+    """The forked children of a process; each one runs a function and exits."""
 
     def __init__(self, life: Life) -> None:
         self._life = life
@@ -138,7 +138,7 @@ class Brood:
         end_ns: int | None = None,
         fork: Callable[[], int] | None = None,
     ) -> None:
-        """Fork; the child lives so, and ends. end_ns: when it is to end, if not with the order."""
+        """Fork; the child calls ``live`` and exits. end_ns: when it must end, if before the job."""
         pid = (fork or os.fork)()
         if pid == 0:
             live()
@@ -146,16 +146,16 @@ class Brood:
         self.adopt(pid, end_ns)
 
     def adopt(self, pid: int, end_ns: int | None = None) -> None:
-        """A child that was forked elsewhere."""
+        """Monitor a child that was forked elsewhere."""
         patience_ns = int((_FIRST_S + _FAREWELL_S) * 1e9)
-        end_ns = self._life.order.end_ns if end_ns is None else end_ns
+        end_ns = self._life.job.end_ns if end_ns is None else end_ns
         self._until[pid] = end_ns + patience_ns
 
     def __len__(self) -> int:
         return len(self._until)
 
     def look(self) -> None:
-        """Note who has ended; kill who should have."""
+        """Record children that ended; kill those that should have."""
         for pid, until_ns in list(self._until.items()):
             ended, status = os.waitpid(pid, os.WNOHANG)
             if not ended:
@@ -169,8 +169,8 @@ class Brood:
             del self._until[pid]
 
     def reap(self) -> None:
-        """Wait for all, whose time is over."""
-        end_ns = moment_in(_FAREWELL_S)
+        """Wait for all children to end."""
+        end_ns = deadline_ns(_FAREWELL_S)
         self._until = {pid: min(until, end_ns) for pid, until in self._until.items()}
         while self._until:
             self.look()

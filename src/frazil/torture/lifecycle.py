@@ -1,4 +1,4 @@
-"""Faults of processes as wholes: started at once, killed, stopped, on hosts that share nothing."""
+"""Faults of whole processes: simultaneous starts, kills, stops, separate hosts."""
 
 import signal
 import time
@@ -7,7 +7,7 @@ from pathlib import Path
 from frazil.torture.fault import Fault
 from frazil.torture.file import File
 from frazil.torture.id_log import HUNG, bursts
-from frazil.torture.trial import EVIDENCE_S, GRACE_S, Scene, Unavailable
+from frazil.torture.trial import EVIDENCE_S, GRACE_S, Trial, Unavailable
 
 __all__ = ["LIFECYCLE"]
 
@@ -17,27 +17,27 @@ _FEWEST, _MOST = 8, 200  # processes at once
 _PER_SECOND = 20
 
 
-def _together(scene: Scene) -> None:
-    """Processes that are started at once, with no setting at all."""
-    _at_once(scene, max(2, scene.world.processes), scene.world.nap_s)
+def _together(trial: Trial) -> None:
+    """Processes that start at once, with default settings."""
+    _at_once(trial, max(2, trial.world.process_count), trial.world.nap_s)
 
 
-def _starts(scene: Scene) -> None:
-    """As many processes as there is time for, up to 200, at once.
+def _starts(trial: Trial) -> None:
+    """As many processes as the time permits, up to 200, at once.
 
-    Together they issue no faster than a few. One whose first call is refused asks again, but a
-    process that has no ID after its system's timeout, and some more, counts as hung.
+    Together they issue no faster than a few. A refused first call is repeated, but a process that
+    has no ID some time after its system's timeout counts as hung.
     """
-    count = max(_FEWEST, min(_MOST, int(scene.seconds * _PER_SECOND)))
-    timeout_s = scene.world.system.timeout_s
-    for name in _at_once(scene, count, scene.world.nap_s * count / _FEWEST):
-        waited_s = _waited_s(scene.folder / f"{name}.ids")
+    count = max(_FEWEST, min(_MOST, int(trial.seconds * _PER_SECOND)))
+    timeout_s = trial.world.system.timeout_s
+    for name in _at_once(trial, count, trial.world.nap_s * count / _FEWEST):
+        waited_s = _waited_s(trial.folder / f"{name}.ids")
         if timeout_s is not None and waited_s > timeout_s + GRACE_S:
-            scene.crew.hung.append(f"{name}: {HUNG} no ID for {waited_s:.1f} s")
+            trial.processes.hung.append(f"{name}: {HUNG} no ID for {waited_s:.1f} s")
 
 
 def _waited_s(path: Path) -> float:
-    """How long a process has asked until its first ID came."""
+    """How long a process waited for its first ID."""
     began_ns = 0
     for burst in bursts(path) if path.exists() else ():
         began_ns = began_ns or burst.began_ns
@@ -46,66 +46,66 @@ def _waited_s(path: Path) -> float:
     return 0.0  # it is silent
 
 
-def _at_once(scene: Scene, count: int, nap_s: float) -> list[str]:
-    names = [scene.launch(node=None, waits="go", nap_s=nap_s) for _ in range(count)]
-    scene.until(
-        lambda: all((scene.folder / f"{name}.ready").exists() for name in names), 20 + count
+def _at_once(trial: Trial, count: int, nap_s: float) -> list[str]:
+    names = [trial.launch(node=None, waits="go", nap_s=nap_s) for _ in range(count)]
+    trial.until(
+        lambda: all((trial.folder / f"{name}.ready").exists() for name in names), 20 + count
     )
     began_ns = time.monotonic_ns()
-    (scene.folder / "go").touch()
+    (trial.folder / "go").touch()
     for name in names:
-        scene.until_issuing(name)
-    scene.mark("start", f"{names[0]} to {names[-1]}", began_ns)
-    scene.pause(1)
+        trial.until_issuing(name)
+    trial.mark("start", f"{names[0]} to {names[-1]}", began_ns)
+    trial.pause(1)
     return names
 
 
-def _kill(scene: Scene) -> None:
-    """Lives that end by ``kill -9`` at a random moment, beside one that does not."""
-    scene.start(node=2)
-    name = scene.start()
+def _kill(trial: Trial) -> None:
+    """Processes that end by ``kill -9`` at a random moment, beside one that does not."""
+    trial.start(node=2)
+    name = trial.start()
     for _ in range(_LIVES):
-        scene.pause(_LIFE * scene.random.random())
-        scene.kill(name)
-        name = scene.start()
+        trial.pause(_LIFE * trial.random.random())
+        trial.kill(name)
+        name = trial.start()
 
 
-def _stop(scene: Scene) -> None:
-    """SIGSTOP for half of the time, in which another process issues, and SIGCONT."""
+def _stop(trial: Trial) -> None:
+    """SIGSTOP for half of the time, while another process issues, and SIGCONT."""
     if not hasattr(signal, "SIGSTOP"):
         raise Unavailable("this system has no SIGSTOP")
-    scene.start(node=2)
-    name = scene.start()
-    scene.pause(0.2)
-    scene.demand(scene.crew.stop(name), f"{name} did not stop")
-    began_ns, written = time.monotonic_ns(), scene.written(name)
-    scene.pause(0.5)
-    scene.demand(scene.written(name) == written, f"{name} issued while it was stopped")
-    scene.crew.go_on(name)
-    scene.mark("SIGSTOP", name, began_ns)
-    went_on = scene.until(lambda: scene.written(name) > written, EVIDENCE_S)
-    scene.demand(went_on, f"{name} gave no ID after its stop")
+    trial.start(node=2)
+    name = trial.start()
+    trial.pause(0.2)
+    trial.demand(trial.processes.stop(name), f"{name} did not stop")
+    began_ns, written = time.monotonic_ns(), trial.written(name)
+    trial.pause(0.5)
+    trial.demand(trial.written(name) == written, f"{name} issued while it was stopped")
+    trial.processes.resume(name)
+    trial.mark("SIGSTOP", name, began_ns)
+    went_on = trial.until(lambda: trial.written(name) > written, EVIDENCE_S)
+    trial.demand(went_on, f"{name} gave no ID after its stop")
 
 
-def _hosts(scene: Scene) -> None:
-    """The default store in two containers: each has a folder for state that is its own.
+def _hosts(trial: Trial) -> None:
+    """The default store in two containers, each with its own state directory.
 
-    Nothing tells one from the other, so the only way not to repeat is to refuse.
+    They cannot be distinguished, so a system must refuse to avoid repeats.
     """
-    if not isinstance(scene.world.store, File | None) or (
-        scene.world.store is None and scene.world.setting.url
+    if not isinstance(trial.world.store, File | None) or (
+        trial.world.store is None and trial.world.setting.url
     ):
         raise Unavailable("its store has an address, under which two hosts meet")
     names = []
     for number in range(2):
-        home = scene.folder / f"host{number}"
+        home = trial.folder / f"host{number}"
         home.mkdir()
         inside = {"XDG_STATE_HOME": str(home), "KUBERNETES_SERVICE_HOST": "10.0.0.1"}
         inside["FRAZIL_URL"] = ""
-        names.append(scene.launch(node=None, url="", env=inside))
+        names.append(trial.launch(node=None, url="", env=inside))
     for name in names:
-        scene.until_issuing(name, or_refusing="")
-        scene.mark("host", name)
+        trial.until_issuing(name, or_refusing="")
+        trial.mark("host", name)
 
 
 LIFECYCLE = (
@@ -115,4 +115,4 @@ LIFECYCLE = (
     Fault("kill", "kill -9 and restart", _kill),
     Fault("stop", "SIGSTOP, SIGCONT", _stop),
 )
-"""Processes as wholes."""
+"""Faults of whole processes."""

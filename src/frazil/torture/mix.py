@@ -1,10 +1,10 @@
-"""A mix: all faults of a host in one scene, by a schedule that a seed determines.
+"""A mix: all faults of a host in one trial, on a schedule determined by a seed.
 
-What a process does to itself it is told when it starts; kills, stops, the clock and the store are
-done from here. When all is over, each process that is alive must give another ID.
+A process receives the faults that it inflicts on itself in its job; this module does the kills, the
+stops, the clock steps and the restores. At the end each living process must give another ID.
 
-A hang is a process that writes down neither IDs nor errors for longer than its calls may take, a
-child without an ID, one that does not end, or a process that gives no ID when all is over.
+A process hangs if it writes neither IDs nor errors for longer than its calls may take, or gives no
+ID at the end. A child hangs if it gives no ID or does not end.
 """
 
 import time
@@ -13,203 +13,203 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from frazil.torture.fault import Fault, need_fork
+from frazil.torture.fault import Fault, require_fork
 from frazil.torture.file import WAYS
-from frazil.torture.id_log import HUNG, bursts, whole
-from frazil.torture.losses import mend_file, restorable
+from frazil.torture.id_log import HUNG, bursts, complete_bytes
+from frazil.torture.losses import repair_file, restorable
 from frazil.torture.schedule import INSIDE, Event, schedule
-from frazil.torture.trial import EVIDENCE_S, Mark, Scene
+from frazil.torture.trial import EVIDENCE_S, Mark, Trial
 
 __all__ = ["mixture"]
 
-_SHARE = 0.75  # of the scene's seconds; the rest is for what comes after
+_SHARE = 0.75  # of the trial's seconds; the rest is for the end
 _HANG_S = 10.0  # three times the timeout of a call
 _LOOK_S = 0.2
-_MEND_S = 0.1  # how long after a restore one looks whether the file can be read
+_REPAIR_S = 0.1  # after a restore, before the check of the file
 
 Act = Callable[[], None]
 
 
 def mixture(seed: int, only: Collection[str]) -> Fault:
-    """The fault that a seed stands for, of those that are named."""
+    """The mix of a seed, limited to the named faults."""
     words = "a mix of " + ", ".join(only)
-    return Fault("mix", words, lambda scene: _Mix(scene, seed, only).run())
+    return Fault("mix", words, lambda trial: _Mix(trial, seed, only).run())
 
 
 class _Mix:
-    """One round in progress. Each seat has a process; who is killed has a successor."""
+    """One round in progress. A killed process gets a successor with the same number."""
 
-    def __init__(self, scene: Scene, seed: int, only: Collection[str]) -> None:
-        self._scene = scene
-        self._seats = max(2, scene.world.processes)
-        self._events = schedule(seed, self._seats, WAYS, only)
+    def __init__(self, trial: Trial, seed: int, only: Collection[str]) -> None:
+        self._trial = trial
+        self._count = max(2, trial.world.process_count)
+        self._events = schedule(seed, self._count, WAYS, only)
         self._names: list[str] = []
         self._stopped: dict[str, int] = {}
         self._newcomers: dict[Path, dict[int, str]] = {}
         self._grown: dict[str, tuple[int, int]] = {}
-        self._length_s = scene.spend(_SHARE)
+        self._length_s = trial.spend(_SHARE)
         self._begin_ns = 0
         if set(only) & {"fork", "c-fork", "handler"}:
-            need_fork()
+            require_fork()
         if "restore" in only:
-            restorable(scene)
+            restorable(trial)
         if "clock" in only:
-            scene.fake_clock()
+            trial.fake_clock()
 
     def run(self) -> None:
-        """All of it."""
-        scene = self._scene
-        self._names = [self._launch(seat) for seat in range(self._seats)]
+        """Run the round."""
+        trial = self._trial
+        self._names = [self._launch(process) for process in range(self._count)]
         for name in self._names:
-            scene.until_issuing(name)
+            trial.until_issuing(name)
         self._begin_ns = time.monotonic_ns()
-        half = scene.folder / "begin.half"
+        half = trial.folder / "begin.half"
         half.write_text(str(self._begin_ns), encoding="ascii")
-        half.rename(scene.folder / "begin")
+        half.rename(trial.folder / "begin")
         for event in self._events:
             if event.what in INSIDE:
-                words = f"{event.what} of p{event.seat}"
-                scene.marks.append(Mark(words, "", self._at(event.at), self._at(event.until)))
+                words = f"{event.what} of p{event.process}"
+                trial.marks.append(Mark(words, "", self._at(event.at), self._at(event.until)))
         for share, act in sorted(self._acts(), key=lambda one: one[0]):
-            self._pass(self._at(share))
+            self._wait_until(self._at(share))
             act()
-        self._pass(self._at(1.0))
+        self._wait_until(self._at(1.0))
         self._all_must_issue()
 
     def _at(self, share: float) -> int:
         return self._begin_ns + int(share * self._length_s * 1e9)
 
     def _acts(self) -> Iterator[tuple[float, Act]]:
-        """What is done from here, and when."""
+        """The faults of this module, and when they happen."""
         for number, event in enumerate(self._events):
             if event.what == "kill":
-                yield event.at, partial(self._kill, event.seat)
+                yield event.at, partial(self._kill, event.process)
             elif event.what == "stop":
-                yield event.at, partial(self._stop, event.seat)
-                yield event.until, partial(self._go_on, event.seat)
+                yield event.at, partial(self._stop, event.process)
+                yield event.until, partial(self._resume, event.process)
             elif event.what == "clock":
                 yield event.at, partial(self._clock, event)
                 if event.lasts:
                     yield event.until, partial(self._step, event.off)
             elif event.what == "restore":
-                copy = self._scene.folder / f"copy-{number}"
+                copy = self._trial.folder / f"copy-{number}"
                 yield event.at - event.aged, partial(self._save, copy, event)
                 yield event.at, partial(self._restore, copy, event)
-                yield event.at + _MEND_S, self._mend
+                yield event.at + _REPAIR_S, self._repair
 
-    def _launch(self, seat: int, **order: Any) -> str:
+    def _launch(self, process: int, **job: Any) -> str:
         nanoseconds = self._length_s * 1e9
         events = [
             (event.what, int(event.at * nanoseconds), int(self._end(event) * nanoseconds))
             for event in self._events
-            if event.what in INSIDE and event.seat == seat
+            if event.what in INSIDE and event.process == process
         ]
-        begin = str(self._scene.folder / "begin")
-        lead_s = float(seat % 2)
-        return self._scene.launch(
-            "mixed", node=seat + 1, lead_s=lead_s, events=events, path=begin, **order
+        begin = str(self._trial.folder / "begin")
+        lead_s = float(process % 2)
+        return self._trial.launch(
+            "mixed", node=process + 1, lead_s=lead_s, events=events, path=begin, **job
         )
 
     @staticmethod
     def _end(event: Event) -> float:
         return 1.0 if event.what == "chdir" else event.until
 
-    def _kill(self, seat: int) -> None:
-        self._end_of(seat)
-        self._names[seat] = self._launch(seat)
+    def _kill(self, process: int) -> None:
+        self._end_of(process)
+        self._names[process] = self._launch(process)
 
-    def _end_of(self, seat: int) -> None:
-        name = self._names[seat]
+    def _end_of(self, process: int) -> None:
+        name = self._names[process]
         self._stopped.pop(name, None)
-        if not self._scene.issued(name):
-            self._scene.excused.add(name)  # who hangs is found by ``_look``
-        self._scene.kill(name)
+        if not self._trial.issued(name):
+            self._trial.excused.add(name)  # ``_find_hangs`` finds hangs
+        self._trial.kill(name)
 
-    def _stop(self, seat: int) -> None:
-        name = self._names[seat]
+    def _stop(self, process: int) -> None:
+        name = self._names[process]
         if name not in self._stopped:
-            self._scene.demand(self._scene.crew.stop(name), f"{name} did not stop")
+            self._trial.demand(self._trial.processes.stop(name), f"{name} did not stop")
             self._stopped[name] = time.monotonic_ns()
 
-    def _go_on(self, seat: int) -> None:
-        name = self._names[seat]
+    def _resume(self, process: int) -> None:
+        name = self._names[process]
         if name in self._stopped:
-            self._scene.crew.go_on(name)
-            self._scene.mark("SIGSTOP", name, self._stopped.pop(name))
+            self._trial.processes.resume(name)
+            self._trial.mark("SIGSTOP", name, self._stopped.pop(name))
 
     def _clock(self, event: Event) -> None:
         if event.way == "freeze":
-            self._scene.fake_clock().freeze()
-            self._scene.mark("clock frozen")
+            self._trial.fake_clock().freeze()
+            self._trial.mark("clock frozen")
         else:
             self._step(event.off)
 
     def _step(self, off: float) -> None:
-        self._scene.fake_clock().step(off * self._length_s)
-        self._scene.mark(f"clock {off * self._length_s:+.1f} s")
+        self._trial.fake_clock().step(off * self._length_s)
+        self._trial.mark(f"clock {off * self._length_s:+.1f} s")
 
     def _save(self, copy: Path, event: Event) -> None:
-        """Copy the store, and start processes that are the first to ask when it is put back."""
-        if not restorable(self._scene).save(copy, plain=event.tidy):
-            self._scene.mark("not copied, for it stayed locked", "store")
+        """Copy the store, and start processes that will be the first after the restore."""
+        if not restorable(self._trial).save(copy, plain=event.tidy):
+            self._trial.mark("not copied, for it stayed locked", "store")
             return
-        seats = range(self._seats) if event.alone else [event.seat]
+        processes = range(self._count) if event.alone else [event.process]
         self._newcomers[copy] = {
-            seat: self._launch(seat, waits=f"go-{copy.name}") for seat in seats
+            process: self._launch(process, waits=f"go-{copy.name}") for process in processes
         }
 
     def _restore(self, copy: Path, event: Event) -> None:
-        scene, newcomers = self._scene, self._newcomers.pop(copy, {})
+        trial, newcomers = self._trial, self._newcomers.pop(copy, {})
         if not newcomers:
             return
         for name in newcomers.values():
-            scene.until((scene.folder / f"{name}.ready").exists)
+            trial.until((trial.folder / f"{name}.ready").exists)
         began_ns = time.monotonic_ns()
         if event.alone:
-            for seat in newcomers:
-                self._end_of(seat)
-        done = restorable(scene).put_back(copy, event.way, tidy=event.tidy)
-        (scene.folder / f"go-{copy.name}").touch()
+            for process in newcomers:
+                self._end_of(process)
+        done = restorable(trial).put_back(copy, event.way, tidy=event.tidy)
+        (trial.folder / f"go-{copy.name}").touch()
         words = f"restore, {event.way}{', nobody alive' * event.alone}"
-        scene.mark(words if done else f"not done: {words}", "store", began_ns)
+        trial.mark(words if done else f"not done: {words}", "store", began_ns)
         if not event.alone:
-            self._end_of(event.seat)
-        for seat, name in newcomers.items():
-            self._names[seat] = name
+            self._end_of(event.process)
+        for process, name in newcomers.items():
+            self._names[process] = name
 
-    def _mend(self) -> None:
-        mend_file(self._scene, restorable(self._scene))
+    def _repair(self) -> None:
+        repair_file(self._trial, restorable(self._trial))
 
-    def _pass(self, moment_ns: int) -> None:
-        """Let time pass until then, and look who hangs."""
+    def _wait_until(self, moment_ns: int) -> None:
+        """Wait until a moment, and check for hangs."""
         while (left_s := (moment_ns - time.monotonic_ns()) / 1e9) > 0:
             time.sleep(min(left_s, _LOOK_S))
-            self._look()
+            self._find_hangs()
 
-    def _look(self) -> None:
+    def _find_hangs(self) -> None:
         now_ns = time.monotonic_ns()
-        for seat, name in enumerate(self._names):
-            written = self._scene.written(name)
+        for process, name in enumerate(self._names):
+            written = self._trial.written(name)
             size, since_ns = self._grown.get(name, (-1, now_ns))
             if size != written or name in self._stopped:
                 self._grown[name] = written, now_ns
             elif now_ns - since_ns > _HANG_S * 1e9:
                 self._hangs(name, f"it wrote nothing for {_HANG_S:g} s")
-                self._names[seat] = self._launch(seat)
+                self._names[process] = self._launch(process)
 
     def _hangs(self, name: str, how: str) -> None:
-        self._scene.crew.hung.append(f"{name}: {HUNG} {how}")
-        self._scene.excused.add(name)
-        self._scene.crew.kill(name)
+        self._trial.processes.hung.append(f"{name}: {HUNG} {how}")
+        self._trial.excused.add(name)
+        self._trial.processes.kill(name)
 
     def _all_must_issue(self) -> None:
-        """Who is alive has to give another ID, now that nothing is done any more."""
-        paths = {name: self._scene.folder / f"{name}.ids" for name in self._names}
-        sizes = {name: whole(path) for name, path in paths.items()}
+        """After the last fault each living process must give another ID."""
+        paths = {name: self._trial.folder / f"{name}.ids" for name in self._names}
+        sizes = {name: complete_bytes(path) for name, path in paths.items()}
         for name, path in paths.items():
 
             def issues(path: Path = path, at: int = sizes[name]) -> bool:
                 return path.exists() and any(len(burst) for burst in bursts(path, at))
 
-            if not self._scene.until(issues, EVIDENCE_S + _HANG_S):
+            if not self._trial.until(issues, EVIDENCE_S + _HANG_S):
                 self._hangs(name, "it gave no ID when all was over")

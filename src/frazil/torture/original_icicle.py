@@ -1,11 +1,11 @@
-"""The algorithm that Icicle was published with, restated: a sequence, a lock, no memory of time.
+"""The original algorithm of Icicle, rewritten: a sequence and a lock, without stored time.
 
-One Redis server issues. Its script counts a sequence up, and when that is used up sets a lock of
-one millisecond and begins anew; whoever meets the lock is refused and asks again. Then it reads the
-server's clock. It stores no time, so a millisecond that comes twice is used twice, and what a loss
-of its data takes away it does not miss.
+One Redis server issues. Its script increments a sequence. When the sequence is used up, the script
+sets a lock for one millisecond and starts again at 0; a request during the lock is refused and
+retried. Then the script reads the server's clock. It stores no time, so a millisecond that occurs
+twice is used twice, and a loss of data is not noticed.
 
-The client speaks the few words of the protocol that this needs, so that no driver has to be there.
+The client implements the few commands that it needs, so it does not require a driver.
 """
 
 import os
@@ -15,10 +15,10 @@ import time
 from typing import Any
 from urllib.parse import urlsplit
 
-__all__ = ["SCRIPT", "Published", "say"]
+__all__ = ["SCRIPT", "OriginalIcicle", "say"]
 
 _EPOCH_MS = 1_455_788_600_316
-_SHARD = 1  # one server has one, whoever asks it
+_SHARD = 1  # the shard of the server
 _BATCH = 64
 _KEYS = ("published:sequence", "published:lock")
 _ATTEMPTS = 5
@@ -38,10 +38,10 @@ return { first, last, now[1], now[2] }
 """
 
 
-class Published:
-    """IDs of one shard of one server, asked for in batches.
+class OriginalIcicle:
+    """IDs of one shard of one server, fetched in batches.
 
-    Calling it gives an ID, or None after five refusals.
+    A call returns an ID, or None after five refusals.
     """
 
     def __init__(self, url: str) -> None:
@@ -54,7 +54,7 @@ class Published:
 
     def __call__(self) -> int | None:
         """The next ID."""
-        if self._process != os.getpid():  # a connection, a batch and a lock are one process's
+        if self._process != os.getpid():  # a child needs its own connection, batch and lock
             self._process, self._wire, self._batch = os.getpid(), None, iter(range(0))
             self._lock = threading.Lock()
         with self._lock:
@@ -66,7 +66,7 @@ class Published:
         return None
 
     def _refill(self) -> bool:
-        """Ask for a batch; whether there is one."""
+        """Fetch a batch. Returns whether there is one."""
         try:
             answer = self._ask("EVAL", SCRIPT, 2, *_KEYS, _BATCH)
         except OSError:
@@ -80,7 +80,7 @@ class Published:
         return True
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Published, (f"redis://{self._place[0]}:{self._place[1]}",)
+        return OriginalIcicle, (f"redis://{self._place[0]}:{self._place[1]}",)
 
     def _ask(self, *words: str | int) -> Any:
         if self._wire is None:
@@ -89,7 +89,7 @@ class Published:
 
 
 def say(wire: Any, *words: str | int) -> Any:
-    """One command over a connection; its answer, an error as a text."""
+    """Send one command. Returns its answer; an error is returned as a text."""
     parts = [str(word).encode() for word in words]
     told = b"".join(b"$%d\r\n%s\r\n" % (len(part), part) for part in parts)
     wire.write(b"*%d\r\n%s" % (len(parts), told))

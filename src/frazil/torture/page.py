@@ -1,10 +1,10 @@
-"""A run as one HTML page that needs nothing else: what was done, what came of it, and a timeline.
+"""A run as one self-contained HTML page: the faults, their results, and a timeline of each.
 
-For each fault a drawing: time goes to the right, each node number (or, where IDs have none, each
-generator) has a row. A pale bar is a claim, from its first tick to its last; a strong one is when
-IDs of that node were given, in the colour of who gave them. So two colours that overlap in a row
-would be two owners. Red is what was done, and the line below is how many IDs came at a time. The
-drawings are SVG, words on them appear under the pointer, and there is no script.
+In a timeline each node number has a row (each generator, if IDs have no node). A pale bar is a
+claim, from its first tick to its last. A strong bar is a time in which IDs of the node were given,
+in the colour of the generator; overlapping colours in a row would be two owners. Red marks the
+actions, and the line below is the rate of IDs. The timelines are SVG with tooltips; the page has no
+script.
 """
 
 from collections.abc import Iterable, Sequence
@@ -51,7 +51,7 @@ def page(plan: Plan, results: Sequence[Result]) -> str:
 
 
 def _title(plan: Plan, results: Sequence[Result]) -> str:
-    """What came of the faults that were had, and how many were not."""
+    """The result of the available faults, and the number of the others."""
     left = sum(result.outcome == "unavailable" for result in results)
     again, tried = duplicates(results), len(results) - left
     none = "no duplicates" if ids(results) else "no IDs"
@@ -85,7 +85,7 @@ def _seconds(us: int | None) -> str:
 
 
 def _totals(result: Result) -> dict[int, int]:
-    """How many IDs came from all in each bin of time."""
+    """The number of IDs in each bin of time."""
     made: dict[int, int] = {}
     for one in result.found.generated:
         for at, count in one.rates.items():

@@ -1,10 +1,9 @@
-"""The same faults on everybody: a row for each system, a column for each fault.
+"""Compare systems: a row for each system, a column for each fault.
 
-A claim to be better is a table that anybody can make again, on another machine and with the
-versions of that day. So it is made by the same code as every run, one system after the other, and
-whoever is not installed is in it with the command that would install him. A cell is how many IDs
-came that had come before. A fault that could not be had is no 0, nor is one after which nothing
-came.
+Anybody can repeat the comparison on another machine and with newer versions. The same code as for
+any run tests one system after the other. A system that is not installed is listed with the command
+that installs it. A cell is the number of repeated IDs. A fault that was not available, or after
+which no IDs came, is not shown as 0.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,7 +22,7 @@ __all__ = ["Row", "legend", "markdown", "measure"]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A system and what came of each fault; ``missing`` says why there is nothing."""
+    """A system and its results; ``missing`` is the reason if there are none."""
 
     name: str
     plan: Plan
@@ -51,9 +50,9 @@ def measure(
     searching: Callable[[Path], Search],
     tell: Callable[[str], None] = lambda _name: None,
 ) -> Iterator[Row]:
-    """Row by row, frazil first. ``plan`` is for each; its system is left out.
+    """Yield the rows, frazil first. ``plan`` applies to each, except for its system.
 
-    ``tell`` hears the name of the system that begins.
+    ``tell`` is called with the name of each system that begins.
     """
     for name, each in _plans(plan):
         tell(name)
@@ -76,7 +75,7 @@ def _plans(plan: Plan) -> Iterable[tuple[str, Plan]]:
 
 
 def markdown(rows: Sequence[Row]) -> str:
-    """The table, with what it was made on and how its cells are to be read."""
+    """The table, with its settings and a legend."""
     faults = rows[0].plan.faults
     facts = about(rows[0].plan)
     head = ["system", "version", "IDs", *faults]
@@ -116,7 +115,7 @@ def _cell(result: Result) -> str:
 
 
 def legend(rows: Sequence[Row]) -> Iterator[str]:
-    """What the marks that occur mean, with the reasons."""
+    """The meaning of the marks in the table."""
     meant = {
         "—": "could not be had",
         "no": "refused by the generator, which gives no ID then",

@@ -1,13 +1,13 @@
-"""Which IDs could be duplicates at all: a coarse, fast look before the exact one.
+"""A fast filter for IDs that may be duplicates, before the exact search.
 
-The search for duplicates remembers where each ID stood, which costs about a microsecond an ID, and
-nearly all of them come once. Sorting numbers in place costs a hundredth of that and tells which
-values come twice, though not where. So with numpy all IDs are first sorted, a share at a time that
-fits in memory, and only those with an equal neighbour go to the search. Which share an ID belongs
-to is decided by its value, so equal IDs always meet. An ID of 128 bits is taken as a mixture of its
-halves: then different ones may meet too, and the search tells them apart.
+The search stores the position of each ID, which costs about a microsecond an ID, and nearly all IDs
+are unique. Sorting numbers in place costs a hundredth of that and shows which values occur twice,
+though not where. So with numpy all IDs are first sorted, in shares that fit in memory, and only IDs
+with an equal neighbour go to the search. The value of an ID decides its share, so equal IDs are in
+the same one. An ID of 128 bits is hashed to 64 bits: different IDs may then look equal, and the
+search distinguishes them.
 
-Without numpy there is no sieve, and the search gets everything.
+Without numpy there is no filter, and the search gets every ID.
 """
 
 import importlib.util
@@ -17,14 +17,14 @@ from typing import Any
 
 from frazil.torture.id_log import Burst, bursts
 
-__all__ = ["Sieve"]
+__all__ = ["Prefilter"]
 
 _MIX = 0x9E3779B97F4A7C15  # 2^64 over the golden ratio, odd
 _AT_ONCE = 1 << 20
 
 
-class Sieve:
-    """What stays of files of bursts. shares: how many parts they are sorted in."""
+class Prefilter:
+    """The possible duplicates in some logs. shares: the number of parts to sort."""
 
     def __init__(self, paths: Sequence[Path], total: int, most: int = 1 << 26) -> None:
         self.shares = -(-total // most) or 1
@@ -33,7 +33,7 @@ class Sieve:
             self._suspects = self._sorted(paths)
 
     def left(self, burst: Burst) -> list[int]:
-        """The indices of those IDs of a burst that may be duplicates."""
+        """The indices of the IDs of a burst that may be duplicates."""
         if self._suspects is None:
             return list(range(len(burst)))
         import numpy as np
@@ -47,7 +47,7 @@ class Sieve:
         return found
 
     def _sorted(self, paths: Sequence[Path]) -> Any:
-        """The values that come more than once, in order."""
+        """The values that occur more than once, in order."""
         import numpy as np
 
         suspects = []
@@ -67,7 +67,7 @@ class Sieve:
 
 
 def _words(burst: Burst) -> Any:
-    """A burst as numbers of 64 bits, equal for equal IDs, also of bursts of both widths."""
+    """A burst as 64-bit numbers, equal for equal IDs whatever the width of the burst."""
     import numpy as np
 
     words = np.frombuffer(burst.data, dtype="<u8")

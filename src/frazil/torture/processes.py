@@ -1,4 +1,4 @@
-"""The processes of a scene, of which none may be left when it ends, whatever was done to them."""
+"""The processes of a trial; none may be left when it ends."""
 
 import os
 import signal
@@ -10,31 +10,31 @@ from pathlib import Path
 
 from frazil.torture.clock import sweep
 from frazil.torture.id_log import DIED, HUNG
-from frazil.torture.job import Order
-from frazil.torture.reaper import Guard
+from frazil.torture.job import Job
+from frazil.torture.reaper import Reaper
 
-__all__ = ["Crew"]
+__all__ = ["Processes"]
 
-_PATIENCE_S = 12.0  # of which a worker may spend some on its children
+_PATIENCE_S = 12.0  # including the time a worker waits for its children
 
 
-class Crew:
-    """Workers, each with a group of its own, to which all their children belong."""
+class Processes:
+    """Workers, each with its own process group, to which its children belong."""
 
-    def __init__(self, guard: Guard) -> None:
-        self._guard = guard
+    def __init__(self, reaper: Reaper) -> None:
+        self._reaper = reaper
         self._started: dict[str, subprocess.Popen[bytes]] = {}
         self._stopped: set[str] = set()
         self.hung: list[str] = []
-        """A line about each that neither issued nor ended when its time was over."""
+        """A line about each process that hung."""
         self.died: list[str] = []
-        """Those that came to an end of their own, and how: it was not their time."""
+        """A line about each process that ended early."""
 
-    def start(self, order: Order, env: dict[str, str]) -> None:
-        """Start a worker; what it says goes to ``<name>.said``."""
-        command = [sys.executable, "-m", "frazil.torture.worker", order.text()]
-        with (order.place / f"{order.name}.said").open("wb") as said:
-            self._started[order.name] = subprocess.Popen(  # noqa: S603 - our own
+    def start(self, job: Job, env: dict[str, str]) -> None:
+        """Start a worker; its output goes to ``<name>.said``."""
+        command = [sys.executable, "-m", "frazil.torture.worker", job.text()]
+        with (job.directory / f"{job.name}.said").open("wb") as said:
+            self._started[job.name] = subprocess.Popen(  # noqa: S603 - our own
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=said,
@@ -42,17 +42,17 @@ class Crew:
                 env={**os.environ, **env},
                 start_new_session=True,
             )
-        self._guard.watch(self._started[order.name].pid)
+        self._reaper.watch(self._started[job.name].pid)
 
     def kill(self, name: str) -> bool:
-        """``kill -9`` a worker and its children; whether that is what it died of."""
+        """``kill -9`` a worker and its children. Returns whether it died of that."""
         process = self._started.pop(name)
         self._stopped.discard(name)
         self._end(process)
         return process.returncode == -signal.SIGKILL
 
     def stop(self, name: str) -> bool:
-        """SIGSTOP a worker and its children; whether the kernel says that it stands still."""
+        """SIGSTOP a worker and its children. Returns whether the kernel reports the stop."""
         pid = self._started[name].pid
         with suppress(ProcessLookupError):
             os.killpg(pid, signal.SIGSTOP)
@@ -65,7 +65,7 @@ class Crew:
             time.sleep(0.001)
         return False
 
-    def go_on(self, name: str) -> None:
+    def resume(self, name: str) -> None:
         """SIGCONT."""
         self._stopped.discard(name)
         with suppress(ProcessLookupError):
@@ -77,14 +77,14 @@ class Crew:
             self._started[name].send_signal(signal.SIGINT)
 
     def alive(self, name: str) -> bool:
-        """Whether a worker is still there."""
+        """Whether a worker is still running."""
         process = self._started.get(name)
         return process is not None and process.poll() is None
 
     def finish(self) -> None:
-        """Wait for all, whose time is over; kill who does not come to an end."""
+        """Wait for all workers to end; kill those that do not."""
         for name in list(self._stopped):
-            self.go_on(name)
+            self.resume(name)
         deadline = time.monotonic() + _PATIENCE_S
         for name, process in list(self._started.items()):
             try:
@@ -96,21 +96,21 @@ class Crew:
         self.close()
 
     def close(self) -> None:
-        """Leave no process behind."""
+        """Kill all workers."""
         for process in self._started.values():
             self._end(process)
         self._started.clear()
 
     def _end(self, process: "subprocess.Popen[bytes]") -> None:
-        # Its group may still have children when it is gone itself.
+        # Its group may contain children that outlive it.
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         sweep(process.pid)
-        self._guard.forget(process.pid)
+        self._reaper.forget(process.pid)
 
     @staticmethod
     def said(folder: Path) -> str:
-        """The end of what workers have said, which is nothing as long as all is well."""
+        """The end of the workers' output, which is empty without errors."""
         texts = [path.read_text(errors="replace") for path in sorted(folder.glob("*.said"))]
         return "".join(texts)[-2000:]

@@ -1,9 +1,9 @@
-"""Whoever is started for a run must not outlive it, however it ends.
+"""Processes and directories of a run must not outlive it, however it ends.
 
-A run that ends, also by Ctrl-C or a signal that can be caught, ends its processes itself. One that
-is killed with ``kill -9`` cannot, and what it left, a server above all, would stay for good. So a
-watchman is started first (see ``watchman``), which holds the other end of a pipe: the kernel closes
-it with the run, and then he kills whom he was told of and has not been told is gone.
+A run ends its own processes, also after Ctrl-C or a signal that can be caught. After ``kill -9`` it
+cannot, and its processes, such as a server, would keep running. So it first starts a reaper process
+(``reaper_process``) with a pipe. The kernel closes the pipe when the run ends, and the reaper kills
+the processes that are still registered.
 """
 
 import subprocess
@@ -11,11 +11,11 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["Guard"]
+__all__ = ["Reaper"]
 
 
-class Guard:
-    """Keeps a watchman, who is told what to do away with should this process be killed."""
+class Reaper:
+    """Starts the reaper process, and registers what to remove if this process is killed."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
@@ -27,26 +27,26 @@ class Guard:
         )
 
     def watch(self, pid: int) -> None:
-        """A process was started, with a group of its own."""
-        self._tell(f"+{pid}")
+        """Register a process with its own process group."""
+        self._send(f"+{pid}")
 
     def forget(self, pid: int) -> None:
-        """It is gone, and its number may become another's."""
-        self._tell(f"-{pid}")
+        """Forget a process that ended: its number may be reused."""
+        self._send(f"-{pid}")
 
-    def clear(self, folder: str | Path) -> None:
-        """A folder was made; where it is gone at the end, nothing is done."""
-        self._tell(f"/{folder}")
+    def remove_at_exit(self, folder: str | Path) -> None:
+        """Register a directory; it may be gone at the end."""
+        self._send(f"/{folder}")
 
     def close(self) -> None:
-        """Let the watchman go."""
+        """End the reaper process."""
         if self._process.stdin is not None:
             with suppress(OSError):
                 self._process.stdin.close()
         self._process.wait()
 
-    def _tell(self, line: str) -> None:
-        with suppress(OSError):  # a watchman who is gone protects nobody, and harms nobody
+    def _send(self, line: str) -> None:
+        with suppress(OSError):  # without a reaper the run continues unprotected
             if self._process.stdin is not None:
                 self._process.stdin.write(line.encode(errors="surrogateescape") + b"\n")
                 self._process.stdin.flush()

@@ -1,9 +1,9 @@
-"""The watchman of a run: when its pipe closes, he does away with what is left.
+"""The reaper process: when the pipe from a run closes, it removes what is left.
 
     python -m frazil.torture.reaper_process
 
-On his standard input he reads ``+7`` and ``-7`` for a group of processes that began and ended, and
-``/`` with a folder behind it. The end of the input is the end of the run.
+Its standard input contains ``+7`` and ``-7`` for a process group that began or ended, and ``/``
+followed by a directory. The end of the input is the end of the run.
 """
 
 import os
@@ -19,7 +19,7 @@ __all__ = ["main"]
 
 
 def main(lines: Iterable[bytes]) -> None:
-    """Listen, and clear up."""
+    """Read the input to its end, then clean up."""
     groups: set[int] = set()
     folders: list[bytes] = []
     for line in lines:

@@ -1,4 +1,4 @@
-"""A run as facts for programs: what was done, on what, and what came of it."""
+"""A run as data: the settings, the faults and the results."""
 
 import platform
 from collections.abc import Iterable, Sequence
@@ -34,12 +34,12 @@ def duplicates(results: Iterable[Result]) -> int:
 
 
 def failed(results: Iterable[Result]) -> bool:
-    """Whether an ID came twice, or a process hung."""
+    """Whether an ID repeated, or a process hung."""
     return any(result.found.duplicates or result.outcome == "hung" for result in results)
 
 
 def again(plan: Plan, result: Result) -> str:
-    """The command that plays the round of a mix again."""
+    """The command that repeats a round of a mix."""
     usual = Plan(SYSTEMS["frazil"])
     words = [f"frazil torture {masked(plan.url)}".rstrip()]
     words += [f"--mix --seed {result.seed} --seconds {rounds(plan)[0].seconds:g}"]
@@ -53,7 +53,7 @@ def again(plan: Plan, result: Result) -> str:
 
 
 def about(plan: Plan) -> dict[str, Any]:
-    """What was done to what, with which versions, and when."""
+    """The settings, the versions and the date of a run."""
     system = plan.system
     mine = system.name == "frazil"
     return {
@@ -73,7 +73,7 @@ def about(plan: Plan) -> dict[str, Any]:
 
 
 def as_json(plan: Plan, results: Sequence[Result]) -> dict[str, Any]:
-    """All of it; IDs are strings, and times are seconds, of marks since the first fault."""
+    """The run as JSON data. IDs are strings; times are seconds since the first fault."""
     begin_ns = results[0].began_ns if results else 0
     return {
         **about(plan),

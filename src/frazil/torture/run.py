@@ -1,8 +1,7 @@
-"""A run: every fault that the target permits, one after the other, and what came of each.
+"""A run: each fault that is available, one after the other, and its result.
 
-One world for all: the same store, the same namespace, one clock, one search for duplicates. So the
-faults hit a system that has a past, as they do outside, and what one of them brought about may come
-to light under the next.
+All faults share one store, one namespace, one clock and one search for duplicates. So each fault
+hits a system with a history, as in production, and the effect of one may show under the next.
 """
 
 import random
@@ -28,34 +27,33 @@ from frazil.torture.faults import FAULTS, Fault
 from frazil.torture.file import File
 from frazil.torture.id_log import DIED, bursts
 from frazil.torture.mix import mixture
-from frazil.torture.reaper import Guard
+from frazil.torture.reaper import Reaper
 from frazil.torture.schedule import MIXED
 from frazil.torture.stores import Server, Store
 from frazil.torture.system import Setting, System
-from frazil.torture.trial import GRACE_S, Mark, Scene, Unavailable, World
+from frazil.torture.trial import GRACE_S, Mark, Trial, Unavailable, World
 
 __all__ = ["OWN", "Outcome", "Plan", "Result", "named", "rounds", "run"]
 
 OWN = ("sqlite", "redis", "icicle")
-"""The stores that a run can make for itself: a file, a server, a server that issues."""
+"""The stores that a run can create: a file, a server, a server that issues IDs."""
 
-_HORIZON = "?horizon=1s"  # that long newcomers wait after a loss; 5 s would be all of a scene
+_HORIZON = "?horizon=1s"  # how long newcomers wait after a loss; 5 s would be a whole trial
 
 _ROUND_S = 10.0  # of a mix
-_MARGIN = 1 << 20  # of a counter, beyond what was seen of it: blocks that are not used up
+_MARGIN = 1 << 20  # of a counter: the unused rest of blocks
 
 Outcome = Literal["unique", "repeated", "unavailable", "refused", "silent", "unseen", "hung"]
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to do to which system. url: the store of frazil's claims.
+    """The system to test, and the faults. url: the store of frazil's claims.
 
-    own: the kind of store to make for the run instead. Any other system finds its URL in the
-    environment as FRAZIL_URL, and with "" has none.
-    mix: whether the faults, which are then some of MIXED, come all at once, in rounds.
-    seconds: of issuing, all faults or rounds together. seed: of the first round; the next one has
-    the next. burst, nap_s: the pace of each process.
+    own: the kind of store to create for the run instead; other systems find its URL in the
+    environment as FRAZIL_URL. mix: whether the faults, which must be in MIXED, happen together, in
+    rounds. seconds: time of issuing, for all faults or rounds. seed: of the first round; it grows
+    by 1 each round. burst, nap_s: the pace of each process.
     """
 
     system: System
@@ -74,11 +72,11 @@ class Plan:
 
 @dataclass(slots=True)
 class Result:
-    """A fault and what came of it. Moments are nanoseconds of the monotonic clock."""
+    """A fault and its result. Moments are nanoseconds of the monotonic clock."""
 
     fault: Fault
     reason: str = ""
-    """Why it could not be had, or what the system says when it refuses it."""
+    """Why it was not available, or the system's error when it refused it."""
     available: bool = True
     began_ns: int = 0
     ended_ns: int = 0
@@ -87,14 +85,14 @@ class Result:
     true_ns: int = 0
     """What to add to such a moment for the true time since 1970."""
     seen: bool = True
-    """Whether all that the fault is made of was seen to take place."""
+    """Whether every part of the fault was observed."""
     refused: bool = False
-    """Whether the system refused it, as it may."""
+    """Whether the system refused it, which is permitted."""
     seed: int = 0
 
     @property
     def outcome(self) -> Outcome:
-        """What came of it; ``unique`` only if it was seen to take place and IDs were issued."""
+        """The outcome; ``unique`` only if the fault was observed and IDs were issued."""
         if self.found.duplicates:
             return "repeated"
         if not self.available:
@@ -113,10 +111,10 @@ def run(
     searching: Callable[[Path], Search],
     tell: Callable[[str, int], None] = lambda _what, _done: None,
 ) -> list[Result]:
-    """Do it all; ``tell`` hears the fault that begins, and how many are done.
+    """Run all faults; calls ``tell`` with each fault that begins and the number completed.
 
-    searching: makes the search for duplicates, with a folder for what exceeds memory. The rounds of
-    a mix have each a world of its own, so that one may be played again without the others.
+    searching: creates the search for duplicates; its argument is a directory for what exceeds
+    memory. Each round of a mix has its own world, so that it can be repeated alone.
     """
     if not plan.mix:
         return _run(plan, [FAULTS[each] for each in plan.faults], searching, tell)
@@ -128,11 +126,11 @@ def run(
 
 
 def _quietly(_what: str, _done: int) -> None:
-    """What hears of a round's only fault."""
+    """Ignore progress within a round."""
 
 
 def rounds(plan: Plan) -> list[Plan]:
-    """The rounds of a mix, each as a plan by which it can be played again."""
+    """The rounds of a mix, each as a plan with which it can be repeated."""
     count = max(1, round(plan.seconds / _ROUND_S))
     seconds = plan.seconds / count
     return [replace(plan, seconds=seconds, seed=plan.seed + number) for number in range(count)]
@@ -145,13 +143,13 @@ def _run(
     tell: Callable[[str, int], None],
 ) -> list[Result]:
     """Faults in one world, one after the other."""
-    dice = random.Random(plan.seed)  # noqa: S311 - moments, no secrets
+    rng = random.Random(plan.seed)  # noqa: S311 - moments, no secrets
     with ExitStack() as kept:
-        guard = Guard()
-        kept.callback(guard.close)
+        reaper = Reaper()
+        kept.callback(reaper.close)
         name = kept.enter_context(tempfile.TemporaryDirectory(prefix="frazil-torture-"))
-        guard.clear(name)
-        world = _world(plan, Path(name), kept, guard)
+        reaper.remove_at_exit(name)
+        world = _world(plan, Path(name), kept, reaper)
         spill = Path(name) / "spill"
         spill.mkdir()
         true_ns = time.time_ns() - time.monotonic_ns()
@@ -164,77 +162,77 @@ def _run(
             tell(fault.name, number)
             folder = Path(name) / fault.name
             folder.mkdir()
-            scene = Scene(world, folder, plan.seconds / len(faults), dice)
-            results.append(_act(fault, scene, examiner))
+            trial = Trial(world, folder, plan.seconds / len(faults), rng)
+            results.append(_act(fault, trial, examiner))
             results[-1].true_ns, results[-1].seed = true_ns, plan.seed
         examiner.finish()
         return results
 
 
-def _act(fault: Fault, scene: Scene, examiner: Examiner) -> Result:
-    """One fault, and what its files tell."""
-    result = Result(fault, began_ns=time.monotonic_ns(), marks=scene.marks)
+def _act(fault: Fault, trial: Trial, examiner: Examiner) -> Result:
+    """Run one fault and examine its files."""
+    result = Result(fault, began_ns=time.monotonic_ns(), marks=trial.marks)
     try:
-        fault.run(scene)
-        scene.finish()
+        fault.run(trial)
+        trial.finish()
     except Unavailable as reason:
         result.available, result.reason = False, str(reason)
     finally:
-        scene.close()
+        trial.close()
     result.ended_ns = time.monotonic_ns()
-    result.found = examiner.examine(scene.folder, scene.marks, scene.crew.hung)
-    for path in scene.folder.glob("*.refused"):
+    result.found = examiner.examine(trial.folder, trial.marks, trial.processes.hung)
+    for path in trial.folder.glob("*.refused"):
         result.reason, result.refused = path.read_text(encoding="utf-8"), True
-    _excuse(result, scene)
+    _excuse(result, trial)
     died = [line for line in result.found.troubles if DIED in line]
-    unseen = [*scene.unseen, *scene.crew.died, *died]
+    unseen = [*trial.unseen, *trial.processes.died, *died]
     if result.available and unseen:
         result.seen, result.reason = False, "; ".join(unseen)
     off_us = max(map(abs, result.found.clock_us))
-    if result.available and off_us < fault.clock_off * scene.seconds * 1e6:
+    if result.available and off_us < fault.clock_off * trial.seconds * 1e6:
         result.available = False
         result.reason = f"no process saw its clock more than {off_us / 1e6:.1f} s off"
     return result
 
 
-def _excuse(result: Result, scene: Scene) -> None:
-    """Take those for silent only who neither refused rightly nor were killed too soon."""
+def _excuse(result: Result, trial: Trial) -> None:
+    """Count processes as silent only if they neither refused correctly nor were killed early."""
     silent = []
     for name in result.found.silent:
-        if scene.refused(name, result.fault.refusal):
-            result.refused, result.reason = True, scene.trouble(name).splitlines()[-1]
-        elif name not in scene.excused:
+        if trial.refused(name, result.fault.refusal):
+            result.refused, result.reason = True, trial.trouble(name).splitlines()[-1]
+        elif name not in trial.excused:
             silent.append(name)
     result.found.silent = silent
 
 
-def _world(plan: Plan, folder: Path, kept: ExitStack, guard: Guard) -> World:
+def _world(plan: Plan, folder: Path, kept: ExitStack, reaper: Reaper) -> World:
     preload = library()
     clock = None if preload is None else FakeClock(preload, folder / "clock")
     store: Store | None = None
     url = plan.url
     own = "redis" if plan.system.server else plan.own
     if own not in ("", *OWN):
-        raise ConfigError(f"no store {own!r} can be made; choose one of {', '.join(OWN)}")
+        raise ConfigError(f"cannot create a store {own!r}; choose one of {', '.join(OWN)}")
     if own == "sqlite":
         store = File(folder)
     elif own:
-        store = Server(own, {} if clock is None else clock.env, guard)
+        store = Server(own, {} if clock is None else clock.env, reaper)
         if plan.system.name == "frazil" and own == "redis":
             store.url += _HORIZON
     if store is not None:
         kept.callback(store.close)
         url = store.url
     setting = Setting(None, url, plan.scheme, plan.namespace)
-    world = World(plan.system, setting, guard, store=store, processes=plan.processes)
+    world = World(plan.system, setting, reaper, store=store, process_count=plan.processes)
     if plan.system.name == "frazil" and url and parse_url(url).maker == "icicle":
         if store is not None:
             _give_shard(setting, new=True)
-            world.mend = partial(_give_shard, setting, new=False)
+            world.repair = partial(_give_shard, setting, new=False)
     elif plan.system.name == "frazil":
         _begin(setting, own=store is not None)
         if store is not None and scheme_of(setting.scheme).layout.axis != "time":
-            world.mend = partial(_move_on, setting, folder)
+            world.repair = partial(_move_on, setting, folder)
     world.burst, world.nap_s = plan.burst, plan.nap_s
     if clock is not None:
         world.clock = clock
@@ -244,7 +242,7 @@ def _world(plan: Plan, folder: Path, kept: ExitStack, guard: Guard) -> World:
 
 
 def _begin(setting: Setting, *, own: bool) -> None:
-    """Say that the namespace is new, where it is; nobody then waits for those before."""
+    """Initialise a new namespace, so that no process waits for earlier claims."""
     chosen = scheme_of(setting.scheme)
     try:
         connect(setting.url, setting.namespace, chosen).initialise(ask_of(LastSeen()), 0)
@@ -254,7 +252,7 @@ def _begin(setting: Setting, *, own: bool) -> None:
 
 
 def _move_on(setting: Setting, folder: Path) -> None:
-    """What ``frazil init --start N --forward`` does for a counter, beyond all that was seen."""
+    """Like ``frazil init --start N --forward``: move a counter above all values seen."""
     scheme = scheme_of(setting.scheme)
     axis = scheme.layout.axis
     lasts = (burst.ids[-1:] for file in folder.glob("*/*.ids") for burst in bursts(file))
@@ -264,7 +262,7 @@ def _move_on(setting: Setting, folder: Path) -> None:
 
 
 def _give_shard(setting: Setting, *, new: bool) -> None:
-    """What ``frazil init`` does for a server that issues."""
+    """Like ``frazil init`` for a server that issues IDs."""
     from frazil.remote.icicle.config import configure_icicle
     from frazil.remote.icicle.server import IcicleServer
 
@@ -273,7 +271,7 @@ def _give_shard(setting: Setting, *, new: bool) -> None:
 
 
 def named(text: str, *, mix: bool = False) -> tuple[str, ...]:
-    """Faults by name, as in a list with commas; ConfigError for a name that is none."""
+    """Parse a comma-separated list of faults. Raises ConfigError for an unknown name."""
     there = MIXED if mix else tuple(FAULTS)
     found = tuple(filter(None, (each.strip() for each in text.split(","))))
     for each in found:

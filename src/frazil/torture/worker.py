@@ -1,11 +1,10 @@
-"""A process under torture: it makes a generator, and has it issue until its time is over.
+"""A process under torture: create a generator, and issue IDs until the job ends.
 
-    python -m frazil.torture.worker ORDER
+    python -m frazil.torture.worker JOB
 
-What happens to it from outside (kills, stops, clocks, the store) is done by whoever started it.
-What has to happen inside, because it happens to memory, is done here: forks, threads, copies and
-pickles, and interruptions (see ``interrupted``). All of it at seeded random moments. No error and
-no end of a process is taken for a fault of uniqueness; only IDs are.
+The parent process does the external faults (kills, stops, clocks, the store). The faults of memory
+are here: forks, threads, copies, pickles, and interruptions (see ``interrupted``), at seeded random
+moments. An error or an early end is not a failure of uniqueness; only duplicate IDs are.
 """
 
 import copy
@@ -24,91 +23,91 @@ from typing import Any
 from frazil.torture.clock import loaded, watch
 from frazil.torture.id_log import DIED, HUNG
 from frazil.torture.interrupted import chdir, handler, mixed, raising
-from frazil.torture.job import Order
-from frazil.torture.life import SLICE_S, Brood, Life, fork_c, made, moment_in
+from frazil.torture.job import Job
+from frazil.torture.life import SLICE_S, Children, Life, deadline_ns, fork_c, make_generator
 from frazil.torture.systems import known
 
-__all__ = ["HOWS", "main"]
+__all__ = ["ROLES", "main"]
 
 _PATIENCE_S = 7.0  # with children of multiprocessing whose time is over
 
 
-def steady(order: Order) -> None:
+def steady(job: Job) -> None:
     """Issue."""
-    Life(order, made(order), order.name).go_on()
+    Life(job, make_generator(job), job.name).issue()
 
 
-def fork(order: Order) -> None:
-    """Issue, fork, and go on in the parent and in all children, which have children too."""
-    holder = made(order)
-    life = Life(order, holder, order.name)
-    life.go_on(moment_in(order.warm_s))
+def fork(job: Job) -> None:
+    """Issue, fork, and continue in the parent and in all children, which fork too."""
+    holder = make_generator(job)
+    life = Life(job, holder, job.name)
+    life.issue(deadline_ns(job.warm_s))
 
     def childhood(name: str, depth: int) -> None:
-        mine = Life(order, holder, name)
-        brood = Brood(mine)
+        mine = Life(job, holder, name)
+        children = Children(mine)
         if depth:
-            mine.go_on(moment_in(SLICE_S))
-            brood.add(lambda: childhood(f"{name}.0", depth - 1))
-        mine.go_on()
-        brood.reap()
+            mine.issue(deadline_ns(SLICE_S))
+            children.add(lambda: childhood(f"{name}.0", depth - 1))
+        mine.issue()
+        children.reap()
 
-    brood = Brood(life)
-    for number in range(order.several):
-        brood.add(partial(childhood, f"{order.name}.{number}", int(number == 0)))
-    life.go_on()
-    brood.reap()
-
-
-def fork_burst(order: Order) -> None:
-    """Fork in the midst of bursts, while another thread has an ID of the same generator made."""
-    _fork_in_bursts(order, os.fork)
+    children = Children(life)
+    for number in range(job.several):
+        children.add(partial(childhood, f"{job.name}.{number}", int(number == 0)))
+    life.issue()
+    children.reap()
 
 
-def c_fork(order: Order) -> None:
-    """The same, with forks made in C."""
-    _fork_in_bursts(order, fork_c)
+def fork_burst(job: Job) -> None:
+    """Fork during bursts, while another thread uses the same generator."""
+    _fork_in_bursts(job, os.fork)
 
 
-def _fork_in_bursts(order: Order, fork: Callable[[], int]) -> None:
-    dice = random.Random(order.seed)  # noqa: S311 - moments, no secrets
-    holder = made(order)
-    life = Life(order, holder, order.name)
-    life.go_on(moment_in(order.warm_s))
-    thread = threading.Thread(target=Life(order, holder, f"{order.name}-thread").go_on)
+def c_fork(job: Job) -> None:
+    """The same with forks made in C."""
+    _fork_in_bursts(job, fork_c)
+
+
+def _fork_in_bursts(job: Job, fork: Callable[[], int]) -> None:
+    rng = random.Random(job.seed)  # noqa: S311 - moments, no secrets
+    holder = make_generator(job)
+    life = Life(job, holder, job.name)
+    life.issue(deadline_ns(job.warm_s))
+    thread = threading.Thread(target=Life(job, holder, f"{job.name}-thread").issue)
     thread.start()
-    brood = Brood(life)
+    children = Children(life)
 
     def childhood(name: str, end_ns: int) -> None:
-        Life(order, holder, name).until_first(end_ns)
+        Life(job, holder, name).until_first(end_ns)
 
     number = 0
-    while not order.over:
-        given = life.some(before := dice.randrange(1, order.burst))
-        end_ns = moment_in(SLICE_S)
-        brood.add(partial(childhood, f"{order.name}.{number}", end_ns), end_ns, fork)
-        life.burst(order.burst - before, given)
-        while len(brood) and not order.over:
-            life.burst(order.burst)
-            brood.look()
+    while not job.over:
+        given = life.take(before := rng.randrange(1, job.burst))
+        end_ns = deadline_ns(SLICE_S)
+        children.add(partial(childhood, f"{job.name}.{number}", end_ns), end_ns, fork)
+        life.burst(job.burst - before, given)
+        while len(children) and not job.over:
+            life.burst(job.burst)
+            children.look()
         number += 1
     thread.join()
-    brood.reap()
+    children.reap()
 
 
-def by_multiprocessing(order: Order) -> None:
-    """Hand the generator to children of the multiprocessing module, which forks."""
-    holder = made(order)
-    life = Life(order, holder, order.name)
-    life.go_on(moment_in(order.warm_s))
+def by_multiprocessing(job: Job) -> None:
+    """Pass the generator to children of multiprocessing, which forks."""
+    holder = make_generator(job)
+    life = Life(job, holder, job.name)
+    life.issue(deadline_ns(job.warm_s))
     context = multiprocessing.get_context("fork")
     children = [
-        context.Process(target=_live, args=(order, holder, f"{order.name}.{number}"))
-        for number in range(order.several)
+        context.Process(target=_live, args=(job, holder, f"{job.name}.{number}"))
+        for number in range(job.several)
     ]
     for child in children:
         child.start()
-    life.go_on()
+    life.issue()
     for child in children:
         child.join(_PATIENCE_S)
         if child.is_alive():
@@ -119,17 +118,17 @@ def by_multiprocessing(order: Order) -> None:
             life.note(f"a child {DIED}, with {child.exitcode}")
 
 
-def _live(order: Order, holder: Any, name: str, end_ns: int | None = None) -> None:
-    Life(order, holder, name).go_on(end_ns)
+def _live(job: Job, holder: Any, name: str, end_ns: int | None = None) -> None:
+    Life(job, holder, name).issue(end_ns)
 
 
-def threads(order: Order) -> None:
-    """Several threads with one generator, which take turns as often as Python lets them."""
-    holder = made(order)
+def threads(job: Job) -> None:
+    """Several threads with one generator, which switch as often as Python permits."""
+    holder = make_generator(job)
     sys.setswitchinterval(1e-6)
     crowd = [
-        threading.Thread(target=Life(order, holder, f"{order.name}{tail}").go_on)
-        for tail in ("", *(f"-{number}" for number in range(order.several)))
+        threading.Thread(target=Life(job, holder, f"{job.name}{tail}").issue)
+        for tail in ("", *(f"-{number}" for number in range(job.several)))
     ]
     for thread in crowd:
         thread.start()
@@ -137,58 +136,58 @@ def threads(order: Order) -> None:
         thread.join()
 
 
-def copies(order: Order) -> None:
-    """Copy the generator, flat and deep; original and copies issue by turns."""
-    holder = made(order)
-    life = Life(order, holder, order.name)
-    life.go_on(moment_in(order.warm_s))
+def copies(job: Job) -> None:
+    """Copy the generator, shallow and deep; original and copies issue in turns."""
+    holder = make_generator(job)
+    life = Life(job, holder, job.name)
+    life.issue(deadline_ns(job.warm_s))
     lives = [life]
     refused = []
     for make in (copy.copy, copy.deepcopy):
         try:
-            lives.append(Life(order, make(holder), f"{order.name}-{make.__name__}"))
+            lives.append(Life(job, make(holder), f"{job.name}-{make.__name__}"))
         except Exception as error:  # noqa: BLE001 - whatever somebody's generator raises
             refused.append(f"{make.__name__}: {error}")
     if len(refused) == 2:
-        _refuse(order, "; ".join(refused))
-    while not order.over:
+        _refuse(job, "; ".join(refused))
+    while not job.over:
         for one in lives:
             one.burst(8)
 
 
-def pickled(order: Order) -> None:
-    """Write the generator down in the midst of its life, for another process, and go on."""
-    holder = made(order)
-    life = Life(order, holder, order.name)
-    life.go_on(moment_in(order.warm_s))
+def pickled(job: Job) -> None:
+    """Pickle the generator while it is in use, for another process, and continue."""
+    holder = make_generator(job)
+    life = Life(job, holder, job.name)
+    life.issue(deadline_ns(job.warm_s))
     try:
         text = pickle.dumps(holder)
     except Exception as error:  # noqa: BLE001 - whatever somebody's generator raises
-        _refuse(order, str(error))
+        _refuse(job, str(error))
     else:
-        half = Path(order.path).with_suffix(".half")
+        half = Path(job.path).with_suffix(".half")
         half.write_bytes(text)
-        half.rename(order.path)
-    life.go_on()
+        half.rename(job.path)
+    life.issue()
 
 
-def unpickled(order: Order) -> None:
-    """Go on with a generator that another process wrote down."""
-    holder = pickle.loads(Path(order.path).read_bytes())  # noqa: S301 - a worker wrote it
-    Life(order, holder, order.name).go_on()
+def unpickled(job: Job) -> None:
+    """Continue with a generator that another process pickled."""
+    holder = pickle.loads(Path(job.path).read_bytes())  # noqa: S301 - a worker wrote it
+    Life(job, holder, job.name).issue()
 
 
-def witness(order: Order) -> None:
-    """Write down what the wall clock says, and issue nothing."""
-    watch(order.place / f"{order.name}.clock", lambda: order.over)
+def witness(job: Job) -> None:
+    """Record the wall clock; issue nothing."""
+    watch(job.directory / f"{job.name}.clock", lambda: job.over)
 
 
-def _refuse(order: Order, reason: str) -> None:
-    """Say that what was to be done to the generator cannot be done to it."""
-    (order.place / f"{order.name}.refused").write_text(reason, encoding="utf-8")
+def _refuse(job: Job, reason: str) -> None:
+    """Record that the generator refused the fault."""
+    (job.directory / f"{job.name}.refused").write_text(reason, encoding="utf-8")
 
 
-HOWS = {
+ROLES = {
     one.__name__: one
     for one in (
         steady,
@@ -207,20 +206,20 @@ HOWS = {
         witness,
     )
 }
-"""What a process can do, by name."""
+"""The roles of a process, by name."""
 
 
 def main(arguments: list[str]) -> None:
-    """Do what the order says."""
-    order = Order.parse(arguments[0])
-    known(order.system)  # imports, which take their time
-    if order.waits:
-        (order.place / f"{order.name}.ready").touch()
-        while not (order.place / order.waits).exists() and not order.over:
+    """Do the job."""
+    job = Job.parse(arguments[0])
+    known(job.system)  # import it now, which takes time
+    if job.waits:
+        (job.directory / f"{job.name}.ready").touch()
+        while not (job.directory / job.waits).exists() and not job.over:
             time.sleep(0.0005)
-    if order.faked and not loaded():
+    if job.faked and not loaded():
         raise SystemExit("libfaketime is not in this process")
-    HOWS[order.how](order)
+    ROLES[job.role](job)
 
 
 if __name__ == "__main__":

@@ -23,11 +23,11 @@ def stop(*_: object) -> None:
 
 signal.signal(signal.SIGTERM, stop)
 order = work.order()
-outlet = work.Outlet(order, order.name)
+id_log = work.IdLog(order, order.name)
 ids = frazil.open(order.url, lead=order.lead, timeout="10s")
 with (
-    Path(f"{outlet.path}.errors").open("a", buffering=1) as errors,
-    Path(f"{outlet.path}.latency").open("ab", buffering=0) as latency,
+    Path(f"{id_log.path}.errors").open("a", buffering=1) as errors,
+    Path(f"{id_log.path}.latency").open("ab", buffering=0) as latency,
 ):
     while True:
         begun = time.perf_counter()
@@ -37,5 +37,5 @@ with (
             errors.write(f"{time.time():.3f} {type(error).__name__}: {error}\n")
             found = []
         latency.write(array("d", [(time.perf_counter() - begun) * 1e6]).tobytes())
-        outlet.put(found)
+        id_log.put(found)
         time.sleep(0.005)

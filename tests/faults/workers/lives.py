@@ -17,17 +17,17 @@ frazil.open(order.url, order.scheme).close()  # so that none has to load what th
 
 def live(number: int) -> None:
     """Issue a few IDs, and end in one of three ways."""
-    outlet = work.Outlet(order, order.name)
+    id_log = work.IdLog(order, order.name)
     try:
         if number % 4 == 0:
-            outlet.put(frazil.mint(order.n, order.url, order.scheme, lead="1s", timeout="60s"))
+            id_log.put(frazil.mint(order.n, order.url, order.scheme, lead="1s", timeout="60s"))
             return
         ids = work.opened(order)
-        outlet.put(ids.take(order.n))
+        id_log.put(ids.take(order.n))
         if number % 25 != 1:  # the others give nothing back
             ids.close()
     except frazil.FrazilError as error:
-        outlet.fail(error)
+        id_log.fail(error)
         raise
 
 

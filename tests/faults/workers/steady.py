@@ -23,12 +23,12 @@ def stop(*_: object) -> None:
 signal.signal(signal.SIGTERM, stop)
 order = work.order()
 passing = (frazil.errors.TryLater, frazil.errors.ConfigError, frazil.errors.ClockError)
-outlet = work.Outlet(order, order.name)
+id_log = work.IdLog(order, order.name)
 ids = work.opened(order, lead=order.lead, timeout="1s")
-with Path(f"{outlet.path}.errors").open("a", buffering=1) as errors:
+with Path(f"{id_log.path}.errors").open("a", buffering=1) as errors:
     while True:
         try:
-            outlet.put(ids.take(20))
+            id_log.put(ids.take(20))
         except passing as error:
             errors.write(f"{time.time():.3f} {type(error).__name__}: {error}\n")
             time.sleep(0.02)

@@ -42,14 +42,14 @@ def asked() -> list[int]:
     return found
 
 
-outlet = work.Outlet(order, "main")
+id_log = work.IdLog(order, "main")
 began_ms = time.time_ns() // 10**6 - EPOCH_MS
 signal.signal(signal.SIGALRM, handle)
 signal.setitimer(signal.ITIMER_REAL, 0.0003, 0.0003)
 end = time.monotonic() + order.seconds
 while time.monotonic() < end:
-    outlet.put(asked())
+    id_log.put(asked())
 signal.setitimer(signal.ITIMER_REAL, 0)
-outlet.put(ids.take(1000))
+id_log.put(ids.take(1000))
 ended_ms = time.time_ns() // 10**6 - EPOCH_MS
 work.tell(compiled=frazil.COMPILED, raised=raised, began_ms=began_ms, ended_ms=ended_ms)

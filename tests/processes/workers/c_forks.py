@@ -23,7 +23,7 @@ over = threading.Event()
 
 
 def issue(n):
-    kept = work.Outlet(order, f"parent-n{n}")
+    kept = work.IdLog(order, f"parent-n{n}")
     while not over.is_set():
         kept.put(generators[n].take(100))
         time.sleep(0.0005)
@@ -47,7 +47,7 @@ for number in range(order.forks):
         ctypes.pythonapi.PyOS_AfterFork_Child()
         try:
             n = number % 4
-            work.Outlet(order, f"child-{number}-n{n}").put(generators[n].take(10))
+            work.IdLog(order, f"child-{number}-n{n}").put(generators[n].take(10))
             os._exit(0)
         except frazil.FrazilError as error:
             os.write(2, f"{type(error).__name__}: {error}\n".encode())

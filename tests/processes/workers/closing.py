@@ -13,11 +13,11 @@ closed: list[str] = []
 
 
 def issue(number: int) -> None:
-    outlet = work.Outlet(order, f"thread-{number}")
+    id_log = work.IdLog(order, f"thread-{number}")
     end = time.monotonic() + (1.5 if order.broken else 20)
     try:
         while time.monotonic() < end:
-            outlet.put([ids() for _ in range(50)] + ids.take(50))
+            id_log.put([ids() for _ in range(50)] + ids.take(50))
     except Closed as error:
         closed.append(str(error))
 
@@ -28,9 +28,9 @@ for thread in threads:
 time.sleep(0.4)
 ids.close()
 rival = work.opened(order, lead=0)
-outlet = work.Outlet(order, "rival")
+id_log = work.IdLog(order, "rival")
 for _ in range(200):
-    outlet.put(rival.take(200))
+    id_log.put(rival.take(200))
     time.sleep(0.001)
 for thread in threads:
     thread.join()

@@ -22,10 +22,10 @@ else:
     other = subprocess.Popen([sys.executable, __file__, json.dumps(told)])
     copied = copy.deepcopy(ids) if not order.broken else ids
     if copied is not ids:
-        work.Outlet(order, "copy").put(copied.take(order.n))
-outlet = work.Outlet(order, f"{name}-{os.getpid()}")
+        work.IdLog(order, "copy").put(copied.take(order.n))
+id_log = work.IdLog(order, f"{name}-{os.getpid()}")
 for _ in range(order.n // 100):
-    outlet.put(ids.take(50) + [ids() for _ in range(50)])
+    id_log.put(ids.take(50) + [ids() for _ in range(50)])
 if name == "here":
     assert other.wait(60) == 0
     work.tell(slots=sorted({h.slot for h in ids._walk.registry.holdings()}))

@@ -8,17 +8,17 @@ import work
 import frazil
 
 
-def live(outlet: work.Outlet, number: int) -> None:
+def live(id_log: work.IdLog, number: int) -> None:
     try:
         if number % 4 == 3:
-            outlet.put(frazil.mint(order.n, order.url, order.scheme, lead="1s", timeout="60s"))
+            id_log.put(frazil.mint(order.n, order.url, order.scheme, lead="1s", timeout="60s"))
             return
         ids = work.opened(order)
-        outlet.put(ids.take(order.n // 2) + [ids() for _ in range(order.n // 2)])
+        id_log.put(ids.take(order.n // 2) + [ids() for _ in range(order.n // 2)])
         if number % 4 == 2:
             os._exit(0)  # and gives nothing back
     except frazil.FrazilError as error:
-        outlet.fail(error)
+        id_log.fail(error)
 
 
 def round_of(number: int) -> int:
@@ -30,7 +30,7 @@ def round_of(number: int) -> int:
         if crowd[-1] == 0:
             os.close(gate)
             os.read(closed, 1)  # ends when the gate's last copy is closed
-            live(work.Outlet(order, f"{number}-{child}"), child)
+            live(work.IdLog(order, f"{number}-{child}"), child)
             sys.exit(0)
     os.close(closed)
     os.close(gate)

@@ -9,12 +9,12 @@ import work
 
 order = work.order()
 ids = work.opened(order)
-outlet = work.Outlet(order, "daemon")
+id_log = work.IdLog(order, "daemon")
 
 
 def issue() -> None:
     while True:
-        outlet.put([ids() for _ in range(50)] + ids.take(50))
+        id_log.put([ids() for _ in range(50)] + ids.take(50))
 
 
 threading.Thread(target=issue, daemon=True).start()

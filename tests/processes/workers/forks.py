@@ -14,18 +14,18 @@ ids = work.opened(order)
 over = threading.Event()
 
 
-def issue(outlet: work.Outlet, n: int) -> None:
+def issue(id_log: work.IdLog, n: int) -> None:
     try:
         for _ in range(n // 500):
-            outlet.put([ids() for _ in range(500)])
+            id_log.put([ids() for _ in range(500)])
     except frazil.FrazilError as error:
-        outlet.fail(error)
+        id_log.fail(error)
 
 
 def go_on(number: int) -> None:
-    outlet = work.Outlet(order, f"thread-{number}")
+    id_log = work.IdLog(order, f"thread-{number}")
     while not over.is_set():
-        outlet.put([ids() for _ in range(500)])
+        id_log.put([ids() for _ in range(500)])
         over.wait(0.002)
 
 
@@ -33,7 +33,7 @@ ids()
 threads = [threading.Thread(target=go_on, args=[number]) for number in range(2)]
 for thread in threads:
     thread.start()
-parents = work.Outlet(order, "parent")
+parents = work.IdLog(order, "parent")
 children: list[int] = []
 failed = 0
 for number in range(order.forks):
@@ -41,7 +41,7 @@ for number in range(order.forks):
     issue(parents, before)
     child = os.fork()
     if child == 0:
-        issue(work.Outlet(order, f"child-{number}"), order.n)
+        issue(work.IdLog(order, f"child-{number}"), order.n)
         sys.exit(0)
     issue(parents, order.n - before)
     children.append(child)

@@ -14,7 +14,7 @@ import frazil
 def attempt(ids: frazil.Generator, name: str) -> str:
     """Issue; answers the error, if any."""
     try:
-        work.Outlet(order, name).put(ids.take(2000))
+        work.IdLog(order, name).put(ids.take(2000))
     except frazil.FrazilError as error:
         return f"{type(error).__name__}: {error}"
     return ""

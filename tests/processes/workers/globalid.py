@@ -11,14 +11,14 @@ order = work.order()
 generators = [work.opened(order) for _ in range(order.generators)]
 for ids in generators:
     ids()
-outlet = work.Outlet(order, "random")
-outlet.put([random.choice(generators)() for _ in range(order.requests)])
-outlet = work.Outlet(order, "each")
+id_log = work.IdLog(order, "random")
+id_log.put([random.choice(generators)() for _ in range(order.requests)])
+id_log = work.IdLog(order, "each")
 single = order.n // (2 if frazil.COMPILED else 20)
 for ids in generators:
-    outlet.put(ids.take(order.n - single) + [ids() for _ in range(single)])
+    id_log.put(ids.take(order.n - single) + [ids() for _ in range(single)])
 since = time.perf_counter()
 lone = [generators[0]() for _ in range(100_000)]
 passed = time.perf_counter() - since
-work.Outlet(order, "lone").put(lone)
+work.IdLog(order, "lone").put(lone)
 work.tell(compiled=frazil.COMPILED, per_second=round(len(lone) / passed))

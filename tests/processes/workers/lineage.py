@@ -13,12 +13,12 @@ import frazil
 _libc = ctypes.PyDLL(None)  # keeps the interpreter's lock, without which no child can go on
 
 
-def issue(outlet: work.Outlet, ids: frazil.Generator, n: int) -> None:
+def issue(id_log: work.IdLog, ids: frazil.Generator, n: int) -> None:
     try:
         for _ in range(n // 100):
-            outlet.put([ids() for _ in range(100)])
+            id_log.put([ids() for _ in range(100)])
     except frazil.FrazilError as error:
-        outlet.fail(error)
+        id_log.fail(error)
 
 
 def by_python(ids: frazil.Generator, depth: int) -> None:
@@ -34,9 +34,9 @@ def _by(fork, ids: frazil.Generator, depth: int) -> None:
     if child == 0:
         if depth > 1:
             _by(fork, ids, depth - 1)
-        issue(work.Outlet(order, f"child-{os.getpid()}"), ids, order.n)
+        issue(work.IdLog(order, f"child-{os.getpid()}"), ids, order.n)
         sys.exit(0)
-    issue(work.Outlet(order, f"parent-{os.getpid()}"), ids, order.n)
+    issue(work.IdLog(order, f"parent-{os.getpid()}"), ids, order.n)
     assert os.waitpid(child, 0)[1] == 0
 
 
@@ -45,7 +45,7 @@ def by_multiprocessing(ids: frazil.Generator, depth: int) -> None:
     children = [context.Process(target=live, args=(ids, depth)) for _ in range(3)]
     for child in children:
         child.start()
-    issue(work.Outlet(order, f"parent-{os.getpid()}"), ids, order.n)
+    issue(work.IdLog(order, f"parent-{os.getpid()}"), ids, order.n)
     for child in children:
         child.join()
         assert child.exitcode == 0
@@ -54,7 +54,7 @@ def by_multiprocessing(ids: frazil.Generator, depth: int) -> None:
 def live(ids: frazil.Generator, depth: int) -> None:
     if depth > 1:
         by_multiprocessing(ids, depth - 1)
-    issue(work.Outlet(order, f"child-{os.getpid()}"), ids, order.n)
+    issue(work.IdLog(order, f"child-{os.getpid()}"), ids, order.n)
 
 
 def by_exits(ids: frazil.Generator, depth: int) -> None:
@@ -76,13 +76,13 @@ def by_exits(ids: frazil.Generator, depth: int) -> None:
         assert os.waitpid(child, 0)[1] == 0
     held = [h.slot for h in ids._walk.registry.holdings() if h.held]
     rival = work.opened(order)
-    issue(work.Outlet(order, "rival"), rival, order.n)
-    issue(work.Outlet(order, "parent"), ids, order.n)
+    issue(work.IdLog(order, "rival"), rival, order.n)
+    issue(work.IdLog(order, "parent"), ids, order.n)
     work.tell(held=held)
 
 
 order = work.order()
 if __name__ == "__main__":
     ids = work.opened(order)
-    work.Outlet(order, "first").put(ids.take(order.first))  # a claim that outlasts the test
+    work.IdLog(order, "first").put(ids.take(order.first))  # a claim that outlasts the test
     globals()[order.how](ids, order.depth)

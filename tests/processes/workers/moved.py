@@ -18,12 +18,12 @@ child = os.fork()
 if child == 0:
     elsewhere.mkdir()
     os.chdir(elsewhere)
-    work.Outlet(order, "child").put(ids.take(order.n))
+    work.IdLog(order, "child").put(ids.take(order.n))
     with pickle.loads(kept) as copied:
-        work.Outlet(order, "copy").put(copied.take(order.n))
+        work.IdLog(order, "copy").put(copied.take(order.n))
     ids.close()
     os._exit(0)
-work.Outlet(order, "parent").put(ids.take(order.n))
+work.IdLog(order, "parent").put(ids.take(order.n))
 ids.close()
 assert os.waitpid(child, 0)[1] == 0
 assert list(elsewhere.iterdir()) == []

@@ -8,7 +8,7 @@ import work
 import frazil
 
 order = work.order()
-outlet = work.Outlet(order, order.name)
+id_log = work.IdLog(order, order.name)
 over = threading.Event()
 
 
@@ -21,7 +21,7 @@ reader = threading.Thread(target=read)
 reader.start()
 try:
     for _ in range(order.n):
-        outlet.put(frazil.mint(1, order.url, order.scheme))
+        id_log.put(frazil.mint(1, order.url, order.scheme))
 finally:
     over.set()
     reader.join()

@@ -22,12 +22,12 @@ def handle(*_: object) -> None:
         depth -= 1
 
 
-outlet = work.Outlet(order, "outer")
+id_log = work.IdLog(order, "outer")
 signal.signal(signal.SIGALRM, handle)
 signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)
 end = time.monotonic() + order.seconds
 while time.monotonic() < end:
-    outlet.put([ids() for _ in range(1000)] + ids.take(100))
+    id_log.put([ids() for _ in range(1000)] + ids.take(100))
 signal.setitimer(signal.ITIMER_REAL, 0)
-work.Outlet(order, "inner").put(inner)
+work.IdLog(order, "inner").put(inner)
 work.tell(compiled=frazil.COMPILED, handled=len(inner) // 3)

@@ -28,16 +28,16 @@ def stop(*_: object) -> None:
 
 
 signal.signal(signal.SIGTERM, stop)
-outlet = work.Outlet(order, order.name)
+id_log = work.IdLog(order, order.name)
 if hasattr(order, "uid"):
     drop_to(order.uid, order.groups)
 try:
     ids = work.opened(order)
     left = getattr(order, "n", sys.maxsize)
     while left > 0:
-        outlet.put(ids.take(100) + [ids() for _ in range(100)])
+        id_log.put(ids.take(100) + [ids() for _ in range(100)])
         left -= 200
         time.sleep(order.nap_s)
 except frazil.FrazilError as error:
     work.tell(error=type(error).__name__, message=str(error))
-    outlet.fail(error)
+    id_log.fail(error)

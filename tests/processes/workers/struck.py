@@ -18,7 +18,7 @@ import frazil
 LAST_LOOK = 20  # bytecodes from there to the end of the call
 
 order = work.order()
-outlet = work.Outlet(order, "struck")
+id_log = work.IdLog(order, "struck")
 
 
 class Blow(Exception):
@@ -51,7 +51,7 @@ class Striker:
             raise Blow
         if order.what == "mint":
             try:
-                outlet.put(mint())
+                id_log.put(mint())
             except frazil.FrazilError as error:
                 raise AssertionError("the call inside the call got no ID") from error
         else:
@@ -75,8 +75,8 @@ while True:
         ids.clear()
     ids += mint() + mint()
     if striker.child == 0:
-        outlet = work.Outlet(order, f"child-{at}")
-    outlet.put(ids)
+        id_log = work.IdLog(order, f"child-{at}")
+    id_log.put(ids)
     if striker.child == 0:
         os._exit(0)
     if striker.child:

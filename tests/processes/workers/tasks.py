@@ -7,7 +7,7 @@ import work
 from frazil import aio
 
 order = work.order()
-outlet = work.Outlet(order, "tasks")
+id_log = work.IdLog(order, "tasks")
 beats = 0
 
 
@@ -21,7 +21,7 @@ async def heart() -> None:
 async def issue(ids: aio.AsyncGenerator) -> None:
     got = [await ids() for _ in range(order.n // 2)]
     got += await ids.take(order.n // 2)
-    outlet.put(got)
+    id_log.put(got)
 
 
 async def main() -> None:

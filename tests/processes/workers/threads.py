@@ -17,18 +17,18 @@ start = threading.Barrier(order.threads)
 
 
 def issue(number: int) -> None:
-    outlet = work.Outlet(order, f"thread-{number}")
+    id_log = work.IdLog(order, f"thread-{number}")
     ids = mine[number]
     start.wait()
     for batch in range(order.n // 1000):
         try:
             if batch % 4 == 3:
-                outlet.put(ids.take(500))
-                outlet.put(ids.array(500).tolist())
+                id_log.put(ids.take(500))
+                id_log.put(ids.array(500).tolist())
             else:
-                outlet.put([ids() for _ in range(1000)])
+                id_log.put([ids() for _ in range(1000)])
         except Exception as error:  # noqa: BLE001 - a broken walk may end anyhow, and goes on
-            outlet.fail(error)
+            id_log.fail(error)
             if not order.broken:
                 return
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import frazil
 
-__all__ = ["Outlet", "opened", "order", "tell"]
+__all__ = ["IdLog", "opened", "order", "tell"]
 
 
 def order() -> SimpleNamespace:
@@ -30,7 +30,7 @@ def opened(told: SimpleNamespace, **options: Any) -> frazil.Generator:
     return frazil.open(told.url, told.scheme, **options)
 
 
-class Outlet:
+class IdLog:
     """A file of IDs. What ``put`` has written survives any end of the process."""
 
     def __init__(self, told: SimpleNamespace, name: str) -> None:

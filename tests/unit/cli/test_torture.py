@@ -26,8 +26,8 @@ __all__: list[str] = []
         (["--mix", "--html", "mix.html"], "--mix is without --peers"),
         (["--mix", "--faults", "pickle"], "no fault is called 'pickle'; there are fork, c-fork, "),
         (["--peers", "--system", "tsidpy"], "--peers is about all systems"),
-        (["--system", "json:nothing"], "'json:nothing' leads to nothing"),
-        (["--system", "nothing.at.all:x"], "'nothing.at.all:x' leads to nothing"),
+        (["--system", "json:nothing"], "cannot import 'json:nothing'"),
+        (["--system", "nothing.at.all:x"], "cannot import 'nothing.at.all:x'"),
         (["--system", "json:__name__"], "cannot be called"),
     ],
 )

@@ -21,7 +21,8 @@ from frazil.errors import RegistryUnavailable
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.etcd import registry as etcd
-from frazil.registries.postgres import registry as postgres
+from frazil.registries.postgres import link as postgres
+from frazil.registries.postgres.registry import schema
 from frazil.remote.icicle.server import IcicleServer
 from tests.needs import needs
 from tests.servers import postgres as postgreses
@@ -47,7 +48,7 @@ def redis():
 @pytest.fixture(scope="module")
 def database():
     with postgreses.postgres() as server, psycopg.connect(server.url()) as link:
-        link.execute(postgres.schema().encode())
+        link.execute(schema().encode())
         link.commit()
         yield server
 

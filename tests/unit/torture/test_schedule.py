@@ -27,7 +27,7 @@ def test_every_fault_and_each_of_its_ways_occurs():
     assert {(event.way, event.alone, event.tidy) for event in restores} == {
         (way, alone, tidy) for way in WAYS for alone in (True, False) for tidy in (True, False)
     }
-    assert {event.seat for event in events if event.what == "kill"} == {0, 1, 2}
+    assert {event.process for event in events if event.what == "kill"} == {0, 1, 2}
     clocks = {(event.way, event.off > 0) for event in events if event.what == "clock"}
     assert {("step", True), ("step", False), ("freeze", True)} <= clocks
 

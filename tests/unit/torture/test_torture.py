@@ -18,18 +18,18 @@ from frazil.cli.files.duplicates import Duplicates
 from frazil.torture import FAULTS, MIXED, Plan, Result, known
 from frazil.torture.evidence import Claimed, Examiner, Found, Generated
 from frazil.torture.file import WAYS, File
-from frazil.torture.id_log import Outlet, bursts, number_of, whole
+from frazil.torture.id_log import IdLog, bursts, complete_bytes, number_of
 from frazil.torture.page import page
 from frazil.torture.peers import Row, markdown
-from frazil.torture.prefilter import Sieve
+from frazil.torture.prefilter import Prefilter
 from frazil.torture.report import again, as_json, failed
 from frazil.torture.run import rounds
-from frazil.torture.system import Stamp
+from frazil.torture.system import FieldReader
 from frazil.torture.trial import Mark
 
 __all__: list[str] = []
 
-STAMP = Stamp(22, 1000, 0, 12, 10)
+READER = FieldReader(22, 1000, 0, 12, 10)
 
 
 def giving(given):
@@ -38,62 +38,62 @@ def giving(given):
 
 def kept(folder, name, given, at_once=2):
     """A file with what a generator gave."""
-    outlet = Outlet(folder, name, giving(given))
+    id_log = IdLog(folder, name, giving(given))
     left = len(given)
     while left > 0:
-        outlet.burst(min(at_once, left))
+        id_log.burst(min(at_once, left))
         left -= at_once
-    return outlet.path
+    return id_log.path
 
 
 @pytest.fixture
-def scene(tmp_path):
-    folder = tmp_path / "scene"
+def trial(tmp_path):
+    folder = tmp_path / "trial"
     folder.mkdir()
     return folder
 
 
-def examined(scene, marks=(), hung=(), true_ns=0, reading=None, late_s=None):
-    examiner = Examiner(Duplicates(1 << 20, scene), true_ns, reading, late_s)
-    found = examiner.examine(scene, marks, hung)
+def examined(trial, marks=(), hung=(), true_ns=0, reading=None, late_s=None):
+    examiner = Examiner(Duplicates(1 << 20, trial), true_ns, reading, late_s)
+    found = examiner.examine(trial, marks, hung)
     examiner.finish()
     return found
 
 
-def test_what_is_given_is_what_is_read(scene):
+def test_what_is_given_is_what_is_read(trial):
     given = [5, 1 << 63, (1 << 64) - 1, 1 << 64, (1 << 128) - 1, uuid.UUID(int=9), "17", b"\1\0"]
-    path = kept(scene, "a", given)
+    path = kept(trial, "a", given)
     read = [n for burst in bursts(path) for n in burst.ids]
     assert read == [5, 1 << 63, (1 << 64) - 1, 1 << 64, (1 << 128) - 1, 9, 17, 0x10100]
     assert path.with_suffix(".first").exists()
 
 
-def test_a_part_that_a_kill_left_is_left_out(scene):
-    path = kept(scene, "a", [1, 2, 3, 4])
+def test_a_part_that_a_kill_left_is_left_out(trial):
+    path = kept(trial, "a", [1, 2, 3, 4])
     parts = path.read_bytes()
     path.write_bytes(parts[:-1])
     assert [burst.ids for burst in bursts(path)] == [[1, 2]]
-    at = whole(path)
+    at = complete_bytes(path)
     path.write_bytes(parts)
     assert [burst.ids for burst in bursts(path, at)] == [[3, 4]]
-    assert whole(path) == len(parts)
-    assert whole(path.with_name("none.ids")) == 0
+    assert complete_bytes(path) == len(parts)
+    assert complete_bytes(path.with_name("none.ids")) == 0
 
 
-def test_a_call_that_raises_is_a_refusal_and_keeps_what_came_before(scene):
-    outlet = Outlet(scene, "a", giving([1, None, 2]))
-    assert outlet.burst(9) == 2
-    (burst,) = bursts(outlet.path)
+def test_a_call_that_raises_is_a_refusal_and_keeps_what_came_before(trial):
+    id_log = IdLog(trial, "a", giving([1, None, 2]))
+    assert id_log.burst(9) == 2
+    (burst,) = bursts(id_log.path)
     assert (burst.ids, burst.refused) == ([1, 2], 2)
-    assert "StopIteration" in outlet.path.with_suffix(".trouble").read_text()
+    assert "StopIteration" in id_log.path.with_suffix(".trouble").read_text()
 
 
-def test_a_sieve_knows_an_id_in_bursts_of_either_width(scene):
+def test_a_prefilter_knows_an_id_in_bursts_of_either_width(trial):
     """One ID beyond 64 bits, or one that is no int, makes a burst wide; the others stay equal."""
-    narrow = kept(scene, "a", [5, 6, 7])
-    wide = kept(scene, "b", [7, 1 << 64, 8, uuid.UUID(int=6)])
+    narrow = kept(trial, "a", [5, 6, 7])
+    wide = kept(trial, "b", [7, 1 << 64, 8, uuid.UUID(int=6)])
     assert {burst.width for path in (narrow, wide) for burst in bursts(path)} == {8, 16}
-    found = examined(scene)
+    found = examined(trial)
     assert {key for key, _, _ in found.examples} == {6, 7}
 
 
@@ -113,20 +113,20 @@ def test_different_things_are_different_numbers(one, other):
     assert number_of(one) == number_of(one)
 
 
-def test_a_witness_who_saw_nothing_is_no_error(scene):
-    kept(scene, "p0", [1])
-    (scene / "p1.clock").touch()
-    assert examined(scene).clock_us == (0, 0)
+def test_a_witness_who_saw_nothing_is_no_error(trial):
+    kept(trial, "p0", [1])
+    (trial / "p1.clock").touch()
+    assert examined(trial).clock_us == (0, 0)
 
 
-def test_what_became_of_a_child_is_told_after_any_number_of_errors(scene):
-    outlet = Outlet(scene, "p0", giving([]))
+def test_what_became_of_a_child_is_told_after_any_number_of_errors(trial):
+    id_log = IdLog(trial, "p0", giving([]))
     for _ in range(9):
-        outlet.burst(1)
-    outlet.tell("one more")
-    outlet.note("hung: a child, which was killed")
-    outlet.note("\ud800")
-    found = examined(scene)
+        id_log.burst(1)
+    id_log.report("one more")
+    id_log.note("hung: a child, which was killed")
+    id_log.note("\ud800")
+    found = examined(trial)
     assert found.hung == 1
     assert not any("one more" in line for line in found.troubles)
 
@@ -139,79 +139,79 @@ def test_long_texts_are_told_apart():
 
 
 @pytest.mark.parametrize("most", [1 << 20, 3])
-def test_a_sieve_keeps_every_duplicate(scene, most):
+def test_a_prefilter_keeps_every_duplicate(trial, most):
     high = 1 << 64
     given = [1, 2, 3, 4, 5, 6, 3, 7, 8, 1, high + 1, high + 2, high + 1]
-    path = kept(scene, "a", given)
-    sieve = Sieve([path], len(given), most)
-    assert sieve.shares == -(-len(given) // most)
-    left = [burst.ids[at] for burst in bursts(path) for at in sieve.left(burst)]
+    path = kept(trial, "a", given)
+    prefilter = Prefilter([path], len(given), most)
+    assert prefilter.shares == -(-len(given) // most)
+    left = [burst.ids[at] for burst in bursts(path) for at in prefilter.left(burst)]
     assert {1, 3, high + 1} <= set(left)
     assert 7 not in left
 
 
-def test_without_numpy_the_search_gets_everything(scene, monkeypatch):
-    kept(scene, "a", [1, 2, 3])
-    kept(scene, "b", [3, 4])
+def test_without_numpy_the_search_gets_everything(trial, monkeypatch):
+    kept(trial, "a", [1, 2, 3])
+    kept(trial, "b", [3, 4])
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
-    assert examined(scene).duplicates == 1
+    assert examined(trial).duplicates == 1
 
 
-def test_duplicates_are_counted_where_they_come_again(scene):
-    kept(scene, "a", [10, 11, 12, 9])
-    kept(scene, "b", [12, 13, 10])
-    found = examined(scene)
+def test_duplicates_are_counted_where_they_come_again(trial):
+    kept(trial, "a", [10, 11, 12, 9])
+    kept(trial, "b", [12, 13, 10])
+    found = examined(trial)
     assert (found.ids, found.duplicates, found.disorder) == (7, 2, 2)
     assert {(key, first, again) for key, first, again in found.examples} == {
-        (12, "scene/a", "scene/b"),
-        (10, "scene/a", "scene/b"),
+        (12, "trial/a", "trial/b"),
+        (10, "trial/a", "trial/b"),
     }
 
 
-def test_moments_are_held_against_the_true_time(scene):
+def test_moments_are_held_against_the_true_time(trial):
     true_ns = time.time_ns() - time.monotonic_ns()
     now_ms = time.time_ns() // 1_000_000
-    kept(scene, "late", [now_ms - 5000 << 22 | 3 << 12])
-    kept(scene, "early", [now_ms + 9000 << 22 | 4 << 12])
-    found = examined(scene, true_ns=true_ns, reading=STAMP)
+    kept(trial, "late", [now_ms - 5000 << 22 | 3 << 12])
+    kept(trial, "early", [now_ms + 9000 << 22 | 4 << 12])
+    found = examined(trial, true_ns=true_ns, reading=READER)
     assert 4.9e6 < found.stale_us < 60e6
     assert 0 < found.ahead_us <= 9e6
     assert {one.name: one.spans[0][0] for one in found.generated} == {"late": 3, "early": 4}
 
 
-def test_a_stop_is_no_stall(scene):
+def test_a_stop_is_no_stall(trial):
     def slow():
         time.sleep(0.05)
         return 1
 
-    outlet = Outlet(scene, "p0", slow)
-    outlet.burst(1)
-    (burst,) = bursts(outlet.path)
-    assert examined(scene).stall_us >= 50_000
+    id_log = IdLog(trial, "p0", slow)
+    id_log.burst(1)
+    (burst,) = bursts(id_log.path)
+    assert examined(trial).stall_us >= 50_000
     stop = Mark("SIGSTOP", "p0", burst.began_ns, burst.ended_ns)
-    assert examined(scene, [stop]).stall_us == 0
-    assert examined(scene, late_s=0.04).hung == 1
-    assert examined(scene, [stop], late_s=0.04).hung == 0
-    assert examined(scene, late_s=60).hung == 0
+    assert examined(trial, [stop]).stall_us == 0
+    assert examined(trial, late_s=0.04).hung == 1
+    assert examined(trial, [stop], late_s=0.04).hung == 0
+    assert examined(trial, late_s=60).hung == 0
 
 
-def test_a_stop_is_one_of_children_and_threads_too(scene):
-    outlet = Outlet(scene, "p0.1", lambda: time.sleep(0.02) or 1)
-    outlet.burst(1)
-    (burst,) = bursts(outlet.path)
+def test_a_stop_is_one_of_children_and_threads_too(trial):
+    id_log = IdLog(trial, "p0.1", lambda: time.sleep(0.02) or 1)
+    id_log.burst(1)
+    (burst,) = bursts(id_log.path)
     stop = Mark("SIGSTOP", "p0", burst.began_ns, burst.ended_ns)
-    assert examined(scene, [stop]).stall_us == 0
+    assert examined(trial, [stop]).stall_us == 0
     other = Mark("SIGSTOP", "p01", burst.began_ns, burst.ended_ns)
-    assert examined(scene, [other]).stall_us >= 20_000
+    assert examined(trial, [other]).stall_us >= 20_000
 
 
-def test_who_gave_nothing_is_silent(scene):
+def test_who_gave_nothing_is_silent(trial):
     for name in ("p0", "p1", "p2"):
-        (scene / f"{name}.said").touch()
-    kept(scene, "p0", [1])
-    kept(scene, "p1-0", [2])
-    (scene / "p2.trouble").write_text("OSError: no\nhung: a child, which was killed\n")
-    found = examined(scene, hung=["p1: hung: it did not end"])
+        (trial / f"{name}.said").touch()
+    kept(trial, "p0", [1])
+    kept(trial, "p1-0", [2])
+    (trial / "p2.trouble").write_text("OSError: no\nhung: a child, which was killed\n")
+    found = examined(trial, hung=["p1: hung: it did not end"])
     assert found.silent == ["p2"]
     assert found.hung == 2
     assert "p2: OSError: no" in found.troubles

@@ -11,7 +11,7 @@ from frazil.cli.show.doctor_report import Report, round_trip, tell
 from frazil.cli.stores.icicle import ShardState, servers, shard_states, twice
 from frazil.inputs.duration import duration_text
 from frazil.registries.base import terms_of
-from frazil.registries.doctor import Finding, ahead
+from frazil.registries.doctor import Finding, clock_offset
 from frazil.registries.redis.doctor import examine
 from frazil.remote.icicle.server import IcicleServer, key_of
 from frazil.schemes.scheme import Scheme
@@ -42,14 +42,14 @@ def _examined(
     state = server.look()
     ahead_us = state.now_us - state.offset_us - (before_us + wall_us()) // 2
     terms = terms_of(scheme, HORIZON_US)
-    checkup = examine(server.link, key_of(server.namespace), terms, ahead_us)
-    facts = [round_trip(server), ahead(ahead_us), *checkup.facts, _shard(seat), *doubles]
+    report = examine(server.link, key_of(server.namespace), terms, ahead_us)
+    facts = [round_trip(server), clock_offset(ahead_us), *report.facts, _shard(seat), *doubles]
     risky = any(
         event.verdict == "bad" and event.about.startswith("an old primary")
-        for event in checkup.events
+        for event in report.events
     )
     events = list(_events(server, alone=alone, risky=risky))
-    return Report(server.name, f"{server.name}: {checkup.server}", facts, events)
+    return Report(server.name, f"{server.name}: {report.server}", facts, events)
 
 
 def _shard(seat: ShardState) -> Finding:

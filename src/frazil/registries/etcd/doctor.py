@@ -1,13 +1,20 @@
-"""What an etcd cluster is like as a keeper of claims; for ``frazil doctor``."""
+"""Examine an etcd cluster for ``frazil doctor``."""
 
 from typing import Any
 
 from frazil.claims.claim import Terms
-from frazil.registries.doctor import COMMON, Checkup, Finding, away, loss, put_back
+from frazil.registries.doctor import (
+    COMMON_EVENTS,
+    Finding,
+    StoreReport,
+    outage,
+    rollback,
+    state_loss,
+)
 
 __all__ = ["examine"]
 
-_QUOTA_BYTES = 2 << 30  # etcd's own, where it is not set
+_QUOTA_BYTES = 2 << 30  # etcd's default
 
 
 def examine(
@@ -16,8 +23,8 @@ def examine(
     alarms: dict[str, Any],
     terms: Terms,
     ahead_us: int | None,
-) -> Checkup:
-    """What follows from the answers to maintenance/status, cluster/member/list and .../alarm."""
+) -> StoreReport:
+    """The report from the answers to maintenance/status, cluster/member/list and .../alarm."""
     count = len(members.get("members", []))
     size_bytes = int(status.get("dbSize", 0))
     raised = [str(each.get("alarm")) for each in alarms.get("alarms", [])]
@@ -28,8 +35,10 @@ def examine(
         Finding(
             "members",
             "good" if spare else "note",
-            f"{count}, of which {spare} may be away",
-            "" if spare else "while it is away no claim can be had; three members bear one loss",
+            f"{count}, of which {spare} may fail",
+            ""
+            if spare
+            else "if it fails, no claims can be made; three members survive the failure of one",
         ),
         Finding(
             "space",
@@ -37,29 +46,31 @@ def examine(
             f"{size_bytes / 1e6:.1f} MB" + (f", alarm {', '.join(raised)}" if raised else ""),
             "compact, defragment, then: etcdctl alarm disarm" if raised else "",
         ),
-        Finding("persistence", "good", "a majority has each claim on disk before it is used"),
+        Finding("persistence", "good", "each claim is on a majority's disks before it is used"),
     )
     events = [
-        *COMMON,
+        *COMMON_EVENTS,
         Finding("members restart, or a minority is cut off", "good", "survived"),
-        loss("the key is deleted, or put back", terms),
+        state_loss("the key is deleted or restored", terms),
         _restored(terms),
-        Finding("an old leader goes on beside its successor", "good", "survived", "it cannot"),
-        away(terms),
+        Finding(
+            "an old leader continues beside its successor", "good", "survived", "raft prevents it"
+        ),
+        outage(terms),
     ]
     if terms.timed:
-        clocks = "etcd has no clock to ask: the clients', held to each other's and etcd's date"
+        clocks = "etcd has no clock; clients' clocks are compared with each other and etcd's date"
         events.append(Finding("a client's clock is wrong", "good", "survived", clocks))
-    return Checkup(server, facts, tuple(events), ahead_us)
+    return StoreReport(server, facts, tuple(events), ahead_us)
 
 
 def _restored(terms: Terms) -> Finding:
-    """A restore shows itself to the first member that comes, unless the new log is long by then."""
+    """The first member notices a restore, unless the new log is already long."""
     event = "the cluster is restored from a snapshot"
-    found = loss(event, terms)
+    found = state_loss(event, terms)
     if terms.timed:
         return found
     return found._replace(
-        meaning=f"{found.meaning}. But if it is long before a member comes, or the cluster was "
-        f"young, it is {put_back(event, terms).found}: {put_back(event, terms).meaning}"
+        meaning=f"{found.meaning}. But if no member connects for a long time, or the cluster was "
+        f"young, it is {rollback(event, terms).found}: {rollback(event, terms).meaning}"
     )

@@ -1,25 +1,25 @@
-"""Talk with an etcd cluster: one endpoint at a time, the next one when it does not answer.
+"""The connection to an etcd cluster: one endpoint at a time, the next one if it does not answer.
 
-The everyday failures of a cluster look alike from outside: an endpoint is down, is frozen, is cut
-off from its peers, or has lost its leader for a second. All of them are answered by asking another
-endpoint, after at most two seconds, and staying with the one that answers. Only the caller can do
-that, since only the caller knows whether a request may be sent twice; so a request goes out once,
-``Unanswered`` says whether it may have arrived, and the next one goes to the next endpoint.
+The common failures of a cluster look alike: an endpoint is down, frozen, cut off from its peers, or
+has no leader for a second. In each case the next endpoint is tried, after at most two seconds, and
+used as long as it answers. Only the caller knows whether a request may be sent twice. So a request
+is sent once, ``Unanswered`` says whether it may have arrived, and the next request goes to the next
+endpoint.
 
-An answer counts when all of it is there in time, and when it is of the form of what was asked. The
-driver's time limit is one for each read, so an answer of which a byte comes now and then would
-never end (``_Timely``). And what stands between may repeat an answer, or mix up two: one that is
-none to the question is as good as none, and the connection over which it came is given up.
+An answer counts if it is complete in time and has the expected form. The driver's time limit
+applies to each read, so an answer that arrives byte by byte would never end (``_Timely``). A proxy
+may repeat an answer or confuse two. An answer to another question is discarded, and its connection
+is closed.
 
-What no other endpoint would answer differently (wrong password, no permission, a full disk) is told
-at once. There is no state here but an open connection for each endpoint and, with a user, its
-token, which is renewed once when etcd does not know it any more.
+Errors that every endpoint would return (wrong password, no permission, a full disk) are raised at
+once. The only state is an open connection for each endpoint and, with a user, its token, which is
+renewed once when etcd rejects it.
 
-**A cluster put back to a snapshot** has all its ids as before. But its members are new processes,
-and its raft log starts anew. So after each new connection the first answer that holds a record is
-followed by a question to the same member for its log's index. The member is asked *after* that
-answer, when it cannot be behind what the answer holds, and the index is passed on with the answer
-(``raft_index``). As long as a connection lasts there is no need to ask again.
+**A cluster restored from a snapshot** keeps all its ids. But its members are new processes, and its
+raft log starts again. So after the first answer with a record over a new connection, the same
+member is asked for its log's index, which is passed on with the answer (``raft_index``). It is
+asked *after* the answer, when it cannot be behind the answer's contents. It need not be asked again
+while the connection lasts.
 """
 
 import json
@@ -32,6 +32,7 @@ from typing import Any, TypeVar
 
 from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
 from frazil.system.clock import boot_ns, boot_s, to_us
+from frazil.system.extras import missing_extra
 
 try:
     import etcd3gw
@@ -39,7 +40,7 @@ try:
     from urllib3.connection import HTTPConnection, HTTPSConnection
     from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 except ImportError as error:
-    raise ConfigError(f'etcd: needs etcd3gw: pip install "frazil[etcd]" ({error})') from None
+    raise missing_extra("etcd: needs etcd3gw", "etcd", error) from None
 
 __all__ = ["TRANSACTION", "Link", "Unanswered"]
 
@@ -49,28 +50,28 @@ TRANSACTION = "kv/txn"
 _TIMEOUT_S = 2.0
 _PATH = "/v3/"  # since etcd 3.4
 _NO_TOKEN, _FULL = 16, 8  # gRPC's codes
-_REFUSALS = {  # by code, and a word of the text: another endpoint would say the same
-    (3, "invalid user"): "give the right user and password in the URL",
-    (3, "user name is empty"): "this cluster asks for a user: etcd://user:password@host",
-    (3, "too large"): "too many node numbers are in use for one key; raise --max-request-bytes",
-    (5, ""): "is this etcd 3.4 or newer, with its JSON gateway (--enable-grpc-gateway)?",
-    (7, ""): "etcdctl role grant-permission ROLE readwrite --prefix=true frazil/",
-    (9, "not enabled"): "leave the user out of the URL, or run: etcdctl auth enable",
-    (12, ""): "etcd 3.4 or newer is needed",
-    (16, ""): "give a user and password in the URL",
+_REFUSALS = {  # by code and a word of the text: every endpoint would return the same
+    (3, "invalid user"): "set the right user and password in the URL",
+    (3, "user name is empty"): "this cluster requires a user: etcd://user:password@host",
+    (3, "too large"): "too many node numbers are in use; raise --max-request-bytes",
+    (5, ""): "use etcd 3.4 or newer, with its JSON gateway (--enable-grpc-gateway)",
+    (7, ""): "run: etcdctl role grant-permission ROLE readwrite --prefix=true frazil/",
+    (9, "not enabled"): "remove the user from the URL, or run: etcdctl auth enable",
+    (12, ""): "use etcd 3.4 or newer",
+    (16, ""): "set a user and password in the URL",
 }
 
 
 _numbers = count(1)
 _last_connection = [0]
 _OTHER_FORM = (AttributeError, IndexError, KeyError, TypeError, ValueError)
-_RUNS = "see that a majority of the cluster runs and can be reached"
+_RUNS = "check that a majority of the cluster runs and can be reached"
 
 Meaning = TypeVar("Meaning")
 
 
 class _Timely(RawIOBase):
-    """The bytes of an answer as they come, all of them within one time limit."""
+    """The bytes of an answer, with one time limit for all of them."""
 
     def __init__(self, wire: Any) -> None:
         self._wire = wire
@@ -78,7 +79,7 @@ class _Timely(RawIOBase):
         self._until_s = boot_s() + _TIMEOUT_S
 
     def makefile(self, _mode: str) -> BufferedReader:
-        """What a socket is asked for by its reader."""
+        """As of a socket."""
         return BufferedReader(self)
 
     def readable(self) -> bool:
@@ -101,7 +102,7 @@ class _Timely(RawIOBase):
 
 
 class _Answer(HTTPResponse):
-    """An answer that comes in time, or never."""
+    """An answer with a time limit."""
 
     def __init__(self, wire: Any, *about: Any, **more: Any) -> None:
         timely: Any = _Timely(wire)
@@ -109,7 +110,7 @@ class _Answer(HTTPResponse):
 
 
 class _Connection(HTTPConnection):
-    """A connection that is counted. urllib3 makes one again without a word when it was dropped."""
+    """A counted connection: urllib3 reconnects silently."""
 
     response_class = _Answer
 
@@ -119,7 +120,7 @@ class _Connection(HTTPConnection):
 
 
 class _TlsConnection(HTTPSConnection):
-    """The same."""
+    """The same, with TLS."""
 
     response_class = _Answer
 
@@ -137,7 +138,7 @@ class _TlsPool(HTTPSConnectionPool):
 
 
 class Unanswered(Exception):
-    """An endpoint gave no answer, or none that says what it did. sent: whether it may have."""
+    """An endpoint gave no usable answer. sent: whether the request may have arrived."""
 
     def __init__(self, said: str, *, sent: bool, advice: str = _RUNS) -> None:
         super().__init__(said)
@@ -148,7 +149,7 @@ class Unanswered(Exception):
 class Link:
     """The endpoints of a cluster.
 
-    url: as it may be shown. client: what etcd3gw's client is told besides host and port. user: name
+    url: as it may be shown. client: arguments of etcd3gw's client besides host and port. user: name
     and password, if any.
     """
 
@@ -173,7 +174,7 @@ class Link:
         return told_us + (boot_ns() - at_ns) // 1000 if told_us else 0
 
     def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Ask one endpoint, once. Raises Unanswered, and the next request goes to the next one.
+        """Send a request to one endpoint, once. After Unanswered the next endpoint is used.
 
         ``raft_index`` is added to the first answer of a transaction over a new connection.
         """
@@ -183,7 +184,7 @@ class Link:
         except Etcd3Exception as error:
             code, said = _told(error)
             self._refuse(code, f"{endpoint[0]}:{endpoint[1]}: {said}", error)
-            # What urllib3 says when there was no connection to send anything on.
+            # The messages of urllib3 when it could not connect.
             sent = "new connection" not in said and "ConnectTimeout" not in said
             failure = self._leave(said, sent=sent)
         except _OTHER_FORM as error:
@@ -195,7 +196,7 @@ class Link:
     def understood(
         self, answer: dict[str, Any], read: Callable[[dict[str, Any]], Meaning]
     ) -> Meaning:
-        """What ``read`` makes of the answer just given; Unanswered if that has another form."""
+        """``read(answer)`` of the latest answer; raises Unanswered if it has another form."""
         try:
             return read(answer)
         except _OTHER_FORM as error:
@@ -203,15 +204,15 @@ class Link:
         raise failure
 
     def _stranger(self, error: Exception) -> Unanswered:
-        """Somebody else's answer, or one to another question: more of that kind may follow."""
+        """An answer that is not etcd's, or not to this request."""
         return self._leave(
-            f"what came is not etcd's answer to what was asked ({error!r})",
+            f"the answer does not match the request ({error!r})",
             sent=True,
-            advice="see what listens there, and what stands between",
+            advice="check what listens at this address, and any proxy",
         )
 
     def _leave(self, said: str, *, sent: bool, advice: str = _RUNS) -> Unanswered:
-        """Hang up and go to the next endpoint; the error that says why."""
+        """Close the connection and use the next endpoint; returns the error to raise."""
         host, port = endpoint = self._endpoints.pop(0)
         self._endpoints.append(endpoint)
         self._clients.pop(endpoint, None)
@@ -230,7 +231,7 @@ class Link:
         if client is None or answer is None:
             client = self._clients[endpoint] = self._connect(*endpoint)
             answer = self._ask(client, path, body)
-        # Of another thread's maybe, which costs one question.
+        # It may be another thread's connection; that costs one request.
         self._new = self._new or _last_connection[0] != known
         if self._new and path == TRANSACTION:
             told = self._ask(client, "maintenance/status", {})
@@ -248,7 +249,7 @@ class Link:
         client = etcd3gw.Etcd3Client(
             host=host, port=port, timeout=_TIMEOUT_S, api_path=_PATH, **self._client
         )
-        client.session.trust_env = False  # a proxy is for the world outside
+        client.session.trust_env = False  # ignore proxy settings of the environment
         client.session.hooks["response"].append(self._hear)
         adapter: Any = client.session.get_adapter(client.base_url)
         adapter.poolmanager.pool_classes_by_scheme = {"http": _Pool, "https": _TlsPool}
@@ -262,11 +263,11 @@ class Link:
         """Note the clock of an answer."""
         date = response.headers.get("Date")
         if date:
-            # The date is cut to the second, and half a second late on average.
+            # The date is in whole seconds, so half a second late on average.
             self._heard = to_us(parsedate_to_datetime(date)) + 500_000, boot_ns()
 
     def _refuse(self, code: int, said: str, error: Etcd3Exception) -> None:
-        """Raise what asking elsewhere does not help."""
+        """Raise errors that every endpoint would return."""
         refusal: FrazilError | None = None
         for (hard, word), advice in _REFUSALS.items():
             if code == hard and word in said:
@@ -282,7 +283,7 @@ class Link:
 
 
 def _told(error: Etcd3Exception) -> tuple[int, str]:
-    """The gRPC code of an answer (0 if there was none) and what it says."""
+    """The gRPC code of an error (0 if there is none) and its message."""
     text = error.detail_text or str(error) or type(error).__name__
     try:
         answer = json.loads(text)

@@ -1,49 +1,49 @@
-"""``etcd://``: claims of all hosts that share an etcd cluster.
+"""``etcd://``: claims in an etcd cluster.
 
 A namespace is one key. A verb is computed from the state that was read, and written by a
-transaction that holds only if the key is still as it was; else the answer to the transaction brings
-the new state, and the verb is computed again after a random pause. What was last written is kept,
-so a verb that nobody came before costs one round trip.
+transaction that succeeds only if the key has not changed. Otherwise the answer contains the new
+state, and the verb is computed again after a random pause. The last state is cached, so a verb
+without a conflict costs one round trip.
 
-**Still as it was** means more than an equal ``mod_revision``: after a restore the same number may
-come again with another value. So each value begins with a random mark, and the transaction also
-asks that the value still begins with it.
+**Not changed** means more than an equal ``mod_revision``: after a restore the same number may occur
+again with another value. So each value begins with a random mark, and the transaction also requires
+that the value still begins with it.
 
-**A request without an answer may have been applied, or may yet be.** It is sent again as it stands,
-to the next endpoint. At most one of the two finds the key as it was; if the second does not, the
-mark in the key tells whether that was the first one's doing.
+**A request without an answer may have been applied, or may still be.** It is sent again unchanged,
+to the next endpoint. At most one of the two finds the key unchanged; if the second fails, the mark
+in the key shows whether the first one succeeded.
 
-**A restore** from a snapshot keeps every id and even the term, if the cluster was young. But raft's
-log starts anew, so its index (or the term) is lower than the one noted beside the record, and every
-member that comes over a new connection looks. A key that somebody else wrote, a deleted one put
-back say, has not the version that is noted. Members remember the highest revision and index of the
-store (in this object) and of the record (``LastSeen``; that also works with ``--bump-revision``).
-What is left is a young or a very busy cluster whose new log is as long as the old one at the
-snapshot before the first member comes: restore with a new ``--initial-cluster-token``, and there
-are new ids.
+**A restore** from a snapshot keeps every id, and even the term if the cluster was young. But raft's
+log starts again, so its index (or the term) is lower than the one noted beside the record, and
+every member checks it over a new connection. A key that was written by another program, or deleted
+and restored, does not have the noted version. Members remember the highest revision and index of
+the store (in this object) and of the record (``LastSeen``; that also works with
+``--bump-revision``). One case remains: a young or very busy cluster whose new log reaches the
+length of the old one before the first member connects. A restore with a new
+``--initial-cluster-token`` creates new ids.
 
-**A loss is noticed until it is settled.** The new log grows, so what shows a restore is soon gone,
-and the verb that noticed it may fail: a counter refuses every verb, a member's clock may be wrong,
-an answer may be lost. So each record names its *era*, a random text that changes when a loss is
-settled. A member keeps in mind which eras it has found to be over, and treats a record of one as
-lost for as long as it finds it. When a verb that noticed a loss is refused, the loss is written
-into the record by a transaction of its own, for every other member and for processes to come.
+**A loss stays noticed until it is settled.** The new log grows, so the sign of a restore disappears
+soon, and the verb that noticed it may fail: a counter refuses every verb, a member's clock may be
+wrong, an answer may be lost. So each record has an *era*, a random text that changes when a loss is
+settled. A member remembers which eras are over, and treats a record of such an era as lost. When a
+verb that noticed a loss is refused, a separate transaction writes the loss into the record, for all
+other members and for later processes.
 
-**A crowd.** Of 64 members that write at once one succeeds, and with random pauses some starve. So
-who finds the key changed under fresh eyes draws a ticket, by a write of a second key whose version
-numbers them, and waits until the record has served all but one before. That is politeness and no
-lock: a ticket whose owner is gone is passed over after half a second, and whoever barges in still
-has to find the key as it was.
+**Contention.** Of 64 members that write at once one succeeds, and with random pauses some starve.
+So a member whose fresh state was changed by others takes a ticket, by writing a second key whose
+version numbers the tickets, and waits until the record has served all earlier tickets but one. This
+is not a lock: a ticket whose owner is gone is skipped after half a second, and a member without a
+ticket still has to find the key unchanged.
 
-**Clock.** etcd has none, so it is the member's, read between the state and the transaction. Clocks
-of several members differ. Taking each in turn for the store's would count each difference as a step
-back and absorb it, and ``now`` would run away. So a member behind the last reading goes on from
-what it last told or found, a little slower than time, until its own clock is ahead of that. A step
-forward needs a witness that is not the member itself: the ``Date`` of etcd's answer. So does a
-loss, whose guard is no better than the clock: members' clocks should agree to well below a horizon.
+**Clock.** etcd has no clock, so the member's is used, read between the state and the transaction.
+The clocks of members differ. If each reading counted as the store's, each difference would be
+absorbed as a step back, and ``now`` would run ahead. So a member whose clock is behind the last
+reading continues from that reading, a little slower than real time, until its own clock is ahead. A
+step forward needs a second clock: the ``Date`` header of etcd's answer. So does a loss, because its
+guard depends on the clock: members' clocks should differ by much less than a horizon.
 
-The key has no lease: a floor must outlive its holder. Old values pile up in etcd as for any key;
-let it forget them (``--auto-compaction-retention``).
+The key has no lease, because a floor must outlive its holder. Old values accumulate in etcd as for
+any key; compaction removes them (``--auto-compaction-retention``).
 """
 
 import random
@@ -54,7 +54,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from frazil.claims.claim import Snapshot
 from frazil.claims.record import JUMP_US, WITNESS_US, Record
@@ -67,8 +67,8 @@ from frazil.errors import (
     Stopped,
 )
 from frazil.inputs.url import Url, host_port
-from frazil.registries.base import RecordRegistry, terms_of
-from frazil.registries.doctor import Checkup
+from frazil.registries.base import Answer, RecordRegistry, terms_of
+from frazil.registries.doctor import StoreReport
 from frazil.registries.etcd.doctor import examine
 from frazil.registries.etcd.link import TRANSACTION, Link, Unanswered
 from frazil.registries.etcd.state import Noted, State, around, parsed, written
@@ -81,18 +81,16 @@ __all__ = ["EtcdRegistry"]
 
 HORIZON_US = 5_000_000
 _PORT = 2379
-_PATIENCE_S = 6.0  # with endpoints that do not answer
-_CROWD_S = 12.0  # the same where others come between
-_CROWD = 64  # more are not waited for one by one
-_PACE_S = 0.02  # about what a turn takes
-_TOGETHER = 2  # tickets whose turn it is: one writes while the next one reads
-_STALL_S = 0.5  # a turn that takes so long is nobody's any more
-
-Answer = TypeVar("Answer")
+_PATIENCE_S = 6.0  # while no endpoint answers
+_CROWD_S = 12.0  # while other members cause conflicts
+_CROWD = 64  # the longest queue that adds to the waiting time
+_PACE_S = 0.02  # about the time of one turn
+_TOGETHER = 2  # tickets served at once: one writes while the next one reads
+_STALL_S = 0.5  # after this time a ticket is skipped
 
 
 class _ConflictError(Exception):
-    """The key was not as it had been read: the verb has to be computed again."""
+    """The key changed since it was read: the verb must be computed again."""
 
 
 class EtcdRegistry(RecordRegistry):
@@ -109,7 +107,7 @@ class EtcdRegistry(RecordRegistry):
         super().__init__(url, namespace, terms)
         secure = url.kind == "etcds"
         if any(tls.values()) and not secure:
-            raise ConfigError(f"{self.url}: ca=, cert= and key= are for etcds:", url=self.url)
+            raise ConfigError(f"{self.url}: ca=, cert= and key= need etcds:", url=self.url)
         self._client = {
             "protocol": "https" if secure else "http",
             "ca_cert": tls["ca"],
@@ -117,7 +115,7 @@ class EtcdRegistry(RecordRegistry):
             "cert_key": tls["key"],
         }
         if url.path.strip("/"):
-            raise ConfigError("etcd: has no databases; write etcd://host without a path")
+            raise ConfigError("etcd: has no databases; use etcd://host without a path")
         self._user = url.user if any(url.user) else None
         self._endpoints = [_endpoint(host, self.url) for host in url.hosts]
         random.shuffle(self._endpoints)  # members of a fleet spread over the cluster
@@ -134,7 +132,7 @@ class EtcdRegistry(RecordRegistry):
         self._told = 0, 0
 
     def reading_us(self) -> int:
-        """See RecordRegistry: this host's clock, held to what members were told before."""
+        """See RecordRegistry: this host's clock, but never behind the last reading."""
         wall_us, now_ns = clock.wall_us(), boot_ns()
         told_us, told_ns = self._told
         since_us = (now_ns - told_ns) // 1000
@@ -144,7 +142,7 @@ class EtcdRegistry(RecordRegistry):
         if date_us and astray and (self._forgotten or wall_us > self._last_us + JUMP_US):
             raise ClockError(
                 f"this host's clock says {clock.moment_text(wall_us)}, etcd's says "
-                f"{clock.moment_text(date_us)}; set the one that is wrong and try again",
+                f"{clock.moment_text(date_us)}; set the wrong one and try again",
                 reading_us=wall_us,
                 witness_us=date_us,
             )
@@ -153,7 +151,7 @@ class EtcdRegistry(RecordRegistry):
         return reading_us
 
     def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
-        """See RecordRegistry; again if others came between, then in turn."""
+        """See RecordRegistry. Repeats the verb after a conflict, then with a ticket."""
         deadline_s = time.monotonic() + _CROWD_S
         self._ticket = 0
         kept = self._state is not None
@@ -165,24 +163,24 @@ class EtcdRegistry(RecordRegistry):
             except _ConflictError:
                 if time.monotonic() > deadline_s:
                     raise RegistryUnavailable(
-                        f"{self.url}: others wrote this namespace first, again and again; use a "
-                        "longer ?horizon=, so that each member asks less often",
+                        f"{self.url}: too many members write this namespace; use a longer "
+                        "?horizon=, so that each member writes less often",
                         url=self.url,
                         outcome_known=True,
                     ) from None
             except (Misuse, Stopped):
                 if not kept:
-                    raise  # else from what may be old: look again
+                    raise  # a cached state may be old: read again
             if not kept or self._crowded():
                 self._queue(deadline_s)
-            kept = False  # what was kept from last time is often old; that is no crowd yet
+            kept = False  # an old cached state is not contention
 
     def _crowded(self) -> bool:
-        """Whether somebody was waiting for a turn when the key was read."""
+        """Whether a member was waiting with a ticket when the key was read."""
         return self._state is not None and self._state.tail > _served(self._state)
 
     def _queue(self, deadline_s: float) -> None:
-        """Wait for our turn. Every ticket is a write of the queue's key, so they are numbered."""
+        """Take a ticket, a numbered write of the queue's key, and wait for its turn."""
         if not self._ticket:
             body = {"key": self._tail, "prev_kv": True}
             self._ticket = self._request("kv/put", body, self._drawn)
@@ -203,10 +201,10 @@ class EtcdRegistry(RecordRegistry):
 
     def look(self) -> Snapshot | None:
         """See Registry."""
-        self._state = None  # what is kept may be old, and a look does not find that out
+        self._state = None  # the cached state may be old, and only a write would notice
         return super().look()
 
-    def examine(self) -> Checkup:
+    def examine(self) -> StoreReport:
         """See Registry."""
         status = self._request("maintenance/status", {}, partial(_with, "version"))
         members = self._request("cluster/member/list", {}, partial(_with, "members"))
@@ -217,7 +215,7 @@ class EtcdRegistry(RecordRegistry):
 
     @contextmanager
     def step(self) -> Iterator[tuple[Record, str]]:
-        """See RecordRegistry. What the key was is kept only when it is known."""
+        """See RecordRegistry. The state is cached only while it is known."""
         state, self._state = self._state, None
         if state is None:
             state = self._read()
@@ -234,7 +232,7 @@ class EtcdRegistry(RecordRegistry):
 
     @property
     def _link(self) -> Link:
-        """One of this process: a child on its parent's would be given its parent's answers."""
+        """The link of this process: a child on its parent's would read its parent's answers."""
         identity, link = self._line
         if not identity.intact():
             identity, link = self._line = self._linked()
@@ -244,14 +242,14 @@ class EtcdRegistry(RecordRegistry):
         return ProcessIdentity(), Link(self.url, list(self._endpoints), self._client, self._user)
 
     def _load(self, state: State) -> tuple[Record, Noted]:
-        """The record, and what this state makes us note beside it."""
+        """The record, and the notes to write beside it."""
         record, was = parsed(state.value)
         if was.era in self._over or was.version != state.version:
             record.incarnation = ""
         self._last_us = record.last_us
         self._forgotten = record.incarnation != state.cluster
         if self._forgotten:
-            was = replace(was, index=0, era=secrets.token_hex(8))  # another log's
+            was = replace(was, index=0, era=secrets.token_hex(8))  # of another log
         return record, Noted(
             version=state.version + 1,
             term=state.term,
@@ -261,7 +259,7 @@ class EtcdRegistry(RecordRegistry):
         )
 
     def _heard(self, state: State) -> State:
-        """The same state, once it is compared with what its writers and this member know."""
+        """Compare the state with what its writers and this member know; returns it."""
         _, was = parsed(state.value)
         remembered = was.era == self._era
         index = max(was.index, self._index) if remembered else was.index
@@ -277,29 +275,29 @@ class EtcdRegistry(RecordRegistry):
         return state
 
     def _mark_lost(self, state: State, noted: Noted) -> None:
-        """Write down that the record was lost, if this member alone knows it."""
+        """Write the loss into the record, if only this member knows of it."""
         record, was = parsed(state.value)
         if was.era in self._over and record.incarnation:
             record.incarnation = ""
-            with suppress(FrazilError, _ConflictError):  # then it is kept in mind
+            with suppress(FrazilError, _ConflictError):  # then this member remembers it
                 self._write(state, record, replace(noted, era=was.era))
 
     def _read(self) -> State:
         return self._heard(self._request(TRANSACTION, {"success": self._look}, self._found))
 
     def _found(self, answer: dict[str, Any]) -> State:
-        """From an answer: the state of the key."""
+        """The state of the key in an answer."""
         return State.read(answer, (self._key, self._tail))
 
     def _drawn(self, answer: dict[str, Any]) -> int:
-        """From an answer: the ticket."""
+        """The ticket in an answer."""
         before = _with("header", answer).get("prev_kv", {"key": self._tail})
         if before["key"] != self._tail or "responses" in answer:
-            raise ValueError("it tells of something else")
+            raise ValueError("it is about another key")
         return int(before.get("version", 0)) + 1
 
     def _write(self, state: State, record: Record, noted: Noted) -> State:
-        """Keep a record if the key is still in that state; answers the new state."""
+        """Write the record if the key is unchanged; returns the new state."""
         mark = secrets.token_hex(8).encode()
         value = written(mark, record, noted)
         put = {"key": self._key, "value": b64encode(value).decode()}
@@ -318,19 +316,19 @@ class EtcdRegistry(RecordRegistry):
             return replace(state, value=value, modified=now["store"], version=version, **now)
 
         kept = self._request(TRANSACTION, body, after)
-        if kept.mark != mark:  # or it is the doing of this very request, which came twice
+        if kept.mark != mark:  # else this very request was applied, and arrived twice
             self._state = self._heard(kept)
             raise _ConflictError
         lower = kept.term < state.term or kept.store <= state.store
         if lower or 0 < kept.index < noted.index or kept.cluster != state.cluster:
-            self._over.add(noted.era)  # not the store that was read
+            self._over.add(noted.era)  # another store than the one that was read
             self._index = kept.index
             raise _ConflictError
         self._index = (kept.index or self._index) + 1  # at least
         return replace(kept, index=0)
 
     def _unchanged(self, state: State) -> list[dict[str, Any]]:
-        """What holds if the key is as it was: its revision, and the mark that it begins with."""
+        """The conditions for an unchanged key: its revision and its mark."""
         same = {"key": self._key, "target": "MOD", "mod_revision": state.modified}
         asked = [same | {"result": "EQUAL"}]
         if state.value:
@@ -344,7 +342,7 @@ class EtcdRegistry(RecordRegistry):
     def _request(
         self, path: str, body: dict[str, Any], read: Callable[[dict[str, Any]], Answer]
     ) -> Answer:
-        """Ask until an endpoint answers; what ``read`` makes of its answer."""
+        """Send a request until an endpoint answers; returns ``read(answer)``."""
         deadline_s = time.monotonic() + _PATIENCE_S
         sent = False
         while True:
@@ -364,14 +362,14 @@ class EtcdRegistry(RecordRegistry):
 
 
 def _with(name: str, answer: dict[str, Any]) -> dict[str, Any]:
-    """The answer, if it has a part of this name. Raises KeyError."""
+    """The answer, which must have a part of this name. Raises KeyError."""
     if name not in answer:
         raise KeyError(name)
     return answer
 
 
 def _served(state: State) -> int:
-    """The ticket whose turn it was last; of a key that is gone, the last one drawn."""
+    """The last ticket served; for a missing key, the last one taken."""
     return parsed(state.value)[1].served if state.value else state.tail
 
 
@@ -379,5 +377,5 @@ def _endpoint(text: str, url: str) -> tuple[str, int]:
     """Host and port; the port may be left out, and an IPv6 address stands in brackets."""
     found = host_port(text, _PORT)
     if found is None or not found[0]:
-        raise ConfigError(f"{url}: {text!r} is no host:port; etcd://host1:2379,host2", url=url)
+        raise ConfigError(f"{url}: {text!r} is not host:port; use etcd://host1:2379,host2", url=url)
     return found

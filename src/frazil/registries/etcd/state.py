@@ -1,7 +1,7 @@
-"""What lies in etcd for one namespace: the key as it was read, and how a record is written in it.
+"""The key of a namespace in etcd: its state as read, and the format of its value.
 
-The value is a random mark (16 characters), a line of JSON, and the packed slots. The JSON has the
-head of the record and what its writers noted beside it, by which a loss is known (see ``etcd``).
+The value is a random mark (16 characters), a line of JSON, and the packed slots. The JSON contains
+the head of the record and its writers' notes, which show a loss (see ``registry``).
 """
 
 import json
@@ -13,21 +13,20 @@ from typing import Any
 from frazil.claims.packed_slots import PackedSlots
 from frazil.claims.record import Record
 from frazil.errors import ConfigError
+from frazil.registries.base import RECORD_COLUMNS
 
 __all__ = ["Noted", "State", "around", "parsed", "written"]
 
 _MARK_CHARACTERS = 16
-_HEAD = ["sid", "incarnation", "fingerprint", "layout", "revision", "guard"]
-_HEAD += ["last_us", "offset_us", "top_us"]
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The key as it was at some moment (value b"" if it is not there), and the store around it.
+    """The key at some moment (value b"" if it does not exist), and the store.
 
     version counts the writes of the key; term and store are raft's term and the revision of the
-    whole store; tail is the last ticket of the queue. index is that of raft's log, or 0 where it
-    was not asked for because no other server can have answered than before.
+    whole store; tail is the last ticket of the queue. index is that of raft's log, or 0 if it was
+    not requested because the connection was the same as before.
     """
 
     value: bytes
@@ -41,12 +40,12 @@ class State:
 
     @property
     def mark(self) -> bytes:
-        """The random text of the write that made it."""
+        """The random text of the write that created it."""
         return self.value[:_MARK_CHARACTERS]
 
     @classmethod
     def read(cls, answer: dict[str, Any], names: Sequence[str]) -> "State":
-        """From the answer to a transaction that read the key and the queue of these names."""
+        """Parse the answer to a transaction that read the key and the queue of these names."""
         key, queue = (
             _found(one["response_range"], name)
             for one, name in zip(answer["responses"], names, strict=True)
@@ -61,20 +60,19 @@ class State:
 
 
 def _found(told: dict[str, Any], name: str) -> dict[str, Any]:
-    """What is there under a name, as one part of an answer tells; nothing if it is not there."""
+    """The key of a name in one part of an answer; empty if it does not exist."""
     found: dict[str, Any] = told["kvs"][0] if "kvs" in told else {}
     if found.get("key", name) != name:
-        raise ValueError(f"it tells of {found['key']!r}")
+        raise ValueError(f"it is about {found['key']!r}")
     return found
 
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """What is written beside a record.
+    """The notes beside a record.
 
-    version: of the key, with this write. term and index: the highest that its writers knew of.
-    served: the highest ticket of the queue whose turn it was. era: a random text, which changes
-    when a loss is settled.
+    version: of the key, with this write. term and index: the highest that its writers knew.
+    served: the highest ticket served. era: a random text, which changes when a loss is settled.
     """
 
     version: int = 0
@@ -85,7 +83,7 @@ class Noted:
 
 
 def around(answer: dict[str, Any]) -> dict[str, Any]:
-    """The store's side of a state, from an answer's header; what is 0 is missing there."""
+    """The store's part of a state, from an answer's header, which omits zeros."""
     header = answer["header"]
     return {
         "cluster": header.get("cluster_id", "0"),
@@ -96,7 +94,7 @@ def around(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def parsed(value: bytes) -> tuple[Record, Noted]:
-    """The record in a value, and what was noted; an empty record if there is none."""
+    """The record and the notes in a value; an empty record if there is none."""
     if not value:
         return Record(PackedSlots()), Noted()
     head, _, slots = value[_MARK_CHARACTERS:].partition(b"\n")
@@ -106,13 +104,13 @@ def parsed(value: bytes) -> tuple[Record, Noted]:
         return Record(PackedSlots(slots), **told), noted
     except (ValueError, TypeError, KeyError) as error:
         raise ConfigError(
-            "the key of this namespace was not written by frazil, or by another version of it; "
-            "delete it (etcdctl del frazil/record/NAMESPACE), and what was given is waited out"
+            "the key of this namespace was written by another program or version of frazil; delete "
+            "it (etcdctl del frazil/record/NAMESPACE): members then wait one horizon"
         ) from error
 
 
 def written(mark: bytes, record: Record, noted: Noted) -> bytes:
     """The value of a record."""
     assert isinstance(record.slots, PackedSlots)
-    head = {name: getattr(record, name) for name in _HEAD} | {"noted": asdict(noted)}
+    head = {name: getattr(record, name) for name in RECORD_COLUMNS} | {"noted": asdict(noted)}
     return mark + json.dumps(head).encode() + b"\n" + record.slots.pack()

@@ -1,12 +1,19 @@
-"""What a PostgreSQL server is like as a keeper of claims; for ``frazil doctor``.
+"""Examine a PostgreSQL server for ``frazil doctor``.
 
-Everything is read, in statements that any role may run.
+All statements are read-only, and any role may run them.
 """
 
 from typing import Any
 
 from frazil.claims.claim import Terms
-from frazil.registries.doctor import COMMON, Checkup, Finding, away, loss, put_back
+from frazil.registries.doctor import (
+    COMMON_EVENTS,
+    Finding,
+    StoreReport,
+    outage,
+    rollback,
+    state_loss,
+)
 
 __all__ = ["QUESTION", "examine"]
 
@@ -25,29 +32,29 @@ QUESTION = """SELECT split_part(version(), ' ', 2) AS version,
        (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now_us"""
 
 
-def examine(told: dict[str, Any], terms: Terms, ahead_us: int) -> Checkup:
-    """What follows from the answer to ``QUESTION``, by column."""
+def examine(answer: dict[str, Any], terms: Terms, ahead_us: int) -> StoreReport:
+    """The report that follows from the answer to ``QUESTION``, by column."""
     facts = (
-        Finding("version", "good", f"PostgreSQL {told['version']}"),
+        Finding("version", "good", f"PostgreSQL {answer['version']}"),
         Finding(
             "role",
-            "bad" if told["standby"] else "good",
-            "standby" if told["standby"] else "primary",
-            "it cannot write; name the primary" if told["standby"] else "",
+            "bad" if answer["standby"] else "good",
+            "standby" if answer["standby"] else "primary",
+            "a standby cannot write; use the primary" if answer["standby"] else "",
         ),
-        _rights(told),
-        _disk(told),
-        _standbys(told),
+        _rights(answer),
+        _disk(answer),
+        _standbys(answer),
     )
-    events = (*COMMON, *_events(told, terms), away(terms))
-    return Checkup(f"PostgreSQL {told['version']}", facts, events, ahead_us)
+    events = (*COMMON_EVENTS, *_events(answer, terms), outage(terms))
+    return StoreReport(f"PostgreSQL {answer['version']}", facts, events, ahead_us)
 
 
-def _rights(told: dict[str, Any]) -> Finding:
-    role, missing = told["role"], told["missing"]
-    if not told["made"]:
+def _rights(answer: dict[str, Any]) -> Finding:
+    role, missing = answer["role"], answer["missing"]
+    if not answer["made"]:
         return Finding(
-            "table", "note", "frazil_namespace is not there", "frazil init URL makes it, or: psql "
+            "table", "note", "frazil_namespace does not exist", "run frazil init URL, or: psql "
             "-f frazil/registries/postgres/table.sql",
         )  # fmt: skip
     if missing:
@@ -55,54 +62,54 @@ def _rights(told: dict[str, Any]) -> Finding:
             "rights", "bad", f"{role} lacks {missing} on frazil_namespace",
             f"GRANT {missing} ON frazil_namespace TO {role}",
         )  # fmt: skip
-    return Finding("rights", "good", f"{role} may all that members do")
+    return Finding("rights", "good", f"{role} has all rights that members need")
 
 
-def _disk(told: dict[str, Any]) -> Finding:
+def _disk(answer: dict[str, Any]) -> Finding:
     found = ", ".join(
-        f"{name} {told[key]}"
+        f"{name} {answer[key]}"
         for name, key in (
             ("fsync", "fsync"), ("full_page_writes", "pages"), ("synchronous_commit", "synchronous")
         )
     )  # fmt: skip
-    if told["fsync"] != "on" or told["pages"] != "on":
+    if answer["fsync"] != "on" or answer["pages"] != "on":
         return Finding(
-            "persistence", "bad", found, "a crash of the host can damage everything: turn both on"
+            "persistence", "bad", found, "a crash of the host can damage the database; turn both on"
         )
-    if told["synchronous"] == "off":
+    if answer["synchronous"] == "off":
         return Finding(
             "persistence", "good", found, "frazil's own transactions turn synchronous_commit on"
         )
     return Finding("persistence", "good", found, "each claim is on disk before it is used")
 
 
-def _standbys(told: dict[str, Any]) -> Finding:
-    names = told["standbys"]
-    found = f"{told['connected']} connected, synchronous: {names or 'none'}"
-    if told["connected"] and not names:
+def _standbys(answer: dict[str, Any]) -> Finding:
+    names = answer["standbys"]
+    found = f"{answer['connected']} connected, synchronous: {names or 'none'}"
+    if answer["connected"] and not names:
         return Finding(
-            "standbys", "note", found, "a promoted one may have missed claims, which is noticed "
-            "and waited out; set synchronous_standby_names to lose none",
+            "standbys", "note", found, "a promoted standby may lack claims; members notice it "
+            "and wait; set synchronous_standby_names to lose none",
         )  # fmt: skip
     return Finding("standbys", "good", found)
 
 
-def _events(told: dict[str, Any], terms: Terms) -> list[Finding]:
-    fenced = not told["connected"]
+def _events(answer: dict[str, Any], terms: Terms) -> list[Finding]:
+    fenced = not answer["connected"]
     events = [
-        Finding("it restarts", "good", "survived", "what was answered is on disk"),
-        loss("the table is dropped, or its rows are put back from a dump", terms),
-        put_back("its data directory, disk or machine is put back to an older state", terms),
-        loss("failover to a standby that missed writes", terms),
+        Finding("the server restarts", "good", "survived", "acknowledged claims are on disk"),
+        state_loss("the table is dropped, or its rows are restored from a dump", terms),
+        rollback("the data directory, disk or machine is restored to an older state", terms),
+        state_loss("failover to a standby that missed writes", terms),
         Finding(
-            "an old primary goes on beside its successor",
-            "good" if fenced else "bad" if not told["standbys"] else "good",
-            "survived" if fenced or told["standbys"] else "may repeat",
-            "it has no standby that could succeed it" if fenced
-            else "it cannot commit without its synchronous standbys" if told["standbys"]
+            "an old primary continues beside its successor",
+            "good" if fenced else "bad" if not answer["standbys"] else "good",
+            "survived" if fenced or answer["standbys"] else "may repeat",
+            "no standby could replace it" if fenced
+            else "it cannot commit without its synchronous standbys" if answer["standbys"]
             else "fence it, or set synchronous_standby_names so that it cannot commit alone",
         ),
     ]  # fmt: skip
     if terms.timed:
-        events.append(Finding("its clock steps", "good", "survived", "forward and back"))
+        events.append(Finding("the server's clock steps", "good", "survived", "forward and back"))
     return events

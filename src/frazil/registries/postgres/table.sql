@@ -1,11 +1,11 @@
 -- The table of the PostgreSQL registry: one row per namespace, so that a namespace is lost as a
--- whole or not at all. `frazil init` applies this file where the role may create tables; otherwise
--- let somebody who may do it, once:
+-- whole or not at all. `frazil init` applies this file if the role may create tables; otherwise an
+-- administrator applies it once:
 --
 --     psql DATABASE -f table.sql
 --     psql DATABASE -c 'GRANT SELECT, INSERT, UPDATE ON frazil_namespace TO app'
 --
--- Members need those three rights and no others. They change nothing but their namespace's row.
+-- Members need these three rights and no others. They change only the row of their namespace.
 
 CREATE TABLE IF NOT EXISTS frazil_namespace (
     name        text PRIMARY KEY,
@@ -22,9 +22,9 @@ CREATE TABLE IF NOT EXISTS frazil_namespace (
     writer      bigint NOT NULL DEFAULT 0
 );
 
--- The transaction in which a member wrote the row. A row that another transaction wrote (one put
--- back from a dump, or changed by hand) is known by it.
+-- The transaction in which a member wrote the row. It shows a row that another transaction wrote,
+-- such as a restored or edited one.
 ALTER TABLE frazil_namespace ADD COLUMN IF NOT EXISTS writer bigint NOT NULL DEFAULT 0;
 
--- Random tokens do not compress, and trying to would be done with the row locked.
+-- Random tokens do not compress, and compression would run while the row is locked.
 ALTER TABLE frazil_namespace ALTER COLUMN slots SET STORAGE EXTERNAL;

@@ -1,6 +1,6 @@
 -- The verbs of frazil's claim protocol on one namespace. One script: renew.lua, record.lua, this.
 --
--- KEYS[1]  the namespace's hash. All of the record lies in it, so it is lost as a whole or not.
+-- KEYS[1]  the namespace's hash. It has the whole record, which is therefore lost as a whole.
 -- ARGV     1 verb: grant mint renew release initialise, or look incarnation (which only read)
 --          2 nonce: fresh random text, the token of a claim that is granted
 --          3 fingerprint  4 layout: of the terms that all members of the namespace share
@@ -27,11 +27,11 @@
 --            incarnation  nothing more
 --          or the error READONLY, of a replica that takes writes
 --
--- A Lua number is a double, exact below 2^53. Microseconds since 1970 are until the year 2255. What
--- may be larger comes and goes as decimal text: a counter's values are counted here from its first
--- one ("base"), and slot numbers from the first of their range.
+-- A Lua number is a double, exact below 2^53. Microseconds since 1970 are exact until 2255. Larger
+-- numbers are passed as decimal text: a counter's values are stored relative to its first one
+-- ("base"), and slot numbers relative to the first of their range.
 --
--- Functions are fields of a table because each call makes all of them anew, and a Lua closure costs
+-- Functions are fields of a table because each call creates all of them, and a Lua closure costs
 -- more the more locals it refers to.
 
 local JUMP_US, WITNESS_US, MOVED = 60000000, 10000000, 4294967296
@@ -56,7 +56,7 @@ function verbs.read_clock()
   verbs.reading_us = tonumber(now[1]) * 1000000 + tonumber(now[2])
 end
 
--- What changes when the store may have lost or forked its history.
+-- A text that changes when the store may have lost or forked its history.
 function verbs.read_incarnation()
   local replication, server = redis.call('INFO', 'replication'), redis.call('INFO', 'server')
   verbs.primary = string.find(replication, '\nrole:master\r', 1, true)
@@ -67,7 +67,7 @@ function verbs.read_incarnation()
   end
   local all = string.sub(server, run + 8, run + 47)
   all = all .. '.' .. string.sub(replication, history + 15, history + 54)
-  if ask.replicas > 0 then -- each of them that comes back may bring another history
+  if ask.replicas > 0 then -- a returning replica may have another history
     local stats = redis.call('INFO', 'stats')
     all = all .. '.' .. string.match(stats, '\nsync_full:(%d+)')
     all = all .. '.' .. string.match(stats, '\nsync_partial_ok:(%d+)')
@@ -76,7 +76,7 @@ function verbs.read_incarnation()
   verbs.incarnation = ARGV[24] == '' and all or ARGV[24] .. '/' .. all
 end
 
--- Ends a verb: all that it changed, in one step.
+-- Ends a verb: saves all changes in one step.
 function verbs.answer(kind, now_us, ...)
   record.save()
   return {
@@ -84,7 +84,7 @@ function verbs.answer(kind, now_us, ...)
   }
 end
 
--- Ends a verb that changes nothing. guard: what was in the way, if it was a slot's floor.
+-- Ends a verb without changes. guard: the floor of the slot that was in the way, if any.
 function verbs.refuse(guard)
   local found = record.found or record
   error({
@@ -110,7 +110,7 @@ function verbs.is_loss()
   return ask.seen_sid ~= '' and verbs.tick_at(ask.seen_now_us) + ask.horizon > record.guard
 end
 
--- Without time a loss cannot be waited out; the part before "/" is about the data.
+-- Counters cannot wait out a loss; the part of the incarnation before "/" identifies the data.
 function verbs.refuse_loss()
   local pattern = '^[^/]*'
   local same_data = string.match(record.incarnation, pattern)
@@ -118,7 +118,7 @@ function verbs.refuse_loss()
   local same_record = ask.seen_sid == ''
     or (ask.seen_sid == record.sid and ask.seen_revision <= record.revision)
   if record.sid ~= '' and same_data and ask.seen_sid == record.sid and not same_record then
-    -- Only this member knows it, so it is written down for all.
+    -- Only this member knows of the loss, so record it for all.
     local found = record.incarnation
     record.incarnation, record.revision = '', record.revision + 1
     record.save()
@@ -130,7 +130,7 @@ function verbs.refuse_loss()
   record.incarnation = verbs.incarnation
 end
 
--- Make the record this incarnation's; its identity is given once.
+-- Assigns the record to this incarnation; its sid is set once.
 function verbs.establish()
   record.found = {
     sid = record.sid, revision = record.revision, incarnation = record.incarnation,
@@ -146,7 +146,7 @@ function verbs.establish()
   record.set('layout', ask.layout)
 end
 
--- Takes a reading of the store's clock; answers "now", which never goes back.
+-- Reads the store's clock; returns "now", which never goes back.
 function verbs.tell_time()
   if not ask.timed then
     return 0
@@ -171,7 +171,7 @@ function verbs.tell_time()
   return now_us
 end
 
--- What every verb does first: check the terms, notice a loss, tell the time.
+-- Begins every verb: check the terms, notice a loss, read the clock.
 function verbs.arrive()
   if record.sid ~= '' and record.fingerprint ~= ask.fingerprint then
     verbs.refuse()
@@ -194,7 +194,7 @@ function verbs.arrive()
   return now_us
 end
 
--- The first tick that may not be given away.
+-- The first tick that may not be given.
 function verbs.bound(now, start)
   return math.min((ask.timed and now or start) + ask.horizon, record.finish)
 end
@@ -248,7 +248,7 @@ function verbs.release()
   return verbs.answer('seen', now_us)
 end
 
--- A counter that exists goes on from ahead of all that it gave.
+-- Moves an existing counter beyond all its values.
 function verbs.move_on(start)
   if ask.timed or record.fingerprint ~= ask.fingerprint then
     verbs.refuse()
@@ -307,7 +307,7 @@ function verbs.main()
     return { 'format', ask.nonce, verbs.incarnation, newer }
   elseif verb == 'look' then
     return verbs.look()
-  elseif not verbs.primary then -- one that takes writes is a second primary with the same record
+  elseif not verbs.primary then -- a writable replica has the same record as its primary
     return redis.error_reply('READONLY this is a replica')
   elseif ask.replicas > 0 and 2 * ask.replicas < verbs.connected then
     return { 'replicas', ask.nonce, verbs.incarnation, text(verbs.connected) }

@@ -1,12 +1,12 @@
-"""What a Redis or Valkey server is like as a keeper of claims; for ``frazil doctor``.
+"""Examine a Redis or Valkey server for ``frazil doctor``.
 
-Everything is read, with the rights that members have; what a server does not let this user see is
-said to be unseen.
+All commands are read-only and need no more rights than a member has. Settings that this user may
+not read are reported as unseen.
 """
 
 from frazil.claims.claim import Terms
 from frazil.redis_link.link import Link
-from frazil.registries.doctor import COMMON, Checkup, Finding, away, loss
+from frazil.registries.doctor import COMMON_EVENTS, Finding, StoreReport, outage, state_loss
 
 __all__ = ["examine"]
 
@@ -14,8 +14,8 @@ _OLDEST = (6, 2)
 _RIGHTS = ("eval", "evalsha", "info", "time", "hmget", "hset")
 
 
-def examine(link: Link, key: str, terms: Terms, ahead_us: int) -> Checkup:
-    """Look at the server that has ``key``. ahead_us: of its clock before this host's."""
+def examine(link: Link, key: str, terms: Terms, ahead_us: int) -> StoreReport:
+    """Examine the server of ``key``. ahead_us: how far its clock is ahead of this host's."""
     info = link.info()
     facts = [
         _version(info),
@@ -24,8 +24,8 @@ def examine(link: Link, key: str, terms: Terms, ahead_us: int) -> Checkup:
         _memory(info),
         _replicas(link, info),
     ]
-    events = (*COMMON, *_events(link, info, terms), away(terms))
-    return Checkup(_server(info), tuple(facts), events, ahead_us)
+    events = (*COMMON_EVENTS, *_events(link, info, terms), outage(terms))
+    return StoreReport(_server(info), tuple(facts), events, ahead_us)
 
 
 def _server(info: dict[str, str]) -> str:
@@ -45,7 +45,7 @@ def _version(info: dict[str, str]) -> Finding:
 def _rights(link: Link, key: str) -> Finding:
     user = link.told("ACL", "WHOAMI")
     if user is None:
-        return Finding("rights", "good", "not visible to this user, whose script ran all the same")
+        return Finding("rights", "good", "not visible to this user, but the script ran")
     named = user.decode()
     missing = []
     wanted = (*_RIGHTS, "hgetall", *["wait"] * (link.access.replicas > 0))
@@ -63,7 +63,7 @@ def _rights(link: Link, key: str) -> Finding:
             f"user {named!r} may not {' '.join(missing)}",
             f"ACL SETUSER {named} ~frazil:* {' '.join(f'+{right}' for right in wanted)}",
         )
-    return Finding("rights", "good", f"user {named!r} may all that members do")
+    return Finding("rights", "good", f"user {named!r} has all rights that members need")
 
 
 def _fsync(link: Link) -> str:
@@ -76,7 +76,9 @@ def _disk(link: Link, info: dict[str, str], terms: Terms) -> Finding:
     fsync = _fsync(link) if logs else ""
     found = f"appendonly yes, appendfsync {fsync}" if logs else "appendonly no"
     if info.get("aof_last_write_status", "ok") != "ok":
-        return Finding("persistence", "bad", f"{found}, and the last write failed", "see its disk")
+        return Finding(
+            "persistence", "bad", f"{found}, and the last write failed", "check its disk"
+        )
     if logs and fsync == "always":
         return Finding("persistence", "good", found, "each claim is on disk before it is answered")
     if terms.timed:
@@ -84,14 +86,14 @@ def _disk(link: Link, info: dict[str, str], terms: Terms) -> Finding:
             "persistence",
             "note",
             found,
-            "a restart may forget claims; it is noticed, and costs one wait",
+            "a restart may lose claims; members notice it and wait once",
         )
     return Finding(
         "persistence",
         "bad",
         found,
-        "a counter cannot be guarded by waiting: set appendonly yes and appendfsync always, and "
-        "add ?durable=1",
+        "a counter cannot wait out a loss: set appendonly yes and appendfsync always, and add "
+        "?durable=1",
     )
 
 
@@ -106,13 +108,13 @@ def _replicas(link: Link, info: dict[str, str]) -> Finding:
     connected, wanted = int(info.get("connected_slaves", "0")), link.access.replicas
     found = f"{connected} connected, {wanted} must confirm"
     if connected < wanted:
-        return Finding("replicas", "bad", found, "no claim counts; see INFO replication")
+        return Finding("replicas", "bad", found, "no claim can be made; check INFO replication")
     if 2 * wanted < connected:
         return Finding(
             "replicas",
             "bad" if wanted else "note",
             found,
-            f"two halves could both go on after a failover; use ?replicas={(connected + 1) // 2}",
+            f"two halves could continue after a failover; use ?replicas={(connected + 1) // 2}",
         )
     return Finding("replicas", "good", found)
 
@@ -120,34 +122,36 @@ def _replicas(link: Link, info: dict[str, str]) -> Finding:
 def _events(link: Link, info: dict[str, str], terms: Terms) -> list[Finding]:
     durable = link.access.durable and not terms.timed
     events = [
-        Finding("it restarts with all its data", "good", "survived", "?durable=1 vouches for that")
+        Finding(
+            "the server restarts with all its data", "good", "survived", "as ?durable=1 promises"
+        )
         if durable
-        else loss("it restarts, with or without its data", terms),
-        loss("FLUSHALL, or the key is deleted", terms),
-        loss("failover to a replica that missed writes", terms),
+        else state_loss("the server restarts, with or without its data", terms),
+        state_loss("FLUSHALL, or the key is deleted", terms),
+        state_loss("failover to a replica that missed writes", terms),
         Finding(
             "SWAPDB, RESTORE of the key, or another writer",
             "note",
             "may repeat",
-            "outside the promise: nobody but frazil may write the key, and an ACL user of its own "
-            "keeps others away; after one of them, "
+            "not protected: only frazil may write the key; a separate ACL user keeps others away; "
+            "after one of these, "
             + ("DEL the key" if terms.timed else "run: frazil init --start N --forward"),
         ),
     ]
     if terms.timed:
-        events.append(Finding("its clock steps", "good", "survived", "forward and back"))
+        events.append(Finding("the server's clock steps", "good", "survived", "forward and back"))
     connected = int(info.get("connected_slaves", "0"))
     risky = connected > 0 and not link.access.replicas
     events.append(
         Finding(
-            "an old primary goes on beside its successor",
+            "an old primary continues beside its successor",
             "bad" if risky else "good",
             "may repeat" if risky else "survived",
-            f"add ?replicas={(connected + 1) // 2}, or name independent servers: redis://a,b,c"
+            f"add ?replicas={(connected + 1) // 2}, or use independent servers: redis://a,b,c"
             if risky
-            else "claims that too few replicas confirmed do not count"
+            else "claims that too few replicas confirm do not count"
             if link.access.replicas
-            else "it has no replica that could succeed it",
+            else "no replica could replace it",
         )
     )
     return events

@@ -1,15 +1,15 @@
--- The record of a namespace, as it lies in one hash. A part of the script of claims.lua,
--- where KEYS, ARGV, units and the reply are described.
+-- The record of a namespace, stored in one hash. Part of the script of claims.lua, which describes
+-- KEYS, ARGV, units and the reply.
 --
 -- Fields   head: MessagePack of HEAD, below; layout: text of the layout that it is for.
---          Then per range of slots, named by the number of its first one:
+--          Then for each range of slots, named by the number of its first one:
 --          touched:FIRST: how many were ever given (always the lowest ones);
 --          page:FIRST:K: of 32 slots (until, era of the token or 0), doubles;
 --          slot:FIRST:N: MessagePack of start, since_us, token, holder.
 --
--- A token of an earlier era is void, so that a loss need not touch each slot. A renewal reads and
+-- A token of an earlier era is void, so that a loss need not update each slot. A renewal reads and
 -- writes one slot and its page; a grant reads all pages of the range, about 3 us each, and writes
--- one. What a verb changes is one HSET at its end, so a script that fails anywhere changes nothing.
+-- one. A verb saves its changes by one HSET at its end, so a script that fails changes nothing.
 
 local FORMAT = 1
 local PAGE, BYTES = 32, 16
@@ -23,7 +23,7 @@ local function text(number)
   return string.format('%.0f', number)
 end
 
--- Decimal text of any length, to a number counted from the base.
+-- Converts decimal text of any length to a number relative to the base.
 function record.from_base(decimal)
   local high = tonumber(string.sub(decimal, 1, -10)) or 0
   return (high - record.base_high) * 1e9 + (tonumber(string.sub(decimal, -9)) - record.base_low)
@@ -59,8 +59,8 @@ function record.set(name, value)
   changes[#changes + 1] = value
 end
 
--- Reads the head, and the slot of the claim that the request is about. Answers the version of a
--- record that is not for this script to read.
+-- Reads the head, and the slot of the claim in the request. Returns the version of a record that
+-- this script cannot read.
 function record.load()
   local values
   if ARGV[19] == '' then
@@ -90,7 +90,7 @@ function record.load()
   end
 end
 
--- The claim that the request is about (n, start, till, token), beside what its slot says.
+-- The claim in the request (n, start, till, token), and the contents of its slot.
 function record.hold(n, page, details)
   local held = { n = n, token = ARGV[22], slot_till = 0, slot_start = 0, taken = false }
   held.start, held.till = record.from_base(ARGV[20]), record.from_base(ARGV[21])
@@ -109,7 +109,7 @@ function record.hold(n, page, details)
   record.held = held
 end
 
--- Takes every token away.
+-- Clears every token.
 function record.void()
   record.era = record.era + 1
   if record.held then
@@ -141,7 +141,7 @@ end
 
 function record.load_pages()
   record.touched = tonumber(redis.call('HMGET', KEYS[1], 'touched:' .. ARGV[5])[1] or 0)
-  if not (record.touched <= tonumber(ARGV[6])) then -- somebody else's writing; NaN, too
+  if not (record.touched <= tonumber(ARGV[6])) then -- written by another program; also NaN
     error('more slots were given than there are')
   end
   local last = math.ceil(record.touched / PAGE) - 1
@@ -157,7 +157,7 @@ function record.load_pages()
 end
 
 -- The slot for a grant, as Slots.best_free and Slots.lowest_floor have it, and its floor. One pass
--- over the slots ever touched; those beyond have the floor "guard", as all that were let go have.
+-- over the slots ever given; those beyond have the floor "guard", as released ones have.
 function record.choose(now, size, timed)
   local guard, era = record.guard, record.era
   local fit, free, unheld, least, least_held

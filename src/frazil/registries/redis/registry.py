@@ -1,27 +1,26 @@
-"""``redis:``, ``rediss:``, ``valkey:``, ``valkeys:``, ``unix:``: claims of many hosts, in a Redis.
+"""``redis:``, ``rediss:``, ``valkey:``, ``valkeys:``, ``unix:``: claims in Redis or Valkey.
 
 The verbs are one script, ``claims.lua``, which the server runs as one step: a renewal costs one
-round trip and the server some 50 us. They are the verbs of ``record`` once more, since nothing can
-be locked there from outside; both are held against each other by the same random schedules
-(tests/property/test_claims_lua.py). Where the script refuses, it answers what it saw, and the verb
-of ``record`` is run on that to say why.
+round trip, and the server about 50 us. The script repeats the verbs of ``record``, because a client
+cannot lock a key; the same random schedules test both (tests/property/test_claims_lua.py). When the
+script refuses, it returns what it read, and the verb of ``record`` runs on that to raise the error.
 
-What a Redis can do to us, and what is done about it:
+Failures of a server, and the measures against them:
 
-- *Restart without its last writes, failover to a replica that missed some.* ``run_id`` and
+- *A restart without the last writes, or a failover to a replica that missed some.* ``run_id`` and
   ``master_replid``, read within the script, are the incarnation.
-- *FLUSHALL, a deleted key.* The record lies in one hash, so it is lost as a whole.
-- *An old primary that goes on beside its successor.* Only ``?replicas=k`` helps, with k at least
-  half of the replicas: see ``link``. Or name several servers that share nothing: ``several``.
-- *A replica that takes writes* (replica-read-only no) has its primary's record and would grant the
-  same claims. It is refused, as one that takes none refuses.
-- *Its clock.* See ``record``.
-- *Counters* (layouts without time) cannot be guarded by waiting, and after a restart nobody can say
-  whether the last second is there. So a restart is an error for a person to settle, unless
+- *FLUSHALL, a deleted key.* The record is one hash, so it is lost as a whole.
+- *An old primary that continues beside its successor.* Only ``?replicas=k`` helps, with k at least
+  half of the replicas: see ``link``. Or use several independent servers: see ``partitioned``.
+- *A writable replica* (replica-read-only no) has its primary's record and would grant the same
+  claims. It is refused, just as a read-only one refuses.
+- *Clock steps.* See ``record``.
+- *Counters* (layouts without time) cannot wait out a loss, and after a restart the last second of
+  writes may be missing. So after a restart an operator must set the next value, unless
   ``?durable=1`` says that the server keeps every write (appendonly, appendfsync always) and is
   always the same one.
 
-Whoever may write the key can break the promise; an ACL user keeps others away.
+Any client that may write the key can cause repeats; an ACL user keeps others away.
 """
 
 import hashlib
@@ -39,7 +38,7 @@ from frazil.redis_link.access import Access, Script
 from frazil.redis_link.link import Link
 from frazil.redis_link.url import access_of, shown
 from frazil.registries.base import Registry, terms_of
-from frazil.registries.doctor import Checkup
+from frazil.registries.doctor import StoreReport
 from frazil.registries.partitioned import PartitionedRegistry, share_terms
 from frazil.schemes.scheme import Scheme
 from frazil.system.clock import wall_us
@@ -48,13 +47,13 @@ __all__ = ["RedisRegistry", "claims_script", "connect_redis"]
 
 HORIZON_US = 5_000_000
 TIMEOUT_US = 2_000_000
-_EXACT = 1 << 53  # a Lua number counts so far
+_EXACT = 1 << 53  # the largest exact Lua number
 _LATEST_US = 7_258_118_400_000_000  # the year 2200
 
 
 @cache
 def claims_script() -> Script:
-    """The script of the verbs."""
+    """The script that implements the verbs."""
     here = files("frazil.registries.redis")
     parts = (here / name for name in ("renew.lua", "record.lua", "claims.lua"))
     source = "".join(part.read_text(encoding="utf-8") for part in parts)
@@ -71,7 +70,7 @@ def connect_redis(url: Url, namespace: str, scheme: Scheme) -> Registry:
     access, horizon_us, whole = _read(url)
     terms = _within_reach(terms_of(scheme, horizon_us))
     if access.replicas:
-        # A member that asks for no confirmation would hide what the others must notice.
+        # A member without confirmations would hide losses from the others.
         terms = _marked(terms, "confirmed by replicas")
     if access.durable and not terms.timed:
         terms = _marked(terms, "durable")
@@ -89,7 +88,7 @@ def connect_redis(url: Url, namespace: str, scheme: Scheme) -> Registry:
     return PartitionedRegistry(access.name, terms, each)
 
 
-@lru_cache(maxsize=64)  # so that a child that lives for one ID finds it read
+@lru_cache(maxsize=64)  # a forked child that makes one ID finds it read
 def _read(url: Url) -> tuple[Access, int, bool]:
     """What a URL says: how to reach its hosts, the horizon in µs, whether they are one store."""
     options = url.options()
@@ -146,8 +145,8 @@ class RedisRegistry:
 
     def release(self, ask: VerbRequest, used: int) -> LastSeen | Lost:
         """See Registry."""
-        kind, told = self._call("release", ask, used)
-        return Lost(_seen(told)) if kind == "lost" else _seen(told)
+        kind, parts = self._call("release", ask, used)
+        return Lost(_seen(parts)) if kind == "lost" else _seen(parts)
 
     def initialise(self, ask: VerbRequest, start: int | None) -> LastSeen:
         """See Registry."""
@@ -164,9 +163,9 @@ class RedisRegistry:
         fingerprint, layout, now_us, *slots = about
         if not sid:
             return None
-        told = iter(slots)
+        parts = iter(slots)
         found = []
-        for slot, start, until, token, holder, since_us in zip(*[told] * 6, strict=True):
+        for slot, start, until, token, holder, since_us in zip(*[parts] * 6, strict=True):
             first, _, beyond = slot.partition("+")
             number = int(first) + int(beyond)
             found.append(
@@ -176,9 +175,9 @@ class RedisRegistry:
         return Snapshot(layout, fingerprint, int(now_us), tuple(found))
 
     def close(self) -> None:
-        """See Registry. What was connected to ask is closed when it is collected."""
+        """See Registry. Connections are closed when they are collected."""
 
-    def examine(self) -> Checkup:
+    def examine(self) -> StoreReport:
         """See Registry."""
         from frazil.registries.redis.doctor import examine
 
@@ -188,26 +187,26 @@ class RedisRegistry:
         return examine(self.link, self._key, self.terms, int(now_us) - middle_us)
 
     def _call(self, verb: str, ask: VerbRequest, amount: int | None) -> tuple[str, list[str]]:
-        """Run a verb in the store; answers its kind and what the script says beyond that."""
+        """Run a verb in the store; returns the kind of reply and its parts."""
         again = self._arguments("incarnation", ask, 0) if self.link.access.replicas else ()
         answer = self.link.call(self._key, self._arguments(verb, ask, amount), again)
-        kind, incarnation, told = answer[0], answer[2], answer[3:]
+        kind, incarnation, parts = answer[0], answer[2], answer[3:]
         if kind == "refused":
-            self._refuse(verb, ask, amount, incarnation, told)
+            self._refuse(verb, ask, amount, incarnation, parts)
         if kind == "replicas":
             raise self.link.refused(
-                f"{told[0]} replicas are connected to it, and ?replicas= asks for fewer than half "
-                "of them to confirm, so two halves could both go on; ask for more"
+                f"{parts[0]} replicas are connected, and ?replicas= requires fewer than half of "
+                "them to confirm, so two halves could both continue; raise ?replicas="
             )
         if kind == "format":
             raise self.link.refused(
-                f"namespace {self.namespace!r} was written by a newer frazil (format {told[0]}); "
-                "use that one"
+                f"namespace {self.namespace!r} was written by a newer frazil (format {parts[0]}); "
+                "use that version"
             )
-        return kind, told
+        return kind, parts
 
     def _arguments(self, verb: str, ask: VerbRequest, amount: int | None) -> list[str]:
-        """What the script takes; see its first lines."""
+        """The arguments of the script; see its first lines."""
         terms, seen, held = self.terms, ask.seen, ask.held
         rest_us = terms.epoch_us % terms.tick_us if terms.timed else 0
         epoch_ticks = terms.tick_at(rest_us) if terms.timed else 0
@@ -226,22 +225,22 @@ class RedisRegistry:
         return [str(argument) for argument in arguments]
 
     def _given(self, answer: tuple[str, list[str]], token: str) -> Claim | Wait:
-        """A claim or a wait, if it is one that could have been asked for."""
-        kind, told = answer
-        seen = _seen(told)
+        """A claim or a wait, if it matches the request."""
+        kind, parts = answer
+        seen = _seen(parts)
         if kind == "wait":
-            return Wait.ticks(int(told[3]), self.terms, seen)
-        slot = self.terms.slots.start + int(told[3])
-        start, until = int(told[5]), int(told[6])
-        if kind != "claim" or told[4] != token or slot not in self.terms.slots or start > until:
+            return Wait.ticks(int(parts[3]), self.terms, seen)
+        slot = self.terms.slots.start + int(parts[3])
+        start, until = int(parts[5]), int(parts[6])
+        if kind != "claim" or parts[4] != token or slot not in self.terms.slots or start > until:
             raise self.link.wrong_reply()
         return Claim(slot, start, until, token, seen.now_us, seen)
 
     def _refuse(
-        self, verb: str, ask: VerbRequest, amount: int | None, incarnation: str, told: list[str]
+        self, verb: str, ask: VerbRequest, amount: int | None, incarnation: str, parts: list[str]
     ) -> None:
-        """Raise what the verb of ``record`` raises for what the script saw."""
-        reading_us, sid, revision, theirs, fingerprint, layout, guard, *times = told
+        """Raise the error of the verb of ``record`` for what the script read."""
+        reading_us, sid, revision, theirs, fingerprint, layout, guard, *times = parts
         last_us, offset_us, top_us = (int(time) for time in times)
         record = Record(
             sid=sid,
@@ -257,25 +256,25 @@ class RedisRegistry:
         getattr(record, verb)(self.terms, ask, int(reading_us), incarnation, amount)
         if verb == "initialise":
             raise self.link.refused(
-                f"a counter here cannot be moved on to {amount}, over 2^53 from where it began; "
-                "choose another namespace"
+                f"a counter in Redis cannot continue at {amount}, more than 2^53 above its start; "
+                "use another namespace"
             )
         raise InternalError(
-            f"{self.url} refused {verb!r} and there was no reason to; please report this",
-            answer=told,
+            f"{self.url} refused {verb!r} without a reason; please report this",
+            answer=parts,
         )
 
 
-def _seen(told: list[str]) -> LastSeen:
-    return LastSeen(told[0], int(told[1]), int(told[2]))
+def _seen(parts: list[str]) -> LastSeen:
+    return LastSeen(parts[0], int(parts[1]), int(parts[2]))
 
 
 def _within_reach(terms: Terms) -> Terms:
-    """The terms, if a Lua number holds every tick that they will come to."""
+    """The terms, if every tick until the year 2200 is an exact Lua number."""
     if terms.timed and terms.tick_at(_LATEST_US) + terms.horizon_ticks > _EXACT:
         raise ConfigError(
-            f"ticks of {terms.layout!r} will exceed 2^53 by the year 2200, and a script in a Redis "
-            "counts no further; use a later epoch or a longer tick, or another registry",
+            f"ticks of {terms.layout!r} will exceed 2^53 by the year 2200, a Redis "
+            "script's limit; use a later epoch, a longer tick, or another registry",
             limit=_EXACT,
         )
     return terms

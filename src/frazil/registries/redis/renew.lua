@@ -1,9 +1,9 @@
--- A renewal that finds everything as it was left, as nearly all do. The first part of the script of
--- claims.lua, where KEYS, ARGV, units and the reply are described.
+-- The usual renewal, of an unchanged record. The first part of the script of claims.lua, which
+-- describes KEYS, ARGV, units and the reply.
 --
--- It is verbs.renew once more, written out flat: to make that script's functions costs a server
--- more than all this. Where anything is unusual (a loss, a clock that steps, another owner) nothing
--- is decided here, and the verbs that follow are run.
+-- It repeats verbs.renew without functions: creating the functions of that script costs a server
+-- more than this whole part. In every other case (a loss, a clock step, another owner) it does
+-- nothing, and the verbs that follow run.
 
 if ARGV[1] == 'renew' and ARGV[9] ~= '0' and ARGV[19] ~= '' and ARGV[23] == '0' then
   local n = tonumber(ARGV[19])

@@ -1,14 +1,13 @@
 """The default file of this host: one for all its users, or one for each.
 
 A user's programs keep state in the user's home, so a service and root's cron job that both use the
-default have a file each, and each begins with node 0. Nobody can lay a common file in everybody's
-reach but root, so one host is one user of it until root has made a folder for a group (``frazil
-init --shared GROUP``). From then on the default of every user is there. Who may not write to it is
-told so, and gets no file of his own.
+default have two files, and both begin with node 0. Only root can create a file that every user may
+use. So the default serves one user until root creates a directory for a group (``frazil init
+--shared GROUP``). After that it is the default of every user; a user who may not write there gets
+an error, and no file of their own.
 
-A folder that everybody could write to would do as well as a group's, and would let any user of the
-host make its IDs repeat. A sticky one (as /tmp) would not do: what one user's crash leaves behind,
-another has to remove.
+A directory that everybody may write to would let any user of the host make IDs repeat. A sticky
+directory (such as /tmp) does not work: other users must remove what a crashed process left.
 """
 
 import grp
@@ -28,12 +27,12 @@ _FILE_MODE = 0o660
 
 
 def users_folder() -> Path:
-    """Where this user alone keeps claims."""
+    """The directory for the claims of this user alone."""
     return state_home() / "frazil"
 
 
 def state_folder() -> Path:
-    """Where claims are kept unless a path is named. Raises ConfigError if that may not be used."""
+    """The default directory for claims. Raises ConfigError if this user may not use it."""
     try:
         found = SHARED.stat()
     except OSError:
@@ -42,8 +41,8 @@ def state_folder() -> Path:
         user, group = _name_of(os.geteuid()), _group_of(found.st_gid)
         raise ConfigError(
             f"all users of this host keep their claims in {SHARED}, and {user} may not write "
-            f"there; with a file of its own it would repeat their IDs. Join group {group} "
-            f"(usermod -aG {group} {user}, then log in again; in a unit of systemd "
+            f"there; with its own file {user} would repeat their IDs; join group {group} "
+            f"(usermod -aG {group} {user}, then log in again; in a systemd unit "
             f"SupplementaryGroups={group} and ReadWritePaths={SHARED}), or name another registry "
             "(FRAZIL_URL)",
             url="sqlite:",
@@ -53,15 +52,15 @@ def state_folder() -> Path:
 
 
 def make_shared(group: str) -> Path:
-    """Make the folder for a group, or give it to another group; answers its path.
+    """Create the directory for a group, or give it to another group. Returns its path.
 
-    Raises ConfigError for a group that is none, and for a user who is not root.
+    Raises ConfigError for an unknown group, and for a user who is not root.
     """
     try:
         gid = grp.getgrnam(group).gr_gid
     except KeyError:
         raise ConfigError(
-            f"there is no group {group!r}; make it (groupadd --system {group}) and put in it every "
+            f"there is no group {group!r}; create it (groupadd --system {group}) and add every "
             "user whose programs make IDs",
             group=group,
         ) from None
@@ -73,20 +72,20 @@ def make_shared(group: str) -> Path:
         SHARED.chmod(_MODE)
     except OSError as error:
         raise ConfigError(
-            f"{error.filename or SHARED}: {error.strerror}; a folder for all users is root's to "
-            f"make: sudo frazil init --shared {group}",
+            f"{error.filename or SHARED}: {error.strerror}; only root can create a directory for "
+            f"all users: sudo frazil init --shared {group}",
             group=group,
         ) from error
     return SHARED
 
 
 def _give(path: Path, gid: int) -> None:
-    """Make a file a group's; not what a member of it may have put there in place of a file."""
+    """Give a file to a group; refuse links and special files, which a member may have put there."""
     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         found = os.fstat(fd)
         if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
-            raise ConfigError(f"{path} is no file of frazil's; remove it", url=str(path))
+            raise ConfigError(f"{path} is not a file of frazil; remove it", url=str(path))
         os.fchown(fd, -1, gid)
         os.fchmod(fd, _FILE_MODE)
     finally:
@@ -94,7 +93,7 @@ def _give(path: Path, gid: int) -> None:
 
 
 def other_files() -> list[tuple[str, Path]]:
-    """Other users of this host who have claims in the file of their own, as far as one can see."""
+    """Other users of this host with their own file of claims, as far as this user can see."""
     found = []
     for user in pwd.getpwall():
         path = Path(user.pw_dir, ".local", "state", "frazil", "claims.db")
@@ -106,7 +105,7 @@ def other_files() -> list[tuple[str, Path]]:
 def _exists(path: Path) -> bool:
     try:
         return path.exists()
-    except OSError:  # may not be looked at
+    except OSError:  # no permission
         return False
 
 

@@ -1,4 +1,4 @@
-"""What a file is like as a keeper of claims; for ``frazil doctor``."""
+"""Examine a file of claims for ``frazil doctor``."""
 
 import shutil
 import sqlite3
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from frazil.claims.claim import Terms
-from frazil.registries.doctor import COMMON, Checkup, Finding, loss
+from frazil.registries.doctor import COMMON_EVENTS, Finding, StoreReport, state_loss
 from frazil.registries.sqlite.default_file import other_files, users_folder
 from frazil.registries.sqlite.files import foreign_filesystem
 from frazil.system.mounts import filesystem_of
@@ -16,39 +16,37 @@ __all__ = ["examine"]
 _ROOM_BYTES = 10_000_000
 
 
-def examine(path: Path, terms: Terms, *, told_local: bool = False) -> Checkup:
-    """Look at a file, or at the place where it would be made.
+def examine(path: Path, terms: Terms, *, told_local: bool = False) -> StoreReport:
+    """Examine a file, or the place where it would be created.
 
-    told_local: whether a person says that the file system is this host's alone.
+    told_local: whether ``?local=yes`` says that only this host uses the file system.
     """
     there = path.exists()
     place = next((each for each in (path.parent, *path.parents) if each.exists()), Path("/"))
     free_bytes = shutil.disk_usage(place).free
     facts = (
-        Finding("file", "good", str(path) if there else f"{path}, which the first use makes"),
+        Finding("file", "good", str(path) if there else f"{path}, created on first use"),
         _file_system(path, told_local=told_local),
         *_users(path),
         Finding(
             "room",
             "good" if free_bytes > _ROOM_BYTES else "bad",
             f"{free_bytes / 1e9:.1f} GB free",
-            "" if free_bytes > _ROOM_BYTES else "no claim can be kept on a full disk",
+            "" if free_bytes > _ROOM_BYTES else "claims cannot be stored on a full disk",
         ),
         _persistence(terms),
     )
     events = (
-        *COMMON,
+        *COMMON_EVENTS,
         Finding("the host restarts, also without warning", "good", "survived"),
-        loss("the file is deleted, replaced or put back from a backup", terms),
+        state_loss("the file is deleted, replaced or restored from a backup", terms),
         _folder(terms),
-        Finding("the clock steps", "good", "survived", "a step back is made up for step by step"),
-        # What one host with one file cannot answer, and no fault of this file.
-        Finding(
-            "a second host", "note", "may repeat", "each host has a file of its own: use a server"
-        ),
+        Finding("the clock steps", "good", "survived", "a step back is absorbed gradually"),
+        # Limits of any file on one host.
+        Finding("a second host", "note", "may repeat", "each host has its own file: use a server"),
         Finding("the machine is copied while it runs", "note", "may repeat", "restart one of them"),
     )
-    return Checkup(f"SQLite {sqlite3.sqlite_version}", facts, events)
+    return StoreReport(f"SQLite {sqlite3.sqlite_version}", facts, events)
 
 
 def _persistence(terms: Terms) -> Finding:
@@ -57,15 +55,15 @@ def _persistence(terms: Terms) -> Finding:
     return Finding(
         "persistence",
         "good",
-        "each claim is written down before it is used",
-        "a power cut may lose the last ones, and the next start waits beyond all of them",
+        "each claim is written before it is used",
+        "a power cut may lose the last claims; the next start waits until all have ended",
     )
 
 
 def _folder(terms: Terms) -> Finding:
-    event = "the whole disk is put back, and no living member remembers"
+    event = "the whole disk is restored while no member is running"
     if terms.timed:
-        return Finding(event, "note", "late", "IDs repeat only if the clock went back as well")
+        return Finding(event, "note", "late", "IDs repeat only if the clock also went back")
     return Finding(
         event,
         "note",
@@ -80,20 +78,20 @@ def _file_system(path: Path, *, told_local: bool) -> Finding:
     if foreign is None:
         return Finding("file system", "good", filesystem_of(path) or "unknown")
     if told_local:
-        return Finding("file system", "note", foreign, "this host's alone, as ?local=yes says")
-    advice = "not known to be this host's alone; use a local disk, or add ?local=yes if it is"
+        return Finding("file system", "note", foreign, "local to this host according to ?local=yes")
+    advice = "not known to be local; use a local disk, or add ?local=yes if no other host mounts it"
     return Finding("file system", "bad", foreign, advice)
 
 
 def _users(path: Path) -> Iterable[Finding]:
-    """Whether other users of this host, who take the default too, have a file of their own."""
+    """Other users of this host who use the default file have files of their own."""
     if path.parent != users_folder():
         return
     others = [f"{user} ({there})" for user, there in other_files()]
-    found = f"so have {', '.join(others)}" if others else "other users would have one of their own"
+    found = f"others: {', '.join(others)}" if others else "other users would have their own"
     yield Finding(
         "users",
         "note",
-        f"a file of this user alone; {found}",
-        "IDs of two users may repeat: sudo frazil init --shared GROUP makes one for all",
+        f"this user's own file; {found}",
+        "IDs of two users may repeat: sudo frazil init --shared GROUP creates one for all",
     )

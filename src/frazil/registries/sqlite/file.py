@@ -1,18 +1,18 @@
-"""One file of claims, as a step sees it: locked, checked, changed, and written down.
+"""One step on a file of claims: lock it, check it, change it, commit.
 
-SQLite makes a step atomic, also across a crash. What it does not do, and what is done here:
+SQLite makes a step atomic, even across a crash. This module adds:
 
-- *One at a time.* The lock is that of ``lock``, which neither a fork nor another part of the
-  program takes away.
-- *No synchronous writes.* The journal is a write-ahead log, and a commit of a layout with time is
-  not synced. A power cut then loses the last commits and never a part of one; the boot tells (see
-  ``revision``). Counters have no other sign, so their commits are synced.
+- *One step at a time.* The lock of ``lock`` survives forks and other users of the database in the
+  same program.
+- *No synchronous writes.* The journal is a write-ahead log, and commits of layouts with time are
+  not synced. A power cut may lose the last commits, but never a part of one; the boot id shows it
+  (see ``revision``). Counters have no other sign of a loss, so their commits are synced.
 - *The log outlives its connection.* The last connection to close would copy the log into the file,
-  with four synced writes. A shared lock on the file prevents that, and the log is copied when it
-  is long. Each step opens the file anew, so that nothing of SQLite's is carried across a fork.
-- *The right file.* ``revision`` tells a file that was put back from the one that was left there.
-- *The right process.* A child that finds itself inside its parent's step leaves it as it is: what
-  it has is a copy, and the parent's own goes on.
+  with four synced writes. A shared lock on the file prevents this; the log is copied when it is
+  long. Each step opens the file again, so that no state of SQLite crosses a fork.
+- *The right file.* ``revision`` detects a restored file.
+- *The right process.* A child that was forked during its parent's step does not touch that step:
+  it has a copy, and the parent continues.
 """
 
 import fcntl
@@ -62,7 +62,7 @@ class ClaimsFile:
     def step(self, *, synced: bool) -> Iterator[tuple[sqlite3.Connection, str]]:
         """A connection inside a transaction, and the incarnation; commits when the block ends.
 
-        If the block raises, nothing is kept. synced: whether the commit must survive a power cut.
+        If the block raises, nothing is saved. synced: whether the commit must survive a power cut.
         """
         identity = ProcessIdentity()
         main, lock = self._entered()
@@ -90,9 +90,9 @@ class ClaimsFile:
                 forks.closed(main)
 
     def _entered(self) -> tuple[FileIO, RevisionFile]:
-        """Both files, locked, with no fork about to happen.
+        """Both files, locked, while no thread is about to fork.
 
-        The lock is not kept while a fork is waited for: somebody's at-fork hook may take long.
+        The lock is released while this waits for a fork, because at-fork hooks may take long.
         """
         until_s = time.monotonic() + forks.PATIENCE_S
         while True:
@@ -113,7 +113,7 @@ class ClaimsFile:
             raise
 
     def _main(self) -> FileIO:
-        """The main file, opened; made if it is missing."""
+        """Open the main file; create it if it is missing."""
         try:
             return forks.opened(self.path, 0)
         except FileNotFoundError:
@@ -126,21 +126,21 @@ class ClaimsFile:
         links = os.fstat(main.fileno()).st_nlink
         if links > 1:
             raise ConfigError(
-                f"{self.path} has {links} names (hard links), and under each of them SQLite would "
-                "keep a log of its own; remove the others",
+                f"{self.path} has {links} names (hard links), and SQLite would keep a separate log "
+                "for each; remove the other names",
                 links=links,
             )
 
     def _discard_log(self) -> None:
-        """The log belongs to a file that is no longer here; over this one it would be a mixture."""
+        """Remove the log of another main file: applied to this one it would corrupt it."""
         self._log.unlink(missing_ok=True)
         self._index.unlink(missing_ok=True)
 
     def _roll_back(self) -> None:
-        """Let SQLite undo what a process began that was killed while it laid the file out.
+        """Let SQLite roll back if a process was killed while it created the tables.
 
-        Until then the head of the file is not to be believed. A rollback needs the file alone, so
-        it comes before our own shared lock.
+        Before that the header of the file is not valid. A rollback needs an exclusive lock, so it
+        comes before the shared lock.
         """
         if self._journal.exists():
             with closing(self._opened()) as db:
@@ -167,7 +167,7 @@ class ClaimsFile:
                 lay_out(db, self.path)
             if (forks.cut() or not sight.logged) and not _has_log(db):
                 raise RegistryUnavailable(
-                    f"{self.path} cannot be given a write-ahead log; is another program using it?",
+                    f"{self.path} cannot use a write-ahead log; close other programs that use it",
                     outcome_known=True,
                 )
             _share(main)
@@ -188,7 +188,7 @@ class ClaimsFile:
         synced: bool,
         anew: bool,
     ) -> None:
-        """Note, commit, note. With new signs the log is copied, so that both files agree again."""
+        """Write a note, commit, write a note. With new signs also copy the log into the file."""
         db.execute(f"PRAGMA user_version={note.revision}")
         lock.write(note)
         db.execute("COMMIT")
@@ -207,7 +207,7 @@ class ClaimsFile:
         lock.write(settled, synced=anew)
         if not leads_to(self.path, main.fileno()):
             raise RegistryUnavailable(
-                f"{self.path} was replaced while it was in use; try again", outcome_known=False
+                f"{self.path} was replaced during a step; try again", outcome_known=False
             )
 
 
@@ -219,19 +219,19 @@ def _has_log(db: sqlite3.Connection) -> bool:
 def _require(identity: ProcessIdentity) -> None:
     if not identity.intact():
         raise RegistryUnavailable(
-            "this process was forked in the middle of a step, which is its parent's; try again",
+            "this process was forked during a step, which its parent completes; try again",
             outcome_known=True,
         )
 
 
 def _is_shared(folder: Path) -> bool:
-    """Whether a folder is meant for a group: what is made in it is the group's to write."""
+    """Whether a directory belongs to a group, whose members may write the files in it."""
     mode = folder.stat().st_mode
     return bool(mode & stat.S_ISGID and mode & stat.S_IWGRP)
 
 
 def _head(main: FileIO) -> tuple[int, int, bool, bool]:
-    """What the head of the main file says: flushed, cookie, logged, known (see ``Sight``)."""
+    """The header of the main file: flushed, cookie, logged, known (see ``Sight``)."""
     head = os.pread(main.fileno(), _HEAD_BYTES, 0).ljust(_HEAD_BYTES, b"\0")
     flushed = int.from_bytes(head[_REVISION], "big") & 0x7FFFFFFF
     known = int.from_bytes(head[_APPLICATION], "big") == APPLICATION_ID
@@ -239,7 +239,7 @@ def _head(main: FileIO) -> tuple[int, int, bool, bool]:
 
 
 def _changed_ns(found: os.stat_result) -> int:
-    """When the main file was last changed in any way; no program can set this time."""
+    """The time of the last change of the main file; no program can set it."""
     return found.st_ctime_ns
 
 
@@ -262,9 +262,9 @@ def _sight(main: FileIO, notes: int) -> Sight:
 def _share(main: FileIO) -> None:
     """Hold a shared lock, as SQLite's readers do, until ``main`` is closed.
 
-    It is a lock of the open file, so it also stands against this process's own connection, which
-    at its close asks for the file alone in order to copy the log. Where the system has no such
-    locks the log is copied each time.
+    The lock belongs to the open file, so it also blocks this process's own connection, which asks
+    for an exclusive lock at its close in order to copy the log. On systems without such locks the
+    log is copied each time.
     """
     if hasattr(fcntl, "F_OFD_SETLK"):
         lock = struct.pack(_FLOCK, fcntl.F_RDLCK, os.SEEK_SET, _SHARED_AT, _SHARED_BYTES, 0)

@@ -1,8 +1,7 @@
-"""Where state is kept on this host, and what can be said of the place.
+"""State files of this host: where they are, which file a path leads to, whether it is local.
 
-A file's path says little: another file may lie there a moment later, the host may have restarted,
-and the disk may be on another host, where file locks do not hold. These are the questions that a
-registry in a file asks about it.
+A path is not enough: another file may be there a moment later, the host may have restarted, and the
+disk may belong to another host, where file locks do not work.
 """
 
 import contextlib
@@ -34,17 +33,17 @@ LOCAL_FILESYSTEMS = frozenset(
     | {"ramfs", "reiser4", "reiserfs", "rootfs", "squashfs", "tmpfs", "ubifs", "udf", "ufs"}
     | {"vfat", "xfs", "zfs"}
 )
-"""Those that one kernel mounts at a time, so that its file locks hold for all who have the file.
+"""File systems that one kernel mounts at a time, so that its file locks hold for all users.
 
-The list is of what is known to be safe: names of network file systems are without end, and with
-FUSE anybody can make one.
+The list names what is safe, because network file systems cannot be listed: with FUSE anybody can
+write one.
 """
 
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 
 def state_home() -> Path:
-    """Where this user's programs keep state, by the platform's convention."""
+    """The directory for this user's state, by the platform's convention."""
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     if sys.platform == "darwin":
@@ -54,7 +53,7 @@ def state_home() -> Path:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder, and those above it, for this user alone; a power cut does not undo it."""
+    """Create a directory and its parents for this user alone, and sync them to disk."""
     missing = [each for each in (path, *path.parents) if not each.exists()]
     path.mkdir(parents=True, exist_ok=True, mode=0o700)
     for each in missing:
@@ -62,7 +61,7 @@ def make_folder(path: Path) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Have what was made in a folder still be there after a power cut."""
+    """Sync a directory, so that a power cut does not undo the creation of its files."""
     folder = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(folder)
@@ -71,9 +70,9 @@ def sync_folder(path: Path) -> None:
 
 
 def make_file(path: Path, mode: int) -> None:
-    """Make an empty file if there is none, with these permissions, whatever the umask says.
+    """Create an empty file if there is none, with these permissions regardless of the umask.
 
-    Nobody sees it before it has them.
+    The file is visible only once it has them.
     """
     if path.exists():
         return
@@ -89,23 +88,22 @@ def make_file(path: Path, mode: int) -> None:
 
 
 def require_folder(path: Path) -> None:
-    """ConfigError for a file that is mounted by itself, as into a container.
+    """Raise ConfigError for a file that is mounted alone, for example into a container.
 
-    SQLite keeps a log beside the file. Whoever has the file under another name has another log.
+    SQLite keeps a log beside the file; a process that sees only the file would use another log.
     """
     if any(point == str(path) for point, _ in mounts()):
         raise ConfigError(
-            f"{path} is mounted by itself, without the files beside it; mount its folder instead",
+            f"{path} is mounted without the files beside it; mount its directory instead",
             url=str(path),
         )
 
 
 def foreign_filesystem(path: Path) -> str | None:
-    """The type of the file system of a file, or of its directory, that is not known to be local.
+    """The type of a file's or its directory's file system, if it is not known to be local.
 
-    Both are asked about, since one file can be mounted by itself, and SQLite locks the file and
-    keeps its journal beside it. Of a link only what it leads to counts. None if both are local, and
-    where the operating system does not tell.
+    Both are checked, because a file can be mounted alone, and SQLite locks the file and keeps its
+    journal beside it. Links are followed. None if both are local, and if the type is unknown.
     """
     real = Path(os.path.realpath(path))
     kinds = (filesystem_of(place) for place in (real, real.parent))
@@ -113,24 +111,24 @@ def foreign_filesystem(path: Path) -> str | None:
 
 
 def require_local(path: Path, *, told: bool) -> None:
-    """ConfigError for a file on a file system that other hosts may have mounted as well.
+    """Raise ConfigError for a file on a file system that other hosts may also mount.
 
-    told: whether a person says that it is local (``?local=yes``).
+    told: whether the user says that it is local (``?local=yes``).
     """
     kind = None if told else foreign_filesystem(path)
     if kind:
         raise ConfigError(
-            f"{path} lies on a file system of type {kind}, which is not known to be this host's "
-            "alone: on a network file system locks do not hold between hosts, and IDs would "
-            "repeat; put the file on a local disk, use a registry for several hosts (redis:, "
-            "postgresql:, etcd:), or, if no other host mounts it, add ?local=yes",
+            f"{path} is on a file system of type {kind}, which is not known to be local: on a "
+            "network file system locks may not work, and IDs would repeat; put the file on a local "
+            "disk, use a registry for several hosts (redis:, postgresql:, etcd:), or, if no other "
+            "host mounts it, add ?local=yes",
             url=str(path),
             filesystem=kind,
         )
 
 
 def leads_to(path: Path, fd: int) -> bool:
-    """Whether a path leads to an open file, and not to another one by now, or to none."""
+    """Whether a path still leads to an open file."""
     try:
         there = path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -139,7 +137,7 @@ def leads_to(path: Path, fd: int) -> bool:
 
 
 def file_id(path: Path) -> str:
-    """Which file a path leads to."""
+    """The identity of the file at a path; "" if there is none."""
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -148,7 +146,7 @@ def file_id(path: Path) -> str:
 
 
 def boot_id() -> str:
-    """A text that changes when the host restarts; "" where there is none."""
+    """The kernel's boot id, which changes when the host restarts; "" if it cannot be read."""
     try:
         file = os.open(_BOOT_ID, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

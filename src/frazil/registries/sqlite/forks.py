@@ -1,20 +1,19 @@
 """Keeps forks and SQLite apart.
 
-SQLite counts, for each file, the locks that its process holds, in memory, and it has locks of its
-own on that. A child that is forked in the middle of another thread's step has a copy of both and
-no such thread: in it the file looks locked for ever, or the call never returns. Nothing that the
-child can do undoes this, so a fork waits until no other thread is in the middle of a step, and
-none begins meanwhile. That is a fraction of a millisecond: waiting for the lock on the file is no
-part of it.
+SQLite counts the locks that its process holds on each file in memory, and protects the count with
+a mutex. A child that is forked during another thread's step has a copy of both, but not the thread:
+in the child the file stays locked, or the call never returns. The child cannot repair this. So a
+fork waits until no other thread is in a step, and no step begins meanwhile. This takes a fraction
+of a millisecond, because waiting for the lock on the file is not part of it.
 
-A fork made inside C asks only the gate that is written in C (``_fork_gate``). Without it, or if a
-step takes longer than a fork waits, the child finds that threads which it does not have were inside
-(``cut``). Then it uses SQLite without SQLite's locks, which the lock of ``sqlite.lock`` makes
-right, since everybody holds that one.
+A fork made in C consults only the gate that is written in C (``_fork_gate``). Without it, or if a
+step takes longer than a fork waits, the child detects that threads which it does not have were in a
+step (``cut``). It then uses SQLite without SQLite's locks; the lock of ``sqlite.lock`` is enough,
+since every process takes it.
 
-A file that is locked stays locked until the last copy of it is closed, and a child has copies of
-all open files. If its parent is killed in a step, the child would hold the lock for as long as it
-lives. So it closes the files of steps (``opened``) that threads of its parent were taking.
+A file stays locked until its last copy is closed, and a child has copies of all open files. If its
+parent is killed during a step, the child would hold the lock as long as it lives. So a child closes
+the files (``opened``) that its parent's other threads were using.
 """
 
 import os
@@ -30,44 +29,46 @@ from frazil.system.process import ProcessIdentity
 __all__ = ["PATIENCE_S", "abandon", "closed", "cut", "enter", "leave", "opened"]
 
 PATIENCE_S = 2.0
-"""How long a step waits for a fork; twice as long as a fork waits for a step."""
+"""How long a step waits for a fork: twice as long as a fork waits for a step."""
 
 _NAP_S = 0.0002
 
 
 class _PureGate:
-    """Which threads of one process are inside, and which are about to fork."""
+    """The threads of one process that are inside, and those about to fork."""
 
     def __init__(self) -> None:
         self._anew(was_cut=False)
 
     def _anew(self, *, was_cut: bool) -> None:
-        self._sense = ProcessIdentity()
+        self._process = ProcessIdentity()
         self._inside: list[int] = []
         self._forking: set[int] = set()
         self._was_cut = was_cut
 
     def _mine(self) -> int:
-        """The calling thread; in a child whose fork asked nobody the gate starts anew."""
+        """The calling thread. In a child whose fork bypassed the gate, the gate starts again."""
         me = get_ident()
-        if not self._sense.intact():
+        if not self._process.intact():
             self._anew(was_cut=self._was_cut or bool(set(self._inside) - {me}))
         return me
 
     def enter(self) -> bool:
-        """Go inside; False if another thread is about to fork, and then ``leave`` at once."""
+        """Enter; False if another thread is about to fork, and then ``leave`` at once."""
         me = self._mine()
-        self._inside.append(me)  # before it looks, as who forks looks after it has said so
+        self._inside.append(
+            me
+        )  # before the check: a forking thread announces itself before its own
         return self._inside.count(me) > 1 or not self._forking - {me}
 
     def leave(self) -> None:
-        """Come out."""
+        """Leave."""
         me = self._mine()
         if me in self._inside:
             self._inside.remove(me)
 
     def shut(self) -> None:
-        """Let nobody in, and wait for those inside: before a fork."""
+        """Before a fork: let no thread enter, and wait for those inside."""
         me = self._mine()
         self._forking.add(me)
         deadline = time.monotonic() + PATIENCE_S / 2
@@ -79,7 +80,7 @@ class _PureGate:
         self._forking.discard(get_ident())
 
     def cut(self) -> bool:
-        """Whether this process was forked while a thread that it does not have was inside."""
+        """Whether this process was forked while another thread of its parent was inside."""
         self._mine()
         return self._was_cut
 
@@ -103,8 +104,8 @@ cut, leave = _the.cut, _the.leave
 def enter(until_s: float) -> bool:
     """Begin the part of a step that uses SQLite: until ``leave`` no other thread forks.
 
-    False while another thread is about to fork: let go of what is locked, and come again. From
-    ``until_s`` on, by the monotonic clock, it is True all the same.
+    False while another thread is about to fork: release all locks and try again. After ``until_s``,
+    by the monotonic clock, it is always True.
     """
     if _the.enter() or time.monotonic() >= until_s:
         return True
@@ -113,25 +114,25 @@ def enter(until_s: float) -> bool:
 
 
 def abandon(thing: object) -> None:
-    """Keep what is the parent's for good: a connection that is let go of rolls back and closes."""
+    """Keep an object of the parent alive: a collected connection would roll back and close."""
     _abandoned.append(thing)
 
 
 def opened(path: os.PathLike[str], flags: int, mode: int = 0o777) -> FileIO:
-    """A file of the calling thread's step, for reading and writing; see ``closed``."""
+    """Open a file for the calling thread's step, for reading and writing; see ``closed``."""
     file = FileIO(os.open(path, flags | os.O_RDWR | os.O_CLOEXEC, mode), "r+")
     _open[file] = get_ident()
     return file
 
 
 def closed(file: FileIO) -> None:
-    """Close what ``opened`` gave."""
+    """Close a file from ``opened``."""
     _open.pop(file, None)
     file.close()
 
 
 def _close_copies() -> None:
-    """In a child: close what other threads of its parent had open."""
+    """In a child: close the files of its parent's other threads."""
     for file, thread in list(_open.items()):
         if thread != get_ident():
             closed(file)

@@ -1,13 +1,14 @@
 """The lock on a file of claims, and the notes beside it: ``<file>-revision``.
 
-SQLite's own locks belong to a process. They are gone as soon as any part of the program opens and
-closes the database, a backup thread say, and a child that was forked in the middle of a step finds
-them held for ever. ``flock`` belongs to an open file: nobody else's close ends it, and it is not
-counted in memory. The file that is locked is one that nobody has a reason to open, and which also
-holds the notes of ``revision``.
+SQLite's own locks belong to a process. They end as soon as any part of the program, such as a
+backup thread, opens and closes the database, and a child that was forked during a step finds them
+held for ever. An ``flock`` belongs to an open file: closing another one does not end it, and it is
+not counted in memory. The locked file also holds the notes of ``revision``; no other program opens
+it.
 
-A lock of the kernel ends with its holder, but not while the holder is stopped. So the holder writes
-its process number beside the notes, and whoever waited in vain names it.
+The kernel releases a lock when its holder ends, but not while the holder is stopped. So the holder
+writes its process number beside the notes, and the error of a process that waited too long names
+it.
 """
 
 import fcntl
@@ -31,10 +32,10 @@ _FIRST_NAP_S, _LAST_NAP_S = 0.0002, 0.05
 
 
 class RevisionFile:
-    """The lock, held. ``notes`` are those that were found; ``inode`` is the file's."""
+    """The lock, while it is held. ``notes``: as read from the file; ``inode``: of the file."""
 
     def __init__(self, path: Path, busy_s: float) -> None:
-        """Wait for the lock; RegistryUnavailable, which names the holder, after ``busy_s``."""
+        """Wait for the lock. Raises RegistryUnavailable, naming the holder, after ``busy_s``."""
         self.path = Path(f"{path}-revision")
         self._file = _opened(self.path, path)
         try:
@@ -54,12 +55,12 @@ class RevisionFile:
             waited_s = time.monotonic() - began
             if waited_s > busy_s:
                 raise RegistryUnavailable(
-                    f"{path} was busy for {busy_s:g} s: {self._holder()}; try again, or let that "
-                    "process go on or end",
+                    f"{path} was busy for {busy_s:g} s: {self._holder()}; try again, or resume "
+                    "or end that process",
                     url=str(path),
                     outcome_known=True,
                 )
-            shorter = 1 + waited_s**2  # who has waited long asks more often, so nobody starves
+            shorter = 1 + waited_s**2  # long waiters retry more often, so that none starves
             time.sleep(nap_s / shorter * random.uniform(0.5, 1))  # noqa: S311 - waiters differ
             nap_s = min(1.5 * nap_s, _LAST_NAP_S)
             if not leads_to(self.path, self._file.fileno()):
@@ -67,13 +68,13 @@ class RevisionFile:
                 self._file = _opened(self.path, path)
 
     def write(self, note: Note, *, synced: bool = False) -> None:
-        """Write a note down, over the older of the two."""
+        """Write a note over the older of the two."""
         os.pwrite(self._file.fileno(), note.line(), note.turn % 2 * SECTOR)
         if synced:
             os.fdatasync(self._file.fileno())
 
     def close(self) -> None:
-        """Let go of the lock, also where a child has a copy of the open file."""
+        """Release the lock, even if a child has a copy of the open file."""
         fcntl.flock(self._file, fcntl.LOCK_UN)
         forks.closed(self._file)
 
@@ -105,7 +106,7 @@ def _stopped(process: int) -> str:
 
 
 def _opened(path: Path, main: Path) -> FileIO:
-    """The file, made if it is missing, for all who may use the main one."""
+    """Open the file, or create it with the owner and permissions of the main file."""
     file = forks.opened(path, os.O_CREAT, 0o600)
     if os.fstat(file.fileno()).st_size == 0:
         like = main.stat()

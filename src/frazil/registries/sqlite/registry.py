@@ -1,20 +1,19 @@
 """``sqlite:``: claims of all processes on one host, in one file. The default registry.
 
-Nothing needs to run or be installed, and SQLite's transactions are real: a verb is one of them,
-taken under a lock, and it counts when it is written down. ``file`` has the step, ``revision`` says
-how a file is told from an older one, and ``lock`` what is locked.
+It needs no server. A verb is one SQLite transaction under a lock. ``file`` implements the step,
+``revision`` detects an older file, and ``lock`` implements the lock.
 
-What a file can do to us, and what is done about it:
+Failures of a file, and the measures against them:
 
-- *Deleted, replaced, put back as it was some time ago*, with members alive or without. The revision
-  that is written down beside it tells, and members remember theirs.
-- *On a network file system*, where locks are promises at best: what is not known to be local is
-  refused (Linux; elsewhere the operating system does not say, and it is up to you).
-- *Not writable, full, damaged.* Errors that say which and what to do; nothing was given.
+- *Deleted, replaced, restored to an older state*, with members running or not. The revision in a
+  second file beside it shows this, and members remember the revision too.
+- *On a network file system*, where locks may not work. A file system that is not known to be local
+  is refused. Only Linux reports the type; on other systems this is up to the user.
+- *Read-only, full, damaged.* The error says which, and what to do; nothing was given.
 
-A path is made absolute, through links, when the registry is made, so a later ``chdir`` does not
-lead to another file. Two users who share a file need write permission on it and on its directory
-(a common group).
+The path is made absolute, and links are resolved, when the registry is created, so a later
+``chdir`` has no effect. Users who share a file need write permission on it and on its directory (a
+common group).
 """
 
 import errno
@@ -29,8 +28,8 @@ from frazil.claims.claim import Snapshot, Terms
 from frazil.claims.record import Record
 from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
 from frazil.inputs.url import Url
-from frazil.registries.base import Answer, RecordRegistry, terms_of
-from frazil.registries.doctor import Checkup
+from frazil.registries.base import RECORD_COLUMNS, Answer, RecordRegistry, terms_of
+from frazil.registries.doctor import StoreReport
 from frazil.registries.sqlite.default_file import state_folder
 from frazil.registries.sqlite.file import ClaimsFile
 from frazil.registries.sqlite.files import make_folder, require_folder, require_local
@@ -43,17 +42,15 @@ __all__ = ["SqliteRegistry", "default_path"]
 HORIZON_US = 1_000_000
 BUSY_US = 10_000_000
 _PASSING = {
-    errno.ENOSPC: "the disk is full; make room",
-    errno.EDQUOT: "the quota is used up; make room",
+    errno.ENOSPC: "the disk is full; free some space",
+    errno.EDQUOT: "the quota is used up; free some space",
     errno.EIO: "check the disk",
     errno.EMFILE: "this process has too many open files; close some",
     errno.ENFILE: "this host has too many open files; close some",
     errno.EAGAIN: "another program has it locked; try again",
     errno.ENOENT: "it was removed while it was in use; try again",
 }
-_HEAD = ["sid", "incarnation", "fingerprint", "layout", "revision", "guard"]
-_HEAD += ["last_us", "offset_us", "top_us"]
-_COLUMNS = ", ".join(_HEAD)
+_COLUMNS = ", ".join(RECORD_COLUMNS)
 
 
 def default_path() -> Path:
@@ -71,7 +68,7 @@ class SqliteRegistry(RecordRegistry):
         options = url.options()
         terms = terms_of(scheme, options.duration_us("horizon", HORIZON_US))
         busy_us = options.duration_us("busy", BUSY_US)
-        self._told_local = options.yes("local")
+        self._is_local = options.yes("local")
         options.finish()
         text = unquote(url.netloc + url.path)
         path = Path(text) if text.strip("/") else default_path()
@@ -97,7 +94,7 @@ class SqliteRegistry(RecordRegistry):
                     yield record, incarnation
                     self._store(db, record)
             except FileNotFoundError:
-                self._local = False  # the folder may be gone, and is then made anew
+                self._local = False  # the directory may be gone; the next step creates it
                 raise
 
     def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
@@ -105,19 +102,19 @@ class SqliteRegistry(RecordRegistry):
         return apart(lambda: super(SqliteRegistry, self).perform(verb))
 
     def look(self) -> Snapshot | None:
-        """See Registry. A file that is missing is not made."""
+        """See Registry. A missing file is not created."""
         return apart(super().look) if self.path.exists() else None
 
-    def examine(self) -> Checkup:
+    def examine(self) -> StoreReport:
         """See Registry."""
         from frazil.registries.sqlite.doctor import examine
 
-        return examine(self.path, self.terms, told_local=self._told_local)
+        return examine(self.path, self.terms, told_local=self._is_local)
 
     def _settle(self) -> None:
-        """Make the directory; refuse one where locks do not hold."""
+        """Create the directory; refuse one where locks may not work."""
         make_folder(self.path.parent)
-        require_local(self.path, told=self._told_local)
+        require_local(self.path, told=self._is_local)
         require_folder(self.path)
         self._local = True
 
@@ -127,7 +124,7 @@ class SqliteRegistry(RecordRegistry):
         return Record(SqlSlots(db, self.namespace), *(row or ()))
 
     def _store(self, db: sqlite3.Connection, record: Record) -> None:
-        values = [getattr(record, name) for name in _HEAD]
+        values = [getattr(record, name) for name in RECORD_COLUMNS]
         marks = ", ".join("?" * len(values))
         into = f"INSERT OR REPLACE INTO namespace (name, {_COLUMNS})"
         db.execute(f"{into} VALUES (?, {marks})", (self.namespace, *values))
@@ -135,7 +132,7 @@ class SqliteRegistry(RecordRegistry):
 
 @contextmanager
 def _explained(path: Path, elsewhere: str) -> Iterator[None]:
-    """Tell SQLite's and the system's errors in frazil's words."""
+    """Convert errors of SQLite and of the operating system to errors of frazil."""
     try:
         yield
     except FrazilError as error:
@@ -152,7 +149,7 @@ def _explained(path: Path, elsewhere: str) -> Iterator[None]:
             f"{path}: {error.strerror or error}; make it writable, {elsewhere}", url=str(path)
         ) from error
     except sqlite3.OperationalError as error:
-        if not hasattr(error, "sqlite_errorcode"):  # Python's own: a text that is none
+        if not hasattr(error, "sqlite_errorcode"):  # Python's own: invalid text
             raise _damaged(path, error) from error
         code = error.sqlite_errorcode & 0xFF
         if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
@@ -162,7 +159,7 @@ def _explained(path: Path, elsewhere: str) -> Iterator[None]:
             ) from error
         causes = {
             sqlite3.SQLITE_BUSY: "other processes kept it busy; try again",
-            sqlite3.SQLITE_FULL: "the disk is full; make room",
+            sqlite3.SQLITE_FULL: "the disk is full; free some space",
         }
         advice = causes.get(code, "check the disk")
         known = code in causes
@@ -175,7 +172,7 @@ def _explained(path: Path, elsewhere: str) -> Iterator[None]:
 
 def _damaged(path: Path, error: Exception) -> ConfigError:
     return ConfigError(
-        f"{path} is damaged or is no SQLite file ({error}); move it away: layouts with time "
-        "then wait out what it may have given, and counters need frazil init --start N",
+        f"{path} is damaged or not an SQLite file ({error}); move it away: layouts with time "
+        "then wait one horizon, and counters need frazil init --start N",
         url=str(path),
     )

@@ -1,35 +1,35 @@
-"""Which content of a file is the latest: what the file itself cannot say.
+"""Detect an older copy of a file, which the file itself cannot show.
 
-A file of claims that was put back as it was an hour ago looks right in every way. Its inode may
-even be the same: ``cp`` writes into the old one, and a file system gives a freed number out again.
-So the latest revision is written down *beside* the file, in ``<file>-revision``, at every step.
-Who puts the database back does not put this back, and the two no longer agree.
+A file of claims that was restored from a copy looks valid. Even its inode may be the same: ``cp``
+writes into the existing file, and file systems reuse inode numbers. So every step also writes the
+latest revision *beside* the file, into ``<file>-revision``. Restoring the database does not restore
+this file, and the two no longer agree.
 
-The database carries its revision as SQLite's ``user_version``, which lies in the first page. So
-two things can be compared: the revision as SQLite reads it, with the write-ahead log applied, and
-the one in the head of the main file, which changes at a checkpoint only (``flushed``). The second
-one matters because SQLite lays whatever log it finds over whatever file it finds: an older file
-under a newer log would give a mixture that looks like the newest state. A log fits a main file of
-the same page layout (the schema cookie, which VACUUM changes) that is no older than the log's
-first commit and no newer than its last. A log that does not fit is removed before SQLite sees it.
+The database stores its revision as SQLite's ``user_version``, in the first page. Two revisions can
+be compared: the one that SQLite reads, with the write-ahead log applied, and the one in the header
+of the main file, which changes only at a checkpoint (``flushed``). The second one matters because
+SQLite applies any log that it finds: an older file with a newer log would become a mixture that
+looks like the newest state. A log fits a main file with the same page layout (the schema cookie,
+which VACUUM changes) that is not older than the log's first commit and not newer than its last. A
+log that does not fit is removed before SQLite opens the file.
 
-**A step is written down twice**: as *pending* before the commit, as *settled* after it and before
-the answer is used. If the process dies in between, the answer was used by nobody, and both states
-are right: the one before and the one after. The two notes lie in two sectors and are written in
-turn, so a torn one does not take the other with it.
+**Each step writes two notes**: a *pending* one before the commit, and a *settled* one after it and
+before the answer is used. If the process dies in between, nobody used the answer, so the state
+before and the state after are both valid. The two notes are in two sectors and written in turn, so
+a torn write damages only one.
 
-Two kinds of signs follow, and each is one part of the incarnation:
+Two kinds of signs are derived, each a part of the incarnation:
 
 - *lineage*: the contents differ from the note, so commits are lost; or the note itself is a copy,
-  which its inode tells, so a folder was put back as a whole. Nobody can go on as before.
-- *place*: another boot, inode, device or change time of the main file. A whole directory that was
-  put back, note and all, shows in the change time, which no program can set. It also changes when
-  somebody changes the file's mode, so layouts with time wait once, and counters, which have
-  nothing to wait for, do not take it for a loss. A commit that a power cut has lost shows in the
-  boot; counters do without this sign because their commits are synced (``durable``).
+  which its inode shows, so a whole directory was restored. This is a loss for every layout.
+- *place*: another boot, inode, device or change time of the main file. A directory that was
+  restored with its note shows in the change time, which no program can set. The change time also
+  changes with the file's mode, so layouts with time wait once, and counters, which cannot wait,
+  ignore it. A commit lost in a power cut shows in the boot; counters ignore this sign too, because
+  their commits are synced (``durable``).
 
-Revisions are 31 bits and compared by their distance. After each such sign they jump ahead by a
-random distance, so that no revision is used twice for two different contents.
+Revisions have 31 bits and are compared by distance. After each sign they jump by a random distance,
+so that no revision is used for two different contents.
 """
 
 import os
@@ -49,7 +49,7 @@ _APART_US = 2_000_000  # how far two clocks drift apart between two steps; a ste
 
 
 class Found(NamedTuple):
-    """What one step finds, and the next one compares.
+    """The state that a step finds, for the next step to compare.
 
     flushed, cookie: the revision and the schema cookie in the head of the main file, 0 where there
     is none. boot_us, wall_us: both clocks. device, inode, changed_ns: of the main file. notes: the
@@ -67,7 +67,7 @@ class Found(NamedTuple):
 
 
 class Sight(NamedTuple):
-    """What there is when a step begins.
+    """The state of the file when a step begins.
 
     logged: whether the main file has a log. known: whether it has frazil's tables. boot: "" where
     no boot id can be read.
@@ -80,7 +80,7 @@ class Sight(NamedTuple):
 
 
 class Note(NamedTuple):
-    """What is written down at a step.
+    """A note: what a step writes beside the file.
 
     turn: counts the notes. revision: of the database. durable: the last one that was synced.
     lineage, place: random, each given anew with its sign. past_boot: the boot before this one.
@@ -103,7 +103,7 @@ class Note(NamedTuple):
         return f"{self.lineage}/{self.boot}:{self.place}"
 
     def line(self) -> bytes:
-        """As text of one sector, with a check sum."""
+        """The text of one sector, with a checksum."""
         values = (*self[:7], *self.found, self.pending)
         told = [value or "-" if isinstance(value, str) else str(int(value)) for value in values]
         body = " ".join([_HEAD, *told])
@@ -111,7 +111,7 @@ class Note(NamedTuple):
 
     @classmethod
     def read(cls, sector: bytes) -> "Note | None":
-        """From its text; None for what is none."""
+        """Parse a sector; None if it is not a valid note."""
         body, _, check = sector.rstrip(b"\0\n").rpartition(b" ")
         if not body.startswith(_HEAD.encode()) or check != b"%08x" % crc32(body):
             return None
@@ -141,7 +141,7 @@ class Notes(NamedTuple):
 
 
 def log_fits(notes: Notes, sight: Sight) -> bool:
-    """Whether a log beside the main file was written for it; True where nothing is known."""
+    """Whether the log beside the main file belongs to it; True if there is no note."""
     latest = notes.latest
     if latest is None:
         return True
@@ -163,13 +163,13 @@ def coming(path: Path, notes: Notes, sight: Sight, revision: int) -> tuple[Note,
     boot = _boot(latest, sight)
     if boot == latest.past_boot != latest.boot and not latest.boot.startswith("?"):
         raise ConfigError(
-            f"{path} is used under two boot ids in turn, so by two hosts or by a sandbox with a "
-            "kernel of its own, between which file locks need not hold; keep the claims on a "
-            "server: set FRAZIL_URL to redis://, postgresql:// or etcd://",
+            f"{path} is used under two boot ids in turn, so by two hosts or by a sandbox with its "
+            "own kernel, between which file locks may not work; keep the claims on a server: set "
+            "FRAZIL_URL to redis://, postgresql:// or etcd://",
             boots=(boot, latest.boot),
         )
     match = next((n for n in (latest, before) if n and n.revision == revision), None)
-    base = match or latest  # a pending note that came to nothing is written over
+    base = match or latest  # a pending note without a commit is replaced
     own = latest.found.notes == sight.found.notes
     if boot == latest.boot:
         whole = own and match is not None
@@ -200,15 +200,15 @@ def _noted(base: Note, sight: Sight, *, revision: int) -> Note:
 
 
 def _file(found: Found) -> tuple[int, int, int]:
-    """By which a main file is told from any other."""
+    """The identity of a main file."""
     return found.device, found.inode, found.changed_ns
 
 
 def _boot(latest: Note, sight: Sight) -> str:
-    """Which boot this is. A process that may not read the boot id takes the one noted.
+    """The current boot. A process that cannot read the boot id uses the noted one.
 
-    Without an id two things tell a restart: the clock since boot went back, or it went on by
-    another time than the wall clock did.
+    Without an id a restart shows in the clocks: the time since boot went back, or it advanced by
+    another amount than the wall clock.
     """
     if not sight.boot:
         passed_us = sight.found.boot_us - latest.found.boot_us

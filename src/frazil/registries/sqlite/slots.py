@@ -1,12 +1,13 @@
 """The slots of a record as rows of an SQLite table, and the tables themselves.
 
-The verbs ask for "the free slot with the greatest floor" and "the slot with the least floor". A
-layout may have a million slots, of which most were never touched and have no row, so both are
-questions to an index, and an untouched slot is found as a gap in the numbers.
+The verbs need "the free slot with the greatest floor" and "the slot with the least floor". A layout
+may have a million slots, most of them without a row, so an index answers both, and an untouched
+slot is found as a gap in the numbers.
 """
 
 import sqlite3
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 
 from frazil.claims.slots import UNTOUCHED, Slot
@@ -18,17 +19,6 @@ _SCHEMA_VERSION = 2
 _FRAZIL = 0x66727A00  # "frz", and the version of the schema
 APPLICATION_ID = _FRAZIL | _SCHEMA_VERSION
 _SLOT = "until, start, token, holder, since_us"
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS namespace (
-    name TEXT PRIMARY KEY, sid TEXT, incarnation TEXT, fingerprint TEXT, layout TEXT,
-    revision INTEGER, guard INTEGER, last_us INTEGER, offset_us INTEGER, top_us INTEGER
-) STRICT, WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS slot (
-    namespace TEXT, n INTEGER, until INTEGER, start INTEGER, token TEXT, holder TEXT,
-    since_us INTEGER, PRIMARY KEY (namespace, n)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS slot_until ON slot (namespace, until, n);
-"""
 
 
 class SqlSlots:
@@ -103,7 +93,7 @@ class SqlSlots:
         return n
 
     def void_tokens(self) -> None:
-        """Take every token away."""
+        """Clear every token."""
         self._read.clear()
         self._db.execute(
             "UPDATE slot SET token='', holder='', since_us=0 WHERE namespace=? AND token!=''",
@@ -119,15 +109,20 @@ class SqlSlots:
         return ((n, Slot(*rest)) for n, *rest in rows)
 
 
+def schema() -> str:
+    """The statements that make the tables."""
+    return (files("frazil.registries.sqlite") / "table.sql").read_text(encoding="utf-8")
+
+
 def lay_out(db: sqlite3.Connection, path: Path) -> None:
-    """Make the tables in a new file; ConfigError for a file that is somebody else's."""
+    """Create the tables in a new file. Raises ConfigError for another program's file."""
     known = db.execute("PRAGMA application_id").fetchone()[0]
     if known == APPLICATION_ID:
         return
     if known & ~0xFF == _FRAZIL:
         raise ConfigError(
-            f"{path} was written by another version of frazil; use that one, or move the file "
-            "away, and the next start waits out what it may have given"
+            f"{path} was written by another version of frazil; use that version, or move the file "
+            "away: the next start then waits one horizon"
         )
     if known or db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
         raise ConfigError(
@@ -135,7 +130,7 @@ def lay_out(db: sqlite3.Connection, path: Path) -> None:
         )
     db.execute("PRAGMA page_size=1024")  # a step logs each page that it changes as a whole
     db.execute("BEGIN IMMEDIATE")
-    for statement in _SCHEMA.split(";"):
+    for statement in schema().split(";"):
         db.execute(statement)
     db.execute(f"PRAGMA application_id={APPLICATION_ID}")
     db.execute("COMMIT")

@@ -18,7 +18,7 @@ import frazil
 from frazil.claims.claim import Claim, LastSeen, Snapshot
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
-from frazil.registries.doctor import Checkup
+from frazil.registries.doctor import StoreReport
 from tests.tools.proxy import Proxy
 
 __all__: list[str] = []
@@ -64,7 +64,7 @@ VERBS = {
     "mint": (lambda registry: registry.mint(ask_of(LastSeen()), 1), Claim),
     "grant": (lambda registry: registry.grant(ask_of(LastSeen()), 5), Claim),
     "look": (lambda registry: registry.look(), Snapshot),
-    "examine": (lambda registry: registry.examine(), Checkup),
+    "examine": (lambda registry: registry.examine(), StoreReport),
 }
 
 

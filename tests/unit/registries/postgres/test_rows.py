@@ -182,7 +182,7 @@ class TestDataDirectory:
         registry = connect(server.url(), name, TICKETS)
         (event,) = (e for e in registry.examine().events if "data directory" in e.about)
         assert event.found == "not noticed"
-        assert "outside the promise without a living member" in event.meaning
+        assert "values given since then repeat if no member is running" in event.meaning
         assert "frazil init --start N --forward" in event.meaning
         registry.initialise(ask_of(LastSeen()), last.until)
         assert mint(connect(server.url(), name, TICKETS), 5).start == last.until

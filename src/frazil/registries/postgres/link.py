@@ -1,0 +1,193 @@
+"""The connection to a PostgreSQL server, opened on first use and again after an error or a fork.
+
+The connection is kept between verbs, because a new one costs more than a verb. A forked child must
+not use its parent's connection, so it opens its own and closes its copy without a message to the
+server. Errors of the server and of the driver are translated here, with the next step for each.
+"""
+
+import os
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
+from frazil.system.clock import boot_ns
+from frazil.system.extras import missing_extra
+from frazil.system.process import ProcessIdentity
+
+try:
+    import psycopg
+    from psycopg.conninfo import conninfo_to_dict, make_conninfo
+except ImportError as error:
+    raise missing_extra("postgresql: needs psycopg 3", "postgres", error) from None
+
+__all__ = ["NO_TABLE", "STATEMENT_S", "Cursor", "Link"]
+
+NO_TABLE = "42P01"
+"""The SQLSTATE of a table that does not exist."""
+
+STATEMENT_S = 3
+"""The server's time limit for a statement."""
+
+_PATIENCE_S = 4.0
+_LIBPQ = {
+    "connect_timeout": "3",
+    "tcp_user_timeout": "4000",
+    "keepalives_idle": "5",
+    "keepalives_interval": "2",
+    "keepalives_count": "2",
+    "application_name": "frazil",
+}
+
+Answer = TypeVar("Answer")
+Cursor = psycopg.ClientCursor[tuple[Any, ...]]
+
+
+class Link:
+    """A connection to the server that ``conninfo`` names. url: as it may be shown in messages.
+
+    committing: whether the current verb has sent its COMMIT; after that an error may leave the
+    outcome unknown.
+    """
+
+    def __init__(self, url: str, conninfo: str) -> None:
+        self.url = url
+        try:
+            self.conninfo = make_conninfo("", **(_LIBPQ | conninfo_to_dict(conninfo)))
+        except (psycopg.Error, UnicodeError) as error:
+            raise ConfigError(f"{url}: {error}".strip(), url=url) from error
+        self.connection: _Connection | None = None
+        self.committing = False
+        self._process = ProcessIdentity()
+
+    @contextmanager
+    def cursor(self) -> Iterator[Cursor]:
+        """A cursor on this process's connection, which is closed after an error."""
+        self.committing = False
+        try:
+            if self.connection is None or not self._process.intact():
+                self._connect()
+            assert self.connection is not None
+            with psycopg.ClientCursor(self.connection) as cursor:
+                yield cursor
+        except psycopg.Error as error:
+            self.close()
+            raise _explained(error, self.url, committing=self.committing) from error
+
+    def _connect(self) -> None:
+        self.close()
+        self._process = ProcessIdentity()
+        self.connection = _Connection.connect(
+            self.conninfo, autocommit=True, prepare_threshold=None
+        )
+
+    def close(self) -> None:
+        """Close the connection; a copy of the parent's is closed without a message."""
+        connection, self.connection = self.connection, None
+        if connection is None or connection.closed:
+            return
+        if not self._process.intact():
+            with Path(os.devnull).open("wb") as nowhere:
+                os.dup2(nowhere.fileno(), connection.fileno(), inheritable=False)
+        connection.close()
+
+    def __del__(self) -> None:
+        if "connection" in self.__dict__:
+            self.close()
+
+
+class _Connection(psycopg.Connection[tuple[Any, ...]]):
+    """A connection with a time limit for each answer."""
+
+    def wait(self, gen: Generator[Any, Any, Answer], *args: Any, **kwargs: Any) -> Answer:
+        """See psycopg. Run an exchange with the server to its end."""
+        return super().wait(_bounded(gen), *args, **kwargs)
+
+
+def _bounded(gen: Generator[Any, Any, Answer]) -> Generator[Any, Any, Answer]:
+    """The same exchange with a deadline; raises OperationalError when it passes.
+
+    After the deadline, data that has arrived is read once more: the process may have been stopped.
+    """
+    deadline_ns = boot_ns() + int(_PATIENCE_S * 1e9)
+    over = False
+    try:
+        wanted = next(gen)
+        while True:
+            ready = yield wanted
+            was_over, over = over, boot_ns() > deadline_ns
+            if over and (was_over or not ready):
+                raise psycopg.OperationalError(f"no answer within {_PATIENCE_S:g} s")
+            wanted = gen.send(ready)
+    except StopIteration as end:
+        answer: Answer = end.value
+        return answer
+
+
+_MISSING = (
+    "create it with frazil init URL, or apply frazil/registries/postgres/table.sql (psql "
+    "DATABASE -f). After a lost table members wait one horizon"
+)
+_RIGHTS = (
+    "members need SELECT, INSERT and UPDATE on frazil_namespace; creating it needs CREATE on its "
+    "schema; see frazil/registries/postgres/table.sql"
+)
+_STANDBY = (
+    "the server is a standby, which cannot write; use the primary, or several hosts and "
+    "?target_session_attrs=read-write"
+)
+_REFUSALS = {  # by SQLSTATE: errors that a person must correct
+    NO_TABLE: _MISSING,
+    "3F000": _MISSING,
+    "42501": _RIGHTS,
+    "42703": "another version of frazil created the table; use that version, or apply this one's "
+    "frazil/registries/postgres/table.sql (psql DATABASE -f), which adds the missing columns",
+    "42883": "the server lacks a function that frazil needs; use PostgreSQL 12 or newer",
+    "28P01": "set the right user and password in the URL, PGPASSWORD or ~/.pgpass",
+    "28000": "use a user that exists and that pg_hba.conf admits",
+    "3D000": "create the database, or name another in the URL",
+}
+_CAUSES = {  # by SQLSTATE or its class: errors that may pass
+    "0A000": _STANDBY,
+    "25006": _STANDBY,
+    "25P03": "this process was frozen with the row locked, and was rolled back; try again",
+    "53100": "the server's disk is full; free some space",
+    "53300": "the server is out of connections; use a pooler, or raise max_connections",
+    "57014": f"the row was locked, or the disk busy, for {STATEMENT_S} s; try again",
+    "57": "the server is stopping, starting or recovering; try again",
+    "40": "transactions collided repeatedly; try again",
+}
+_MESSAGES = {  # errors before a session starts have a text and no SQLSTATE
+    "too many": "53300",
+    "connection slots": "53300",
+    "starting up": "57",
+    "shutting down": "57",
+    "recovery": "57",
+    "password": "28P01",
+    "pg_hba.conf": "28000",
+    "role": "28000",
+    "database": "3D000",
+}
+
+
+def _explained(error: psycopg.Error, url: str, *, committing: bool) -> FrazilError:
+    """An error of the server or the driver as an error of frazil, with the next step.
+
+    committing: whether the COMMIT had been sent. Then the outcome is unknown, unless the server
+    reports that it rolled back.
+    """
+    said = " ".join((error.diag.message_primary or str(error)).split())
+    state = error.sqlstate
+    known = (
+        not committing or (state is not None and state[:2] not in ("08", "57")) or state == "57014"
+    )
+    if state is None and "FATAL:" in said:
+        fatal = said.partition("FATAL:")[2]
+        state = next((code for word, code in _MESSAGES.items() if word in fatal), None)
+    facts = {"url": url, "sqlstate": state}
+    if state in _REFUSALS:
+        return ConfigError(f"{url}: {said}; {_REFUSALS[state]}", **facts)
+    advice = _CAUSES.get(state or "") or _CAUSES.get((state or "")[:2])
+    advice = advice or "check that the server runs and can be reached"
+    return RegistryUnavailable(f"{url}: {said}; {advice}", outcome_known=known, **facts)
