@@ -15,7 +15,7 @@ from frazil.cli.files.chunks import Table
 from frazil.cli.files.csv_table import CsvTable
 from frazil.cli.files.streams import Source
 from frazil.cli.files.tables import open_table
-from frazil.cli.files.writers import writing
+from frazil.cli.files.writers import open_writer
 from fuzz.accepted import accepted
 from fuzz.files import kept
 
@@ -58,7 +58,7 @@ def _stamped(
     output, ids = io.BytesIO(), []
     with Source(str(path)) as source:
         table = open_table(source, kind, header=header, delimiter=None)
-        with writing(kind_out, output, table, _COLUMN, last=last, numeric=False) as write:
+        with open_writer(kind_out, output, table, _COLUMN, last=last, numeric=False) as write:
             for chunk in table.chunks():
                 some = [f"id{len(ids) + i}" for i in range(len(chunk.numbers))]
                 write(chunk, some)

@@ -178,7 +178,7 @@ def test_interrupt_leaves_nothing(tmp_path):
 def test_column_that_exists_is_refused(table):
     result = stamp(table, "--column", "note")
     assert result.exit_code == 2
-    assert "'note' already; name another with --column" in result.stderr
+    assert "'note'; name another with --column" in result.stderr
 
 
 def test_plain_text_is_refused(tmp_path):
@@ -241,7 +241,7 @@ def test_more_rows_than_a_chunk_have_different_ids(tmp_path):
 def test_terminal_sees_progress_and_a_pipe_does_not(table, monkeypatch):
     assert "stamping" not in stamp(table).stderr
     monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setattr("frazil.cli.show.progress._watched", lambda: True)
+    monkeypatch.setattr("frazil.cli.show.progress._is_terminal", lambda: True)
     assert "stamping" in stamp(table).stderr
 
 
