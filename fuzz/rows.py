@@ -39,7 +39,7 @@ def check_rows(data: bytes) -> None:
         return
     text = text.removeprefix("\ufeff")
     output = written.decode("utf-8", "surrogateescape")
-    if table.source.marked:  # a mark below blank lines is none, and stays in its field
+    if table.source.has_bom:  # a mark below blank lines is none, and stays in its field
         output = output.removeprefix("\ufeff")
     before = _records(text, kind, table)
     if kind == kind_out == "csv" and not headless:

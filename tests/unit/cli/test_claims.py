@@ -63,7 +63,7 @@ def test_held_and_free(call):
     (line,) = json.loads(call("claims", "--namespace", "orders", "--json").stdout)
     assert (line["state"], line["host"], line["since"]) == ("free", None, None)
     assert line["until_value"] == claim.start + 1
-    assert "1 free, of" in call("claims", "--namespace", "orders").stdout
+    assert "1 free. The layout:" in call("claims", "--namespace", "orders").stdout
 
 
 def test_record_knows_its_layout(call):

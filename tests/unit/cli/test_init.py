@@ -30,7 +30,7 @@ def test_what_may_have_been_given_is_waited_out(call):
     result = call("init")
     assert time.monotonic() - begun_s > 1.0
     assert "Namespace 'default' of sqlite: is set up, with scheme icicle" in result.stdout
-    assert "Waiting 1s, in case it was used before and forgotten (--new skips this)." in (
+    assert "Waiting 1s, because an earlier record may be lost (--new skips this)." in (
         result.stdout
     )
     reply = connect("sqlite:", "default", scheme("icicle")).grant(ask_of(LastSeen()), 1)
@@ -140,5 +140,5 @@ def test_a_counter_is_moved_forward(call):
     assert call("init", *told, "--start", "6", "--forward").exit_code == 2
     assert call("init", *told, "--forward").exit_code == 2
     moved = call("init", *told, "--start", "100", "--forward")
-    assert "goes on" in moved.stdout
+    assert "moves ahead" in moved.stdout
     assert call("mint", *told).stdout == "100\n"

@@ -86,7 +86,7 @@ def test_constants_of_another_deployment(call):
     assert "cluster" in text
     s = scheme("icicle")
     foreign = call("inspect", "-s", "icicle", str(1 << 63)).stdout
-    assert "1 (constant, where this scheme has 0)" in foreign
+    assert "1 (constant; this scheme has 0)" in foreign
     assert "doubt" in foreign
     assert "a signed column shows -9223372036854775808" in foreign
     assert s.layout.fixed == {"sign": 0}
@@ -94,7 +94,7 @@ def test_constants_of_another_deployment(call):
 
 def test_guess_compares(call):
     text = call("inspect", "--guess", "175928847299117063").stdout
-    table = text.partition("could be")[2]
+    table = text.partition("candidate")[2]
     assert [name in table for name in ("icicle", "discord", "snowflake")] == [True] * 3
     assert "excluded: " in text
     assert "its mode is 0, not 1" in text.replace("\n", " ")
@@ -105,7 +105,7 @@ def test_guess_compares(call):
 
 
 def test_doubtful_answer_names_its_rivals(call):
-    assert "It could as well be of discord" in call("inspect", "175928847299117063").stdout
+    assert "It could also be an ID of discord" in call("inspect", "175928847299117063").stdout
 
 
 def test_lines_from_standard_input(call):

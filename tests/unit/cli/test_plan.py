@@ -98,7 +98,7 @@ def test_epoch(call):
 
 def test_layout_that_ran_out(call):
     layout = "time:32 sequence:8 @1ms since 2001-01-01"
-    assert "ran out on 2001-02-19, " in call("plan", layout).stdout
+    assert "ended on 2001-02-19, " in call("plan", layout).stdout
     (plan,) = planned(call, layout)
     assert plan["years_left"] < 0
 

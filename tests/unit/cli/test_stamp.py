@@ -90,7 +90,7 @@ def test_parquet_from_a_pipe_to_a_pipe(table, tmp_path):
     assert made.column("name").to_pylist() == ["Ada", "Bob"]
     refused = stamp("-", "--format", "parquet", data=result.stdout_bytes)
     assert refused.exit_code == 2
-    assert "save it first" in refused.stderr
+    assert "save it to a file first" in refused.stderr
 
 
 @pytest.mark.parametrize("scheme", ["tsid", "globalid-128", "uniqueid-spread", "discord"])

@@ -155,7 +155,7 @@ class TestClaims:
 
     def test_away(self, call):
         url = f"icicle://127.0.0.1:{free_port()}"
-        assert "away" in call("claims", url).stdout
+        assert "no answer" in call("claims", url).stdout
         assert json.loads(call("claims", url, "--json").stdout)[0]["error"]
 
     def test_one_shard_on_two(self, call, servers, url):
