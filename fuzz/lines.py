@@ -17,8 +17,8 @@ _NOW_US = 1_796_000_000_000_000
 _SEARCHES = [
     Search(frazil.scheme(), _NOW_US),
     Search(frazil.scheme(), _NOW_US, guess=True),
-    Search(frazil.scheme("tsid"), _NOW_US, sure=True),
-    Search(frazil.scheme("globalid", prefix="order_"), _NOW_US, sure=True, strict=True),
+    Search(frazil.scheme("tsid"), _NOW_US, named=True),
+    Search(frazil.scheme("globalid", prefix="order_"), _NOW_US, named=True, strict=True),
 ]
 _RUN = CliRunner()
 

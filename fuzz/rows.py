@@ -15,7 +15,7 @@ from frazil.cli.files.chunks import Table
 from frazil.cli.files.csv_table import CsvTable
 from frazil.cli.files.streams import Source
 from frazil.cli.files.tables import open_table
-from frazil.cli.files.writers import writing
+from frazil.cli.files.writers import open_writer
 from fuzz.accepted import accepted
 from fuzz.files import kept
 
@@ -39,7 +39,7 @@ def check_rows(data: bytes) -> None:
         return
     text = text.removeprefix("\ufeff")
     output = written.decode("utf-8", "surrogateescape")
-    if table.source.marked:  # a mark below blank lines is none, and stays in its field
+    if table.source.has_bom:  # a mark below blank lines is none, and stays in its field
         output = output.removeprefix("\ufeff")
     before = _records(text, kind, table)
     if kind == kind_out == "csv" and not headless:
@@ -58,7 +58,7 @@ def _stamped(
     output, ids = io.BytesIO(), []
     with Source(str(path)) as source:
         table = open_table(source, kind, header=header, delimiter=None)
-        with writing(kind_out, output, table, _COLUMN, last=last, numeric=False) as write:
+        with open_writer(kind_out, output, table, _COLUMN, last=last, numeric=False) as write:
             for chunk in table.chunks():
                 some = [f"id{len(ids) + i}" for i in range(len(chunk.numbers))]
                 write(chunk, some)

@@ -1,27 +1,27 @@
-"""Every error frazil raises, as one tree, split by what the caller should do.
+"""All errors of frazil, grouped by what the caller should do.
 
     FrazilError
     ├── Misuse                   fix the call: nothing was changed
-    │   ├── LayoutError          a layout, a field or a value that does not fit
-    │   ├── CodecError           a text that is not an ID; says which character
+    │   ├── LayoutError          a layout, a field or a value that is invalid
+    │   ├── CodecError           a text that is not an ID, with the wrong character
     │   └── ConfigError          a URL, a duration, a file, a missing extra
-    ├── TryLater                 the same call may succeed in a moment
-    │   ├── PoolExhausted        no claim within the time allowed
-    │   └── RegistryUnavailable  the store does not answer; says whether the outcome is known
-    ├── Stopped                  this generator must not go on like this
-    │   ├── Closed               this generator was closed; open another
+    ├── TryLater                 the same call may succeed later
+    │   ├── PoolExhausted        no claim was granted before the timeout
+    │   └── RegistryUnavailable  the store does not answer; the outcome may be unknown
+    ├── Stopped                  this generator cannot continue
+    │   ├── Closed               the generator was closed; open another
     │   ├── ClaimLost            the claim has a new owner
-    │   ├── LayoutExhausted      the time field, or the counter, has run out
-    │   └── ClockError           a clock says what cannot be believed
-    └── InternalError            a broken invariant: our bug, please report it
+    │   ├── LayoutExhausted      the time field or the counter is used up
+    │   └── ClockError           a clock reading is implausible
+    └── InternalError            a broken invariant: a bug in frazil, please report it
 
-An error carries facts as attributes (``error.facts`` and ``error.limit``, say), so that a program
-can act on what a person reads. The message ends with the next step.
+An error carries its facts as attributes (like ``error.limit``, and all of them in ``error.facts``)
+for programs. The message is for people and ends with the next step.
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # as in typing, which every `import frazil` would have to load
+TYPE_CHECKING = False  # as in typing, which `import frazil` should not have to load
 if TYPE_CHECKING:
     from typing import Any
 
@@ -44,7 +44,7 @@ __all__ = [
 
 
 class FrazilError(Exception):
-    """The root. ``facts`` holds what the error is about, by name; each is an attribute too."""
+    """The base of all errors. ``facts`` holds its details by name; each is also an attribute."""
 
     def __init__(self, message: str, **facts: Any) -> None:
         super().__init__(message)
@@ -54,7 +54,7 @@ class FrazilError(Exception):
         facts = self.__dict__.get("facts", {})
         if name in facts:
             return facts[name]
-        raise AttributeError(f"{type(self).__name__} carries no fact {name!r}")
+        raise AttributeError(f"{type(self).__name__} has no fact {name!r}")
 
     def again(self) -> FrazilError:
         """A copy to raise in another thread, with this one as its cause."""
@@ -71,19 +71,19 @@ def _rebuild(kind: type[FrazilError], message: str, facts: dict[str, Any]) -> Fr
 
 
 class Misuse(FrazilError, ValueError):
-    """The call cannot succeed as it stands. Fix the call; nothing was changed."""
+    """The call is invalid. Fix the call; nothing was changed."""
 
 
 class LayoutError(Misuse):
-    """A layout that cannot be, or a value that does not fit its field (field, value, limit)."""
+    """A layout is invalid, or a value does not fit its field (field, value, limit)."""
 
 
 class CodecError(Misuse):
-    """A text that is not the text of an ID (text, position, character)."""
+    """A text is not an ID (text, position, character)."""
 
 
 class ConfigError(Misuse):
-    """A URL, an option or an environment that frazil cannot work with."""
+    """A URL, an option or the environment is invalid."""
 
 
 class TryLater(FrazilError):
@@ -91,36 +91,36 @@ class TryLater(FrazilError):
 
 
 class PoolExhausted(TryLater):
-    """No claim could be had within the time allowed (waited_s, retry_after_s)."""
+    """No claim was granted before the timeout (waited_s, retry_after_s)."""
 
 
 class RegistryUnavailable(TryLater):
-    """The store did not do what was asked (url, outcome_known).
+    """The store does not answer, or rejected the request (url, outcome_known).
 
-    ``outcome_known=False`` means that the store may have done it all the same. A claim granted to
-    nobody is never reused, so this costs ticks and no more.
+    ``outcome_known=False`` means that the store may have executed the request. A claim whose reply
+    was lost is never reused, so this wastes ticks but repeats no ID.
     """
 
 
 class Stopped(FrazilError):
-    """Going on would risk a repeat, so the generator does not go on."""
+    """The generator stopped, because an ID could repeat."""
 
 
 class Closed(Stopped):
-    """The generator was closed, and what it held was given back."""
+    """The generator was closed, and its claim was given back."""
 
 
 class ClaimLost(Stopped):
-    """The claim was given to somebody else; IDs made before stay valid (slot, until)."""
+    """The claim has a new owner; IDs made before stay valid (slot, until)."""
 
 
 class LayoutExhausted(Stopped):
-    """The axis of the layout has come to its end (limit)."""
+    """The time field or the counter of the layout is used up (limit)."""
 
 
 class ClockError(Stopped):
-    """A clock reading that no second clock confirms (reading_us, witness_us)."""
+    """No second clock confirms a clock reading (reading_us, witness_us)."""
 
 
 class InternalError(FrazilError):
-    """An invariant does not hold. This is our bug: please report it with the message."""
+    """An invariant does not hold: a bug in frazil. Please report it with the message."""

@@ -87,7 +87,7 @@ def test_a_preset_is_shown_as_the_service_plans_it(page, name):
         expect(answer(page, "Sorts by time")).to_contain_text(plan.unsorted)
     for title, flag in [("JavaScript", "javascript_safe"), ("BIGINT", "bigint_safe")]:
         expect(answer(page, title)).to_contain_text("Yes" if told[flag] else "No")
-    expect(answer(page, "Characters")).to_contain_text(f"{plan.highest:,}")  # all its digits
+    expect(answer(page, "Characters")).to_contain_text(f"{plan.id_max:,}")  # all its digits
 
 
 def test_a_field_in_pieces_stays_one(page):

@@ -235,7 +235,7 @@ def test_bench_shows_a_table() -> None:
     result = CliRunner().invoke(bench.command, ["--url", "memory:", "--seconds", "0.01"])
     assert result.exit_code == 0, result.output
     assert "x list(range)" in result.output
-    assert "no two alike" in result.output
+    assert "no duplicates" in result.output
 
 
 def test_bench_refuses_a_repeat() -> None:

@@ -1,12 +1,12 @@
-"""The command ``frazil``: its subcommands by name, and one way out for everything that goes wrong.
+"""The command ``frazil``: its subcommands, and the exit code of each error.
 
-A command that is typed to get one ID must not load a table printer and a Parquet reader first.
-So this module knows each subcommand as a name and a line of help, and imports its module when it is
-called; ``frazil --help`` imports none. Each module names its click command ``command``.
+``frazil mint`` must not import a table printer and a Parquet reader. So this module holds only the
+name and a line of help for each subcommand, and imports its module when it is called;
+``frazil --help`` imports none. Each module names its click command ``command``.
 
-What a person gets from a failure is a message with the next step, and no traceback; what a script
-gets is an exit code that says whether to fix the call, try again, or stop. Ctrl-C and a closed pipe
-are no failures: they end the command without a word, with the codes that shells give them.
+An error is shown as a message with the next step, without a traceback. Its exit code tells a script
+whether to fix the call, try again or stop. Ctrl-C and a closed pipe are not errors: the command
+ends without a message, with the exit codes that shells use for them.
 """
 
 import sys
@@ -19,62 +19,62 @@ from typing import Any
 import click
 
 from frazil import COMPILED, FrazilError, __version__
-from frazil.cli.files.standard import OUTPUT, drop_output, settle
+from frazil.cli.files.standard_streams import OUTPUT, discard_output, prepare_streams
 from frazil.errors import Misuse, Stopped, TryLater
 
 __all__ = ["COMMANDS", "Failure", "main"]
 
 COMMANDS = {
-    "mint": "Print unique IDs, one a line.",
-    "inspect": "Show what is in an ID: when, which node, every bit.",
-    "plan": "How long a layout lasts, and how much it carries.",
-    "claims": "List who holds which node number.",
-    "doctor": "Examine a registry's store, and say what it survives.",
-    "init": "Set a namespace up, ahead of its first use.",
-    "script": "Print the script by which Redis servers issue IDs.",
+    "mint": "Print unique IDs, one per line.",
+    "inspect": "Show the moment, the node and every bit of an ID.",
+    "plan": "Show the lifetime and the capacity of a layout.",
+    "claims": "List the holder of each node number.",
+    "doctor": "Examine a registry's store, and report the events it survives.",
+    "init": "Set up a namespace before its first use.",
+    "script": "Print the Lua script with which Redis servers issue IDs.",
     "stamp": "Add a column of IDs to a file.",
-    "audit": "Find duplicates and disorder in a file of IDs.",
-    "serve": "Issue IDs to programs of any language, over HTTP.",
-    "torture": "Fork, kill and mislead an ID system, and count what repeats.",
-    "bench": "Measure frazil on this machine.",
+    "audit": "Find duplicates and disorder in files of IDs.",
+    "serve": "Issue IDs over HTTP to programs in any language.",
+    "torture": "Test an ID system with forks, kills and wrong clocks.",
+    "bench": "Measure the speed of frazil on this machine.",
 }
-"""Each subcommand and what it does, in the order in which help lists them."""
+"""Each subcommand with its help line, in the order of ``frazil --help``."""
 
 _INTERRUPTED, _PIPE_CLOSED = 130, 141
 
 
 class Failure(click.ClickException):
-    """What was asked was done, and the answer is no; shown as a message without a traceback."""
+    """The command has a negative result; shown as a message without a traceback."""
 
     exit_code = 1
 
 
-class _WrongCall(Failure):
+class _MisuseFailure(Failure):
     exit_code = 2
 
 
-class _NotNow(Failure):
+class _TryLaterFailure(Failure):
     exit_code = 3
 
 
-class _Halt(Failure):
+class _StoppedFailure(Failure):
     exit_code = 4
 
 
-class _OurBug(Failure):
+class _InternalFailure(Failure):
     exit_code = 5
 
 
-_KINDS: dict[type[FrazilError], type[Failure]] = {
-    Misuse: _WrongCall,
-    TryLater: _NotNow,
-    Stopped: _Halt,
-    FrazilError: _OurBug,
+_FAILURES: dict[type[FrazilError], type[Failure]] = {
+    Misuse: _MisuseFailure,
+    TryLater: _TryLaterFailure,
+    Stopped: _StoppedFailure,
+    FrazilError: _InternalFailure,
 }
 
 
 class _Commands(click.Group):
-    """A group whose commands are imported when they are called."""
+    """A group that imports a command when it is called."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -90,8 +90,8 @@ class _Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in COMMANDS and not args[0].startswith("-"):
             near = get_close_matches(args[0], COMMANDS, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(COMMANDS)}"
-            ctx.fail(f"no command is called {args[0]!r}; {hint}")
+            hint = f"did you mean {near[0]!r}?" if near else f"commands: {', '.join(COMMANDS)}"
+            ctx.fail(f"unknown command {args[0]!r}; {hint}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -99,50 +99,50 @@ class _Commands(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
     def make_context(self, *args: Any, **options: Any) -> click.Context:
-        with _one_way_out():
+        with _exit_codes():
             return super().make_context(*args, **options)
 
     def invoke(self, ctx: click.Context) -> Any:
-        with _one_way_out():
+        with _exit_codes():
             result = super().invoke(ctx)
             sys.stdout.flush()
         return result
 
     def main(self, *args: Any, **options: Any) -> Any:
-        settle()
+        prepare_streams()
         return super().main(*args, **options)
 
 
 @contextmanager
-def _one_way_out() -> Iterator[None]:
-    """Turns all that may go wrong into a message and an exit code."""
+def _exit_codes() -> Iterator[None]:
+    """Turn every expected exception into a message and an exit code."""
     try:
         yield
     except FrazilError as error:
-        kind = next(kind for cause, kind in _KINDS.items() if isinstance(error, cause))
-        raise kind(str(error)) from error
+        failure = next(_FAILURES[kind] for kind in _FAILURES if isinstance(error, kind))
+        raise failure(str(error)) from error
     except click.UsageError as error:
         raise _with_url_option(error) from None
     except click.FileError as error:
-        raise _WrongCall(error.format_message()) from error
+        raise _MisuseFailure(error.format_message()) from error
     except BrokenPipeError:
-        drop_output()
+        discard_output()
         raise click.exceptions.Exit(_PIPE_CLOSED) from None
     except OSError as error:
         if error.filename == OUTPUT:
-            drop_output()
+            discard_output()
         where = f"{error.filename}: " if error.filename else ""
-        raise _WrongCall(f"{where}{error.strerror or error}") from error
+        raise _MisuseFailure(f"{where}{error.strerror or error}") from error
     except KeyboardInterrupt:
         raise click.exceptions.Exit(_INTERRUPTED) from None
 
 
 def _with_url_option(error: click.UsageError) -> click.UsageError:
-    """The error; if a URL was given where an option takes it, one that says so."""
+    """The error; for a URL that was passed as an argument, one that names the option."""
     is_url = "extra argument" in error.message and "://" in error.message
     options = error.ctx.command.params if error.ctx else []
     if is_url and any("--url" in option.opts for option in options):
-        return click.UsageError("a registry is named by an option here: --url URL", error.ctx)
+        return click.UsageError("this command takes the registry as --url URL", error.ctx)
     return error
 
 
@@ -152,21 +152,21 @@ def _with_url_option(error: click.UsageError) -> click.UsageError:
     message=f"frazil {__version__} ({'compiled' if COMPILED else 'interpreted'})",
 )
 def main() -> None:
-    """Unique, compact, roughly time-ordered IDs, and what is in them.
+    """Make and inspect unique, compact, roughly time-ordered IDs.
 
     \b
       frazil mint            a new ID, unique on this host
-      frazil inspect ID      when and where it was made, bit by bit
-      frazil plan            every scheme side by side
+      frazil inspect ID      its moment and its node, bit by bit
+      frazil plan            all schemes side by side
 
-    Each command explains itself, with examples: frazil mint --help
+    Help with examples for a command: frazil mint --help
 
     \b
     Exit codes:
-      0  done
-      1  the answer is no: audit found a duplicate, inspect found no ID
-      2  fix the call: an option, a text, a layout, a file
-      3  try later: the registry does not answer, or has nothing to give now
-      4  stopped, because going on could repeat an ID
+      0  success
+      1  a negative result: audit found a duplicate, inspect found no ID
+      2  fix the call: an option, an ID, a layout, a file
+      3  try later: the registry does not answer, or has no free node number
+      4  stopped, because an ID could repeat
       5  a bug in frazil; please report it
     """

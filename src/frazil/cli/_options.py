@@ -1,9 +1,8 @@
-"""Options that several commands share, so that one word means one thing in all of them.
+"""Options that several commands share, with the same names and meanings.
 
-A scheme is said in up to six options, and a command wants a ``Scheme``. ``scheme_options`` puts the
-six on a command and hands it the one (``layout_options`` only the three that matter to numbers);
-what does not fit together is refused before the command starts. The other decorators add options
-whose values are used as they stand.
+A scheme takes up to six options. ``scheme_options`` adds all six to a command and passes it one
+``Scheme``; ``layout_options`` adds only the three that affect numbers. Options that contradict each
+other are an error before the command starts. The other decorators pass their values unchanged.
 """
 
 from collections.abc import Callable
@@ -33,13 +32,10 @@ Command = Callable[..., None]
 
 
 def scheme_options(run: Command) -> Command:
-    """What makes a scheme: those of ``layout_options``, ``--encoding``, ``--prefix``, ``--check``.
-
-    The command gets them as one argument, ``scheme``.
-    """
+    """``layout_options``, ``--encoding``, ``--prefix`` and ``--check``, as one ``scheme``."""
 
     @wraps(run)
-    def with_text(
+    def with_encoding(
         *args: Any,
         scheme: Scheme,
         encoding: str | None,
@@ -47,37 +43,32 @@ def scheme_options(run: Command) -> Command:
         check: bool,
         **rest: Any,
     ) -> None:
-        chosen = make_scheme(scheme, encoding=encoding, prefix=prefix, check=check)
-        run(*args, scheme=chosen, **rest)
+        complete = make_scheme(scheme, encoding=encoding, prefix=prefix, check=check)
+        run(*args, scheme=complete, **rest)
 
-    return _all(
-        with_text,
+    return _decorate(
+        with_encoding,
         layout_options,
         click.option(
             "--encoding",
             type=click.Choice(list(DIGITS)),
-            help="How IDs are written, if not as the scheme does.",
+            help="The encoding of IDs, instead of the scheme's.",
         ),
-        click.option(
-            "--prefix", default="", metavar="TEXT", help="Stands before each ID, like order_."
-        ),
-        click.option("--check", is_flag=True, help="End with a check character (base32 only)."),
+        click.option("--prefix", default="", metavar="TEXT", help="Before each ID, like order_."),
+        click.option("--check", is_flag=True, help="Append a check character (base32 only)."),
     )
 
 
 def layout_options(run: Command) -> Command:
-    """``--scheme``, ``--field`` and ``--epoch``, for commands that show no text of an ID.
-
-    The command gets them as one argument, ``scheme``.
-    """
+    """``--scheme``, ``--field`` and ``--epoch``, as one ``scheme``, for commands without texts."""
 
     @wraps(run)
     def with_layout(
         *args: Any, scheme: str, field: tuple[str, ...], epoch: str | None, **rest: Any
     ) -> None:
-        run(*args, scheme=_chosen(scheme, field, epoch), **rest)
+        run(*args, scheme=_scheme(scheme, field, epoch), **rest)
 
-    return _all(
+    return _decorate(
         with_layout,
         click.option(
             "-s",
@@ -85,25 +76,25 @@ def layout_options(run: Command) -> Command:
             default="icicle",
             show_default=True,
             metavar="NAME|LAYOUT",
-            help="A scheme by name (frazil plan lists them), or a layout text.",
+            help="A scheme's name (frazil plan lists them), or a layout string.",
         ),
         click.option(
             "--field",
             multiple=True,
             metavar="NAME=VALUE",
-            help="The value of a constant of the layout; again for more.",
+            help="The value of a constant of the layout; repeatable.",
         ),
         click.option(
             "--epoch",
             metavar="MOMENT",
-            help="Count time from here, like 2025-01-01 or 2025-01-01T00:00:00Z.",
+            help="Count time from this moment, like 2025-01-01 or 2025-01-01T00:00:00Z.",
         ),
     )
 
 
 def registry_options(run: Command) -> Command:
     """``--url`` and ``--namespace``, as ``url`` and ``namespace``."""
-    return _all(
+    return _decorate(
         run,
         click.option(
             "-u",
@@ -120,8 +111,8 @@ def registry_options(run: Command) -> Command:
 
 
 def registry_argument(run: Command) -> Command:
-    """The registry as the one thing that a command is about: ``url``, by default the usual one."""
-    return _all(
+    """The registry as an argument, ``url``, and ``--namespace``."""
+    return _decorate(
         run,
         click.argument("url", default=default_url, envvar="FRAZIL_URL", metavar="[URL]"),
         namespace_option,
@@ -135,7 +126,7 @@ def namespace_option(run: Command) -> Command:
         default="default",
         show_default=True,
         metavar="NAME",
-        help="Whose IDs must not repeat among each other.",
+        help="A set of IDs without duplicates, like orders.",
     )(run)
 
 
@@ -148,39 +139,39 @@ def count_option(run: Command) -> Command:
         default=1,
         show_default=True,
         metavar="N",
-        help="How many.",
+        help="How many IDs.",
     )(run)
 
 
 def json_option(run: Command) -> Command:
     """``--json``, as ``as_json``."""
-    return click.option(
-        "--json", "as_json", is_flag=True, help="Print JSON; IDs are strings in it."
-    )(run)
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON, with IDs as strings.")(
+        run
+    )
 
 
 def is_default(name: str) -> bool:
-    """Whether the running command's option ``name`` was left out."""
+    """Whether the option ``name`` of the running command has its default value."""
     source = click.get_current_context().get_parameter_source(name)
     return source is click.core.ParameterSource.DEFAULT
 
 
 def layout_text(spec: str) -> str:
-    """The layout text of a scheme's name; any other text as it stands."""
+    """The layout string of a scheme's name; any other string unchanged."""
     return PRESETS[spec].layout if spec in PRESETS else spec
 
 
-def _chosen(spec: str, fields: tuple[str, ...], epoch: str | None) -> Scheme:
+def _scheme(spec: str, fields: tuple[str, ...], epoch: str | None) -> Scheme:
     if epoch is None and layout_text(spec).rstrip().endswith("since ?"):
         raise click.UsageError(
-            f"{spec!r} leaves its epoch to you; choose one and say it in every command, like "
+            f"{spec!r} has no epoch; choose one and pass it to every command, like "
             "--epoch 2025-01-01"
         )
     return make_scheme(spec, fields=_values(fields), epoch=epoch)
 
 
 def _values(fields: tuple[str, ...]) -> dict[str, int]:
-    """``cluster=3`` and its like as a mapping."""
+    """Texts like ``cluster=3`` as a mapping."""
     values: dict[str, int] = {}
     for text in fields:
         name, equals, number = text.partition("=")
@@ -189,13 +180,13 @@ def _values(fields: tuple[str, ...]) -> dict[str, int]:
         try:
             values[name] = int(number, 0)
         except ValueError:
-            what = f"{number!r} is no whole number" if equals else "there is no '=' in it"
+            what = f"{number!r} is not a whole number" if equals else "it has no '='"
             raise click.UsageError(f"--field {text}: {what}; write it like cluster=3") from None
     return values
 
 
-def _all(run: Command, *decorators: Callable[[Command], Command]) -> Command:
-    """``run`` with the decorators, which help then lists in the order given."""
+def _decorate(run: Command, *decorators: Callable[[Command], Command]) -> Command:
+    """Apply the decorators, so that help lists their options in this order."""
     for decorator in reversed(decorators):
         run = decorator(run)
     return run

@@ -1,9 +1,8 @@
-"""``frazil audit``: whether the IDs in files are what they should be, and all different.
+"""``frazil audit``: check that the IDs in files are valid and unique.
 
-"Unique" is a claim about all rows at once, and the files worth checking are those that do not fit
-into memory. One pass reads every ID, checks that it is one, and collects what the IDs say of
-themselves (see ``survey``); duplicates are searched for out of core (see ``duplicates``), exactly,
-and both copies are named by file and line, because the next question is which rows they are.
+Uniqueness is a property of all rows together, and the files may not fit in memory. One pass reads
+and checks every ID and collects its fields (see ``survey``). The search for duplicates (see
+``duplicates``) is exact, uses temporary files if needed, and reports both copies by file and line.
 
 Several files are one audit: an ID in two of them is a duplicate. Order is judged file by file.
 """
@@ -17,7 +16,7 @@ import click
 
 from frazil.cli._options import json_option, scheme_options
 from frazil.cli.files.auditor import Auditor
-from frazil.cli.files.not_text import shown
+from frazil.cli.files.invalid_text import printable
 from frazil.cli.files.streams import Source
 from frazil.cli.files.tables import FORMATS, format_of, open_table
 from frazil.cli.show.audit_report import as_json as json_report
@@ -31,15 +30,15 @@ from frazil.schemes.scheme import Scheme
 __all__ = ["command"]
 
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-_LEAST_MEMORY = 1 << 20
+_MEMORY_BYTES_MIN = 1 << 20
 
 
-def _size(ctx: click.Context, param: click.Parameter, value: str) -> int:
+def _size_bytes(ctx: click.Context, param: click.Parameter, value: str) -> int:
     match = re.fullmatch(r"([0-9]{1,9}) ?(KiB|MiB|GiB)", value)
-    size = int(match[1]) * _UNITS[match[2]] if match else 0
-    if size < _LEAST_MEMORY:
+    size_bytes = int(match[1]) * _UNITS[match[2]] if match else 0
+    if size_bytes < _MEMORY_BYTES_MIN:
         raise click.BadParameter(f"{value!r}; write 1MiB or more, like 4GiB", ctx, param)
-    return size
+    return size_bytes
 
 
 @click.command
@@ -48,25 +47,26 @@ def _size(ctx: click.Context, param: click.Parameter, value: str) -> int:
 )
 @click.option(
     "--column",
-    help="The column with the IDs; its number where there is no header.  [default: id, or 1]",
+    help="The column with the IDs; its number if there is no header.  [default: id, or 1]",
 )
 @click.option(
     "--format",
     "given",
     type=click.Choice(FORMATS),
-    help="The format, if the name does not say; text is one ID per line.",
+    help="The format, instead of the one by the file's ending; text is one ID per line.",
 )
 @delimiter_option
 @header_option
 @scheme_options
-@click.option("--no-decode", is_flag=True, help="Take IDs of any kind, as texts to compare.")
+@click.option("--no-decode", is_flag=True, help="Compare IDs of any kind as text.")
 @click.option(
     "--memory",
-    callback=_size,
+    "memory_bytes",
+    callback=_size_bytes,
     default="256MiB",
     metavar="SIZE",
     show_default=True,
-    help="Memory for the search for duplicates; the rest goes to temporary files.",
+    help="Memory for the search for duplicates; further IDs go to temporary files.",
 )
 @click.option(
     "--show",
@@ -85,15 +85,15 @@ def command(
     header: bool,
     scheme: Scheme,
     no_decode: bool,
-    memory: int,
+    memory_bytes: int,
     show: int,
     as_json: bool,
 ) -> None:
     """Find duplicates, invalid IDs and disorder in files of IDs.
 
-    CSV, JSON Lines, Parquet, or plain text with one ID per line; .gz is read. Files may be larger
-    than memory (TMPDIR says where temporary files go). Exit code 1 means that there are
-    duplicates, invalid IDs, or IDs of another deployment.
+    Reads CSV, JSON Lines, Parquet, or plain text with one ID per line, also as .gz. Files may be
+    larger than memory; TMPDIR sets the folder for temporary files. Exit code 1 means that the
+    files have duplicates, invalid IDs, or IDs of another deployment.
 
     \b
       frazil audit people.csv
@@ -102,16 +102,16 @@ def command(
       frazil audit users.jsonl --column uuid --no-decode
     """
     with tempfile.TemporaryDirectory(prefix="frazil-audit-") as folder:
-        auditor = Auditor(None if no_decode else scheme, memory, Path(folder), show)
+        auditor = Auditor(None if no_decode else scheme, memory_bytes, Path(folder), show)
         for path in paths:
             kind = format_of(path, given, "text")
-            named = column or ("1" if kind == "csv" and not header else "id")
-            with Source(path) as source, progress(f"reading {source.name}", source.size) as tell:
-                table = open_table(source, kind, header=header, delimiter=delimiter, only=named)
-                _check_column(table.names, kind, named, source)
-                auditor.read(table, named, tell)
-        with progress("comparing", auditor.spilled) as tell:
-            auditor.finish(tell)
+            name = column or ("1" if kind == "csv" and not header else "id")
+            with Source(path) as source, progress(f"reading {source.name}", source.size) as update:
+                table = open_table(source, kind, header=header, delimiter=delimiter, only=name)
+                _check_column(table.names, kind, name, source)
+                auditor.read(table, name, update)
+        with progress("comparing", auditor.spilled) as update:
+            auditor.finish(update)
     if as_json:
         click.echo(json.dumps(json_report(auditor), ensure_ascii=False))
     else:
@@ -120,11 +120,11 @@ def command(
 
 
 def _check_column(names: tuple[str, ...], kind: str, column: str, source: Source) -> None:
-    """Refuse a column that is not there, where a file names its columns at its beginning."""
+    """Raise ConfigError for an unknown column, in formats that name their columns."""
     if kind in ("csv", "parquet") and column not in names:
         raise ConfigError(
-            f"{source.name} has no column {column!r}; name one of "
-            f"{', '.join(map(shown, names))} with --column",
+            f"{source.name} has no column {column!r}; choose one of "
+            f"{', '.join(map(printable, names))} with --column",
             path=source.path,
             column=column,
         )

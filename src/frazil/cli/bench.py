@@ -1,14 +1,13 @@
-"""``frazil bench``: what an ID costs on this machine, with this scheme and this registry.
+"""``frazil bench``: the cost of an ID on this machine, with this scheme and this registry.
 
-A table of somebody else's nanoseconds says little about a host, a virtual machine or a scheme of
-one's own. This takes a few seconds and needs nothing but frazil: calls, lists and, with numpy,
-arrays, each beside its floor, which is the cheapest Python that makes as many objects of that
-size. Without a lead a fast machine only measures the layout's own limit, so calls are measured
-without and with one, the greatest that the registry allows. The generator with the lead has been in
-use for a while before it is measured: claims grow with use, and growing is not what is measured.
+Published figures say little about another host, virtual machine or scheme. This takes a few seconds
+and needs only frazil. It measures calls, lists and, with numpy, arrays. Each has a floor: the
+cheapest Python code that makes as many objects of that size. Without a lead, a fast machine only
+measures the layout's limit, so calls are measured without a lead and with the longest that the
+registry allows. The generator with the lead runs for a while first, until its claims have grown.
 
-Fast and wrong is not fast: every ID made is kept and compared with all the others. A comparison
-with other packages takes many interleaved rounds: ``python -m benchmarks``, in the source.
+Every ID is kept and compared with all others. A comparison with other packages takes many
+interleaved rounds: run ``python -m benchmarks`` in the source tree.
 """
 
 import json
@@ -39,13 +38,13 @@ __all__ = ["Line", "check_unique", "command"]
 _CALLS = 1_000
 _TAKE = 10_000
 _ARRAY = 100_000
-_MOST = 200_000  # of one thing; all IDs made are sorted at the end
-_WARM_S = 1.5
+_LINE_COUNT_MAX = 200_000  # all IDs are kept and sorted at the end
+_WARM_UP_S = 1.5
 
 
 @dataclass(frozen=True)
 class Line:
-    """What was measured: ``ns`` for one of ``count`` things, and over which floor's, if any."""
+    """A measurement: ``ns`` for each of ``count`` objects, and its floor."""
 
     what: str
     count: int
@@ -54,11 +53,11 @@ class Line:
 
     @property
     def ratio(self) -> float | None:
-        """How many times its floor it costs."""
+        """The cost as a multiple of the floor's."""
         return self.ns / self.floor.ns if self.floor else None
 
     def as_json(self) -> dict[str, Any]:
-        """The numbers as they are."""
+        """The exact numbers."""
         return {
             "what": self.what,
             "count": self.count,
@@ -68,27 +67,27 @@ class Line:
         }
 
     def as_row(self) -> tuple[str, ...]:
-        """The numbers as they are read."""
-        beside = ""
+        """The rounded numbers, as cells of a table."""
+        ratio = ""
         if self.floor and self.ratio:
-            beside = f"{self.ratio:,.{2 if self.ratio < 100 else 0}f} x {self.floor.what}"
-        return self.what, f"{self.ns:,.1f}", f"{1e9 / self.ns:,.0f}", beside
+            ratio = f"{self.ratio:,.{2 if self.ratio < 100 else 0}f} x {self.floor.what}"
+        return self.what, f"{self.ns:,.1f}", f"{1e9 / self.ns:,.0f}", ratio
 
 
 class _Bench:
-    """Measures one thing after the other, each for about ``seconds``, and keeps the IDs."""
+    """Measures lines, each for about ``seconds``, and keeps the IDs."""
 
     def __init__(self, seconds: float) -> None:
         self._ns = int(seconds * 1e9)
         self.ids: list[int] = []
 
     def line(self, what: str, batch: Callable[[], Any], floor: Line | None = None) -> Line:
-        """Repeat ``batch`` until the time is over or enough is made, at least once.
+        """Repeat ``batch``, at least once, until the time or the count is reached.
 
-        What has a floor is IDs, and is kept.
+        A line with a floor makes IDs, which are kept.
         """
         count = spent_ns = 0
-        while count == 0 or (spent_ns < self._ns and count < _MOST):
+        while count == 0 or (spent_ns < self._ns and count < _LINE_COUNT_MAX):
             before_ns = time.perf_counter_ns()
             made = batch()
             spent_ns += time.perf_counter_ns() - before_ns
@@ -115,14 +114,14 @@ class _Bench:
     default=0.5,
     show_default=True,
     metavar="S",
-    help="How long each line is measured, at most.",
+    help="The longest time for each line.",
 )
 @json_option
 def command(url: str, namespace: str, scheme: Scheme, seconds: float, *, as_json: bool) -> None:
-    """Measure what an ID costs on this machine, and check that none repeats.
+    """Measure the cost of an ID on this machine, and check that no ID repeats.
 
-    The IDs are made in a namespace of their own, unless one is given; a scheme that counts uses
-    its numbers up. On a busy machine only the last column says something.
+    The IDs are made in a separate namespace, unless you name one; a scheme without time uses up
+    its numbers. On a busy machine, only the last column is meaningful.
 
     \b
       frazil bench
@@ -131,10 +130,10 @@ def command(url: str, namespace: str, scheme: Scheme, seconds: float, *, as_json
     """
     if parse_url(url).maker == "icicle":
         raise ConfigError(
-            "icicle: issues at the servers; python -m benchmarks.icicle measures them"
+            "cannot measure icicle:, whose servers make the IDs; run python -m benchmarks.icicle"
         )
     if is_default("namespace"):
-        namespace = _own_namespace(url, scheme)
+        namespace = _bench_namespace(url, scheme)
     bench = _Bench(seconds)
     lines = list(_measure(bench, url, namespace, scheme))
     check_unique(bench.ids)
@@ -153,35 +152,35 @@ def command(url: str, namespace: str, scheme: Scheme, seconds: float, *, as_json
     console = terminal.console()
     console.print(terminal.facts(setting.items()))
     console.print()
-    right = ("ns each", "a second", "over its floor")
+    right = ("ns each", "per second", "relative to floor")
     table = terminal.table("", *right, right=right)
     for line in lines:
         table.add_row(*line.as_row())
     console.print(table)
     console.print()
-    console.print(f"{len(bench.ids):,} IDs made, no two alike")
+    console.print(f"{len(bench.ids):,} IDs made, no duplicates")
 
 
-def _own_namespace(url: str, scheme: Scheme) -> str:
-    """A namespace for this scheme; nobody keeps its IDs, so it may begin as new."""
+def _bench_namespace(url: str, scheme: Scheme) -> str:
+    """A namespace for this scheme. Its IDs are not kept, so it is always set up as new."""
     namespace = f"bench-{scheme.fingerprint[:8]}"
-    with suppress(ConfigError):  # it is there already
+    with suppress(ConfigError):  # it exists
         connect(url, namespace, scheme).initialise(ask_of(LastSeen()), 0)
     return namespace
 
 
 def check_unique(ids: list[int]) -> None:
-    """Raises InternalError if an ID is there twice."""
-    again = [one for one, other in pairwise(sorted(ids)) if one == other]
-    if again:
+    """Raise InternalError if an ID occurs twice."""
+    duplicates = [one for one, other in pairwise(sorted(ids)) if one == other]
+    if duplicates:
         raise InternalError(
-            f"{len(again):,} of {len(ids):,} IDs repeat, the first of them {again[0]}; "
+            f"{len(duplicates):,} of {len(ids):,} IDs repeat, the first is {duplicates[0]}; "
             "please report this, with the scheme and the registry"
         )
 
 
 def _measure(bench: _Bench, url: str, namespace: str, scheme: Scheme) -> Iterator[Line]:
-    """The lines, each floor before what stands on it."""
+    """The lines, each after its floor."""
     terms = connect(url, namespace, scheme).terms
     lead = duration_text(terms.horizon_ticks * terms.tick_us if terms.timed else 0)
     calls, take, array = _sizes(scheme, terms.horizon_ticks)
@@ -198,7 +197,7 @@ def _measure(bench: _Bench, url: str, namespace: str, scheme: Scheme) -> Iterato
         yield bench.line("ids()", lambda: [ids() for _ in repeat(None, calls)], floor)
     with frazil.open(url, scheme, namespace=namespace, lead=lead) as early:
         if limit:
-            _warm(early)
+            _warm_up(early)
             what = f"ids(), lead {lead}"
             yield bench.line(what, lambda: [early() for _ in repeat(None, calls)], single)
         numbers = range(first, first + take)
@@ -213,17 +212,17 @@ def _measure(bench: _Bench, url: str, namespace: str, scheme: Scheme) -> Iterato
             yield bench.line(f"ids.array({array})", lambda: early.array(array), floor)
 
 
-def _warm(ids: frazil.Generator) -> None:
-    until_s = time.monotonic() + _WARM_S
+def _warm_up(ids: frazil.Generator) -> None:
+    until_s = time.monotonic() + _WARM_UP_S
     while time.monotonic() < until_s:
         ids()
         time.sleep(0.005)
 
 
 def _sizes(scheme: Scheme, horizon_ticks: int) -> tuple[int, int, int]:
-    """How many IDs to make at a time: calls, take, array. In slow layouts what a lead allows."""
+    """The batch sizes of calls, take and array; in slow layouts, what a lead allows."""
     layout = scheme.layout
     if layout.axis != "time":
         return _CALLS, _TAKE, _ARRAY
-    room = layout.sequences * horizon_ticks
-    return min(_CALLS, layout.sequences), min(_TAKE, room), min(_ARRAY, room)
+    lead_ids = layout.sequences * horizon_ticks
+    return min(_CALLS, layout.sequences), min(_TAKE, lead_ids), min(_ARRAY, lead_ids)

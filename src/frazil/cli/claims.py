@@ -1,16 +1,15 @@
-"""``frazil claims``: who holds what in a namespace.
+"""``frazil claims``: the holders of a namespace's node numbers.
 
-A record knows the layout it was made for, so nobody has to say it again: ticks are shown as moments
-and slots as node numbers of *that* layout. A scheme that is named all the same is a question, "is
-it this one?", and another one is an error that shows both. Looking changes nothing: a registry that
-does not exist is not made by asking what is in it.
+A record contains its layout, so ticks are shown as moments and slots as node numbers of that
+layout, without ``--scheme``. If a scheme is named and the record has another, the error shows both.
+The command changes nothing and does not create a registry.
 
 A claim does not end when its holder stops: it ends on the axis, at ``until``. So a slot is *held*
-until that moment, *idle* if its holder let it run out, and *free* once it was given back. Two
-deployments with different constants share a record; theirs are shown where any is not 0.
+until that moment, *idle* after the claim expired, and *free* after it was given back. Deployments
+with different constants share a record; the constants are shown if any is not 0.
 
-With ``--watch`` the same list is looked at again and again, which costs the store one read each
-time. A registry that does not answer meanwhile is said to be away, and watched on.
+``--watch`` repeats the list, at the cost of one read of the store each time. If the registry does
+not answer, the error is shown and the watch continues.
 """
 
 import time
@@ -42,7 +41,7 @@ _STYLES = {"held": "green", "idle": "yellow", "free": "dim"}
 @registry_argument
 @layout_options
 @json_option
-@click.option("--watch", is_flag=True, help="Look again and again, until Ctrl-C.")
+@click.option("--watch", is_flag=True, help="Repeat the list until Ctrl-C.")
 @click.option(
     "--every",
     "every_s",
@@ -50,17 +49,17 @@ _STYLES = {"held": "green", "idle": "yellow", "free": "dim"}
     default=1.0,
     metavar="SECONDS",
     show_default=True,
-    help="How often to look with --watch.",
+    help="The interval of --watch.",
 )
 def command(
     *, url: str, namespace: str, scheme: Scheme, as_json: bool, watch: bool, every_s: float
 ) -> None:
-    """List who holds which node number.
+    """List the holder of each node number.
 
-    A slot is held while its claim runs, idle if its holder let it run out, and free once it was
-    given back. The rate is what its holder issued, in IDs a second, when it last made its claim
-    longer. Without URL it is the registry of this host (or what FRAZIL_URL says). The record
-    knows its layout; name a scheme to be told if it is another one.
+    A node number is held while its claim runs, idle after the claim expired, and free after it was
+    given back. IDs/s is the rate of the holder when it last renewed its claim. Without URL, the
+    registry is FRAZIL_URL or that of this host. The registry stores the layout; with --scheme,
+    another layout is an error.
 
     \b
       frazil claims
@@ -70,15 +69,15 @@ def command(
       frazil claims static:7
     """
     if watch and as_json:
-        raise click.UsageError("--watch is for people and --json for programs; choose one")
+        raise click.UsageError("--watch and --json exclude each other; use one of them")
     if parse_url(url).maker == "icicle":
         from frazil.cli.stores.icicle import show_shards
 
         if watch:
-            raise click.UsageError("--watch is for claims, and icicle: has none; shards stay")
+            raise click.UsageError("icicle: has shards, which do not change; omit --watch")
         show_shards(url, namespace, scheme, as_json=as_json)
         return
-    registry = store.kept(url, namespace, scheme)
+    registry = store.persistent(url, namespace, scheme)
     named = not all(map(is_default, ("scheme", "field", "epoch")))
     if watch:
         _watch(registry, url, namespace, named=named, every_s=every_s)
@@ -87,9 +86,9 @@ def command(
     if as_json:
         terminal.echo_json(line.as_json() for line in node_holdings(found))
     elif found is None:
-        click.echo(_absent(registry, url, namespace))  # a path in one piece
+        click.echo(_absent(registry, url, namespace))  # not wrapped, so that a path can be copied
     else:
-        terminal.echo(_shown(found, registry, url, namespace))
+        terminal.echo(_listing(found, registry, url, namespace))
 
 
 def _watch(registry: Registry, url: str, namespace: str, *, named: bool, every_s: float) -> None:
@@ -97,71 +96,71 @@ def _watch(registry: Registry, url: str, namespace: str, *, named: bool, every_s
     from rich.text import Text
 
     console = terminal.console()
-    shown: RenderableType
+    listing: RenderableType
     live = Live(console=console, auto_refresh=False) if console.is_terminal else None
     with live or nullcontext():
         while True:
             try:
                 found = store.look(registry, same_terms=named)
-                shown = _shown(found, registry, url, namespace)
+                listing = _listing(found, registry, url, namespace)
             except TryLater as error:
-                shown = Text(f"{moment_text(wall_us())}  {error}", "red")
+                listing = Text(f"{moment_text(wall_us())}  {error}", "red")
             if live is not None:
-                live.update(shown, refresh=True)
+                live.update(listing, refresh=True)
             else:
-                terminal.echo(shown)
+                terminal.echo(listing)
             time.sleep(every_s)
 
 
-def _shown(
+def _listing(
     found: Snapshot | None, registry: Registry, url: str, namespace: str
 ) -> "RenderableType":
-    """The list, or why there is none."""
+    """The list, or a text if nothing was claimed."""
     from rich.console import Group
     from rich.text import Text
 
     if found is None:
         return Text(_absent(registry, url, namespace))
-    away = [Text(f"away: {each}", "red") for each in found.away]
+    away = [Text(f"no answer: {server}", "red") for server in found.away]
     lines = node_holdings(found)
     if not lines:
-        told = f"Namespace {namespace!r} of {url} is set up: nothing was given away yet. It is for"
-        return Group(*away, Text(f"{told}\n{found.layout}"))
-    count = {state: sum(line.state == state for line in lines) for state in _STYLES}
-    each = ", ".join(f"{number} {state}" for state, number in count.items() if number)
-    return Group(*away, _table(lines), Text(f"\n{each}, of\n{found.layout}"))
+        empty = f"Namespace {namespace!r} of {url} is set up and has no claims yet. Its layout:"
+        return Group(*away, Text(f"{empty}\n{found.layout}"))
+    counts = {state: sum(line.state == state for line in lines) for state in _STYLES}
+    summary = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
+    return Group(*away, _table(lines), Text(f"\n{summary}. The layout:\n{found.layout}"))
 
 
 def _absent(registry: Registry, url: str, namespace: str) -> str:
     path = getattr(registry, "path", None)
     missing = path is not None and not path.exists()
     where = f"{path} does not exist" if missing else f"{url} has no namespace {namespace!r}"
-    return f"{where}: nothing was given away yet.\nThe first `frazil mint` makes it."
+    return f"{where}: there are no claims yet.\nThe first `frazil mint` creates it."
 
 
 def _table(lines: list[NodeHolding]) -> "RenderableType":
     from rich.text import Text
 
-    several = any(any(line.constants.values()) for line in lines)
-    columns = ["node", *["constants"] * several, "state", "host", "process", "since (UTC)"]
-    shown = terminal.table(*columns, "until", "IDs/s", right=("node", "process", "IDs/s"))
+    has_constants = any(any(line.constants.values()) for line in lines)
+    columns = ["node", *["constants"] * has_constants, "state", "host", "process", "since (UTC)"]
+    table = terminal.table(*columns, "until", "IDs/s", right=("node", "process", "IDs/s"))
     for line in lines:
         constants = " ".join(f"{name}={value}" for name, value in line.constants.items() if value)
         since_us, rate_hz = line.holding.since_us, line.holder.rate_hz
-        held = line.state == "held" and rate_hz is not None
-        shown.add_row(
+        has_rate = line.state == "held" and rate_hz is not None
+        table.add_row(
             str(line.node),
-            *[constants] * several,
+            *[constants] * has_constants,
             Text(line.state, _STYLES[line.state]),
             line.holder.host or "-",
             line.holder.process or "-",
-            _plain(moment_text(since_us // 1_000_000 * 1_000_000)) if since_us else "-",
-            _plain(line.on_axis(line.holding.until)),
-            f"{rate_hz:,}" if held else "-",
+            _cell(moment_text(since_us // 1_000_000 * 1_000_000)) if since_us else "-",
+            _cell(line.on_axis(line.holding.until)),
+            f"{rate_hz:,}" if has_rate else "-",
         )
-    return shown
+    return table
 
 
-def _plain(text: str) -> str:
-    """An ISO moment as a table has it, the zone being in the head."""
+def _cell(text: str) -> str:
+    """An ISO moment without its zone, which is in the heading."""
     return text.replace("T", " ").removesuffix("Z")

@@ -1,10 +1,9 @@
-"""``frazil doctor``: what a store is like before anything depends on it.
+"""``frazil doctor``: examine a store before a program depends on it.
 
-A store can be reached and still be the wrong one: without a disk, without the right to write, with
-another layout under the same name, or with a failover that forgets. None of that shows until it
-hurts. The doctor connects as a member would, reads what the store tells of itself (``examine`` of
-the registry), and says for each event what would come of it. It looks and changes nothing, unless
-``--try`` asks for the whole way: take a claim, make it longer, give it back.
+A store that answers can still be unsuitable: it may have no disk, no permission to write, another
+layout under the same name, or a failover that loses data. The doctor connects like a generator,
+reads the store's settings (``examine`` of the registry), and reports the outcome of each event.
+It changes nothing, unless ``--try`` is given: then it takes, renews and releases a claim.
 """
 
 import time
@@ -14,7 +13,7 @@ import click
 
 from frazil.claims.claim import Claim, LastSeen, Snapshot, Wait
 from frazil.cli._options import json_option, layout_options, registry_argument
-from frazil.cli.show.doctor_report import Report, round_trip, tell
+from frazil.cli.show.doctor_report import Report, round_trip, show_reports
 from frazil.cli.stores import store
 from frazil.errors import ConfigError
 from frazil.generator.verb_requests import ask_of
@@ -30,13 +29,13 @@ __all__ = ["command"]
 @registry_argument
 @layout_options
 @json_option
-@click.option("--try", "trying", is_flag=True, help="Also take a claim and give it back.")
+@click.option("--try", "trying", is_flag=True, help="Also take, renew and release a claim.")
 def command(*, url: str, namespace: str, scheme: Scheme, as_json: bool, trying: bool) -> None:
-    """Examine a registry's store, and say what it survives.
+    """Examine a registry's store, and report the events it survives.
 
-    Connects, measures, reads the store's settings, and tells in plain words what would come of a
-    restart, a failover or a wrong clock. Nothing is changed, unless --try is given. Exit code 1 if
-    something is bad: an ID could repeat, or none can be had.
+    Connects, measures, reads the store's settings, and reports the outcome of a restart, a
+    failover or a wrong clock. Without --try it changes nothing. Exit code 1 means that an ID could
+    repeat, or that no ID can be issued.
 
     \b
       frazil doctor redis://localhost
@@ -48,18 +47,18 @@ def command(*, url: str, namespace: str, scheme: Scheme, as_json: bool, trying: 
         from frazil.cli.stores.icicle_doctor import examine_pool
 
         if trying:
-            raise click.UsageError("--try takes a claim, and icicle: has none; use frazil mint -u")
+            raise click.UsageError("icicle: has no claims for --try; use frazil mint -u instead")
         examine_pool(url, namespace, scheme, as_json=as_json)
         return
-    registry = store.kept(url, namespace, scheme)
+    registry = store.persistent(url, namespace, scheme)
     found = store.look(registry)
     told = registry.examine()
     facts = [round_trip(registry), *_clock(told), *told.facts]
     facts.append(_namespace(found, registry, namespace))
     if trying:
-        facts.append(_tried(registry))
+        facts.append(_try_claim(registry))
     report = Report(registry.url, f"{registry.url}: {told.server}", facts, told.events)
-    tell([report], as_json=as_json, named=False)
+    show_reports([report], as_json=as_json, with_server=False)
 
 
 def _clock(report: StoreReport) -> Iterable[Finding]:
@@ -71,15 +70,15 @@ def _namespace(found: Snapshot | None, registry: Registry, namespace: str) -> Fi
     terms = registry.terms
     if found is None:
         if terms.timed:
-            wait = "the first use waits one horizon; frazil init does so ahead of it"
+            wait = "the first use waits one horizon; frazil init waits in advance"
             return Finding("namespace", "note", f"{namespace!r} is new", wait)
-        begin = "a counter begins with frazil init --start N"
-        return Finding("namespace", "bad", f"{namespace!r} is not there", begin)
+        start = "set up a counter with frazil init --start N"
+        return Finding("namespace", "bad", f"{namespace!r} does not exist", start)
     if found.fingerprint != terms.fingerprint:
-        ours = "name its scheme to ask about it" if found.layout != terms.layout else "same layout"
+        ours = "name its scheme with --scheme" if found.layout != terms.layout else "same layout"
         return Finding(
-            "namespace", "note", f"{namespace!r} has other terms than asked for: {found.layout}",
-            f"{ours}; other members than its own are refused",
+            "namespace", "note", f"{namespace!r} has another scheme: {found.layout}",
+            f"{ours}; generators with other terms are refused",
         )  # fmt: skip
     held = sum(holding.held for holding in found.holdings)
     return Finding(
@@ -87,17 +86,15 @@ def _namespace(found: Snapshot | None, registry: Registry, namespace: str) -> Fi
     )
 
 
-def _tried(registry: Registry) -> Finding:
-    """A claim from its beginning to its end."""
+def _try_claim(registry: Registry) -> Finding:
+    """Take, renew and release a claim."""
     begun = time.perf_counter()
     reply = registry.grant(ask_of(LastSeen()), 1)
     if isinstance(reply, Wait):
-        return Finding(
-            "a claim", "note", "not yet", f"it has to wait {reply.wait_us / 1e6:.1f} s; try again"
-        )
-    longer = registry.renew(ask_of(reply.seen, reply), reply.until + 1)
-    if not isinstance(longer, Claim):
-        raise ConfigError("a claim that was just given could not be made longer; try again")
-    registry.release(ask_of(longer.seen, longer), longer.start)
+        return Finding("a claim", "note", "not yet", f"try again in {reply.wait_us / 1e6:.1f} s")
+    renewed = registry.renew(ask_of(reply.seen, reply), reply.until + 1)
+    if not isinstance(renewed, Claim):
+        raise ConfigError("the registry did not renew a claim that it just granted; try again")
+    registry.release(ask_of(renewed.seen, renewed), renewed.start)
     took_ms = (time.perf_counter() - begun) * 1e3
-    return Finding("a claim", "good", f"taken, made longer and given back in {took_ms:.1f} ms")
+    return Finding("a claim", "good", f"taken, renewed and released in {took_ms:.1f} ms")

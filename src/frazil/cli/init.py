@@ -1,14 +1,13 @@
-"""``frazil init``: set a namespace up, ahead of its first use.
+"""``frazil init``: set up a namespace before its first use.
 
-A registry that knows nothing of a namespace cannot tell a first use from a loss. A script that sets
-the namespace up at each start cannot either: after a loss it would call new what is in use. So a
-namespace with time is made as after a loss, and one horizon is waited out here: everything that a
-lost record can have given away lies before its end. Only a person knows that there was nothing
-before, and says so with ``--new``.
+A registry without a record cannot distinguish a first use from a lost record. Neither can a script
+that runs at each start. So a namespace with time is set up as after a loss, and the command waits
+one horizon: every claim of a lost record ends before that. Only a person knows that the namespace
+was never used, and passes ``--new``.
 
-Counters (layouts without time) cannot be guarded by waiting at all: for them this is the one way to
-begin, and a person says where, by ``--start`` or ``--new``. Servers that issue IDs themselves
-(``icicle:``) are each given a shard.
+For counters (layouts without time) waiting does not help. They must be set up with this command,
+and a person chooses the first value, with ``--start`` or ``--new``. Servers that issue IDs
+themselves (``icicle:``) each get a shard.
 """
 
 import time
@@ -35,32 +34,30 @@ __all__ = ["command"]
     "--start",
     type=click.IntRange(min=0),
     metavar="N",
-    help="The first value of a counter; above all that are in use.",
+    help="The first value of a counter; greater than all values in use.",
 )
-@click.option(
-    "--forward", is_flag=True, help="Let a counter that exists go on from --start, which is ahead."
-)
+@click.option("--forward", is_flag=True, help="Move an existing counter ahead to --start.")
 @click.option(
     "--shard",
     type=click.IntRange(0, 1023),
     metavar="N",
-    help="icicle: the node number of one server; no other may have it.",
+    help="icicle: the node number of one server; it must be unique.",
 )
 @click.option(
     "--shards",
     type=click.Choice(["auto"]),
-    help="icicle: give each server of a pool a shard that is free.",
+    help="icicle: give each server of a pool a free shard.",
 )
 @click.option(
     "--shared",
     metavar="GROUP",
-    help="Make the folder of a group, where all users of this host then keep claims by default.",
+    help="Create a folder for a group; all users of this host then keep claims there by default.",
 )
 @click.option(
     "--new",
     is_flag=True,
-    help="Nothing was ever given here, so do not wait. A counter begins at 1, a run at 0. For a "
-    "person to say, and not for a script: after a loss it would be wrong.",
+    help="The namespace was never used, so do not wait. A counter begins at 1, a run at 0. Do not "
+    "use it in a script: after a lost record, IDs would repeat.",
 )
 def command(
     *,
@@ -74,13 +71,12 @@ def command(
     shared: str | None,
     new: bool,
 ) -> None:
-    """Set a namespace up, so that its first use need not wait.
+    """Set up a namespace, so that its first use does not wait.
 
-    For a layout with time this waits once, for a second on this host and for 5 s on a server, in
-    case the namespace was used before and forgotten; --new skips that. A layout without time
-    (chibrary, tickets) needs it once, with the first number that may be given.
-    A namespace that exists is left as it is, and that is an error; but a counter may be moved on,
-    past values that were lost or shall be skipped.
+    For a layout with time, this waits once, 1 s on this host and 5 s on a server, because an
+    earlier record may be lost; --new skips the wait. A layout without time (chibrary, tickets)
+    must be set up once, with the first number to issue. A namespace that exists is an error and
+    does not change, but --forward moves a counter past lost or skipped values.
 
     \b
       frazil init
@@ -97,67 +93,66 @@ def command(
         from frazil.cli.stores.icicle import initialise
 
         if start is not None:
-            raise click.UsageError("--start is for counters, and icicle: goes by time")
+            raise click.UsageError("--start is for counters; icicle: uses time")
         initialise(url, namespace, scheme, shard=shard, auto=shards is not None, new=new)
         return
     if shard is not None or shards:
         raise click.UsageError("--shard and --shards are for icicle: URLs")
-    registry = store.kept(url, namespace, scheme)
+    registry = store.persistent(url, namespace, scheme)
     if registry.terms.timed:
-        _refuse_counting(scheme, start, forward=forward)
+        _refuse_counter_options(scheme, start, forward=forward)
         registry.initialise(ask_of(LastSeen()), 0 if new else None)
-        _tell(registry, namespace, url, "is new" if new else "is set up", scheme)
+        _show(registry, namespace, url, "is new" if new else "is set up", scheme)
         if not new:
-            _wait_out(registry.terms)
-        click.echo("The first ID will not have to wait.")
+            _wait_horizon(registry.terms)
+        click.echo("The first ID does not wait.")
         return
     start = _first_value(scheme, start, forward=forward, new=new)
     if not forward and registry.look() is not None:
         raise ConfigError(
-            f"namespace {namespace!r} of {url} exists; to let its counter go on from a greater "
-            "value add --forward",
+            f"namespace {namespace!r} of {url} exists; to move its counter to a greater value, add "
+            "--forward",
             url=url,
         )
     registry.initialise(ask_of(LastSeen()), start)
-    _tell(registry, namespace, url, "goes on" if forward else "is new", scheme)
+    _show(registry, namespace, url, "moves ahead" if forward else "is new", scheme)
     axis = "run" if scheme.layout.axis == "run" else "number"
-    click.echo(f"The first {axis} to be given is {start}.")
+    click.echo(f"The next {axis} is {start}.")
 
 
-def _tell(registry: Registry, namespace: str, url: str, how: str, scheme: Scheme) -> None:
+def _show(registry: Registry, namespace: str, url: str, state: str, scheme: Scheme) -> None:
     layout = registry.terms.layout
-    click.echo(f"Namespace {namespace!r} of {url} {how}, with scheme {scheme.name}:\n{layout}")
+    click.echo(f"Namespace {namespace!r} of {url} {state}, with scheme {scheme.name}:\n{layout}")
 
 
-def _refuse_counting(scheme: Scheme, start: int | None, *, forward: bool) -> None:
-    """Refuse what is about counters."""
+def _refuse_counter_options(scheme: Scheme, start: int | None, *, forward: bool) -> None:
     if start is not None or forward:
         raise click.UsageError(
-            f"--start and --forward are for counters; scheme {scheme.name} goes by time"
+            f"--start and --forward are for counters; scheme {scheme.name} uses time"
         )
 
 
 def _first_value(scheme: Scheme, start: int | None, *, forward: bool, new: bool) -> int:
-    """Where a counter begins, or goes on."""
+    """The next value of a counter."""
     if new and (forward or start is not None):
-        raise click.UsageError("--new begins a counter at its first value; give it or --start")
+        raise click.UsageError("--new starts a counter at its first value; use it or --start")
     if forward and start is None:
-        raise click.UsageError("--forward goes to --start N; say where")
+        raise click.UsageError("--forward needs the next value; add --start N")
     if start is None and not new:
         raise click.UsageError(
-            "the first value of a counter has to be named: --start N, above all that are in use, "
-            "or --new if none was ever given"
+            "a counter needs its first value; add --start N, greater than all values in use, or "
+            "--new if it was never used"
         )
     if start is not None:
         return start
     return 1 if scheme.layout.axis == "sequence" else 0
 
 
-def _wait_out(terms: Terms) -> None:
-    """Wait until everything that a lost record can have given away is over."""
+def _wait_horizon(terms: Terms) -> None:
+    """Wait until every claim of a lost record has ended."""
     wait_us = terms.horizon_ticks * terms.tick_us
     click.echo(
-        f"Waiting {duration_text(wait_us)}, in case it was used before and forgotten (--new skips "
+        f"Waiting {duration_text(wait_us)}, because an earlier record may be lost (--new skips "
         "this)."
     )
     time.sleep(wait_us / 1e6)

@@ -1,11 +1,11 @@
-"""``frazil inspect``: what is in an ID.
+"""``frazil inspect``: the fields of an ID.
 
-Somebody has an ID, or a line of a log with one in it, and asks when and where it was made. They
-may not know its encoding, or its scheme. So a text is read in every encoding; it is taken for an
-ID of the scheme that was named; without one, for the default scheme's if that gives a sensible
-moment, and else for one of the scheme that fits best, with the others and the reasons shown.
+The input is an ID or a line of a log that contains one; its encoding and its scheme may be unknown.
+So a text is read in every encoding. Its scheme is the named one; without ``--scheme``, the default
+scheme if it gives a plausible moment, else the scheme that fits best, shown with the other
+candidates and the reasons.
 
-The drawing is ``drawing.draw``'s, and colour is laid over it: without colour nothing is missing.
+The drawing is made by ``drawing.draw``; colour adds no information.
 """
 
 import sys
@@ -33,20 +33,20 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _DRAWING_COLUMNS = 100
-_OTHERS_SHOWN = 4
-_NEAR_BITS = 4.0  # a guess that is this much weaker could still be right
+_CANDIDATES_SHOWN = 4
+_NEAR_BITS = 4.0  # a candidate whose score is this much lower could still be right
 
 
 @click.command
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
 @scheme_options
-@click.option("--guess", is_flag=True, help="Rank all schemes, even if the default one fits.")
+@click.option("--guess", is_flag=True, help="Rank all schemes, even if the default scheme fits.")
 @click.option(
     "--svg",
     "picture",
     type=click.File("w", encoding="utf-8", lazy=True),
     metavar="FILE",
-    help="Draw the (first) ID into this file as well.",
+    help="Also draw the first ID to this file.",
 )
 @json_option
 def command(
@@ -57,11 +57,11 @@ def command(
     picture: IO[str] | None,
     as_json: bool,
 ) -> None:
-    """Show what is in an ID: when, which node, every bit.
+    """Show the moment, the node and every bit of an ID.
 
-    TEXT is an ID in any encoding, or a line with IDs in it; without one, lines are read from
-    standard input. Without --scheme the ID is taken for one of the default scheme if that makes
-    identity, and otherwise for one of the scheme that fits it best.
+    TEXT is an ID in any encoding, or a line that contains IDs; without TEXT, the command reads
+    lines from standard input. Without --scheme, an ID is read in the default scheme if the result
+    is plausible, and otherwise in the scheme that fits best.
 
     \b
       frazil inspect 1375354384404488193
@@ -73,37 +73,35 @@ def command(
     strict = not all(map(is_default, ("encoding", "prefix", "check")))
     if guess and (named or strict):
         raise click.UsageError(
-            "--guess asks which scheme it is, so leave --scheme and its like out"
+            "--guess finds the scheme; omit --scheme and the other options of a scheme"
         )
-    search = Search(scheme, wall_us(), sure=named or strict, guess=guess, strict=strict)
+    search = Search(scheme, wall_us(), named=named or strict, guess=guess, strict=strict)
     if not texts and sys.stdin.isatty():
-        raise click.UsageError(
-            "no ID was given; name one, or pipe lines with IDs into this command"
-        )
-    missed: list[str] = []
-    found = _findings(texts, search, missed)
+        raise click.UsageError("no ID was given; pass one, or pipe lines with IDs to this command")
+    failures: list[str] = []
+    found = _findings(texts, search, failures)
     if picture is not None:
-        found = _drawn(found, picture)
+        found = _draw_first(found, picture)
     if as_json:
         terminal.echo_json(_as_json(finding, search.now_us) for finding in found)
     else:
         for i, finding in enumerate(found):
             click.echo("\n" * (i > 0), nl=False)
             _show(finding, search.now_us)
-    if missed:
-        raise Failure("\n".join(missed))
+    if failures:
+        raise Failure("\n".join(failures))
 
 
-def _findings(texts: tuple[str, ...], search: Search, missed: list[str]) -> Iterator[Finding]:
-    """The IDs in texts, or in the lines of standard input; why there are none goes to ``missed``.
+def _findings(texts: tuple[str, ...], search: Search, failures: list[str]) -> Iterator[Finding]:
+    """The IDs in texts, or in standard input; appends a reason to ``failures`` if there is none.
 
-    Of a log only some lines have an ID in them, so there it takes a whole log without one.
+    Each text must contain an ID; of standard input, only some line must.
     """
     for text in texts:
         found = search.find(text)
         yield from found
         if not found:
-            missed.append(search.explain(text))
+            failures.append(search.explain(text))
     if not texts:
         count = 0
         for line in sys.stdin.buffer:
@@ -111,11 +109,11 @@ def _findings(texts: tuple[str, ...], search: Search, missed: list[str]) -> Iter
             yield from found
             count += len(found)
         if not count:
-            missed.append("no ID was found on standard input")
+            failures.append("no ID was found on standard input")
 
 
-def _drawn(findings: Iterable[Finding], picture: IO[str]) -> Iterator[Finding]:
-    """The same findings; the first is drawn into a file on its way."""
+def _draw_first(findings: Iterable[Finding], picture: IO[str]) -> Iterator[Finding]:
+    """The same findings; draws the first to a file."""
     for i, finding in enumerate(findings):
         if i == 0:
             best = finding.fits[0]
@@ -125,12 +123,12 @@ def _drawn(findings: Iterable[Finding], picture: IO[str]) -> Iterator[Finding]:
 
 
 def _unshuffled(fit: Fit) -> int:
-    """The number whose bits lie as the layout has them."""
+    """The number with its bits in the layout's order."""
     number, shuffle = fit.reading.number, fit.scheme.shuffle
     return number if shuffle is None else shuffle.invert(number)
 
 
-# --- for a program
+# --- JSON
 
 
 def _as_json(finding: Finding, now_us: int) -> dict[str, Any]:
@@ -157,18 +155,18 @@ def _as_json(finding: Finding, now_us: int) -> dict[str, Any]:
 
 
 def _texts(fit: Fit) -> dict[str, str]:
-    """The ID in every encoding, with the prefix that it came with."""
+    """The ID in every encoding, with its prefix."""
     reading, bits = fit.reading, fit.scheme.bits
     return {e: reading.prefix + Codec(e, bits).encode(reading.number) for e in DIGITS}
 
 
-# --- for a person
+# --- text
 
 
 def _show(finding: Finding, now_us: int) -> None:
     best = finding.fits[0]
     console = terminal.console()
-    kind = f"{best.reading.manner}, {best.scheme.bits} bits"
+    kind = f"{best.reading.encoding_text}, {best.scheme.bits} bits"
     shuffled = ", shown unshuffled" if best.scheme.shuffle is not None else ""
     click.echo(f"{best.reading.text}: scheme {best.scheme.name} ({kind}{shuffled})\n")
     columns = min(console.width, _DRAWING_COLUMNS)
@@ -183,12 +181,12 @@ def _show(finding: Finding, now_us: int) -> None:
     if finding.guessed:
         _show_candidates(finding)
     elif near:
-        names = ", ".join(near[:_OTHERS_SHOWN])
-        click.echo(f"\nIt could as well be of {names}; --guess compares.")
+        names = ", ".join(near[:_CANDIDATES_SHOWN])
+        click.echo(f"\nIt could also be an ID of {names}; compare with --guess.")
 
 
 def _coloured(drawing: str, layout: Layout) -> "Text":
-    """The drawing with each cell in the colours of its role; only lines of cells have ``│``."""
+    """The drawing with each cell in the colour of its role; lines of cells contain ``│``."""
     from rich.style import Style
     from rich.text import Text
 
@@ -212,7 +210,7 @@ def _coloured(drawing: str, layout: Layout) -> "Text":
 
 
 def _facts(fit: Fit, now_us: int) -> Iterator[tuple[str, str]]:
-    """(what, answer): the moment, each field, each text, and what to beware of."""
+    """(name, value): the moment, each field, each text, and warnings."""
     values, layout, number = fit.values, fit.scheme.layout, fit.reading.number
     us = values.moment_us
     if us is not None:
@@ -222,31 +220,31 @@ def _facts(fit: Fit, now_us: int) -> Iterator[tuple[str, str]]:
     for field in layout.fields:
         value = values[field.name]
         if field.fixed is not None:
-            stranger = f", where this scheme has {field.fixed}" if value != field.fixed else ""
-            yield field.name, f"{value:,} (constant{stranger})"
+            expected = f"; this scheme has {field.fixed}" if value != field.fixed else ""
+            yield field.name, f"{value:,} (constant{expected})"
         elif field.role != "time":
             yield field.name, f"{value:,} (0 to {field.limit:,})"
     if "node" not in dict(values) and layout.bits_of("node"):
-        yield "node", f"{values['node']:,} (its parts together)"
+        yield "node", f"{values['node']:,} (from all its fields)"
     yield from _texts(fit).items()
     if fit.refused:
-        yield "doubt", f"{fit.refused}: is it an ID of this scheme?"
+        yield "doubt", f"{fit.refused}; it may not be an ID of this scheme"
     if number > 1 << 53 and int(float(number)) != number:
-        yield "JavaScript", f"would make it {int(float(number))}; pass it as text"
+        yield "JavaScript", f"rounds it to {int(float(number))}; pass it as text"
     if fit.scheme.bits == 64 and number >> 63:
-        yield "BIGINT", f"does not hold it; a signed column shows {number - (1 << 64)}"
+        yield "BIGINT", f"overflows; a signed column shows {number - (1 << 64)}"
 
 
 def _show_candidates(finding: Finding) -> None:
-    """What else it could be, and why this was chosen."""
+    """The schemes that fit, with their scores, and those that do not."""
     fitting = [fit for fit in finding.fits if not fit.refused]
     refused = [fit for fit in finding.fits if fit.refused]
-    shown = terminal.table("could be", "evidence", "because", right=("evidence",))
-    for fit in fitting[:_OTHERS_SHOWN]:
-        shown.add_row(fit.scheme.name, f"{fit.score:.0f} bits", ", ".join(fit.reasons))
+    table = terminal.table("candidate", "evidence", "reasons", right=("evidence",))
+    for fit in fitting[:_CANDIDATES_SHOWN]:
+        table.add_row(fit.scheme.name, f"{fit.score:.0f} bits", ", ".join(fit.reasons))
     click.echo()
-    terminal.echo(shown)
+    terminal.echo(table)
     if refused:
         names = "; ".join(f"{fit.scheme.name} ({fit.refused})" for fit in refused)
         click.echo()
-        terminal.echo(f"cannot be: {names}", "dim")
+        terminal.echo(f"excluded: {names}", "dim")

@@ -1,9 +1,9 @@
 """``frazil mint``: new IDs on standard output.
 
-One ID must cost a start of Python and one step of the registry: nothing is claimed that would have
-to be given back, no thread is started, nothing is drawn. A million IDs must neither fill the memory
-nor be asked for in a million steps. So a few are minted at once, and many come from a generator,
-in chunks of about a quarter of a second of the layout's IDs, each printed before the next is made.
+One ID should cost a start of Python and one step of the registry, with no claim to release and no
+thread. A million IDs must not fill the memory or take a million steps. So few IDs are minted in one
+step, and many come from a generator, in chunks of a quarter of a second of the layout's IDs; each
+chunk is printed before the next is made.
 """
 
 import json
@@ -27,7 +27,7 @@ from frazil.schemes.scheme import Scheme
 __all__ = ["command"]
 
 _CHUNK = 65_536
-_LONG_S = 2.0  # what takes longer gets a progress bar
+_PROGRESS_MIN_S = 2.0  # the shortest expected time with a progress bar
 
 
 @click.command
@@ -39,7 +39,7 @@ _LONG_S = 2.0  # what takes longer gets a progress bar
     default="0s",
     show_default=True,
     metavar="DURATION",
-    help="How far timestamps may run ahead of the clock, instead of waiting.",
+    help="How far timestamps may run ahead of the clock, to avoid waiting.",
 )
 @click.option(
     "--timeout",
@@ -59,10 +59,10 @@ def command(
     timeout: str,
     as_json: bool,
 ) -> None:
-    """Print unique IDs, one a line, in the scheme's text.
+    """Print unique IDs, one per line, in the scheme's encoding.
 
-    Nothing needs to be set up: claims are kept in a file in your state directory, which all
-    your processes on this host share. A namespace has one scheme; name another for another.
+    No setup is needed: claims are in a file in your state directory, which all your processes on
+    this host share. A namespace has one scheme; use another namespace for another scheme.
 
     \b
       frazil mint
@@ -94,39 +94,39 @@ def _quoted(scheme: Scheme, ids: list[int]) -> str:
 def _chunks(
     count: int, url: str, namespace: str, scheme: Scheme, lead: str, timeout: str
 ) -> Iterator[list[int]]:
-    """``count`` IDs in lists, none of them empty."""
-    rate = scheme.layout.ids_per_second or float(_CHUNK) * 4
-    chunk = max(1, min(_CHUNK, int(rate / 4)))
+    """``count`` IDs in non-empty lists."""
+    rate_hz = scheme.layout.ids_per_second or float(_CHUNK) * 4
+    chunk = max(1, min(_CHUNK, int(rate_hz / 4)))
     if sys.stderr.isatty() and parse_url(url).maker == "registry":
-        _say_first_use(url, namespace, scheme)
+        _announce_wait(url, namespace, scheme)
     if count <= chunk:
         yield frazil.mint(count, url, scheme, namespace=namespace, lead=lead, timeout=timeout)
         return
-    # IDs that scroll by on the same terminal are progress enough.
-    watched = count / rate > _LONG_S and not sys.stdout.isatty()
-    bar = progress("minting", count) if watched else nullcontext(lambda _: None)
+    # On a terminal, the IDs themselves show the progress.
+    has_bar = count / rate_hz > _PROGRESS_MIN_S and not sys.stdout.isatty()
+    bar = progress("minting", count) if has_bar else nullcontext(lambda _: None)
     with (
         frazil.open(url, scheme, namespace=namespace, lead=lead, timeout=timeout) as generator,
-        bar as tell,
+        bar as update,
     ):
         for made in range(0, count, chunk):
-            tell(made)
+            update(made)
             yield generator.take(min(chunk, count - made))
 
 
-def _say_first_use(url: str, namespace: str, scheme: Scheme) -> None:
-    """Tell whoever watches why the first ID of a namespace takes a while."""
+def _announce_wait(url: str, namespace: str, scheme: Scheme) -> None:
+    """Print why the first ID of a namespace takes longer."""
     registry = connect(url, namespace, scheme)
     if not (isinstance(registry, RecordRegistry) and registry.terms.timed):
         return
     try:
         found = look(registry)
-    except TryLater:  # whoever mints waits for it, as long as --timeout says
+    except TryLater:  # minting retries until --timeout
         return
     if found is None:
         wait = duration_text(registry.terms.horizon_ticks * registry.terms.tick_us)
         click.echo(
-            f"first use of namespace {namespace!r} in {url} - waiting {wait}, in case it was used "
-            "and forgotten (`frazil init --new` skips this)",
+            f"first use of namespace {namespace!r} in {url}: waiting {wait}, because an earlier "
+            "record may be lost (`frazil init --new` skips this)",
             err=True,
         )

@@ -1,6 +1,6 @@
-"""``frazil script``: the script that issues IDs, for callers in other languages.
+"""``frazil script``: the Lua script that issues IDs, for callers in other languages.
 
-They need the text to load it, and must not have to find it inside a Python package.
+Callers need the source to load it, and should not have to find it inside a Python package.
 """
 
 import click
@@ -11,12 +11,12 @@ __all__ = ["command"]
 
 
 @click.command
-@click.option("--library", is_flag=True, help="As a library of functions, for FUNCTION LOAD.")
+@click.option("--library", is_flag=True, help="Print a function library, for FUNCTION LOAD.")
 def command(*, library: bool) -> None:
-    """Print the Lua script by which a Redis or Valkey server issues IDs.
+    """Print the Lua script with which a Redis or Valkey server issues IDs.
 
-    Its first lines say what it takes and answers; any client can run it with EVALSHA. The servers
-    are given their shards by frazil init.
+    Its first lines describe its arguments and its reply; any client can run it with EVALSHA. Set
+    the shard of each server with frazil init first.
 
     \b
       frazil script | redis-cli -x SCRIPT LOAD

@@ -1,4 +1,4 @@
-"""``frazil serve``: IDs for programs of any language, from one address."""
+"""``frazil serve``: an HTTP service that issues IDs to programs in any language."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -18,25 +18,25 @@ _PORT = click.IntRange(0, 65535)
     "--config",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Namespaces, tokens and addresses, in TOML.",
+    help="A TOML file with namespaces, tokens and addresses.",
 )
-@click.option("--host", metavar="ADDRESS", help="Where to listen.  [default: 127.0.0.1]")
-@click.option("--port", type=_PORT, metavar="PORT", help="For HTTP; 0 is a free one.  [8080]")
+@click.option("--host", metavar="ADDRESS", help="The address to listen on.  [default: 127.0.0.1]")
+@click.option("--port", type=_PORT, metavar="PORT", help="The HTTP port; 0 for any.  [8080]")
 @click.option(
     "--resp",
     type=_PORT,
     metavar="PORT",
-    help="Answer Redis clients here too: INCR default, FRAZIL.ID default, …",
+    help="The port for Redis clients: INCR default, FRAZIL.ID default, …",
 )
 @click.option(
     "--without-tokens",
     is_flag=True,
-    help="Let everybody in who can connect, from other hosts too.",
+    help="Serve all clients without a token, also from other hosts.",
 )
-@click.option("--workers", type=click.IntRange(1), metavar="N", help="Processes.  [1]")
-@click.option("--tls-cert", metavar="FILE", help="Speak TLS with this certificate, in PEM.")
-@click.option("--tls-key", metavar="FILE", help="Its key.")
-@click.option("--new-token", is_flag=True, help="Make a token, print it and its hash, and end.")
+@click.option("--workers", type=click.IntRange(1), metavar="N", help="How many processes.  [1]")
+@click.option("--tls-cert", metavar="FILE", help="A PEM certificate, to use TLS.")
+@click.option("--tls-key", metavar="FILE", help="The key of the certificate.")
+@click.option("--new-token", is_flag=True, help="Print a new token and its hash, and exit.")
 def command(
     *,
     url: str | None,
@@ -50,10 +50,10 @@ def command(
     tls_key: str | None,
     new_token: bool,
 ) -> None:
-    """Issue IDs to programs of any language, over HTTP, and to Redis clients.
+    """Issue IDs over HTTP to programs in any language, and to Redis clients.
 
-    Nothing needs to be set up: there is one namespace, kept in the usual file of this host, and
-    only this host can connect. A file names more, each with a scheme, a registry and tokens.
+    No setup is needed: the default is one namespace, in the default registry of this host, and
+    only this host can connect. --config defines more, each with a scheme, a registry and tokens.
 
     \b
       frazil serve
@@ -67,15 +67,16 @@ def command(
         from frazil.service.process.server import serve
     except ModuleNotFoundError as error:
         raise ConfigError(
-            f'serving needs {error.name}: pip install "frazil[serve]"', missing=error.name
+            f'frazil serve needs {error.name}; run: pip install "frazil[serve]"',
+            missing=error.name,
         ) from None
     if new_token:
-        made = tokens.new_token()
-        click.echo(f'token: {made}\nhash = "{tokens.hash_of(made)}"')
+        token = tokens.new_token()
+        click.echo(f'token: {token}\nhash = "{tokens.hash_of(token)}"')
         return
     settings = read_settings(config, url)
     if (tls_cert is None) != (tls_key is None):
-        raise ConfigError("--tls-cert and --tls-key go together; give both")
+        raise ConfigError("--tls-cert and --tls-key need each other; set both")
     if tls_cert and tls_key:
         client_ca = settings.tls.client_ca if settings.tls else ""
         settings = replace(settings, tls=tls.Tls(tls_cert, tls_key, client_ca))

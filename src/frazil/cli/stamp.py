@@ -1,13 +1,13 @@
-"""``frazil stamp``: a column of new IDs for a file that has none.
+"""``frazil stamp``: add a column of new IDs to a file.
 
-Rows that were written without IDs need them the day they are merged, loaded or shared. Doing it in
-a notebook takes memory for the whole table, loses quoting and types, and ends in a counter that
-meets the counter of the next file. Here rows stream from one file to the other in chunks, their
-text is copied where the format stays, and the IDs come from a generator, as in any other process.
+Rows that were written without IDs need them when they are merged, loaded or shared. A notebook
+needs memory for the whole table, loses quoting and types, and numbers the rows of every file alike.
+Here rows stream from one file to the other in chunks, their text is copied if the format stays the
+same, and the IDs come from a generator, as in any other process.
 
-Files are read faster than the clock moves: a layout of 4,096 IDs a millisecond needs a quarter of a
-second for a million rows. So unless told otherwise, timestamps may run ahead of the clock by up to
-1 s, or by the registry's horizon if that is less.
+Files are read faster than the clock advances: a layout of 4,096 IDs per millisecond needs a quarter
+of a second for a million rows. So by default timestamps may run ahead of the clock by up to 1 s, or
+by the registry's horizon if that is less.
 """
 
 import importlib.util
@@ -20,9 +20,9 @@ import click
 
 import frazil
 from frazil.cli._options import json_option, registry_options, scheme_options
-from frazil.cli.files.streams import Source, target
+from frazil.cli.files.streams import Source, open_output
 from frazil.cli.files.tables import FORMATS, format_of, open_table
-from frazil.cli.files.writers import writing
+from frazil.cli.files.writers import open_writer
 from frazil.cli.show.progress import progress
 from frazil.errors import ConfigError
 from frazil.inputs.url import parse_url
@@ -37,7 +37,7 @@ _LEAD_S = 1.0
 
 def _delimiter(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     text = {"tab": "\t", "\\t": "\t"}.get(value or "", value)
-    # What IDs are made of cannot separate them, and the quote has its own meaning.
+    # An ID or a prefix may contain these characters, and the quote has another meaning.
     if text is not None and (len(text) != 1 or text.isalnum() or text in '_*~$="\r\n'):
         raise click.BadParameter(
             f"{value!r} cannot separate fields; write one character, like ';', or tab", ctx, param
@@ -49,10 +49,10 @@ delimiter_option = click.option(
     "--delimiter",
     callback=_delimiter,
     metavar="CHARACTER",
-    help="What separates CSV fields, if it is not to be guessed; tab is a tab.",
+    help="The separator of CSV fields, or tab; detected by default.",
 )
 header_option = click.option(
-    "--header/--no-header", default=True, help="Whether the first row of a CSV file is its header."
+    "--header/--no-header", default=True, help="Whether the first row of a CSV file is a header."
 )
 
 
@@ -70,15 +70,15 @@ class _Stamped(NamedTuple):
     default="-",
     type=click.Path(allow_dash=True),
     metavar="FILE",
-    help="Where to write; standard output if left out.",
+    help="The output; standard output by default.",
 )
 @click.option("--force", is_flag=True, help="Replace the output if it exists.")
 @click.option("--column", default="id", show_default=True, help="The name of the new column.")
-@click.option("--last", is_flag=True, help="Make it the last column, not the first.")
+@click.option("--last", is_flag=True, help="Add it as the last column, not the first.")
 @click.option(
-    "--format", "given", type=_FORMAT, help="The input's format, if its name does not say."
+    "--format", "given", type=_FORMAT, help="The input's format, instead of that by its ending."
 )
-@click.option("--to", type=_FORMAT, help="The output's format, if its name does not say.")
+@click.option("--to", type=_FORMAT, help="The output's format, instead of that by its ending.")
 @delimiter_option
 @header_option
 @registry_options
@@ -107,11 +107,11 @@ def command(
     lead: str | None,
     as_json: bool,
 ) -> None:
-    """Copy a table and give each row an ID, as its first column.
+    """Copy a table, with a new ID as the first column of each row.
 
-    CSV, JSON Lines (IDs are strings in it) and Parquet, by the ending of the file's name; .gz is
-    read and written. Files may be larger than memory, and - is standard input or output. The
-    output appears when it is complete.
+    Reads and writes CSV, JSON Lines (with IDs as strings) and Parquet, by the ending of the file's
+    name, also as .gz. Files may be larger than memory, and - is standard input or output. The
+    output file appears when it is complete.
 
     \b
       frazil stamp people.csv -o people.parquet
@@ -123,35 +123,35 @@ def command(
     if "text" in (kind, kind_out):
         raise ConfigError("plain text has no columns; use --format csv --no-header", path=path)
     if kind_out == "parquet" and output == "-" and sys.stdout.isatty():
-        raise ConfigError("Parquet is nothing for a terminal; name a file with --output")
-    began = time.monotonic()
+        raise ConfigError("cannot write Parquet to a terminal; use -o FILE")
+    began_s = time.monotonic()
     open_lead = _lead(lead, url, namespace, scheme)
     with (
         Source(path) as source,
-        target(output, source, force=force) as file,
+        open_output(output, source, force=force) as file,
         frazil.open(url, scheme, namespace=namespace, lead=open_lead) as generator,
-        progress("stamping", source.size) as tell,
+        progress("stamping", source.size) as update,
     ):
         table = open_table(source, kind, header=header, delimiter=delimiter)
         numeric = kind_out == "parquet" and _is_number(scheme)
         rows, first, final = 0, None, None
-        with writing(kind_out, file, table, column, last=last, numeric=numeric) as write:
+        with open_writer(kind_out, file, table, column, last=last, numeric=numeric) as write:
             for chunk in table.chunks():
                 ids = _issue(generator, len(chunk.numbers), numeric=numeric)
                 write(chunk, ids)
                 rows += len(ids)
                 first, final = ids[0] if first is None else first, ids[-1]
-                tell(table.done())
+                update(table.bytes_read())
     stamped = _Stamped(rows, *(None if n is None else str(n) for n in (first, final)))
-    _report(stamped, time.monotonic() - began, output, scheme, as_json=as_json)
+    _report(stamped, time.monotonic() - began_s, output, scheme, as_json=as_json)
 
 
 def _lead(lead: str | None, url: str, namespace: str, scheme: Scheme) -> str | float:
-    """The lead given, or the usual one, which no registry refuses."""
+    """The given lead, or a default that every registry accepts."""
     if lead is not None:
         return 0 if lead == "0" else lead
     if parse_url(url).maker == "service":
-        return 0  # the lead is the service's
+        return 0  # the service has its own lead
     if parse_url(url).maker == "icicle":
         return _LEAD_S
     terms = connect(url, namespace, scheme).terms
@@ -159,13 +159,13 @@ def _lead(lead: str | None, url: str, namespace: str, scheme: Scheme) -> str | f
 
 
 def _is_number(scheme: Scheme) -> bool:
-    """Whether every ID of the scheme is a number that a signed column of 64 bits holds."""
+    """Whether every ID of the scheme is a number that fits a signed column of 64 bits."""
     narrow = scheme.layout.signed_safe and (scheme.shuffle is None or scheme.bits < 64)
     return narrow and scheme.encoding == "decimal" and not scheme.prefix
 
 
 def _issue(generator: frazil.Generator, count: int, *, numeric: bool) -> list[Any]:
-    """The next IDs as they are written: texts, or ints."""
+    """The next IDs, as text or as ints."""
     scheme = generator.scheme
     if numeric:
         return generator.take(count)
@@ -178,17 +178,17 @@ def _issue(generator: frazil.Generator, count: int, *, numeric: bool) -> list[An
 
 
 def _report(
-    stamped: _Stamped, seconds: float, output: str, scheme: Scheme, *, as_json: bool
+    stamped: _Stamped, took_s: float, output: str, scheme: Scheme, *, as_json: bool
 ) -> None:
-    where = "standard output" if output == "-" else output
     if as_json:
         facts = stamped._asdict() | {
-            "seconds": round(seconds, 3),
+            "seconds": round(took_s, 3),
             "scheme": scheme.name,
             "output": output,
         }
-        # Standard output is the table's where that is written there.
+        # Standard output may contain the table.
         click.echo(json.dumps(facts, ensure_ascii=False), err=output == "-")
         return
     ids = f", {stamped.first} to {stamped.last}" if stamped.rows else ""
-    click.echo(f"{stamped.rows:,} rows in {seconds:.1f} s{ids}, to {where}", err=True)
+    where = "standard output" if output == "-" else output
+    click.echo(f"{stamped.rows:,} rows in {took_s:.1f} s{ids}, to {where}", err=True)

@@ -1,11 +1,10 @@
-"""``frazil torture``: what no ID system survives but by design, done to yours.
+"""``frazil torture``: test whether an ID system stays unique under faults.
 
-Documentation says "unique". This forks the processes, kills them, stops them, sets their clocks and
-empties their store, for real, and counts. It is for three kinds of doubt: about frazil; about
-frazil on *this* store, kernel and Python; about any other generator, which is named as
-``module:callable`` and treated alike.
+This forks real processes, kills and stops them, sets their clocks, empties their store, and counts
+duplicates. It tests frazil itself, frazil on a given store, kernel and Python, and any other
+generator, named as ``module:callable``.
 
-What is done is in ``frazil.torture``; here is what a person says and sees.
+The faults are in ``frazil.torture``; this module has the options and the output.
 """
 
 import json
@@ -35,7 +34,7 @@ from frazil.torture.system import attribute
 
 __all__ = ["command"]
 
-_MEMORY = 256 << 20
+_MEMORY_BYTES = 256 << 20
 _SECONDS = 45.0
 _FULL_BURST = 4096
 
@@ -43,26 +42,26 @@ _FULL_BURST = 4096
 @click.command
 @click.argument("url", default="", metavar="[URL]")
 @click.option("--system", default="frazil", show_default=True, metavar="NAME|MODULE:CALLABLE",
-              help="What gives the IDs; a name that is none lists the names.")  # fmt: skip
+              help="The system to test; an unknown name lists all names.")  # fmt: skip
 @click.option("-s", "--scheme", default="icicle", show_default=True, metavar="NAME|LAYOUT",
               help="The scheme of frazil's IDs.")  # fmt: skip
 @click.option("--own", type=click.Choice(OWN),
-              help="Make a store for the run, and harm it too.  [default: sqlite without URL]",
+              help="Create a store for the run, and harm it too.  [default: sqlite without URL]",
               )  # fmt: skip
 @click.option("--faults", default="", metavar="A,B,C",
-              help="Only these faults; a name that is none lists the names.")  # fmt: skip
+              help="Only these faults; an unknown name lists all names.")  # fmt: skip
 @click.option("--processes", type=click.IntRange(1, 100), default=3, show_default=True,
-              metavar="N", help="Children, threads or processes at once.")  # fmt: skip
+              metavar="N", help="How many children, threads or processes.")  # fmt: skip
 @click.option("--seconds", type=click.FloatRange(min=0.1), default=_SECONDS, show_default=True,
-              metavar="S", help="How long to issue, all faults together.")  # fmt: skip
+              metavar="S", help="How long to issue, for all faults together.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), metavar="N",
-              help="Of the random moments; shown, and another one each time.")  # fmt: skip
+              help="The seed of the random moments; by default a new one, shown.")  # fmt: skip
 @click.option("--mix", is_flag=True,
-              help="All faults of a host at once, in rounds of 10 s by a seed each.")  # fmt: skip
+              help="All faults of a host at once, in rounds of 10 s with a seed each.")  # fmt: skip
 @click.option("--peers", is_flag=True,
-              help="A table of all known systems, each for so many seconds.")  # fmt: skip
-@click.option("--markdown", is_flag=True, help="With --peers: print it as Markdown.")
-@click.option("--full-speed", is_flag=True, help="Issue without pauses, and fill the disk.")
+              help="Test all known systems, each for --seconds, and print a table.")  # fmt: skip
+@click.option("--markdown", is_flag=True, help="With --peers: print the table as Markdown.")
+@click.option("--full-speed", is_flag=True, help="Issue without pauses; this fills the disk.")
 @click.option("--html", type=click.Path(dir_okay=False, writable=True), metavar="FILE",
               help="Also write a page with a timeline.")  # fmt: skip
 @json_option
@@ -83,12 +82,12 @@ def command(
     html: str | None,
     as_json: bool,
 ) -> None:
-    """Fork, kill, stop and mislead an ID system, and count what repeats.
+    """Test an ID system with forks, kills and wrong clocks, and count duplicates.
 
-    Real processes on this machine, under one fault after the other. Without URL frazil's claims
-    are in a store made for the run, which is harmed too; a store that you name is used, in a
-    namespace of its own, and never harmed. Exit code 1 means that an ID came twice, or that a
-    process hung. A fault that cannot be had here is said to be so.
+    Real processes on this machine issue IDs under one fault after the other. Without URL, frazil
+    uses a store that is created for the run and harmed too; a store that you name is used in a
+    separate namespace and never harmed. Exit code 1 means that an ID was issued twice, or that a
+    process hung. A fault that is not available here is reported as such.
 
     \b
       frazil torture
@@ -99,11 +98,11 @@ def command(
       frazil torture --peers --seconds 10
       frazil torture --system orders.ids:next_id --faults fork,threads
 
-    With --system and --own, the environment's FRAZIL_URL has the URL of the store.
+    With --system and --own, the system finds the URL of the store in FRAZIL_URL.
     """
     _check(url, system, own, scheme)
     if mix and (peers or html):
-        raise click.UsageError("--mix is without --peers and --html")
+        raise click.UsageError("--mix excludes --peers and --html; omit one of them")
     _check_peers(peers and bool(url or own or html or system != "frazil"), markdown and not peers)
     own = own or ("sqlite" if system == "frazil" and not url else "")
     plan = Plan(
@@ -121,18 +120,19 @@ def command(
     if full_speed:
         plan = replace(plan, burst=_FULL_BURST, nap_s=0)
     if peers:
-        _peers(plan, as_json=as_json, as_markdown=markdown)
+        _test_all(plan, as_json=as_json, as_markdown=markdown)
     else:
-        _one(plan, html, as_json=as_json)
+        _test_one(plan, html, as_json=as_json)
 
 
-def _one(plan: Plan, html: str | None, *, as_json: bool) -> None:
-    """A run against one system; the exit code is about its duplicates."""
+def _test_one(plan: Plan, html: str | None, *, as_json: bool) -> None:
+    """Test one system; the exit code is 1 if it failed."""
     if plan.system.missing:
-        raise ConfigError(f"{plan.system.name} is not installed; pip install {plan.system.package}")
+        name, package = plan.system.name, plan.system.package
+        raise ConfigError(f"{name} is not installed; run: pip install {package}")
     steps = len(rounds(plan)) if plan.mix else len(plan.faults)
-    with _tidy(), progress("torturing", steps) as tell:
-        results = run(plan, _search, lambda _name, done: tell(done))
+    with _exit_on_signals(), progress("torturing", steps) as update:
+        results = run(plan, _search, lambda _name, done: update(done))
     if html is not None:
         from frazil.torture.page import page
 
@@ -147,7 +147,7 @@ def _one(plan: Plan, html: str | None, *, as_json: bool) -> None:
 
 
 def _faults(text: str, *, mix: bool, file: bool) -> tuple[str, ...]:
-    """The faults that are named, or all; only the run's own file can be put back in a mix."""
+    """The named faults, or all; a mix restores only a file that the run created."""
     if text:
         return named(text, mix=mix)
     if mix:
@@ -156,49 +156,48 @@ def _faults(text: str, *, mix: bool, file: bool) -> tuple[str, ...]:
 
 
 def _check(url: str, system: str, own: str | None, scheme: str) -> None:
-    """Refuse what does not go together, and a callable or a store that is not there."""
+    """Raise an error for options that exclude each other, or a missing callable or store."""
     if url and system != "frazil":
-        raise click.UsageError(f"URL is where frazil's claims are kept, and not for {system}")
+        raise click.UsageError(f"URL is the registry of frazil, not of {system}; omit it")
     if url and own:
-        raise click.UsageError("--own makes a store for the run; leave it or URL out")
+        raise click.UsageError("--own creates a store for the run; omit --own or URL")
     if system not in SYSTEMS and ":" in system:
-        sys.path.insert(0, "")  # as for the processes that will call it
+        sys.path.insert(0, "")  # as in the processes that call it
         attribute(system)
     if url.startswith("memory:"):
-        raise click.UsageError("memory: is for one process, and this starts many")
-    chosen = scheme_of(scheme)
+        raise click.UsageError("memory: is for one process, and torture starts several")
+    checked = scheme_of(scheme)
     if url and parse_url(url).maker == "registry":
-        connect(url, "torture", chosen).look()  # what is wrong with it is told once, and now
+        connect(url, "torture", checked).look()  # reports an error once, and early
 
 
 def _check_peers(*wrong: bool) -> None:
-    """Refuse what does not go with the table of all systems, or without it."""
     if any(wrong):
         raise click.UsageError(
-            "--peers is about all systems: without URL, --system, --own and --html; --markdown is "
-            "for --peers"
+            "--peers tests all systems; omit URL, --system, --own and --html, and use --markdown "
+            "only with --peers"
         )
 
 
 @contextmanager
-def _tidy() -> Iterator[None]:
-    """Leave nothing running when this is told to end."""
+def _exit_on_signals() -> Iterator[None]:
+    """Exit on SIGTERM and SIGHUP in the usual way, which ends all started processes."""
     names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    ends = [signal.Signals[name] for name in names]
-    before = [signal.signal(one, lambda number, _: sys.exit(128 + number)) for one in ends]
+    numbers = [signal.Signals[name] for name in names]
+    handlers = [signal.signal(each, lambda number, _: sys.exit(128 + number)) for each in numbers]
     try:
         yield
     finally:
-        for one, handler in zip(ends, before, strict=True):
-            signal.signal(one, handler)
+        for number, handler in zip(numbers, handlers, strict=True):
+            signal.signal(number, handler)
 
 
-def _peers(plan: Plan, *, as_json: bool, as_markdown: bool) -> None:
-    """The table of all systems; the exit code is about frazil's rows."""
+def _test_all(plan: Plan, *, as_json: bool, as_markdown: bool) -> None:
+    """Test all systems; the exit code is 1 if frazil repeated an ID."""
     from frazil.cli.show.torture_report import peer_table
     from frazil.torture.peers import markdown, measure
 
-    with _tidy():
+    with _exit_on_signals():
         rows = list(measure(plan, _search, lambda name: click.echo(f"torturing {name}", err=True)))
     if as_json:
         terminal.echo_json(
@@ -214,4 +213,4 @@ def _peers(plan: Plan, *, as_json: bool, as_markdown: bool) -> None:
 
 
 def _search(folder: Path) -> Duplicates:
-    return Duplicates(_MEMORY, folder)
+    return Duplicates(_MEMORY_BYTES, folder)

@@ -1,4 +1,4 @@
-"""What a caller passes, held against what a call takes, so that a slip is told in plain words."""
+"""Checks of arguments, with errors that name the argument and the accepted values."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -10,33 +10,33 @@ _MOST_AT_ONCE = 1 << 40
 
 
 def refuse_unknown(name: str, call: Callable[..., object], given: Iterable[str]) -> None:
-    """ConfigError for a keyword argument that a call does not know. name: the call's, for users."""
+    """Raise ConfigError for an unknown keyword argument. name: the call, as users know it."""
     code = call.__code__
     known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     for argument in given:
         if argument not in known:
-            from difflib import get_close_matches  # only where a person waits for the hint
+            from difflib import get_close_matches  # slow to import, and only errors need it
 
             near = get_close_matches(argument, known, 1)
             hint = f"did you mean {near[0]}=? " if near else ""
             raise ConfigError(
-                f"{name} has no argument {argument}=; {hint}It takes {', '.join(known)}",
+                f"{name} has no argument {argument}=; {hint}It accepts {', '.join(known)}",
                 argument=argument,
             )
 
 
 def expect(name: str, value: object, kinds: type | tuple[type, ...], words: str) -> None:
-    """ConfigError unless a value is of one of the kinds, which ``words`` say."""
+    """Raise ConfigError unless a value has one of the types, described by ``words``."""
     if not isinstance(value, kinds):
-        # What it holds may be a secret that was passed in the wrong place.
-        raise ConfigError(f"{name} is {words}, not {type(value).__name__}", argument=name)
+        # The value is not shown: it may be a secret that was passed in the wrong place.
+        raise ConfigError(f"{name} must be {words}, not {type(value).__name__}", argument=name)
 
 
 def check_fields(fields: Mapping[str, int] | None) -> None:
-    """ConfigError unless ``fields=`` is a mapping of names."""
+    """Raise ConfigError unless ``fields=`` is a mapping with names as keys."""
     expect("fields=", fields, (Mapping, type(None)), "a mapping like {'cluster': 3}")
     for name in fields or ():
-        expect("a name in fields=", name, str, "a text")
+        expect("a name in fields=", name, str, "a string")
 
 
 def check_count(n: int) -> int:

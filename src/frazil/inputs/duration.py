@@ -1,7 +1,7 @@
-"""Durations as people write them: ``"200ms"``, ``1.5`` (seconds) or a ``timedelta``.
+"""Durations as arguments: ``"200ms"``, ``1.5`` (seconds) or a ``timedelta``.
 
-A bare number that means milliseconds here and seconds there is a classic way to be wrong by a
-factor of a thousand, so a text must carry its unit, and every name inside frazil does.
+A number without a unit is easily wrong by a factor of a thousand. So a string must have a unit, and
+so must every name of a duration in frazil's code.
 """
 
 import math
@@ -20,9 +20,9 @@ UNITS_US = {
     "h": 3_600_000_000,
     "d": 86_400_000_000,
 }
-_LONGEST_US = 36_525 * UNITS_US["d"]  # a socket, a lock and a sleep hold less than 292 years
+_DURATION_MAX_US = 36_525 * UNITS_US["d"]  # sockets, locks and sleeps overflow at 292 years
 YEAR_S = 31_556_952
-"""Of the Gregorian calendar, on average."""
+"""The average year of the Gregorian calendar."""
 SPANS_S = (
     (YEAR_S, "year"),
     (YEAR_S / 12, "month"),
@@ -31,12 +31,12 @@ SPANS_S = (
     (60, "minute"),
     (1, "second"),
 )
-"""How long times are told, the longest first."""
+"""The units of texts for people, the longest first."""
 _TEXT = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,9})?)\s*(us|ms|s|min|h|d)")
 
 
 def duration_us(value: str | float | timedelta, *, name: str = "duration") -> int:
-    """Whole microseconds of a duration, at most 100 years; ConfigError for what is not one."""
+    """A duration of at most 100 years in whole microseconds; ConfigError if it is invalid."""
     if isinstance(value, timedelta):
         us = value // timedelta(microseconds=1)
     elif isinstance(value, str):
@@ -47,25 +47,25 @@ def duration_us(value: str | float | timedelta, *, name: str = "duration") -> in
                 f"({', '.join(UNITS_US)}), like '200ms'",
                 value=value,
             )
-        us, rest, whole = exact_us(match[1], match[2])
-        us += 2 * rest >= whole
+        us, rest, scale = exact_us(match[1], match[2])
+        us += 2 * rest >= scale
     elif isinstance(value, bool) or not _is_finite(value):
         raise ConfigError(
-            f"{name} is a duration ('200ms', seconds or a timedelta), and {str(value)[:40]} is not",
+            f"{name} {str(value)[:40]} is not a duration; use '200ms', seconds or a timedelta",
             value=value,
         )
     else:
-        over, under = value.as_integer_ratio()
-        us = (2_000_000 * over + under) // (2 * under)
-    if us > _LONGEST_US:
-        raise ConfigError(f"{name} {value!r} is longer than 100 years", value=value)
+        numerator, denominator = value.as_integer_ratio()
+        us = (2_000_000 * numerator + denominator) // (2 * denominator)
+    if us > _DURATION_MAX_US:
+        raise ConfigError(f"{name} {value!r} exceeds the maximum of 100 years", value=value)
     if us < 0:
-        raise ConfigError(f"{name} {value!r} is negative; a duration is not", value=value)
+        raise ConfigError(f"{name} {value!r} is negative; use 0 or more", value=value)
     return us
 
 
 def _is_finite(value: float) -> bool:
-    """Whether it is a number, whatever its type says, and no infinite one."""
+    """Whether a value of any type is a finite number."""
     try:
         return math.isfinite(value)
     except (OverflowError, TypeError):
@@ -73,7 +73,7 @@ def _is_finite(value: float) -> bool:
 
 
 def exact_us(number: str, unit: str) -> tuple[int, int, int]:
-    """``1.5``, ``ms`` as whole microseconds, what is left over, and of how much that is a part."""
+    """``1.5``, ``ms`` as whole microseconds, and the rest as numerator and denominator."""
     whole, _, part = number.partition(".")
     scale = 10 ** len(part)
     return *divmod(int(whole + part) * UNITS_US[unit], scale), scale
@@ -88,11 +88,11 @@ def duration_text(us: int) -> str:
 
 
 def ago(us: int, now_us: int) -> str:
-    """A moment beside now, as people say it: ``3 minutes ago``, ``in 2 hours``, ``just now``."""
-    apart_s = abs(now_us - us) / 1e6
-    if apart_s < 1:
+    """A moment relative to now: ``3 minutes ago``, ``in 2 hours``, ``just now``."""
+    distance_s = abs(now_us - us) / 1e6
+    if distance_s < 1:
         return "just now"
-    size, unit = next(pair for pair in SPANS_S if apart_s >= pair[0])
-    count = int(apart_s / size)
+    unit_s, unit = next(pair for pair in SPANS_S if distance_s >= pair[0])
+    count = int(distance_s / unit_s)
     text = f"{count:,} {unit}{'s' * (count != 1)}"
     return f"{text} ago" if us < now_us else f"in {text}"

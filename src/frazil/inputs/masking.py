@@ -1,26 +1,25 @@
-"""URLs with their passwords hidden, for all that people and logs may see.
+"""URLs with masked passwords, for errors, logs and tables.
 
-A URL is an argument, a fact of an error, a line of a log, a cell of a table. Whoever shows one
-masks it first, or is given it masked. What works with it (the driver's options, what pickling
-carries) keeps the password and is never shown.
+Every URL that is shown is masked first. Only the options of the driver and pickled objects keep the
+password, and these are never shown.
 """
 
 import re
 
 __all__ = ["masked"]
 
-# Up to the last @ before the path, as a user or a password may hold one; and libpq's, an option.
+# Up to the last @ before the path, because a user or password may contain one; and a libpq option.
 _PASSWORD = re.compile(r"(://[^:/?#\s]*:)[^/?#\s]*@|([?&]password=)[^&\s]*")
 
 
 def masked(text: object) -> str:
-    """The text with ``***`` in the place of each password in its URLs.
+    """The text with ``***`` instead of each password in its URLs.
 
-    >>> masked("redis://frazil:hunter2@ids.example/0 is away")
-    'redis://frazil:***@ids.example/0 is away'
+    >>> masked("redis://frazil:hunter2@ids.example/0 does not answer")
+    'redis://frazil:***@ids.example/0 does not answer'
     """
-    return _PASSWORD.sub(_hide, str(text))
+    return _PASSWORD.sub(_mask, str(text))
 
 
-def _hide(found: "re.Match[str]") -> str:
-    return f"{found[1]}***@" if found[1] else f"{found[2]}***"
+def _mask(match: "re.Match[str]") -> str:
+    return f"{match[1]}***@" if match[1] else f"{match[2]}***"

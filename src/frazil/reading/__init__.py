@@ -1,8 +1,8 @@
-"""Finding: the IDs in what people paste, for the command and the service alike.
+"""Reading IDs of unknown encoding and scheme, for the command and the service.
 
-Who has an ID has a text: one word, a line of a log, a number that a database shows as negative. Few
-know its encoding, and fewer its scheme. ``reading`` says which numbers a text may stand for,
-``guess`` how well each fits each scheme, and ``search`` finds the words of a line that are IDs.
+The input is a text: one word, a line of a log, a number that a database shows as negative.
+``spelling`` lists the numbers that a text may represent, ``guess`` scores how well each fits a
+scheme, and ``search`` finds the words of a line that are IDs. ``capacity`` is about layouts.
 """
 
 __all__: list[str] = []

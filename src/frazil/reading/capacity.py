@@ -1,8 +1,8 @@
-"""Plans: what follows from a layout before the first ID is made.
+"""Plans: the lifetime, the capacity and the text lengths of a layout.
 
-The width of each field decides how long IDs last, how many nodes may issue and how fast, and
-whether a database and a browser can hold them. The command and the service answer the same
-questions, so the answers are one value here, computed from the layout and kept nowhere.
+The width of each field determines how long IDs last, how many nodes can issue them and how fast,
+and whether a database and a browser can hold them. The command and the service show the same
+values, so both take them from here.
 """
 
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ from frazil.schemes.shuffle import Shuffle
 from frazil.system.cached import Cached
 from frazil.system.clock import moment_text, wall_us
 
-__all__ = ["Plan", "lasting", "plan_of", "years"]
+__all__ = ["Plan", "plan_of", "span_text", "years"]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A layout under a name, and how its IDs are written and shuffled."""
+    """A layout with a name, an encoding and a shuffle."""
 
     name: str
     layout: Layout
@@ -32,34 +32,34 @@ class Plan:
     shuffle: Shuffle | None = None
 
     @Cached
-    def highest(self) -> int:
+    def id_max(self) -> int:
         """The largest ID."""
         layout = self.layout
         n = layout.pack(**{f.name: f.limit for f in layout.fields if f.fixed is None})
         return n if self.shuffle is None else self.shuffle.apply(n)
 
     @Cached
-    def lasts_us(self) -> int | None:
-        """How long the time field is, in µs; None without one."""
+    def lifetime_us(self) -> int | None:
+        """The range of the time field in µs; None without one."""
         tick_us = self.layout.tick_us
         return None if tick_us is None else self.layout.axis_end * tick_us
 
     @Cached
     def end_us(self) -> int | None:
-        """When the time field is full, in µs since 1970; None without a time or an epoch."""
+        """The moment the time field is full, in µs since 1970; None without time or epoch."""
         return None if self.layout.epoch_us is None else self.layout.exhausted_us
 
     @Cached
     def widths(self) -> dict[str, int]:
-        """The longest text in each encoding, in characters."""
+        """The length of the longest text in each encoding, in characters."""
         codecs = {encoding: Codec(encoding, self.layout.bits) for encoding in DIGITS}
-        return {name: c.width or len(c.encode(self.highest)) for name, c in codecs.items()}
+        return {name: c.width or len(c.encode(self.id_max)) for name, c in codecs.items()}
 
     @Cached
     def unsorted(self) -> str:
-        """Why IDs do not sort by the time at which they were made; "" if they do."""
+        """The reason why IDs do not sort by time; "" if they do."""
         if self.layout.tick_us is None:
-            return "there is no time in it"
+            return "it has no time field"
         if self.shuffle is not None:
             return "its bits are shuffled"
         layout = self.layout.with_epoch(0)
@@ -70,13 +70,13 @@ class Plan:
         return ""
 
     @Cached
-    def in_all(self) -> float | None:
-        """IDs per second of all nodes together; None without a time."""
-        each = self.layout.ids_per_second
-        return None if each is None else each * self.layout.nodes
+    def total_hz(self) -> float | None:
+        """IDs per second of all nodes together; None without time."""
+        node_hz = self.layout.ids_per_second
+        return None if node_hz is None else node_hz * self.layout.nodes
 
     def as_json(self) -> dict[str, Any]:
-        """Everything that is shown, with units in the names."""
+        """All values, with units in their names."""
         layout, now_us = self.layout, wall_us()
         end_us = self.end_us
         return {
@@ -86,17 +86,17 @@ class Plan:
             "bits": layout.bits,
             "axis": layout.axis,
             "exhausted": None if end_us is None else moment_text(end_us),
-            "lasts_s": None if self.lasts_us is None else self.lasts_us / 1e6,
+            "lasts_s": None if self.lifetime_us is None else self.lifetime_us / 1e6,
             "left_s": None if end_us is None else round((end_us - now_us) / 1e6, 3),
-            "years": None if self.lasts_us is None else _round(years(self.lasts_us)),
+            "years": None if self.lifetime_us is None else _round(years(self.lifetime_us)),
             "years_left": None if end_us is None else _round(years(end_us - now_us)),
             "nodes": layout.nodes,
             "ids_per_node": layout.sequences,
             "ids_per_second": layout.ids_per_second,
-            "ids_per_second_in_all": self.in_all,
-            "highest": str(self.highest),
-            "javascript_safe": self.highest < 1 << 53,
-            "bigint_safe": self.highest < 1 << 63,
+            "ids_per_second_in_all": self.total_hz,
+            "highest": str(self.id_max),
+            "javascript_safe": self.id_max < 1 << 53,
+            "bigint_safe": self.id_max < 1 << 63,
             "sorted_by_time": not self.unsorted,
             "encoding": self.encoding,
             "characters": self.widths,
@@ -104,13 +104,13 @@ class Plan:
 
 
 def plan_of(spec: str, epoch: str | None = None, bits: int | None = None) -> Plan:
-    """The plan of a scheme's name or of a layout text, counted from another epoch if one is said.
+    """The plan of a scheme's name or of a layout string, optionally with another epoch.
 
-    Raises ConfigError for a name that is none, LayoutError for a layout that cannot be, and for
-    one that is not of ``bits`` bits.
+    Raises ConfigError for an unknown name, and LayoutError for an invalid layout or one that is
+    not ``bits`` wide.
     """
     if spec not in PRESETS and ":" not in spec and "[" not in spec:
-        make_scheme(spec)  # raises, with the names and the nearest of them
+        make_scheme(spec)  # raises ConfigError with the nearest name
     layout = Layout.parse(PRESETS[spec].layout if spec in PRESETS else spec, bits=bits)
     if epoch is not None and layout.tick_us is not None:
         layout = make_scheme(str(layout), epoch=epoch).layout
@@ -126,8 +126,8 @@ def years(us: int) -> float:
     return us / 1e6 / YEAR_S
 
 
-def lasting(us: int) -> str:
-    """A length of time as people say it, to three digits: ``17.5 minutes``, ``69.7 years``."""
+def span_text(us: int) -> str:
+    """A length of time to three digits: ``17.5 minutes``, ``69.7 years``."""
     size, unit = next((pair for pair in SPANS_S if us >= pair[0] * 1_000_000), SPANS_S[-1])
     amount = us / 1e6 / size
     text = f"{amount:,.0f}" if amount >= 1000 else f"{amount:.3g}"
@@ -135,5 +135,5 @@ def lasting(us: int) -> str:
 
 
 def _round(value: float) -> float:
-    """To a tenth, or to three digits where a tenth would hide all of it."""
+    """Round to a tenth, and small values to three digits."""
     return round(value, 1) if abs(value) >= 10 else float(f"{value:.3g}")

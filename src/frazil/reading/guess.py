@@ -1,17 +1,17 @@
-"""Guessing: of which scheme a number is an ID.
+"""Guessing the scheme of an ID.
 
-Sixty-four bits decode under every layout of sixty-four bits, and all but one of the results are
-nonsense that looks like an answer. What tells them apart is how *neat* a reading is: made a minute
-ago, the first of its sequence. A scheme has few IDs as neat as that, next to all the texts that
-could stand there instead, so a neat reading is no accident. The score is how many times fewer, in
-bits: log2 of (texts of this length) less log2 of (IDs of this scheme as near to now, on any node,
-with no higher a sequence or run). Constants make a scheme's IDs few and so speak for it by
-themselves, and a wide node field makes them many.
+Every layout of 64 bits decodes every number of 64 bits, and all results but one are wrong. The
+right one is *neat*: made a minute ago, say, and the first of its sequence. A scheme has few IDs
+that are as neat, compared with all texts of that length, so a neat reading is probably right. The
+score is the ratio in bits: log2 of the number of texts of this length, less log2 of the number of
+IDs of this scheme that are as near to now, on any node, with no greater sequence or run. Constants
+make a scheme's IDs fewer and so raise its score; a wide node field lowers it.
 
-Refused outright: a constant that is not the layout's, a moment before 2005 or more than a day
-ahead, one in the first week of the epoch (all small numbers lie there), and a counter that nobody
-can have counted to. The scheme's own encoding counts 4 bits, a convention. Limits: an old ID is not
-neat, and of schemes that share a cut, as icicle and snowflake do, the epochs alone decide.
+A reading is refused if a constant differs from the layout's, if its moment is before 2005, more
+than a day ahead or in the first week of the epoch (where all small numbers are), or if its counter
+is too large to have been reached. The scheme's own encoding adds 4 bits, by convention. Limits: an
+old ID is not neat, and schemes with the same fields, like icicle and snowflake, differ only by
+their epochs.
 """
 
 from collections.abc import Iterable
@@ -33,17 +33,17 @@ LIKELY_BITS = 12.0
 """A score that one random text in 4,096 reaches."""
 
 _OWN_ENCODING_BITS = 4.0
-_NEAT_BITS = 4  # leading zeros that are worth a word
+_NEAT_BITS = 4  # the least number of leading zeros that is a reason
 _OLDEST_US = to_us(datetime(2005, 1, 1, tzinfo=UTC))
-_AHEAD_US = UNITS_US["d"]
-_FIRST_USE_US = 7 * UNITS_US["d"]
-_COUNTED_BITS = 48
-_DEPLOYED = {"cluster"}  # constants whose value each deployment chooses
+_AHEAD_MAX_US = UNITS_US["d"]
+_AFTER_EPOCH_MIN_US = 7 * UNITS_US["d"]
+_COUNTER_BITS = 48
+_DEPLOYMENT_CONSTANTS = {"cluster"}  # each deployment chooses their values
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A reading under a scheme. ``refused`` says why it cannot be one; else ``score`` in bits."""
+    """A reading as an ID of a scheme, with a ``score`` in bits; ``refused`` is why it cannot be."""
 
     scheme: Scheme
     reading: Reading
@@ -54,27 +54,27 @@ class Fit:
 
     @property
     def own(self) -> bool:
-        """Whether it is written as the scheme writes."""
+        """Whether it has the scheme's own encoding."""
         return self.reading.encoding == self.scheme.encoding
 
     @property
     def likely(self) -> bool:
-        """Whether a word in the middle of a text may be taken for this."""
+        """Whether a word in a line can be taken for this ID."""
         return not self.refused and self.score >= LIKELY_BITS
 
 
 @cache
 def presets() -> tuple[Scheme, ...]:
-    """The schemes that have a name and an epoch, in the order of their table."""
+    """The named schemes that have an epoch, in the order of ``PRESETS``."""
     return tuple(make_scheme(n) for n in PRESETS if not PRESETS[n].layout.endswith("since ?"))
 
 
 def fits_of(
     text: str, schemes: Iterable[Scheme], now_us: int, *, strict: bool = False
 ) -> list[Fit]:
-    """The best fit of ``text`` under each scheme that can read it: the likely first, refused last.
+    """The best fit of ``text`` for each scheme that can read it, the best first, refused ones last.
 
-    ``strict`` takes only the text that the scheme itself writes.
+    ``strict`` accepts only the scheme's own encoding, prefix and check character.
     """
     best = []
     for scheme in schemes:
@@ -86,59 +86,59 @@ def fits_of(
 
 
 def fit_of(scheme: Scheme, reading: Reading, now_us: int) -> Fit:
-    """How well a reading fits a scheme, by the clock ``now_us`` (µs since 1970)."""
+    """How well a reading fits a scheme at ``now_us`` (µs since 1970)."""
     values = scheme.unpack(reading.number)
-    adopted = _DEPLOYED.intersection(values.foreign)
+    adopted = _DEPLOYMENT_CONSTANTS.intersection(values.foreign)
     if adopted:
         scheme = scheme.with_fields(**{name: values[name] for name in adopted})
         values = scheme.unpack(reading.number)
-    refused = _impossible(scheme, values, now_us)
+    refused = _refusal(scheme, values, now_us)
     layout = scheme.layout
-    as_neat, reasons = float(layout.bits_of("node")), []
+    neat_ids_bits, reasons = float(layout.bits_of("node")), []
     if values.moment_us is not None:
-        as_neat += log2(abs(now_us - values.moment_us) // (layout.tick_us or 1) + 1)
+        neat_ids_bits += log2(abs(now_us - values.moment_us) // (layout.tick_us or 1) + 1)
         reasons.append(f"made {ago(values.moment_us, now_us)}")
     for name in ("run", "sequence"):
         bits = layout.bits_of(name)
         if bits:
-            as_neat += log2(values[name] + 1)
+            neat_ids_bits += log2(values[name] + 1)
             if values[name] >> max(0, bits - _NEAT_BITS) == 0:
                 reasons.append(f"{name} {values[name]:,}")
     reasons += [f"{name} is {values[name]}" for name in layout.fixed if name not in adopted]
-    score = _texts_bits(scheme, reading) - as_neat
+    score = _texts_bits(scheme, reading) - neat_ids_bits
     if reading.encoding == scheme.encoding:
         score += _OWN_ENCODING_BITS
-        reasons += [f"{reading.manner} is its encoding"] * (reading.encoding != "decimal")
+        reasons += [f"{reading.encoding_text} is its encoding"] * (reading.encoding != "decimal")
     return Fit(scheme, reading, values, score, tuple(reasons), refused)
 
 
 def _texts_bits(scheme: Scheme, reading: Reading) -> float:
-    """log2 of how many texts of this length and encoding there are."""
+    """log2 of the number of texts of this length and encoding."""
     if reading.encoding == "decimal":
         return len(str(reading.number)) * log2(10)
     return scheme.bits
 
 
-def _impossible(scheme: Scheme, values: Values, now_us: int) -> str:
-    """Why these cannot be the values of an ID of the scheme; "" if they can."""
+def _refusal(scheme: Scheme, values: Values, now_us: int) -> str:
+    """The reason why no ID of the scheme has these values; "" if one can."""
     for name in values.foreign:
         return f"its {name} is {values[name]}, not {scheme.layout.fixed[name]}"
-    if scheme.layout.axis == "sequence" and values["sequence"] >> _COUNTED_BITS:
-        return f"no counter comes to {values['sequence']:,}"
+    if scheme.layout.axis == "sequence" and values["sequence"] >> _COUNTER_BITS:
+        return f"no counter reaches {values['sequence']:,}"
     us = values.moment_us
     if us is None:
         return ""
-    when = f"it would be of {moment_text(us).partition('T')[0]}"
-    if us > now_us + _AHEAD_US:
-        return f"{when}, {ago(us, now_us)}"
+    date = f"its date would be {moment_text(us).partition('T')[0]}"
+    if us > now_us + _AHEAD_MAX_US:
+        return f"{date}, {ago(us, now_us)}"
     if us < _OLDEST_US:
-        return f"{when}, before such IDs were made"
-    if us < (scheme.layout.epoch_us or 0) + _FIRST_USE_US:
-        return f"{when}, in the first week of its epoch"
+        return f"{date}, before such IDs existed"
+    if us < (scheme.layout.epoch_us or 0) + _AFTER_EPOCH_MIN_US:
+        return f"{date}, in the first week of its epoch"
     return ""
 
 
 def _order(fit: Fit) -> tuple[bool, float]:
-    # Python's sort is stable: on a tie the order of the table stands. Refused readings too have
-    # an order, so that of two the scheme's own encoding is shown.
+    # The sort is stable: a tie keeps the order of ``PRESETS``. Refused readings are ordered too,
+    # so that the scheme's own encoding is shown.
     return bool(fit.refused), -fit.score

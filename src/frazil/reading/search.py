@@ -1,12 +1,12 @@
-"""Searching: the IDs in a text, which may be one as a whole or a line of a log with some in it.
+"""Searching: the IDs in a text, which is an ID as a whole or a line that contains some.
 
-A text that is an ID from end to end was meant as one, so any sensible reading of it will do. A word
-in a line was not: lines are full of ports, durations, host names and trace IDs, and most of
-them decode as *something*. So a word counts only if it would be a strange coincidence were it no ID
-(see ``guess``), or if it is written as the one scheme in question writes and has a sensible moment.
+If the whole text can be an ID, any plausible reading is accepted. Words in a line need more: lines
+contain ports, durations, host names and trace IDs, and most of them decode as *something*. So a
+word is accepted only if its score is high (see ``guess``), or if it has the encoding of the
+expected scheme and a plausible moment.
 
-Nobody needs to name the default scheme. Its own text is taken for its own, unless another scheme is
-more likely by so much that it would be the strange coincidence.
+The default scheme need not be named. A text in its encoding is read in it, unless the score of
+another scheme is much higher.
 """
 
 from dataclasses import dataclass
@@ -20,15 +20,15 @@ from frazil.schemes.scheme import Scheme
 
 __all__ = ["Finding", "Search"]
 
-_SHORTEST_WORD = 8  # chibrary's; an ID with a time in it has more
-_SHOWN = 60
+_WORD_CHARACTERS_MIN = 8  # chibrary's; an ID with time has more
+_SHOWN_CHARACTERS = 60
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A text that is an ID: of the first of ``fits``, or else of another of them.
+    """A text that is an ID, with its possible schemes, the best first.
 
-    guessed: whether nobody said which, so that the others are of interest.
+    guessed: whether the scheme was guessed, so that the others should be shown.
     """
 
     fits: tuple[Fit, ...]
@@ -37,77 +37,79 @@ class Finding:
 
 @dataclass(frozen=True)
 class Search:
-    """What to look for.
+    """A search for IDs.
 
-    scheme: the one in question. sure: it was named, so no other counts. guess: look at all schemes
-    even if this one would do. strict: only the text that the scheme itself writes.
+    scheme: the expected one. named: consider no other scheme. guess: rank all schemes, even if this
+    one fits. strict: accept only the scheme's own encoding, prefix and check character.
     """
 
     scheme: Scheme
     now_us: int
-    sure: bool = False
+    named: bool = False
     guess: bool = False
     strict: bool = False
 
-    def find(self, line: str, most: int | None = None) -> list[Finding]:
-        """The IDs in a text, in their order, the first ``most`` of them; or an empty list."""
-        whole = self._whole(line.strip())
+    def find(self, line: str, limit: int | None = None) -> list[Finding]:
+        """The first ``limit`` IDs in a text, in order."""
+        whole = self._in_text(line.strip())
         if whole is not None:
             return [whole]
-        candidates = (self._in_line(word) for word in words(line) if len(word) >= _SHORTEST_WORD)
-        return list(islice((finding for finding in candidates if finding is not None), most))
+        long_words = (word for word in words(line) if len(word) >= _WORD_CHARACTERS_MIN)
+        candidates = map(self._in_word, long_words)
+        return list(islice((finding for finding in candidates if finding is not None), limit))
 
     def explain(self, text: str) -> str:
-        """Why there is no ID in a text, for whoever thinks that there is."""
+        """The reason why a text contains no ID."""
         text = text.strip()
-        shown = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+        shortened = f"{text[: _SHOWN_CHARACTERS - 3]}..."
+        shown = text if len(text) <= _SHOWN_CHARACTERS else shortened
         if len(text.split()) != 1:
             return f"no ID was found in {shown!r}"
-        refused = () if self.sure else fits_of(text, presets(), self.now_us)
+        refused = () if self.named else fits_of(text, presets(), self.now_us)
         if refused:
             reasons = "".join(f"\n  {fit.scheme.name}: {fit.refused}" for fit in refused)
-            return f"{shown!r} fits no scheme:{reasons}\nName the scheme to see it all the same."
+            return f"{shown!r} fits no scheme:{reasons}\nUse --scheme to read it anyway."
         try:
             self.scheme.parse(text)
         except CodecError as error:
-            hint = "" if self.sure else "\nNor is it an ID of another scheme, in any encoding."
+            hint = "" if self.named else "\nNor is it an ID of another scheme, in any encoding."
             return f"{error}{hint}"
-        return f"{shown!r} is no ID of scheme {self.scheme.name}"
+        return f"{shown!r} is not an ID of scheme {self.scheme.name}"
 
-    def _whole(self, text: str) -> Finding | None:
-        own = self._own(text)
-        if self.sure:
+    def _in_text(self, text: str) -> Finding | None:
+        own = self._own_fits(text)
+        if self.named:
             return Finding(tuple(own)) if own else None
-        return self._weighed(own, fits_of(text, presets(), self.now_us))
+        return self._choose(own, fits_of(text, presets(), self.now_us))
 
-    def _in_line(self, word: str) -> Finding | None:
-        own = self._own(word)
-        if self.sure:
-            good = own and (_is_plain(own[0]) or own[0].likely)
-            return Finding(tuple(own)) if good else None
-        found = self._weighed(own, fits_of(word, _telling(), self.now_us))
+    def _in_word(self, word: str) -> Finding | None:
+        own = self._own_fits(word)
+        if self.named:
+            accepted = own and (_is_plausible(own[0]) or own[0].likely)
+            return Finding(tuple(own)) if accepted else None
+        found = self._choose(own, fits_of(word, _guessable(), self.now_us))
         return found if found and (found.fits[0].likely or not found.guessed) else None
 
-    def _own(self, text: str) -> list[Fit]:
+    def _own_fits(self, text: str) -> list[Fit]:
         return fits_of(text, [self.scheme], self.now_us, strict=self.strict)
 
-    def _weighed(self, own: list[Fit], fits: list[Fit]) -> Finding | None:
-        """The scheme in question has the right of way, unless another is far more likely."""
+    def _choose(self, own: list[Fit], fits: list[Fit]) -> Finding | None:
+        """The expected scheme, unless another is far more likely."""
         fitting = [fit for fit in fits if not fit.refused]
         if not fitting:
             return None
-        close = own and own[0].score > fitting[0].score - LIKELY_BITS
-        if close and _is_plain(own[0]) and not self.guess:
+        is_close = own and own[0].score > fitting[0].score - LIKELY_BITS
+        if is_close and _is_plausible(own[0]) and not self.guess:
             return Finding((*own, *(fit for fit in fitting if fit.scheme != self.scheme)))
         return Finding(tuple(fits), guessed=True)
 
 
 @cache
-def _telling() -> tuple[Scheme, ...]:
-    """The schemes that a word may be guessed to be of; any number could be a bare counter's."""
+def _guessable() -> tuple[Scheme, ...]:
+    """The schemes to guess for a word; without counters, which any number fits."""
     return tuple(scheme for scheme in presets() if scheme.layout.axis != "sequence")
 
 
-def _is_plain(fit: Fit) -> bool:
-    """Whether this is the scheme's own text with a sensible moment."""
+def _is_plausible(fit: Fit) -> bool:
+    """Whether this has the scheme's own encoding and a plausible moment."""
     return fit.own and not fit.refused and fit.values.moment_us is not None

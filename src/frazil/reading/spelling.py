@@ -1,10 +1,9 @@
-"""Readings: which numbers a text may stand for, when nobody says how it was written.
+"""Readings: the numbers that a text of unknown encoding may represent.
 
-A codec is strict: it knows its encoding and refuses every other text. Whoever pastes an ID from a
-log knows only that it is one. So here a text is held against every encoding in turn, each as strict
-as ever but for what other programs do to numbers on the way: hex in capitals or after ``0x``, and
-unsigned numbers that a signed column or language shows as negative ones. Several encodings may take
-the same text; which reading is likely is for ``guess``.
+A codec is strict: it has one encoding and rejects every other text. The encoding of an ID in a log
+is often unknown. So a text is decoded in every encoding. Also accepted are the changes that other
+programs make to numbers: hex in capitals or with ``0x``, and unsigned numbers that a signed column
+or language shows as negative. If several encodings accept a text, ``guess`` ranks the readings.
 """
 
 import re
@@ -27,7 +26,7 @@ _SIGNED = re.compile(r"-[0-9]{1,19}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A text as a number: how it is written, and the prefix that it carries."""
+    """A text as a number, with its encoding and its prefix."""
 
     text: str
     encoding: str
@@ -36,19 +35,19 @@ class Reading:
     check: bool = False
 
     @property
-    def manner(self) -> str:
-        """The encoding in words."""
+    def encoding_text(self) -> str:
+        """The encoding, as shown to users."""
         return self.encoding + " with a check character" * self.check
 
 
 @lru_cache(maxsize=256)
 def readings(text: str, bits: int) -> tuple[Reading, ...]:
-    """Every way to read ``text`` as a number of ``bits`` bits; none for what is no ID."""
+    """All readings of ``text`` as a number of ``bits`` bits."""
     if bits == 64 and _SIGNED.fullmatch(text):
         number = (1 << 64) + int(text)
         return (Reading(text, "decimal", number),) if number >> 63 == 1 else ()
-    head, underscore, body = text.rpartition("_")
-    prefix = head + underscore
+    name, underscore, body = text.rpartition("_")
+    prefix = name + underscore
     if not _PREFIX.fullmatch(prefix):
         return ()
     if body[:2] in {"0x", "0X"} and body[2:]:
@@ -57,13 +56,13 @@ def readings(text: str, bits: int) -> tuple[Reading, ...]:
         return tuple(_read(text, prefix, digits, codec))
     found = []
     for encoding in DIGITS:
-        written = body.lower() if encoding == "hex" else body
-        found += _read(text, prefix, written, _codec(encoding, bits))
+        digits = body.lower() if encoding == "hex" else body
+        found += _read(text, prefix, digits, _codec(encoding, bits))
     return (*found, *_read(text, prefix, body, _codec("base32", bits, check=True)))
 
 
 def read_as(text: str, scheme: Scheme) -> list[Reading]:
-    """The one reading of ``text`` that the scheme's own codec allows, or none."""
+    """The reading of ``text`` by the scheme's own codec, if it is valid."""
     codec = scheme.codec
     return [
         Reading(text, codec.encoding, found.number, codec.prefix, codec.check)
@@ -72,7 +71,7 @@ def read_as(text: str, scheme: Scheme) -> list[Reading]:
 
 
 def words(line: str) -> Iterator[str]:
-    """What in a line may be the text of an ID, each once: words, and numbers with their sign."""
+    """The parts of a line that may be an ID, each once: words, and numbers with their sign."""
     seen = set()
     for match in _WORD.finditer(line):
         for word in (match[0], match[0].rstrip(_CHECK_MARKS), match[0].lstrip("-")):
@@ -82,7 +81,7 @@ def words(line: str) -> Iterator[str]:
 
 
 def _read(text: str, prefix: str, body: str, codec: Codec) -> list[Reading]:
-    # Most words of a log are of another length or alphabet. An error for each, with its drawing,
+    # Most words of a log have another length or alphabet. To make and discard a CodecError for each
     # would take most of the time.
     if codec.width is not None and len(body) != len(codec.prefix) + codec.width + codec.check:
         return []

@@ -54,7 +54,7 @@ def findings_of(issuer: Issuer, text: str, spec: str = "") -> list[dict[str, Any
     ConfigError for a scheme that is none.
     """
     scheme = make_scheme(spec) if spec and spec != issuer.scheme.name else issuer.scheme
-    search = Search(scheme, wall_us(), sure=bool(spec))
+    search = Search(scheme, wall_us(), named=bool(spec))
     found = search.find(text, FOUND_MOST)
     if not found:
         raise CodecError(search.explain(text))
@@ -149,7 +149,7 @@ def _told(finding: Finding, now_us: int) -> dict[str, Any]:
     return {
         **_facts(scheme, n, now_us),
         "text": best.reading.text,
-        "written": best.reading.manner,
+        "written": best.reading.encoding_text,
         "layout": str(scheme.layout),
         "shuffled": scheme.shuffle is not None,
         "said": None if us is None else ago(us, now_us),

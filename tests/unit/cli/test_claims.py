@@ -20,7 +20,7 @@ __all__: list[str] = []
 def test_nothing_there(call, own_state_directory: Path):
     result = call("claims")
     assert result.exit_code == 0
-    assert "claims.db does not exist: nothing was given away yet" in result.stdout.replace("\n", "")
+    assert "claims.db does not exist: there are no claims yet" in result.stdout.replace("\n", "")
     assert "frazil mint" in result.stdout
     assert call("claims", "--json").stdout == "[]\n"
     assert not own_state_directory.exists()
@@ -34,7 +34,7 @@ def test_other_namespace(call):
 def test_set_up_and_unused(call):
     call("init", "--new")
     result = call("claims")
-    assert "is set up: nothing was given away yet" in result.stdout
+    assert "is set up and has no claims yet" in result.stdout
     assert str(scheme().layout) in result.stdout
     assert call("claims", "--json").stdout == "[]\n"
 
@@ -63,7 +63,7 @@ def test_held_and_free(call):
     (line,) = json.loads(call("claims", "--namespace", "orders", "--json").stdout)
     assert (line["state"], line["host"], line["since"]) == ("free", None, None)
     assert line["until_value"] == claim.start + 1
-    assert "1 free, of" in call("claims", "--namespace", "orders").stdout
+    assert "1 free. The layout:" in call("claims", "--namespace", "orders").stdout
 
 
 def test_record_knows_its_layout(call):

@@ -35,7 +35,7 @@ def test_help_loads_nothing_heavy(arguments):
     assert "click" in loaded
     assert not loaded & {"rich", "sqlite3", "numpy", "pyarrow", "asyncio"}
     ours = {name for name in loaded if name.startswith("frazil.cli.")}
-    assert ours == {"frazil.cli.files", "frazil.cli.files.standard"}
+    assert ours == {"frazil.cli.files", "frazil.cli.files.standard_streams"}
 
 
 def test_help_names_every_command_and_exit_code(call):
@@ -71,13 +71,13 @@ def test_each_command_teaches_by_example(name, call):
 def test_misspelt_command(call):
     result = call("mnt")
     assert result.exit_code == 2
-    assert "no command is called 'mnt'; did you mean 'mint'?" in result.output
+    assert "unknown command 'mnt'; did you mean 'mint'?" in result.output
 
 
 def test_a_registry_without_its_option(call):
     result = call("mint", "redis://somebody:secret@here:6379")
     assert result.exit_code == 2
-    assert "a registry is named by an option here: --url URL" in result.output
+    assert "this command takes the registry as --url URL" in result.output
     assert "secret" not in result.output
 
 

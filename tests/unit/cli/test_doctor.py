@@ -36,7 +36,7 @@ def test_a_file(call, own_state_directory):
 def test_memory_is_nobodys(call):
     result = call("doctor", "memory:")
     assert result.exit_code == 2
-    assert "keeps its claims inside each process" in result.output
+    assert "keeps its claims in the memory of each process" in result.output
 
 
 def test_a_server_that_forgets(call, server):
@@ -51,7 +51,7 @@ def test_a_server_that_forgets(call, server):
     assert server.client().dbsize() == 0
     shown = call("doctor", server.url).stdout
     assert server.flavour.capitalize() in shown
-    assert "What IDs survive here" in shown
+    assert "Events and their outcome" in shown
 
 
 def test_a_counter_on_a_server_that_forgets(call, server):
@@ -65,7 +65,7 @@ def test_a_counter_on_a_server_that_forgets(call, server):
 def test_the_whole_way(call, server):
     call("init", server.url, "--namespace", "tried", "--new")
     found = told(call("doctor", server.url, "--namespace", "tried", "--try", "--json"))
-    assert found["a claim"]["found"].startswith("taken, made longer and given back")
+    assert found["a claim"]["found"].startswith("taken, renewed and released")
     (line,) = json.loads(call("claims", server.url, "--namespace", "tried", "--json").stdout)
     assert line["state"] == "free"
 

@@ -30,7 +30,7 @@ def test_what_may_have_been_given_is_waited_out(call):
     result = call("init")
     assert time.monotonic() - begun_s > 1.0
     assert "Namespace 'default' of sqlite: is set up, with scheme icicle" in result.stdout
-    assert "Waiting 1s, in case it was used before and forgotten (--new skips this)." in (
+    assert "Waiting 1s, because an earlier record may be lost (--new skips this)." in (
         result.stdout
     )
     reply = connect("sqlite:", "default", scheme("icicle")).grant(ask_of(LastSeen()), 1)
@@ -92,7 +92,7 @@ def test_also_after_looking(call):
 def test_counter_starts_where_it_is_told(call):
     args = ["--namespace", "invoices", "-s", "tickets"]
     result = call("init", *args, "--start", "20001")
-    assert "The first number to be given is 20001." in result.stdout
+    assert "The next number is 20001." in result.stdout
     assert call("mint", *args, "-n", "2").stdout == "20001\n20002\n"
 
 
@@ -104,7 +104,7 @@ def test_a_counter_starts_at_one_and_runs_at_zero(call):
 
 def test_run_starts_where_it_is_told(call):
     result = call("init", "-s", "chibrary", "--start", "7")
-    assert "The first run to be given is 7." in result.stdout
+    assert "The next run is 7." in result.stdout
     inspected = call("inspect", "-s", "chibrary", call("mint", "-s", "chibrary").stdout).stdout
     assert "run        7 (" in inspected.replace("run       7", "run        7")
 
@@ -113,13 +113,13 @@ def test_run_starts_where_it_is_told(call):
     ("args", "words"),
     [
         (["--start", "4"], "--start and --forward are for counters"),
-        (["-s", "tickets", "--new", "--start", "4"], "give it or --start"),
-        (["-s", "tickets", "--new", "--forward"], "give it or --start"),
-        (["-s", "tickets"], "has to be named"),
+        (["-s", "tickets", "--new", "--start", "4"], "use it or --start"),
+        (["-s", "tickets", "--new", "--forward"], "use it or --start"),
+        (["-s", "tickets"], "needs its first value"),
         (["-s", "chibrary", "--start", str(1 << 30)], "not within 0..1073741823"),
         (["-s", "tickets", "--start", "-1"], "--start"),
-        (["memory:"], "name a registry that lasts"),
-        (["static:7?state=none"], "name a registry that lasts"),
+        (["memory:"], "use a persistent registry"),
+        (["static:7?state=none"], "use a persistent registry"),
         (["redes:"], "no registry is called"),
         (["http://localhost/a"], "makes IDs and keeps no claims"),
     ],
@@ -140,5 +140,5 @@ def test_a_counter_is_moved_forward(call):
     assert call("init", *told, "--start", "6", "--forward").exit_code == 2
     assert call("init", *told, "--forward").exit_code == 2
     moved = call("init", *told, "--start", "100", "--forward")
-    assert "goes on" in moved.stdout
+    assert "moves ahead" in moved.stdout
     assert call("mint", *told).stdout == "100\n"

@@ -46,8 +46,8 @@ def test_all_of_it():
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (["--field", "cluster"], "there is no '='"),
-        (["--field", "cluster=x"], "'x' is no whole number"),
+        (["--field", "cluster"], "it has no '='"),
+        (["--field", "cluster=x"], "'x' is not a whole number"),
         (["--field", "sign=0", "--field", "sign=1"], "--field sign is given twice"),
         (["-s", "chibrary-time"], "--epoch 2025-01-01"),
         (["-s", "time:32 node:4 @1s since ?"], "--epoch 2025-01-01"),

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from frazil.layout.layout import Layout
-from frazil.reading.capacity import Plan, lasting
+from frazil.reading.capacity import Plan, span_text
 from frazil.schemes.scheme import names
 
 __all__: list[str] = []
@@ -68,7 +68,7 @@ def test_one_is_drawn(call):
     text = call("plan", "icicle").stdout
     assert "│ sign │ time " in text
     assert "until 2085-10-25, " in text
-    assert "4,096 in 1ms" in text
+    assert "4,096 per 1ms" in text
     assert "IDs as text" in text
     assert max(map(len, text.splitlines())) <= 80
 
@@ -78,7 +78,7 @@ def test_two_stand_side_by_side(call):
     text = call("plan", "tsid", layout).stdout
     assert text.split()[:3] == ["tsid", "layout", "1"]
     assert "layout 1: time:42 node:8 sequence:14 @1ms since 2025-01-01T00:00:00Z" in text
-    assert "16,384 in" in text
+    assert "16,384 per" in text
 
 
 def test_words_without_quotes_are_one_layout(call):
@@ -98,7 +98,7 @@ def test_epoch(call):
 
 def test_layout_that_ran_out(call):
     layout = "time:32 sequence:8 @1ms since 2001-01-01"
-    assert "ran out on 2001-02-19, " in call("plan", layout).stdout
+    assert "ended on 2001-02-19, " in call("plan", layout).stdout
     (plan,) = planned(call, layout)
     assert plan["years_left"] < 0
 
@@ -109,7 +109,7 @@ SHORT = "time:20 node:10 sequence:12 @1ms since 2025-01-01"
 def test_layout_of_minutes(call):
     """What it lasted in all is not nothing, and its end is an hour of that day."""
     told = " ".join(call("plan", SHORT).stdout.split())
-    assert "ran out on 2025-01-01T00:17:28.576Z, " in told
+    assert "ended on 2025-01-01T00:17:28.576Z, " in told
     assert "ago, after 17.5 minutes" in told
     (plan,) = planned(call, SHORT)
     assert plan["lasts_s"] == 1048.576
@@ -119,10 +119,10 @@ def test_layout_of_minutes(call):
 
 def test_what_is_left_is_told_beside_what_it_is_in_all(call):
     told = call("plan", "icicle").stdout
-    assert re.search(r"until 2085-10-25, \d\d(\.\d)? of 69.7 years are left", told)
+    assert re.search(r"until 2085-10-25, \d\d(\.\d)? of 69.7 years left", told)
     young = (datetime.now(UTC) - timedelta(minutes=5)).isoformat()
     told = " ".join(call("plan", SHORT, "--epoch", young).stdout.split())
-    assert re.search(r", 12\.\d of 17.5 minutes are left", told)
+    assert re.search(r", 12\.\d of 17.5 minutes left", told)
     (plan,) = planned(call, "icicle")
     assert plan["lasts_s"] == (1 << 41) / 1000
     assert 0 < plan["left_s"] < plan["lasts_s"]
@@ -142,7 +142,7 @@ def test_what_is_left_is_told_beside_what_it_is_in_all(call):
     ],
 )
 def test_a_length_of_time_in_words(us, words):
-    assert lasting(us) == words
+    assert span_text(us) == words
 
 
 @pytest.mark.parametrize(

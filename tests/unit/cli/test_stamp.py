@@ -90,7 +90,7 @@ def test_parquet_from_a_pipe_to_a_pipe(table, tmp_path):
     assert made.column("name").to_pylist() == ["Ada", "Bob"]
     refused = stamp("-", "--format", "parquet", data=result.stdout_bytes)
     assert refused.exit_code == 2
-    assert "save it first" in refused.stderr
+    assert "save it to a file first" in refused.stderr
 
 
 @pytest.mark.parametrize("scheme", ["tsid", "globalid-128", "uniqueid-spread", "discord"])
@@ -178,7 +178,7 @@ def test_interrupt_leaves_nothing(tmp_path):
 def test_column_that_exists_is_refused(table):
     result = stamp(table, "--column", "note")
     assert result.exit_code == 2
-    assert "'note' already; name another with --column" in result.stderr
+    assert "'note'; name another with --column" in result.stderr
 
 
 def test_plain_text_is_refused(tmp_path):
@@ -241,7 +241,7 @@ def test_more_rows_than_a_chunk_have_different_ids(tmp_path):
 def test_terminal_sees_progress_and_a_pipe_does_not(table, monkeypatch):
     assert "stamping" not in stamp(table).stderr
     monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setattr("frazil.cli.show.progress._watched", lambda: True)
+    monkeypatch.setattr("frazil.cli.show.progress._is_terminal", lambda: True)
     assert "stamping" in stamp(table).stderr
 
 

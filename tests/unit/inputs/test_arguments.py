@@ -38,7 +38,7 @@ def test_what_is_none_of_the_kind(call, name, target):
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.partition(":")[0])
 @pytest.mark.parametrize("call", CALLS)
 def test_an_unknown_argument(call, target):
-    with pytest.raises(ConfigError, match=r"has no argument foo=; It takes .*namespace, fields"):
+    with pytest.raises(ConfigError, match=r"has no argument foo=; It accepts .*namespace, fields"):
         CALLS[call](url=target, foo=1)
     with pytest.raises(ConfigError, match="did you mean namespace="):
         CALLS[call](url=target, namespce="orders")
@@ -48,7 +48,7 @@ def test_what_is_passed_in_the_wrong_place_is_not_shown():
     with pytest.raises(ConfigError) as caught:
         frazil.open(b"redis://:secret@host")
     assert "secret" not in str(caught.value)
-    assert str(caught.value) == "url= is a text like 'redis://host', or a Path, not bytes"
+    assert str(caught.value) == "url= must be a text like 'redis://host', or a Path, not bytes"
 
 
 @pytest.mark.parametrize("name", ["claims.db", "a b", "100%", "who?x=1", "a#b", "c%20d", "ä"])

@@ -53,7 +53,7 @@ def test_several_in_order():
 
 def test_the_first_of_many():
     texts = [made(ago_s=age) for age in (300, 200, 100)]
-    findings = Search(scheme(), NOW_US).find(" ".join(texts), most=2)
+    findings = Search(scheme(), NOW_US).find(" ".join(texts), limit=2)
     assert [finding.fits[0].reading.text for finding in findings] == texts[:2]
 
 
@@ -66,13 +66,13 @@ def test_other_schemes_are_found_when_the_default_is_not_there():
 
 
 def test_named_scheme_is_the_only_one():
-    search = Search(scheme("tsid"), NOW_US, sure=True)
+    search = Search(scheme("tsid"), NOW_US, named=True)
     assert found(search, made("discord", ago_s=8 * 365 * 86_400, sequence=3000) + " x") == []
     assert found(search, f"{NOISE} {made('tsid')}") == [made("tsid")]
 
 
 def test_named_scheme_is_believed_for_a_whole_text():
-    search = Search(scheme(), NOW_US, sure=True)
+    search = Search(scheme(), NOW_US, named=True)
     (finding,) = search.find("1")
     assert "first week" in finding.fits[0].refused
     assert Search(scheme(), NOW_US).find("1")[0].fits[0].scheme.name == "tickets"
@@ -100,7 +100,7 @@ def test_rivals_are_known():
 
 
 def test_strict():
-    search = Search(scheme(encoding="base62"), NOW_US, sure=True, strict=True)
+    search = Search(scheme(encoding="base62"), NOW_US, named=True, strict=True)
     assert found(search, made()) == []
     assert found(search, made(encoding="base62")) == [made(encoding="base62")]
 
@@ -116,6 +116,6 @@ def test_strict():
     ],
 )
 def test_explanation(text, sure, words):
-    search = Search(scheme(), NOW_US, sure=sure)
+    search = Search(scheme(), NOW_US, named=sure)
     assert search.find(text) == []
     assert words in search.explain(text)

@@ -15,7 +15,7 @@ N = 0x13C2938275400000
 
 
 def found(text: str, bits: int = 64) -> dict[str, int]:
-    return {reading.manner: reading.number for reading in readings(text, bits)}
+    return {reading.encoding_text: reading.number for reading in readings(text, bits)}
 
 
 @given(st.sampled_from([40, 47, 53, 64, 128]), st.data(), st.sampled_from(list(DIGITS)))

@@ -1,3 +1,3 @@
-"""What the commands share that read and write files of IDs."""
+"""Reading and writing files of IDs, for ``frazil stamp`` and ``frazil audit``."""
 
 __all__: list[str] = []

@@ -1,9 +1,9 @@
-"""An audit of the IDs in files: one pass over the rows, and one over what did not fit in memory.
+"""An audit of the IDs in files: one pass over the rows, and one over IDs that exceed the memory.
 
-Rows are counted as valid IDs or not; valid ones go to the survey and to the search for duplicates.
-What could be long without end, invalid rows and duplicates, is counted, and only the first few are
-kept. Positions are one number, the file above 48 bits of line or row, so that the search need not
-know of files.
+Each row is a valid ID or an invalid one. Valid IDs go to the survey and to the search for
+duplicates. The audit counts all invalid rows and all duplicates but keeps only the first few. A
+position is one number: the file's index above 48 bits of line or row number, so that the search
+does not depend on files.
 """
 
 import heapq
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from frazil.cli.files.chunks import Table
 from frazil.cli.files.duplicates import Duplicate, Duplicates, Key
-from frazil.cli.files.not_text import reason, shown
+from frazil.cli.files.invalid_text import printable, text_problem
 from frazil.cli.files.survey import Survey
 from frazil.errors import CodecError
 from frazil.schemes.scheme import Scheme
@@ -23,12 +23,12 @@ from frazil.schemes.scheme import Scheme
 __all__ = ["Auditor", "Invalid", "Place"]
 
 _NUMBER_BITS = 48
-_AT_ONCE = 10_000
-_SHOWN = 60  # characters of a text that is no ID
+_BATCH = 10_000
+_SHOWN_CHARACTERS = 60  # of a text that is not an ID
 
 
 class Place(NamedTuple):
-    """Where a row is: the file, and the line or row."""
+    """The file of a row, and its line or row number."""
 
     file: str
     unit: str
@@ -36,7 +36,7 @@ class Place(NamedTuple):
 
 
 class Invalid(NamedTuple):
-    """A row without a valid ID, and why it is none."""
+    """A row without a valid ID, and the reason."""
 
     position: int
     text: str
@@ -44,37 +44,39 @@ class Invalid(NamedTuple):
 
 
 class Auditor:
-    """The audit of the files given to ``read``, in order. Without a scheme, values are only texts.
+    """An audit of the files passed to ``read``. Without a scheme, values are compared as text.
 
-    memory: bytes for the search for duplicates; folder: for what exceeds it; most: how many
-    invalid rows and duplicates to keep.
+    memory_bytes: for the search for duplicates; folder: for IDs that exceed it; kept_max: how many
+    invalid rows and how many duplicates to keep.
     """
 
-    def __init__(self, scheme: Scheme | None, memory: int, folder: Path, most: int) -> None:
+    def __init__(
+        self, scheme: Scheme | None, memory_bytes: int, folder: Path, kept_max: int
+    ) -> None:
         self.scheme = scheme
         self.survey = None if scheme is None else Survey(scheme)
-        self._search = Duplicates(memory, folder)
-        self.most = most
+        self._search = Duplicates(memory_bytes, folder)
+        self.kept_max = kept_max
         self.names: list[str] = []
         """The files."""
         self._units: list[str] = []
-        self._fast = importlib.util.find_spec("numpy") is not None
+        self._has_numpy = importlib.util.find_spec("numpy") is not None
         self.rows = 0
         self.invalid = 0
         self.first_invalid: list[Invalid] = []
         self.duplicates = 0
-        """Rows whose ID an earlier row has."""
+        """Rows with the ID of an earlier row."""
         self.first_duplicates: list[Duplicate] = []
 
     @property
     def clean(self) -> bool:
-        """Whether nothing was found that must not be."""
+        """Whether the audit found no invalid row, no duplicate and no foreign ID."""
         foreign = 0 if self.survey is None else self.survey.foreign_ids
         return not (self.invalid or self.duplicates or foreign)
 
     @property
     def spilled(self) -> int:
-        """IDs that did not fit into the memory."""
+        """IDs that did not fit in memory."""
         return self._search.spilled
 
     @property
@@ -82,63 +84,63 @@ class Auditor:
         """Temporary files that were written."""
         return self._search.parts
 
-    def read(self, table: Table, column: str, tell: Callable[[int], None]) -> None:
-        """Audit a file; ``tell`` hears how many bytes were read."""
-        above = len(self.names) << _NUMBER_BITS
+    def read(self, table: Table, column: str, on_progress: Callable[[int], None]) -> None:
+        """Audit a file; ``on_progress`` receives the number of bytes read."""
+        file_bits = len(self.names) << _NUMBER_BITS
         self.names.append(table.source.name)
         self._units.append(table.unit)
         if self.survey is not None:
             self.survey.new_file()
         for chunk in table.chunks():
-            positions = [above | number for number in chunk.numbers]
+            positions = [file_bits | number for number in chunk.numbers]
             self._add(table.values(chunk, column), positions)
-            tell(table.done())
+            on_progress(table.bytes_read())
 
-    def finish(self, tell: Callable[[int], None]) -> None:
-        """Search what did not fit into the memory; ``tell`` hears of how many IDs that is done."""
-        rest = self._search.rest(tell)
-        while some := list(islice(rest, _AT_ONCE)):
-            self._found(some)
+    def finish(self, on_progress: Callable[[int], None]) -> None:
+        """Search the IDs that did not fit in memory; ``on_progress`` receives how many are done."""
+        rest = self._search.rest(on_progress)
+        while batch := list(islice(rest, _BATCH)):
+            self._add_duplicates(batch)
 
     def place(self, position: int) -> Place:
-        """The place that a position stands for."""
+        """The file and line of a position."""
         file = position >> _NUMBER_BITS
         number = position & ((1 << _NUMBER_BITS) - 1)
         return Place(self.names[file], self._units[file], number)
 
     def text(self, key: Key) -> str:
-        """An ID as it is written."""
+        """The text of an ID."""
         return self.scheme.format(key) if isinstance(key, int) and self.scheme else str(key)
 
     def _add(self, values: list[Any], positions: list[int]) -> None:
         self.rows += len(values)
         if self.scheme is None:
-            keys, where = self._texts(values, positions)
-            self._found(self._search.add(keys, where))
+            keys, key_positions = self._texts(values, positions)
+            self._add_duplicates(self._search.add(keys, key_positions))
             return
-        ids = self._decoded(values)
+        ids = self._decode_all(values)
         if ids is None:
-            ids, positions = self._each_decoded(self.scheme, values, positions)
+            ids, positions = self._decode_each(self.scheme, values, positions)
         if self.survey is not None:
             self.survey.add(ids, positions)
-        self._found(self._search.add(ids, positions))
+        self._add_duplicates(self._search.add(ids, positions))
 
     def _texts(self, values: list[Any], positions: list[int]) -> tuple[list[str], list[int]]:
-        keys, where = [], []
+        keys, key_positions = [], []
         for value, position in zip(values, positions, strict=True):
-            if (type(value) is str and not reason(value)) or type(value) is int:
+            if (type(value) is str and not text_problem(value)) or type(value) is int:
                 keys.append(str(value))
-                where.append(position)
+                key_positions.append(position)
             else:
-                self._refuse(position, value, _no_text(value))
-        return keys, where
+                self._add_invalid(position, value, _value_problem(value))
+        return keys, key_positions
 
-    def _decoded(self, values: list[Any]) -> list[int] | None:
-        """The IDs of values that are valid all of them, in one step; None if that cannot be."""
-        kinds = set(map(type, values))
-        if kinds == {int} and self.scheme is not None:
+    def _decode_all(self, values: list[Any]) -> list[int] | None:
+        """The IDs, decoded in one step; None if a value is invalid or needs a step of its own."""
+        types = set(map(type, values))
+        if types == {int} and self.scheme is not None:
             return values if min(values) >= 0 and max(values) >> self.scheme.bits == 0 else None
-        if kinds != {str} or self.scheme is None or self.scheme.bits > 64 or not self._fast:
+        if types != {str} or self.scheme is None or self.scheme.bits > 64 or not self._has_numpy:
             return None
         try:
             ids: list[int] = self.scheme.codec.decode_array(values).tolist()
@@ -146,43 +148,43 @@ class Auditor:
             return None
         return ids
 
-    def _each_decoded(
+    def _decode_each(
         self, scheme: Scheme, values: list[Any], positions: list[int]
     ) -> tuple[list[int], list[int]]:
-        ids, where = [], []
+        ids, id_positions = [], []
         for value, position in zip(values, positions, strict=True):
             try:
                 if type(value) is int:
-                    # Checks the width; a column of numbers has no other text to be read.
-                    scheme.codec.encode(value)
+                    scheme.codec.encode(value)  # checks the width
                     n = value
-                elif type(value) is str and not reason(value):
+                elif type(value) is str and not text_problem(value):
                     n = scheme.parse(value)
                 else:
-                    raise CodecError(_no_text(value))
+                    raise CodecError(_value_problem(value))
             except CodecError as error:
-                self._refuse(position, value, str(error).partition("\n")[0])
+                self._add_invalid(position, value, str(error).partition("\n")[0])
             else:
                 ids.append(n)
-                where.append(position)
-        return ids, where
+                id_positions.append(position)
+        return ids, id_positions
 
-    def _refuse(self, position: int, value: Any, reason: str) -> None:
+    def _add_invalid(self, position: int, value: Any, reason: str) -> None:
         self.invalid += 1
-        if len(self.first_invalid) < self.most:
-            text = "" if value is None else shown(str(value))
-            text = text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
+        if len(self.first_invalid) < self.kept_max:
+            text = "" if value is None else printable(str(value))
+            shortened = text[:_SHOWN_CHARACTERS] + "..."
+            text = text if len(text) <= _SHOWN_CHARACTERS else shortened
             self.first_invalid.append(Invalid(position, text, reason))
 
-    def _found(self, some: list[Duplicate]) -> None:
-        if some:
-            self.duplicates += len(some)
+    def _add_duplicates(self, found: list[Duplicate]) -> None:
+        if found:
+            self.duplicates += len(found)
             self.first_duplicates = heapq.nsmallest(
-                self.most, self.first_duplicates + some, key=lambda found: found.again
+                self.kept_max, self.first_duplicates + found, key=lambda one: one.again
             )
 
 
-def _no_text(value: Any) -> str:
+def _value_problem(value: Any) -> str:
     if type(value) is str:
-        return reason(value)
-    return "there is no value" if value is None else f"a {type(value).__name__} is no ID"
+        return text_problem(value)
+    return "there is no value" if value is None else f"a {type(value).__name__} is not an ID"

@@ -1,9 +1,8 @@
 """Chunks: a table of any size as a stream of parts of bounded size.
 
-Reading a table into memory is what libraries for tables do, and the tables that get IDs after the
-fact are the large ones. So a table is read forward once, some thousand rows at a time, and a row is
-kept as it stood in the file beside what was read from it: whoever writes the same format again can
-copy the text and so keep what parsing loses.
+Libraries for tables read a table into memory, and tables that need IDs later are often large. Here
+a table is read once, forward, some thousand rows at a time. Each row keeps its text from the file
+beside the parsed record, so that a writer of the same format copies the text and loses nothing.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +11,7 @@ from typing import Any, Protocol
 
 from frazil.cli.files.streams import Source
 
-__all__ = ["Chunk", "Lines", "Table"]
+__all__ = ["Chunk", "LineTable", "Table"]
 
 _ROWS = 16_384
 _CHARACTERS = 1 << 20
@@ -20,9 +19,9 @@ _CHARACTERS = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Some rows: where each begins, its text (none in Parquet), and what was read from it.
+    """Some rows: the number of each, its text (none in Parquet), and its parsed record.
 
-    Numbers count from 1: the line on which a row begins, in Parquet the row itself.
+    Numbers count from 1: the line on which a row begins, or in Parquet the row itself.
     """
 
     numbers: Sequence[int]
@@ -31,44 +30,44 @@ class Chunk:
 
 
 class Table(Protocol):
-    """A file read as a table, once, from its beginning."""
+    """A file that is read once, as a table."""
 
     source: Source
     unit: str
-    """What the numbers of rows count: line or row."""
+    """The unit of row numbers: line or row."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns; of JSON Lines the keys of the first row."""
+        """The columns; for JSON Lines, the keys of the first row."""
 
     def chunks(self) -> Iterator[Chunk]:
         """The rows."""
 
     def rows(self, chunk: Chunk) -> list[dict[str, Any]]:
-        """The rows of a chunk by column name. Raises ConfigError for rows of another shape."""
+        """The rows of a chunk by column name. Raises ConfigError for rows with other columns."""
 
     def values(self, chunk: Chunk, column: str) -> list[Any]:
-        """One column of a chunk, None where a row has none."""
+        """One column of a chunk; None where a row has no such column."""
 
-    def done(self) -> int:
+    def bytes_read(self) -> int:
         """Bytes read, of ``source.size``."""
 
 
-class Lines:
-    """What tables of text have in common."""
+class LineTable:
+    """The base of tables that are text."""
 
     unit = "line"
 
     def __init__(self, source: Source) -> None:
         self.source = source
 
-    def done(self) -> int:
+    def bytes_read(self) -> int:
         """Bytes read, of ``source.size``."""
-        return self.source.done()
+        return self.source.bytes_read()
 
     @staticmethod
-    def cut(rows: Iterator[tuple[int, str, Any]]) -> Iterator[Chunk]:
-        """Chunks of rows given as number, text and record."""
+    def chunked(rows: Iterator[tuple[int, str, Any]]) -> Iterator[Chunk]:
+        """Chunks of rows that are given as number, text and record."""
         numbers: list[int] = []
         texts: list[str] = []
         records: list[Any] = []

@@ -1,15 +1,15 @@
-"""Duplicates among any number of keys, in bounded memory, and where both copies stand.
+"""Duplicates among any number of keys, in bounded memory, with the positions of both copies.
 
-A set of all keys needs memory without end; sorting the file needs its size again on disk and loses
-the positions; a Bloom filter says "perhaps". Here keys fill a dict until the memory given is used
-up. From then on a key that is in the dict is a duplicate, and one that is not goes, by a hash of
-it, to one of 64 temporary files with its position: equal keys meet in the same file. Afterwards
-each file is read in the same way, with a dict of its own, and files of its own if it needs them.
-Every level disposes of a dictful of keys, so this ends, and even when all keys are equal.
+A set of all keys needs unbounded memory. Sorting the file needs its size again on disk and loses
+the positions. A Bloom filter reports false positives. Here keys fill a dict until the memory is
+used up. After that, a key in the dict is a duplicate, and any other key goes with its position to
+one of 64 temporary files, chosen by its hash, so that equal keys meet in the same file. Then each
+file is searched in the same way, with its own dict and, if needed, its own files. Every level
+removes one dict of keys, so the search ends, even if all keys are equal.
 
-The answer is exact, and the positions are those of the first copy and of the repeat, since within
-a file everything keeps its order. Disk: about 30 bytes for each key beyond the memory (texts: their
-length and 10), written once for each level; with 256 MiB the second begins at about 80 million.
+The result is exact. Each file keeps the order of its keys, so the positions are those of the first
+copy and of the repeat. Disk: about 30 bytes for each key beyond the memory (texts: their length
+plus 10), written once per level; with 256 MiB the second level begins at about 80 million keys.
 """
 
 import json
@@ -26,7 +26,7 @@ _PART_BITS = 6
 _PARTS = 1 << _PART_BITS
 _LOW = (1 << 64) - 1
 _STEP = 1024
-_ENTRY_BYTES = 160  # a place in a dict that has just grown, and a position
+_ENTRY_BYTES = 160  # an entry of a dict that has just grown, and a position
 _BUFFERED_BYTES = 100  # a key and a position in two lists
 
 
@@ -39,39 +39,39 @@ class Duplicate(NamedTuple):
 
 
 class Duplicates:
-    """A search in ``memory`` bytes; what is more goes to files in ``folder``.
+    """A search in ``memory_bytes``; further keys go to files in ``folder``.
 
-    Give keys with ``add``, then take the ``rest``; both answer the duplicates found on the way.
+    Pass keys to ``add``, then call ``rest``; both return the duplicates they find.
     """
 
-    def __init__(self, memory: int, folder: Path, level: int = 0) -> None:
-        self._memory = memory
+    def __init__(self, memory_bytes: int, folder: Path, level: int = 0) -> None:
+        self._memory_bytes = memory_bytes
         self._folder = folder
         self._level = level
         self._seen: dict[Key, int] = {}
-        self._used = 0
+        self._used_bytes = 0
         self._files: list[IO[str]] = []
         self._buffers: list[tuple[list[Key], list[int]]] = []
         self._buffered = 0
-        self._buffer_rows = max(_STEP, memory // 4 // _BUFFERED_BYTES)
+        self._buffered_max = max(_STEP, memory_bytes // 4 // _BUFFERED_BYTES)
         self._flushed = 0
         self.parts = 0
-        """Files that were written, those of all levels."""
+        """Files that were written, on all levels."""
 
     @property
     def spilled(self) -> int:
-        """Keys that did not fit into the memory."""
+        """Keys that did not fit in memory."""
         return self._flushed + self._buffered
 
     def add(self, keys: Sequence[Key], positions: Sequence[int]) -> list[Duplicate]:
-        """Look for keys, each with its position, among all before."""
+        """Look for keys among all earlier ones, and add them with their positions."""
         found: list[Duplicate] = []
-        for at in range(0, len(keys), _STEP):
-            self._step(keys[at : at + _STEP], positions[at : at + _STEP], found)
+        for i in range(0, len(keys), _STEP):
+            self._step(keys[i : i + _STEP], positions[i : i + _STEP], found)
         return found
 
-    def rest(self, tell: Callable[[int], None] = lambda _done: None) -> Iterator[Duplicate]:
-        """The duplicates among what went to files; ``tell`` hears how many of those were read."""
+    def rest(self, on_progress: Callable[[int], None] = lambda _done: None) -> Iterator[Duplicate]:
+        """The duplicates among the keys in files; ``on_progress`` receives how many were read."""
         self._flush()
         self._seen = {}
         names = [Path(file.name) for file in self._files]
@@ -79,45 +79,45 @@ class Duplicates:
             file.close()
         done = 0
         for name in names:
-            part = Duplicates(self._memory, self._folder, self._level + 1)
+            part = Duplicates(self._memory_bytes, self._folder, self._level + 1)
             with name.open(encoding="ascii") as lines:
                 for line in lines:
                     keys, positions = json.loads(line)
                     yield from part.add(keys, positions)
                     done += len(keys)
-                    tell(done)
+                    on_progress(done)
             name.unlink()
             yield from part.rest()
             self.parts += part.parts
 
     def _step(self, keys: Sequence[Key], positions: Sequence[int], found: list[Duplicate]) -> None:
         seen = self._seen
-        room = self._used < self._memory * 3 // 4
-        if room and len(set(keys)) == len(keys) and seen.keys().isdisjoint(keys):
+        fits = self._used_bytes < self._memory_bytes * 3 // 4
+        if fits and len(set(keys)) == len(keys) and seen.keys().isdisjoint(keys):
             seen.update(zip(keys, positions, strict=True))
-            self._used += _ENTRY_BYTES * len(keys) + sum(map(getsizeof, keys))
+            self._used_bytes += _ENTRY_BYTES * len(keys) + sum(map(getsizeof, keys))
             return
         for key, position in zip(keys, positions, strict=True):
             first = seen.get(key)
             if first is not None:
                 found.append(Duplicate(key, first, position))
-            elif room:
+            elif fits:
                 seen[key] = position
-                self._used += _ENTRY_BYTES + getsizeof(key)
+                self._used_bytes += _ENTRY_BYTES + getsizeof(key)
             else:
-                self._put(key, position)
-        if self._buffered >= self._buffer_rows:
+                self._spill(key, position)
+        if self._buffered >= self._buffered_max:
             self._flush()
 
-    def _put(self, key: Key, position: int) -> None:
+    def _spill(self, key: Key, position: int) -> None:
         if not self._files:
-            self._open()
-        some, where = self._buffers[_mixed(key) >> self._level * _PART_BITS & _PARTS - 1]
-        some.append(key)
-        where.append(position)
+            self._open_files()
+        keys, positions = self._buffers[_hash(key) >> self._level * _PART_BITS & _PARTS - 1]
+        keys.append(key)
+        positions.append(position)
         self._buffered += 1
 
-    def _open(self) -> None:
+    def _open_files(self) -> None:
         names = [self._folder / f"{self._level}-{part}" for part in range(_PARTS)]
         self._files = [name.open("x", encoding="ascii") for name in names]  # closed by ``rest``
         self._buffers = [([], []) for _ in names]
@@ -133,10 +133,10 @@ class Duplicates:
         self._buffered = 0
 
 
-def _mixed(key: Key) -> int:
-    """64 bits of a key, each as good as random; every level takes other ones of them.
+def _hash(key: Key) -> int:
+    """A hash of 64 bits, all equally random; each level uses six of them.
 
-    IDs differ in few bits, Python's hash of an int is the int, and that of a tuple of it keeps so
+    IDs differ in few bits, and Python's hash of an int is the int. The hash of a tuple keeps so
     much of the pattern that the files of a second level would be empty or far too large. This is
     the finaliser of splitmix64 (Steele, Lea and Flood, 2014).
     """

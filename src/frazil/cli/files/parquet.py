@@ -1,15 +1,15 @@
-"""Parquet, by record batches; the only module that knows pyarrow.
+"""Parquet, by record batches; the only module that imports pyarrow.
 
-A Parquet file is read batch by batch, so its size does not matter, and written with the schema, the
-metadata and the compression that it had. Row groups are cut anew. What comes from another format
-gets its types from the first rows; a later row that does not fit them is an error, not a guess.
+A Parquet file is read batch by batch, so its size does not matter. A copy keeps the schema, the
+metadata and the compression, but not the row groups. A table of another format gets its types from
+the first rows; a later row that does not fit them is an error.
 """
 
 from collections.abc import Iterator
 from typing import IO, Any
 
 from frazil.cli.files.chunks import Chunk, Table
-from frazil.cli.files.not_text import strange
+from frazil.cli.files.invalid_text import invalid_text_error
 from frazil.cli.files.streams import Source
 from frazil.errors import ConfigError
 
@@ -40,7 +40,8 @@ class ParquetTable:
         arrow = _pyarrow()
         if source.size is None:
             raise ConfigError(
-                f"{source.name} is no file on disk; Parquet is read from its end, so save it first",
+                f"cannot read Parquet from {source.name}, because its index is at the end; save "
+                "it to a file first",
                 path=source.path,
             )
         try:
@@ -68,7 +69,7 @@ class ParquetTable:
                 yield Chunk(range(first, first + batch.num_rows), [], batch)
         except (arrow.ArrowException, OSError) as error:
             raise ConfigError(
-                f"{self.source.name} cannot be read to its end: {error}", path=self.source.path
+                f"cannot read {self.source.name} to its end: {error}", path=self.source.path
             ) from None
 
     def rows(self, chunk: Chunk) -> list[dict[str, Any]]:
@@ -81,22 +82,22 @@ class ParquetTable:
         values: list[Any] = chunk.records.column(column).to_pylist()
         return values
 
-    def done(self) -> int:
-        """Bytes read, of ``source.size``, as far as the rows tell."""
+    def bytes_read(self) -> int:
+        """Bytes read, of ``source.size``, estimated from the rows."""
         rows: int = self.file.metadata.num_rows
         return (self.source.size or 0) * self._rows_done // max(1, rows)
 
     @property
     def compression(self) -> str | dict[str, str]:
-        """The compression of the columns, as a writer takes it."""
+        """The compression of the columns, in the form that a writer accepts."""
         metadata = self.file.metadata
         if not metadata.num_row_groups:
             return "snappy"
         group = metadata.row_group(0)
         columns = [group.column(i) for i in range(group.num_columns)]
         found = {column.path_in_schema: _CODECS[column.compression] for column in columns}
-        kinds = set(found.values())
-        return kinds.pop() if len(kinds) == 1 else found
+        codecs = set(found.values())
+        return codecs.pop() if len(codecs) == 1 else found
 
 
 _CODECS = {name: name.lower() for name in ("SNAPPY", "GZIP", "BROTLI", "ZSTD", "LZ4")} | {
@@ -112,11 +113,11 @@ class ParquetWriter:
         self, file: IO[bytes], table: Table, column: str, *, last: bool, numeric: bool
     ) -> None:
         self._arrow = _pyarrow()
-        self._file = _Counted(file)
+        self._file = _CountedFile(file)
         self._table = table
         self._last = last
-        kind = self._arrow.int64() if numeric else self._arrow.string()
-        self._field = self._arrow.field(column, kind)
+        id_type = self._arrow.int64() if numeric else self._arrow.string()
+        self._field = self._arrow.field(column, id_type)
         self._schema: Any = None
         self._writer: Any = None
         if isinstance(table, ParquetTable):
@@ -126,20 +127,19 @@ class ParquetWriter:
         """Write a chunk with its IDs."""
         column = self._arrow.array(ids, self._field.type)
         batch = chunk.records if isinstance(self._table, ParquetTable) else self._batch(chunk)
-        at = batch.num_columns if self._last else 0
         arrays = list(batch.columns)
-        arrays.insert(at, column)
+        arrays.insert(batch.num_columns if self._last else 0, column)
         self._writer.write_batch(self._arrow.RecordBatch.from_arrays(arrays, schema=self._full))
 
     def close(self) -> None:
-        """Write the end of the file."""
+        """Write the index at the end of the file."""
         if self._writer is None:
             strings = [(name, self._arrow.string()) for name in self._table.names]
             self._open(self._arrow.schema(strings))
         self._writer.close()
 
     def abandon(self) -> None:
-        """Write nothing more, in particular no end, which would make a part look whole."""
+        """Write nothing more: with its index, an incomplete file would look complete."""
         self._file.abandoned = True
 
     def _open(self, schema: Any, compression: Any = "snappy") -> None:
@@ -163,25 +163,25 @@ class ParquetWriter:
                     raise self._misfit(chunk, number, f"unknown column {min(row.keys() - known)!r}")
             return arrow.RecordBatch.from_pylist(rows, schema=self._schema)
         except UnicodeEncodeError:
-            raise strange(self._table, chunk, rows) from None
+            raise invalid_text_error(self._table, chunk, rows) from None
         except (arrow.ArrowException, TypeError, OverflowError) as error:
             raise self._misfit(chunk, chunk.numbers[0], str(error)) from None
 
     def _misfit(self, chunk: Chunk, number: int, reason: str) -> ConfigError:
         source, unit = self._table.source, self._table.unit
         return ConfigError(
-            f"{source.name}, {unit}s {number} to {chunk.numbers[-1]}: {reason}; all rows of "
-            "Parquet have the columns and types of the first ones, so correct the input or write "
-            "JSON Lines",
+            f"{source.name}, {unit}s {number} to {chunk.numbers[-1]}: {reason}; all rows of a "
+            "Parquet file have the columns and types of the first ones; correct the input, or "
+            "write JSON Lines",
             path=source.path,
         )
 
 
 def _inferred(arrow: Any, rows: list[dict[str, Any]]) -> Any:
-    """The schema of some rows, every key of them a column; what is never there becomes text."""
+    """The schema of some rows: each key is a column; a column without values is text."""
     names = list(dict.fromkeys(name for row in rows for name in row))
-    whole = [{name: row.get(name) for name in names} for row in rows]
-    schema = arrow.RecordBatch.from_pylist(whole).schema
+    complete = [{name: row.get(name) for name in names} for row in rows]
+    schema = arrow.RecordBatch.from_pylist(complete).schema
     return arrow.schema(
         [
             field.with_type(arrow.string()) if arrow.types.is_null(field.type) else field
@@ -190,8 +190,8 @@ def _inferred(arrow: Any, rows: list[dict[str, Any]]) -> Any:
     )
 
 
-class _Counted:
-    """A file that knows how much was written, which a pipe does not; Parquet asks for that."""
+class _CountedFile:
+    """A file that counts the bytes written to it: Parquet needs ``tell``, and a pipe has none."""
 
     closed = False
     abandoned = False
@@ -210,8 +210,8 @@ class _Counted:
         return self._size
 
     def flush(self) -> None:
-        """Whoever opened the file does that."""
+        """Do nothing; the owner of the file flushes it."""
 
     def close(self) -> None:
-        """The file stays open for whoever opened it."""
+        """Leave the file open; its owner closes it."""
         self.closed = True

@@ -1,13 +1,13 @@
-"""Files in and out, as a command needs them: any size, compressed or not, never half written.
+"""Input and output files of any size, compressed or not, never half written.
 
-A tool that opens its output and then fails leaves a file that looks finished. So an output is
-written under a temporary name in its own folder and takes its place in one step when all is well;
-what existed before is untouched until then, and is only ever replaced when that was asked for. The
-input is read forward once, so a pipe will do, and says how far it is for the progress bar.
+A tool that opens its output and then fails leaves a file that looks complete. So an output is
+written under a temporary name in the same folder and renamed at the end. An existing file does not
+change until then, and is replaced only with ``--force``. The input is read forward once, so it can
+be a pipe, and it reports its position for the progress bar.
 
-``-`` is standard input or output. A gzip input is known by its first bytes, a gzip output by its
-name. Limits: text is UTF-8; bytes that are not are carried along unchanged. A line has at most
-16 Mi characters, since a file without line ends would otherwise be read into memory whole.
+``-`` is standard input or output. A gzip input is recognised by its first bytes, a gzip output by
+its name. Limits: text is UTF-8; other bytes are copied unchanged. A line has at most 16 Mi
+characters, because a file without line ends would otherwise fill the memory.
 """
 
 import gzip
@@ -26,7 +26,7 @@ from typing import IO, Self, cast
 
 from frazil.errors import ConfigError
 
-__all__ = ["Source", "target"]
+__all__ = ["Source", "open_output"]
 
 _GZIP = b"\x1f\x8b"
 _LINE_CHARACTERS = 1 << 24
@@ -34,18 +34,18 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Source:
-    """A file to read, or ``-`` for standard input. Raises ConfigError where it cannot be."""
+    """A file to read, or ``-`` for standard input. Raises ConfigError if it cannot be read."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         self.name = "standard input" if path == "-" else path
-        self.marked = False
-        """Whether the lines, once one was read, began with a byte order mark."""
+        self.has_bom = False
+        """Whether the first line began with a byte order mark; valid after it was read."""
         self._text: io.TextIOWrapper | None = None
         self.size: int | None = None
-        """Bytes in the file as stored; None where nobody knows."""
+        """Bytes in the file as stored; None if unknown."""
         if path == "-":
-            # Another buffer on top, because not every stdin can be looked ahead in.
+            # The extra buffer is for ``peek``, which not every standard input has.
             self.stored = cast(
                 "io.BufferedReader", io.BufferedReader(cast("io.RawIOBase", sys.stdin.buffer))
             )
@@ -54,12 +54,12 @@ class Source:
             self.stored = Path(path).open("rb")  # noqa: SIM115 (close does it)
             status = os.fstat(self.stored.fileno())
         except OSError as error:
-            raise ConfigError(f"{path} cannot be read: {error.strerror}", path=path) from None
+            raise ConfigError(f"cannot read {path}: {error.strerror}", path=path) from None
         if stat.S_ISREG(status.st_mode):
             self.size = status.st_size
 
-    def done(self) -> int:
-        """Bytes read so far, of ``size``; 0 where there is no size."""
+    def bytes_read(self) -> int:
+        """Bytes read so far, of ``size``; 0 if the size is unknown."""
         return 0 if self.size is None else self.stored.tell()
 
     def lines(self, newline: str) -> Iterator[str]:
@@ -79,31 +79,31 @@ class Source:
                 if len(line) == _LINE_CHARACTERS:
                     raise ConfigError(
                         f"{self.name}, line {number}: more than {_LINE_CHARACTERS} characters; "
-                        "is this the format? Say another with --format",
+                        "is the format right? Set another with --format",
                         path=self.path,
                         line=number,
                     )
                 if number == 1 and line[0] == "\ufeff":
-                    self.marked = True
+                    self.has_bom = True
                     yield line[1:]
                 else:
                     yield line
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Turns what goes wrong with the file inside the block into a ConfigError."""
+        """Turn errors of the file inside the block into ConfigError."""
         try:
             yield
         except (OSError, EOFError, zlib.error) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise ConfigError(
-                f"{self.name} cannot be read to its end: {reason}", path=self.path
+                f"cannot read {self.name} to its end: {reason}", path=self.path
             ) from None
 
     def close(self) -> None:
         """Close the file; standard input stays open."""
         if self._text is not None:
-            self._text.detach()  # or it would close what it reads when it goes
+            self._text.detach()  # or it would close the file below it
         if self.path == "-":
             self.stored.detach()
         else:
@@ -117,35 +117,35 @@ class Source:
 
 
 @contextmanager
-def target(path: str, source: Source, *, force: bool) -> Iterator[IO[bytes]]:
-    """A file to write, or ``-`` for standard output, that appears whole or not at all.
+def open_output(path: str, source: Source, *, force: bool) -> Iterator[IO[bytes]]:
+    """A file to write, or ``-`` for standard output, that appears complete or not at all.
 
-    Raises ConfigError where the file exists and ``force`` is not given, where it is the source,
-    and where it cannot be written.
+    Raises ConfigError if the file exists and ``force`` is false, if it is the source, or if it
+    cannot be written.
     """
     if path == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    place = Path(os.path.realpath(path))
-    _check(path, place, source, force=force)
+    real = Path(os.path.realpath(path))
+    _check_output(path, real, source, force=force)
     try:
-        if place.exists() and not place.is_file():  # a device or a pipe: there is nothing to rename
-            with place.open("wb") as file:
+        if real.exists() and not real.is_file():  # a device or a pipe is not renamed
+            with real.open("wb") as file:
                 yield file
             return
-        with _replacing(place, path, force=force) as file:
+        with _replacing(real, path, force=force) as file:
             yield file
     except OSError as error:
         raise ConfigError(
-            f"{path} cannot be written: {error.strerror or error}; nothing was left there",
+            f"cannot write {path}: {error.strerror or error}; the output was not created",
             path=path,
         ) from error
 
 
 @contextmanager
-def _replacing(place: Path, path: str, *, force: bool) -> Iterator[IO[bytes]]:
-    part = place.with_name(f".frazil-{secrets.token_hex(8)}.part")
+def _replacing(real: Path, path: str, *, force: bool) -> Iterator[IO[bytes]]:
+    part = real.with_name(f".frazil-{secrets.token_hex(8)}.part")
     try:
         with part.open("xb") as stored:
             if path.endswith(".gz"):
@@ -155,25 +155,25 @@ def _replacing(place: Path, path: str, *, force: bool) -> Iterator[IO[bytes]]:
                 yield stored
             stored.flush()
             os.fsync(stored.fileno())
-        if place.exists():
+        if real.exists():
             if not force:
-                raise _taken(path)
-            shutil.copymode(place, part)
-        part.replace(place)
+                raise _exists(path)
+            shutil.copymode(real, part)
+        part.replace(real)
     finally:
         part.unlink(missing_ok=True)
 
 
-def _check(path: str, place: Path, source: Source, *, force: bool) -> None:
-    if place.is_dir():
+def _check_output(path: str, real: Path, source: Source, *, force: bool) -> None:
+    if real.is_dir():
         raise ConfigError(f"{path} is a folder; name a file in it", path=path)
-    if source.path != "-" and place.exists() and place.samefile(source.path):
+    if source.path != "-" and real.exists() and real.samefile(source.path):
         raise ConfigError(
-            f"{path} is the input itself; write to another file, and rename that", path=path
+            f"{path} is also the input; write to another file, then rename it", path=path
         )
-    if place.is_file() and not force:
-        raise _taken(path)
+    if real.is_file() and not force:
+        raise _exists(path)
 
 
-def _taken(path: str) -> ConfigError:
+def _exists(path: str) -> ConfigError:
     return ConfigError(f"{path} exists; name another file, or add --force", path=path)

@@ -1,12 +1,12 @@
-"""What a stream of IDs says about where it comes from: moments, order, nodes, constants.
+"""The fields of a stream of IDs: moments, order, nodes, constants.
 
-An ID carries its moment, so a column of IDs shows how far from the order of time it is: an ID is
-*late* if an earlier row has a later moment, and by how much it is late at worst is the k of
-k-sorted. Two IDs of one tick are in order, whichever comes first. A constant that differs from the
-layout's is the sign of IDs of another deployment.
+An ID carries its moment, so a column of IDs shows how far it is from time order. An ID is *late* if
+an earlier row has a later moment; the worst lateness is the k of k-sorted. Two IDs of one tick are
+in order, whichever comes first. An ID is *foreign* if a constant differs from the layout's: it is
+from another deployment.
 
-Field values are read straight from the bits where they lie in the ID, a list at a time, and not
-through ``Scheme.unpack``, which would be most of an audit's time.
+Field values are read from the bits of an ID, a list of IDs at a time. ``Scheme.unpack`` would take
+most of an audit's time.
 """
 
 from collections import Counter
@@ -18,11 +18,11 @@ from frazil.schemes.scheme import Scheme
 
 __all__ = ["Survey"]
 
-_MOST_NODES = 1 << 17
+_NODES_MAX = 1 << 17
 
 
 class Survey:
-    """What is known of the IDs given so far."""
+    """Statistics of the IDs added so far."""
 
     def __init__(self, scheme: Scheme) -> None:
         layout = scheme.layout
@@ -30,28 +30,28 @@ class Survey:
         self._times = _reader(scheme.positions("time")) if layout.bits_of("time") else None
         self._nodes = _reader(scheme.positions("node")) if layout.bits_of("node") else None
         self._mask, self._constants = _constants(scheme)
-        self._top = -1
+        self._latest_tick = -1
         self.first_tick: int | None = None
         self.last_tick: int | None = None
         self.late = 0
-        """IDs that are late."""
+        """How many IDs are late."""
         self.late_ticks = 0
-        """By how much one is late at worst, in ticks, and its position."""
+        """The worst lateness in ticks; ``late_at`` is the position of that ID."""
         self.late_at: int | None = None
         self.nodes: Counter[int] = Counter()
         """IDs by node number; ``uncounted`` are those of nodes beyond the first 131,072."""
         self.uncounted = 0
         self.foreign: Counter[str] = Counter()
-        """IDs by constant that differs, and the first of them."""
+        """Foreign IDs by the constant that differs; ``foreign_at`` is the first position."""
         self.foreign_ids = 0
         self.foreign_at: int | None = None
 
     def new_file(self) -> None:
-        """Rows of one file say nothing of the order of those of the next."""
-        self._top = -1
+        """Begin a file: order is judged within a file."""
+        self._latest_tick = -1
 
     def add(self, ids: list[int], positions: Sequence[int]) -> None:
-        """Look at some IDs and their positions."""
+        """Add IDs and their positions."""
         if not ids:
             return
         if self._times is not None:
@@ -65,23 +65,23 @@ class Survey:
         low, high = min(ticks), max(ticks)
         self.first_tick = low if self.first_tick is None else min(low, self.first_tick)
         self.last_tick = high if self.last_tick is None else max(high, self.last_tick)
-        if ticks[0] < self._top or not all(starmap(le, pairwise(ticks))):
+        if ticks[0] < self._latest_tick or not all(starmap(le, pairwise(ticks))):
             for tick, position in zip(ticks, positions, strict=True):
-                if tick >= self._top:
-                    self._top = tick
+                if tick >= self._latest_tick:
+                    self._latest_tick = tick
                     continue
                 self.late += 1
-                if self._top - tick > self.late_ticks:
-                    self.late_ticks, self.late_at = self._top - tick, position
-        self._top = max(high, self._top)
+                if self._latest_tick - tick > self.late_ticks:
+                    self.late_ticks, self.late_at = self._latest_tick - tick, position
+        self._latest_tick = max(high, self._latest_tick)
 
     def _add_nodes(self, nodes: list[int]) -> None:
         counts = Counter(nodes)
-        if len(self.nodes) + len(counts) <= _MOST_NODES:
+        if len(self.nodes) + len(counts) <= _NODES_MAX:
             self.nodes.update(counts)
             return
         for node, count in counts.items():
-            if node in self.nodes or len(self.nodes) < _MOST_NODES:
+            if node in self.nodes or len(self.nodes) < _NODES_MAX:
                 self.nodes[node] += count
             else:
                 self.uncounted += count
@@ -96,8 +96,8 @@ class Survey:
 
 
 def _reader(positions: tuple[int, ...]) -> Callable[[list[int]], list[int]]:
-    """Reads from IDs the value whose bits, lowest first, lie at these positions."""
-    runs: list[tuple[int, int, int]] = []  # lowest bit in the ID, in the value, how many
+    """A function that reads from IDs the value whose bits, lowest first, have these positions."""
+    runs: list[tuple[int, int, int]] = []  # lowest bit in the ID, lowest bit in the value, width
     for bit, position in enumerate(positions):
         if runs and position == runs[-1][0] + runs[-1][2]:
             low, to, count = runs[-1]
@@ -120,7 +120,7 @@ def _reader(positions: tuple[int, ...]) -> Callable[[list[int]], list[int]]:
 
 
 def _constants(scheme: Scheme) -> tuple[int, int]:
-    """The bits of the constants in an ID, and what they are in an ID of the layout."""
+    """The mask of the constants in an ID, and their value in an ID of the layout."""
     mask = value = 0
     for field in scheme.layout.fields:
         if field.fixed is not None:

@@ -6,7 +6,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from frazil.cli.files.chunks import Chunk, Lines, Table
+from frazil.cli.files.chunks import Chunk, LineTable, Table
 from frazil.cli.files.csv_table import CsvTable
 from frazil.cli.files.streams import Source
 from frazil.errors import ConfigError
@@ -14,7 +14,7 @@ from frazil.errors import ConfigError
 __all__ = ["FORMATS", "JsonTable", "TextTable", "format_of", "open_table"]
 
 FORMATS = ("csv", "jsonl", "parquet", "text")
-_DECODE = json.JSONDecoder().decode  # what json.loads comes down to
+_DECODE = json.JSONDecoder().decode  # json.loads without its checks
 _SUFFIXES = {
     ".csv": "csv",
     ".tsv": "csv",
@@ -29,10 +29,10 @@ _SUFFIXES = {
 def format_of(
     path: str, given: str | None, default: str | None = None, *, option: str = "--format"
 ) -> str:
-    """The format given, else that of a file's name (a ``.gz`` does not count), else the default.
+    """The given format, else that of the file's name without ``.gz``, else the default.
 
-    The default is for names without an ending. Raises ConfigError for an ending that is unknown,
-    since whoever opens the file believes it, and where there is no default. option: says a format.
+    The default applies to names without an ending. Raises ConfigError for an unknown ending, and
+    if there is no default. option: the option that sets the format, for errors.
     """
     if given is not None:
         return given
@@ -42,14 +42,14 @@ def format_of(
         if f".{ending}" in _SUFFIXES:
             return _SUFFIXES[f".{ending}"]
         raise ConfigError(
-            f"{path}: no format is known by the ending '.{ending}'; there are "
-            f"{', '.join(_SUFFIXES)}, each also with .gz. Say another format with {option}",
+            f"{path}: the ending '.{ending}' is unknown; known are {', '.join(_SUFFIXES)}, each "
+            f"also with .gz; set the format with {option}",
             path=path,
         )
     if default is None:
-        what = "standard input" if path == "-" else path
+        name = "standard input" if path == "-" else path
         raise ConfigError(
-            f"the format of {what} cannot be told from a name; say it, like {option} csv",
+            f"{name} has no ending that names its format; set it, like {option} csv",
             path=path,
         )
     return default
@@ -63,9 +63,9 @@ def open_table(
     delimiter: str | None = None,
     only: str | None = None,
 ) -> Table:
-    """The table in a file; ``only`` is the one column that will be asked for, if that is known.
+    """The table in a file; ``only`` is the one column to read.
 
-    Raises ConfigError for what is no table, and for Parquet without pyarrow.
+    Raises ConfigError for a file that is not a table, and for Parquet without pyarrow.
     """
     if kind == "csv":
         return CsvTable(source, header=header, delimiter=delimiter)
@@ -78,8 +78,8 @@ def open_table(
     return ParquetTable(source, only)
 
 
-class TextTable(Lines):
-    """One ID on each line and nothing else: a single column, whatever it is called."""
+class TextTable(LineTable):
+    """One ID per line: a table of one column, which any column name selects."""
 
     names: tuple[str, ...] = ("id",)
 
@@ -87,23 +87,23 @@ class TextTable(Lines):
         """See Table."""
         lines = enumerate(self.source.lines("\n"), 1)
         texts = ((number, line.rstrip("\r\n")) for number, line in lines)
-        return self.cut((number, text, text) for number, text in texts if text)
+        return self.chunked((number, text, text) for number, text in texts if text)
 
     def rows(self, chunk: Chunk) -> list[dict[str, Any]]:
         """See Table."""
         return [{"id": text} for text in chunk.texts]
 
-    def values(self, chunk: Chunk, column: str) -> list[Any]:  # noqa: ARG002 (there is but one)
+    def values(self, chunk: Chunk, column: str) -> list[Any]:  # noqa: ARG002 (there is only one)
         """See Table."""
         return chunk.texts
 
 
-class JsonTable(Lines):
-    """One JSON object on each line."""
+class JsonTable(LineTable):
+    """One JSON object per line."""
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
-        self._chunks = self.cut(self._read())
+        self._chunks = self.chunked(self._read())
         self._first = list(islice(self._chunks, 1))
 
     @property
@@ -130,15 +130,15 @@ class JsonTable(Lines):
             try:
                 record = _DECODE(line)
             except (ValueError, RecursionError) as error:
-                raise self._no_object(number, str(error)) from None
+                raise self._not_an_object(number, str(error)) from None
             if type(record) is not dict:
-                raise self._no_object(number, f"it is a {type(record).__name__}")
+                raise self._not_an_object(number, f"it is a {type(record).__name__}")
             yield number, line, record
 
-    def _no_object(self, number: int, reason: str) -> ConfigError:
+    def _not_an_object(self, number: int, reason: str) -> ConfigError:
         return ConfigError(
             f"{self.source.name}, line {number}: not a JSON object ({reason}); JSON Lines has one "
-            "on each line",
+            "per line",
             path=self.source.path,
             line=number,
         )

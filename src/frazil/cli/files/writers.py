@@ -1,10 +1,10 @@
-"""Writers: the rows of a table with one column more.
+"""Writers: the rows of a table with an additional column of IDs.
 
-Where the format stays, the text of a row is copied and the ID put before or behind it, so that not
-a character of the row changes. Where it changes, values are written in the plainest way that reads
-back the same: in CSV nothing for null, JSON for lists and objects; in JSON Lines a text for dates
-and decimals, null for what JSON has no number for. An ID is a text in both, because a reader that
-takes JSON numbers as doubles would change it.
+If the format stays the same, the text of a row is copied and the ID is added before or after it.
+If the format changes, values are written in the simplest form that reads back the same. In CSV,
+null is an empty field, and lists and objects are JSON. In JSON Lines, dates and decimals are
+strings, and NaN and infinity are null. An ID is a string, because a reader that takes JSON numbers
+as doubles would change it.
 """
 
 import csv
@@ -20,11 +20,11 @@ from uuid import UUID
 
 from frazil.cli.files.chunks import Chunk, Table
 from frazil.cli.files.csv_table import CsvTable
-from frazil.cli.files.not_text import strange, strange_head
+from frazil.cli.files.invalid_text import invalid_header_error, invalid_text_error
 from frazil.cli.files.tables import JsonTable
 from frazil.errors import ConfigError
 
-__all__ = ["CsvWriter", "JsonWriter", "Write", "taken", "writing"]
+__all__ = ["CsvWriter", "JsonWriter", "Write", "column_exists", "open_writer"]
 
 
 Write = Callable[[Chunk, list[Any]], None]
@@ -32,20 +32,20 @@ Write = Callable[[Chunk, list[Any]], None]
 
 
 @contextmanager
-def writing(
+def open_writer(
     kind: str, file: IO[bytes], table: Table, column: str, *, last: bool, numeric: bool
 ) -> Iterator[Write]:
-    """Write a table in a format; at the end of the block what the format has there.
+    """Write a table in a format, and at the end of the block the end of the file.
 
-    ``numeric``: IDs are ints, for a Parquet column of int64. Raises ConfigError if the table has
-    the column already.
+    ``numeric``: IDs are ints, for a Parquet column of int64. Raises ConfigError if the table
+    already has the column.
     """
     if column in table.names:
-        raise taken(table, column)
+        raise column_exists(table, column)
     copied = CsvTable if kind == "csv" else JsonTable if kind == "jsonl" else ()
-    wrong = None if isinstance(table, copied) else strange_head(table)
-    if wrong is not None:
-        raise wrong
+    error = None if isinstance(table, copied) else invalid_header_error(table)
+    if error is not None:
+        raise error
     if kind == "csv":
         yield CsvWriter(file, table, column, last=last).write
         return
@@ -63,17 +63,17 @@ def writing(
     writer.close()
 
 
-def taken(table: Table, column: str) -> ConfigError:
-    """The error of a column that is there already."""
+def column_exists(table: Table, column: str) -> ConfigError:
+    """The error for a new column with the name of an existing one."""
     return ConfigError(
-        f"{table.source.name} has a column {column!r} already; name another with --column",
+        f"{table.source.name} already has a column {column!r}; name another with --column",
         path=table.source.path,
         column=column,
     )
 
 
 class CsvWriter:
-    """CSV; from CSV with the text of each row as it was, else with commas and the fewest quotes."""
+    """Writes CSV. From CSV it copies the text of each row, else it uses commas and few quotes."""
 
     def __init__(self, file: IO[bytes], table: Table, column: str, *, last: bool) -> None:
         self._file = file
@@ -84,7 +84,7 @@ class CsvWriter:
             names = [*table.names, column] if last else [column, *table.names]
             file.write(self._text([names]).encode())
             return
-        if table.source.marked:
+        if table.source.has_bom:
             _copy(file, "\ufeff")
         if table.header is not None:
             self._copy([table.header], [self._text([[column]])[:-1]])
@@ -96,23 +96,23 @@ class CsvWriter:
             return
         names = self._table.names
         known = set(names)
-        told = self._table.rows(chunk)
+        records = self._table.rows(chunk)
         rows = []
-        for number, row, n in zip(chunk.numbers, told, ids, strict=True):
+        for number, row, n in zip(chunk.numbers, records, ids, strict=True):
             if not row.keys() <= known:
                 source, unit = self._table.source, self._table.unit
                 raise ConfigError(
                     f"{source.name}, {unit} {number}: the column {min(row.keys() - known)!r} is "
-                    "not in the first row, which names those of a CSV file; write JSON Lines",
+                    "not in the first row, which defines the columns of CSV; write JSON Lines",
                     path=source.path,
                     line=number,
                 )
             try:
                 fields = [_field(row.get(name)) for name in names]
             except TypeError as error:
-                raise _no_text(self._table, number, error) from None
+                raise _unwritable(self._table, number, error) from None
             rows.append([*fields, n] if self._last else [n, *fields])
-        _write(self._file, self._text(rows), self._table, chunk, told)
+        _write(self._file, self._text(rows), self._table, chunk, records)
 
     def _copy(self, texts: list[str], ids: list[str]) -> None:
         delimiter = self._delimiter
@@ -133,7 +133,7 @@ class CsvWriter:
 
 
 class JsonWriter:
-    """JSON Lines; from JSON Lines with the text of each object as it was."""
+    """Writes JSON Lines. From JSON Lines it copies the text of each object."""
 
     def __init__(self, file: IO[bytes], table: Table, column: str, *, last: bool) -> None:
         self._file = file
@@ -153,9 +153,9 @@ class JsonWriter:
             ]
             _write(self._file, "".join(dumped), self._table, chunk, rows)
         elif any(self._column in record for record in chunk.records):
-            raise taken(self._table, self._column)
+            raise column_exists(self._table, self._column)
         else:
-            add = self._behind if self._last else self._before
+            add = self._append if self._last else self._prepend
             lines = [
                 add(text, f'{self._key}: "{n}"', ", " if record else "")
                 for text, record, n in zip(chunk.texts, chunk.records, ids, strict=True)
@@ -163,14 +163,14 @@ class JsonWriter:
             _copy(self._file, "".join(lines))
 
     @staticmethod
-    def _before(text: str, pair: str, comma: str) -> str:
-        at = text.index("{") + 1
-        return f"{text[:at]}{pair}{comma}{text[at:]}"
+    def _prepend(text: str, pair: str, comma: str) -> str:
+        i = text.index("{") + 1
+        return f"{text[:i]}{pair}{comma}{text[i:]}"
 
     @staticmethod
-    def _behind(text: str, pair: str, comma: str) -> str:
-        at = text.rindex("}")
-        return f"{text[:at]}{comma}{pair}{text[at:]}"
+    def _append(text: str, pair: str, comma: str) -> str:
+        i = text.rindex("}")
+        return f"{text[:i]}{comma}{pair}{text[i:]}"
 
     def _dumped(self, row: dict[str, Any], number: int) -> str:
         try:
@@ -179,36 +179,36 @@ class JsonWriter:
             except ValueError:
                 text = _ENCODE(_without_nan(row))
         except TypeError as error:
-            raise _no_text(self._table, number, error) from None
+            raise _unwritable(self._table, number, error) from None
         return text + "\n"
 
 
 def _copy(file: IO[bytes], text: str) -> None:
-    """Write text as it was read; bytes that are not UTF-8 stay what they were."""
+    """Write text as it was read, including bytes that are not UTF-8."""
     file.write(text.encode("utf-8", "surrogateescape"))
 
 
 def _write(
     file: IO[bytes], text: str, table: Table, chunk: Chunk, rows: list[dict[str, Any]]
 ) -> None:
-    """Write new text, made of some rows, which has to be right."""
+    """Write the new text of some rows. Raises ConfigError if it is not valid."""
     try:
         file.write(text.encode())
     except UnicodeEncodeError:
-        raise strange(table, chunk, rows) from None
+        raise invalid_text_error(table, chunk, rows) from None
 
 
-def _no_text(table: Table, number: int, error: TypeError) -> ConfigError:
+def _unwritable(table: Table, number: int, error: TypeError) -> ConfigError:
     return ConfigError(
-        f"{table.source.name}, {table.unit} {number}: {error}, which has no text; leave that "
-        "column out, or write Parquet",
+        f"{table.source.name}, {table.unit} {number}: {error}; remove that column, or write "
+        "Parquet",
         path=table.source.path,
         line=number,
     )
 
 
 def _field(value: Any) -> str:
-    """A value as the text of a CSV field."""
+    """The text of a value in a CSV field."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -221,20 +221,20 @@ def _field(value: Any) -> str:
 
 
 def _plain(value: Any) -> str:
-    """The text of a value that JSON does not know; raises TypeError for bytes and the like."""
+    """The text of a value that has no JSON type; raises TypeError for bytes and the like."""
     if isinstance(value, date | time):
         return value.isoformat()
     if isinstance(value, Decimal | timedelta | UUID):
         return str(value)
-    raise TypeError(f"there is a value of type {type(value).__name__}")
+    raise TypeError(f"cannot write a value of type {type(value).__name__} as text")
 
 
-# One encoder, for making one anew with each row would take as long as the row.
+# To make an encoder for each row would double the time.
 _ENCODE = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_plain).encode
 
 
 def _without_nan(value: Any) -> Any:
-    """The value with null for the numbers that JSON cannot write."""
+    """The value with None for NaN and infinity, which JSON does not have."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, dict):

@@ -1,3 +1,3 @@
-"""What the commands share that show something to people."""
+"""Tables, reports and progress bars for the commands' output."""
 
 __all__: list[str] = []

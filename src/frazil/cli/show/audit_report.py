@@ -1,4 +1,4 @@
-"""What an audit found, for people and for programs."""
+"""The findings of an audit, as JSON and as text."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -78,7 +78,7 @@ def _json_place(auditor: Auditor, position: int | None) -> dict[str, Any]:
 
 
 def as_text(auditor: Auditor) -> Iterator[tuple[str, str]]:
-    """The findings as pairs of what is meant and what is said of it."""
+    """The findings as pairs of a name and a text."""
     yield "files", ", ".join(auditor.names)
     valid = auditor.rows - auditor.invalid
     kind = "" if auditor.scheme is None else f" of scheme {auditor.scheme.name}"
@@ -86,9 +86,9 @@ def as_text(auditor: Auditor) -> Iterator[tuple[str, str]]:
     if auditor.invalid:
         yield "invalid", _count(auditor.invalid, "row") + _more(auditor.invalid, auditor)
         for bad in auditor.first_invalid:
-            yield "", f"{_words(auditor, bad.position)}: {bad.text!r}: {bad.reason}"
+            yield "", f"{_place_text(auditor, bad.position)}: {bad.text!r}: {bad.reason}"
         if auditor.scheme is not None and auditor.invalid == auditor.rows:
-            yield "", "say how these IDs are made with --scheme, or compare them with --no-decode"
+            yield "", "set the scheme of these IDs with --scheme, or compare them with --no-decode"
     yield from _duplicates(auditor)
     if auditor.scheme is not None and auditor.survey is not None:
         yield from _survey(auditor, auditor.scheme, auditor.survey)
@@ -100,7 +100,7 @@ def _duplicates(auditor: Auditor) -> Iterator[tuple[str, str]]:
         return
     yield "duplicates", _count(auditor.duplicates, "row") + _more(auditor.duplicates, auditor)
     for one in auditor.first_duplicates:
-        first, again = (_words(auditor, position) for position in (one.first, one.again))
+        first, again = (_place_text(auditor, position) for position in (one.first, one.again))
         yield "", f"{auditor.text(one.key)}: {first}, and {again}"
 
 
@@ -108,24 +108,24 @@ def _survey(auditor: Auditor, scheme: Scheme, survey: Survey) -> Iterator[tuple[
     layout = scheme.layout
     if survey.foreign_ids and survey.foreign_at is not None:
         names = ", ".join(f"{name} ({count:,})" for name, count in survey.foreign.most_common())
-        where = _words(auditor, survey.foreign_at)
-        yield "foreign", f"{_count(survey.foreign_ids, 'ID')} with another {names}; {where} first"
+        where = _place_text(auditor, survey.foreign_at)
+        yield "foreign", f"{_count(survey.foreign_ids, 'ID')} with another {names}; first {where}"
     if survey.first_tick is not None and survey.last_tick is not None:
         if survey.late and survey.late_at is not None:
             worst = duration_text(survey.late_ticks * (layout.tick_us or 0))
-            where = _words(auditor, survey.late_at)
-            yield "order", f"{_count(survey.late, 'ID')} late, by {worst} at worst ({where})"
+            where = _place_text(auditor, survey.late_at)
+            yield "order", f"{_count(survey.late, 'ID')} late, by up to {worst} ({where})"
         else:
             yield "order", "sorted by time"
         first, last = layout.us_at(survey.first_tick), layout.us_at(survey.last_tick)
         yield "time", f"{moment_text(first)} to {moment_text(last)} ({duration_text(last - first)})"
     if survey.nodes:
-        most = survey.nodes.most_common(_NODES_SHOWN)
-        words = ", ".join(f"{node} ({_count(count, 'ID')})" for node, count in most)
-        rest = len(survey.nodes) - len(most)
-        yield "nodes", words + (f", and {rest:,} more" if rest else "")
+        shown = survey.nodes.most_common(_NODES_SHOWN)
+        text = ", ".join(f"{node} ({_count(count, 'ID')})" for node, count in shown)
+        rest = len(survey.nodes) - len(shown)
+        yield "nodes", text + (f", and {rest:,} more" if rest else "")
     if survey.uncounted:
-        yield "", f"{_count(survey.uncounted, 'ID')} of further nodes, too many to be counted"
+        yield "", f"{_count(survey.uncounted, 'ID')} of more nodes than are counted"
 
 
 def _count(n: int, noun: str) -> str:
@@ -133,11 +133,11 @@ def _count(n: int, noun: str) -> str:
 
 
 def _more(count: int, auditor: Auditor) -> str:
-    """That not all are shown, where that is so."""
-    return f", the first {auditor.most}:" if count > auditor.most > 0 else ""
+    """A note if not all are shown."""
+    return f", the first {auditor.kept_max}:" if count > auditor.kept_max > 0 else ""
 
 
-def _words(auditor: Auditor, position: int) -> str:
+def _place_text(auditor: Auditor, position: int) -> str:
     place: Place = auditor.place(position)
     where = f"{place.unit} {place.number}"
     return where if len(auditor.names) == 1 else f"{place.file} {where}"

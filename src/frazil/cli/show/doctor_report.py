@@ -1,7 +1,7 @@
-"""What ``frazil doctor`` found, as people and programs read it.
+"""The findings of ``frazil doctor``, as text and as JSON.
 
-For each store what it is like, and what IDs survive there: two tables with a mark on each line, or
-with ``--json`` a list of the same lines. Both end with exit code 1 if one of them is bad.
+Each store has two tables, its facts and the events it survives, with a mark on each line;
+``--json`` prints a list of the same lines. The exit code is 1 if a finding is bad.
 """
 
 import statistics
@@ -13,14 +13,14 @@ from frazil.cli import Failure
 from frazil.cli.show import terminal
 from frazil.registries.doctor import Finding, worst
 
-__all__ = ["Report", "round_trip", "tell"]
+__all__ = ["Report", "round_trip", "show_reports"]
 
 _SAMPLES = 11
 _MARKS = {"good": ("✓", "green"), "note": ("!", "yellow"), "bad": ("✗", "red")}
 
 
 class Report(NamedTuple):
-    """What was found at a server: what it is like, and what it survives."""
+    """The facts of a server, and the events it survives."""
 
     server: str
     title: str
@@ -28,14 +28,14 @@ class Report(NamedTuple):
     events: Sequence[Finding]
 
 
-def tell(reports: Sequence[Report], *, as_json: bool, named: bool) -> None:
-    """Show what was found. Raises Failure if an ID could repeat, or none can be had.
+def show_reports(reports: Sequence[Report], *, as_json: bool, with_server: bool) -> None:
+    """Show the findings. Raises Failure if one is bad: an ID could repeat, or none can be issued.
 
-    named: whether each finding of the JSON says whose it is.
+    with_server: whether each finding of the JSON has a key ``server``.
     """
     if as_json:
         terminal.echo_json(
-            {**({"server": server} if named else {}), "kind": kind, **finding._asdict()}
+            {**({"server": server} if with_server else {}), "kind": kind, **finding._asdict()}
             for server, _, facts, events in reports
             for kind, findings in (("fact", facts), ("event", events))
             for finding in findings
@@ -44,49 +44,48 @@ def tell(reports: Sequence[Report], *, as_json: bool, named: bool) -> None:
         for _, title, facts, events in reports:
             _show(title, facts, events)
     if worst([each for report in reports for each in (*report.facts, *report.events)]) == "bad":
-        raise Failure("something here needs you; see the lines marked ✗")
+        raise Failure("an ID could repeat, or none can be issued; see the lines marked ✗")
 
 
-class Looked(Protocol):
-    """What can be looked at."""
+class Readable(Protocol):
+    """A store with a read of one round trip."""
 
     def look(self) -> Any:
-        """Read what is there."""
+        """Read the namespace's state."""
 
 
-def round_trip(registry: Looked) -> Finding:
-    """How long a look takes."""
-    taken_ms = []
+def round_trip(store: Readable) -> Finding:
+    """The median time of a read."""
+    reads_ms = []
     for _ in range(_SAMPLES):
-        begun = time.perf_counter()
-        registry.look()
-        taken_ms.append((time.perf_counter() - begun) * 1e3)
-    middle = statistics.median(taken_ms)
-    return Finding("round trip", "good", f"{middle:.2f} ms (median of {_SAMPLES} reads)")
+        begun_s = time.perf_counter()
+        store.look()
+        reads_ms.append((time.perf_counter() - begun_s) * 1e3)
+    median_ms = statistics.median(reads_ms)
+    return Finding("round trip", "good", f"{median_ms:.2f} ms (median of {_SAMPLES} reads)")
 
 
 def _show(title: str, facts: Iterable[Finding], events: Iterable[Finding]) -> None:
-    """What is known of a store, and what it survives, as two tables."""
     from rich.console import Group
     from rich.text import Text
 
-    head = Text(title, "bold")
-    survives = Text("\nWhat IDs survive here", "bold")
-    terminal.echo(Group(head, Text(""), _table(facts), survives, Text(""), _table(events)))
+    heading = Text(title, "bold")
+    survives = Text("\nEvents and their outcome", "bold")
+    terminal.echo(Group(heading, Text(""), _table(facts), survives, Text(""), _table(events)))
 
 
 def _table(findings: Iterable[Finding]) -> Any:
     from rich.table import Table
     from rich.text import Text
 
-    made = Table.grid(padding=(0, 1, 0, 0))
-    made.add_column(no_wrap=True)
-    made.add_column(max_width=34)
-    made.add_column()
+    table = Table.grid(padding=(0, 1, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(max_width=34)
+    table.add_column()
     for finding in findings:
         mark, colour = _MARKS[finding.verdict]
-        told = Text(finding.found)
+        text = Text(finding.found)
         if finding.meaning:
-            told.append(f"\n{finding.meaning}", "dim")
-        made.add_row(Text(mark, colour), finding.about, told)
-    return made
+            text.append(f"\n{finding.meaning}", "dim")
+        table.add_row(Text(mark, colour), finding.about, text)
+    return table

@@ -1,7 +1,6 @@
-"""A progress bar for people, and nothing for programs.
+"""A progress bar on standard error, if that is a terminal.
 
-Shown on standard error, so that the output can be a pipe, and only where that is a terminal. What
-is measured is bytes read, because nobody knows the number of rows before the end.
+For files it shows the bytes read, because the number of rows is unknown until the end.
 """
 
 import sys
@@ -13,8 +12,8 @@ __all__ = ["progress"]
 
 @contextmanager
 def progress(label: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """A bar while the block runs; call what it gives with how much of ``total`` is done."""
-    if not _watched():
+    """A bar while the block runs, as a function that sets how much of ``total`` is done."""
+    if not _is_terminal():
         yield lambda _done: None
         return
     from rich.console import Console
@@ -38,5 +37,5 @@ def progress(label: str, total: int | None) -> Iterator[Callable[[int], None]]:
         yield lambda done: bar.update(task, completed=done)
 
 
-def _watched() -> bool:
+def _is_terminal() -> bool:
     return sys.stderr.isatty()

@@ -1,4 +1,4 @@
-"""What ``frazil torture`` shows to people: a line for each fault, and what it all comes to."""
+"""The text output of ``frazil torture``: a line for each fault, and a summary."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -23,18 +23,18 @@ _STYLES = {
     "unseen": "yellow",
     "hung": "bold red",
 }
-_WORDS = {"unavailable": "not had", "refused": "refused by it"}
+_WORDS = {"unavailable": "not available", "refused": "refused by it"}
 _COLUMNS = ("IDs", "duplicates", "disorder", "stalest", "stall")
 
 
 def mix_report(plan: Plan, results: Sequence[Result]) -> "RenderableType":
-    """The setting, how often each fault was done, and the rounds that are not as they should be."""
+    """The setting, how often each fault occurred, and the rounds that are not unique."""
     from collections import Counter
 
     from rich.console import Group
     from rich.text import Text
 
-    told = {name: str(value) for name, value in about(plan).items() if value != ""}
+    setting = _setting(plan)
     done = Counter(mark.what.split()[0].rstrip(",") for result in results for mark in result.marks)
     table = terminal.table("fault", "times", right=("times",))
     for what, times in sorted(done.items()):
@@ -46,69 +46,75 @@ def mix_report(plan: Plan, results: Sequence[Result]) -> "RenderableType":
             notes.append(Text(f"seed {result.seed}: {result.outcome}", style))
             notes += [Text(f"  {note}", style) for note in _notes(result)]
             notes.append(Text(f"  {again(plan, result)}"))
-    total, twice = ids(results), duplicates(results)
-    said = f"{total:,} IDs in {len(results)} rounds: {f'{twice:,}' if twice else 'no'} duplicates"
+    repeated = duplicates(results)
+    text = f"{ids(results):,} IDs in {len(results)} rounds: {_count(repeated)} duplicates"
     hung = sum(result.found.hung for result in results)
-    said += f"; {hung} hung" if hung else "; nothing hung"
-    end = Text(said, "bold red" if twice or hung else "bold")
-    return Group(terminal.facts(told.items()), Text(""), table, Text(""), *notes, end)
+    text += f"; {hung} processes hung" if hung else "; no process hung"
+    end = Text(text, "bold red" if repeated or hung else "bold")
+    return Group(setting, Text(""), table, Text(""), *notes, end)
 
 
 def text_report(plan: Plan, results: Sequence[Result]) -> "RenderableType":
-    """The setting, the table, and below it the reasons and examples that do not fit in a table."""
+    """The setting, the table of faults, and notes with reasons and examples."""
     from rich.console import Group
     from rich.text import Text
 
-    told = {name: str(value) for name, value in about(plan).items() if value != ""}
     table = terminal.table("fault", *_COLUMNS, "outcome", right=_COLUMNS)
     notes: list[Any] = []
     for result in results:
         found = result.found
         style = _STYLES[result.outcome]
-        shown = found.ids > 0
+        has_ids = found.ids > 0
         table.add_row(
             result.fault.name,
             f"{found.ids:,}",
-            f"{found.duplicates:,}" if shown else "-",
-            f"{found.disorder:,}" if shown else "-",
-            _duration(found.stale_us) if shown else "-",
-            _duration(found.stall_us) if shown else "-",
+            f"{found.duplicates:,}" if has_ids else "-",
+            f"{found.disorder:,}" if has_ids else "-",
+            _duration(found.stale_us) if has_ids else "-",
+            _duration(found.stall_us) if has_ids else "-",
             Text(_WORDS.get(result.outcome, result.outcome), style),
         )
         notes += [Text(f"{result.fault.name}: {note}", style) for note in _notes(result)]
-    head = terminal.facts(told.items())
-    return Group(head, Text(""), table, Text(""), *notes, summary(results))
+    return Group(_setting(plan), Text(""), table, Text(""), *notes, summary(results))
+
+
+def _setting(plan: Plan) -> "RenderableType":
+    return terminal.facts((name, str(value)) for name, value in about(plan).items() if value != "")
+
+
+def _count(n: int) -> str:
+    return f"{n:,}" if n else "no"
 
 
 def summary(results: Sequence[Result]) -> "RenderableType":
-    """What it all comes to, in a line."""
+    """The totals, in a line."""
     from rich.text import Text
 
-    total, again = ids(results), duplicates(results)
-    tried = sum(result.outcome != "unavailable" for result in results)
-    left = len(results) - tried
-    said = f"{total:,} IDs under {tried} faults: {f'{again:,}' if again else 'no'} duplicates"
-    said += f"; {left} could not be had" if left else ""
-    return Text(said, "bold red" if again else "bold")
+    repeated = duplicates(results)
+    tested = sum(result.outcome != "unavailable" for result in results)
+    text = f"{ids(results):,} IDs under {tested} faults: {_count(repeated)} duplicates"
+    unavailable = len(results) - tested
+    text += f"; {unavailable} not available" if unavailable else ""
+    return Text(text, "bold red" if repeated else "bold")
 
 
 def peer_table(rows: Sequence[Row]) -> "RenderableType":
-    """Systems side by side. Faults are the rows here: there are more of them than a line holds."""
+    """Systems side by side, with a row for each fault."""
     from rich.console import Group
     from rich.text import Text
 
-    there = [row for row in rows if not row.missing]
-    names = [row.name for row in there]
+    tested = [row for row in rows if not row.missing]
+    names = [row.name for row in tested]
     table = terminal.table("fault", *names, right=names)
     for number, fault in enumerate(rows[0].plan.faults):
-        cells = [row.cells[number] for row in there]
-        table.add_row(fault, *(Text(cell, _tint(cell)) for cell in cells))
-    table.add_row("IDs", *(f"{row.ids:,}" for row in there))
+        cells = [row.cells[number] for row in tested]
+        table.add_row(fault, *(Text(cell, _colour(cell)) for cell in cells))
+    table.add_row("IDs", *(f"{row.ids:,}" for row in tested))
     missing = [Text(f"{row.name}: {row.missing}", "yellow") for row in rows if row.missing]
     return Group(table, Text(""), *missing, *(Text(line, "dim") for line in legend(rows)))
 
 
-def _tint(cell: str) -> str:
+def _colour(cell: str) -> str:
     return "green" if cell == "0" else "bold red" if cell[0].isdigit() else "dim"
 
 
@@ -119,13 +125,13 @@ def _notes(result: Result) -> list[str]:
         notes.append(result.reason)
     if result.outcome == "silent":
         last = f" ({found.troubles[0]})" if found.troubles else ""
-        notes.append(f"nothing came from {', '.join(found.silent) or 'any process'}{last}")
+        notes.append(f"no IDs from {', '.join(found.silent) or 'any process'}{last}")
     if found.hung:
         hung = [line for line in found.troubles if f" {HUNG} " in line]
         notes.append(f"{found.hung} hung ({'; '.join(hung[:3])})")
     if found.examples:
         key, first, again = found.examples[0]
-        notes.append(f"{key} came from {first}, and again from {again}")
+        notes.append(f"{key} is from {first}, and again from {again}")
     return notes
 
 

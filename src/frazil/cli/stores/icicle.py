@@ -1,13 +1,12 @@
-"""What ``frazil init`` and ``frazil claims`` do with ``icicle://``, servers that issue IDs.
+"""``frazil init`` and ``frazil claims`` for ``icicle://``, servers that issue IDs.
 
-Here no process claims a node number: each server was given one for good, its *shard*. So ``init``
-gives shards, one to one server or to a whole pool the lowest that are free, and ``claims`` lists
-which server has which. A server that cannot be asked may have any shard; then none is given.
+Processes do not claim node numbers here: each server has a permanent one, its *shard*. ``init``
+assigns shards, one to a single server, or the lowest free ones to a pool; ``claims`` lists them. A
+server that does not answer may have any shard, so then ``init`` assigns none.
 
-A server that is away may be left out of the URL as well, and then nobody asks it. So each server
-remembers the shards of its pool: which were given, and to which host. A server that has lost its
-shard gets the same one back, or one that nobody had. Where a shard was given by hand nobody knows
-who else has one, and it takes a person to say which is free.
+A server may also be missing from the URL. So each server stores the shards of its pool and their
+hosts. A server that lost its shard gets the same one back, or one that was never assigned. After a
+shard was assigned by hand, the stored list may be incomplete, and a person must choose.
 """
 
 import json
@@ -29,20 +28,20 @@ from frazil.system.clock import moment_text
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["ShardState", "initialise", "servers", "shard_states", "show_shards", "twice"]
+__all__ = ["ShardState", "duplicate_shards", "initialise", "servers", "shard_states", "show_shards"]
 
 
 @dataclass(frozen=True)
 class ShardState:
-    """A server of the pool and its state, or why that cannot be told."""
+    """A server of the pool and its state, or the error of reading it."""
 
     server: IcicleServer
     state: State | None
     error: FrazilError | None = None
 
     @property
-    def place(self) -> str:
-        """Where it is, as its pool remembers it: without users, passwords and options."""
+    def address(self) -> str:
+        """The host and port, without users, passwords and options."""
         return ",".join(
             place if isinstance(place, str) else f"{place[0]}:{place[1]}"
             for place in self.server.access.places
@@ -50,7 +49,7 @@ class ShardState:
 
     @property
     def shard(self) -> int | None:
-        """Its shard, if it has one and tells."""
+        """The shard; None if the server has none or does not answer."""
         return self.state.shard if self.state else None
 
 
@@ -61,7 +60,7 @@ def servers(url: str, namespace: str, scheme: Scheme) -> list[IcicleServer]:
 
 
 def shard_states(pool: Sequence[IcicleServer]) -> list[ShardState]:
-    """What each server tells."""
+    """The state of each server."""
     found = []
     for server in pool:
         try:
@@ -71,15 +70,15 @@ def shard_states(pool: Sequence[IcicleServer]) -> list[ShardState]:
     return found
 
 
-def twice(found: Sequence[ShardState]) -> list[str]:
-    """A sentence for each shard that more than one server has."""
+def duplicate_shards(found: Sequence[ShardState]) -> list[str]:
+    """A message for each shard that more than one server has."""
     holders: dict[int, list[str]] = {}
-    for seat in found:
-        if seat.shard is not None:
-            holders.setdefault(seat.shard, []).append(seat.server.name)
+    for each in found:
+        if each.shard is not None:
+            holders.setdefault(each.shard, []).append(each.server.name)
     return [
-        f"shard {shard} is on {' and '.join(names)}: they would repeat each other's IDs; give all "
-        "but one another (DEL its key, then frazil init)"
+        f"shard {shard} is on {' and '.join(names)}, so their IDs repeat; give all but one of them "
+        "another shard (DEL its key, then frazil init)"
         for shard, names in holders.items()
         if len(names) > 1
     ]
@@ -88,139 +87,138 @@ def twice(found: Sequence[ShardState]) -> list[str]:
 def initialise(
     url: str, namespace: str, scheme: Scheme, *, shard: int | None, auto: bool, new: bool
 ) -> None:
-    """Give servers their shards, and say which. Nothing is given where something is in doubt."""
+    """Assign a shard to each server, and print them. Raises an error if a shard is in doubt."""
     pool = servers(url, namespace, scheme)
     declared = [server.shard for server in pool if server.shard is not None]
     if (shard is not None) + auto + bool(declared) != 1:
         raise click.UsageError(
-            "say which shard: --shard N for one server, --shards auto for a pool, or "
-            "?shards=0,1,2 in the URL of a pool"
+            "icicle: needs shards; add --shard N for one server, --shards auto for a pool, or "
+            "?shards=0,1,2 to the URL of a pool"
         )
     if shard is not None and len(pool) > 1:
         raise click.UsageError("--shard is for one server; use --shards auto for a pool")
     found = shard_states(pool)
-    for seat in found:
-        if seat.error is not None:
-            raise seat.error
-    if doubles := twice(found):
-        raise Failure("; ".join(doubles))
+    for each in found:
+        if each.error is not None:
+            raise each.error
+    if duplicates := duplicate_shards(found):
+        raise Failure("; ".join(duplicates))
     owners = _owners(found)
     if auto and not new:
         _refuse_doubt(found, owners)
     wanted = declared or ([shard] if shard is not None else _free(found, owners))
-    given_to = list(zip(found, wanted, strict=True))
-    for seat, number in given_to:
-        owners.setdefault(number, set()).add(seat.place)
-    told = "" if shard is not None else _text(owners)
-    waits_us = 0
-    # Those that have a shard hear first of those that are about to be given.
-    for seat, number in sorted(given_to, key=lambda each: each[0].shard is None):
-        given = seat.server.initialise(number, new=new, pool=told)
-        waits_us = max(waits_us, given.wait_us)
-        had = " (as before)" if seat.shard == number else ""
-        click.echo(f"{seat.server.name} has shard {number} of namespace {namespace!r}{had}")
-    if waits_us > 0:
-        click.echo(
-            f"The first IDs come in {waits_us / 1e6:.1f} s, in case a shard was used before."
-        )
+    assigned = list(zip(found, wanted, strict=True))
+    for each, number in assigned:
+        owners.setdefault(number, set()).add(each.address)
+    pool_text = "" if shard is not None else _text(owners)
+    wait_us = 0
+    # Servers with a shard store the new assignments first.
+    for each, number in sorted(assigned, key=lambda pair: pair[0].shard is None):
+        state = each.server.initialise(number, new=new, pool=pool_text)
+        wait_us = max(wait_us, state.wait_us)
+        unchanged = " (unchanged)" if each.shard == number else ""
+        click.echo(f"{each.server.name} has shard {number} of namespace {namespace!r}{unchanged}")
+    if wait_us > 0:
+        click.echo(f"The first ID waits {wait_us / 1e6:.1f} s, because a shard may have been used.")
     else:
-        click.echo("The first ID will not have to wait.")
+        click.echo("The first ID does not wait.")
 
 
 def _owners(found: Sequence[ShardState]) -> dict[int, set[str]]:
-    """The shards that the servers have or remember, and the places that were given each."""
+    """The shards that the servers have stored, and the addresses each was assigned to."""
     owners: dict[int, set[str]] = {}
-    for seat in found:
-        for shard, places in _remembered(seat).items():
-            owners.setdefault(int(shard), set()).update(places)
+    for each in found:
+        for shard, addresses in _stored_pool(each).items():
+            owners.setdefault(int(shard), set()).update(addresses)
     return owners
 
 
-def _remembered(seat: ShardState) -> dict[str, list[str]]:
-    """What a server remembers of its pool."""
-    text = seat.state.pool if seat.state else ""
+def _stored_pool(found: ShardState) -> dict[str, list[str]]:
+    """The shards of the pool that a server has stored."""
+    text = found.state.pool if found.state else ""
     try:
-        told: dict[str, list[str]] = json.loads(text or "{}")
+        pool: dict[str, list[str]] = json.loads(text or "{}")
     except ValueError as error:
         raise Failure(
-            f"{seat.server.name}: somebody else wrote what it knows of its pool"
+            f"{found.server.name}: the stored shards of its pool are not frazil's; DEL the key, "
+            "then frazil init --shard N"
         ) from error
-    return told
+    return pool
 
 
 def _text(owners: dict[int, set[str]]) -> str:
-    """The shards of a pool as its servers remember them."""
-    return json.dumps({shard: sorted(places) for shard, places in sorted(owners.items())})
+    """The shards of a pool, in the form that servers store."""
+    return json.dumps({shard: sorted(addresses) for shard, addresses in sorted(owners.items())})
 
 
 def _refuse_doubt(found: Sequence[ShardState], owners: dict[int, set[str]]) -> None:
-    """Refuse to choose shards where one was given by hand, so that others may have been too."""
-    without = [seat.server.name for seat in found if seat.shard is None]
-    by_hand = [s.server.name for s in found if s.shard is not None and s.shard not in owners]
+    """Raise Failure if a shard was assigned by hand: others may have been too."""
+    without = [each.server.name for each in found if each.shard is None]
+    by_hand = [each.server.name for each in found if each.shard not in {None, *owners}]
     if without and by_hand:
         raise Failure(
-            f"{by_hand[0]} was given its shard by hand, and a server that is not named here may "
-            f"have any other; give {without[0]} its shard by hand too (--shard N), or say with "
+            f"{by_hand[0]} got its shard by hand, so a server that is not named here may have any "
+            f"other; assign the shard of {without[0]} by hand too (--shard N), or confirm with "
             "--new that these are all servers"
         )
 
 
 def _free(found: Sequence[ShardState], owners: dict[int, set[str]]) -> list[int]:
-    """The shard of each server: the one it has, else the one it had, else one that nobody had."""
-    held = {seat.shard for seat in found}
+    """The shard of each server: its present one, else its former one, else an unassigned one."""
+    held = {each.shard for each in found}
     free = (n for n in range(LAST_SHARD + 1) if n not in held and n not in owners)
-    had = {places.copy().pop(): n for n, places in owners.items() if len(places) == 1}
+    former = {addresses.copy().pop(): n for n, addresses in owners.items() if len(addresses) == 1}
     wanted = []
-    for seat in found:
-        number = seat.shard
+    for each in found:
+        number = each.shard
         if number is None:
-            number = had.get(seat.place)
-        if number is None or (seat.shard is None and number in held):
+            number = former.get(each.address)
+        if number is None or (each.shard is None and number in held):
             number = next(free, None)
         if number is None:
-            raise Failure(f"all {LAST_SHARD + 1} shards were given; give one by hand (--shard N)")
+            raise Failure(f"all {LAST_SHARD + 1} shards are assigned; choose one with --shard N")
         wanted.append(number)
     return wanted
 
 
 def show_shards(url: str, namespace: str, scheme: Scheme, *, as_json: bool) -> None:
-    """List the servers and their shards; fails if one is on two."""
+    """List the servers and their shards; raises Failure if two have the same."""
     found = shard_states(servers(url, namespace, scheme))
     if as_json:
-        terminal.echo_json(_as_json(seat, scheme) for seat in found)
+        terminal.echo_json(_as_json(each, scheme) for each in found)
     else:
         terminal.echo(_table(found, scheme))
-    if doubles := twice(found):
-        raise Failure("; ".join(doubles))
+    if duplicates := duplicate_shards(found):
+        raise Failure("; ".join(duplicates))
 
 
-def _as_json(seat: ShardState, scheme: Scheme) -> dict[str, Any]:
-    state = seat.state
+def _as_json(found: ShardState, scheme: Scheme) -> dict[str, Any]:
+    state = found.state
     return {
-        "server": seat.server.name,
-        "shard": seat.shard,
+        "server": found.server.name,
+        "shard": found.shard,
         "until": moment_text(scheme.layout.us_at(state.tick)) if state else None,
         "until_value": state.tick if state else None,
         "offset_us": state.offset_us if state else None,
         "wait_us": state.wait_us if state else None,
-        "error": str(seat.error) if seat.error else None,
+        "error": str(found.error) if found.error else None,
     }
 
 
 def _table(found: Sequence[ShardState], scheme: Scheme) -> "RenderableType":
     from rich.text import Text
 
-    shown = terminal.table("server", "shard", "state", "until (UTC)", right=("shard",))
-    for seat in found:
-        state, until = Text("away", "red"), "-"
-        if seat.state is not None:
-            until = moment_text(scheme.layout.us_at(seat.state.tick))
+    table = terminal.table("server", "shard", "state", "until (UTC)", right=("shard",))
+    for each in found:
+        state, until = Text("no answer", "red"), "-"
+        if each.state is not None:
+            until = moment_text(scheme.layout.us_at(each.state.tick))
             until = until.replace("T", " ").removesuffix("Z")
-            waits = seat.state.wait_us >= 1_000_000
-            state = Text(f"waits {seat.state.wait_us / 1e6:.1f} s", "yellow")
+            waits = each.state.wait_us >= 1_000_000
+            state = Text(f"waits {each.state.wait_us / 1e6:.1f} s", "yellow")
             state = state if waits else Text("issues", "green")
-        if seat.state is not None and seat.shard is None:
+        if each.state is not None and each.shard is None:
             state, until = Text("no shard", "red"), "-"
-        shard = "-" if seat.shard is None else str(seat.shard)
-        shown.add_row(seat.server.name, shard, state, until)
-    return shown
+        shard = "-" if each.shard is None else str(each.shard)
+        table.add_row(each.server.name, shard, state, until)
+    return table

@@ -1,4 +1,4 @@
-"""Registries as the commands see them that tell what is there, rather than take from it."""
+"""Registries for the commands that show or set up a namespace: claims, doctor and init."""
 
 import click
 
@@ -11,25 +11,25 @@ from frazil.registries.memory import MemoryRegistry
 from frazil.registries.sqlite.default_file import make_shared
 from frazil.schemes.scheme import Scheme
 
-__all__ = ["kept", "look", "share"]
+__all__ = ["look", "persistent", "share"]
 
 
-def kept(url: str, namespace: str, scheme: Scheme) -> Registry:
-    """The registry at a URL; ConfigError where other processes cannot see what it holds."""
+def persistent(url: str, namespace: str, scheme: Scheme) -> Registry:
+    """The registry at a URL; ConfigError if its claims are in the memory of one process."""
     registry = connect(url, namespace, scheme)
     if isinstance(registry, MemoryRegistry):
         raise ConfigError(
-            f"{url} keeps its claims inside each process, so there is nothing here that a command "
-            "can see or set up; name a registry that lasts, like sqlite:",
+            f"{url} keeps its claims in the memory of each process, where this command cannot see "
+            "them; use a persistent registry, like sqlite:",
             url=url,
         )
     return registry
 
 
 def look(registry: Registry, *, same_terms: bool = False) -> Snapshot | None:
-    """The record of the registry's namespace; None if there is none. Nothing is made or changed.
+    """The record of the registry's namespace, or None; changes nothing.
 
-    ``same_terms`` asks that it belongs to the registry's scheme: else ConfigError with both.
+    With ``same_terms``, raises ConfigError if the record has another scheme.
     """
     found = registry.look()
     if found is not None and same_terms and found.fingerprint != registry.terms.fingerprint:
@@ -38,20 +38,20 @@ def look(registry: Registry, *, same_terms: bool = False) -> Snapshot | None:
 
 
 def share(group: str) -> None:
-    """Make the default file of this host one for a group of its users, and say what follows.
+    """Share the default file of this host among a group of users, and print the next steps.
 
-    Nothing else may be asked with it: what users' own files have given away is not known here, so
-    the namespaces of the new file are not said to be new.
+    It takes no other options: the claims in the users' own files are unknown, so the namespaces of
+    the shared file are never set up as new.
     """
     context = click.get_current_context()
-    told = click.core.ParameterSource.COMMANDLINE
-    if any(context.get_parameter_source(name) is told for name in {*context.params} - {"shared"}):
-        raise click.UsageError("--shared makes a folder and nothing else; give it alone")
+    typed = click.core.ParameterSource.COMMANDLINE
+    if any(context.get_parameter_source(name) is typed for name in {*context.params} - {"shared"}):
+        raise click.UsageError("--shared only creates a folder; omit all other options")
     folder = make_shared(group)
     click.echo(
-        f"Without a URL every user of this host now keeps claims in {folder}/claims.db; who is "
-        f"not in group {group} gets an error.\n"
-        "Stop all programs that use the default, then start them again: a program that goes on "
+        f"Without a URL, every user of this host now keeps claims in {folder}/claims.db; users "
+        f"outside group {group} get an error.\n"
+        "Stop all programs that use the default, then start them again: a program that continues "
         "with its old file repeats IDs of the others.\n"
         "A namespace with time waits once, about a second; a counter needs frazil init --start N."
     )

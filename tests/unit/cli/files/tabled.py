@@ -6,7 +6,7 @@ from typing import Any
 
 from frazil.cli.files.streams import Source
 from frazil.cli.files.tables import open_table
-from frazil.cli.files.writers import writing
+from frazil.cli.files.writers import open_writer
 
 __all__ = ["put", "read", "stamped"]
 
@@ -36,7 +36,7 @@ def stamped(
     with Source(str(path)) as source:
         table = open_table(source, kind, **options)
         at = 0
-        with writing(to, out, table, "id", last=last, numeric=numeric) as write:
+        with open_writer(to, out, table, "id", last=last, numeric=numeric) as write:
             for chunk in table.chunks():
                 ids = range(at + 1, at + 1 + len(chunk.numbers))
                 write(chunk, list(ids) if numeric else list(map(str, ids)))

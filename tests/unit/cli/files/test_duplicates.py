@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from frazil.cli.files.duplicates import Duplicate, Duplicates, Key, _mixed
+from frazil.cli.files.duplicates import Duplicate, Duplicates, Key, _hash
 
 __all__: list[str] = []
 
@@ -133,6 +133,6 @@ def test_rest_tells_how_far_it_is(tmp_path):
 def test_levels_part_keys_in_ways_of_their_own(stride):
     """IDs in a row, of one tick, of one node: none of it shows in where they go."""
     start = 1_423_867_112_857_796_608
-    counts = Counter(_mixed(start + i * stride) & 0xFFF for i in range(1 << 16))
+    counts = Counter(_hash(start + i * stride) & 0xFFF for i in range(1 << 16))
     assert len(counts) == 1 << 12  # 64 files, and 64 for each of them
     assert max(counts.values()) < 50  # 16 on average

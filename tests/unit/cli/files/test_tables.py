@@ -158,14 +158,14 @@ def test_csv_chunks_are_bounded(tmp_path):
 def test_csv_rows_of_another_width_stay_csv(tmp_path):
     path = put(tmp_path, "a,b\n1\n1,2,3\n")
     assert stamped(path, "csv", "csv") == b"id,a,b\n1,1\n2,1,2,3\n"
-    with pytest.raises(ConfigError, match=r"line 2: 1 fields .* has 2"):
+    with pytest.raises(ConfigError, match=r"line 2: the row has 1 fields .* line 2"):
         stamped(path, "csv", "jsonl")
 
 
 def test_csv_columns_of_one_name_stay_csv(tmp_path):
     path = put(tmp_path, "a,a\n1,2\n")
     assert stamped(path, "csv", "csv") == b"id,a,a\n1,1,2\n"
-    with pytest.raises(ConfigError, match="two columns called 'a'"):
+    with pytest.raises(ConfigError, match="two columns named 'a'"):
         stamped(path, "csv", "jsonl")
 
 
@@ -194,7 +194,7 @@ def test_json_line_that_is_no_object_is_refused(tmp_path, line):
 
 def test_json_key_that_is_there_already_is_found_in_any_row(tmp_path):
     path = put(tmp_path, '{"a": 1}\n{"a": 1, "\\u0069d": 5}\n')
-    with pytest.raises(ConfigError, match=r"has a column 'id' already.*--column"):
+    with pytest.raises(ConfigError, match=r"already has a column 'id'.*--column"):
         stamped(path, "jsonl", "jsonl")
 
 

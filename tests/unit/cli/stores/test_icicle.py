@@ -40,17 +40,17 @@ class TestInit:
         result = call("init", one(servers[0]), "--shard", "5")
         assert result.exit_code == 0
         assert "has shard 5 of namespace 'default'" in result.stdout
-        assert "The first IDs come in 5.0 s" in result.stdout
+        assert "The first ID waits 5.0 s" in result.stdout
         assert shards(call, one(servers[0])) == [5]
 
     def test_a_new_one_need_not_wait(self, call, servers, url):
         result = call("init", one(servers[0]), "--shard", "5", "--new")
-        assert "will not have to wait" in result.stdout
+        assert "The first ID does not wait" in result.stdout
         assert call("mint", "-u", one(servers[0])).exit_code == 0
 
     def test_again_is_as_before(self, call, servers, url):
         call("init", one(servers[0]), "--shard", "5")
-        assert "(as before)" in call("init", one(servers[0]), "--shard", "5").stdout
+        assert "(unchanged)" in call("init", one(servers[0]), "--shard", "5").stdout
         result = call("init", one(servers[0]), "--shard", "6")
         assert result.exit_code == 2
         assert "its shard is 5 and not 6" in result.output
@@ -59,7 +59,7 @@ class TestInit:
         call("init", one(servers[1]), "--shard", "1", "--new")
         assert call("init", url, "--shards", "auto", "--new").exit_code == 0
         assert shards(call, url) == [0, 1, 2]
-        assert call("init", url, "--shards", "auto").stdout.count("(as before)") == 3
+        assert call("init", url, "--shards", "auto").stdout.count("(unchanged)") == 3
 
     def test_a_declared_pool(self, call, url):
         assert call("init", url + "?shards=7,8,9", "--new").exit_code == 0
@@ -100,7 +100,7 @@ class TestInit:
         rest = f"{one(servers[1])},127.0.0.1:{servers[2].port}"
         result = call("init", rest, "--shards", "auto")
         assert result.exit_code == 1
-        assert "was given its shard by hand" in result.output
+        assert "got its shard by hand" in result.output
         assert "--shard N" in result.output
         assert shards(call, url) == [0, 1, None]
         assert call("init", one(servers[2]), "--shard", "2").exit_code == 0
@@ -124,7 +124,7 @@ class TestInit:
         servers[1].do("HSET", "frazil:icicle:{default}", "pool", "x")
         result = call("init", url, "--shards", "auto")
         assert result.exit_code == 1
-        assert "somebody else wrote" in result.output
+        assert "are not frazil's" in result.output
 
     @pytest.mark.parametrize(
         "options",
@@ -155,7 +155,7 @@ class TestClaims:
 
     def test_away(self, call):
         url = f"icicle://127.0.0.1:{free_port()}"
-        assert "away" in call("claims", url).stdout
+        assert "no answer" in call("claims", url).stdout
         assert json.loads(call("claims", url, "--json").stdout)[0]["error"]
 
     def test_one_shard_on_two(self, call, servers, url):
@@ -173,7 +173,7 @@ class TestDoctor:
         result = call("doctor", url)
         assert result.exit_code == 0, result.output
         assert result.stdout.count("round trip") == 3
-        assert "the others are asked" in result.stdout
+        assert "callers use the other servers" in result.stdout
         assert before == [Caller(server, "default").state() for server in servers]
 
     def test_no_shard(self, call, servers, url):

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from frazil.claims.claim import Claim, LastSeen
-from frazil.cli.stores.store import kept, look
+from frazil.cli.stores.store import look, persistent
 from frazil.errors import ConfigError
 from frazil.generator.verb_requests import ask_of
 from frazil.schemes.scheme import scheme
@@ -19,20 +19,20 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_missing_file_is_not_made(path):
-    assert look(kept(f"sqlite://{path}", "default", scheme())) is None
+    assert look(persistent(f"sqlite://{path}", "default", scheme())) is None
     assert not path.exists()
 
 
 def test_missing_namespace_is_not_made(path):
-    registry = kept(f"sqlite://{path}", "default", scheme())
+    registry = persistent(f"sqlite://{path}", "default", scheme())
     registry.initialise(ask_of(LastSeen()), 0)
     before = path.read_bytes()
-    assert look(kept(f"sqlite://{path}", "other", scheme())) is None
+    assert look(persistent(f"sqlite://{path}", "other", scheme())) is None
     assert path.read_bytes() == before
 
 
 def test_record_is_seen_and_not_touched(path):
-    registry = kept(f"sqlite://{path}", "default", scheme())
+    registry = persistent(f"sqlite://{path}", "default", scheme())
     registry.initialise(ask_of(LastSeen()), 0)
     claim = registry.grant(ask_of(LastSeen()), 100)
     assert isinstance(claim, Claim)
@@ -46,10 +46,10 @@ def test_record_is_seen_and_not_touched(path):
 
 
 def test_another_scheme_is_told_only_when_asked(path):
-    registry = kept(f"sqlite://{path}", "default", scheme())
+    registry = persistent(f"sqlite://{path}", "default", scheme())
     registry.initialise(ask_of(LastSeen()), 0)
     before = path.read_bytes()
-    other = kept(f"sqlite://{path}", "default", scheme("tsid"))
+    other = persistent(f"sqlite://{path}", "default", scheme("tsid"))
     assert look(other) is not None
     with pytest.raises(ConfigError) as caught:
         look(other, same_terms=True)
@@ -60,5 +60,5 @@ def test_another_scheme_is_told_only_when_asked(path):
 
 
 def test_memory_is_nothing_to_look_at():
-    with pytest.raises(ConfigError, match="inside each process"):
-        kept("memory:", "default", scheme())
+    with pytest.raises(ConfigError, match="memory of each process"):
+        persistent("memory:", "default", scheme())

@@ -54,7 +54,7 @@ def run(tmp_path):
 @pytest.mark.parametrize("words", TELLING.values(), ids=TELLING)
 @pytest.mark.parametrize(
     ("streams", "why"),
-    [(">&-", "it is closed, and there is something"), (">/dev/full", "No space left on device")],
+    [(">&-", "it is closed, so the result"), (">/dev/full", "No space left on device")],
     ids=["closed", "full"],
 )
 def test_output_that_cannot_be_written_is_an_error(run, words, streams, why):
