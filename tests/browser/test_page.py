@@ -198,7 +198,7 @@ def test_a_token_that_may_not_watch_is_told_so(start, open_page):
     page = open_page(start(GUARDED), "#watch")
     page.get_by_label("Token", exact=True).fill(TOKEN + "view")
     page.keyboard.press("Enter")
-    expect(page.locator("#watch-problem")).to_contain_text("scopes or its namespaces")
+    expect(page.locator("#watch-problem")).to_contain_text("scopes or namespaces")
 
 
 def test_nothing_is_asked_of_other_hosts(service, open_page):

@@ -126,7 +126,7 @@ def test_what_was_given_back_is_shown_on_request(service, open_page):
 
 def test_a_registry_that_is_away_is_told_and_comes_back(service, open_page):
     page = open_page(service)
-    problem = {"title": "No ID at this moment", "status": 503, "detail": "the registry is silent"}
+    problem = {"title": "No ID is available now", "status": 503, "detail": "the registry is silent"}
     page.route(
         "**/claims",
         lambda route: route.fulfill(

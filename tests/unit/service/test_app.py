@@ -10,7 +10,7 @@ import pytest
 import frazil
 from frazil.service.http.id_endpoints import CHUNK
 from frazil.service.http.openapi import DOCUMENT
-from frazil.service.namespace import MOST
+from frazil.service.namespace import BATCH_MOST
 from tests.unit.service.conftest import Service
 
 __all__: list[str] = []
@@ -120,15 +120,15 @@ def test_ids_are_in_order_over_many_chunks(client):
 
 
 def test_a_million(client):
-    reply = client.post("/v1/plain/ids", params={"n": MOST}, headers=PACKED)
-    assert len(reply.content) == 8 * MOST
-    assert len({reply.content[i : i + 8] for i in range(0, 8 * MOST, 8)}) == MOST
+    reply = client.post("/v1/plain/ids", params={"n": BATCH_MOST}, headers=PACKED)
+    assert len(reply.content) == 8 * BATCH_MOST
+    assert len({reply.content[i : i + 8] for i in range(0, 8 * BATCH_MOST, 8)}) == BATCH_MOST
 
 
 @pytest.mark.parametrize("n", ["0", "-1", "1.5", "", "x", "1000001", "\u0661", "1_0", "9" * 5000])
 def test_wrong_counts(client, n):
     body = problem(client.post("/v1/plain/ids", params={"n": n}), 400, "bad-request")
-    assert body["limit"] == str(MOST)
+    assert body["limit"] == str(BATCH_MOST)
     assert body["namespace"] == "plain"
 
 

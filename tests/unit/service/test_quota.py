@@ -1,4 +1,4 @@
-"""Quotas: how many IDs a token may have, at both doors."""
+"""Quotas: how many IDs a token may have, over HTTP and Redis."""
 
 import multiprocessing
 import time
@@ -66,13 +66,13 @@ def test_more_than_it_ever_may_have_at_once(service):
     assert service.client.post("/v1/a/ids?n=100").status_code == 200
 
 
-def test_one_quota_for_both_doors(service):
+def test_one_quota_for_http_and_redis(service):
     port = service.wait_for("listening for redis clients")["port"]
     with redis.Redis(port=port, password=SOME) as client:
         assert len(client.execute_command("FRAZIL.IDS", "a", 90)) == 90
-        with pytest.raises(redis.ResponseError, match="this token may have 100"):
+        with pytest.raises(redis.ResponseError, match="the quota of this token is 100"):
             client.execute_command("FRAZIL.IDS", "a", 90)
-        with pytest.raises(redis.ResponseError, match="this token may have 100 IDs"):
+        with pytest.raises(redis.ResponseError, match="the quota of this token is 100 IDs"):
             client.execute_command("FRAZIL.IDS", "a", 101)
         for command in (["INCR", "a"], ["FRAZIL.ID", "a"]):
             client.execute_command(*command)

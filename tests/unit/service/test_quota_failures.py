@@ -93,7 +93,7 @@ def test_calls_that_fail_use_up_nothing(place, store, away, ask, times):
 def test_commands_that_fail_use_up_nothing(service, place, store, away):
     with redis.Redis(port=service.resp, password=place.name, retry=None) as client:
         for command in (["INCR"], ["FRAZIL.ID"], ["FRAZIL.IDS", 60], ["FRAZIL.IDS", 60]):
-            with pytest.raises(redis.ResponseError, match="No ID at this moment"):
+            with pytest.raises(redis.ResponseError, match="No ID is available now"):
                 client.execute_command(command[0], place.name, *command[1:])
     assert has_all(place, store)
 

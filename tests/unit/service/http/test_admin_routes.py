@@ -107,11 +107,11 @@ def test_a_text_without_an_id_is_told_why(client, text, words):
         ({}, "text: an ID"),
         ({"text": "   "}, "text: an ID"),
         ({"text": 12}, "text: an ID"),
-        ({"text": "1" * 4_001}, "of 1 to 4000"),
+        ({"text": "1" * 4_001}, "from 1 to 4000"),
         ({"text": ID, "scheme": 5}, "scheme: the name"),
         ({"text": ID, "scheme": "snowflak"}, "did you mean 'snowflake'?"),
-        ({"text": ID, "extra": 1}, "'extra' is no member here; known: text, scheme"),
-        ([ID], "the body is a JSON object"),
+        ({"text": ID, "extra": 1}, "'extra' is not a known member; known: text, scheme"),
+        ([ID], "the body must be a JSON object"),
     ],
 )
 def test_a_wrong_question(client, body, words):

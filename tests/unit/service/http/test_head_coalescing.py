@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from frazil.service.http.head_coalescing import Writer
+from frazil.service.http.head_coalescing import CoalescingTransport
 
 __all__: list[str] = []
 
@@ -42,7 +42,7 @@ def written(*pieces, then=lambda _: None):
     wire = Wire()
 
     async def turn():
-        writer = Writer(wire, asyncio.get_running_loop())
+        writer = CoalescingTransport(wire, asyncio.get_running_loop())
         for piece in pieces:
             writer.write(piece)
         then(writer)
@@ -74,12 +74,12 @@ def test_a_head_goes_with_what_follows_it(pieces, at_once, later):
 
 
 def test_closing_sends_what_is_held():
-    sent, wire = written(HEAD, then=Writer.close)
+    sent, wire = written(HEAD, then=CoalescingTransport.close)
     assert (sent, wire.end) == ([HEAD], "closed")
 
 
 def test_aborting_sends_nothing_more():
-    _, wire = written(HEAD, then=Writer.abort)
+    _, wire = written(HEAD, then=CoalescingTransport.abort)
     assert (wire.pieces, wire.end) == ([], "aborted")
 
 

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from frazil.service.http.refuse_syn import last_call
+from frazil.service.http.refuse_syn import refuse_syn
 
 __all__: list[str] = []
 
@@ -32,7 +32,7 @@ def test_who_is_connected_is_let_in_and_nobody_else_begins(host):
     with socket.create_server((host, 0), family=family) as listener:
         there = listener.getsockname()[:2]
         with socket.create_connection(there, 5) as early:
-            last_call(listener)
+            refuse_syn(listener)
             with pytest.raises(TimeoutError):
                 socket.create_connection(there, 0.3)
             early.sendall(b"heard")

@@ -39,8 +39,8 @@ def ask(*paths):
         headers = {"traceparent": PARENT, "authorization": "Bearer frazil_x"}
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             found = [await client.get(path, headers=headers) for path in paths]
-        for issuer in app.state.issuers.values():
-            await issuer.close()
+        for served in app.state.namespaces.values():
+            await served.close()
         return found
 
     return asyncio.run(all_of_them())
