@@ -81,7 +81,7 @@ def test_one_quota_for_http_and_redis(service):
 
 @pytest.fixture
 def now(monkeypatch):
-    """A clock that the test moves, in ns."""
+    """A clock that the test controls, in ns."""
     state = [clock.boot_ns()]
     monkeypatch.setattr(quota, "boot_ns", lambda: state[0])
     return state
@@ -100,7 +100,7 @@ def test_it_fills_evenly_and_holds_a_minute(now):
 
 
 def test_processes_count_together(tmp_path):
-    """Eight at once, and some of them killed while they count: all together have what one may."""
+    """Eight processes, two of them killed while they count: together they get one quota."""
     most, buckets = 20_000, Buckets([5, 20_000])
     context = multiprocessing.get_context("fork")
     begin = context.Event()

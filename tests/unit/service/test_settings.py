@@ -1,4 +1,4 @@
-"""A configuration that is wrong is told by file, key, and what would be right."""
+"""Errors in a configuration name the file, the key and the allowed values."""
 
 from dataclasses import replace
 

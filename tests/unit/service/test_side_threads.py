@@ -1,4 +1,4 @@
-"""Work aside of the loop: who finds no room is told so at once."""
+"""Side threads: a call that exceeds the queue fails at once."""
 
 import asyncio
 from threading import Event

@@ -1,4 +1,4 @@
-"""What watchers ask: IDs in a text, claims, how a namespace stands; and who may ask."""
+"""The admin routes: IDs in a text, claims, status, and permissions."""
 
 import subprocess
 import sys
@@ -184,7 +184,7 @@ def test_who_may_ask(tmp_path):
 
 
 def test_a_registry_that_is_away(tmp_path):
-    """Claims are refused as a problem, without the registry's address; the rest stands."""
+    """Claims get a problem that does not name the registry's host; status still works."""
     config = '[namespaces.plain]\nregistry = "redis://127.0.0.1:1/0"\n'
     with Service(tmp_path, config) as service:
         reply = service.client.get("/v1/plain/claims")

@@ -1,4 +1,4 @@
-"""A head waits for its body, and for nothing else."""
+"""A head is held for its body, and for nothing else."""
 
 import asyncio
 
@@ -12,7 +12,7 @@ HEAD = b"HTTP/1.1 200 OK\r\n\r\n"
 
 
 class Wire(asyncio.Transport):
-    """Keeps the pieces as the kernel would get them."""
+    """A transport that keeps each write."""
 
     def __init__(self):
         super().__init__({"peername": "somebody"})
@@ -38,7 +38,7 @@ class Wire(asyncio.Transport):
 
 
 def written(*pieces, then=lambda _: None):
-    """What comes of pieces in one turn, and at its end."""
+    """Return what is written in one iteration of the loop, and the transport."""
     wire = Wire()
 
     async def turn():

@@ -1,4 +1,4 @@
-"""Traces: a span for each request where somebody set up where they go, and no secret in it."""
+"""Traces: a span for each request if a provider is configured, and no secret in it."""
 
 import asyncio
 
@@ -19,7 +19,7 @@ PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 @pytest.fixture
 def spans(monkeypatch):
-    """What a provider of this test alone was told."""
+    """The spans of a provider for this test."""
     from opentelemetry import trace
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import SimpleSpanProcessor

@@ -1,4 +1,4 @@
-"""The Redis door: real clients, pipelines, what is refused, and what stays bounded."""
+"""The Redis endpoint: real clients, pipelines, refused commands, bounded memory."""
 
 import contextlib
 import json
@@ -164,7 +164,7 @@ def test_what_is_no_command_ends_the_connection(service, data):
 
 
 def resident(service):
-    """Bytes of memory that a process has, as Linux tells it."""
+    """Return the resident memory of the process, in bytes."""
     status = Path(f"/proc/{service.process.pid}/status")
     if not status.exists():
         pytest.skip("how much memory another process has is read from /proc")
@@ -173,7 +173,7 @@ def resident(service):
 
 
 def test_memory_is_bounded_where_answers_are_not_taken(service):
-    """300 MB of answers are asked for and none is read: the service stops reading instead."""
+    """The client requests 300 MB and reads nothing: the service stops reading."""
     before = resident(service)
     with wire(service) as one:
         one.setblocking(False)
