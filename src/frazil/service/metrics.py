@@ -24,10 +24,7 @@ _COUNTERS = {
 _GAUGES = {
     "lead_s": ("lead_seconds", "How far timestamps run ahead of the registry's clock."),
     "claim_left_s": ("claim_left_seconds", "Time left in the claim; 0 when no claim is held."),
-    "trouble_s": (
-        "registry_trouble_seconds",
-        "How long the registry has not answered; 0 if it answers.",
-    ),
+    "trouble_s": ("registry_trouble_seconds", "How long the registry has been unavailable, or 0."),
     "clock_offset_s": (
         "clock_offset_seconds",
         "How far this host's clock is ahead of the registry's, to half a tick.",

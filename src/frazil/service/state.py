@@ -51,10 +51,8 @@ class State:
 
     async def check_layouts(self) -> None:
         """Compare each layout with its record. Raises ConfigError, which lists the differences."""
-        namespaces = self.namespaces.values()
-        found = await asyncio.gather(
-            *(one.check_layout() for one in namespaces), return_exceptions=True
-        )
+        checks = [served.check_layout() for served in self.namespaces.values()]
+        found = await asyncio.gather(*checks, return_exceptions=True)
         errors = [one for one in found if isinstance(one, BaseException)]
         for error in errors:
             if not isinstance(error, ConfigError):

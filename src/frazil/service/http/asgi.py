@@ -120,9 +120,7 @@ def members(body: bytes, *known: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise Problem(
-            "bad-request", f'the body must be a JSON object, like {{"{known[0]}": "..."}}'
-        )
+        raise Problem("bad-request", f'send a JSON object, like {{"{known[0]}": "..."}}')
     strange = sorted(found.keys() - set(known))
     if strange:
         raise Problem(
@@ -138,10 +136,7 @@ def refuse_strange_host(scope: Scope) -> None:
     loopback (DNS rebinding). The Host header shows it.
     """
     if not _is_local(header(scope, b"host")):
-        raise Problem(
-            "wrong-host",
-            "without tokens, use localhost or 127.0.0.1 as the host name",
-        )
+        raise Problem("wrong-host", "use localhost or 127.0.0.1 as host, or configure tokens")
 
 
 def refuse_disguise(scope: Scope) -> None:

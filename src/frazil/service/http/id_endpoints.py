@@ -25,9 +25,7 @@ from frazil.service.tokens import Charge, Guard, OverQuota
 
 __all__ = ["CHUNK", "WORDS_CHUNK", "BatchEndpoint", "IdEndpoint", "SingleIdEndpoint"]
 
-_NONCE = (
-    b"frazil-nonce"  # returned in the reply, so that a client detects a reply to another request
-)
+_NONCE = b"frazil-nonce"  # sent back, so that a client detects the reply to another request
 _NONCE_OF = re.compile(rb"[!-~]{0,64}")
 CHUNK = 8_192
 """IDs made in one iteration of the event loop; it takes a few milliseconds."""
@@ -136,15 +134,13 @@ class SingleIdEndpoint(IdEndpoint):
         number = ""
         if scope["query_string"]:
             number = asgi.parameters(scope, "number").get("number", "")
-        reply_format = self.choose_format(scope, number)
+        fmt = self.choose_format(scope, number)
         n = None if self.guard.metered else self.served.ready_one()
         if n is None:
             with self.guard.charge(asgi.bearer(scope), 1) as charge:
                 n = await self.served.one()
                 charge.used = 1
-        await asgi.send_whole(
-            send, 200, reply_format.media_type, reply_format.one(n), reply_format.headers
-        )
+        await asgi.send_whole(send, 200, fmt.media_type, fmt.one(n), fmt.headers)
 
 
 class BatchEndpoint(IdEndpoint):
@@ -156,26 +152,26 @@ class BatchEndpoint(IdEndpoint):
         """See IdEndpoint."""
         asgi.refuse_body(scope)
         asked = asgi.parameters(scope, "n", "number")
-        reply_format = self.choose_format(scope, asked.get("number", ""))
+        fmt = self.choose_format(scope, asked.get("number", ""))
         n = _count(asked.get("n", ""))
         nonce = _nonce(scope)
-        headers = (*reply_format.headers, (_NONCE, nonce)) if nonce else reply_format.headers
+        headers = (*fmt.headers, (_NONCE, nonce)) if nonce else fmt.headers
         with self.guard.charge(asgi.bearer(scope), n) as charge:
-            await self._answer(_Request(reply_format, n, charge, headers), receive, send)
+            await self._answer(_Request(fmt, n, charge, headers), receive, send)
 
     async def _answer(self, request: _Request, receive: Receive, send: Send) -> None:
-        n, reply_format = request.n, request.format
-        make = self.served.words if reply_format.takes_words else self.served.many
-        step = WORDS_CHUNK if reply_format.takes_words else CHUNK
+        n, fmt = request.n, request.format
+        make = self.served.words if fmt.takes_words else self.served.many
+        step = WORDS_CHUNK if fmt.takes_words else CHUNK
         ids = await make(min(n, step))
         request.charge.used = len(ids)
         if n <= step:
-            body = reply_format.head + reply_format.some(ids) + reply_format.tail
-            await asgi.send_whole(send, 200, reply_format.media_type, body, request.headers)
+            body = fmt.head + fmt.some(ids) + fmt.tail
+            await asgi.send_whole(send, 200, fmt.media_type, body, request.headers)
             return
-        size = reply_format.size(n)
+        size = fmt.size(n)
         length = () if size is None else ((b"content-length", str(size).encode()),)
-        await send(asgi.start(200, reply_format.media_type, (*length, *request.headers)))
+        await send(asgi.start(200, fmt.media_type, (*length, *request.headers)))
         disconnected = asyncio.create_task(_disconnected(receive))
         try:
             await self._stream(send, request, ids, make, disconnected)
@@ -196,18 +192,18 @@ class BatchEndpoint(IdEndpoint):
         disconnected: "asyncio.Task[None]",
     ) -> None:
         """Send ``ids``, then the rest in chunks of the same size."""
-        reply_format, n = request.format, request.n
-        before, step = reply_format.head, len(ids)
+        fmt, n = request.format, request.n
+        before, step = fmt.head, len(ids)
         while True:
             n -= len(ids)
-            body = before + reply_format.some(ids) + (b"" if n else reply_format.tail)
+            body = before + fmt.some(ids) + (b"" if n else fmt.tail)
             await send({"type": "http.response.body", "body": body, "more_body": n > 0})
             if not n:
                 return
             await asyncio.sleep(0)
             if disconnected.done():
                 return
-            before = reply_format.between
+            before = fmt.between
             ids = await make(min(n, step))
             request.charge.used += len(ids)
 

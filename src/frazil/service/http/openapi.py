@@ -79,10 +79,7 @@ def _ids(one: dict[str, Any], words: str, member: str) -> dict[str, Any]:
         "headers": {
             "Frazil-Namespace": {"schema": TEXT, "description": "The namespace."},
             "Frazil-Scheme": {"schema": TEXT, "description": "The scheme."},
-            "Frazil-Fingerprint": {
-                "schema": TEXT,
-                "description": "The fingerprint of layout and shuffle.",
-            },
+            "Frazil-Fingerprint": {"schema": TEXT, "description": "Of the layout and shuffle."},
             "Frazil-Nonce": {"schema": TEXT, "description": "The nonce of the request, if any."},
         },
         "content": {
@@ -139,12 +136,7 @@ _PATHS = {
             _json(ref("Inspection"), "The fields, time and bits of the ID."),
             _NS,
             _parameter("id", "path", TEXT, "The ID as text."),
-            _parameter(
-                "encoding",
-                "query",
-                {"enum": list(DIGITS)},
-                "The encoding, if not that of the scheme.",
-            ),
+            _parameter("encoding", "query", {"enum": list(DIGITS)}, "If not that of the scheme."),
         )
     },
     "/v1/{ns}/window": {
@@ -212,16 +204,11 @@ _PATHS = {
     },
     "/openapi.json": {
         "get": _operation(
-            "openapi",
-            "Get this document.",
-            _json({"type": "object"}, "An OpenAPI 3.1 document."),
-            **_OPEN,
+            "openapi", "Get this document.", _json({"type": "object"}, "OpenAPI 3.1."), **_OPEN
         )
     },
     "/livez": {
-        "get": _operation(
-            "live", "Check that it runs.", _json(an_object(live=FLAG), "It runs."), **_OPEN
-        )
+        "get": _operation("live", "Liveness.", _json(an_object(live=FLAG), "It runs."), **_OPEN)
     },
     "/readyz": {
         "get": {

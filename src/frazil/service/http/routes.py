@@ -110,8 +110,7 @@ class Routes:
         spec, epoch, bits = (query.get(name) for name in ("layout", "epoch", "bits"))
         if not isinstance(spec, str) or not 0 < len(spec) <= _TEXT_MOST:
             raise Problem(
-                "bad-request",
-                f"layout: a scheme name or layout string, 1 to {_TEXT_MOST} characters",
+                "bad-request", f"layout: a name or layout string of 1 to {_TEXT_MOST} characters"
             )
         if not isinstance(epoch, str | None):
             raise Problem("bad-request", "epoch: a time as a string, like '2025-01-01T00:00:00Z'")
@@ -139,9 +138,7 @@ class Routes:
         unready = await self.state.unready()
         answer: dict[str, Any] = {"ready": not unready}
         if self._refusal(request, "admin", None) is None:
-            answer["namespaces"] = {
-                name: unready.get(name, "ready") for name in self.state.namespaces
-            }
+            answer["namespaces"] = {ns: unready.get(ns, "ready") for ns in self.state.namespaces}
         return JSONResponse(answer, 503 if unready else 200)
 
     async def metrics(self, request: Request) -> Response:

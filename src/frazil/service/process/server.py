@@ -1,14 +1,12 @@
 """The server process: sockets, signals, graceful shutdown.
 
-The sockets are opened before the application starts. So the log shows the port that was chosen for
-port 0, a port in use is reported at once, and all workers share the sockets.
+The sockets are opened before the application starts. So the log shows the port chosen for port 0, a
+port in use is reported at once, and all workers share the sockets.
 
-Shutdown, on SIGTERM or Ctrl-C, loses no request of a client that follows HTTP:
-
-- The service reports that it is not ready, and each reply closes its connection. For a moment it
-  still accepts connections.
-- The kernel drops new connection attempts. Connections that were already made are accepted.
-- The service answers the requests of all its connections, and gives its claims back.
+Shutdown, on SIGTERM or Ctrl-C, loses no request of a client that follows HTTP. First the service
+reports that it is not ready, and each reply closes its connection, while new connections are still
+accepted. Then the kernel drops new connection attempts, and the connections already made are
+accepted. The service answers the requests of all its connections, and gives its claims back.
 """
 
 import asyncio
@@ -44,7 +42,7 @@ _IDLE_S = 30  # how long an idle connection is kept
 
 
 @dataclass(frozen=True, slots=True)
-class _Listeners:
+class _Sockets:
     """The listening sockets of a service."""
 
     http: socket.socket
@@ -125,35 +123,33 @@ def serve(settings: Settings) -> None:
     logs.set_up()
     settings.check()
     check_layouts(settings)
-    listeners = _open(settings)
-    _log_addresses(settings, listeners)
+    sockets = _open(settings)
+    _log_addresses(settings, sockets)
     if settings.workers == 1:
-        _serve(settings, listeners)
+        _serve(settings, sockets)
         return
     stats = WorkerStats(settings.workers, settings.tokens)
 
     def work(index: int, stop_socket: socket.socket) -> None:
-        _serve(settings, listeners, (stats, index), stop_socket)
+        _serve(settings, sockets, (stats, index), stop_socket)
 
-    supervise(settings.workers, work, listeners.close)
+    supervise(settings.workers, work, sockets.close)
 
 
-def _open(settings: Settings) -> _Listeners:
+def _open(settings: Settings) -> _Sockets:
     """Open both sockets, or none."""
     http = _listen(settings.host, settings.port, "--host or --port")
     if settings.resp_port is None:
-        return _Listeners(http, None)
+        return _Sockets(http, None)
     try:
-        return _Listeners(
-            http, _listen(settings.host, settings.resp_port, "port for Redis (--resp)")
-        )
+        return _Sockets(http, _listen(settings.host, settings.resp_port, "port for Redis (--resp)"))
     except ConfigError:
         http.close()
         raise
 
 
-def _log_addresses(settings: Settings, listeners: _Listeners) -> None:
-    host, port = listeners.http.getsockname()[:2]
+def _log_addresses(settings: Settings, sockets: _Sockets) -> None:
+    host, port = sockets.http.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     logs.event(
         "listening",
@@ -162,19 +158,19 @@ def _log_addresses(settings: Settings, listeners: _Listeners) -> None:
         tokens=len(settings.tokens),
         workers=settings.workers,
     )
-    if listeners.resp is not None:
-        host, port = listeners.resp.getsockname()[:2]
+    if sockets.resp is not None:
+        host, port = sockets.resp.getsockname()[:2]
         logs.event("listening for redis clients", host=host, port=port)
 
 
 def _serve(
     settings: Settings,
-    listeners: _Listeners,
+    sockets: _Sockets,
     worker: tuple[WorkerStats, int] | None = None,
     stop_socket: socket.socket | None = None,
 ) -> None:
     """Serve in this process until a signal."""
-    app = App(settings, resp=listeners.resp, worker=worker, layouts_checked=True)
+    app = App(settings, resp=sockets.resp, worker=worker, layouts_checked=True)
     config = uvicorn.Config(
         app,
         http=http_protocol(settings.patience_us / 1e6),
@@ -189,8 +185,8 @@ def _serve(
     )
     config.load()
     config.ssl = None if settings.tls is None else settings.tls.context()
-    with listeners.http, suppress(SystemExit):  # of a failed start; the log has the reason
-        _Server(config, app, stop_socket).run(sockets=[listeners.http])
+    with sockets.http, suppress(SystemExit):  # of a failed start; the log has the reason
+        _Server(config, app, stop_socket).run(sockets=[sockets.http])
 
 
 def _listen(host: str, port: int, another: str) -> socket.socket:

@@ -1,10 +1,10 @@
 r"""The connections of the Redis endpoint.
 
 Each connection is answered in order. While a command waits for its ID, or the client does not read
-its replies, nothing more is read from the connection. So whatever a client pipelines, a connection
-holds one chunk of input, one reply, and the output that the socket has not taken yet. A connection
-is closed if there are too many, or if the client does not complete a command, read its replies, or
-send a required token in time.
+its replies, nothing more is read from the connection. So it holds at most one chunk of input, one
+reply, and the output that the socket has not taken yet. A connection is closed if there are too
+many, or if the client does not complete a command, read its replies, or send a required token in
+time.
 
 Pipelines mostly repeat one command. After a command is answered, identical ones that follow it are
 answered in one step, as far as IDs are ready.

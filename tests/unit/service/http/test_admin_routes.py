@@ -111,7 +111,7 @@ def test_a_text_without_an_id_is_told_why(client, text, words):
         ({"text": ID, "scheme": 5}, "scheme: the name"),
         ({"text": ID, "scheme": "snowflak"}, "did you mean 'snowflake'?"),
         ({"text": ID, "extra": 1}, "'extra' is not a known member; known: text, scheme"),
-        ([ID], "the body must be a JSON object"),
+        ([ID], "send a JSON object"),
     ],
 )
 def test_a_wrong_question(client, body, words):
