@@ -39,7 +39,7 @@ import numpy as np
 import uvicorn
 
 from benchmarks.report import setting
-from frazil.service.http.timeouts import patient
+from frazil.service.http.timeouts import http_protocol
 from tests.servers.redis import Server
 
 __all__ = ["empty", "main"]
@@ -72,7 +72,7 @@ def empty() -> None:
     """Serve nothing, as the service serves: the other side of the first ratio."""
     config = uvicorn.Config(
         _nothing,
-        http=patient(10.0),
+        http=http_protocol(10.0),
         ws="none",
         lifespan="off",
         log_level="critical",

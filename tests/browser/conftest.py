@@ -1,13 +1,13 @@
-"""A browser and a service for a module, pages for a test.
+"""A browser and a service per module, pages per test.
 
-Playwright's loop stays in its thread as long as it runs, where ``asyncio.run`` of another test
-would find it. So a browser lives for one module, and these modules test nothing but the browser.
+Playwright keeps an event loop in its thread, where ``asyncio.run`` of another test would find it.
+So a browser lives for one module, and these modules test only the console.
 
-Whatever a test is about, its page must ask nothing of any other host, break no rule that the
-service gave the browser, and raise nothing: each page is held to that when its test has ended.
+Each page must contact no other host, violate no rule of its content security policy, and raise no
+error. This is checked at the end of each test.
 
-The imports are in the fixtures because they skip where there is no browser, and only a module of
-tests can be skipped.
+The imports are in the fixtures because they skip where there is no browser, and only a test module
+can be skipped.
 """
 
 from collections.abc import Callable, Iterator
@@ -44,7 +44,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Service]":
 
 @pytest.fixture
 def start(tmp_path) -> "Iterator[Callable[..., Service]]":
-    """``start(config, *options)``: a service of this test alone."""
+    """``start(config, *options)``: a service for one test."""
     from tests.browser import window
 
     running: list[Service] = []

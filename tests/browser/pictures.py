@@ -1,9 +1,9 @@
-"""The pictures of the console in docs/service.md, taken again.
+"""Takes the screenshots of the console in docs/service.md.
 
     python -m tests.browser.pictures [FOLDER]
 
-A service, some members with claims of their own, and Chromium are started for it and ended. Names
-of hosts are replaced, so that a picture tells nothing of the machine on which it was taken.
+It starts a service, some members with claims of their own, and Chromium. Host names are replaced,
+so a picture shows nothing about the machine.
 """
 
 import math
@@ -35,7 +35,7 @@ NAMES = tuple(WINDOWS)
 
 
 def take(folder: Path, names: tuple[str, ...] = NAMES, seconds: int = SECONDS) -> list[Path]:
-    """Take the pictures of these names; ``seconds`` is how long the watched service has run."""
+    """Take these pictures; ``seconds`` is how long the watched service has run."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as place, ExitStack() as stack:
         url = f"sqlite:///{place}/ids.db?horizon=8s"
@@ -57,7 +57,7 @@ def take(folder: Path, names: tuple[str, ...] = NAMES, seconds: int = SECONDS) -
 
 @contextmanager
 def opened(browser: Browser, service: Service, name: str) -> Iterator[Page]:
-    """A window of the console as wide, high and dark as its picture."""
+    """Open the console with the size and theme of a picture."""
     width, height = WINDOWS[name]
     dark = name in {"watch", "phone"}
     context = browser.new_context(
@@ -78,7 +78,7 @@ def opened(browser: Browser, service: Service, name: str) -> Iterator[Page]:
 
 @contextmanager
 def member(url: str, rate_hz: int) -> Iterator[None]:
-    """A member of the namespace that issues so many IDs a second."""
+    """Run a member of the namespace that issues IDs at a rate."""
     over = threading.Event()
 
     def issue() -> None:
@@ -96,7 +96,7 @@ def member(url: str, rate_hz: int) -> Iterator[None]:
 
 
 def renamed(route: Any) -> None:
-    """The service's own answer under other names of hosts."""
+    """Return the service's reply with other host names."""
     told: dict[str, Any] = route.fetch().json()
     for i, slot in enumerate(sorted(told.get("slots", ()), key=lambda slot: int(slot["node"]))):
         slot.update(host=f"shop-{i % 3 + 1}", process=400 + 37 * i)
@@ -106,7 +106,7 @@ def renamed(route: Any) -> None:
 
 
 def inspect(page: Page, _service: Service, _seconds: int) -> None:
-    """A line of a log with an ID in it."""
+    """A log line with an ID."""
     page.get_by_label("Paste an ID").fill(LINE)
     page.keyboard.press("Enter")
     page.get_by_role("article").wait_for()
@@ -130,7 +130,7 @@ def plan(page: Page, _service: Service, _seconds: int) -> None:
 
 
 def watch(page: Page, service: Service, seconds: int) -> None:
-    """Members with claims, and callers of the service that come in waves."""
+    """Members with claims, and requests in waves."""
     page.get_by_role("link", name="Watch", exact=True).click()
     end = time.monotonic() + seconds
     while time.monotonic() < end:

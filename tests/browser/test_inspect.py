@@ -1,4 +1,4 @@
-"""Inspecting in the browser: whole lines, bits in colour, neighbours, the time around, mistakes."""
+"""Inspect in the browser: log lines, coloured bits, neighbours, periods, errors."""
 
 import re
 
@@ -49,19 +49,19 @@ def test_every_field_has_its_value_and_what_it_means(service, open_page):
     expect(time).to_contain_text(f"{values['time']:,}")
     expect(time).to_contain_text("2026-07-10 15:50:38.406 UTC")
     expect(node).to_contain_text(f"{values['node']}")
-    expect(node).to_contain_text("of 0 to 1,023")
-    expect(sequence).to_contain_text("of 0 to 4,095")
+    expect(node).to_contain_text("from 0 to 1,023")
+    expect(sequence).to_contain_text("from 0 to 4,095")
 
 
 def test_its_time_on_this_computers_clock(service, open_page):
     page = open_page(service, timezone_id="Asia/Tokyo", locale="en-US")
     inspect(page, ID)
     fields = page.get_by_role("region", name="Fields")
-    expect(fields).to_contain_text("here Jul 11, 2026, 12:50:38")
+    expect(fields).to_contain_text("local Jul 11, 2026, 12:50:38")
 
 
 def test_neighbours_are_exact_and_lead_on(service, open_page):
-    """Above 2**53 a neighbour that went through a JavaScript number would be this ID again."""
+    """Above 2**53, a neighbour computed as a JavaScript number would equal this ID."""
     page = open_page(service)
     inspect(page, ID)
     after = str(int(ID) + 1)
@@ -75,14 +75,14 @@ def test_neighbours_are_exact_and_lead_on(service, open_page):
 def test_the_time_around_it_as_ranges(service, open_page, browser):
     page = open_page(service, permissions=["clipboard-read", "clipboard-write"])
     inspect(page, ID)
-    minute = page.get_by_role("row").filter(has_text="its minute")
+    minute = page.get_by_role("row").filter(has_text="Same minute")
     scheme = frazil.scheme()
     start = scheme.unpack(int(ID)).moment_us // 60_000_000 * 60_000_000
     ids = scheme.window(start, start + 60_000_000)
     expect(minute).to_contain_text("2026-07-10 15:50:00 UTC")
     expect(minute).to_contain_text(f"{ids[0]} to {ids[-1]}")
     minute.get_by_role("button", name=re.compile("Copy")).click()
-    expect(page.get_by_role("status")).to_have_text(re.compile("Copied the range of its minute"))
+    expect(page.get_by_role("status")).to_have_text(re.compile("Copied the SQL range: same minute"))
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied == f"BETWEEN {ids[0]} AND {ids[-1]}"
 
@@ -93,9 +93,9 @@ def test_ids_that_do_not_sort_have_no_ranges(service, open_page):
     tick = scheme.layout.tick_at(wall_us())
     inspect(page, scheme.format(scheme.pack(time=tick, sequence=1, node=3)))
     expect(page.get_by_role("article")).to_contain_text(
-        f"IDs of a time are no one range: {plan_of('uniqueid-spread').unsorted}."
+        f"IDs of a period do not form one range: {plan_of('uniqueid-spread').unsorted}."
     )
-    expect(page.get_by_role("button", name="for SQL")).to_have_count(0)
+    expect(page.get_by_role("button", name="SQL range")).to_have_count(0)
 
 
 def test_several_ids_of_one_line(service, open_page):
@@ -103,7 +103,7 @@ def test_several_ids_of_one_line(service, open_page):
     other = str(int(ID) + (1 << 22))
     inspect(page, f"{ID} was replaced by {other}")
     expect(page.get_by_role("article")).to_have_count(2)
-    expect(page.get_by_role("status")).to_contain_text("2 IDs were found")
+    expect(page.get_by_role("status")).to_contain_text("2 IDs found")
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_another_scheme_is_asked_about(service, open_page):
 def test_a_new_id_of_the_namespace_that_is_chosen(service, open_page):
     page = open_page(service)
     page.get_by_label("Namespace").select_option("orders")
-    page.get_by_role("button", name="Take a new ID").click()
+    page.get_by_role("button", name="Create an ID").click()
     expect(page.get_by_role("article")).to_contain_text(re.compile("order_[0-9A-Z]{13}"))
     expect(page.get_by_role("article")).to_contain_text("tsid")
 

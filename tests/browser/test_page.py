@@ -1,4 +1,4 @@
-"""The frame: keys alone, dark and light, a narrow window, a token, and nothing from elsewhere."""
+"""The frame: keyboard, themes, narrow windows, tokens, and no other hosts."""
 
 import re
 
@@ -28,7 +28,7 @@ scopes = ["inspect"]
 
 
 def focused(page):
-    """What has the focus, as its name or text."""
+    """Return the name or text of the focused element."""
     return page.evaluate(
         "(e => e.getAttribute('aria-label') || e.labels?.[0]?.textContent || e.textContent)"
         "(document.activeElement)"
@@ -44,7 +44,7 @@ def tab_to(page, name, most=60):
 
 
 def ring(page):
-    """How wide the ring around what has the focus is."""
+    """Return the width of the focus ring."""
     style, width = page.evaluate(
         "(({ outlineStyle, outlineWidth }) => [outlineStyle, outlineWidth])"
         "(getComputedStyle(document.activeElement))"
@@ -56,7 +56,7 @@ def test_everything_by_keys_alone(service, open_page):
     page = open_page(service)
     expect(page.get_by_label("Namespace").locator("option")).to_have_count(2)
     page.keyboard.press("Tab")
-    assert focused(page) == "Skip to the content"
+    assert focused(page) == "Skip to content"
     page.keyboard.press("Enter")
     tab_to(page, "Paste an ID")
     page.keyboard.type(LINE)
@@ -70,17 +70,17 @@ def test_everything_by_keys_alone(service, open_page):
     tab_to(page, "^Plan$")
     assert ring(page) >= 2
     page.keyboard.press("Enter")
-    expect(page.get_by_label("Text form", exact=True)).to_have_value(re.compile("node:10"))
+    expect(page.get_by_label("Layout string", exact=True)).to_have_value(re.compile("node:10"))
     tab_to(page, "Border between time and node")
     assert ring(page) >= 2
     page.keyboard.press("ArrowLeft")
-    expect(page.get_by_label("Text form", exact=True)).to_have_value(re.compile("node:11"))
+    expect(page.get_by_label("Layout string", exact=True)).to_have_value(re.compile("node:11"))
     page.reload()
     tab_to(page, "^Watch$")
     page.keyboard.press("Enter")
-    tab_to(page, "show what was given back")
+    tab_to(page, "Show free slots")
     page.keyboard.press("Space")
-    expect(page.get_by_label("show what was given back")).to_be_checked()
+    expect(page.get_by_label("Show free slots")).to_be_checked()
 
 
 def test_dark_as_the_system_and_by_the_switch(service, open_page):
@@ -179,7 +179,7 @@ def test_a_token_is_asked_for_and_stays_in_the_tab(start, open_page):
     page.get_by_label("Token", exact=True).fill(TOKEN)
     page.keyboard.press("Enter")
     expect(page.get_by_label("Namespace")).to_have_value("orders")
-    page.get_by_role("button", name="Take a new ID").click()
+    page.get_by_role("button", name="Create an ID").click()
     expect(page.get_by_role("article")).to_be_visible()
     page.reload()
     expect(page.get_by_label("Namespace")).to_have_value("orders")
@@ -190,7 +190,7 @@ def test_a_token_is_asked_for_and_stays_in_the_tab(start, open_page):
     other.goto(service.url)
     expect(other.get_by_label("Token", exact=True)).to_be_focused()
     page.get_by_role("button", name="Token").click()
-    page.get_by_role("button", name="Forget it").click()
+    page.get_by_role("button", name="Forget token").click()
     expect(page.get_by_label("Token", exact=True)).to_be_focused()
 
 
@@ -198,7 +198,7 @@ def test_a_token_that_may_not_watch_is_told_so(start, open_page):
     page = open_page(start(GUARDED), "#watch")
     page.get_by_label("Token", exact=True).fill(TOKEN + "view")
     page.keyboard.press("Enter")
-    expect(page.locator("#watch-problem")).to_contain_text("scopes or its namespaces")
+    expect(page.locator("#watch-problem")).to_contain_text("scopes or namespaces")
 
 
 def test_nothing_is_asked_of_other_hosts(service, open_page):
@@ -217,7 +217,7 @@ def test_nothing_is_asked_of_other_hosts(service, open_page):
 
 
 def test_the_browser_is_told_to_allow_nothing_else(service, browser):
-    """The rules hold in the browser: neither a text nor another host gets in."""
+    """The policy works in the browser: it blocks injected text and other hosts."""
     page = browser.new_page()
     page.goto(service.url)
     done = page.evaluate(

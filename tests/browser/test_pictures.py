@@ -1,4 +1,4 @@
-"""The pictures in the docs: each is shown, small, and can be taken again by the command."""
+"""The pictures in the docs: each is shown, small, and can be taken again."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ MOST_BYTES = 250_000
 
 
 def size(picture: Path) -> tuple[int, int]:
-    """Width and height, as the header of a PNG has them."""
+    """Return width and height from the header of a PNG."""
     head = picture.read_bytes()[:24]
     assert head.startswith(PNG)
     return int.from_bytes(head[16:20], "big"), int.from_bytes(head[20:24], "big")

@@ -1,4 +1,4 @@
-"""Planning in the browser: dragged, typed, by keys; every answer is the service's."""
+"""Plan in the browser: dragged, typed, by keyboard; all results come from the service."""
 
 import re
 
@@ -20,7 +20,7 @@ def page(service, open_page):
 
 
 def text(page):
-    return page.get_by_label("Text form", exact=True)
+    return page.get_by_label("Layout string", exact=True)
 
 
 def answer(page, title):
@@ -43,7 +43,7 @@ def test_a_border_is_dragged(page):
     layout = ICICLE.replace("node:10 sequence:12", "node:14 sequence:8")
     expect(text(page)).to_have_value(layout)
     expect(answer(page, "Nodes")).to_contain_text("16,384")
-    expect(answer(page, "Carries")).to_contain_text("256,000 of each node")
+    expect(answer(page, "Capacity")).to_contain_text("256,000 per node")
     page.mouse.move(box["x"], y)  # let go is let go
     expect(text(page)).to_have_value(layout)
 
@@ -56,8 +56,8 @@ def test_a_border_is_moved_by_keys(page):
     expect(handle).to_have_attribute("aria-valuenow", "36")
     expect(handle).to_have_attribute("aria-valuetext", "time 36 bits, node 15 bits")
     expect(handle).to_be_focused()
-    expect(answer(page, "Lasts")).to_contain_text("2.2 years")
-    expect(answer(page, "Lasts")).to_have_class(re.compile("bad"))
+    expect(answer(page, "Lifetime")).to_contain_text("2.2 years")
+    expect(answer(page, "Lifetime")).to_have_class(re.compile("bad"))
     page.keyboard.press("End")
     expect(handle).to_have_attribute("aria-valuenow", "50")
     page.keyboard.press("Home")
@@ -69,17 +69,17 @@ def test_a_slider_keeps_the_sum_or_not(page):
     node.focus()
     page.keyboard.press("ArrowRight")
     expect(text(page)).to_have_value(ICICLE.replace("time:41 node:10", "time:40 node:11"))
-    page.get_by_label("keep the sum").uncheck()
+    page.get_by_label("Keep the total").uncheck()
     node.focus()
     page.keyboard.press("ArrowRight")
     expect(text(page)).to_have_value(ICICLE.replace("time:41 node:10", "time:40 node:12"))
-    expect(page.get_by_text("65 bits in all")).to_be_visible()
+    expect(page.get_by_text("65 bits in total")).to_be_visible()
     expect(answer(page, "BIGINT")).to_contain_text("No")
 
 
 @pytest.mark.parametrize("name", ["js53", "tsid", "uniqueid-spread", "tickets", "chibrary-40"])
 def test_a_preset_is_shown_as_the_service_plans_it(page, name):
-    page.get_by_label("Begin with").select_option(name)
+    page.get_by_label("Start with").select_option(name)
     plan = plan_of(name)
     told = plan.as_json()
     expect(text(page)).to_have_value(str(plan.layout))
@@ -91,7 +91,7 @@ def test_a_preset_is_shown_as_the_service_plans_it(page, name):
 
 
 def test_a_field_in_pieces_stays_one(page):
-    page.get_by_label("Begin with").select_option("uniqueid-spread")
+    page.get_by_label("Start with").select_option("uniqueid-spread")
     handle = border(page, "sequence", "node")
     handle.focus()
     page.keyboard.press("ArrowLeft")
@@ -113,11 +113,11 @@ def test_fields_go_and_come(page):
 
 
 def test_what_is_left_is_told_beside_what_it_is_in_all(page):
-    lasts = answer(page, "Lasts")
+    lasts = answer(page, "Lifetime")
     expect(lasts).to_contain_text(re.compile(r"\d\d years left"))
     expect(lasts).to_contain_text("of 70 years, until 2085-10-25")
     text(page).fill("time:20 node:10 sequence:12 @1ms since 2025-01-01T00:00:00Z")
-    expect(lasts).to_contain_text("Ran out")
+    expect(lasts).to_contain_text("Expired")
     expect(lasts).to_contain_text("2025-01-01 00:17:28.576 UTC")
     expect(lasts).to_contain_text("after 17 minutes")
     expect(lasts).to_have_class(re.compile("bad"))
@@ -126,7 +126,7 @@ def test_what_is_left_is_told_beside_what_it_is_in_all(page):
 def test_a_text_is_typed(page):
     text(page).fill("time:32 node:8 sequence:13 @1s since 2025-01-01T00:00:00Z")
     expect(answer(page, "JavaScript")).to_contain_text("Yes")
-    expect(answer(page, "Lasts")).to_contain_text("136 years")
+    expect(answer(page, "Lifetime")).to_contain_text("136 years")
     expect(border(page, "time", "node")).to_have_attribute("aria-valuenow", "32")
     text(page).fill("time:32 nodes:8 @1s since 2025-01-01T00:00:00Z")
     problem = page.locator("#plan-problem")
@@ -134,13 +134,13 @@ def test_a_text_is_typed(page):
     expect(text(page)).to_have_attribute("aria-invalid", "true")
     text(page).fill("tsid")
     expect(problem).to_be_hidden()
-    expect(page.get_by_label("Begin with")).to_have_value("tsid")
+    expect(page.get_by_label("Start with")).to_have_value("tsid")
 
 
 def test_tick_and_epoch(page):
     page.get_by_label("Tick").select_option("10ms")
-    expect(answer(page, "Lasts")).to_contain_text("697 years")
-    epoch = page.get_by_label("Counted from")
+    expect(answer(page, "Lifetime")).to_contain_text("697 years")
+    epoch = page.get_by_label("Epoch")
     epoch.fill("2025-13-01")
     epoch.press("Tab")
     expect(page.locator("#plan-problem")).to_contain_text("cannot take '2025-13-01'")
@@ -150,8 +150,8 @@ def test_tick_and_epoch(page):
 
 
 def test_the_text_form_is_copied(page):
-    page.get_by_role("button", name="Copy the text form").click()
-    expect(page.get_by_role("button", name="Copy the text form")).to_have_text("Copied")
+    page.get_by_role("button", name="Copy the layout string").click()
+    expect(page.get_by_role("button", name="Copy the layout string")).to_have_text("Copied")
     assert page.evaluate("navigator.clipboard.readText()") == ICICLE
 
 
@@ -164,7 +164,7 @@ def test_what_was_chosen_is_not_replaced_by_an_older_answer(page):
     page.route("**/plan", hold)
     border(page, "node", "sequence").press("ArrowRight")
     expect(text(page)).to_have_value(re.compile("node:11 sequence:11"))
-    page.get_by_label("Begin with").select_option("js53")
+    page.get_by_label("Start with").select_option("js53")
     expect(answer(page, "JavaScript")).to_contain_text("Yes")
     with page.expect_response("**/plan"):
         held[0].continue_()
@@ -172,7 +172,7 @@ def test_what_was_chosen_is_not_replaced_by_an_older_answer(page):
     page.evaluate("() => new Promise(requestAnimationFrame)")
     expect(answer(page, "JavaScript")).to_contain_text("Yes")
     border(page, "node", "sequence").press("ArrowRight")  # and the next question is asked
-    expect(page.get_by_label("Begin with")).to_have_value("")
+    expect(page.get_by_label("Start with")).to_have_value("")
 
 
 def test_a_text_typed_while_the_service_is_lost_is_asked_when_it_is_back(page):
@@ -182,7 +182,7 @@ def test_a_text_typed_while_the_service_is_lost_is_asked_when_it_is_back(page):
     expect(page.locator("#lost")).to_contain_text("does not answer")
     page.unroute("**/v1/plan")
     page.unroute("**/livez")
-    expect(page.get_by_label("Begin with")).to_have_value("tsid")
+    expect(page.get_by_label("Start with")).to_have_value("tsid")
     expect(text(page)).to_have_value("tsid")
 
 

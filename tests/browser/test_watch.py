@@ -1,4 +1,4 @@
-"""Watching in the browser: claims as bars, rates, a registry and a service that come and go."""
+"""Watch in the browser: claims, rates, and outages of a registry and a service."""
 
 import json
 import os
@@ -24,7 +24,7 @@ def answer(page, title):
 
 @contextmanager
 def asking(ids):
-    """Somebody asks for IDs all the time; who is asked for none gives its claim back."""
+    """Requests IDs all the time; an idle node gives its claim back."""
     over = threading.Event()
 
     def ask():
@@ -39,21 +39,21 @@ def asking(ids):
 
 
 def extent(bar):
-    """From where to where a part of a bar goes, in percent of the bar."""
+    """Return the start and end of a part of a bar, in percent."""
     left, width = (bar.evaluate(f"b => b.style.{side}") for side in ("left", "width"))
     return float(left.rstrip("%")), float(left.rstrip("%")) + float(width.rstrip("%"))
 
 
 def test_what_is_issued_is_seen(service, open_page):
     page = open_page(service, "#watch")
-    expect(answer(page, "Issued")).to_contain_text("since it started")
+    expect(answer(page, "Issued")).to_contain_text("since the start")
     before = service.client.get("/v1/default/status").json()["issued"]
     service.client.post("/v1/default/ids?n=300")
-    expect(answer(page, "Issued")).to_contain_text(f"{before + 300:,} since it started")
+    expect(answer(page, "Issued")).to_contain_text(f"{before + 300:,} since the start")
     chart = answer(page, "Issued").get_by_role("img")
     expect(chart).to_have_attribute("aria-label", re.compile(r"at most [1-9]"))
     expect(answer(page, "Waits")).to_contain_text("0 got no ID")
-    expect(answer(page, "Registry")).to_contain_text("Answers")
+    expect(answer(page, "Registry")).to_contain_text("Ready")
 
 
 def test_a_claim_is_seen_while_it_is_held(start, open_page, tmp_path):
@@ -62,12 +62,12 @@ def test_a_claim_is_seen_while_it_is_held(start, open_page, tmp_path):
     subprocess.run(init, check=True, stdout=subprocess.DEVNULL)
     page = open_page(start(f'[namespaces.mine]\nregistry = "{url}"\n'), "#watch")
     summary = page.locator(".summary")
-    expect(summary).to_contain_text("0 of 1,024 node numbers held.")
+    expect(summary).to_contain_text("0 of 1,024 node numbers are held.")
     with frazil.open(url, namespace="mine") as ids, asking(ids):
-        expect(summary).to_contain_text("1 of 1,024 node numbers held.")
+        expect(summary).to_contain_text("1 of 1,024 node numbers are held.")
         expect(page.get_by_role("row").filter(has_text=f":{os.getpid()}")).to_contain_text("left")
         expect(page.get_by_role("status")).to_contain_text("1 of 1,024")  # it is read out
-    expect(summary).to_contain_text("0 of 1,024 node numbers held; 0 idle, 1 given back.")
+    expect(summary).to_contain_text("0 of 1,024 node numbers are held; 0 idle, 1 free.")
     expect(page.locator("#claims table")).to_be_hidden()
 
 
@@ -119,14 +119,14 @@ def test_what_was_given_back_is_shown_on_request(service, open_page):
     page.get_by_role("link", name="Watch").click()
     states = page.locator(".badge")
     expect(states).to_have_text(["held", "idle"])
-    expect(page.get_by_text("ended 38 seconds ago")).to_be_visible()
-    page.get_by_label("show what was given back").check()
+    expect(page.get_by_text("expired 38 seconds ago")).to_be_visible()
+    page.get_by_label("Show free slots").check()
     expect(states).to_have_text(["held", "idle", "free"])
 
 
 def test_a_registry_that_is_away_is_told_and_comes_back(service, open_page):
     page = open_page(service)
-    problem = {"title": "No ID at this moment", "status": 503, "detail": "the registry is silent"}
+    problem = {"title": "No ID is available now", "status": 503, "detail": "the registry is silent"}
     page.route(
         "**/claims",
         lambda route: route.fulfill(
@@ -152,14 +152,14 @@ def test_a_lost_service_is_told_and_found_again(start, open_page):
     page.get_by_role("link", name="Inspect", exact=True).click()
     page.get_by_label("Paste an ID").fill("1375354384404488193")
     page.keyboard.press("Enter")
-    expect(page.locator("#inspect-problem")).to_contain_text("The service is not there")
+    expect(page.locator("#inspect-problem")).to_contain_text("The service does not answer")
     again = start(CONFIG, "--port", port)
     expect(page.get_by_text("The service answers again.")).to_be_visible()
     expect(lost).to_be_hidden()
     expect(page.get_by_role("article")).to_be_visible()  # what was asked meanwhile is answered
     page.get_by_role("link", name="Watch").click()
     again.client.post("/v1/default/ids?n=40")
-    expect(answer(page, "Issued")).to_contain_text("40 since it started")
+    expect(answer(page, "Issued")).to_contain_text("40 since the start")
 
 
 def test_nobody_watches_a_part_that_is_not_shown(service, open_page):
@@ -189,5 +189,5 @@ def test_a_layout_whose_time_is_full(service, open_page):
     status = service.client.get("/v1/default/status").json()
     page.route("**/status", lambda route: route.fulfill(json={**status, "exhausted_in_s": -1e8}))
     page.get_by_role("link", name="Watch").click()
-    expect(answer(page, "Layout lasts")).to_contain_text("no longer")
-    expect(answer(page, "Layout lasts")).to_contain_text("its time is full")
+    expect(answer(page, "Layout lifetime")).to_contain_text("expired")
+    expect(answer(page, "Layout lifetime")).to_contain_text("the time field is full")

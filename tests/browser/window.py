@@ -68,23 +68,23 @@ SLOT = {
 
 
 def launched(playwright: Playwright) -> Browser:
-    """Chromium. As root it has no sandbox, and it shows pages of this project only."""
+    """Start Chromium. As root it needs --no-sandbox; it shows only pages of this project."""
     return playwright.chromium.launch(
         executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
     )
 
 
 def strays(url: str, home: str) -> list[str]:
-    """A request that leaves the service."""
+    """Return a request to another host."""
     return [] if urlsplit(url).netloc == home else [f"asked {url}"]
 
 
 def complaints(text: str) -> list[str]:
-    """What the browser says of the page; that an answer was a problem is no fault of it."""
+    """Return a console message, except those about error replies, which tests expect."""
     return [] if text.startswith("Failed to load resource") else [f"console: {text}"]
 
 
 def claims_of(page: Page, *slots: dict[str, Any], **more: Any) -> None:
-    """The page is told of these claims, whatever the service says."""
+    """Give these claims to the page instead of those of the service."""
     told = {**TIMED, **more, "slots": [{**SLOT, **slot} for slot in slots]}
     page.route("**/claims", lambda route: route.fulfill(json=told))

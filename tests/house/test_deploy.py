@@ -18,9 +18,9 @@ from frazil.service import read_settings
 from frazil.service.http.openapi import DOCUMENT
 from frazil.service.metrics import Metrics
 from frazil.service.namespace import Gauge
-from frazil.service.process.server import LONGEST_END_S
+from frazil.service.process.server import SHUTDOWN_MOST_S
 from frazil.service.tokens import hash_of
-from frazil.service.worker_stats import Report
+from frazil.service.worker_stats import WorkerReport
 from tests.needs import needs
 from tests.unit.service.conftest import Service
 
@@ -73,7 +73,7 @@ def test_the_unit():
     assert program.endswith("/frazil")
     assert parsed(arguments)["config"]
     assert unit["Service"]["KillSignal"] == "SIGTERM"
-    assert int(unit["Service"]["TimeoutStopSec"]) > LONGEST_END_S
+    assert int(unit["Service"]["TimeoutStopSec"]) > SHUTDOWN_MOST_S
 
 
 def complaints(unit: str, folder: Path) -> str:
@@ -138,7 +138,7 @@ def test_the_manifests(path):
         assert asked["path"] in DOCUMENT["paths"]
         assert asked["port"] in {port["name"] for port in container["ports"]}
     before_s = int(container["lifecycle"]["preStop"]["exec"]["command"][-1])
-    assert spec["terminationGracePeriodSeconds"] > before_s + LONGEST_END_S
+    assert spec["terminationGracePeriodSeconds"] > before_s + SHUTDOWN_MOST_S
 
 
 def test_the_manifests_differ_in_who_gives_the_number():
@@ -154,7 +154,7 @@ def test_the_manifests_differ_in_who_gives_the_number():
 
 def metric_names() -> set[str]:
     gauge = Gauge(1, 1, 1, 1.0, 1.0, 1.0, 1, 1.0, 1.0)
-    report = Report(0, {"a": gauge}, {("id", 200): 1})
+    report = WorkerReport(0, {"a": gauge}, {("id", 200): 1})
     text = Metrics({"a": "icicle"}, lambda: [report]).text().decode()
     return set(re.findall(r"^(frazil_\w+)\{", text, re.MULTILINE))
 

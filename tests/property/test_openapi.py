@@ -1,11 +1,11 @@
-"""The OpenAPI document against the live service: whatever is asked, the answer is one it promises.
+"""The OpenAPI document compared with the running service.
 
-schemathesis makes requests from the document that the service gives out, right and wrong ones, and
-follows its links from one answer to the next question. No answer may be a 5xx, have another type or
-shape than the document says, or be good where the question was wrong.
+schemathesis generates valid and invalid requests from the document that the service returns, and
+follows its links. No reply may be a 5xx, have another type or schema than documented, or accept an
+invalid request.
 
-It runs as a program of its own, so that its plugin for pytest is not needed, nor its settings for
-Hypothesis. Its numbers are the same in every run.
+It runs as a separate program, so neither its pytest plugin nor its Hypothesis settings are needed.
+Its random numbers are the same in every run.
 """
 
 import json
@@ -41,7 +41,7 @@ hash = "{hash_of(TOKEN)}"
 namespaces = ["*"]
 scopes = ["issue", "inspect", "admin"]
 """
-# A schema cannot say what a layout, a moment or the text of an ID is: some that fit it are refused.
+# A schema cannot describe layouts, times and IDs exactly: some values that match it are refused.
 PLAN = """
 [dictionaries]
 served = {{ values = ["{namespace}"] }}
@@ -71,7 +71,7 @@ SHAPE = {"description": "x", "content": {"application/json": {"schema": {"type":
 
 
 def asked(url, folder, document, *options, namespace="shop", parameters="", phases=PHASES):
-    """What schemathesis says of a service and a document, and its exit code."""
+    """Return the output of schemathesis for a service and a document, and its exit code."""
     plan = folder / "schemathesis.toml"
     plan.write_text(PLAN.format(namespace=namespace, parameters=parameters), encoding="utf-8")
     command = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(plan), "run"]

@@ -1,19 +1,19 @@
-"""The service: one place to ask for IDs, from any language.
+"""The service: unique IDs for programs in any language, over HTTP and the Redis protocol.
 
-A library gives IDs to programs of its own language. A team with five of them wants an address: a
-door that speaks HTTP for people and services, and one that speaks Redis's protocol for programs
-that have a client for it already. Behind both is the same generator that a program would hold, with
-claims of its own, so members that ask here and members that hold their own generator share a
-namespace and never meet.
+Each namespace uses the same generator that a Python program would use, with its own claims.
+Programs that call the service and programs that open the registry themselves can therefore share a
+namespace without duplicates.
 
     settings   what is served: namespaces, addresses, tokens; read from TOML
-    issuer     one namespace's generator, with what the doors ask of it
-    app        the HTTP door: raw ASGI where IDs are asked for, Starlette for the rest
-    console    what a browser shows at /, made of the answers of routes and views
-    server     the process: sockets, logs, signals, an orderly end
+    namespace  the generator of one namespace, and whether it will still have IDs
+    state      what the endpoints share
+    app        the HTTP API: raw ASGI for the ID endpoints, Starlette for the rest
+    redis      the Redis endpoint
+    console    the web page at /
+    process    sockets, workers, logs, signals, graceful shutdown
 
-The service issues no ID that its generator did not, so all that docs/explain/why-unique.md says
-holds. What it adds is an answer that may be lost on the way: its ID is spent.
+Every ID comes from a generator, so the argument in docs/explain/why-unique.md also covers the
+service. A reply can be lost on the way; its IDs are then lost, and never issued again.
 """
 
 from frazil.service.settings import Settings, read_settings

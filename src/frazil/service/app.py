@@ -1,10 +1,10 @@
-"""The HTTP door as one ASGI application.
+"""The HTTP API as an ASGI application.
 
-A request finds its door by its path: those where IDs are asked for are in a dictionary, all other
-paths are Starlette's. What is the same for every request stands here: who may speak to it at all,
-the headers of every reply, what an error looks like, and that the claims are given back at the end.
+A dictionary maps the paths of the ID endpoints and of the console's files to their endpoints.
+Starlette routes all other paths. This module handles what all requests have in common: which
+callers are refused, the headers of every reply, error replies, and giving back claims at the end.
 
-Any ASGI server runs it: ``App(read_settings(path))``.
+Any ASGI server can run it: ``App(read_settings(path))``.
 """
 
 import asyncio
@@ -24,14 +24,14 @@ from frazil.service.console import pages
 from frazil.service.http import asgi
 from frazil.service.http.asgi import Receive, Scope, Send
 from frazil.service.http.cors import Cors
-from frazil.service.http.id_endpoints import ManyDoor, OneDoor
+from frazil.service.http.id_endpoints import BatchEndpoint, SingleIdEndpoint
 from frazil.service.http.routes import Routes
 from frazil.service.http.traces import Traces
-from frazil.service.problems import MEDIA_TYPE, Problem, behind
+from frazil.service.problems import MEDIA_TYPE, Problem, no_id
 from frazil.service.redis.server import RespServer
 from frazil.service.settings import Settings
 from frazil.service.state import State
-from frazil.service.worker_stats import Board
+from frazil.service.worker_stats import WorkerStats
 
 __all__ = ["App"]
 
@@ -39,11 +39,11 @@ _BY_STATUS = {404: "not-found", 405: "method-not-allowed"}
 
 
 class App:
-    """The application of some settings; raises ConfigError for them. Nothing is contacted.
+    """The application for ``settings``. Raises ConfigError if they are unsafe. Opens no connection.
 
-    resp: a socket for Redis clients, which is otherwise opened at the start. seat: the board of
-    several workers, and which of them this is. compared: whether the layouts of the namespaces
-    have been compared with their records; they are otherwise compared at the start.
+    resp: a listening socket for Redis clients; without it, one is opened at the start. worker: the
+    statistics that several workers share, and the index of this worker. layouts_checked: whether
+    the layouts were compared with the records before; otherwise they are compared at the start.
     """
 
     def __init__(
@@ -51,21 +51,22 @@ class App:
         settings: Settings,
         *,
         resp: socket.socket | None = None,
-        seat: tuple[Board, int] | None = None,
-        compared: bool = False,
+        worker: tuple[WorkerStats, int] | None = None,
+        layouts_checked: bool = False,
     ) -> None:
-        self.state = state = State(settings, seat)
+        self.state = state = State(settings, worker)
         self._resp_socket = resp
-        self._compared = compared
+        self._layouts_checked = layouts_checked
         self._trusting = state.guard.is_open and not settings.without_tokens
         self._cors = Cors(settings.cors)
         self._traces = Traces()
-        self._hot: dict[str, tuple[str, asgi.Door]] = {}
+        self._endpoints: dict[str, tuple[str, asgi.Endpoint]] = {}
         for path, page in pages().items():
-            self._hot[path] = "console", page
-        for name, issuer in state.issuers.items():
-            self._hot[f"/v1/{name}/id"] = "id", OneDoor(issuer, state.guard, logs.failure)
-            self._hot[f"/v1/{name}/ids"] = "ids", ManyDoor(issuer, state.guard, logs.failure)
+            self._endpoints[path] = "console", page
+        for name, served in state.namespaces.items():
+            shared = served, state.guard, logs.failure
+            self._endpoints[f"/v1/{name}/id"] = "id", SingleIdEndpoint(*shared)
+            self._endpoints[f"/v1/{name}/ids"] = "ids", BatchEndpoint(*shared)
         self._rest = Starlette(
             routes=Routes(state).all(),
             exception_handlers={
@@ -79,7 +80,7 @@ class App:
         self._rest.router.redirect_slashes = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI."""
+        """Handle an ASGI event."""
         if scope["type"] != "http":
             await self._rest(scope, receive, send)
         elif self._traces.on:
@@ -88,7 +89,7 @@ class App:
             await self._answer(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self.state.going:
+        if self.state.stopping:
             send = _adding(send, ((b"connection", b"close"),))
         try:
             self._refuse(scope)
@@ -101,15 +102,15 @@ class App:
                 self.state.requests["other", 204] += 1
                 return
             send = _adding(send, self._cors.headers(scope))
-        found = self._hot.get(scope["path"])
+        found = self._endpoints.get(scope["path"])
         if found is not None:
-            name, door = found
-            self.state.requests[name, await door(scope, receive, send)] += 1
+            name, endpoint = found
+            self.state.requests[name, await endpoint(scope, receive, send)] += 1
             return
         await self._rest(scope, receive, _adding(send, asgi.SAFE, self._count))
 
     def _refuse(self, scope: Scope) -> None:
-        """Problem for a request that is not even looked at."""
+        """Raise Problem for a request that must not reach an endpoint."""
         if b"%" in (scope.get("raw_path") or b""):
             asgi.refuse_disguise(scope)
         if self._trusting:
@@ -123,32 +124,32 @@ class App:
     @asynccontextmanager
     async def _lifespan(self, _app: Starlette) -> AsyncIterator[None]:
         state, resp = self.state, None
-        if not self._compared:
-            await state.begin()
+        if not self._layouts_checked:
+            await state.check_layouts()
         if state.settings.resp_port is not None:
-            resp = RespServer(state.issuers, state.guard, state.settings)
-            await resp.begin(self._resp_socket)
-        tasks = [asyncio.create_task(one) for one in (state.post(), state.look_again())]
+            resp = RespServer(state.namespaces, state.guard, state.settings)
+            await resp.start(self._resp_socket)
+        tasks = [asyncio.create_task(one) for one in (state.publish(), state.recheck())]
         try:
             yield
         finally:
             for task in tasks:
                 task.cancel()
             if resp is not None:
-                await resp.end()
+                await resp.stop()
             await state.close()
-            logs.event("stopped", issued={n: one.issued for n, one in state.issuers.items()})
+            logs.event("stopped", issued={n: one.issued for n, one in state.namespaces.items()})
 
 
 def _adding(
-    send: Send, headers: asgi.Headers, tell: Callable[[int], None] = lambda _: None
+    send: Send, headers: asgi.Headers, on_status: Callable[[int], None] = lambda _: None
 ) -> Send:
-    """A ``send`` whose replies have these headers too; ``tell`` is told their status."""
+    """Return a ``send`` that adds headers to each reply and passes its status to ``on_status``."""
 
     async def adding(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
             message["headers"] = [*message["headers"], *headers]
-            tell(message["status"])
+            on_status(message["status"])
         await send(message)
 
     return adding
@@ -167,7 +168,7 @@ async def _on_http(_request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     kind = _BY_STATUS.get(error.status_code, "bad-request")
     detail = {
-        "not-found": "GET /openapi.json lists what there is",
+        "not-found": "GET /openapi.json lists the paths",
         "method-not-allowed": f"use {(error.headers or {}).get('Allow', 'another')}",
     }.get(kind, error.detail)
     return _response(Problem(kind, detail, dict(error.headers or {})))
@@ -176,9 +177,9 @@ async def _on_http(_request: Request, error: Exception) -> Response:
 async def _on_error(_request: Request, error: Exception) -> Response:
     assert isinstance(error, FrazilError)
     logs.failure("", error)
-    return _response(behind(error))
+    return _response(no_id(error))
 
 
 async def _on_bug(_request: Request, error: Exception) -> Response:
     logs.bug(error)
-    return _response(Problem("internal", "please report it with what stands in the log"))
+    return _response(Problem("internal", "report it with the traceback from the log"))

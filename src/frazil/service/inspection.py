@@ -1,8 +1,8 @@
-"""What is in an ID of a namespace, as both doors and the console tell it.
+"""The contents of an ID, as the HTTP API, the Redis endpoint and the console report them.
 
-``facts_of`` is for whoever knows that a text is an ID of the namespace. ``findings_of`` is for a
-person with a line of a log, who may not: it looks for IDs as ``frazil inspect`` does, and says of
-each what a person asks next, which IDs stand beside it and which range holds its minute or day.
+``facts_of`` decodes a text that is known to be an ID of the namespace. ``findings_of`` searches any
+text, such as a log line, as ``frazil inspect`` does. It adds the IDs next to each ID, and the range
+of IDs in the same second, minute, hour and day.
 """
 
 import json
@@ -18,51 +18,51 @@ from frazil.schemes.alphabet import DIGITS
 from frazil.schemes.codec import Codec
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.scheme import scheme as make_scheme
-from frazil.service.namespace import Issuer
+from frazil.service.namespace import ServedNamespace
 from frazil.system.clock import moment_text, wall_us
 
 __all__ = ["FOUND_MOST", "facts_of", "findings_of", "inspection", "neighbours", "stretches"]
 
 FOUND_MOST = 20
-"""IDs of one text that are told of."""
+"""The most IDs that are reported for one text."""
 
-_NEAR_BITS = 4.0  # a guess that is this much weaker could still be right
+_NEAR_BITS = 4.0  # a guess that is weaker by less than this is still plausible
 _OTHERS_MOST = 6
 _STRETCHES_US = [UNITS_US[unit] for unit in ("s", "min", "h", "d")]
 
 
-def facts_of(issuer: Issuer, text: str, encoding: str = "") -> dict[str, Any]:
-    """Everything that is known of an ID; encoding: how it is written, if not as its scheme does.
+def facts_of(served: ServedNamespace, text: str, encoding: str = "") -> dict[str, Any]:
+    """Return all fields and facts of an ID.
 
-    Raises CodecError for a text that is no ID, ConfigError for an encoding that is none.
+    encoding: how the ID is written, if not as its scheme does. Raises CodecError if the text is not
+    an ID, and ConfigError for an unknown encoding.
     """
-    scheme = issuer.scheme
+    scheme = served.scheme
     codec = Codec(encoding, scheme.bits) if encoding else scheme.codec
-    return {"namespace": issuer.name, **_facts(scheme, codec.decode(text), wall_us())}
+    return {"namespace": served.name, **_facts(scheme, codec.decode(text), wall_us())}
 
 
-def inspection(issuer: Issuer, text: str) -> str:
-    """The facts as JSON."""
-    return json.dumps(facts_of(issuer, text), ensure_ascii=False)
+def inspection(served: ServedNamespace, text: str) -> str:
+    """Return the facts as JSON."""
+    return json.dumps(facts_of(served, text), ensure_ascii=False)
 
 
-def findings_of(issuer: Issuer, text: str, spec: str = "") -> list[dict[str, Any]]:
-    """The IDs in a text, in their order, with their neighbours and the ranges around them.
+def findings_of(served: ServedNamespace, text: str, spec: str = "") -> list[dict[str, Any]]:
+    """Return the IDs in a text, in order, with their neighbours and the ranges around them.
 
-    spec: the name of the one scheme in question; without it the namespace's has the right of way,
-    as the default scheme has at the command. Raises CodecError for a text without an ID, and
-    ConfigError for a scheme that is none.
+    spec: the name of the only scheme to try; without it, the scheme of the namespace is preferred.
+    Raises CodecError if the text contains no ID, and ConfigError for an unknown scheme.
     """
-    scheme = make_scheme(spec) if spec and spec != issuer.scheme.name else issuer.scheme
+    scheme = make_scheme(spec) if spec and spec != served.scheme.name else served.scheme
     search = Search(scheme, wall_us(), named=bool(spec))
     found = search.find(text, FOUND_MOST)
     if not found:
         raise CodecError(search.explain(text))
-    return [_told(finding, search.now_us) for finding in found]
+    return [_finding_json(finding, search.now_us) for finding in found]
 
 
 def neighbours(scheme: Scheme, n: int) -> list[dict[str, Any]]:
-    """The IDs that the same node makes right before and after, where there are such."""
+    """Return the IDs that the same node makes directly before and after, as far as they exist."""
     layout, values = scheme.layout, scheme.unpack(n)
     fields = {field.name: values[field.name] for field in layout.fields}
     runs = 1 if layout.axis == "sequence" else layout.sequences
@@ -82,9 +82,9 @@ def neighbours(scheme: Scheme, n: int) -> list[dict[str, Any]]:
 
 
 def stretches(scheme: Scheme, us: int) -> list[dict[str, Any]]:
-    """The stretches of time around a moment, each with its first and last ID.
+    """Return the periods that contain a moment, each with its first and last ID.
 
-    Those are None where the IDs of a stretch are no one range.
+    The two IDs are None if the IDs of a period do not form one range.
     """
     layout = scheme.layout
     tick_us, end_us = layout.tick_us or 1, layout.exhausted_us or us
@@ -142,8 +142,8 @@ def _facts(scheme: Scheme, n: int, now_us: int) -> dict[str, Any]:
     }
 
 
-def _told(finding: Finding, now_us: int) -> dict[str, Any]:
-    """A finding: its best fit with everything around it, and what else it might be."""
+def _finding_json(finding: Finding, now_us: int) -> dict[str, Any]:
+    """Return a finding: its best fit with all context, and what else it could be."""
     best = finding.fits[0]
     scheme, n, us = best.scheme, best.reading.number, best.values.moment_us
     return {
@@ -164,6 +164,6 @@ def _told(finding: Finding, now_us: int) -> dict[str, Any]:
 
 
 def _others(finding: Finding, best: Fit) -> list[Fit]:
-    """The fits that might be right instead."""
+    """Return the other fits that are still plausible."""
     near = [fit for fit in finding.fits[1:] if fit.score > best.score - _NEAR_BITS]
     return [fit for fit in near if not fit.refused][:_OTHERS_MOST]

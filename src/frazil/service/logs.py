@@ -1,11 +1,11 @@
-"""Logs: one JSON object a line, without secrets.
+"""Logs: one JSON object per line, without secrets.
 
-Lines are read by machines first. Each has ``time``, ``level``, ``event`` and what belongs to it.
-What a caller sent is never in them: not a token, not a query, not a body. URLs of registries
-are, without user and password, also where they stand inside another error's words.
+Each line has ``time``, ``level``, ``event`` and the facts of the event. A line never contains what
+a caller sent: no token, query or body. It can contain URLs of registries, also inside the messages
+of other errors; their user names and passwords are masked.
 
-A namespace whose registry is away fails many calls a second; the first tells all of it, so the same
-failure of a namespace is written once in ten seconds, with how many there were.
+While a registry is unavailable, many calls fail each second for the same reason. So the same error
+of a namespace is logged at most once in ten seconds, with the number of errors skipped.
 """
 
 import json
@@ -21,14 +21,14 @@ __all__ = ["LOGGER", "Lines", "bug", "event", "failure", "set_up"]
 
 LOGGER = logging.getLogger("frazil.service")
 
-_AGAIN_NS = 10_000_000_000
+_REPEAT_NS = 10_000_000_000
 _LEVELS = {"uvicorn.error": logging.WARNING, "uvicorn.asgi": logging.WARNING}
 
-_told: dict[tuple[str, str], tuple[int, int]] = {}
+_last_logged: dict[tuple[str, str], tuple[int, int]] = {}
 
 
 class Lines(logging.Formatter):
-    """A record as one line of JSON."""
+    """Format a log record as one line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
         """See logging.Formatter."""
@@ -45,7 +45,7 @@ class Lines(logging.Formatter):
 
 
 def set_up() -> None:
-    """Write the service's lines, and the server's warnings, to standard error."""
+    """Write the service's log, and the warnings of the HTTP server, to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(Lines())
     for name, level in {"frazil.service": logging.INFO, **_LEVELS}.items():
@@ -56,23 +56,23 @@ def set_up() -> None:
 
 
 def event(what: str, **facts: Any) -> None:
-    """Something that happened, as it should."""
+    """Log a normal event."""
     LOGGER.info(what, extra={"facts": facts})
 
 
 def failure(namespace: str, error: FrazilError) -> None:
-    """An ID that could not be given, for a reason behind the door."""
+    """Log that a namespace could not issue an ID."""
     key = namespace, type(error).__name__
-    since_ns, skipped = _told.get(key, (None, 0))
-    if since_ns is not None and boot_ns() - since_ns < _AGAIN_NS:
-        _told[key] = since_ns, skipped + 1
+    since_ns, skipped = _last_logged.get(key, (None, 0))
+    if since_ns is not None and boot_ns() - since_ns < _REPEAT_NS:
+        _last_logged[key] = since_ns, skipped + 1
         return
-    _told[key] = boot_ns(), 0
+    _last_logged[key] = boot_ns(), 0
     facts = {"namespace": namespace, "error": key[1], "why": masked(error), "skipped": skipped}
     LOGGER.warning("no id", extra={"facts": facts})
 
 
 def bug(error: BaseException) -> None:
-    """An error that nobody expected, with its trace."""
+    """Log an unexpected error, with its traceback."""
     trace = (type(error), error, error.__traceback__)
     LOGGER.error("a bug in frazil; please report it", exc_info=trace)

@@ -1,8 +1,8 @@
-"""Metrics: how the namespaces stand, read when Prometheus asks and kept nowhere else.
+"""Prometheus metrics, computed when Prometheus requests them.
 
-The issuers count by themselves, so a request pays for no metric but one addition; what is not a
-count (lead, claim, trouble) is asked of the generator at the moment of the reading. Where there are
-several workers, each has its own lines: a sum over them would fall when one begins anew.
+Each namespace counts its own events, so a request costs one addition. Gauges such as lead and claim
+are read from the generator at that moment. Each worker has its own lines: a sum over all workers
+would fall when one of them restarts.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from frazil.service.worker_stats import Report
+from frazil.service.worker_stats import WorkerReport
 
 __all__ = ["Metrics"]
 
@@ -19,33 +19,35 @@ _COUNTERS = {
     "issued": "IDs issued by this process.",
     "waits": "Calls that found no ID ready and had to wait.",
     "failures": "Calls that ended without an ID.",
-    "renew_failures": "Requests for a claim that the registry did not answer.",
+    "renew_failures": "Claim requests that the registry did not answer.",
 }
 _GAUGES = {
     "lead_s": ("lead_seconds", "How far timestamps run ahead of the registry's clock."),
-    "claim_left_s": ("claim_left_seconds", "How far the claim held reaches; 0 when none is held."),
-    "trouble_s": ("registry_trouble_seconds", "Since when the registry has not answered; 0 if so."),
+    "claim_left_s": ("claim_left_seconds", "Time left in the claim; 0 when no claim is held."),
+    "trouble_s": ("registry_trouble_seconds", "How long the registry has been unavailable, or 0."),
     "clock_offset_s": (
         "clock_offset_seconds",
         "How far this host's clock is ahead of the registry's, to half a tick.",
     ),
-    "exhausted_in_s": ("exhaustion_seconds", "Until the layout's time field is full."),
+    "exhausted_in_s": ("exhaustion_seconds", "Time until the layout's time field is full."),
 }
 
 
 class Metrics(Collector):
-    """The metrics of a service. schemes: by namespace. reports: asks what each worker knows."""
+    """The metrics of a service. schemes: by namespace. reports: returns all worker reports."""
 
     media_type = "text/plain; version=0.0.4; charset=utf-8"
 
-    def __init__(self, schemes: Mapping[str, str], reports: Callable[[], Sequence[Report]]) -> None:
+    def __init__(
+        self, schemes: Mapping[str, str], reports: Callable[[], Sequence[WorkerReport]]
+    ) -> None:
         self._schemes = schemes
         self._reports = reports
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(self)
 
     def text(self) -> bytes:
-        """All of them, in Prometheus's text format."""
+        """Return all metrics in Prometheus's text format."""
         return generate_latest(self._registry)
 
     def collect(self) -> Iterator[Metric]:
@@ -71,7 +73,7 @@ class Metrics(Collector):
             yield family
         replies = CounterMetricFamily(
             "frazil_http_replies",
-            "Replies by door and status.",
+            "Replies by endpoint and status.",
             labels=("door", "status", "worker"),
         )
         for report in reports:

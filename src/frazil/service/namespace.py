@@ -1,19 +1,17 @@
-"""One namespace as the doors see it: IDs, and the truth about how long there will be some.
+"""One served namespace: its generator, and whether it will still have IDs in a moment.
 
-A generator needs no server around it to issue. What a service needs beside it is an answer to "will
-you still have an ID in a moment?", given before it is too late. Three things say no:
+``/readyz`` must report a problem before the first call fails. A namespace is unready when:
 
-- the registry did not answer the keeper, which asks when half of its claim is left; so this is
-  known while there still are IDs;
-- the generator rests, holds nothing, and the registry does not answer a look at it either. Nobody
-  else would notice before the first caller;
-- a caller was sent away within the last seconds.
+- the registry did not answer the keeper, which renews a claim at half of its length, so IDs are
+  still left when this is known;
+- no claim is held, and the registry does not answer a read either. Without this read, the next
+  caller would be the first to notice;
+- a call failed within the last seconds.
 
-The look uses a connection and a thread of its own, at most once a second however many ask.
+The read uses a connection and a thread of its own, at most once a second.
 
-Each look also compares the layout of the record with the namespace's. So a service that is set up
-for another layout says so when it starts, or as soon as its registry answers, and not to the first
-caller.
+It also compares the layout of the record with that of the namespace. A service that is configured
+for another layout reports it at the start, or as soon as its registry answers.
 """
 
 import asyncio
@@ -38,25 +36,25 @@ from frazil.generator.kept_walk import KeptWalk
 from frazil.generator.local import registry_of
 from frazil.service import logs
 from frazil.service.settings import Namespace
-from frazil.service.side_threads import Aside
+from frazil.service.side_threads import SideThreads
 from frazil.system.clock import boot_ns, wall_us
 from frazil.walk.walk import Pause
 
-__all__ = ["MOST", "Gauge", "Issuer"]
+__all__ = ["BATCH_MOST", "Gauge", "ServedNamespace"]
 
-MOST = 1_000_000
-"""IDs that may be asked for at once."""
+BATCH_MOST = 1_000_000
+"""The most IDs in one request."""
 
 Waited = TypeVar("Waited")
 
 _LOOK_EVERY_NS = 1_000_000_000
-_LOOK_PATIENCE_S = 3.0
-_SENT_AWAY_NS = 5_000_000_000
+_LOOK_TIMEOUT_S = 3.0
+_REFUSED_NS = 5_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Gauge:
-    """How a namespace stands. Units are in the names; what is not known is None."""
+    """The state of a namespace. Units are in the names; unknown values are None."""
 
     issued: int
     waits: int
@@ -69,11 +67,10 @@ class Gauge:
     exhausted_in_s: float | None
 
 
-class Issuer:
-    """Issues the IDs of one namespace. Made before the loop runs; nothing is contacted.
+class ServedNamespace:
+    """Issues the IDs of one namespace. Created before the event loop runs; connects at first use.
 
-    issued: IDs handed to a door. The walk counts its cells when it leaves a tick, which is exact
-    only then.
+    issued: IDs handed to an endpoint. The walk's own count is exact only between two ticks.
     """
 
     def __init__(self, namespace: Namespace) -> None:
@@ -85,15 +82,15 @@ class Issuer:
         self.waits = 0
         self.failures = 0
         self._async = AwaitedGenerator(self._walk)
-        self._scout = registry_of(request)
-        self._aside = Aside(f"look-{self.name}")
-        self._sent_away_ns: int | None = None
+        self._reader = registry_of(request)
+        self._threads = SideThreads(f"look-{self.name}")
+        self._refused_ns: int | None = None
         self._looked_ns: int | None = None
-        self._seen: FrazilError | None = None  # what the last look raised
+        self._look_error: FrazilError | None = None  # raised by the last read
         self._looking: asyncio.Task[None] | None = None
 
     def ready_one(self) -> int | None:
-        """The next ID if it can be had without waiting."""
+        """Return the next ID, or None if it is not available at once."""
         answer = self._walk.poll()
         if isinstance(answer, Pause):
             return None
@@ -101,27 +98,27 @@ class Issuer:
         return answer
 
     def ready(self, n: int) -> list[int]:
-        """Up to ``n`` IDs, in order: those that can be had without waiting."""
+        """Return up to ``n`` IDs that are available at once, in order."""
         ids = self._walk.take_ready(n)
         self.issued += len(ids)
         return ids
 
     async def one(self) -> int:
-        """The next ID. Raises what the generator raises."""
+        """Return the next ID. Raises what the generator raises."""
         found = self.ready_one()
         if found is None:
             found = (await self._waited(1))[0]
         return found
 
     async def many(self, n: int) -> list[int]:
-        """The next ``n`` IDs, in order."""
+        """Return the next ``n`` IDs, in order."""
         ids = self.ready(n)
         if len(ids) < n:
             ids += await self._waited(n - len(ids))
         return ids
 
     async def words(self, n: int) -> "array[int]":
-        """The next ``n`` IDs of at most 64 bits as words, which costs a fifth of a list of them."""
+        """Return the next ``n`` IDs of up to 64 bits as an array, which costs a fifth of a list."""
         out = array("Q", bytes(8 * n))
         while True:
             identity = self._walk.own_identity()
@@ -129,66 +126,68 @@ class Issuer:
             if at < n:
                 self.waits += 1
                 filling = self._walk.filling(out, at, n)
-                await self._reported(wait_through(self._walk, filling))
+                await self._counted(wait_through(self._walk, filling))
             self.issued += n
             if identity.mine:
                 return out
 
-    async def begin(self) -> None:
-        """Compare the layout with the record's; raises ConfigError, which names both.
+    async def check_layout(self) -> None:
+        """Compare the layout with that of the record. Raises ConfigError, which names both.
 
-        A registry that does not answer now is asked again by ``look_again``.
+        If the registry does not answer, ``recheck`` repeats the check.
         """
         await self._look()
-        if isinstance(self._seen, Misuse):
+        if isinstance(self._look_error, Misuse):
             raise ConfigError(
-                f"namespace {self.name!r} cannot be served: {self._seen}",
-                **{**self._seen.facts, "namespace": self.name},
+                f"namespace {self.name!r} cannot be served: {self._look_error}",
+                **{**self._look_error.facts, "namespace": self.name},
             )
 
-    async def look_again(self) -> None:
-        """Look at a registry that was not seen yet, or not as it should be; log what is wrong."""
-        if self._looked_ns is None or self._seen is not None:
+    async def recheck(self) -> None:
+        """Read the record again if the last read failed or found an error, and log the error."""
+        if self._looked_ns is None or self._look_error is not None:
             await self._look()
-        if self._seen is not None and not isinstance(self._seen, TryLater):
-            logs.failure(self.name, self._seen)
+        if self._look_error is not None and not isinstance(self._look_error, TryLater):
+            logs.failure(self.name, self._look_error)
 
     async def unready(self) -> str:
-        """Why the next callers may get no ID, in words without names of hosts; "" if they will."""
-        why = self._soon()
+        """Return why the next calls may fail, without host names; "" if they will not."""
+        why = self._trouble()
         if not why:
             await self._look()
-            why = self._words()
+            why = self._registry_trouble()
         return why
 
-    def short(self) -> str:
-        """The part of ``unready`` that is known without a look at the registry."""
-        return self._soon() or (self._words() if isinstance(self._seen, Misuse) else "")
+    def known_unready(self) -> str:
+        """Return what ``unready`` returns as far as it is known without a read."""
+        return self._trouble() or (
+            self._registry_trouble() if isinstance(self._look_error, Misuse) else ""
+        )
 
-    def _soon(self) -> str:
-        """Why callers will be, or were just now, without an ID, as the generator has it."""
+    def _trouble(self) -> str:
+        """Return why calls fail, or are about to, as the generator knows it."""
         if self._walk.closed:
-            return "it is closing"
+            return "the namespace is closing"
         keeper = self._walk.keeper
         if keeper.trouble is not None and keeper.claim is not None and self._walk.reach() > 0:
-            return "its registry does not answer; what is left of its claim is being used up"
-        since_ns = self._sent_away_ns
-        if since_ns is not None and boot_ns() - since_ns < _SENT_AWAY_NS:
-            return "callers were sent away without an ID a moment ago"
+            return "the registry does not answer; the rest of the claim is being used"
+        since_ns = self._refused_ns
+        if since_ns is not None and boot_ns() - since_ns < _REFUSED_NS:
+            return "a call failed a moment ago"
         return ""
 
-    def _words(self) -> str:
-        """What the last look saw, in words without names of hosts."""
-        if self._seen is None:
+    def _registry_trouble(self) -> str:
+        """Return what the last read of the registry found, without host names."""
+        if self._look_error is None:
             return ""
-        if isinstance(self._seen, TryLater):
-            return "its registry does not answer"
-        if isinstance(self._seen, Misuse):
-            return "it is not set up for its registry; the log has the reason"
-        return "its registry cannot be used; the log has the reason"
+        if isinstance(self._look_error, TryLater):
+            return "the registry does not answer"
+        if isinstance(self._look_error, Misuse):
+            return "the configuration does not match the registry; see the log"
+        return "the registry cannot be used; see the log"
 
     def gauge(self) -> Gauge:
-        """How the namespace stands now."""
+        """Return the current state."""
         keeper, walk = self._walk.keeper, self._walk
         terms = keeper.terms
         lead_s = left_s = offset_s = None
@@ -220,52 +219,52 @@ class Issuer:
         )
 
     async def close(self) -> None:
-        """Issue nothing more, and give back what is left of the claim."""
+        """Stop issuing, and give back the rest of the claim."""
         if self._looking is not None:
             self._looking.cancel()
         await self._async.aclose()
 
     async def _waited(self, n: int) -> list[int]:
         self.waits += 1
-        ids = await self._reported(self._async.take(n))
+        ids = await self._counted(self._async.take(n))
         self.issued += len(ids)
         return ids
 
-    async def _reported(self, waiting: Awaitable[Waited]) -> Waited:
-        """Wait for IDs, and remember whether a caller was sent away."""
+    async def _counted(self, waiting: Awaitable[Waited]) -> Waited:
+        """Wait for IDs, and record whether the call failed."""
         try:
             found = await waiting
         except Closed:
             raise
         except FrazilError:
             self.failures += 1
-            self._sent_away_ns = boot_ns()
+            self._refused_ns = boot_ns()
             raise
-        self._sent_away_ns = None
+        self._refused_ns = None
         return found
 
     async def _look(self) -> None:
-        """Learn whether the registry answers, unless that was learnt a moment ago."""
+        """Read the record, unless it was read a moment ago."""
         if self._looking is None or self._looking.done():
             if self._looked_ns is not None and boot_ns() - self._looked_ns < _LOOK_EVERY_NS:
                 return
             self._looking = asyncio.create_task(self._look_now())
         try:
-            await asyncio.wait_for(asyncio.shield(self._looking), _LOOK_PATIENCE_S)
+            await asyncio.wait_for(asyncio.shield(self._looking), _LOOK_TIMEOUT_S)
         except TimeoutError:
-            self._seen = RegistryUnavailable(
-                f"the registry did not answer within {_LOOK_PATIENCE_S:g} s; it is asked again"
+            self._look_error = RegistryUnavailable(
+                f"the registry did not answer within {_LOOK_TIMEOUT_S:g} s; retry"
             )
 
     async def _look_now(self) -> None:
-        terms = self._scout.terms
+        terms = self._reader.terms
         try:
-            found = await self._aside.call(self._scout.look)
+            found = await self._threads.call(self._reader.look)
             if found is not None and found.fingerprint != terms.fingerprint:
                 raise layout_mismatch(found.layout, terms)
         except FrazilError as error:
-            self._seen = error
+            self._look_error = error
         else:
-            self._seen = None
+            self._look_error = None
         finally:
             self._looked_ns = boot_ns()

@@ -1,14 +1,13 @@
-"""How many IDs a token may have: a bucket that fills evenly, one for all workers of a service.
+"""Token quotas: token buckets that all workers of a service share.
 
-A count that starts anew each minute lets a caller have two minutes' worth around the change. A
-bucket holds a minute's worth at most, and as much time as has passed since the last look is put in
-first; it needs two numbers and no timer.
+A counter that restarts each minute would allow twice the quota around the restart. A bucket holds
+at most one minute's quota and fills evenly. It stores two numbers and needs no timer.
 
-Workers that each had a part of the quota would refuse a caller whose one connection is to one of
-them, while the parts of the others stay full. So the two numbers of each bucket lie in memory that
-is there before the workers are forked, and whoever changes them holds a lock on a file. The system
-takes that lock from a worker that dies, which a lock in memory would survive; what such a worker
-left half done is one of the two numbers, and worth at most a minute's IDs of one token.
+If each worker had its share of a quota, a caller with one connection would use only that share. So
+the buckets lie in shared memory that is created before the workers are forked, and a file lock
+guards each change. The operating system releases the lock if a worker dies, which it would not do
+for a lock in memory. A worker that dies in the middle of a change can leave one of the two numbers
+wrong, which costs at most one minute's quota of one token.
 """
 
 import mmap
@@ -24,35 +23,35 @@ from frazil.system.clock import boot_ns
 __all__ = ["Buckets"]
 
 _MINUTE_NS = 60 * 10**9
-_FORM = Struct("=dq")  # IDs that are in it, and when that was so, by boot_ns
+_FORM = Struct("=dq")  # level in IDs, and when it was computed, by boot_ns
 
 
 class Buckets:
-    """Buckets of so many IDs a minute, and at once; full. Processes forked later share them."""
+    """Full buckets with these limits in IDs per minute. Forked processes share them."""
 
-    def __init__(self, mosts: Sequence[int]) -> None:
-        self.mosts = tuple(mosts)
-        self._memory = mmap.mmap(-1, max(len(self.mosts), 1) * _FORM.size)
-        self._lock = tempfile.TemporaryFile()  # noqa: SIM115 - see the next line
+    def __init__(self, limits: Sequence[int]) -> None:
+        self.limits = tuple(limits)
+        self._memory = mmap.mmap(-1, max(len(self.limits), 1) * _FORM.size)
+        self._lock = tempfile.TemporaryFile()  # noqa: SIM115 - closed by the finalizer
         finalize(self, self._lock.close)
-        for at, most in enumerate(self.mosts):
+        for at, most in enumerate(self.limits):
             _FORM.pack_into(self._memory, at * _FORM.size, most, boot_ns())
 
     def wait_s(self, at: int, n: int) -> float:
-        """Take ``n`` out of the bucket at ``at``, 0.0; or how long until they are there.
+        """Take ``n`` from bucket ``at`` and return 0.0, or return how long it takes to refill.
 
-        inf if there never are so many at once.
+        Returns inf if the bucket never holds that many.
         """
-        most = self.mosts[at]
-        return inf if n > most else max(-self._pour(at, -n), 0.0) / most * 60
+        most = self.limits[at]
+        return inf if n > most else max(-self._add(at, -n), 0.0) / most * 60
 
     def give_back(self, at: int, n: int) -> None:
-        """Put ``n`` that were taken, and not used, into the bucket at ``at``."""
-        self._pour(at, n)
+        """Return ``n`` unused IDs to bucket ``at``."""
+        self._add(at, n)
 
-    def _pour(self, at: int, n: int) -> float:
-        """What is in a bucket with ``n`` more. Less than nothing cannot be, and changes nothing."""
-        most, place = self.mosts[at], at * _FORM.size
+    def _add(self, at: int, n: int) -> float:
+        """Add ``n`` and return the new level. A negative level is not stored."""
+        most, place = self.limits[at], at * _FORM.size
         lockf(self._lock, LOCK_EX)
         try:
             level, looked_ns = _FORM.unpack_from(self._memory, place)

@@ -1,20 +1,20 @@
-"""What is served: the namespaces, the addresses, the tokens.
+"""The settings of a service: namespaces, addresses, tokens.
 
-Without a file there is one namespace, ``default``, in the SQLite registry of this host, on loopback
-and open to whoever can connect there. A file, ``frazil.toml``, names several:
+Without a file, the service has one namespace, ``default``, in the SQLite registry of this host. It
+listens on loopback and needs no token. A file, ``frazil.toml``, defines namespaces:
 
     [server]
     host = "0.0.0.0"
     port = 8080
-    resp_port = 6380                   # leave it out for no Redis door
-    workers = 4                        # processes; one unless said
-    patience = "10s"                   # for callers who are slow to ask, or to take the answer
-    cors = ["https://app.example"]     # web pages of elsewhere that may ask
-    tls_cert = "cert.pem"              # with tls_key; tls_client_ca asks callers for theirs
+    resp_port = 6380                   # the Redis endpoint; off by default
+    workers = 4                        # processes; default 1
+    patience = "10s"                   # time limit for slow clients, reading or writing
+    cors = ["https://app.example"]     # origins whose pages may call the API
+    tls_cert = "cert.pem"              # with tls_key; tls_client_ca requires client certificates
     tls_key = "key.pem"
 
     [namespaces.orders]
-    scheme = "tsid"                    # a name, or a layout text
+    scheme = "tsid"                    # a name, or a layout string
     registry = "redis://cache:6379/0"
     lead = "200ms"
 
@@ -30,7 +30,7 @@ and open to whoever can connect there. A file, ``frazil.toml``, names several:
     expires = 2027-01-01T00:00:00Z
     ids_per_minute = 600000
 
-Everything is checked before a socket is opened, and nothing is contacted.
+Reading the settings checks everything and opens no connection.
 """
 
 import re
@@ -58,15 +58,15 @@ WORKERS_MOST = 64
 _FOR_ONE = {"memory", "static"}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _DURATION = "a duration with its unit, like '200ms'"
-_PORT = "a port, 0 to 65535"
-_WORKERS = f"how many processes, 1 to {WORKERS_MOST}"
+_PORT = "a port from 0 to 65535"
+_WORKERS = f"a number of processes from 1 to {WORKERS_MOST}"
 _ORIGIN = re.compile(r"https?://[A-Za-z0-9.\[\]:-]+")
 _ORIGINS = "a list of origins, like ['https://app.example'], or ['*']"
 
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
-    """One namespace: what its generator is opened with. Its name is part of paths."""
+    """The configuration of one namespace. The name is part of paths."""
 
     name: str
     scheme: Scheme
@@ -76,7 +76,7 @@ class Namespace:
     block: int | None = None
 
     def request(self) -> Request:
-        """What a generator of it is opened with; raises ConfigError and LayoutError."""
+        """Return the request for its generator. Raises ConfigError and LayoutError."""
         request = make_request(
             self.url,
             self.scheme,
@@ -91,7 +91,7 @@ class Namespace:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All of a service. ``host`` and ``port`` are of HTTP; a port of 0 is a free one."""
+    """The settings of a service. ``host`` and ``port`` are for HTTP; port 0 selects a free port."""
 
     namespaces: tuple[Namespace, ...]
     host: str = "127.0.0.1"
@@ -105,32 +105,32 @@ class Settings:
     workers: int = 1
 
     def check(self) -> None:
-        """ConfigError for what would stand open to a network without being told to, or repeat IDs.
+        """Raise ConfigError if the service would be open to a network by accident, or repeat IDs.
 
-        Each worker would count on its own in a registry that lives in one process.
+        Each worker would count on its own in a registry that exists in one process.
         """
         for one in self.namespaces:
             kind = one.request().url.kind
             if self.workers > 1 and kind in _FOR_ONE:
                 raise ConfigError(
-                    f"namespace {one.name!r}: {kind}: is for one process, and there are "
+                    f"namespace {one.name!r}: a {kind}: registry serves one process, and there are "
                     f"{self.workers} workers; use another registry, or --workers 1",
                     namespace=one.name,
                 )
         if not (is_loopback(self.host) or self.tokens or self.without_tokens):
             raise ConfigError(
-                f"{self.host} can be reached from other hosts, and there is no token: whoever "
-                "reaches it could use up IDs. Add [[tokens]] to the configuration (frazil serve "
-                "--new-token makes one), listen on 127.0.0.1, or say --without-tokens",
+                f"{self.host} is reachable from other hosts, and no token is configured: any "
+                "caller could use up IDs. Add [[tokens]] to the configuration (frazil serve "
+                "--new-token creates one), listen on 127.0.0.1, or pass --without-tokens",
                 host=self.host,
             )
 
 
 def read_settings(path: Path | None = None, url: str | None = None) -> Settings:
-    """The settings of a file; those of the one namespace ``default`` without one.
+    """Read the settings from a file; without a file, return those of one namespace ``default``.
 
-    url: the registry of namespaces that name none, else the one of ``frazil.open``. Raises
-    ConfigError, with the file and the key.
+    url: the registry of namespaces that name none; by default that of ``frazil.open``. Raises
+    ConfigError, which names the file and the key.
     """
     if path is None:
         alone = Namespace("default", make_scheme(), url or default_url())
@@ -172,7 +172,7 @@ def read_settings(path: Path | None = None, url: str | None = None) -> Settings:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address to listen on can be reached from this host alone."""
+    """Return whether a listening address is reachable from this host only."""
     try:
         return ip_address(host).is_loopback
     except ValueError:
@@ -184,9 +184,9 @@ def _patience_us(table: Table) -> int:
     try:
         patience_us = duration_us(text, name="patience")
     except Misuse as error:
-        raise table.blame("patience", error) from None
+        raise table.error_at("patience", error) from None
     if not patience_us:
-        table.refuse("patience", text, "longer than nothing")
+        table.refuse("patience", text, "longer than zero")
     return patience_us
 
 
@@ -199,7 +199,7 @@ def _port(table: Table, key: str, default: int) -> int:
 
 def _namespace(names: Table, name: str, values: object, url: str | None) -> Namespace:
     if not _NAME.fullmatch(name):
-        names.refuse(name, values, "under a name of 1 to 64 letters, digits, '.', '_' and '-'")
+        names.refuse(name, values, "named with 1 to 64 letters, digits, '.', '_' and '-'")
     if not isinstance(values, dict):
         names.refuse(name, values, f"a table, [namespaces.{name}]")
     table = Table(names.file, f"namespaces.{name}", values)
@@ -210,23 +210,23 @@ def _namespace(names: Table, name: str, values: object, url: str | None) -> Name
         or default_url(),
         lead=table.take("lead", str, "0s", _DURATION),
         timeout=table.take("timeout", str, "10s", _DURATION),
-        block=table.take("block", int, 0, "how many values to take at a time") or None,
+        block=table.take("block", int, 0, "a number of values to claim at a time") or None,
     )
     table.finish()
     try:
         namespace.request()
     except Misuse as error:
-        raise names.blame(name, error) from None
+        raise names.error_at(name, error) from None
     return namespace
 
 
 def _scheme(table: Table) -> Scheme:
-    spec = table.take("scheme", str, "icicle", "a scheme's name, or a layout text")
+    spec = table.take("scheme", str, "icicle", "the name of a scheme, or a layout string")
     fields = dict(table.take("fields", dict, {}, "a table of numbers, like {cluster = 3}"))
     moment: Any = str | datetime
-    epoch: Any = table.take("epoch", moment, "", "a moment, like 2025-01-01T00:00:00Z")
+    epoch: Any = table.take("epoch", moment, "", "a time, like 2025-01-01T00:00:00Z")
     encoding = table.take("encoding", str, "", "decimal, hex, base32, base58 or base62")
-    prefix = table.take("prefix", str, "", "a text like 'order_'")
+    prefix = table.take("prefix", str, "", "a string like 'order_'")
     check = table.take("check", bool, default=False)
     for name, value in fields.items():
         if not isinstance(value, int) or isinstance(value, bool):
@@ -241,7 +241,7 @@ def _scheme(table: Table) -> Scheme:
             check=check,
         )
     except Misuse as error:
-        raise table.blame("scheme", error) from None
+        raise table.error_at("scheme", error) from None
 
 
 def _token(table: Table, known: set[str]) -> Token:
@@ -250,7 +250,7 @@ def _token(table: Table, known: set[str]) -> Token:
         table.refuse("name", name, "a name for the logs")
     digest = table.take("hash", str, "", "'sha256:' and 64 hex digits (frazil serve --new-token)")
     if not is_hash(digest):
-        # What stands there may be the token itself, which no log and no terminal should show.
+        # The value may be the token itself, which must not appear in a log or on a terminal.
         table.refuse("hash", "...", "'sha256:' and 64 hex digits (frazil serve --new-token)")
     places = table.texts("namespaces", f"a list of {', '.join(sorted(known))}, or ['*']")
     scopes = table.texts("scopes", f"a list of {', '.join(SCOPES)}")
@@ -260,13 +260,13 @@ def _token(table: Table, known: set[str]) -> Token:
     for scope in scopes:
         if scope not in SCOPES:
             table.refuse("scopes", scope, f"of {', '.join(SCOPES)}")
-    expires: Any = table.take("expires", datetime, None, "a moment with its offset")
+    expires: Any = table.take("expires", datetime, None, "a time with a UTC offset")
     quota = table.take("ids_per_minute", int, 0, "a whole number of IDs")
     if quota < 0:
         table.refuse("ids_per_minute", quota, "a whole number of IDs")
     table.finish()
     if expires is not None and expires.tzinfo is None:
-        table.refuse("expires", str(expires), "a moment with its offset, 2027-01-01T00:00:00Z")
+        table.refuse("expires", str(expires), "a time with a UTC offset, like 2027-01-01T00:00:00Z")
     return Token(
         name=name,
         digest=bytes.fromhex(digest.removeprefix("sha256:")),

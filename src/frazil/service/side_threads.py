@@ -1,9 +1,8 @@
-"""Work aside of the loop, in threads that nobody else can fill.
+"""Threads for blocking work, apart from the thread pool of asyncio.
 
-asyncio has one pool of threads for everybody, and whoever fills it stops all others: sixty searches
-of long texts, and the look at a registry that decides on ``/readyz`` waits behind them until it
-counts as no answer. So each kind of work has threads of its own, and as many callers may wait for
-them as it says; one more is told to ask later, since a queue without an end only makes all late.
+All callers share the default pool of asyncio. If sixty long searches fill it, the registry read for
+``/readyz`` waits behind them until it times out. So each kind of work has threads of its own and a
+bounded queue. A call that exceeds the queue fails at once: an unbounded queue would delay all.
 """
 
 import asyncio
@@ -12,18 +11,18 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from queue import Empty, SimpleQueue
 from typing import ParamSpec, TypeVar
 
-__all__ = ["Aside", "BusyError"]
+__all__ = ["BusyError", "SideThreads"]
 
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
 
 
 class BusyError(Exception):
-    """As many callers wait as may."""
+    """The queue is full."""
 
 
-class Aside:
-    """``threads`` of its own, and room for so many more calls that wait for one of them."""
+class SideThreads:
+    """A pool of ``threads`` threads with a queue of at most ``waiting`` calls."""
 
     def __init__(self, name: str, threads: int = 1, waiting: int = 0) -> None:
         self._pool = ThreadPoolExecutor(threads, f"frazil-{name}")
@@ -34,9 +33,9 @@ class Aside:
     async def call(
         self, function: Callable[Asked, Answer], *args: Asked.args, **options: Asked.kwargs
     ) -> Answer:
-        """What the function returns or raises; BusyError if there is no room.
+        """Return or raise what the function does. Raises BusyError if the queue is full.
 
-        It goes on, and takes its room, if its caller is cancelled.
+        If the caller is cancelled, the function continues and keeps its place.
         """
         try:
             self._room.get_nowait()

@@ -1,7 +1,6 @@
-"""What all doors of a service share: its namespaces, who may ask, what was answered, how it stands.
+"""What the endpoints of a service share: namespaces, tokens, counters, readiness.
 
-A door that asked another one, or the application that holds both, would make a circle of them. So
-what more than one of them needs is here, and knows of none.
+The endpoints import this module and never each other, so there are no import cycles.
 """
 
 import asyncio
@@ -9,51 +8,51 @@ from collections import Counter
 
 from frazil.errors import ConfigError
 from frazil.service.metrics import Metrics
-from frazil.service.namespace import Issuer
+from frazil.service.namespace import ServedNamespace
 from frazil.service.settings import Settings
 from frazil.service.tokens import Guard
-from frazil.service.worker_stats import Board, Report
+from frazil.service.worker_stats import WorkerReport, WorkerStats
 
 __all__ = ["State"]
 
-_POST_EVERY_S = 1.0
-_LOOK_EVERY_S = 1.0
+_PUBLISH_EVERY_S = 1.0
+_RECHECK_EVERY_S = 1.0
 
 
 class State:
-    """The state of a service with some settings; raises ConfigError for them.
+    """The state of a service. Raises ConfigError for unsafe settings.
 
-    issuers: by namespace. requests: counts of replies by door and status. going: whether the end
-    has been announced. seat: the board of several workers, and which of them this is.
+    namespaces: by name. requests: counts of replies by endpoint and status. stopping: whether the
+    shutdown has begun. worker: the shared statistics, and the index of this worker.
     """
 
-    def __init__(self, settings: Settings, seat: tuple[Board, int] | None = None) -> None:
+    def __init__(self, settings: Settings, worker: tuple[WorkerStats, int] | None = None) -> None:
         settings.check()
         self.settings = settings
-        self.going = False
-        self._board: Board | None = None
-        self._worker = 0
-        if seat is not None:
-            self._board, self._worker = seat
-        self.guard = Guard(settings.tokens, None if seat is None else seat[0].buckets)
-        self.issuers = {one.name: Issuer(one) for one in settings.namespaces}
+        self.stopping = False
+        self._stats: WorkerStats | None = None
+        self._index = 0
+        if worker is not None:
+            self._stats, self._index = worker
+        self.guard = Guard(settings.tokens, None if worker is None else worker[0].buckets)
+        self.namespaces = {one.name: ServedNamespace(one) for one in settings.namespaces}
         self.requests: Counter[tuple[str, int]] = Counter()
-        schemes = {name: issuer.scheme.name for name, issuer in self.issuers.items()}
+        schemes = {name: served.scheme.name for name, served in self.namespaces.items()}
         self.metrics = Metrics(schemes, self.reports)
 
-    def reports(self) -> list[Report]:
-        """What each worker knows, this one as of now."""
+    def reports(self) -> list[WorkerReport]:
+        """Return the report of each worker; that of this worker is current."""
         mine = self._report({})
-        others = [] if self._board is None else self._board.reports()
+        others = [] if self._stats is None else self._stats.reports()
         return sorted(
-            [mine, *(one for one in others if one.worker != self._worker)],
+            [mine, *(one for one in others if one.worker != self._index)],
             key=lambda report: report.worker,
         )
 
-    async def begin(self) -> None:
-        """Compare each layout with its record's; ConfigError says which differ, and how."""
-        issuers = self.issuers.values()
-        found = await asyncio.gather(*(one.begin() for one in issuers), return_exceptions=True)
+    async def check_layouts(self) -> None:
+        """Compare each layout with its record. Raises ConfigError, which lists the differences."""
+        checks = [served.check_layout() for served in self.namespaces.values()]
+        found = await asyncio.gather(*checks, return_exceptions=True)
         errors = [one for one in found if isinstance(one, BaseException)]
         for error in errors:
             if not isinstance(error, ConfigError):
@@ -61,35 +60,35 @@ class State:
         if errors:
             raise ConfigError("\n".join(map(str, errors)))
 
-    async def look_again(self) -> None:
-        """See what the registries have that did not answer so far, until cancelled."""
+    async def recheck(self) -> None:
+        """Read again the registries that did not answer so far, until cancelled."""
         while True:
-            await asyncio.gather(*(issuer.look_again() for issuer in self.issuers.values()))
-            await asyncio.sleep(_LOOK_EVERY_S)
+            await asyncio.gather(*(served.recheck() for served in self.namespaces.values()))
+            await asyncio.sleep(_RECHECK_EVERY_S)
 
     async def unready(self) -> dict[str, str]:
-        """Why namespaces may be without IDs in a moment, in any of the workers."""
-        if self.going:
-            return dict.fromkeys(self.issuers, "the service is being stopped")
-        names = list(self.issuers)
-        reasons = await asyncio.gather(*(self.issuers[name].unready() for name in names))
+        """Return why namespaces may run out of IDs in a moment, in any worker."""
+        if self.stopping:
+            return dict.fromkeys(self.namespaces, "the service is stopping")
+        names = list(self.namespaces)
+        reasons = await asyncio.gather(*(self.namespaces[name].unready() for name in names))
         found = {name: why for report in self.reports() for name, why in report.unready.items()}
         return found | {name: why for name, why in zip(names, reasons, strict=True) if why}
 
-    def _report(self, unready: dict[str, str]) -> Report:
-        """What this process knows."""
-        gauges = {name: issuer.gauge() for name, issuer in self.issuers.items()}
-        return Report(self._worker, gauges, dict(self.requests), unready)
+    def _report(self, unready: dict[str, str]) -> WorkerReport:
+        """Return the report of this process."""
+        gauges = {name: served.gauge() for name, served in self.namespaces.items()}
+        return WorkerReport(self._index, gauges, dict(self.requests), unready)
 
-    async def post(self) -> None:
-        """Keep what this worker knows on the board, if there is one, until cancelled."""
-        while self._board is not None:
-            shorts = {name: issuer.short() for name, issuer in self.issuers.items()}
-            self._board.post(self._report({name: why for name, why in shorts.items() if why}))
-            await asyncio.sleep(_POST_EVERY_S)
+    async def publish(self) -> None:
+        """Write the report of this worker each second, if there are several, until cancelled."""
+        while self._stats is not None:
+            unready = {name: served.known_unready() for name, served in self.namespaces.items()}
+            self._stats.write(self._report({name: why for name, why in unready.items() if why}))
+            await asyncio.sleep(_PUBLISH_EVERY_S)
 
     async def close(self) -> None:
-        """Give every claim back, and tell the board."""
-        await asyncio.gather(*(issuer.close() for issuer in self.issuers.values()))
-        if self._board is not None:
-            self._board.post(self._report({}))
+        """Give back all claims, and publish the final report."""
+        await asyncio.gather(*(served.close() for served in self.namespaces.values()))
+        if self._stats is not None:
+            self._stats.write(self._report({}))

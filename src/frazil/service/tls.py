@@ -1,7 +1,7 @@
-"""TLS of both doors: a certificate, its key, and whose certificates callers must show, if any.
+"""TLS for both protocols: a certificate, its key, and optionally the CA of client certificates.
 
-A token that crosses a network in the clear is everybody's. What usually stands before a service
-speaks TLS; where nothing does, the service can.
+Usually a proxy in front of the service terminates TLS. Where there is none, the service does it, so
+that tokens do not cross a network unencrypted.
 """
 
 import ssl
@@ -17,14 +17,14 @@ _FILE = "the name of a PEM file"
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """Names of PEM files. client_ca: "" lets callers in without a certificate of their own."""
+    """Names of PEM files. Without client_ca, clients need no certificate."""
 
     cert: str
     key: str
     client_ca: str = ""
 
     def context(self) -> ssl.SSLContext:
-        """What sockets need; raises ConfigError for files that cannot be read or do not fit."""
+        """Return the SSL context. Raises ConfigError for files that do not load or match."""
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         at = f"{self.cert} with {self.key}"
         try:
@@ -35,14 +35,14 @@ class Tls:
                 context.verify_mode = ssl.CERT_REQUIRED
         except (OSError, ValueError) as error:  # of OpenSSL too
             raise ConfigError(
-                f"TLS: {at}: {getattr(error, 'strerror', None) or error}; name PEM files, the key "
+                f"TLS: {at}: {getattr(error, 'strerror', None) or error}; use PEM files, and a key "
                 "without a password"
             ) from None
         return context
 
 
 def read_tls(server: Table) -> Tls | None:
-    """The TLS keys of the table ``[server]``; None without them."""
+    """Return the TLS settings of the table ``[server]``, or None."""
     cert, key, client_ca = (
         server.take(name, str, "", _FILE) for name in ("tls_cert", "tls_key", "tls_client_ca")
     )
@@ -50,10 +50,10 @@ def read_tls(server: Table) -> Tls | None:
         return None
     for name, value in (("tls_cert", cert), ("tls_key", key)):
         if not value:
-            server.refuse(name, value, f"{_FILE}, beside the others")
+            server.refuse(name, value, f"{_FILE}, together with the other TLS keys")
     return Tls(cert, key, client_ca)
 
 
 def _no_password() -> str:
-    """Asked for by OpenSSL, which would otherwise ask whoever sits at the terminal."""
+    """Refuse; without this callback OpenSSL would prompt on the terminal."""
     raise ValueError("the key has a password")

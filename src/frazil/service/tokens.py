@@ -1,16 +1,16 @@
-"""Tokens: who may ask for what.
+"""Tokens: which callers may do what.
 
-A token is 32 random bytes behind the word ``frazil_``, made here and shown once; a configuration
-holds only its SHA-256. A slow hash is for secrets that people choose. Nobody can try 2**256 values,
-so a fast one keeps a stolen configuration as useless, and costs each request a microsecond instead
-of a tenth of a second that an attacker could have us spend.
+A token is ``frazil_`` followed by 32 random bytes. It is generated here and shown once; the
+configuration holds its SHA-256 hash. Slow hashes protect passwords that people choose. A random
+token has 2**256 possible values, so a fast hash is safe, costs a microsecond per request, and gives
+attackers no expensive operation to trigger.
 
-The digest of what was sent is compared with every digest there is, each in constant time and
-without stopping at the first that fits, so the time of a refusal says nothing. Several tokens may
-hold the same rights at once: add the new one, move the callers, remove the old one.
+The hash of the received token is compared with every known hash, each in constant time and without
+an early exit, so the time of a refusal reveals nothing. To rotate a token, add the new one, move
+the callers, and remove the old one.
 
-A guard without tokens lets everybody in. That is for loopback, and the only other way to have it is
-to say so in as many words (see ``server``).
+Without tokens every caller is allowed. That is the default on loopback only; elsewhere the option
+--without-tokens is required (see ``Settings.check``).
 """
 
 import re
@@ -26,7 +26,7 @@ from frazil.system.clock import wall_us
 __all__ = [
     "ANYWHERE",
     "SCOPES",
-    "Bill",
+    "Charge",
     "Guard",
     "OverQuota",
     "Refusal",
@@ -40,20 +40,20 @@ __all__ = [
 
 Scope = Literal["issue", "inspect", "admin"]
 SCOPES: tuple[Scope, ...] = ("issue", "inspect", "admin")
-"""What a token may be for. ``admin`` is the view of the whole service: metrics, what is unready."""
+"""What a token may allow. ``admin`` covers the state of the service: metrics, claims, readiness."""
 
 ANYWHERE = "*"
-"""Instead of a namespace: all of them."""
+"""In place of a namespace: all namespaces."""
 
 Refusal = Literal["missing", "wrong", "expired", "forbidden"]
 
 _HASH = re.compile(r"sha256:[0-9a-f]{64}")
-_LONGEST = 512  # characters of a token that are looked at
+_LONGEST = 512  # characters of a token that are hashed
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One token: its name for the logs, its hash, and what it may do where, and until when."""
+    """A token: its name for the logs, hash, permissions, and expiry."""
 
     name: str
     digest: bytes
@@ -64,58 +64,57 @@ class Token:
 
 
 class OverQuota(Exception):
-    """A token has had its IDs: how many it may have a minute, and in how long it may have these."""
+    """A token exceeded its quota. most: IDs per minute. wait_s: when the request would succeed."""
 
     def __init__(self, most: int, wait_s: float) -> None:
-        super().__init__(f"this token may have {most} IDs a minute here")
+        super().__init__(f"the quota of this token is {most} IDs a minute")
         self.most = most
         self.wait_s = wait_s
 
 
-class Bill:
-    """IDs that a token was charged for. Those that were not made by the end of it are given back.
+class Charge:
+    """IDs charged to a token. The unused ones are returned at the end of the block.
 
-    made: how many there are so far. An ID that was made counts, whether it arrives or not.
+    used: how many IDs were issued so far, whether they reach the caller or not.
     """
 
-    __slots__ = ("_at", "_buckets", "_n", "made")
+    __slots__ = ("_at", "_buckets", "_n", "used")
 
     def __init__(self, buckets: Buckets | None, at: int, n: int) -> None:
         self._buckets = buckets
         self._at = at
         self._n = n
-        self.made = 0
+        self.used = 0
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._buckets is not None and self.made < self._n:
-            self._buckets.give_back(self._at, self._n - self.made)
+        if self._buckets is not None and self.used < self._n:
+            self._buckets.give_back(self._at, self._n - self.used)
 
 
 class Guard:
-    """Decides on requests. Without tokens everything is allowed.
+    """Allows or refuses requests. Without tokens every request is allowed.
 
-    is_open: whether nobody is asked for a token. metered: whether some token has a quota.
-    buckets: of the same tokens, made by ``buckets_of``, where several processes have such a guard
-    and count together.
+    is_open: whether no token is required. metered: whether any token has a quota. buckets: made by
+    ``buckets_of`` from the same tokens, for processes that count together.
     """
 
     def __init__(self, tokens: tuple[Token, ...] = (), buckets: Buckets | None = None) -> None:
         self.tokens = tokens
         self.is_open = not tokens
         self._buckets = buckets_of(tokens) if buckets is None else buckets
-        self._places = {token.digest: at for at, token in enumerate(_metered(tokens))}
-        self.metered = bool(self._places)
+        self._bucket_of = {token.digest: at for at, token in enumerate(_metered(tokens))}
+        self.metered = bool(self._bucket_of)
 
     def refusal(
         self, secret: bytes | None, scope: Scope | None, namespace: str | None
     ) -> Refusal | None:
-        """Why a request is refused; None if it is allowed.
+        """Return why a request is refused, or None if it is allowed.
 
-        secret: the token as it was sent. scope: None asks for any token. namespace: None for what
-        belongs to no namespace.
+        secret: the token as received. scope: None accepts any token. namespace: None for requests
+        that belong to no namespace.
         """
         if not self.tokens:
             return None
@@ -132,18 +131,18 @@ class Guard:
             return "forbidden"
         return None
 
-    def bill(self, secret: bytes | None, n: int) -> "Bill":
-        """Charge a token that was let in for ``n`` IDs; raises OverQuota.
+    def charge(self, secret: bytes | None, n: int) -> "Charge":
+        """Charge an allowed token for ``n`` IDs. Raises OverQuota.
 
-        ``with guard.bill(secret, n) as bill``: what is not ``made`` in the block is given back.
+        Use it as ``with guard.charge(secret, n) as charge``, and set ``charge.used`` in the block.
         """
-        at = self._places.get(_digest(secret)) if self.metered and secret else None
+        at = self._bucket_of.get(_digest(secret)) if self.metered and secret else None
         if at is None:
-            return Bill(None, 0, 0)
+            return Charge(None, 0, 0)
         wait_s = self._buckets.wait_s(at, n)
         if wait_s:
-            raise OverQuota(self._buckets.mosts[at], wait_s)
-        return Bill(self._buckets, at, n)
+            raise OverQuota(self._buckets.limits[at], wait_s)
+        return Charge(self._buckets, at, n)
 
     def _known(self, secret: bytes) -> Token | None:
         digest = _digest(secret)
@@ -155,7 +154,7 @@ class Guard:
 
 
 def buckets_of(tokens: tuple[Token, ...]) -> Buckets:
-    """A full bucket for each token that has a quota."""
+    """Return a full bucket for each token that has a quota."""
     return Buckets([token.ids_per_minute or 0 for token in _metered(tokens)])
 
 
@@ -168,15 +167,15 @@ def _digest(secret: bytes) -> bytes:
 
 
 def new_token() -> str:
-    """A fresh token."""
+    """Return a new random token."""
     return f"frazil_{secrets.token_urlsafe(32)}"
 
 
 def hash_of(token: str) -> str:
-    """A token as a configuration holds it."""
+    """Return the hash of a token, as a configuration holds it."""
     return f"sha256:{sha256(token.encode()).hexdigest()}"
 
 
 def is_hash(text: str) -> bool:
-    """Whether a text is a token's hash, as ``hash_of`` writes it."""
+    """Return whether a text is a hash as ``hash_of`` writes it."""
     return _HASH.fullmatch(text) is not None

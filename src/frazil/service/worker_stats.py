@@ -1,12 +1,11 @@
-"""The board: what each worker of a service knows, for whichever of them is asked.
+"""Statistics of all workers, in shared memory.
 
-Workers share a socket, so a question about the service reaches one of them. Its own counters would
-make Prometheus see a different service each time, and its own readiness would hide that another is
-about to run out. So each worker writes what it knows into its own slot of memory that all share,
-once a second, and whoever is asked reads all slots.
+A request for metrics or readiness reaches one of the workers. To answer for all of them, each
+worker writes a report into its own slot of shared memory once a second, and the worker that answers
+reads all slots.
 
-Nobody waits for anybody: a slot carries a checksum, and a reader who finds it half written looks
-again. A slot whose worker has died keeps its last words until the next one writes there.
+There are no locks. A slot has a checksum, and a reader that finds a partly written slot reads it
+again. The slot of a dead worker keeps its last report until its successor writes one.
 """
 
 import json
@@ -18,16 +17,16 @@ from zlib import crc32
 from frazil.service.namespace import Gauge
 from frazil.service.tokens import Token, buckets_of
 
-__all__ = ["Board", "Report"]
+__all__ = ["WorkerReport", "WorkerStats"]
 
 _SLOT = 1 << 18
-_HEAD = 8  # bytes: the checksum and the length of what follows
-_LOOKS = 100
+_HEAD = 8  # bytes: checksum and length of the data
+_READS_MOST = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """What one worker knows. replies: by door and status. unready: why, by namespace."""
+class WorkerReport:
+    """The state of one worker. replies: by endpoint and status. unready: reasons by namespace."""
 
     worker: int = 0
     gauges: dict[str, Gauge] = field(default_factory=dict)
@@ -35,10 +34,10 @@ class Report:
     unready: dict[str, str] = field(default_factory=dict)
 
 
-class Board:
-    """Slots for the reports of ``workers`` processes, and the buckets of tokens with quotas.
+class WorkerStats:
+    """The reports of ``workers`` processes, and the buckets of tokens with quotas.
 
-    Made before they are forked.
+    Created before the workers are forked.
     """
 
     def __init__(self, workers: int, tokens: tuple[Token, ...] = ()) -> None:
@@ -46,37 +45,37 @@ class Board:
         self.buckets = buckets_of(tokens)
         self._memory = mmap.mmap(-1, workers * _SLOT)
 
-    def post(self, report: Report) -> None:
-        """Write a worker's report into its slot; one that does not fit is left out."""
-        told = asdict(report)
-        told["replies"] = [[*key, count] for key, count in report.replies.items()]
-        data = json.dumps(told).encode()
+    def write(self, report: WorkerReport) -> None:
+        """Write the report of a worker into its slot. A report that is too large is dropped."""
+        fields = asdict(report)
+        fields["replies"] = [[*key, count] for key, count in report.replies.items()]
+        data = json.dumps(fields).encode()
         if len(data) + _HEAD > _SLOT:
             return
         at = report.worker * _SLOT
         head = crc32(data).to_bytes(4, "big") + len(data).to_bytes(4, "big")
         self._memory[at : at + _HEAD + len(data)] = head + data
 
-    def reports(self) -> list[Report]:
-        """The last report of each worker that made one."""
+    def reports(self) -> list[WorkerReport]:
+        """Return the last report of each worker that wrote one."""
         found = (self._read(worker * _SLOT) for worker in range(self.workers))
-        return [_report(told) for told in found if told is not None]
+        return [_report(fields) for fields in found if fields is not None]
 
     def _read(self, at: int) -> dict[str, Any] | None:
-        for _ in range(_LOOKS):
+        for _ in range(_READS_MOST):
             head = self._memory[at : at + _HEAD]
             length = int.from_bytes(head[4:], "big")
             data = self._memory[at + _HEAD : at + _HEAD + length]
             if length and crc32(data) == int.from_bytes(head[:4], "big"):
-                told: dict[str, Any] = json.loads(data)
-                return told
+                fields: dict[str, Any] = json.loads(data)
+                return fields
         return None
 
 
-def _report(told: dict[str, Any]) -> Report:
-    return Report(
-        worker=told["worker"],
-        gauges={name: Gauge(**values) for name, values in told["gauges"].items()},
-        replies={(door, status): count for door, status, count in told["replies"]},
-        unready=told["unready"],
+def _report(fields: dict[str, Any]) -> WorkerReport:
+    return WorkerReport(
+        worker=fields["worker"],
+        gauges={name: Gauge(**values) for name, values in fields["gauges"].items()},
+        replies={(endpoint, status): count for endpoint, status, count in fields["replies"]},
+        unready=fields["unready"],
     )

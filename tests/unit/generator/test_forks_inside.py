@@ -30,7 +30,7 @@ import frazil, frazil.aio
 from frazil import opening
 from frazil.remote import base
 from frazil.generator.kept_walk import KeptWalk
-from frazil.service.namespace import Issuer
+from frazil.service.namespace import ServedNamespace
 from frazil.service.settings import Namespace
 from frazil.schemes.scheme import Scheme
 
@@ -133,7 +133,7 @@ def minting(n, request, registry, mint=opening.mint):
 opening.mint = minting
 ids = frazil.open(url, lead="1s")
 later = frazil.aio.AwaitedGenerator(ids._walk)
-served = Issuer(Namespace("served", frazil.scheme("icicle"), url, lead="1s"))
+served = ServedNamespace(Namespace("served", frazil.scheme("icicle"), url, lead="1s"))
 
 def stalled():
     "One that does not come the short way."

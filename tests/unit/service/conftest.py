@@ -1,4 +1,4 @@
-"""A real service in a process of its own, on a free port, and a client for it."""
+"""A real service in its own process, on a free port, and a client for it."""
 
 import json
 import os
@@ -59,7 +59,7 @@ class Service:
             self._fresh.put({"event": "not a line of the log", "text": text})
 
     def wait_for(self, event: str) -> dict[str, Any]:
-        """The next line of the log with that event; all before it are passed over."""
+        """Return the next log line with that event; earlier lines are skipped."""
         seen = []
         while True:
             try:
@@ -71,7 +71,7 @@ class Service:
             seen.append(line)
 
     def stop(self, how: int = signal.SIGTERM) -> int:
-        """End it by a signal; its exit code."""
+        """Send a signal, and return the exit code."""
         self.process.send_signal(how)
         return self.process.wait(PATIENCE_S)
 
@@ -95,7 +95,7 @@ class Service:
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Callable[..., Service]]:
-    """``start(config, *options)``: a service of this test, gone when it ends."""
+    """``start(config, *options)``: a service for one test, killed at its end."""
     running: list[Service] = []
 
     def begin(config: str = "", *options: str, token: str = "") -> Service:

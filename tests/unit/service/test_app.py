@@ -1,4 +1,4 @@
-"""The HTTP door, asked over a real socket: every answer names its namespace and scheme."""
+"""The HTTP API over a real socket: every reply names its namespace and scheme."""
 
 import json
 import time
@@ -10,7 +10,7 @@ import pytest
 import frazil
 from frazil.service.http.id_endpoints import CHUNK
 from frazil.service.http.openapi import DOCUMENT
-from frazil.service.namespace import MOST
+from frazil.service.namespace import BATCH_MOST
 from tests.unit.service.conftest import Service
 
 __all__: list[str] = []
@@ -52,7 +52,7 @@ def client(service):
 
 
 def problem(reply, status, kind):
-    """Check that a reply is this problem, and answer it."""
+    """Check that a reply is this problem, and return it."""
     assert reply.status_code == status, reply.text
     assert reply.headers["content-type"] == "application/problem+json"
     body = reply.json()
@@ -120,15 +120,15 @@ def test_ids_are_in_order_over_many_chunks(client):
 
 
 def test_a_million(client):
-    reply = client.post("/v1/plain/ids", params={"n": MOST}, headers=PACKED)
-    assert len(reply.content) == 8 * MOST
-    assert len({reply.content[i : i + 8] for i in range(0, 8 * MOST, 8)}) == MOST
+    reply = client.post("/v1/plain/ids", params={"n": BATCH_MOST}, headers=PACKED)
+    assert len(reply.content) == 8 * BATCH_MOST
+    assert len({reply.content[i : i + 8] for i in range(0, 8 * BATCH_MOST, 8)}) == BATCH_MOST
 
 
 @pytest.mark.parametrize("n", ["0", "-1", "1.5", "", "x", "1000001", "\u0661", "1_0", "9" * 5000])
 def test_wrong_counts(client, n):
     body = problem(client.post("/v1/plain/ids", params={"n": n}), 400, "bad-request")
-    assert body["limit"] == str(MOST)
+    assert body["limit"] == str(BATCH_MOST)
     assert body["namespace"] == "plain"
 
 
@@ -304,7 +304,7 @@ def test_unknown_parameters_are_told(client):
 
 
 def test_a_strange_host_is_refused(client):
-    """A page whose name leads to 127.0.0.1 must not speak to a service that trusts loopback."""
+    """DNS rebinding: a page whose host name resolves to 127.0.0.1 must not reach the service."""
     problem(client.get("/v1/plain/id", headers={"Host": "evil.example"}), 421, "wrong-host")
     for host in ("localhost:1", "127.0.0.1", "[::1]:80", "LOCALHOST"):
         assert client.get("/v1/plain/id", headers={"Host": host}).status_code == 200
@@ -372,7 +372,7 @@ def test_head_is_no_id(client):
 
 
 def test_a_client_that_leaves_stops_the_making(client):
-    """A reply of a million js53 IDs takes minutes; who has gone is not waited for."""
+    """A million js53 IDs take minutes; after a disconnect no more are made."""
     began = issued_short(client)
     with client.stream("POST", "/v1/short/ids?n=1000000") as reply:
         next(reply.iter_raw())

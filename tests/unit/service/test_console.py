@@ -1,4 +1,4 @@
-"""The console's files: what a browser is told about them, and that they need nothing else."""
+"""The console's files: their headers, and that they need nothing else."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Neighbours and stretches: what stands beside an ID, held against the layout itself."""
+"""Neighbours and periods of an ID, compared with the layout."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def some_id(scheme, sequence):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("last", [False, True])
 def test_neighbours_are_in_the_order_of_making(name, last):
-    """One step is one sequence number; over the end of it the axis goes on by one."""
+    """One step is one sequence number; after its end the axis advances by one."""
     scheme = frazil.scheme(name)
     layout = scheme.layout
     sequence = layout.sequences - 1 if last and layout.axis != "sequence" else 5

@@ -1,4 +1,4 @@
-"""Quotas: how many IDs a token may have, at both doors."""
+"""Quotas: how many IDs a token may have, over HTTP and Redis."""
 
 import multiprocessing
 import time
@@ -66,13 +66,13 @@ def test_more_than_it_ever_may_have_at_once(service):
     assert service.client.post("/v1/a/ids?n=100").status_code == 200
 
 
-def test_one_quota_for_both_doors(service):
+def test_one_quota_for_http_and_redis(service):
     port = service.wait_for("listening for redis clients")["port"]
     with redis.Redis(port=port, password=SOME) as client:
         assert len(client.execute_command("FRAZIL.IDS", "a", 90)) == 90
-        with pytest.raises(redis.ResponseError, match="this token may have 100"):
+        with pytest.raises(redis.ResponseError, match="the quota of this token is 100"):
             client.execute_command("FRAZIL.IDS", "a", 90)
-        with pytest.raises(redis.ResponseError, match="this token may have 100 IDs"):
+        with pytest.raises(redis.ResponseError, match="the quota of this token is 100 IDs"):
             client.execute_command("FRAZIL.IDS", "a", 101)
         for command in (["INCR", "a"], ["FRAZIL.ID", "a"]):
             client.execute_command(*command)
@@ -81,7 +81,7 @@ def test_one_quota_for_both_doors(service):
 
 @pytest.fixture
 def now(monkeypatch):
-    """A clock that the test moves, in ns."""
+    """A clock that the test controls, in ns."""
     state = [clock.boot_ns()]
     monkeypatch.setattr(quota, "boot_ns", lambda: state[0])
     return state
@@ -100,7 +100,7 @@ def test_it_fills_evenly_and_holds_a_minute(now):
 
 
 def test_processes_count_together(tmp_path):
-    """Eight at once, and some of them killed while they count: all together have what one may."""
+    """Eight processes, two of them killed while they count: together they get one quota."""
     most, buckets = 20_000, Buckets([5, 20_000])
     context = multiprocessing.get_context("fork")
     begin = context.Event()

@@ -1,4 +1,4 @@
-"""Quotas of calls that fail: who gets no ID has used up none."""
+"""Quotas of failed calls: a call without an ID uses up nothing."""
 
 import socket
 from itertools import count
@@ -55,7 +55,7 @@ def numbers():
 
 @pytest.fixture
 def place(service, numbers):
-    """A namespace that no test had before, as a client with a token that has its whole quota."""
+    """A client for an unused namespace, with a token that has its whole quota."""
     name = PLACES[next(numbers)]
     headers = {"Authorization": f"Bearer {name}"}
     with httpx.Client(base_url=f"{service.url}/v1/{name}", headers=headers, timeout=30) as client:
@@ -65,14 +65,14 @@ def place(service, numbers):
 
 @pytest.fixture
 def away(store):
-    """A registry that does not answer until it is told to."""
+    """A registry that does not answer until the test releases it."""
     store.freeze()
     yield
     store.thaw()
 
 
 def has_all(place, store):
-    """Whether the token has its whole quota, once there are IDs."""
+    """Return whether the token has its whole quota, once the registry answers."""
     store.thaw()
 
     def answer():
@@ -93,7 +93,7 @@ def test_calls_that_fail_use_up_nothing(place, store, away, ask, times):
 def test_commands_that_fail_use_up_nothing(service, place, store, away):
     with redis.Redis(port=service.resp, password=place.name, retry=None) as client:
         for command in (["INCR"], ["FRAZIL.ID"], ["FRAZIL.IDS", 60], ["FRAZIL.IDS", 60]):
-            with pytest.raises(redis.ResponseError, match="No ID at this moment"):
+            with pytest.raises(redis.ResponseError, match="No ID is available now"):
                 client.execute_command(command[0], place.name, *command[1:])
     assert has_all(place, store)
 
@@ -109,7 +109,7 @@ def test_commands_whose_client_has_gone_use_up_nothing(service, place, store, aw
 
 
 def test_another_layout_uses_up_nothing(place, store):
-    """That is an answer of 500."""
+    """The reply is a 500."""
     with frazil.open(f"{store.url}?horizon=1s", "snowflake", namespace=place.name) as ids:
         ids()
     for _ in range(3):
@@ -119,7 +119,7 @@ def test_another_layout_uses_up_nothing(place, store):
 
 
 def test_a_reply_that_is_broken_off_uses_up_what_was_made(tmp_path):
-    """The layout ends in the middle of the reply, after 32,768 IDs."""
+    """The layout is exhausted after 32,768 IDs, in the middle of the reply."""
     url, layout = f"sqlite:///{tmp_path}/claims.db", "run:3 sequence:12"
     connect(url, "n", frazil.scheme(layout)).initialise(ask_of(LastSeen()), 0)
     quota = CONFIG.format(name="n", url=url, hash=hash_of("n"), most=60_000)

@@ -1,4 +1,4 @@
-"""What is defended, from outside: a real service with tokens, and callers who have none."""
+"""Security from the outside: a real service with tokens, and callers without."""
 
 import contextlib
 import json
@@ -73,7 +73,7 @@ def test_who_may_do_what(service, method, path, scope):
 
 
 def test_whether_a_namespace_exists_is_not_told(service):
-    """To a token for another one both look alike."""
+    """A token for another namespace gets the same reply for both."""
     assert ask(service, "/v1/b/id", ISSUE).status_code == 403
     assert ask(service, "/v1/nope/id", ISSUE).status_code == 403
     assert ask(service, "/v1/nope/id", ALL).status_code == 404
@@ -114,7 +114,7 @@ def test_no_cross_origin_reading(service):
 
 
 def raw(service, data):
-    """What a service answers to bytes; it may also just hang up."""
+    """Return the reply to raw bytes; the service may also close the connection."""
     host, port = service.url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=10) as wire:
         with contextlib.suppress(OSError):
@@ -189,7 +189,7 @@ def test_no_header_is_injected(service, path):
     ],
 )
 def test_path_tricks(service, path):
-    """With a token for namespace ``a``, and written as no client library would."""
+    """With a token for namespace ``a``, and paths that no client library sends."""
     auth = f"Host: x\r\nConnection: close\r\nAuthorization: Bearer {ISSUE}\r\n\r\n"
     answer = raw(service, f"GET {path} HTTP/1.1\r\n{auth}".encode())
     assert int(answer.split(b" ", 2)[1]) in {400, 403, 404}
@@ -250,7 +250,7 @@ def test_passwords_of_registries_are_struck_out(start):
 
 
 def test_any_host_where_everybody_is_let_in(start):
-    """Behind a proxy the name is the proxy's; whoever says --without-tokens means it."""
+    """Behind a proxy the host name is that of the proxy; --without-tokens accepts it."""
     service = start('[namespaces.a]\nregistry = "memory:"', "--without-tokens")
     assert service.client.get("/v1/a/id", headers={"Host": "ids.example"}).status_code == 200
 

@@ -1,4 +1,4 @@
-"""A configuration that is wrong is told by file, key, and what would be right."""
+"""Errors in a configuration name the file, the key and the allowed values."""
 
 from dataclasses import replace
 
@@ -87,7 +87,7 @@ def test_all_that_can_be_said(read):
         ("[server]\nport = 70000", "server.port", "0 to 65535"),
         ("[server]\nport = true", "server.port", "0 to 65535"),
         ("[server]\nhots = 'x'", "server.hots", "did you mean host"),
-        ("[server]\npatience = '0s'", "server.patience", "longer than nothing"),
+        ("[server]\npatience = '0s'", "server.patience", "longer than zero"),
         ("[server]\npatience = 'x'", "server.patience", "200ms"),
         ("[server]\ncors = ['app.example']", "server.cors", "https://app.example"),
         ("[server]\ncors = ['https://a/b']", "server.cors", "https://app.example"),
@@ -99,7 +99,7 @@ def test_all_that_can_be_said(read):
         ("[namespaces.'a b']", "namespaces.a b", "1 to 64 letters"),
         ("[namespaces.'../x']", "namespaces.../x", "1 to 64 letters"),
         ("[namespaces.a]\nscheme = 'icicel'", "namespaces.a.scheme", "did you mean 'icicle'"),
-        ("[namespaces.a]\nscheme = 5", "namespaces.a.scheme", "a layout text"),
+        ("[namespaces.a]\nscheme = 5", "namespaces.a.scheme", "a layout string"),
         ("[namespaces.a]\nlead = '5'", "namespaces.a", "200ms"),
         ("[namespaces.a]\nlead = 5", "namespaces.a.lead", "200ms"),
         ("[namespaces.a]\nblock = 5", "namespaces.a", "block= is for counters"),
@@ -115,12 +115,12 @@ def test_all_that_can_be_said(read):
         (TOKEN.replace('["a"]', "[]"), "tokens[0].namespaces", "['*']"),
         (TOKEN + "ids_per_minute = -1", "tokens[0].ids_per_minute", "whole number"),
         (TOKEN.replace('["issue"]', '["isue"]'), "tokens[0].scopes", "issue, inspect, admin"),
-        (TOKEN + "expires = 2027-01-01", "tokens[0].expires", "with its offset"),
-        (TOKEN + "expires = 2027-01-01T00:00:00", "tokens[0].expires", "with its offset"),
+        (TOKEN + "expires = 2027-01-01", "tokens[0].expires", "a UTC offset"),
+        (TOKEN + "expires = 2027-01-01T00:00:00", "tokens[0].expires", "a UTC offset"),
         (TOKEN + "scope = 1", "tokens[0].scope", "did you mean scopes"),
     ],
 )
-def test_what_is_wrong_is_told(read, text, key, allowed):
+def test_a_wrong_value_is_reported(read, text, key, allowed):
     with pytest.raises(ConfigError) as caught:
         read(text)
     message = str(caught.value)
@@ -131,10 +131,10 @@ def test_what_is_wrong_is_told(read, text, key, allowed):
 
 
 def test_files_that_are_none(read, tmp_path):
-    with pytest.raises(ConfigError, match="is no TOML"):
+    with pytest.raises(ConfigError, match="is not valid TOML"):
         read("[server")
     (tmp_path / "x").write_bytes(b"\xff")
-    with pytest.raises(ConfigError, match="is no TOML"):
+    with pytest.raises(ConfigError, match="is not valid TOML"):
         read_settings(tmp_path / "x")
     with pytest.raises(ConfigError, match="No such file"):
         read_settings(tmp_path / "absent")

@@ -1,11 +1,11 @@
-"""Work aside of the loop: who finds no room is told so at once."""
+"""Side threads: a call that exceeds the queue fails at once."""
 
 import asyncio
 from threading import Event
 
 import pytest
 
-from frazil.service.side_threads import Aside, BusyError
+from frazil.service.side_threads import BusyError, SideThreads
 
 __all__: list[str] = []
 
@@ -14,7 +14,7 @@ def test_as_many_wait_as_may_and_one_more_does_not():
     gate = Event()
 
     async def crowd():
-        aside = Aside("test", threads=1, waiting=2)
+        aside = SideThreads("test", threads=1, waiting=2)
         calls = [asyncio.ensure_future(aside.call(gate.wait, 30)) for _ in range(3)]
         await asyncio.sleep(0)
         with pytest.raises(BusyError):

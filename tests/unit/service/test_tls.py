@@ -1,4 +1,4 @@
-"""TLS at both doors, and clients that believe no stranger."""
+"""TLS for both protocols, and clients that verify certificates."""
 
 import shutil
 import ssl
@@ -47,7 +47,7 @@ def service(place, tmp_path_factory):
         yield service
 
 
-def test_both_doors(service, place):
+def test_both_protocols(service, place):
     assert service.url.startswith("https://")
     trusted = ssl.create_default_context(cafile=place / "ca.pem")
     reply = httpx.get(f"https://localhost:{service.port}/v1/a/id", verify=trusted)

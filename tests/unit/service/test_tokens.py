@@ -1,4 +1,4 @@
-"""Who may ask for what: tokens that are missing, wrong, expired, or for something else."""
+"""Tokens that are missing, wrong, expired, or without the permission."""
 
 import pytest
 
@@ -64,7 +64,7 @@ def test_refusals(monkeypatch, secret, scope, namespace, refusal):
 
 
 def test_every_digest_is_compared(monkeypatch):
-    """The time of an answer must not tell which token was nearly right."""
+    """The time of a reply must not reveal which token was nearly right."""
     compared = []
 
     def compare(one, other):

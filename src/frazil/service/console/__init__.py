@@ -1,15 +1,14 @@
-"""The console: what a browser shows at ``/``.
+"""The console: the web page at ``/``.
 
-Plain HTML, CSS and ES modules, as they are written: nothing is built, so what was reviewed is what
-runs, and nothing is loaded from elsewhere, so it works where there is no internet. The page holds
-no figure of its own. Whatever it shows it asks of ``/v1``, with the token that it was given.
+It is plain HTML, CSS and ES modules without a build step: the reviewed files are those that run.
+It loads nothing from other hosts, so it also works without internet access. All data come from
+``/v1``, with the token that the user entered.
 
-The browser is told to allow nothing that the page does not need (``_POLICY``): a text that somebody
-pastes, or a host name in a claim, can be shown and cannot run. The modules put texts into the page
-as text and never as HTML, and the policy holds them to it.
+A content security policy (``_POLICY``) allows only what the page needs. The modules insert text as
+text nodes, never as HTML, and the policy enforces it: pasted text and host names cannot run code.
 
-Files are read once, when the service starts. Their tag is a digest of what is in them, and a
-browser has to ask for it each time, so the page and the service it speaks to are of one version.
+Files are read once, at the start. Their ETag is a hash of the content, and browsers revalidate on
+each request, so the page always matches the version of the service.
 """
 
 from frazil.service.console.pages import Page, pages

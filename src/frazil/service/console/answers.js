@@ -1,10 +1,10 @@
-// What a layout carries, as the service answered it, in cards and in one sentence to be read out.
+// Shows a plan of the service as cards, and as one sentence for screen readers.
 
 import { el } from "./dom.js";
 import { bits, count, large, lapse, moment } from "./format.js";
 
 const FEW_YEARS_S = 5 * 31_556_952;
-const SHORT_S = 172_800; // what lasts two days or less ends at an hour, and not on a day
+const SHORT_S = 172_800; // show the end of shorter periods with the time of day
 
 /** The cards of a plan. */
 export function cards(plan) {
@@ -12,36 +12,37 @@ export function cards(plan) {
   const yes = (good, words, bad) => [good ? "Yes" : "No", good ? words : bad, good];
   const [each, all] = [plan.ids_per_second, plan.ids_per_second_in_all];
   const rate = timed
-    ? [large(all), `IDs a second; ${large(each)} of each node`]
-    : [large(plan.ids_per_node), plan.axis === "run" ? "IDs of a run" : "IDs of a node"];
+    ? [large(all), `IDs per second; ${large(each)} per node`]
+    : [large(plan.ids_per_node), plan.axis === "run" ? "IDs per run" : "IDs per node"];
   const shown = [
     lasting(plan),
-    ["Nodes", large(plan.nodes), "may issue at once"],
-    ["Carries", ...rate],
-    ["JavaScript", ...yes(plan.javascript_safe, "every ID is exact as a number",
-      "IDs reach 2⁵³: keep them as text")],
+    ["Nodes", large(plan.nodes), "can issue at the same time"],
+    ["Capacity", ...rate],
+    ["JavaScript", ...yes(plan.javascript_safe, "numbers represent every ID exactly",
+      "IDs exceed 2⁵³: use strings")],
     ["BIGINT", ...yes(plan.bigint_safe, "a signed 64-bit column holds every ID",
-      "IDs reach 2⁶³, where a signed column ends")],
+      "IDs exceed 2⁶³, the limit of a signed column")],
     ["Sorts by time", ...yes(plan.sorted_by_time, "older IDs are smaller numbers",
       plan.unsorted)],
   ];
   const letters = Object.entries(plan.characters).map(([name, n]) => `${name} ${n}`).join(" · ");
   return [
     ...shown.map(([title, value, words, good]) => card(title, value, words, good)),
-    card("Characters", letters, `at most; the largest is ${count(plan.highest)}`, null, "long"),
+    card("Characters", letters, `at most; the largest ID is ${count(plan.highest)}`, null, "long"),
   ];
 }
 
-/** How long it goes on, and how long it does in all, which is counted from its epoch. */
+/** The remaining lifetime, and the whole lifetime since the epoch. */
 function lasting({ lasts_s: lasts, left_s: left, exhausted }) {
-  if (lasts === null) return ["Lasts", "No end in time", "there is no time in it", null];
-  if (left === null) return ["Lasts", lapse(lasts), "from an epoch of your choice", null];
+  if (lasts === null) return ["Lifetime", "Unlimited", "the layout has no time field", null];
+  if (left === null) return ["Lifetime", lapse(lasts), "from the epoch that you choose", null];
   const exact = lasts < SHORT_S || exhausted.startsWith("year");
   const end = exact ? moment(exhausted) : exhausted.slice(0, 10);
   if (left <= 0) {
-    return ["Lasts", "Ran out", `${end}, ${lapse(-left)} ago, after ${lapse(lasts)}`, false];
+    return ["Lifetime", "Expired", `${end}, ${lapse(-left)} ago, after ${lapse(lasts)}`, false];
   }
-  return ["Lasts", `${lapse(left)} left`, `of ${lapse(lasts)}, until ${end}`, left > FEW_YEARS_S];
+  const words = `of ${lapse(lasts)}, until ${end}`;
+  return ["Lifetime", `${lapse(left)} left`, words, left > FEW_YEARS_S];
 }
 
 function card(title, value, words, good, more = "") {
@@ -55,11 +56,11 @@ function card(title, value, words, good, more = "") {
   );
 }
 
-/** A plan in short. */
+/** A plan in one sentence. */
 export function spoken(plan) {
-  const gone = plan.left_s > 0 ? `${lapse(plan.left_s)} left of ` : "ran out after ";
+  const gone = plan.left_s > 0 ? `${lapse(plan.left_s)} left of ` : "expired after ";
   const left = plan.left_s === null ? "lasts " : gone;
-  const lasts = plan.lasts_s === null ? "no time" : `${left}${lapse(plan.lasts_s)}`;
+  const lasts = plan.lasts_s === null ? "no time field" : `${left}${lapse(plan.lasts_s)}`;
   const safe = plan.bigint_safe ? "fits BIGINT" : "does not fit BIGINT";
   return `${bits(plan.bits)}, ${lasts}, ${large(plan.nodes)} nodes, ${safe}`;
 }

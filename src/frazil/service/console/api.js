@@ -1,34 +1,34 @@
-// The service, as the page speaks to it: every answer is JSON, a problem of RFC 9457, or missing.
+// Requests to the service: a reply is JSON, a problem (RFC 9457), or missing.
 
 const KEY = "frazil-token";
-const PATIENCE_MS = 8_000;
+const TIMEOUT_MS = 8_000;
 
-/** An answer that is a problem; `message` is its detail, which ends with the next step. */
+/** An error reply; `message` is its detail, which ends with the next step. */
 export class Problem extends Error {
   constructor(status, body) {
     super(body.detail ?? `status ${status}`);
     this.status = status;
-    this.title = body.title ?? "The service refused";
+    this.title = body.title ?? "The request failed";
   }
 }
 
-/** No answer: the service is gone, or something on the way is. */
+/** No reply: the service or the network is down. */
 export class Lost extends Error {
   constructor() {
-    super("it does not answer; this page asks again by itself");
-    this.title = "The service is not there";
+    super("the page retries automatically");
+    this.title = "The service does not answer";
   }
 }
 
 /**
- * What happens to the whole page: `lost` and `back` with the service, `token` when one is needed
+ * Events of the whole page: `lost` and `back` for the service, `token` when a token is required
  * (its detail is the Problem).
  */
 export const events = new EventTarget();
 
 let lost = false;
 
-/** The token: in this tab alone, until it is closed; where it may keep nothing, until a reload. */
+/** The token: kept in this tab until it is closed; without storage, until a reload. */
 export const token = {
   here: "",
   get() {
@@ -44,12 +44,12 @@ export const token = {
       if (text) sessionStorage.setItem(KEY, text);
       else sessionStorage.removeItem(KEY);
     } catch {
-      // it is kept here
+      // `here` keeps it
     }
   },
 };
 
-/** The answer of an address, relative to the page; `body` makes it a POST. Throws Problem, Lost. */
+/** Request a path relative to the page; with `body` as a POST. Throws Problem and Lost. */
 export async function ask(path, body, { method = body === undefined ? "GET" : "POST" } = {}) {
   const headers = { accept: "application/json" };
   if (token.get()) headers.authorization = `Bearer ${token.get()}`;
@@ -64,27 +64,27 @@ export async function ask(path, body, { method = body === undefined ? "GET" : "P
       cache: "no-store",
       credentials: "omit",
       redirect: "error",
-      signal: AbortSignal.timeout(PATIENCE_MS),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
     });
     status = reply.status;
-    found = await reply.json(); // not JSON: somebody else answered, such as a proxy without us
+    found = await reply.json(); // not JSON: the reply of a proxy, for example
   } catch {
-    turn(true);
+    setLost(true);
     throw new Lost();
   }
-  turn(false);
+  setLost(false);
   if (status < 400) return found;
   const problem = new Problem(status, found);
   if (status === 401) events.dispatchEvent(new CustomEvent("token", { detail: problem }));
   throw problem;
 }
 
-/** The address of something of a namespace. */
+/** A path of a namespace. */
 export function within(namespace, rest) {
   return `v1/${encodeURIComponent(namespace)}/${rest}`;
 }
 
-function turn(now) {
+function setLost(now) {
   if (lost === now) return;
   lost = now;
   events.dispatchEvent(new Event(now ? "lost" : "back"));

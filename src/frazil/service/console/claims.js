@@ -1,14 +1,14 @@
-// Claims as bars: one line for each slot, from what its holder has used to what it still may.
+// Claims as bars: one row per slot, with the used and the remaining part of its claim.
 //
-// Where the axis is time, the middle of a bar is the registry's clock, and a claim runs out where
-// its bar ends. Else a bar is the part of all numbers given out that lies in the claim.
+// If the axis is time, the middle of a bar is the time of the registry, and a claim expires at the
+// end of its bar. Otherwise a bar shows the claimed part of all numbers given out so far.
 
 import { el, say } from "./dom.js";
 import { count, duration, moment } from "./format.js";
 
 const SHOWN = 200;
-const PARTS = 10_000n; // of a bar; a BigInt becomes a Number only as a share of it
-const STATES = { held: "held", idle: "idle: its holder let it run out", free: "given back" };
+const PARTS = 10_000n; // per bar; only shares of a bar are converted from BigInt to Number
+const STATES = { held: "held", idle: "idle: the claim has expired", free: "free: given back" };
 
 /** The list, inside `place`. */
 export class Claims {
@@ -18,7 +18,7 @@ export class Claims {
     this.legend = el("p", { class: "quiet legend" });
     this.body = el("tbody", {});
     this.more = el("p", { class: "quiet" });
-    const names = ["Node", "State", "Claim", "Holder", "IDs a second", "Since (UTC)"];
+    const names = ["Node", "State", "Claim", "Holder", "IDs per second", "Since (UTC)"];
     const head = names.map((text, i) =>
       el("th", { scope: "col", text, class: i === 4 ? "number" : null }),
     );
@@ -31,7 +31,7 @@ export class Claims {
     );
     place.append(
       el("div", { class: "row between" }, this.head,
-        el("label", { class: "inline" }, this.free, "show what was given back")),
+        el("label", { class: "inline" }, this.free, "Show free slots")),
       this.summary,
       this.table,
       this.legend,
@@ -45,7 +45,7 @@ export class Claims {
     this.last = null;
     this.told = "";
     this.body.replaceChildren();
-    this.summary.textContent = "Asking the registry…";
+    this.summary.textContent = "Reading the registry…";
     this.table.hidden = true;
     this.legend.textContent = this.more.textContent = "";
   }
@@ -77,10 +77,10 @@ export class Claims {
 
   tell({ counts, nodes, away }) {
     const { held, idle, free } = counts;
-    const silent = away ? ` ${count(away)} of its stores do not answer.` : "";
-    const past = idle || free ? `; ${count(idle)} idle, ${count(free)} given back` : "";
-    const rests = held ? "" : " Who is asked for no IDs holds none.";
-    const text = `${count(held)} of ${count(nodes)} node numbers held${past}.${rests}${silent}`;
+    const silent = away ? ` ${count(away)} parts of the registry do not answer.` : "";
+    const past = idle || free ? `; ${count(idle)} idle, ${count(free)} free` : "";
+    const rests = held ? "" : " A node that issues no IDs holds no claim.";
+    const text = `${count(held)} of ${count(nodes)} node numbers are held${past}.${rests}${silent}`;
     if (text === this.told) return;
     this.told = text;
     this.summary.textContent = text;
@@ -88,7 +88,7 @@ export class Claims {
   }
 }
 
-/** One line of the list; it is kept while its slot is shown, so that its bar can move. */
+/** A row of the table; it is reused while its slot is shown, so that its bar can move. */
 class Row {
   constructor() {
     this.cells = [0, 1, 2, 3, 4, 5].map((i) => el(i ? "td" : "th", i ? {} : { scope: "row" }));
@@ -132,7 +132,7 @@ function put(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-/** How values of the axis become places on a bar. */
+/** Converts values of the axis to positions on a bar. */
 function scaleOf(found, slots) {
   const ends = slots.map(({ until_value: until }) => BigInt(until));
   const most = ends.reduce((a, b) => (a > b ? a : b), 1n);
@@ -143,19 +143,19 @@ function scaleOf(found, slots) {
   const seconds = (text) => (Date.parse(text) - Date.parse(found.now)) / 1000;
   const longest = Math.max(...slots.map(({ until }) => seconds(until)), 0);
   return {
-    words: `The line in the middle is now, ${moment(found.now).slice(0, 19)} by the registry's ` +
-      `clock. Left of it is used up; right of it, up to ${duration(longest)}, is ahead.`,
+    words: `The line in the middle is the registry's time, ${moment(found.now).slice(0, 19)}. ` +
+      `The part on its left is used up; the part on its right lasts up to ${duration(longest)}.`,
     place: (slot) => ({ start: place(slot.start_value), now: 50, until: place(slot.until_value) }),
     left: ({ until }) => {
       const left = seconds(until);
-      return left > 0 ? `${duration(left)} left` : `ended ${duration(-left)} ago`;
+      return left > 0 ? `${duration(left)} left` : `expired ${duration(-left)} ago`;
     },
   };
 }
 
 function counted(most) {
   return {
-    words: `Bars run from 0 to ${count(most)}, which is as far as numbers were given out.`,
+    words: `Bars show 0 to ${count(most)}, the numbers given out so far.`,
     place: (slot) => {
       const start = share(BigInt(slot.start_value), most);
       return { start, now: start, until: share(BigInt(slot.until_value), most) };
@@ -164,7 +164,7 @@ function counted(most) {
   };
 }
 
-/** A part of a whole in percent, from 0 to 100. */
+/** A share of a whole in percent, from 0 to 100. */
 function share(part, whole) {
   const parts = (part * PARTS) / whole;
   if (parts <= 0n) return 0;

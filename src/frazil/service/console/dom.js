@@ -1,19 +1,19 @@
-// Making the page out of nodes. A text is always a text here: nothing is ever read as HTML.
+// Creates DOM nodes. Text is always inserted as text, never as HTML.
 
 /**
- * An element. `props`: `class`, `text`, `on` (an object of listeners), `style` (an object of CSS
- * properties), and attributes; one that is false, null or undefined is left out.
+ * Create an element. `props`: `class`, `text`, `on` (an object of listeners), `style` (an object of
+ * CSS properties), and attributes; those that are false, null or undefined are omitted.
  */
 export function el(tag, props = {}, ...children) {
-  return furnish(document.createElement(tag), props, children);
+  return setProps(document.createElement(tag), props, children);
 }
 
 /** The same for SVG. */
 export function svg(tag, props = {}, ...children) {
-  return furnish(document.createElementNS("http://www.w3.org/2000/svg", tag), props, children);
+  return setProps(document.createElementNS("http://www.w3.org/2000/svg", tag), props, children);
 }
 
-function furnish(node, { on = {}, style = {}, text, ...attributes }, children) {
+function setProps(node, { on = {}, style = {}, text, ...attributes }, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === false || value === null || value === undefined) continue;
     node.setAttribute(name, value === true ? "" : value);
@@ -28,12 +28,12 @@ function furnish(node, { on = {}, style = {}, text, ...attributes }, children) {
 
 export const byId = (id) => document.getElementById(id);
 
-/** Tell a screen reader, without moving anybody's focus. */
+/** Announce a text to screen readers, without moving the focus. */
 export function say(text) {
   byId("said").textContent = text;
 }
 
-/** Show a problem in a place made for one; without a problem, empty the place. */
+/** Show a problem in `place`; without a problem, empty it. */
 export function showProblem(place, problem) {
   place.hidden = !problem;
   place.replaceChildren();
@@ -42,14 +42,14 @@ export function showProblem(place, problem) {
   }
 }
 
-/** A button that copies a text. `what` names it for those who do not see beside what it stands. */
+/** A button that copies a text. `what` describes the text for screen readers. */
 export function copier(text, what) {
   const button = el("button", { type: "button", class: "copy", "aria-label": `Copy ${what}` });
   button.textContent = "Copy";
   button.addEventListener("click", async () => {
     const worked = await copied(typeof text === "function" ? text() : text);
-    button.textContent = worked ? "Copied" : "Select it";
-    say(worked ? `Copied ${what}` : `The browser does not let the page copy ${what}`);
+    button.textContent = worked ? "Copied" : "Copy failed";
+    say(worked ? `Copied ${what}` : `The browser did not allow copying ${what}`);
     setTimeout(() => (button.textContent = "Copy"), 1500);
   });
   return button;
@@ -57,7 +57,7 @@ export function copier(text, what) {
 
 async function copied(text) {
   try {
-    await navigator.clipboard.writeText(text); // only over HTTPS and on this host
+    await navigator.clipboard.writeText(text); // only over HTTPS and on localhost
     return true;
   } catch {
     const before = document.activeElement;
@@ -67,7 +67,7 @@ async function copied(text) {
     area.select();
     const worked = document.execCommand("copy");
     area.remove();
-    before?.focus(); // whoever is at the keyboard goes on from the button
+    before?.focus(); // keyboard users continue from the button
     return worked;
   }
 }

@@ -1,5 +1,5 @@
-// Numbers and times as people read them. IDs and values of an axis come as texts and are BigInts
-// where they are computed with: as a Number, one above 2**53 would change without a word.
+// Formats numbers and times. IDs and values of an axis arrive as strings, and calculations use
+// BigInt: a Number above 2**53 would silently lose digits.
 
 const COUNT = new Intl.NumberFormat("en");
 const UNITS = [
@@ -20,7 +20,7 @@ export function count(value) {
   return COUNT.format(typeof value === "string" ? BigInt(value) : value);
 }
 
-/** A rate or capacity: exact while that is readable, else in words. */
+/** A rate or capacity: exact if that is readable, otherwise in words. */
 export function large(value) {
   if (value < 1 && value > 0) return value.toPrecision(2);
   const [size, name] = LARGE.find(([least]) => value >= least) ?? [1, ""];
@@ -38,18 +38,18 @@ export function duration(seconds) {
   return `${COUNT.format(shown)} ${name}${shown === 1 ? "" : "s"}`;
 }
 
-/** Seconds, which may be many years. */
+/** Seconds, up to many years. */
 export function lapse(seconds) {
   const years = seconds / 31_556_952;
   return years < 10 ? duration(seconds) : `${large(years)} years`;
 }
 
-/** An ISO moment in UTC as a table has it. */
+/** An ISO time in UTC, for tables. */
 export function moment(text) {
   return text.replace("T", " ").replace(/Z$/, " UTC");
 }
 
-/** The same moment on this computer's clock; "" where that is UTC, or no calendar goes so far. */
+/** The same time in the local time zone; "" if that is UTC, or the date is out of range. */
 export function localMoment(text) {
   const when = new Date(text);
   if (Number.isNaN(when.getTime()) || when.getTimezoneOffset() === 0) return "";

@@ -1,4 +1,4 @@
-// What is in an ID: its bits in the colours of their fields, its neighbours, its place in time.
+// Inspects an ID: bits in the colours of their fields, neighbours, and ranges of time.
 
 import { ask, within } from "./api.js";
 import { byId, copier, el, say, showProblem } from "./dom.js";
@@ -8,7 +8,7 @@ const JAVASCRIPT_END = 1n << 53n;
 const BIGINT_END = 1n << 63n;
 const LENGTHS = { s: "second", min: "minute", h: "hour", d: "day" };
 
-/** The part `Inspect`. `namespace` answers which one is chosen. */
+/** The part `Inspect`. `namespace` returns the selected namespace. */
 export class Inspector {
   constructor(namespace) {
     this.namespace = namespace;
@@ -49,7 +49,7 @@ export class Inspector {
     this.begin();
   }
 
-  /** Inspect a text, and let the address say so: it can be kept, sent and gone back from. */
+  /** Inspect a text, and put it into the URL, for bookmarks and the back button. */
   open(text, scheme = "") {
     const area = byId("inspect-text");
     area.value = text.trim();
@@ -63,7 +63,7 @@ export class Inspector {
 
   async fresh() {
     if (!this.namespace()) return;
-    this.asked += 1; // what was asked before is not to be shown after this
+    this.asked += 1; // ignore the replies to earlier requests
     try {
       const { id } = await ask(within(this.namespace(), "id"));
       this.open(id);
@@ -76,7 +76,7 @@ export class Inspector {
     const asked = ++this.asked;
     if (!this.namespace()) return;
     if (!this.text) {
-      this.show([], { title: "There is nothing to look at", message: "paste an ID first" });
+      this.show([], { title: "No input", message: "paste an ID first" });
       return;
     }
     const body = this.scheme ? { text: this.text, scheme: this.scheme } : { text: this.text };
@@ -84,7 +84,7 @@ export class Inspector {
       const { found } = await ask(within(this.namespace(), "find"), body);
       if (asked === this.asked) this.show(found);
     } catch (problem) {
-      if (problem.status === 400) problem.title = "There is no ID in it";
+      if (problem.status === 400) problem.title = "No ID found";
       if (asked === this.asked) this.show([], problem);
     }
   }
@@ -96,7 +96,7 @@ export class Inspector {
     byId("findings").replaceChildren(...found.map((one) => this.finding(one)));
     if (found.length) {
       const [{ id, scheme, said }] = found;
-      const more = found.length > 1 ? `${found.length} IDs were found. The first: ` : "";
+      const more = found.length > 1 ? `${found.length} IDs found. The first: ` : "";
       say(`${more}${id}, of scheme ${scheme}${said ? `, made ${said}` : ""}`);
     }
   }
@@ -106,7 +106,7 @@ export class Inspector {
       "article",
       { class: "card finding", "aria-label": `ID ${one.text}` },
       this.head(one),
-      one.doubt && el("p", { class: "doubt", text: `Is it one of ${one.scheme}? ${one.doubt}.` }),
+      one.doubt && el("p", { class: "doubt", text: `Possibly not ${one.scheme}: ${one.doubt}.` }),
       drawing(one),
       fields(one),
       el("div", { class: "columns" }, this.neighbours(one), texts(one)),
@@ -141,9 +141,9 @@ export class Inspector {
         one.moment && el("span", { class: "when", text: `${moment(one.moment)}, ${one.said}` }),
       ),
       one.guessed &&
-        el("p", { class: "quiet", text: `Nobody said which scheme; ${one.reasons.join(", ")}.` }),
+        el("p", { class: "quiet", text: `The scheme is a guess: ${one.reasons.join(", ")}.` }),
       others.length
-        ? el("p", { class: "quiet" }, "It could as well be of ", ...listed(others), ".")
+        ? el("p", { class: "quiet" }, "Other possible schemes: ", ...listed(others), ".")
         : null,
     );
   }
@@ -164,19 +164,19 @@ export class Inspector {
             }),
       );
     const rows = one.neighbours.map(({ step, id }) => [step, row(id, beside(step))]);
-    rows.push([0, row(one.id, "this one", true)]);
+    rows.push([0, row(one.id, "this ID", true)]);
     rows.sort(([a], [b]) => a - b);
-    const who = one.node === null ? "The IDs around it" : `Node ${count(one.node)} around it`;
+    const node = one.node === null ? "" : ` of node ${count(one.node)}`;
     return el(
       "section",
       {},
-      el("h3", { text: who }),
+      el("h3", { text: `Neighbouring IDs${node}` }),
       el("ol", { class: "neighbours" }, ...rows.map(([, item]) => item)),
     );
   }
 }
 
-/** The bits, in rows that end where bytes do. */
+/** The bits, in rows of whole bytes. */
 function drawing(one) {
   const cells = [];
   const width = one.spans.reduce((sum, span) => sum + span.digits.length, 0);
@@ -222,7 +222,7 @@ function fields(one) {
       el("td", {}, meaning(one, field)),
     );
   });
-  const head = ["Field", "Width", "Value", "Which means"].map((text, i) =>
+  const head = ["Field", "Width", "Value", "Meaning"].map((text, i) =>
     el("th", { scope: "col", text, class: i === 1 || i === 2 ? "number" : null }),
   );
   return el(
@@ -235,13 +235,13 @@ function fields(one) {
 function meaning(one, field) {
   if (field.role === "time" && one.moment) {
     const local = localMoment(one.moment);
-    return `${moment(one.moment)}${local && `; here ${local}`}`;
+    return `${moment(one.moment)}${local && `; local ${local}`}`;
   }
   if (field.role === "fixed") {
     const strange = one.foreign.includes(field.name);
-    return strange ? "another constant than this scheme has" : "a constant of the layout";
+    return strange ? "not the constant of this scheme" : "constant of the layout";
   }
-  return `of 0 to ${count(field.limit)}`;
+  return `from 0 to ${count(field.limit)}`;
 }
 
 function light(name) {
@@ -254,7 +254,7 @@ function texts(one) {
   const number = BigInt(one.number);
   const warnings = [];
   if (number >= JAVASCRIPT_END) {
-    warnings.push("JavaScript changes it as a number: keep it as text.");
+    warnings.push("A JavaScript number cannot represent it exactly: use a string.");
   }
   if (number >= BIGINT_END && number < BIGINT_END << 1n) {
     warnings.push(`A signed BIGINT shows it as ${number - (BIGINT_END << 1n)}.`);
@@ -275,7 +275,7 @@ function texts(one) {
 function stretches(one) {
   const rows = one.stretches.map((stretch, i) => {
     const what = i === 0 && !LENGTHS[stretch.length] ? "tick" : LENGTHS[stretch.length.slice(1)];
-    const name = i === 0 ? `its tick of ${stretch.length}` : `its ${what}`;
+    const name = i === 0 ? `Tick of ${stretch.length}` : `Same ${what}`;
     const range = stretch.first && `BETWEEN ${stretch.first} AND ${stretch.last}`;
     return el(
       "tr",
@@ -298,20 +298,20 @@ function stretches(one) {
           ? [el("code", { text: stretch.first }), " to ", el("code", { text: stretch.last })]
           : el("span", { class: "quiet", text: "–" }),
       ),
-      el("td", {}, range ? copier(range, `the range of ${name} for SQL`) : null),
+      el("td", {}, range ? copier(range, `the SQL range: ${name.toLowerCase()}`) : null),
     );
   });
-  const head = ["Around it", "From", "IDs", ""].map((text) => el("th", { scope: "col", text }));
+  const head = ["Period", "Start", "IDs", ""].map((text) => el("th", { scope: "col", text }));
   head[3].append(el("span", { class: "unseen", text: "Copy" }));
   return el(
     "section",
     {},
-    el("h3", { text: "The time around it" }),
+    el("h3", { text: "IDs of the same period" }),
     one.unsorted &&
-      el("p", { class: "quiet", text: `IDs of a time are no one range: ${one.unsorted}.` }),
+      el("p", { class: "quiet", text: `IDs of a period do not form one range: ${one.unsorted}.` }),
     el(
       "div",
-      { class: "scroll", tabindex: "0", role: "region", "aria-label": "The time around it" },
+      { class: "scroll", tabindex: "0", role: "region", "aria-label": "IDs of the same period" },
       el(
         "table",
         { class: "stretches" },
@@ -324,9 +324,9 @@ function stretches(one) {
 
 function hints() {
   const words = [
-    ["Any scheme", "Its own are known first; Snowflake, TSID, Discord and others are recognised."],
+    ["Any scheme", "First that of the namespace, then Snowflake, TSID, Discord and others."],
     ["Any encoding", "Decimal, hex, base32, base58, base62, with a prefix, or negative."],
-    ["Any line", "Of a log or a ticket. What you paste is sent to this service and kept nowhere."],
+    ["Any text", "A log line or a ticket. The text is sent to this service and not stored."],
   ];
   return words.map(([title, text]) => el("p", {}, el("strong", { text: title }), text));
 }
@@ -335,7 +335,7 @@ function beside(step) {
   return step < 0 ? `${-step} before` : `${step} after`;
 }
 
-/** Nodes with commas, and `or` before the last. */
+/** Nodes with commas, and `or` before the last one. */
 function listed(nodes) {
   return nodes.flatMap((node, i) => {
     if (i === 0) return [node];

@@ -1,11 +1,11 @@
-// A layout on the page: its pieces, as they are dragged, and its text form. What it carries, and
-// whether it is one at all, is for the service to say; here bits are only moved.
+// A layout in the planner: its pieces and its layout string. The service checks the layout and
+// computes its capacity; this module only moves bits.
 
 const LEAST = 1;
 export const WIDEST = 128;
 const PARTNERS = ["time", "run", "sequence", "node"];
 
-/** Pieces from the most significant bit, the tick and epoch as texts. */
+/** The pieces from the most significant bit; the tick and epoch as strings. */
 export class Cut {
   constructor({ pieces, tick, epoch }) {
     this.pieces = pieces.map((piece) => ({ ...piece }));
@@ -25,7 +25,7 @@ export class Cut {
     return this.pieces.some((piece) => piece.role === role);
   }
 
-  /** The text form. */
+  /** The layout string. */
   toString() {
     const end = this.timed ? [`@${this.tick}`, "since", this.epoch] : [];
     return [...this.pieces.map((piece, i) => this.word(piece, i)), ...end].join(" ");
@@ -37,13 +37,13 @@ export class Cut {
     const value = first && piece.value !== null ? `=${piece.value}` : "";
     const turned = piece.reversed ? "~" : "";
     if (same.length === 1) return `${piece.label}:${piece.bits}${turned}${value}`;
-    // Pieces of one value keep their order in it, whatever their widths become.
+    // The pieces of one value keep their order when their widths change.
     const below = same.filter(({ low }) => low < piece.low);
     const low = below.reduce((sum, { bits }) => sum + bits, 0);
     return `${piece.label}[${low + piece.bits - 1}..${low}]${turned}${value}`;
   }
 
-  /** Move `by` bits over the border on the right of piece `i`, as far as that goes. */
+  /** Move up to `by` bits across the border on the right of piece `i`. */
   shift(i, by) {
     const [left, right] = [this.pieces[i], this.pieces[i + 1]];
     const moved = Math.max(LEAST - left.bits, Math.min(right.bits - LEAST, by));
@@ -52,7 +52,7 @@ export class Cut {
     return moved !== 0;
   }
 
-  /** Which piece gives and takes when piece `i` is resized and the sum shall stay. */
+  /** The piece that gives or takes bits when piece `i` is resized and the sum is kept. */
   partner(i) {
     const others = this.pieces.map((piece, at) => at).filter((at) => at !== i);
     const role = PARTNERS.find((one) => others.some((at) => this.pieces[at].role === one));
@@ -67,7 +67,7 @@ export class Cut {
     return WIDEST - this.bits + this.pieces[i].bits;
   }
 
-  /** Give piece `i` so many bits. */
+  /** Set the width of piece `i`. */
   resize(i, bits, kept) {
     const wanted = Math.max(LEAST, Math.min(this.most(i, kept), bits));
     const partner = kept ? this.partner(i) : null;
@@ -76,14 +76,14 @@ export class Cut {
     this.pieces[i].bits = wanted;
   }
 
-  /** Take piece `i` out; its bits go to its partner where the sum shall stay. */
+  /** Remove piece `i`; if the sum is kept, its bits go to its partner. */
   remove(i, kept) {
     const partner = kept ? this.partner(i) : null;
     if (partner !== null) this.pieces[partner].bits += this.pieces[i].bits;
     this.pieces.splice(i, 1);
   }
 
-  /** A new field of a role, before the first of those that follow it by custom; its place. */
+  /** Add a field with a role at its usual position; return the index. */
   add(role, kept) {
     const bits = Math.min(8, kept ? this.mostGiven() : WIDEST - this.bits);
     if (bits < 1) return -1;

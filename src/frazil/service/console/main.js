@@ -1,5 +1,4 @@
-// The frame around the parts: which one is shown, for which namespace, with which token, and
-// whether the service is there at all.
+// The frame around the parts: the part shown, the namespace, the token, and the connection.
 
 import { ask, events, token } from "./api.js";
 import { byId, el, say } from "./dom.js";
@@ -20,13 +19,13 @@ const parts = {
 };
 let shown = "";
 
-/** Ask what is served; the parts begin when that is known. */
+/** Load the namespaces, then start the parts. */
 async function begin() {
   let served;
   try {
     served = await ask("v1/layouts");
   } catch {
-    return; // the banner or the dialog says why, and each of them begins again
+    return; // the banner or the dialog shows the reason, and starts again
   }
   const before = select.value;
   select.replaceChildren(
@@ -36,12 +35,12 @@ async function begin() {
   );
   if (served.namespaces.some(({ namespace }) => namespace === before)) select.value = before;
   select.disabled = served.namespaces.length === 0;
-  if (select.disabled) say("This token is for no namespace");
+  if (select.disabled) say("This token allows no namespace");
   for (const part of Object.values(parts)) part.begin(served);
   route();
 }
 
-/** Show the part that the address names: #inspect, #inspect=TEXT, #plan, #watch. */
+/** Show the part in the URL: #inspect, #inspect=TEXT, #plan, #watch. */
 function route() {
   const [name, text] = location.hash.slice(1).split(/=(.*)/s);
   const next = name in PARTS ? name : "inspect";
@@ -66,13 +65,13 @@ function decoded(text) {
   }
 }
 
-// --- the service, lost and found
+// --- the connection to the service
 
 let lostAt = 0;
 
 function tellLost() {
   const seconds = Math.round((Date.now() - lostAt) / 1000);
-  const since = seconds < 2 ? "" : ` It has been silent for ${seconds} s.`;
+  const since = seconds < 2 ? "" : ` No reply for ${seconds} s.`;
   byId("lost").lastElementChild.textContent = since;
 }
 
@@ -84,13 +83,13 @@ events.addEventListener("lost", async () => {
   byId("lost").className = "banner";
   byId("lost").replaceChildren(
     el("strong", { text: "The service does not answer. " }),
-    "What you see is from before; this page asks again by itself.",
+    "The page shows old data and retries automatically.",
     el("span", { "aria-hidden": "true" }),
   );
   const still = () => document.body.classList.contains("is-lost") && lostAt === since;
   for (let i = 0; still(); i += 1) {
     await new Promise((done) => setTimeout(done, AGAIN_MS[Math.min(i, AGAIN_MS.length - 1)]));
-    if (!still()) return; // it came back, and may have been lost again since
+    if (!still()) return; // it is back, and may be lost again since
     tellLost();
     await ask("livez").catch(() => null);
   }
@@ -113,8 +112,8 @@ events.addEventListener("token", ({ detail: problem }) => {
   byId("token-forget").hidden = !token.get();
   if (dialog.open) return;
   byId("token-why").textContent = token.get()
-    ? `It did not take the one that this page has: ${problem.message}.`
-    : "Its configuration says who may ask for what.";
+    ? `The service refused the token: ${problem.message}.`
+    : "Tokens are defined in the configuration of the service.";
   dialog.showModal();
   byId("token-text").focus();
 });

@@ -1,6 +1,7 @@
-"""The console's files as doors: each at one address, which is looked up and not computed.
+"""The files of the console as ASGI endpoints.
 
-There is no path that becomes a file name, so there are no tricks to be played with one.
+Each file has a fixed path in a dictionary. No request path becomes a file name, so path traversal
+is impossible.
 """
 
 from base64 import urlsafe_b64encode
@@ -17,7 +18,7 @@ from frazil.service.problems import Problem
 __all__ = ["FOLDER", "Page", "pages"]
 
 FOLDER = "/console/"
-"""Where everything but the page itself is."""
+"""The folder of all files except the page itself."""
 
 _TYPES = {
     ".css": b"text/css; charset=utf-8",
@@ -51,7 +52,7 @@ _SAFE: tuple[tuple[bytes, bytes], ...] = (
 
 
 class Page:
-    """One file at one address."""
+    """One file at one path."""
 
     def __init__(self, media_type: bytes, body: bytes) -> None:
         self.media_type = media_type
@@ -59,7 +60,7 @@ class Page:
         self.tag = b'"%b"' % urlsafe_b64encode(sha256(body).digest()[:18])
 
     async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> int:
-        """Answer a request; the status that was sent."""
+        """Answer a request and return the status."""
         if scope["method"] not in {"GET", "HEAD"}:
             problem = Problem("method-not-allowed", "use GET", {"allow": "GET, HEAD"})
             await asgi.send_problem(send, problem)
@@ -80,7 +81,7 @@ class Page:
 
 
 def pages() -> Mapping[str, Page]:
-    """Every page by its address."""
+    """Return each page by its path."""
     found = {FOLDER + "colours.css": Page(_TYPES[".css"], _colours().encode())}
     for file in files("frazil.service.console").iterdir():
         media_type = _TYPES.get(file.name[file.name.rfind(".") :])
@@ -91,7 +92,7 @@ def pages() -> Mapping[str, Page]:
 
 
 def _colours() -> str:
-    """The colours of drawings as CSS variables, so that a field has one colour everywhere."""
+    """Return the field colours of the drawings as CSS variables."""
     light, dark = (
         "\n".join(f"  --field-{name}: {pair[i]};" for name, pair in COLOURS.items()) for i in (0, 1)
     )

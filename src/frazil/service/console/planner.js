@@ -1,4 +1,4 @@
-// The planner: bits are moved here, and the service answers what the cut carries.
+// The planner: the page moves bits, and the service computes the capacity.
 
 import { ask } from "./api.js";
 import { cards, spoken } from "./answers.js";
@@ -9,7 +9,7 @@ import { barOf, rowsOf } from "./sliders.js";
 
 const TICKS = ["1us", "10us", "100us", "1ms", "10ms", "100ms", "1s", "10s"];
 const ADDED = { time: "Time", run: "Run", node: "Node", sequence: "Sequence" };
-const PATIENCE_MS = 250;
+const PAUSE_MS = 250;
 
 /** The part `Plan`, inside `place`. */
 export class Planner {
@@ -22,7 +22,7 @@ export class Planner {
     this.seen = false;
     this.shape = "";
     this.widgets = [];
-    this.parts = furniture(this);
+    this.parts = controls(this);
     place.append(...this.parts.all);
   }
 
@@ -33,7 +33,7 @@ export class Planner {
   begin({ layouts }) {
     const { preset } = this.parts;
     const known = layouts.map(({ scheme }) => el("option", { value: scheme, text: scheme }));
-    preset.replaceChildren(el("option", { value: "", text: "my own" }), ...known);
+    preset.replaceChildren(el("option", { value: "", text: "custom" }), ...known);
     this.layouts = new Map(layouts.map((plan) => [plan.scheme, plan]));
     preset.value = this.spec;
     if (this.cut) this.ask();
@@ -53,19 +53,19 @@ export class Planner {
     if (!plan) return;
     this.spec = name;
     this.typed = undefined;
-    this.overtaken = this.busy; // an answer on its way is to an older question
+    this.overtaken = this.busy; // a pending reply belongs to an older request
     this.again = false;
     this.take(plan);
   }
 
-  /** Show a plan that the service made, with the cut that it is of. */
+  /** Show a plan of the service, and its layout. */
   take(plan) {
     this.cut = new Cut(plan);
     this.draw();
     this.answer(plan);
   }
 
-  /** The cut was changed here. */
+  /** The user changed the layout. */
   moved() {
     this.spec = "";
     this.typed = undefined;
@@ -73,7 +73,7 @@ export class Planner {
     this.ask();
   }
 
-  /** Ask about what stands there now: one question at a time, and the last one is answered. */
+  /** Request a plan of the current layout: one request at a time, and the last one counts. */
   async ask(text) {
     if (text !== undefined) this.typed = text;
     this.again = this.busy;
@@ -94,7 +94,7 @@ export class Planner {
       this.answer(plan);
     } catch (problem) {
       if (this.overtaken) return;
-      if (!problem.status) this.typed ??= typed; // asked again when the service is back
+      if (!problem.status) this.typed ??= typed; // retried when the service is back
       this.answer(null, problem);
     } finally {
       this.busy = false;
@@ -128,15 +128,15 @@ export class Planner {
     }
     tick.value = cut.tick;
     if (document.activeElement !== epoch) epoch.value = cut.epoch;
-    sum.textContent = `${bits(cut.bits)} in all`;
+    sum.textContent = `${bits(cut.bits)} in total`;
     const full = cut.has("time") ? "run" : cut.has("run") ? "time" : "";
     const missing = Object.keys(ADDED).filter((role) => !cut.has(role) && role !== full);
     adders.replaceChildren(...missing.map((role) => adder(this, role)));
   }
 }
 
-/** Everything of the part that stays, by name. */
-function furniture(planner) {
+/** The permanent elements of the part, by name. */
+function controls(planner) {
   const listen = (event, act) => ({ on: { [event]: act } });
   const preset = el("select", {
     id: "plan-preset",
@@ -151,7 +151,7 @@ function furniture(planner) {
     "aria-describedby": "plan-problem",
     ...listen("input", () => {
       clearTimeout(waiting);
-      waiting = setTimeout(() => planner.ask(text.value.trim()), PATIENCE_MS);
+      waiting = setTimeout(() => planner.ask(text.value.trim()), PAUSE_MS);
     }),
   });
   const tick = el("select", {
@@ -184,20 +184,20 @@ function furniture(planner) {
   const sum = el("strong", {});
   const adders = el("span", { class: "row" });
   const problem = el("div", { id: "plan-problem", class: "problem", role: "alert", hidden: true });
-  const answers = el("div", { class: "answers", "aria-label": "What it carries", role: "group" });
-  const time = el("div", { class: "row" }, field("Tick", tick), field("Counted from", epoch));
-  const copy = copier(() => text.value, "the text form");
+  const answers = el("div", { class: "answers", "aria-label": "Plan", role: "group" });
+  const time = el("div", { class: "row" }, field("Tick", tick), field("Epoch", epoch));
+  const copy = copier(() => text.value, "the layout string");
   const form = el(
     "div",
     { class: "row wide" },
-    field("Begin with", preset),
-    el("div", { class: "field grows" }, el("label", { for: text.id, text: "Text form" }),
+    field("Start with", preset),
+    el("div", { class: "field grows" }, el("label", { for: text.id, text: "Layout string" }),
       el("div", { class: "joined" }, text, copy)),
   );
   const below = el(
     "div",
     { class: "row between" },
-    el("span", { class: "row" }, sum, el("label", { class: "inline" }, keep, "keep the sum")),
+    el("span", { class: "row" }, sum, el("label", { class: "inline" }, keep, "Keep the total")),
     adders,
   );
   const card = el("div", { class: "card" }, form, problem, bar, rows, below, time);

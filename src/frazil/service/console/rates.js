@@ -1,7 +1,7 @@
-// How fast a namespace issues in the process that answers, and what its callers wait for.
+// The rates of a namespace in the process that answers.
 //
-// The service counts since its start. Rates are what two answers differ by; one from another
-// process, or from after a restart, begins a new count.
+// The service counts since its start. A rate is the difference of two replies of one process; after
+// a restart, counting starts again.
 
 import { el, svg } from "./dom.js";
 import { count, duration, large } from "./format.js";
@@ -9,7 +9,7 @@ import { count, duration, large } from "./format.js";
 const KEPT = 120;
 const [WIDTH, HEIGHT] = [240, 48];
 
-/** The figures, inside `place`. */
+/** The cards, inside `place`. */
 export class Rates {
   constructor(place) {
     this.place = place;
@@ -38,37 +38,37 @@ export class Rates {
       if (grown >= 0) this.series[name].push((grown / (at - before.at)) * 1000);
       this.series[name].splice(0, this.series[name].length - KEPT);
     }
-    this.chart("Issued", this.series.issued, `${count(status.issued)} since it started`, "time");
+    this.chart("Issued", this.series.issued, `${count(status.issued)} since the start`, "time");
     this.chart("Waits", this.series.waits, waited(status), "sequence");
     this.card("Registry", ...registry(status));
     if (status.claim_left_s !== null) {
       const left = status.claim_left_s;
-      this.card("Claim left", left ? duration(left) : "none", left ? "made longer in time" :
-        "it rests; the next call claims anew", "");
+      this.card("Claim left", left ? duration(left) : "none", left ? "renewed on time" :
+        "idle; the next call claims again", "");
     }
     if (status.lead_s !== null) {
       this.card("Lead", duration(status.lead_s), "ahead of the registry's clock", "");
     }
     if (status.exhausted_in_s !== null) {
       const left = status.exhausted_in_s;
-      this.card("Layout lasts", left > 0 ? duration(left) : "no longer",
-        left > 0 ? "until its time is full" : "its time is full", left > 0 ? "" : "bad");
+      this.card("Layout lifetime", left > 0 ? `${duration(left)} left` : "expired",
+        `${left > 0 ? "until " : ""}the time field is full`, left > 0 ? "" : "bad");
     }
     this.where.textContent =
-      `As process ${status.process} on ${status.host} counts it; the claims below are of all.`;
+      `Counts of process ${status.process} on ${status.host}; the claims below are of all nodes.`;
   }
 
   chart(title, values, words, role) {
     const now = values.at(-1) ?? 0;
     const most = Math.max(...values, 0);
-    const text = `${large(now)} a second`;
+    const text = `${large(now)} per second`;
     const card = this.card(title, text, words, "");
     card.chart ??= line(card.node, role);
-    card.chart(values, `${title} a second over the last ${duration(KEPT)}: now ${large(now)}, ` +
+    card.chart(values, `${title} per second over the last ${duration(KEPT)}: now ${large(now)}, ` +
       `at most ${large(most)}`);
   }
 
-  /** Make or renew a card. */
+  /** Create or update a card. */
   card(title, value, words, mark) {
     let card = this.cards.get(title);
     if (!card) {
@@ -89,12 +89,12 @@ function waited({ waits, failures }) {
 }
 
 function registry({ ready, why, trouble_s: trouble }) {
-  if (ready && trouble === 0) return ["Answers", "there will be IDs", "good"];
+  if (ready && trouble === 0) return ["Ready", "the registry answers", "good"];
   const since = trouble ? ` for ${duration(trouble)}` : "";
-  return [ready ? "Ready" : "Not ready", `${why ?? "it did not answer"}${since}`, "bad"];
+  return [ready ? "Ready" : "Not ready", `${why ?? "the registry does not answer"}${since}`, "bad"];
 }
 
-/** A line of values; answers what draws it anew. */
+/** A line chart; returns a function that redraws it. */
 function line(node, role) {
   const area = svg("path", { class: `area stroke-${role}` });
   const stroke = svg("path", { class: `stroke stroke-${role}` });

@@ -1,5 +1,5 @@
-// The fields of a layout as things to take hold of: a bar whose borders move, and a slider for each
-// field. Both are made once for a layout and brought up to date, so that what is held stays held.
+// The controls of a layout: a bar with movable borders, and a slider for each field. They are
+// created once per layout and then updated, so that a drag is not interrupted.
 
 import { el } from "./dom.js";
 import { bits } from "./format.js";
@@ -7,7 +7,7 @@ import { bits } from "./format.js";
 const STEPS = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -4, PageUp: 4 };
 const WHOLE = 200; // more than any width
 
-/** Fill `bar` with the fields of the planner's cut; answers what brings it up to date. */
+/** Fill `bar` with the fields of the layout; returns a function that updates it. */
 export function barOf(planner, bar) {
   const updates = [];
   const parts = planner.cut.pieces.flatMap((piece, i) => {
@@ -34,7 +34,7 @@ export function barOf(planner, bar) {
   return () => updates.forEach((update) => update());
 }
 
-/** The border on the right of field `i`: dragged, or moved by keys. */
+/** The border on the right of field `i`, moved by pointer or keyboard. */
 function handle(planner, bar, i) {
   const [left, right] = planner.cut.pieces.slice(i, i + 2).map(({ label }) => label);
   const node = el("div", {
@@ -76,7 +76,7 @@ function handle(planner, bar, i) {
   return [node, update];
 }
 
-/** Fill `place` with a slider for each field; answers what brings them up to date. */
+/** Fill `place` with a slider for each field; returns a function that updates them. */
 export function rowsOf(planner, place) {
   const rows = planner.cut.pieces.map((_, i) => row(planner, i));
   place.replaceChildren(...rows.map(([node]) => node));

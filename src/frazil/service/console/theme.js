@@ -1,5 +1,5 @@
-// Light or dark, before the first paint: what was chosen here, or else what the system prefers.
-// Not a module, because a module runs after the page was shown once.
+// Sets the light or dark theme before the first paint: the chosen one, or that of the system.
+// Not a module, because modules run after the first paint.
 {
   const KEY = "frazil-theme";
   const system = matchMedia("(prefers-color-scheme: dark)");
@@ -8,7 +8,7 @@
     try {
       return localStorage.getItem(KEY);
     } catch {
-      return null; // a browser may keep nothing
+      return null; // storage may be blocked
     }
   };
 

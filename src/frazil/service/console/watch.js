@@ -1,4 +1,4 @@
-// Watching: asks once a second while it is seen, and leaves the showing to `claims` and `rates`.
+// The part `Watch`: requests status and claims each second while it is visible.
 
 import { ask, within } from "./api.js";
 import { Claims } from "./claims.js";
@@ -7,7 +7,7 @@ import { Rates } from "./rates.js";
 
 const EVERY_MS = 1_000;
 
-/** The part `Watch`. `namespace` answers which one is chosen. */
+/** The part `Watch`. `namespace` returns the selected namespace. */
 export class Watch {
   constructor(namespace) {
     this.namespace = namespace;
@@ -49,16 +49,16 @@ export class Watch {
       const failed = [status, claims].find((one) => one.status === "rejected")?.reason;
       byId("rates").classList.toggle("stale", status.status === "rejected");
       byId("claims").classList.toggle("stale", claims.status === "rejected");
-      // A lost service is told by the page as a whole.
+      // The banner of the page reports a lost connection.
       this.tell(failed?.status ? failed : null);
-      if (failed?.status === 401) return; // until there is another token
+      if (failed?.status === 401) return; // wait for another token
       await new Promise((done) => setTimeout(done, EVERY_MS));
     }
   }
 
   tell(problem) {
     const text = problem?.message ?? "";
-    if (this.told === text) return; // it is read out once, not every second
+    if (this.told === text) return; // announce it once, not every second
     this.told = text;
     showProblem(byId("watch-problem"), problem);
   }

@@ -1,3 +1,3 @@
-"""The HTTP door of a service."""
+"""The HTTP API of a service."""
 
 __all__: list[str] = []

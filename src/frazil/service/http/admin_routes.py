@@ -1,8 +1,7 @@
-"""What is asked by whoever watches: who holds what, how fast it goes, what is in this line.
+"""Routes for people: claims, status, and the IDs in a text.
 
-Programs ask for IDs; people ask these. The console's pages are made of these answers and of those
-in ``routes``, and of nothing else, so whatever it shows a script can have as well. Who holds what
-names hosts and processes, so it is for tokens of scope ``admin``.
+The console uses only these routes and those in ``routes``, so a script can get everything that the
+console shows. Claims name hosts and processes, so they require a token with scope ``admin``.
 """
 
 from collections import Counter
@@ -20,40 +19,40 @@ from frazil.errors import LayoutError, Misuse
 from frazil.layout.layout import Layout
 from frazil.service.http import asgi
 from frazil.service.inspection import findings_of
-from frazil.service.lookout import Lookout
-from frazil.service.namespace import Issuer
+from frazil.service.namespace import ServedNamespace
 from frazil.service.problems import Problem, busy, misuse
-from frazil.service.side_threads import Aside, BusyError
+from frazil.service.record_cache import RecordCache
+from frazil.service.side_threads import BusyError, SideThreads
 from frazil.service.state import State
 from frazil.service.tokens import Scope
 from frazil.system.clock import moment_text
 
-__all__ = ["SLOTS_MOST", "TEXT_MOST", "Views"]
+__all__ = ["SLOTS_MOST", "TEXT_MOST", "AdminRoutes"]
 
 SLOTS_MOST = 1_000
-"""Slots that are told of; those that are held come first."""
+"""The most slots that are reported; held slots come first."""
 
 TEXT_MOST = 4_000
-"""Characters of a text that is searched for IDs."""
+"""The most characters in a text to search."""
 
-_FINDS_AT_ONCE = 2  # each slows down the loop, which has one interpreter with them
-_FINDS_WAITING = 8
+_SEARCHES_AT_ONCE = 2  # each slows down the event loop, which shares the interpreter lock
+_SEARCHES_WAITING = 8
 
 _STATES = ("held", "idle", "free")
 
-Allowed = Callable[[Request, Scope], Issuer]
+Allowed = Callable[[Request, Scope], ServedNamespace]
 
 
-class Views:
-    """The addresses. ``allowed`` finds the namespace of a request, or raises Problem."""
+class AdminRoutes:
+    """The admin routes. ``allowed`` returns the namespace of a request, or raises Problem."""
 
     def __init__(self, state: State, allowed: Allowed) -> None:
         self._allowed = allowed
-        self._finds = Aside("find", _FINDS_AT_ONCE, _FINDS_WAITING)
-        self._lookouts = {one.name: Lookout(one) for one in state.settings.namespaces}
+        self._searches = SideThreads("find", _SEARCHES_AT_ONCE, _SEARCHES_WAITING)
+        self._records = {one.name: RecordCache(one) for one in state.settings.namespaces}
 
     def all(self) -> list[Route]:
-        """Every route."""
+        """Return all routes."""
         return [
             Route("/v1/{ns}/find", self.find, methods=["POST"]),
             Route("/v1/{ns}/claims", self.claims, methods=["GET"]),
@@ -61,44 +60,44 @@ class Views:
         ]
 
     async def find(self, request: Request) -> Response:
-        """The IDs in a text, and what stands around them.
+        """Find the IDs in a text.
 
-        The text is the body, not a part of the address: lines of logs belong in nobody's log.
+        The text is in the body, not in the URL, because proxies log URLs.
         """
-        issuer = self._allowed(request, "inspect")
+        served = self._allowed(request, "inspect")
         asgi.parameters(request.scope)
         asked = asgi.members(await asgi.body_of(request.receive), "text", "scheme")
         text, spec = asked.get("text"), asked.get("scheme", "")
         if not isinstance(text, str) or not 0 < len(text.strip()) <= TEXT_MOST:
             raise Problem(
-                "bad-request", f"text: an ID, or a text with IDs, of 1 to {TEXT_MOST} characters"
+                "bad-request", f"text: an ID, or a text with IDs, from 1 to {TEXT_MOST} characters"
             )
         if not isinstance(spec, str):
-            raise Problem("bad-request", "scheme: the name of a scheme, or leave it out")
+            raise Problem("bad-request", "scheme: the name of a scheme, or omit it")
         try:
-            found = await self._finds.call(findings_of, issuer, text, spec)
+            found = await self._searches.call(findings_of, served, text, spec)
         except BusyError:
-            raise busy(**_names(issuer)) from None
+            raise busy(**_names(served)) from None
         except Misuse as error:
-            raise misuse(error, **_names(issuer)) from None
-        return JSONResponse({**_names(issuer), "found": found})
+            raise misuse(error, **_names(served)) from None
+        return JSONResponse({**_names(served), "found": found})
 
     async def claims(self, request: Request) -> Response:
-        """Who holds which slot."""
-        issuer = self._allowed(request, "admin")
+        """Return the claims by slot."""
+        served = self._allowed(request, "admin")
         asgi.parameters(request.scope)
-        found = await self._lookouts[issuer.name].look()
-        return JSONResponse({**_names(issuer), **_record(issuer, found)})
+        snapshot = await self._records[served.name].read()
+        return JSONResponse({**_names(served), **_record(served, snapshot)})
 
     async def status(self, request: Request) -> Response:
-        """How a namespace stands in the process that answers."""
-        issuer = self._allowed(request, "admin")
+        """Return the state of a namespace in the process that answers."""
+        served = self._allowed(request, "admin")
         asgi.parameters(request.scope)
-        gauge, here = issuer.gauge(), Holder.here()
-        why = await issuer.unready()
+        gauge, here = served.gauge(), Holder.here()
+        why = await served.unready()
         return JSONResponse(
             {
-                **_names(issuer),
+                **_names(served),
                 "host": here.host,
                 "process": int(here.process),
                 "ready": not why,
@@ -114,38 +113,38 @@ class Views:
         )
 
 
-def _names(issuer: Issuer) -> dict[str, str]:
-    return {"namespace": issuer.name, "scheme": issuer.scheme.name}
+def _names(served: ServedNamespace) -> dict[str, str]:
+    return {"namespace": served.name, "scheme": served.scheme.name}
 
 
-def _record(issuer: Issuer, found: Snapshot | None) -> dict[str, Any]:
-    """A record as JSON; values of fields are texts, as everywhere: they may be above 2**53."""
-    slots = node_holdings(found)
+def _record(served: ServedNamespace, snapshot: Snapshot | None) -> dict[str, Any]:
+    """Return a record as JSON. Field values are strings, since they may exceed 2**53."""
+    slots = node_holdings(snapshot)
     count = Counter(slot.state for slot in slots)
     slots.sort(key=lambda slot: (_STATES.index(slot.state), slot.holding.slot))
-    layout = issuer.scheme.layout if not slots else slots[0].layout
+    layout = served.scheme.layout if not slots else slots[0].layout
     return {
         "axis": layout.axis,
         "nodes": layout.nodes,
-        "now": None if found is None else moment_text(found.now_us),
-        "now_value": None if found is None else _now_value(layout, found.now_us),
+        "now": None if snapshot is None else moment_text(snapshot.now_us),
+        "now_value": None if snapshot is None else _now_value(layout, snapshot.now_us),
         "counts": {state: count[state] for state in _STATES},
-        "away": 0 if found is None else len(found.away),
+        "away": 0 if snapshot is None else len(snapshot.away),
         "slots": [_slot(slot) for slot in slots[:SLOTS_MOST]],
     }
 
 
 def _slot(slot: NodeHolding) -> dict[str, Any]:
-    told = slot.as_json()
-    told["constants"] = {name: str(value) for name, value in told["constants"].items()}
-    return {**told, **{name: str(told[name]) for name in ("node", "start_value", "until_value")}}
+    found = slot.as_json()
+    found["constants"] = {name: str(value) for name, value in found["constants"].items()}
+    return {**found, **{name: str(found[name]) for name in ("node", "start_value", "until_value")}}
 
 
 def _now_value(layout: Layout, now_us: int) -> str | None:
-    """Where the registry's clock stands on the axis; None where that is not time."""
+    """Return the position of the registry's clock on the axis; None if the axis is not time."""
     if layout.tick_us is None:
         return None
     try:
         return str(layout.tick_at(now_us))
-    except LayoutError:  # past its end
+    except LayoutError:  # after its last tick
         return None

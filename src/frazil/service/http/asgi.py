@@ -1,4 +1,4 @@
-"""The few words of ASGI that the doors speak: headers, whole replies, limits on what is read.
+"""ASGI helpers for the endpoints: headers, complete replies, limits on input.
 
 Source: the ASGI specification, HTTP & WebSocket message format 2.x.
 """
@@ -17,7 +17,7 @@ __all__ = [
     "BODY_MOST",
     "FRESH",
     "SAFE",
-    "Door",
+    "Endpoint",
     "Headers",
     "Receive",
     "Scope",
@@ -38,22 +38,22 @@ __all__ = [
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-Door: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[int]]
+Endpoint: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[int]]
 Headers: TypeAlias = Iterable[tuple[bytes, bytes]]
 
 FRESH = (b"cache-control", b"no-store")
-"""A header of every reply: an ID that a cache gives out twice is a duplicate."""
+"""A header of every reply: an ID from a cache would be a duplicate."""
 
 SAFE: tuple[tuple[bytes, bytes], ...] = (FRESH, (b"x-content-type-options", b"nosniff"))
-"""Headers of every reply but the hot one, where each costs a tenth of an empty request."""
+"""Headers of all replies except a single ID, where each costs a tenth of an empty request."""
 
 BODY_MOST = 65_536
-_BODY_PATIENCE_S = 10.0
+_BODY_TIMEOUT_S = 10.0
 _PARAMETERS_MOST = 16
 
 
 def header(scope: Scope, name: bytes) -> bytes:
-    """The first header of that name (in lower case); empty if there is none."""
+    """Return the first header with a name in lower case, or b""."""
     for key, value in scope["headers"]:
         if key == name:
             return bytes(value)
@@ -61,13 +61,13 @@ def header(scope: Scope, name: bytes) -> bytes:
 
 
 def bearer(scope: Scope) -> bytes:
-    """The token in the Authorization header; empty if there is none. RFC 6750, 2.1."""
+    """Return the token of the Authorization header, or b"". RFC 6750, 2.1."""
     kind, _, secret = header(scope, b"authorization").partition(b" ")
     return secret.strip() if kind.lower() == b"bearer" else b""
 
 
 def parameters(scope: Scope, *known: str) -> Mapping[str, str]:
-    """The query's parameters; Problem for one that is unknown or comes twice."""
+    """Return the query parameters. Raises Problem for unknown and repeated ones."""
     text = scope["query_string"].decode("latin-1")
     if not text:
         return {}
@@ -76,13 +76,13 @@ def parameters(scope: Scope, *known: str) -> Mapping[str, str]:
             text, keep_blank_values=True, max_num_fields=_PARAMETERS_MOST, errors="strict"
         )
     except ValueError:
-        raise Problem("bad-request", "the query is no list of name=value in UTF-8") from None
+        raise Problem("bad-request", "the query is not a list of name=value in UTF-8") from None
     found: dict[str, str] = {}
     for name, value in pairs:
         if name not in known:
             raise Problem(
                 "bad-request",
-                f"?{name[:40]}= is no parameter here; known: {', '.join(known) or 'none'}",
+                f"?{name[:40]}= is not a parameter here; known: {', '.join(known) or 'none'}",
             )
         if name in found:
             raise Problem("bad-request", f"?{name}= is given twice; give it once")
@@ -91,63 +91,63 @@ def parameters(scope: Scope, *known: str) -> Mapping[str, str]:
 
 
 def refuse_body(scope: Scope) -> None:
-    """Problem for a request that brings a body where none is read."""
+    """Raise Problem for a request with a body where none is allowed."""
     if header(scope, b"transfer-encoding") or header(scope, b"content-length") not in {b"", b"0"}:
-        raise Problem("too-large", "this request has no body; leave it out")
+        raise Problem("too-large", "this request takes no body; omit it")
 
 
 async def body_of(receive: Receive) -> bytes:
-    """The body of a request, which has to be short and come soon."""
+    """Return the body of a request. Raises Problem if it is too large or too slow."""
     body = b""
     try:
-        async with asyncio.timeout(_BODY_PATIENCE_S):
+        async with asyncio.timeout(_BODY_TIMEOUT_S):
             while True:
                 message = await receive()
                 part: bytes = message.get("body", b"")
                 body += part
                 if len(body) > BODY_MOST:
-                    raise Problem("too-large", f"a body has at most {BODY_MOST} bytes here")
+                    raise Problem("too-large", f"a body has at most {BODY_MOST} bytes; send less")
                 if not message.get("more_body", False):
                     return body
     except TimeoutError:
-        raise Problem("too-slow", f"a body comes within {_BODY_PATIENCE_S:g} s") from None
+        raise Problem("too-slow", f"send the body within {_BODY_TIMEOUT_S:g} s") from None
 
 
 def members(body: bytes, *known: str) -> dict[str, Any]:
-    """The members of a JSON object; Problem for what is none, and for a member that is unknown."""
+    """Return the members of a JSON object. Raises Problem for other values and unknown members."""
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise Problem("bad-request", f'the body is a JSON object, like {{"{known[0]}": "..."}}')
+        raise Problem("bad-request", f'send a JSON object, like {{"{known[0]}": "..."}}')
     strange = sorted(found.keys() - set(known))
     if strange:
         raise Problem(
-            "bad-request", f"{strange[0][:40]!r} is no member here; known: {', '.join(known)}"
+            "bad-request", f"{strange[0][:40]!r} is not a known member; known: {', '.join(known)}"
         )
     return found
 
 
 def refuse_strange_host(scope: Scope) -> None:
-    """Problem for a request to loopback under a name of elsewhere.
+    """Raise Problem for a request to loopback under a foreign host name.
 
-    A web page may have its own name resolve to 127.0.0.1 and so speak to a service that trusts
-    loopback; its Host header gives it away.
+    A web page can make its own host name resolve to 127.0.0.1 and so reach a service that trusts
+    loopback (DNS rebinding). The Host header shows it.
     """
     if not _is_local(header(scope, b"host")):
-        raise Problem("wrong-host", "without tokens it answers to localhost and 127.0.0.1 only")
+        raise Problem("wrong-host", "use localhost or 127.0.0.1 as host, or configure tokens")
 
 
 def refuse_disguise(scope: Scope) -> None:
-    """Problem for a path with percent signs where they say nothing.
+    """Raise Problem for a path with unnecessary percent-encoding.
 
-    ``/%6Detrics`` is ``/metrics`` here and something else to a gateway that keeps callers from it.
-    Only the text of an ID may need them.
+    ``/%6Detrics`` is ``/metrics`` here, but a gateway that blocks ``/metrics`` may let it pass.
+    Only the text of an ID may need percent-encoding.
     """
     raw = bytes(scope["raw_path"])
     if b"%" in raw.rpartition(b"/")[0] or b"/inspect/" not in raw:
-        raise Problem("not-found", "write the path as it is, without percent signs")
+        raise Problem("not-found", "write the path without percent-encoding")
 
 
 @lru_cache(256)
@@ -161,7 +161,7 @@ def _is_local(host: bytes) -> bool:
 
 
 def start(status: int, media_type: bytes, headers: Headers = ()) -> dict[str, Any]:
-    """The message that begins a reply, with these headers and no others."""
+    """Return the message that starts a reply, with exactly these headers."""
     return {
         "type": "http.response.start",
         "status": status,
@@ -172,7 +172,7 @@ def start(status: int, media_type: bytes, headers: Headers = ()) -> dict[str, An
 async def send_whole(
     send: Send, status: int, media_type: bytes, body: bytes, headers: Headers = ()
 ) -> None:
-    """Send a reply that is all there."""
+    """Send a complete reply."""
     length = (b"content-length", str(len(body)).encode())
     await send(start(status, media_type, (length, *headers)))
     await send({"type": "http.response.body", "body": body})

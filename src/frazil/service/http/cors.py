@@ -1,10 +1,9 @@
-"""CORS: which web pages of elsewhere may ask, and read what is answered. None, unless told.
+"""CORS: which web pages of other origins may call the API. By default none.
 
-A browser sends a page's request and keeps the answer from it unless the answer names the page's
-origin. So to a service with tokens nothing has to be refused, only said: who asks is known by a
-token, which a page has to know itself. Where everybody is let in, a page of elsewhere could have
-the browsers of its visitors use up IDs without reading them; there it is refused by what browsers
-say of themselves.
+Browsers let a page read a reply only if the reply names the origin of the page. A service with
+tokens needs no more than that, because a page cannot call it without a token. Without tokens, a
+page could make the browsers of its visitors use up IDs without reading them. So such requests are
+refused by the headers that browsers send with them.
 
 Sources: the Fetch standard, "CORS protocol"; Fetch Metadata, "Sec-Fetch-Site".
 """
@@ -26,7 +25,7 @@ _EXPOSED = (
 
 
 class Cors:
-    """The origins that may ask; "*" among them is any. on: whether there are some."""
+    """The allowed origins; "*" allows any. on: whether there are any."""
 
     def __init__(self, origins: tuple[str, ...]) -> None:
         self.on = bool(origins)
@@ -34,7 +33,7 @@ class Cors:
         self._origins = {origin.encode() for origin in origins}
 
     def headers(self, scope: Scope) -> Headers:
-        """What a reply to this request says besides."""
+        """Return the CORS headers of the reply to a request."""
         origin = header(scope, b"origin")
         if self._any:
             return ((b"access-control-allow-origin", b"*"), _EXPOSED)
@@ -44,7 +43,7 @@ class Cors:
         return (vary,)
 
     def refuse_page(self, scope: Scope) -> None:
-        """Problem for a request that a browser makes for a page of elsewhere. A link is none."""
+        """Raise Problem for a request that a browser sends for a page of another origin."""
         origin, site = header(scope, b"origin"), header(scope, b"sec-fetch-site")
         if not (origin or site) or self._any or origin in self._origins:
             return
@@ -52,11 +51,12 @@ class Cors:
         link = scope["method"] == "GET" and header(scope, b"sec-fetch-mode") == b"navigate"
         if (origin and not here) or (site in {b"cross-site", b"same-site"} and not link):
             raise Problem(
-                "forbidden", "a page of elsewhere asks; name its origin under cors in [server]"
+                "forbidden",
+                "pages of this origin are not allowed; add the origin to cors in [server]",
             )
 
     async def answered(self, scope: Scope, send: Send) -> bool:
-        """Answer a browser that asks whether it may ask; whether this was one."""
+        """Answer a preflight request; return whether it was one."""
         if scope["method"] != "OPTIONS" or not header(scope, b"access-control-request-method"):
             return False
         said = [*self.headers(scope), *_ALLOWED]

@@ -1,11 +1,10 @@
-"""How IDs leave by the HTTP door: JSON, text lines, or packed bytes, as the caller accepts.
+"""The formats of IDs in HTTP replies: JSON, text lines, or packed bytes, as Accept requests.
 
-In JSON an ID is a string, always: JavaScript and many a JSON library read numbers as doubles, and
-change those above 2**53 without a word. Where a scheme's IDs all fit, and the caller asks with
-``?number=1``, they are numbers.
+In JSON an ID is a string: JavaScript and many JSON libraries read numbers as doubles, and silently
+change those above 2**53. If all IDs of a scheme fit, ``?number=1`` requests numbers.
 
-A million IDs are not put together first. Each format says what stands before, between and after, so
-that chunks can be sent as they are made.
+A format defines the text before, between and after the IDs, so that a long reply can be sent in
+chunks while the IDs are made.
 """
 
 import json
@@ -27,11 +26,11 @@ _EXACT_BITS = 53
 
 
 class Format(ABC):
-    """How the IDs of one reply are written. ``media_type`` is what the reply says of itself.
+    """How the IDs of a reply are written. ``media_type`` is the Content-Type of the reply.
 
-    headers: those of a reply, beside its type and length. JSON names the namespace and the scheme
-    in itself, the others here. takes_words: whether ``some`` is best given an array of words of 64
-    bits, which it may change.
+    headers: the headers of a reply, beside type and length. JSON has the namespace and scheme in
+    its body, the other formats in headers. takes_words: whether ``some`` prefers an array of 64-bit
+    words, which it may modify.
     """
 
     media_type: bytes
@@ -52,18 +51,18 @@ class Format(ABC):
 
     @abstractmethod
     def one(self, n: int) -> bytes:
-        """The whole reply with a single ID."""
+        """Return the whole body for a single ID."""
 
     @abstractmethod
     def some(self, ids: Sequence[int]) -> bytes:
-        """A chunk of IDs of a longer reply, which begins with ``head`` and ends with ``tail``."""
+        """Return some of the IDs of a body that starts with ``head`` and ends with ``tail``."""
 
     def size(self, _n: int) -> int | None:
-        """The length of a reply with ``n`` IDs in bytes, where it is known beforehand."""
+        """Return the length of a body with ``n`` IDs in bytes, or None if it is not known."""
         return None
 
     def texts(self, ids: Sequence[int]) -> Iterable[str]:
-        """The IDs as texts."""
+        """Return the IDs as strings."""
         return map(str if self.plain else self.scheme.format, ids)
 
 
@@ -97,7 +96,7 @@ class Json(Format):
 
 
 class Lines(Format):
-    """One ID a line."""
+    """One ID per line."""
 
     media_type = b"text/plain; charset=utf-8"
 
@@ -111,14 +110,14 @@ class Lines(Format):
 
 
 class Packed(Format):
-    """Numbers, each in as many whole bytes as the scheme has bits, big endian, nothing between."""
+    """Big-endian numbers without separators, in as many whole bytes as the scheme has bits."""
 
     media_type = PACKED.encode()
 
     def __init__(self, namespace: str, scheme: Scheme) -> None:
         super().__init__(namespace, scheme)
         self.width = (scheme.bits + 7) // 8
-        # The interpreted walk fills numpy's arrays, which need not be here.
+        # The interpreted walk fills numpy arrays, and numpy may not be installed.
         self.takes_words = self.width == 8 and COMPILED
 
     def one(self, n: int) -> bytes:
@@ -140,14 +139,14 @@ class Packed(Format):
 
 
 def fits_number(scheme: Scheme) -> bool:
-    """Whether every ID of a scheme is exact as a double."""
+    """Return whether a double represents every ID of a scheme exactly."""
     return scheme.bits <= _EXACT_BITS or (scheme.shuffle is None and scheme.layout.javascript_safe)
 
 
 def chosen(accept: str) -> str:
-    """The media type of ours that an Accept header likes best; the first of equals.
+    """Return the supported media type that an Accept header prefers; the first one among equals.
 
-    Raises Problem where it wants none of them. Source of the rules: RFC 9110, 12.5.1.
+    Raises Problem if it accepts none. Source: RFC 9110, 12.5.1.
     """
     ours = (JSON, _TEXT, PACKED)
     if not accept.strip():
@@ -160,12 +159,12 @@ def chosen(accept: str) -> str:
         if weight > best_weight:
             best, best_weight = name, weight
     if not best:
-        raise Problem("not-acceptable", f"Accept one of {', '.join(ours)}")
+        raise Problem("not-acceptable", f"accept one of {', '.join(ours)}")
     return best
 
 
 def _range(part: str) -> tuple[str, float]:
-    """``text/*;q=0.5`` as ("text/*", 0.5); a weight that is none counts as 0."""
+    """Return ``text/*;q=0.5`` as ("text/*", 0.5). An invalid weight counts as 0."""
     name, *parameters = part.lower().split(";")
     for parameter in parameters:
         key, _, value = parameter.strip().partition("=")

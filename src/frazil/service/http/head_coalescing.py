@@ -1,28 +1,27 @@
-"""A reply's head and its body, sent in one piece.
+"""Sends the head of a reply and its body in one packet.
 
-uvicorn writes the head of a reply as soon as it is known and the body when it comes, and asyncio
-hands each to the kernel at once: two calls, two packets, and two times that the client wakes up.
-For a reply of thirty bytes that is a fifth of all it costs.
+uvicorn writes the head and the body of a reply separately, and asyncio passes each to the kernel at
+once: two system calls, two packets, and two wake-ups of the client. For a reply of thirty bytes
+that is a fifth of the total cost.
 
-Most replies are there whole, in the same turn of the loop. So a head is held until the next piece
-comes, and goes with it; where none comes in this turn (a reply whose making takes a while, or one
-without a body), the head goes by itself at the turn's end. Nothing is held longer than that, and
-nothing but a head: a long reply fills the socket as before, and the pauses of a slow client work.
+Usually the body follows in the same iteration of the event loop. So a head is held until the next
+write, and both are sent together. If none follows in this iteration, the head is sent at its end.
+Nothing else is held, so flow control works as before.
 
-A head is told by its first bytes. A piece of a body that begins alike is held for a turn, too, and
-comes in its place all the same.
+A head is recognised by its first bytes. A piece of a body that starts with the same bytes is also
+held for one iteration, and still sent in order.
 """
 
 import asyncio
 from typing import Any
 
-__all__ = ["Writer"]
+__all__ = ["CoalescingTransport"]
 
 _HEAD = b"HTTP/1."
 
 
-class Writer:
-    """What a protocol writes to: a transport, whose other methods and attributes are here, too."""
+class CoalescingTransport:
+    """Wraps a transport and passes on all its other methods and attributes."""
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
         self._transport = transport
@@ -34,7 +33,7 @@ class Writer:
         return getattr(self._transport, name)
 
     def write(self, piece: bytes) -> None:
-        """Send a piece, after all that was written before."""
+        """Send data, after all earlier data."""
         if self._held:
             piece = self._held + piece
             self._held = b""
@@ -45,12 +44,12 @@ class Writer:
         self._transport.write(piece)
 
     def close(self) -> None:
-        """Close when all that was written is sent."""
+        """Close the transport after all data are sent."""
         self._flush()
         self._transport.close()
 
     def abort(self) -> None:
-        """Close now; what is not sent is lost."""
+        """Close the transport now; unsent data are lost."""
         self._held = b""
         self._transport.abort()
 

@@ -1,13 +1,11 @@
-"""Where IDs are asked for: one ID, or many, as raw ASGI.
+"""The endpoints that issue IDs: one ID, or many, as raw ASGI.
 
-Everything else of the service is asked now and then. These two are the service, so nothing stands
-between the server and them: a dictionary finds the door by its path, and an ID that is ready is
-drawn, written and sent without a request object, a router or a task.
+Almost all requests go here. So there is no framework between the server and these endpoints: a
+dictionary finds the endpoint by its path, and a ready ID needs no request object, router or task.
 
-A reply with many IDs is made and sent in chunks. The first is drawn before the status is sent, so
-that what goes wrong at once is a proper problem. What goes wrong later cannot be said in a status
-any more; then the connection is broken off, and the client sees that the reply has no end. A
-client that has gone away stops the making.
+A reply with many IDs is made and sent in chunks. The first chunk is made before the status is sent,
+so an early error is a proper problem. After a later error the connection is closed, and the client
+sees an incomplete reply. If the client disconnects, no more IDs are made.
 """
 
 import asyncio
@@ -21,54 +19,54 @@ from frazil.errors import FrazilError
 from frazil.service.http import asgi, formats
 from frazil.service.http.asgi import Receive, Scope, Send
 from frazil.service.http.formats import Format, Json, Lines, Packed
-from frazil.service.namespace import MOST, Issuer
-from frazil.service.problems import Problem, behind, over_quota, refused
-from frazil.service.tokens import Bill, Guard, OverQuota
+from frazil.service.namespace import BATCH_MOST, ServedNamespace
+from frazil.service.problems import Problem, no_id, over_quota, refused
+from frazil.service.tokens import Charge, Guard, OverQuota
 
-__all__ = ["CHUNK", "WORDS_CHUNK", "Door", "ManyDoor", "OneDoor"]
+__all__ = ["CHUNK", "WORDS_CHUNK", "BatchEndpoint", "IdEndpoint", "SingleIdEndpoint"]
 
-_NONCE = b"frazil-nonce"  # a reply names the request's, so none is taken for another's
+_NONCE = b"frazil-nonce"  # sent back, so that a client detects the reply to another request
 _NONCE_OF = re.compile(rb"[!-~]{0,64}")
 CHUNK = 8_192
-"""IDs that are made in one step of the loop; a few milliseconds, so that others are not held up."""
+"""IDs made in one iteration of the event loop; it takes a few milliseconds."""
 
 WORDS_CHUNK = 65_536
-"""The same, where they never become numbers of Python."""
+"""The same for IDs that never become Python integers."""
 
-Report = Callable[[str, FrazilError], None]
+OnFailure = Callable[[str, FrazilError], None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Answers:
-    """What is prepared for a namespace: a format for each media type."""
+class _Formats:
+    """The formats of a namespace, by media type."""
 
     by_type: dict[str, Format]
     number: Format | None
 
 
 @dataclass(frozen=True, slots=True)
-class _Order:
-    """How many IDs are wanted, how they are written, and who is charged for them."""
+class _Request:
+    """How many IDs are requested, in which format, and the token that is charged."""
 
-    shape: Format
+    format: Format
     n: int
-    bill: Bill
+    charge: Charge
     headers: asgi.Headers
 
 
-class Door(ABC):
-    """One address of one namespace. ``report`` is told of errors behind the door."""
+class IdEndpoint(ABC):
+    """One path of one namespace. ``on_failure`` is called with errors inside the service."""
 
     method = "GET"
     known: tuple[str, ...] = ("number",)
 
-    def __init__(self, issuer: Issuer, guard: Guard, report: Report) -> None:
-        self.issuer = issuer
+    def __init__(self, served: ServedNamespace, guard: Guard, on_failure: OnFailure) -> None:
+        self.served = served
         self.guard = guard
-        self.report = report
-        name, scheme = issuer.name, issuer.scheme
+        self.on_failure = on_failure
+        name, scheme = served.name, served.scheme
         self.names = {"namespace": name, "scheme": scheme.name}
-        self.answers = _Answers(
+        self.formats = _Formats(
             {
                 formats.JSON: Json(name, scheme),
                 "text/plain": Lines(name, scheme),
@@ -78,14 +76,14 @@ class Door(ABC):
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> int:
-        """Answer a request; the status that was sent."""
+        """Answer a request and return the status."""
         try:
             if scope["method"] != self.method:
                 raise Problem(
                     "method-not-allowed", f"use {self.method}", {"allow": self.method}, **self.names
                 )
             if not self.guard.is_open:
-                refusal = self.guard.refusal(asgi.bearer(scope), "issue", self.issuer.name)
+                refusal = self.guard.refusal(asgi.bearer(scope), "issue", self.served.name)
                 if refusal is not None:
                     raise refused(refusal, **self.names)
             await self.answer(scope, receive, send)
@@ -95,8 +93,8 @@ class Door(ABC):
         except OverQuota as error:
             problem = over_quota(error, **self.names)
         except FrazilError as error:
-            self.report(self.issuer.name, error)
-            problem = behind(error, **self.names)
+            self.on_failure(self.served.name, error)
+            problem = no_id(error, **self.names)
         else:
             return 200
         await asgi.send_problem(send, problem)
@@ -104,127 +102,131 @@ class Door(ABC):
 
     @abstractmethod
     async def answer(self, scope: Scope, receive: Receive, send: Send, /) -> None:
-        """Answer a request that is allowed. Raises Problem and what the generator raises."""
+        """Answer an allowed request. Raises Problem and what the generator raises."""
 
-    def format(self, scope: Scope, number: str) -> Format:
-        """How this caller wants the IDs."""
+    def choose_format(self, scope: Scope, number: str) -> Format:
+        """Return the format that the request asks for."""
         accept = asgi.header(scope, b"accept")
         wanted = formats.chosen(accept.decode("latin-1")) if accept else formats.JSON
         if not number:
-            return self.answers.by_type[wanted]
+            return self.formats.by_type[wanted]
         if number not in {"0", "1"}:
-            raise Problem("bad-request", f"?number={number[:20]}: write 1, or leave it out")
+            raise Problem("bad-request", f"?number={number[:20]}: write 1, or omit it")
         if number == "1":
             if wanted != formats.JSON:
-                raise Problem("bad-request", "?number=1 is for JSON; accept application/json")
-            if self.answers.number is None:
+                raise Problem("bad-request", "?number=1 requires JSON; accept application/json")
+            if self.formats.number is None:
                 raise Problem(
                     "bad-request",
-                    f"IDs of {self.issuer.scheme.name} do not fit the 53 bits that a number in "
-                    "JSON keeps; leave ?number= out and read them as strings",
+                    f"IDs of {self.served.scheme.name} do not fit the 53 bits of a JSON number; "
+                    "omit ?number= and read them as strings",
                     limit="53",
                 )
-            return self.answers.number
-        return self.answers.by_type[wanted]
+            return self.formats.number
+        return self.formats.by_type[wanted]
 
 
-class OneDoor(Door):
+class SingleIdEndpoint(IdEndpoint):
     """``GET /v1/{ns}/id``."""
 
     async def answer(self, scope: Scope, _receive: Receive, send: Send) -> None:
-        """See Door."""
+        """See IdEndpoint."""
         number = ""
         if scope["query_string"]:
             number = asgi.parameters(scope, "number").get("number", "")
-        shape = self.format(scope, number)
-        n = None if self.guard.metered else self.issuer.ready_one()
+        fmt = self.choose_format(scope, number)
+        n = None if self.guard.metered else self.served.ready_one()
         if n is None:
-            with self.guard.bill(asgi.bearer(scope), 1) as bill:
-                n = await self.issuer.one()
-                bill.made = 1
-        await asgi.send_whole(send, 200, shape.media_type, shape.one(n), shape.headers)
+            with self.guard.charge(asgi.bearer(scope), 1) as charge:
+                n = await self.served.one()
+                charge.used = 1
+        await asgi.send_whole(send, 200, fmt.media_type, fmt.one(n), fmt.headers)
 
 
-class ManyDoor(Door):
+class BatchEndpoint(IdEndpoint):
     """``POST /v1/{ns}/ids?n=``."""
 
     method = "POST"
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """See Door."""
+        """See IdEndpoint."""
         asgi.refuse_body(scope)
         asked = asgi.parameters(scope, "n", "number")
-        shape = self.format(scope, asked.get("number", ""))
+        fmt = self.choose_format(scope, asked.get("number", ""))
         n = _count(asked.get("n", ""))
         nonce = _nonce(scope)
-        headers = (*shape.headers, (_NONCE, nonce)) if nonce else shape.headers
-        with self.guard.bill(asgi.bearer(scope), n) as bill:
-            await self._answer(_Order(shape, n, bill, headers), receive, send)
+        headers = (*fmt.headers, (_NONCE, nonce)) if nonce else fmt.headers
+        with self.guard.charge(asgi.bearer(scope), n) as charge:
+            await self._answer(_Request(fmt, n, charge, headers), receive, send)
 
-    async def _answer(self, order: _Order, receive: Receive, send: Send) -> None:
-        n, shape = order.n, order.shape
-        make = self.issuer.words if shape.takes_words else self.issuer.many
-        step = WORDS_CHUNK if shape.takes_words else CHUNK
+    async def _answer(self, request: _Request, receive: Receive, send: Send) -> None:
+        n, fmt = request.n, request.format
+        make = self.served.words if fmt.takes_words else self.served.many
+        step = WORDS_CHUNK if fmt.takes_words else CHUNK
         ids = await make(min(n, step))
-        order.bill.made = len(ids)
+        request.charge.used = len(ids)
         if n <= step:
-            body = shape.head + shape.some(ids) + shape.tail
-            await asgi.send_whole(send, 200, shape.media_type, body, order.headers)
+            body = fmt.head + fmt.some(ids) + fmt.tail
+            await asgi.send_whole(send, 200, fmt.media_type, body, request.headers)
             return
-        size = shape.size(n)
+        size = fmt.size(n)
         length = () if size is None else ((b"content-length", str(size).encode()),)
-        await send(asgi.start(200, shape.media_type, (*length, *order.headers)))
-        leaving = asyncio.create_task(_left(receive))
+        await send(asgi.start(200, fmt.media_type, (*length, *request.headers)))
+        disconnected = asyncio.create_task(_disconnected(receive))
         try:
-            await self._stream(send, order, ids, make, leaving)
+            await self._stream(send, request, ids, make, disconnected)
         except FrazilError as error:
-            self.report(self.issuer.name, error)
-            raise ConnectionAbortedError("a reply was broken off: no more IDs") from None
+            self.on_failure(self.served.name, error)
+            raise ConnectionAbortedError("incomplete reply: no more IDs") from None
         finally:
-            leaving.cancel()
+            disconnected.cancel()
             with suppress(asyncio.CancelledError):
-                await leaving
+                await disconnected
 
     async def _stream(
         self,
         send: Send,
-        order: _Order,
+        request: _Request,
         ids: Sequence[int],
         make: Callable[[int], Awaitable[Sequence[int]]],
-        leaving: "asyncio.Task[None]",
+        disconnected: "asyncio.Task[None]",
     ) -> None:
-        """Send ``ids``, and the others, as many at a time."""
-        shape, n = order.shape, order.n
-        before, step = shape.head, len(ids)
+        """Send ``ids``, then the rest in chunks of the same size."""
+        fmt, n = request.format, request.n
+        before, step = fmt.head, len(ids)
         while True:
             n -= len(ids)
-            body = before + shape.some(ids) + (b"" if n else shape.tail)
+            body = before + fmt.some(ids) + (b"" if n else fmt.tail)
             await send({"type": "http.response.body", "body": body, "more_body": n > 0})
             if not n:
                 return
             await asyncio.sleep(0)
-            if leaving.done():
+            if disconnected.done():
                 return
-            before = shape.between
+            before = fmt.between
             ids = await make(min(n, step))
-            order.bill.made += len(ids)
+            request.charge.used += len(ids)
 
 
 def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) <= 9 and 0 < int(text) <= MOST):
-        raise Problem("bad-request", f"say how many IDs with ?n=, 1 to {MOST}", limit=str(MOST))
+    if not (text.isascii() and text.isdigit() and len(text) <= 9 and 0 < int(text) <= BATCH_MOST):
+        raise Problem(
+            "bad-request",
+            f"pass the number of IDs as ?n=, 1 to {BATCH_MOST}",
+            limit=str(BATCH_MOST),
+        )
     return int(text)
 
 
 def _nonce(scope: Scope) -> bytes:
-    """The request's nonce; empty if it has none. Raises Problem: what cannot be sent back whole."""
+    """Return the nonce of a request, or b"". Raises Problem if it cannot be sent back."""
     nonce = asgi.header(scope, _NONCE)
     if not _NONCE_OF.fullmatch(nonce):
-        raise Problem("bad-request", "Frazil-Nonce is at most 64 printable ASCII characters")
+        raise Problem("bad-request", "Frazil-Nonce must be at most 64 printable ASCII characters")
     return nonce
 
 
-async def _left(receive: Receive) -> None:
-    """Ends when the client has gone away."""
+async def _disconnected(receive: Receive) -> None:
+    """Return when the client has disconnected."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -1,28 +1,28 @@
-"""The shapes of what is asked and answered, as JSON Schema: the nouns of the OpenAPI document.
+"""The JSON Schemas of requests and replies, for the OpenAPI document.
 
-A member has one type, whichever answer it is in. IDs and the values of fields are texts, since they
-may be above 2**53; counts, bits and process numbers are numbers.
+A member has the same type in every reply. IDs and field values are strings, since they may exceed
+2**53; counts, bits and process numbers are numbers.
 """
 
 from typing import Any
 
 from frazil.service.http.admin_routes import TEXT_MOST
 
-__all__ = ["FLAG", "NAMES", "SHAPES", "TEXT", "a_list", "an_object", "ref"]
+__all__ = ["FLAG", "NAMES", "SCHEMAS", "TEXT", "a_list", "an_object", "ref"]
 
 
 def an_object(**properties: dict[str, Any]) -> dict[str, Any]:
-    """An object that has these members, always."""
+    """Return the schema of an object whose members are all required."""
     return {"type": "object", "required": list(properties), "properties": properties}
 
 
 def a_list(**properties: dict[str, Any]) -> dict[str, Any]:
-    """An array of such objects."""
+    """Return the schema of an array of such objects."""
     return {"type": "array", "items": an_object(**properties)}
 
 
 def ref(name: str) -> dict[str, Any]:
-    """One of the shapes below, by name."""
+    """Return a reference to one of the schemas below."""
     return {"$ref": f"#/components/schemas/{name}"}
 
 
@@ -89,7 +89,7 @@ _CLAIMS: dict[str, Any] = {
     "nodes": _WHOLE,
     **dict.fromkeys(("now", "now_value"), _OR_NONE),
     "counts": an_object(held=_WHOLE, idle=_WHOLE, free=_WHOLE),
-    "away": {"type": "integer", "description": "Stores of the registry that did not answer."},
+    "away": {"type": "integer", "description": "Parts of the registry that did not answer."},
     "slots": a_list(
         node=TEXT,
         constants={"type": "object", "additionalProperties": TEXT},
@@ -111,10 +111,10 @@ _STATUS: dict[str, Any] = {
 }
 
 _PROBLEM: dict[str, Any] = an_object(type=TEXT, title=TEXT, status=_WHOLE, detail=TEXT)
-# What an error is about, where it is known.
+# Optional: the subject of an error.
 _PROBLEM["properties"] |= {**NAMES, "field": TEXT, "limit": TEXT, "position": _WHOLE}
 
-SHAPES: dict[str, Any] = {
+SCHEMAS: dict[str, Any] = {
     "Problem": _PROBLEM,
     "Inspection": an_object(namespace=TEXT, **_FACTS),
     "Text": {
@@ -128,7 +128,7 @@ SHAPES: dict[str, Any] = {
                 "maxLength": TEXT_MOST,
                 "examples": ["GET /orders/1375354384404488193 200"],
             },
-            "scheme": {"type": "string", "description": "The one scheme in question."},
+            "scheme": {"type": "string", "description": "The only scheme to try."},
         },
     },
     "Findings": an_object(**NAMES, found=a_list(**_FOUND)),
@@ -159,4 +159,4 @@ SHAPES: dict[str, Any] = {
     },
     "Plan": an_object(**_PLAN),
 }
-"""By name, as ``ref`` has it."""
+"""By name, for ``ref``."""

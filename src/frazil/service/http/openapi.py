@@ -1,23 +1,23 @@
-"""What the HTTP door answers, as an OpenAPI 3.1 document.
+"""The OpenAPI 3.1 document of the HTTP API.
 
-Written by hand as data: the routes are few, and a document that is made from type hints says
-what the code happens to accept instead of what is promised. Tests hold it against the routes and
-against what they answer. Its links say which answer has what another question needs: the list of
-namespaces has those, and a new ID is there to be inspected.
+It is written by hand: there are few routes, and a document generated from type hints describes what
+the code happens to accept, not what is promised. Tests compare it with the routes and with their
+replies. Its links say which reply contains the parameters of another operation: the namespaces are
+in the list of layouts, and a new ID can be inspected.
 """
 
 from typing import Any
 
 from frazil import __version__
 from frazil.schemes.alphabet import DIGITS
-from frazil.service.http.json_schemas import FLAG, NAMES, SHAPES, TEXT, an_object, ref
-from frazil.service.namespace import MOST
+from frazil.service.http.json_schemas import FLAG, NAMES, SCHEMAS, TEXT, an_object, ref
+from frazil.service.namespace import BATCH_MOST
 
 __all__ = ["DOCUMENT", "document"]
 
 
 _ASKING = ("issueOne", "issueMany", "window", "claims", "status")
-"""Operations that need a namespace, and nothing else that is in another answer."""
+"""Operations whose only parameter from another reply is the namespace."""
 
 
 def _json(schema: dict[str, Any], words: str, **more: Any) -> dict[str, Any]:
@@ -25,7 +25,7 @@ def _json(schema: dict[str, Any], words: str, **more: Any) -> dict[str, Any]:
 
 
 def _link(operation: str, **parameters: str) -> dict[str, Any]:
-    """That these members of an answer are parameters of another operation."""
+    """Return a link that uses members of a reply as parameters of another operation."""
     found = {name: f"$response.body#/{member}" for name, member in parameters.items()}
     return {"operationId": operation, "parameters": found}
 
@@ -45,7 +45,7 @@ def _parameter(
 def _operation(
     name: str, words: str, good: dict[str, Any], *parameters: dict[str, Any], **more: Any
 ) -> dict[str, Any]:
-    """An operation; whatever else it answers is a problem."""
+    """Return an operation; all its other replies are problems."""
     return {
         "operationId": name,
         "summary": words,
@@ -60,15 +60,15 @@ _AS_NUMBER = _parameter(
     "number",
     "query",
     {"enum": ["0", "1"]},
-    "1: numbers in JSON instead of strings, where every ID of the scheme fits 53 bits.",
+    "1: JSON numbers instead of strings, if every ID of the scheme fits in 53 bits.",
 )
-_ID = {"type": ["string", "integer"], "description": "The scheme's text; a number if asked for."}
+_ID = {"type": ["string", "integer"], "description": "The ID as a string; a number with ?number=1."}
 _MOMENT = {"type": "string", "examples": ["2026-01-01", "2026-01-01T12:00:00Z"]}
 _OPEN: dict[str, Any] = {"security": []}
 _READY: dict[str, Any] = an_object(ready=FLAG)
 _READY["properties"]["namespaces"] = {
     "type": "object",
-    "description": "Why each is unready, or 'ready'; for tokens of scope admin.",
+    "description": "For each, 'ready' or the reason; requires scope admin.",
     "additionalProperties": TEXT,
 }
 
@@ -79,12 +79,12 @@ def _ids(one: dict[str, Any], words: str, member: str) -> dict[str, Any]:
         "headers": {
             "Frazil-Namespace": {"schema": TEXT, "description": "The namespace."},
             "Frazil-Scheme": {"schema": TEXT, "description": "The scheme."},
-            "Frazil-Fingerprint": {"schema": TEXT, "description": "Of its layout and shuffle."},
-            "Frazil-Nonce": {"schema": TEXT, "description": "The request's, of many, if any."},
+            "Frazil-Fingerprint": {"schema": TEXT, "description": "Of the layout and shuffle."},
+            "Frazil-Nonce": {"schema": TEXT, "description": "The nonce of the request, if any."},
         },
         "content": {
             "application/json": {"schema": one},
-            "text/plain": {"schema": {"type": "string", "description": "One ID a line."}},
+            "text/plain": {"schema": {"type": "string", "description": "One ID per line."}},
             "application/octet-stream": {
                 "schema": {
                     "type": "string",
@@ -101,7 +101,7 @@ _PATHS = {
     "/v1/{ns}/id": {
         "get": _operation(
             "issueOne",
-            "A new ID.",
+            "Create an ID.",
             _ids(an_object(**NAMES, id=_ID), "The ID.", "id"),
             _NS,
             _AS_NUMBER,
@@ -110,21 +110,21 @@ _PATHS = {
     "/v1/{ns}/ids": {
         "post": _operation(
             "issueMany",
-            "Many new IDs, in order. A reply without its end was broken off.",
+            "Create many IDs, in order. After an error, the reply is incomplete.",
             _ids(an_object(**NAMES, ids={"type": "array", "items": _ID}), "The IDs.", "ids/0"),
             _NS,
             _parameter(
                 "n",
                 "query",
-                {"type": "integer", "minimum": 1, "maximum": MOST},
-                "How many.",
+                {"type": "integer", "minimum": 1, "maximum": BATCH_MOST},
+                "The number of IDs.",
                 required=True,
             ),
             _parameter(
                 "Frazil-Nonce",
                 "header",
                 {"type": "string", "pattern": "^[!-~]{0,64}$"},
-                "Printable ASCII. The reply names it, so that one that comes twice is known.",
+                "Printable ASCII, returned in the reply to identify duplicate replies.",
             ),
             _AS_NUMBER,
         )
@@ -132,30 +132,28 @@ _PATHS = {
     "/v1/{ns}/inspect/{id}": {
         "get": _operation(
             "inspect",
-            "What is in an ID.",
-            _json(ref("Inspection"), "Its fields, its moment, its bits."),
+            "Decode an ID.",
+            _json(ref("Inspection"), "The fields, time and bits of the ID."),
             _NS,
-            _parameter("id", "path", TEXT, "The text of an ID."),
-            _parameter(
-                "encoding", "query", {"enum": list(DIGITS)}, "If not written as the scheme does."
-            ),
+            _parameter("id", "path", TEXT, "The ID as text."),
+            _parameter("encoding", "query", {"enum": list(DIGITS)}, "If not that of the scheme."),
         )
     },
     "/v1/{ns}/window": {
         "get": _operation(
             "window",
-            "The IDs of a stretch of time, where those are one range.",
-            _json(ref("Window"), "The first and the last ID; null where there is none."),
+            "Get the range of IDs of a time window.",
+            _json(ref("Window"), "The first and the last ID; null if there is none."),
             _NS,
-            _parameter("from", "query", _MOMENT, "A moment, ISO 8601; inside.", required=True),
-            _parameter("to", "query", _MOMENT, "A moment, ISO 8601; outside.", required=True),
+            _parameter("from", "query", _MOMENT, "The start, ISO 8601, inclusive.", required=True),
+            _parameter("to", "query", _MOMENT, "The end, ISO 8601, exclusive.", required=True),
         )
     },
     "/v1/{ns}/find": {
         "post": _operation(
             "find",
-            "The IDs in a text, with what stands around them.",
-            _json(ref("Findings"), "One or more; a problem says why there is none."),
+            "Find the IDs in a text, with their neighbours.",
+            _json(ref("Findings"), "One or more IDs; if there is none, the reply is a problem."),
             _NS,
             requestBody={
                 "required": True,
@@ -166,29 +164,29 @@ _PATHS = {
     "/v1/{ns}/claims": {
         "get": _operation(
             "claims",
-            "Who holds which slot, by the registry; needs scope admin.",
-            _json(ref("Claims"), "The slots that somebody holds or held."),
+            "List the claims in the registry; requires scope admin.",
+            _json(ref("Claims"), "The slots that are or were held."),
             _NS,
         )
     },
     "/v1/{ns}/status": {
         "get": _operation(
             "status",
-            "How a namespace stands in the process that answers; needs scope admin.",
-            _json(ref("Status"), "Counts since it started, and how it stands now."),
+            "Get the state of a namespace in this process; requires scope admin.",
+            _json(ref("Status"), "Counts since the start, and current values."),
             _NS,
         )
     },
     "/v1/layouts": {
         "get": _operation(
             "layouts",
-            "The schemes that have names, and the namespaces that are served.",
+            "List the named schemes and the served namespaces.",
             _json(
                 an_object(
                     namespaces={"type": "array", "items": an_object(**NAMES, layout=TEXT)},
                     layouts={"type": "array", "items": ref("Plan")},
                 ),
-                "All of them.",
+                "Namespaces and schemes.",
                 links={name: _link(name, ns="namespaces/0/namespace") for name in _ASKING},
             ),
         )
@@ -196,7 +194,7 @@ _PATHS = {
     "/v1/plan": {
         "post": _operation(
             "plan",
-            "How long a layout lasts, and how much it carries.",
+            "Compute the lifetime and capacity of a layout.",
             _json(ref("Plan"), "The plan."),
             requestBody={
                 "required": True,
@@ -206,20 +204,20 @@ _PATHS = {
     },
     "/openapi.json": {
         "get": _operation(
-            "openapi", "This document.", _json({"type": "object"}, "OpenAPI 3.1."), **_OPEN
+            "openapi", "Get this document.", _json({"type": "object"}, "OpenAPI 3.1."), **_OPEN
         )
     },
     "/livez": {
-        "get": _operation("live", "That it runs.", _json(an_object(live=FLAG), "It does."), **_OPEN)
+        "get": _operation("live", "Liveness.", _json(an_object(live=FLAG), "It runs."), **_OPEN)
     },
     "/readyz": {
         "get": {
             "operationId": "ready",
-            "summary": "Whether there will still be IDs in a moment.",
+            "summary": "Check that all namespaces will have IDs.",
             "security": [],
             "responses": {
-                "200": _json(_READY, "In every namespace."),
-                "503": _json(_READY, "Not in every namespace."),
+                "200": _json(_READY, "All namespaces are ready."),
+                "503": _json(_READY, "Some namespace is not ready."),
                 "default": {"$ref": "#/components/responses/Problem"},
             },
         }
@@ -227,8 +225,8 @@ _PATHS = {
     "/metrics": {
         "get": _operation(
             "metrics",
-            "What Prometheus reads; needs scope admin.",
-            {"description": "Text format.", "content": {"text/plain": {"schema": TEXT}}},
+            "Get Prometheus metrics; requires scope admin.",
+            {"description": "Prometheus text format.", "content": {"text/plain": {"schema": TEXT}}},
         )
     },
 }
@@ -248,16 +246,16 @@ DOCUMENT: dict[str, Any] = {
         "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         "responses": {
             "Problem": {
-                "description": "Why there is no other answer.",
+                "description": "An error.",
                 "content": {"application/problem+json": {"schema": ref("Problem")}},
             }
         },
-        "schemas": SHAPES,
+        "schemas": SCHEMAS,
     },
 }
-"""The document of a service without tokens."""
+"""The document for a service without tokens."""
 
 
 def document(*, tokens: bool) -> dict[str, Any]:
-    """The document, as ``GET /openapi.json`` gives it. tokens: whether a service asks for them."""
+    """Return the document for ``GET /openapi.json``. tokens: whether tokens are required."""
     return {**DOCUMENT, "security": [{"token": []}]} if tokens else DOCUMENT

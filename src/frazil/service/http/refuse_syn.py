@@ -1,16 +1,15 @@
-"""Last call: who has begun to connect is let in, and nobody else begins.
+"""Stops new connections at a listening socket before it is closed.
 
-A client is connected as soon as the kernel says so, before the service accepts it. Whoever waits
-there when a listening socket closes is reset, and a request that is on its way with him is lost.
-Accepting all and closing then is not enough: one more comes in between.
+The kernel completes a TCP handshake before the service accepts the connection. When a listening
+socket closes, connections that wait there are reset, and their requests are lost. It does not help
+to accept all of them first: another one can arrive before the close.
 
-So the kernel is told first, by a filter on the socket, to hear no more of those who begin to
-connect: a segment with SYN and without ACK (RFC 9293, 3.5). Those who have begun still end their
-handshake, and can be accepted to the last. The others ask again after a second, as TCP does
-(RFC 6298, 2.1), and are refused by then, or find the next service that listens there.
+So a filter on the socket drops segments with SYN and without ACK (RFC 9293, 3.5). Handshakes that
+have started can finish, and are accepted. New clients retry after a second, as TCP does (RFC 6298,
+2.1). By then they are refused, or reach the next service on that port.
 
-The filter is the socket's, in all processes that share it: it is for the end of all. Linux has it;
-elsewhere nothing is done, and the gap is as small as the service is fast.
+The filter applies to all processes that share the socket, so it is for the shutdown of all workers.
+It exists on Linux only; on other systems nothing is done, and a short gap remains.
 """
 
 import ctypes
@@ -18,13 +17,13 @@ import socket
 import struct
 import sys
 
-__all__ = ["last_call"]
+__all__ = ["refuse_syn"]
 
 _SO_ATTACH_FILTER = 26  # asm-generic/socket.h; Python does not name it
 _LOAD_BYTE, _MASK, _IF_EQUAL, _ANSWER = 0x30, 0x54, 0x15, 0x06  # linux/bpf_common.h
-_FLAGS_AT = 13  # in the header of TCP, which begins what a filter on such a socket sees
+_FLAGS_AT = 13  # offset in the TCP header, where the data of such a filter begin
 _SYN, _ACK = 0x02, 0x10
-_ALL = 0x40000  # bytes of it are kept
+_ALL = 0x40000  # accept the whole segment
 
 _FILTER = b"".join(
     struct.pack("=HBBI", *step)
@@ -38,11 +37,11 @@ _FILTER = b"".join(
 )
 
 
-def last_call(listener: socket.socket) -> None:
-    """Let nobody begin to connect any more."""
+def refuse_syn(listener: socket.socket) -> None:
+    """Drop new connection attempts at a listening socket."""
     if sys.platform != "linux":
         return
     steps = ctypes.create_string_buffer(_FILTER, len(_FILTER))
-    # struct sock_fprog: how many steps of eight bytes, and where they are.
+    # struct sock_fprog: the number of eight-byte instructions, and their address.
     where = struct.pack("@HP", len(_FILTER) // 8, ctypes.addressof(steps))
     listener.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, where)

@@ -1,8 +1,7 @@
-"""What is asked now and then: what is in an ID, which IDs a time has, plans, health.
+"""Routes for all other requests: inspection, time windows, plans, health.
 
-A door of the hot path has an address of its own for each namespace; here a namespace is part of the
-address, and is found, or is not, after the token was looked at: whoever may not ask about a
-namespace does not learn whether it exists.
+The token is checked before the namespace is looked up, so a caller without access to a namespace
+does not learn whether it exists.
 """
 
 from collections.abc import Mapping
@@ -17,10 +16,10 @@ from frazil.errors import Misuse
 from frazil.reading.capacity import Plan, plan_of
 from frazil.schemes.scheme import PRESETS
 from frazil.service.http import asgi
-from frazil.service.http.admin_routes import Views
+from frazil.service.http.admin_routes import AdminRoutes
 from frazil.service.http.openapi import document
 from frazil.service.inspection import facts_of
-from frazil.service.namespace import Issuer
+from frazil.service.namespace import ServedNamespace
 from frazil.service.problems import Problem, misuse, refused
 from frazil.service.state import State
 from frazil.service.tokens import SCOPES, Scope
@@ -31,20 +30,20 @@ _TEXT_MOST = 2_000
 
 
 class Routes:
-    """The addresses of a service beside those of the hot path."""
+    """All routes except the ID endpoints."""
 
     def __init__(self, state: State) -> None:
         self.state = state
-        self._views = Views(state, self._issuer)
+        self._admin = AdminRoutes(state, self._served)
 
     def all(self) -> list[Route]:
-        """Every route; those of the hot path too, for namespaces that are not served."""
+        """Return all routes, including the ID paths for unknown namespaces."""
         return [
             Route("/v1/{ns}/id", self.no_namespace, methods=["GET"]),
             Route("/v1/{ns}/ids", self.no_namespace, methods=["POST"]),
             Route("/v1/{ns}/inspect/{id}", self.inspect, methods=["GET"]),
             Route("/v1/{ns}/window", self.window, methods=["GET"]),
-            *self._views.all(),
+            *self._admin.all(),
             Route("/v1/layouts", self.layouts, methods=["GET"]),
             Route("/v1/plan", self.plan, methods=["POST"]),
             Route("/openapi.json", self.openapi, methods=["GET"]),
@@ -54,33 +53,33 @@ class Routes:
         ]
 
     async def no_namespace(self, request: Request) -> Response:
-        """An ID of a namespace that is not served."""
-        self._issuer(request, "issue")
-        raise Problem("not-found", "there is nothing here")
+        """Answer a request for an ID of an unknown namespace."""
+        self._served(request, "issue")
+        raise Problem("not-found", "GET /openapi.json lists the paths")
 
     async def inspect(self, request: Request) -> Response:
-        """What is in an ID."""
-        issuer = self._issuer(request, "inspect")
+        """Decode an ID."""
+        served = self._served(request, "inspect")
         encoding = asgi.parameters(request.scope, "encoding").get("encoding", "")
         try:
-            facts = facts_of(issuer, request.path_params["id"], encoding)
+            facts = facts_of(served, request.path_params["id"], encoding)
         except Misuse as error:
-            raise misuse(error, **_names(issuer)) from None
-        return _answer(issuer, facts)
+            raise misuse(error, **_names(served)) from None
+        return _answer(served, facts)
 
     async def window(self, request: Request) -> Response:
-        """The IDs of a stretch of time."""
-        issuer = self._issuer(request, "inspect")
-        scheme = issuer.scheme
-        asked = asgi.parameters(request.scope, "from", "to")
-        first, end = (_moment(asked, name, issuer) for name in ("from", "to"))
+        """Return the range of IDs of a time window."""
+        served = self._served(request, "inspect")
+        scheme = served.scheme
+        query = asgi.parameters(request.scope, "from", "to")
+        first, end = (_moment(query, name, served) for name in ("from", "to"))
         try:
             found = scheme.window(first, end)
         except Misuse as error:
-            raise misuse(error, **_names(issuer)) from None
+            raise misuse(error, **_names(served)) from None
         ends = (found[0], found[-1]) if found else (None, None)
         return _answer(
-            issuer,
+            served,
             {
                 "from": first.isoformat(),
                 "to": end.isoformat(),
@@ -92,58 +91,58 @@ class Routes:
         )
 
     async def layouts(self, request: Request) -> Response:
-        """The schemes that have names, and the namespaces that the caller's token is for."""
+        """List the named schemes, and the namespaces that the token allows."""
         asgi.parameters(request.scope)
         self._allow(request, None, None)
         mine = [
-            {"namespace": name, "scheme": issuer.scheme.name, "layout": str(issuer.scheme.layout)}
-            for name, issuer in self.state.issuers.items()
+            {"namespace": name, "scheme": served.scheme.name, "layout": str(served.scheme.layout)}
+            for name, served in self.state.namespaces.items()
             if any(self._refusal(request, scope, name) is None for scope in SCOPES)
         ]
         plans = [_planned(plan_of(name)) for name in PRESETS]
         return JSONResponse({"namespaces": mine, "layouts": plans})
 
     async def plan(self, request: Request) -> Response:
-        """How long a layout lasts, and how much it carries."""
+        """Compute the lifetime and capacity of a layout."""
         asgi.parameters(request.scope)
         self._allow(request, None, None)
-        asked = asgi.members(await asgi.body_of(request.receive), "layout", "epoch", "bits")
-        spec, epoch, bits = (asked.get(name) for name in ("layout", "epoch", "bits"))
+        query = asgi.members(await asgi.body_of(request.receive), "layout", "epoch", "bits")
+        spec, epoch, bits = (query.get(name) for name in ("layout", "epoch", "bits"))
         if not isinstance(spec, str) or not 0 < len(spec) <= _TEXT_MOST:
             raise Problem(
-                "bad-request", f"layout: a scheme's name or a layout text of 1 to {_TEXT_MOST}"
+                "bad-request", f"layout: a name or layout string of 1 to {_TEXT_MOST} characters"
             )
         if not isinstance(epoch, str | None):
-            raise Problem("bad-request", "epoch: a moment as text, like '2025-01-01T00:00:00Z'")
+            raise Problem("bad-request", "epoch: a time as a string, like '2025-01-01T00:00:00Z'")
         if not isinstance(bits, int | None) or isinstance(bits, bool):
-            raise Problem("bad-request", "bits: a whole number")
+            raise Problem("bad-request", "bits: an integer")
         try:
             return JSONResponse(_planned(plan_of(spec, epoch, bits)))
         except Misuse as error:
             raise misuse(error) from None
 
     async def openapi(self, request: Request) -> Response:
-        """What this service answers, for programs."""
+        """Return the OpenAPI document."""
         asgi.parameters(request.scope)
         return JSONResponse(document(tokens=not self.state.guard.is_open))
 
     async def livez(self, _request: Request) -> Response:
-        """That the process runs; nothing to do with its registries."""
+        """Report that the process runs; this does not depend on registries."""
         return JSONResponse({"live": True})
 
     async def readyz(self, request: Request) -> Response:
-        """Whether every namespace will still have IDs in a moment; 503 if one will not.
+        """Report whether every namespace will still have IDs in a moment; 503 if not.
 
-        Which one, and why, is told to tokens of scope admin.
+        Callers with scope admin get the namespaces and the reasons.
         """
         unready = await self.state.unready()
         answer: dict[str, Any] = {"ready": not unready}
         if self._refusal(request, "admin", None) is None:
-            answer["namespaces"] = {name: unready.get(name, "ready") for name in self.state.issuers}
+            answer["namespaces"] = {ns: unready.get(ns, "ready") for ns in self.state.namespaces}
         return JSONResponse(answer, 503 if unready else 200)
 
     async def metrics(self, request: Request) -> Response:
-        """What Prometheus reads."""
+        """Return the Prometheus metrics."""
         self._allow(request, "admin", None)
         return Response(self.state.metrics.text(), media_type=self.state.metrics.media_type)
 
@@ -155,30 +154,30 @@ class Routes:
         if refusal is not None:
             raise refused(refusal)
 
-    def _issuer(self, request: Request, scope: Scope) -> Issuer:
-        """The namespace of the address; Problem for one that is not served, or not allowed."""
+    def _served(self, request: Request, scope: Scope) -> ServedNamespace:
+        """Return the namespace of a path. Raises Problem if it is unknown or not allowed."""
         name = request.path_params["ns"]
         self._allow(request, scope, name)
-        issuer = self.state.issuers.get(name)
-        if issuer is None:
+        served = self.state.namespaces.get(name)
+        if served is None:
             raise Problem(
                 "unknown-namespace", "GET /v1/layouts lists the namespaces", namespace=name[:64]
             )
-        return issuer
+        return served
 
 
-def _names(issuer: Issuer) -> dict[str, str]:
-    return {"namespace": issuer.name, "scheme": issuer.scheme.name}
+def _names(served: ServedNamespace) -> dict[str, str]:
+    return {"namespace": served.name, "scheme": served.scheme.name}
 
 
-def _answer(issuer: Issuer, more: dict[str, Any]) -> Response:
-    headers = {"frazil-namespace": issuer.name, "frazil-scheme": issuer.scheme.name}
-    return JSONResponse({**_names(issuer), **more}, headers=headers)
+def _answer(served: ServedNamespace, more: dict[str, Any]) -> Response:
+    headers = {"frazil-namespace": served.name, "frazil-scheme": served.scheme.name}
+    return JSONResponse({**_names(served), **more}, headers=headers)
 
 
-def _moment(asked: Mapping[str, str], name: str, issuer: Issuer) -> datetime:
-    """A moment of the query. A date alone is midnight in UTC; a time needs its offset."""
-    text = asked.get(name, "")
+def _moment(query: Mapping[str, str], name: str, served: ServedNamespace) -> datetime:
+    """Return a time of the query. A date alone means midnight UTC; a time needs an offset."""
+    text = query.get(name, "")
     try:
         when = datetime.fromisoformat(text)
         if len(text) == len("2025-01-01"):
@@ -189,16 +188,16 @@ def _moment(asked: Mapping[str, str], name: str, issuer: Issuer) -> datetime:
         pass
     raise misuse(
         Misuse(
-            f"?{name}={text[:40]!r} is no moment; write it like 2025-01-01T00:00:00Z (a '+' of an "
-            "offset is %2B in a query)",
+            f"?{name}={text[:40]!r} is not a time; write it like 2025-01-01T00:00:00Z (the '+' "
+            "of an offset is %2B in a query)",
             field=name,
         ),
-        **_names(issuer),
+        **_names(served),
     )
 
 
 def _planned(plan: Plan) -> dict[str, Any]:
-    """A plan with its fields, most significant piece first, and the end of its text."""
+    """Return a plan as JSON, with its pieces from the most significant, tick and epoch."""
     tick, _, epoch = str(plan.layout).partition(" @")[2].partition(" since ")
     return {
         **plan.as_json(),

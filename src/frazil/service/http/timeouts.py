@@ -1,25 +1,23 @@
-"""Patience with HTTP clients: a request comes soon, and its answer is taken soon, or it is the end.
+"""Time and size limits for HTTP clients.
 
-A server that waits for the rest of a request as long as it takes is brought down by a thousand
-clients who send a byte a minute: each holds one of the connections there are. uvicorn limits how
-long a connection may rest between two requests, and nothing else: neither one on which nothing ever
-comes, nor a head or a body that never ends, nor a client who does not read.
+A server that waits indefinitely for the rest of a request can be blocked by a thousand clients that
+send a byte a minute. uvicorn limits only the idle time between two requests. It does not limit a
+connection without any request, an incomplete head or body, or a client that does not read.
 
-So two clocks run here. One runs from the connection, or from the first byte of a request, until
-that request is all there, head and body. The other runs while the socket is full: it stops when the
-client has taken most of what waits, so a trickle does not help.
+So two timers run here. One runs from the connection, or from the first byte of a request, until its
+head and then its body are complete. The other runs while the write buffer is full; it stops when
+the client has read most of the buffer, so reading slowly does not help.
 
-A head is also limited in bytes, which the parser does not do, and so is what stands around the
-chunks of a body, because its trailers are kept like headers. What arrives is any number of heads
-and bodies, in pieces that end anywhere. So it is cut where a head can end, at an empty line, or
-where a body of known length does, and counted before the parser has it: a head that is too long is
-refused, in however many pieces it comes, and never becomes a request.
+The parser does not limit the size of a head, nor of the chunk headers and trailers of a body, which
+are stored like headers. Received data are split at each empty line, and at the end of each body of
+known length, and counted before the parser sees them. So a head that is too long never becomes a
+request, however it is split into packets.
 
-A third clock runs when the service ends. Who connected or asked a moment ago may be about to ask,
-and a request that meets a closed connection is lost; so those are waited for, and only where
-nothing has come for a while is a connection closed before its next answer.
+At shutdown, a client that connected or sent a request a moment ago may be about to send the next
+one, which a closed connection would lose. So a third timer closes only connections that were idle
+for a while.
 
-The parser is httptools, in C. uvicorn's other one, h11, costs three times as much for a request.
+The parser is httptools, in C. uvicorn's other parser, h11, makes a request three times as costly.
 """
 
 import asyncio
@@ -27,182 +25,186 @@ from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from frazil.service.http.head_coalescing import Writer
+from frazil.service.http.head_coalescing import CoalescingTransport
 
-__all__ = ["HEAD_MOST", "patient"]
+__all__ = ["HEAD_MOST", "http_protocol"]
 
 HEAD_MOST = 16_384
-"""Bytes of a request line with all headers."""
+"""The most bytes in a request line and headers."""
 
 _END_OF_HEAD = b"\r\n\r\n"
-_AROUND_A_BYTE = 8  # a chunk of one byte takes five more
+_OVERHEAD_A_BYTE = 8  # a chunk of one byte has five bytes of overhead
 
-_ABOUT_TO_ASK_S = 2  # after a connection is made, or its last request has come
+_GRACE_S = 2  # after the connection is made, or its last request
 
-_LATE = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
-_LARGE = b"HTTP/1.1 431 Headers Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
-
-
-def patient(patience_s: float) -> type[asyncio.Protocol]:
-    """The protocol of a connection, for uvicorn's ``http=``."""
-    return type("Patient", (_Patient,), {"patience_s": patience_s})
+_TIMEOUT_REPLY = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+_TOO_LARGE_REPLY = (
+    b"HTTP/1.1 431 Headers Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+)
 
 
-class _Patient(HttpToolsProtocol):
-    patience_s = 10.0
+def http_protocol(timeout_s: float) -> type[asyncio.Protocol]:
+    """Return the protocol class for uvicorn's ``http=``."""
+    return type("HttpProtocol", (_HttpProtocol,), {"timeout_s": timeout_s})
+
+
+class _HttpProtocol(HttpToolsProtocol):
+    timeout_s = 10.0
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._in_head = True  # what comes next belongs to a head, maybe of no request yet
-        self._head = 0  # bytes of it that have come
-        self._left = 0  # bytes of a body whose length is known that have not come
-        self._body = 0  # bytes of a body in chunks that have come
-        self._around = 0  # bytes of it that are not in its chunks
+        self._in_head = True  # the next byte belongs to a head, or starts one
+        self._head_size = 0  # bytes received of the head
+        self._body_left = 0  # bytes missing of a body of known length
+        self._body_size = 0  # bytes received of a chunked body
+        self._overhead = 0  # bytes of that body outside its chunks
         self._tail = b""
-        self._deaf = False
-        self._asking: asyncio.TimerHandle | None = None
-        self._taking: asyncio.TimerHandle | None = None
-        self._leaving: asyncio.TimerHandle | None = None
-        self._heard_s = 0.0
+        self._ignoring = False
+        self._request_timer: asyncio.TimerHandle | None = None
+        self._write_timer: asyncio.TimerHandle | None = None
+        self._shutdown_timer: asyncio.TimerHandle | None = None
+        self._received_s = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """See asyncio.Protocol."""
-        super().connection_made(cast("asyncio.Transport", Writer(transport, self.loop)))
-        self._heard_s = self.loop.time()
-        self._await_request()
+        super().connection_made(
+            cast("asyncio.Transport", CoalescingTransport(transport, self.loop))
+        )
+        self._received_s = self.loop.time()
+        self._start_request_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """See asyncio.Protocol."""
         super().connection_lost(exc)
-        self._have_request()
-        self._be_taken()
-        if self._leaving is not None:
-            self._leaving.cancel()
+        self._stop_request_timer()
+        self._stop_write_timer()
+        if self._shutdown_timer is not None:
+            self._shutdown_timer.cancel()
 
     def shutdown(self) -> None:
-        """The service ends: close when nothing is begun, and nobody is about to ask."""
-        rest_s = self._heard_s + _ABOUT_TO_ASK_S - self.loop.time()
+        """Close the connection once it is idle and the client is not about to send a request."""
+        rest_s = self._received_s + _GRACE_S - self.loop.time()
         if self._idle and rest_s > 0:
-            self._leaving = self.loop.call_later(rest_s, self.shutdown)
+            self._shutdown_timer = self.loop.call_later(rest_s, self.shutdown)
         else:
             super().shutdown()
 
     def data_received(self, data: bytes) -> None:
         """See asyncio.Protocol."""
-        self._heard_s = self.loop.time()
+        self._received_s = self.loop.time()
         at = 0
-        while at < len(data) and not (self._deaf or self.transport.is_closing()):
+        while at < len(data) and not (self._ignoring or self.transport.is_closing()):
             end = self._end_of_piece(data, at)
-            self._take(data[at:end])
+            self._feed(data[at:end])
             at = end
         self._tail = (self._tail + data[-3:])[-3:]
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A header, or a trailer, which nobody here asks for."""
+        """Store a header; trailers are ignored."""
         if self._in_head:
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """A head has come to its end."""
+        """Handle the end of a head."""
         super().on_headers_complete()
         self._in_head = False
-        self._body = self._around = 0
+        self._body_size = self._overhead = 0
         lengths = [int(value) for name, value in self.headers if name == b"content-length"]
-        self._left = sum(lengths)  # there is one at most, or the parser refuses the request
+        self._body_left = sum(lengths)  # at most one, or the parser refuses the request
 
     def on_body(self, body: bytes) -> None:
-        """A part of a body has come."""
+        """Handle a part of a body."""
         super().on_body(body)
-        self._body += len(body)
-        self._left -= min(self._left, len(body))
+        self._body_size += len(body)
+        self._body_left -= min(self._body_left, len(body))
 
     def on_message_complete(self) -> None:
-        """A request is all there."""
+        """Handle the end of a request."""
         super().on_message_complete()
         self._in_head = True
-        self._head = self._left = 0
+        self._head_size = self._body_left = 0
 
     def _end_of_piece(self, data: bytes, at: int) -> int:
-        """Where the piece that begins at ``at`` ends: no head ends before that."""
-        if self._left:
-            return min(at + self._left, len(data))
+        """Return the end of the piece that starts at ``at``; no head ends before it."""
+        if self._body_left:
+            return min(at + self._body_left, len(data))
         found = (self._tail + data[:3]).find(_END_OF_HEAD) if at == 0 else -1
         if found >= 0:
             return found + len(_END_OF_HEAD) - len(self._tail)
         found = data.find(_END_OF_HEAD, max(at - 3, 0))
         return len(data) if found < 0 else found + len(_END_OF_HEAD)
 
-    def _take(self, piece: bytes) -> None:
-        """Hand a piece to the parser, unless it makes a head too long."""
-        in_head, before = self._in_head, self._body
+    def _feed(self, piece: bytes) -> None:
+        """Pass a piece to the parser, unless the head becomes too long."""
+        in_head, before = self._in_head, self._body_size
         if in_head:
-            self._head += len(piece)
-            if self._head > HEAD_MOST:
-                self._refuse()
+            self._head_size += len(piece)
+            if self._head_size > HEAD_MOST:
+                self._refuse_head()
                 return
         super().data_received(piece)
-        if self._in_head and not self._head:  # a request has ended, and none has begun
-            self._have_request()
+        if self._in_head and not self._head_size:  # a request has ended, and the next has not begun
+            self._stop_request_timer()
             return
-        if in_head and not self._in_head:  # now its body is waited for
-            self._have_request()
-        self._await_request()
+        if in_head and not self._in_head:  # restart the timer for the body
+            self._stop_request_timer()
+        self._start_request_timer()
         if not in_head:
-            self._around += len(piece) - max(self._body - before, 0)
-            if self._around > HEAD_MOST + _AROUND_A_BYTE * self._body:
+            self._overhead += len(piece) - max(self._body_size - before, 0)
+            if self._overhead > HEAD_MOST + _OVERHEAD_A_BYTE * self._body_size:
                 self.transport.abort()
 
-    def _refuse(self) -> None:
-        """Hear nothing more, for a head is too long; close when what was begun is answered."""
-        self._deaf = True
+    def _refuse_head(self) -> None:
+        """Ignore further data because a head is too long; close after pending replies."""
+        self._ignoring = True
         if self._idle:
-            self._hang_up(_LARGE)
+            self._close_with(_TOO_LARGE_REPLY)
         else:
-            self._have_request()
+            self._stop_request_timer()
             self.cycle.keep_alive = False
 
     def pause_writing(self) -> None:
         """See asyncio.Protocol."""
         super().pause_writing()
-        if self._taking is None:
-            self._taking = self.loop.call_later(self.patience_s, self.transport.abort)
+        if self._write_timer is None:
+            self._write_timer = self.loop.call_later(self.timeout_s, self.transport.abort)
 
     def resume_writing(self) -> None:
         """See asyncio.Protocol."""
         super().resume_writing()
-        self._be_taken()
+        self._stop_write_timer()
 
     @property
     def _idle(self) -> bool:
-        """Whether all requests that have come are answered."""
+        """Whether all received requests are answered."""
         return self.cycle is None or self.cycle.response_complete
 
-    def _await_request(self) -> None:
-        if self._asking is None:
-            self._asking = self.loop.call_later(self.patience_s, self._too_late)
+    def _start_request_timer(self) -> None:
+        if self._request_timer is None:
+            self._request_timer = self.loop.call_later(self.timeout_s, self._on_request_timeout)
 
-    def _have_request(self) -> None:
-        if self._asking is not None:
-            self._asking.cancel()
-            self._asking = None
+    def _stop_request_timer(self) -> None:
+        if self._request_timer is not None:
+            self._request_timer.cancel()
+            self._request_timer = None
 
-    def _be_taken(self) -> None:
-        if self._taking is not None:
-            self._taking.cancel()
-            self._taking = None
+    def _stop_write_timer(self) -> None:
+        if self._write_timer is not None:
+            self._write_timer.cancel()
+            self._write_timer = None
 
-    def _too_late(self) -> None:
-        self._asking = None
+    def _on_request_timeout(self) -> None:
+        self._request_timer = None
         answering = self._in_head and not self._idle
-        if answering or self.flow.read_paused:  # earlier answers come first
-            self._await_request()
+        if answering or self.flow.read_paused:  # earlier replies come first
+            self._start_request_timer()
         elif self._in_head:
-            self._hang_up(_LATE)
+            self._close_with(_TIMEOUT_REPLY)
         else:
             self.transport.abort()
 
-    def _hang_up(self, words: bytes) -> None:
-        self._have_request()
+    def _close_with(self, words: bytes) -> None:
+        self._stop_request_timer()
         if not self.transport.is_closing():
             self.transport.write(words)
             self.transport.close()

@@ -1,11 +1,10 @@
-"""OpenTelemetry: a span for each request, where somebody has set up where spans go.
+"""OpenTelemetry: a span for each request, if a tracer provider is configured.
 
-The package asked for is the interface alone, which every service with traces has; without it, or
-without a provider behind it, nothing is done and nothing is paid. ``opentelemetry-instrument frazil
-serve`` sets one up from the environment.
+Only the API package is needed. Without it, or without a provider, tracing is off and costs nothing.
+``opentelemetry-instrument frazil serve`` configures a provider from the environment.
 
-A span has the caller's as its parent, by the header ``traceparent``. It holds the method, the path,
-the status and the namespace; no query, no token, no ID.
+The header ``traceparent`` sets the parent of a span. A span holds the method, the path, the status
+and the namespace, but no query, token or ID.
 
 Source of the names: OpenTelemetry semantic conventions, HTTP spans.
 """
@@ -19,7 +18,7 @@ __all__ = ["Traces"]
 
 
 class Traces:
-    """``on``: whether there is somebody to tell. Asked once, when the service starts."""
+    """``on``: whether a provider is configured. Checked once, at the start."""
 
     def __init__(self) -> None:
         self._tracer: Any = None
@@ -33,7 +32,7 @@ class Traces:
             self._tracer = trace.get_tracer("frazil.service")
 
     async def call(self, app: Any, scope: Scope, receive: Receive, send: Send) -> None:
-        """Call an application inside a span."""
+        """Call an ASGI application inside a span."""
         from opentelemetry.propagate import extract
         from opentelemetry.trace import SpanKind, Status, StatusCode
 
@@ -53,11 +52,11 @@ class Traces:
             if known:
                 span.set_attribute("frazil.namespace", parts[2])
 
-            async def told(message: MutableMapping[str, Any]) -> None:
+            async def traced(message: MutableMapping[str, Any]) -> None:
                 if message["type"] == "http.response.start":
                     span.set_attribute("http.response.status_code", message["status"])
                     if message["status"] >= 500:
                         span.set_status(Status(StatusCode.ERROR))
                 await send(message)
 
-            await app(scope, receive, told)
+            await app(scope, receive, traced)

@@ -1,3 +1,3 @@
-"""The processes of a service: sockets, workers, signals, and an orderly end."""
+"""The processes of a service: sockets, workers, signals, graceful shutdown."""
 
 __all__: list[str] = []

@@ -1,13 +1,12 @@
-"""The process: sockets, signals, and an orderly end.
+"""The server process: sockets, signals, graceful shutdown.
 
-The sockets are opened here and handed on, so that a port of 0 is known before the first line of the
-log says where to connect, a port that is taken is told at once, and workers share them.
+The sockets are opened before the application starts. So the log shows the port chosen for port 0, a
+port in use is reported at once, and all workers share the sockets.
 
-The end, at SIGTERM or Ctrl-C, loses no request of a client who follows HTTP. First the service
-says that it goes: it is not ready any more, and each answer ends its connection. For a moment it
-accepts and answers all the same, so that whoever was on the way arrives. Then nobody begins to
-connect any more, who had begun is let in, it hears what those ask who were let in, answers what it
-has begun, and the application gives its claims back.
+Shutdown, on SIGTERM or Ctrl-C, loses no request of a client that follows HTTP. First the service
+reports that it is not ready, and each reply closes its connection, while new connections are still
+accepted. Then the kernel drops new connection attempts, and the connections already made are
+accepted. The service answers the requests of all its connections, and gives its claims back.
 """
 
 import asyncio
@@ -23,131 +22,134 @@ import uvicorn
 from frazil.errors import ConfigError
 from frazil.service import logs
 from frazil.service.app import App
-from frazil.service.comparing import compare
-from frazil.service.http.refuse_syn import last_call
-from frazil.service.http.timeouts import patient
+from frazil.service.http.refuse_syn import refuse_syn
+from frazil.service.http.timeouts import http_protocol
+from frazil.service.layout_check import check_layouts
 from frazil.service.process.workers import supervise
 from frazil.service.settings import Settings
-from frazil.service.worker_stats import Board
+from frazil.service.worker_stats import WorkerStats
 
-__all__ = ["LONGEST_END_S", "serve"]
+__all__ = ["SHUTDOWN_MOST_S", "serve"]
 
-LONGEST_END_S = 32
-"""From the signal to the end of the process, at most."""
+SHUTDOWN_MOST_S = 32
+"""The most seconds from the signal to the end of the process."""
 
-_FAREWELL_S = 30
-_GOING_S = 0.5
-_AT_ONCE_MOST = 1_000  # connections
-_HANDSHAKE_S = 2  # of TLS, by those who are let in last
-_IDLE_S = 30  # an idle connection is kept so long
+_SHUTDOWN_S = 30
+_DRAIN_S = 0.5
+_CONNECTIONS_MOST = 1_000  # connections
+_HANDSHAKE_S = 2  # for the TLS handshakes of the last connections
+_IDLE_S = 30  # how long an idle connection is kept
 
 
 @dataclass(frozen=True, slots=True)
-class _Doors:
-    """The sockets on which a service listens."""
+class _Sockets:
+    """The listening sockets of a service."""
 
     http: socket.socket
     resp: socket.socket | None
 
     def close(self) -> None:
-        """Listen no more in this process."""
+        """Close them in this process."""
         self.http.close()
         if self.resp is not None:
             self.resp.close()
 
 
 class _Server(uvicorn.Server):
-    """One process. leash: readable when the process that looks after this one is gone."""
+    """The HTTP server of one process.
 
-    def __init__(self, config: uvicorn.Config, app: App, leash: socket.socket | None) -> None:
+    stop_socket: becomes readable when all workers stop, or their parent has died.
+    """
+
+    def __init__(self, config: uvicorn.Config, app: App, stop_socket: socket.socket | None) -> None:
         super().__init__(config)
         self._app = app
-        self._leash = leash
+        self._stop_socket = stop_socket
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """See uvicorn.Server."""
         await super().startup(sockets)
-        if self._leash is not None:
-            asyncio.get_running_loop().add_reader(self._leash, self._orphaned)
+        if self._stop_socket is not None:
+            asyncio.get_running_loop().add_reader(self._stop_socket, self._on_stop)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """See uvicorn.Server."""
-        self._app.state.going = True
-        await asyncio.sleep(_GOING_S)
+        self._app.state.stopping = True
+        await asyncio.sleep(_DRAIN_S)
         waiting = [one.dup() for one in sockets or ()]
-        if self._alone():
+        if self._all_stop():
             for listener in waiting:
-                last_call(listener)
-        await asyncio.sleep(_GOING_S / 2)  # who has begun to connect is connected
+                refuse_syn(listener)
+        await asyncio.sleep(_DRAIN_S / 2)  # handshakes that have started can finish
         for server in self.servers:
             server.close()
         for listener in waiting:
-            await self._let_in(listener)
+            await self._accept_waiting(listener)
         await super().shutdown(sockets)
 
-    def _alone(self) -> bool:
-        """Whether no other worker goes on: there is none, or all have been let off the leash."""
-        return self._leash is None or bool(select.select([self._leash], [], [], 0)[0])
+    def _all_stop(self) -> bool:
+        """Return whether no other worker continues: this is the only one, or all stop."""
+        return self._stop_socket is None or bool(select.select([self._stop_socket], [], [], 0)[0])
 
-    async def _let_in(self, listener: socket.socket) -> None:
-        """Accept all who wait at a socket, and close it."""
-        let_in = []
+    async def _accept_waiting(self, listener: socket.socket) -> None:
+        """Accept all connections that wait at a socket, and close it."""
+        accepted = []
         with listener, suppress(BlockingIOError):
             listener.settimeout(0)
             while True:
-                let_in.append(listener.accept()[0])
+                accepted.append(listener.accept()[0])
         protocol: Any = self.config.http_protocol_class
         state = {"server_state": self.server_state, "app_state": self.lifespan.state}
         make = partial(protocol, config=self.config, **state)
         tls: dict[str, Any] = {}
         if self.config.ssl is not None:
             tls = {"ssl": self.config.ssl, "ssl_handshake_timeout": _HANDSHAKE_S}
-        begin = asyncio.get_running_loop().connect_accepted_socket
-        beginnings = (begin(make, one, **tls) for one in let_in)
-        await asyncio.gather(*beginnings, return_exceptions=True)  # some have gone meanwhile
+        connect = asyncio.get_running_loop().connect_accepted_socket
+        handshakes = (connect(make, one, **tls) for one in accepted)
+        await asyncio.gather(*handshakes, return_exceptions=True)  # some clients have disconnected
 
-    def _orphaned(self) -> None:
-        assert self._leash is not None
-        asyncio.get_running_loop().remove_reader(self._leash)
+    def _on_stop(self) -> None:
+        assert self._stop_socket is not None
+        asyncio.get_running_loop().remove_reader(self._stop_socket)
         self.should_exit = True
 
 
 def serve(settings: Settings) -> None:
-    """Serve until a signal.
+    """Run the service until a signal.
 
-    Raises ConfigError for an address that cannot be listened on, and for a namespace whose layout
-    is not the one of its record.
+    Raises ConfigError for an address that is not available, and for a namespace whose layout
+    differs from its record.
     """
     logs.set_up()
     settings.check()
-    compare(settings)
-    doors = _open(settings)
-    _announce(settings, doors)
+    check_layouts(settings)
+    sockets = _open(settings)
+    _log_addresses(settings, sockets)
     if settings.workers == 1:
-        _work(settings, doors)
+        _serve(settings, sockets)
         return
-    board = Board(settings.workers, settings.tokens)
+    stats = WorkerStats(settings.workers, settings.tokens)
 
-    def work(index: int, leash: socket.socket) -> None:
-        _work(settings, doors, (board, index), leash)
+    def work(index: int, stop_socket: socket.socket) -> None:
+        _serve(settings, sockets, (stats, index), stop_socket)
 
-    supervise(settings.workers, work, doors.close)
+    supervise(settings.workers, work, sockets.close)
 
 
-def _open(settings: Settings) -> _Doors:
-    """Both sockets, or none."""
+def _open(settings: Settings) -> _Sockets:
+    """Open both sockets, or none."""
     http = _listen(settings.host, settings.port, "--host or --port")
     if settings.resp_port is None:
-        return _Doors(http, None)
+        return _Sockets(http, None)
     try:
-        return _Doors(http, _listen(settings.host, settings.resp_port, "port for Redis (--resp)"))
+        return _Sockets(http, _listen(settings.host, settings.resp_port, "port for Redis (--resp)"))
     except ConfigError:
         http.close()
         raise
 
 
-def _announce(settings: Settings, doors: _Doors) -> None:
-    host, port = doors.http.getsockname()[:2]
+def _log_addresses(settings: Settings, sockets: _Sockets) -> None:
+    host, port = sockets.http.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     logs.event(
         "listening",
@@ -156,35 +158,35 @@ def _announce(settings: Settings, doors: _Doors) -> None:
         tokens=len(settings.tokens),
         workers=settings.workers,
     )
-    if doors.resp is not None:
-        host, port = doors.resp.getsockname()[:2]
+    if sockets.resp is not None:
+        host, port = sockets.resp.getsockname()[:2]
         logs.event("listening for redis clients", host=host, port=port)
 
 
-def _work(
+def _serve(
     settings: Settings,
-    doors: _Doors,
-    seat: tuple[Board, int] | None = None,
-    leash: socket.socket | None = None,
+    sockets: _Sockets,
+    worker: tuple[WorkerStats, int] | None = None,
+    stop_socket: socket.socket | None = None,
 ) -> None:
-    """Serve in this process, until a signal."""
-    app = App(settings, resp=doors.resp, seat=seat, compared=True)
+    """Serve in this process until a signal."""
+    app = App(settings, resp=sockets.resp, worker=worker, layouts_checked=True)
     config = uvicorn.Config(
         app,
-        http=patient(settings.patience_us / 1e6),
+        http=http_protocol(settings.patience_us / 1e6),
         ws="none",
         log_config=None,
         access_log=False,
         server_header=False,
         lifespan="on",
-        limit_concurrency=_AT_ONCE_MOST,
+        limit_concurrency=_CONNECTIONS_MOST,
         timeout_keep_alive=_IDLE_S,
-        timeout_graceful_shutdown=_FAREWELL_S,
+        timeout_graceful_shutdown=_SHUTDOWN_S,
     )
     config.load()
     config.ssl = None if settings.tls is None else settings.tls.context()
-    with doors.http, suppress(SystemExit):  # of a start that failed; the log says why
-        _Server(config, app, leash).run(sockets=[doors.http])
+    with sockets.http, suppress(SystemExit):  # of a failed start; the log has the reason
+        _Server(config, app, stop_socket).run(sockets=[sockets.http])
 
 
 def _listen(host: str, port: int, another: str) -> socket.socket:
@@ -197,7 +199,7 @@ def _listen(host: str, port: int, another: str) -> socket.socket:
             host=host,
             port=port,
         ) from None
-    # Inherited by its connections. The loop sets it only on sockets that name their protocol,
-    # and a reply in two parts would wait 40 ms for the client's acknowledgement of the first.
+    # Connections inherit it. asyncio sets it only on sockets that name their protocol, and the
+    # second packet of a reply would wait up to 40 ms for the acknowledgement of the first.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listener

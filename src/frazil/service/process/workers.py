@@ -1,14 +1,13 @@
-"""Workers: several processes that serve one socket, and the one that looks after them.
+"""Workers: several processes that share the listening sockets, and their supervisor.
 
-One process of Python uses one processor. So ``--workers N`` forks N, each with generators and
-claims of its own, as if they were members on N hosts; they share the listening sockets and nothing
-that an ID depends on. Forks are made before there is a loop, a thread or a connection.
+A Python process uses one processor. ``--workers N`` forks N processes, each with its own generators
+and claims, as if they ran on N hosts. They share the listening sockets, and nothing that an ID
+depends on. They are forked before there is an event loop, a thread or a connection.
 
-A worker that dies is replaced: at once, and after a pause that doubles for each one that does not
-live for ten seconds, so that a mistake does not become a storm. At SIGTERM or Ctrl-C all are told
-to end in good order, and are waited for. They know that it is all of them, because the other end
-of their leash is closed. If this process dies without a word, they notice it by the same, and end
-as well.
+The supervisor replaces a worker that dies: the first time at once, then after a pause that doubles
+with each worker that lives less than ten seconds. On SIGTERM or Ctrl-C it terminates all workers
+and waits for them. Each worker holds one end of a socket pair. The supervisor closes its end when
+all workers stop. The kernel closes it if the supervisor is killed, and the workers stop as well.
 """
 
 import multiprocessing
@@ -27,113 +26,113 @@ __all__ = ["supervise"]
 
 _SECOND_NS = 1_000_000_000
 _YOUNG_NS = 10 * _SECOND_NS
-_LONGEST_PAUSE_NS = 10 * _SECOND_NS
+_PAUSE_MOST_NS = 10 * _SECOND_NS
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 Work = Callable[[int, socket.socket], None]
 
 
 @dataclass
-class _Place:
-    """A worker, or the wait for the next one. early: deaths in a row that came soon."""
+class _Worker:
+    """A worker, or the pause before the next. early_deaths: in a row, each within ten seconds."""
 
     index: int
     process: BaseProcess | None = None
-    leash: socket.socket | None = None
-    began_ns: int = 0
-    early: int = 0
+    stop_socket: socket.socket | None = None
+    started_ns: int = 0
+    early_deaths: int = 0
     due_ns: int = 0
 
 
 @dataclass
 class _Supervisor:
     work: Work
-    let_go: Callable[[], None]
-    places: list[_Place]
-    bell: tuple[socket.socket, socket.socket] = field(default_factory=socket.socketpair)
-    told: int | None = None
+    on_stop: Callable[[], None]
+    workers: list[_Worker]
+    wakeup: tuple[socket.socket, socket.socket] = field(default_factory=socket.socketpair)
+    received: int | None = None
 
     def run(self) -> None:
-        """Until a signal."""
+        """Run until a signal."""
         before = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
-        for end in self.bell:
+        for end in self.wakeup:
             end.settimeout(0)
-        while self.told is None:
+        while self.received is None:
             now_ns = boot_ns()
-            for place in self.places:
-                self._mend(place, now_ns)
-            wait([*self._sentinels(), self.bell[0]], self._pause_s())
-        self.let_go()
-        for place in self.places:
-            if place.leash is not None:
-                place.leash.close()
-        for place in self.places:
-            if place.process is not None:
-                place.process.terminate()
-        for place in self.places:
-            if place.process is not None:
-                place.process.join()
+            for worker in self.workers:
+                self._replace_dead(worker, now_ns)
+            wait([*self._sentinels(), self.wakeup[0]], self._pause_s())
+        self.on_stop()
+        for worker in self.workers:
+            if worker.stop_socket is not None:
+                worker.stop_socket.close()
+        for worker in self.workers:
+            if worker.process is not None:
+                worker.process.terminate()
+        for worker in self.workers:
+            if worker.process is not None:
+                worker.process.join()
         for number, handler in before.items():
             signal.signal(number, handler)
-        signal.raise_signal(self.told)
+        signal.raise_signal(self.received)
 
-    def _mend(self, place: _Place, now_ns: int) -> None:
-        """Take note of a death, and put a worker where none is."""
-        if place.process is not None and not place.process.is_alive():
-            code = place.process.exitcode
-            young = now_ns - place.began_ns < _YOUNG_NS
-            place.early = place.early + 1 if young else 0
-            pause_ns = _SECOND_NS * 2 ** (place.early - 2) if place.early > 1 else 0
-            place.due_ns = now_ns + min(int(pause_ns), _LONGEST_PAUSE_NS)
-            logs.event("worker died", worker=place.index, process=place.process.pid, code=code)
-            place.process = None
-        if place.process is None and now_ns >= place.due_ns:
-            self._start(place)
+    def _replace_dead(self, worker: _Worker, now_ns: int) -> None:
+        """Notice a dead worker, and start a new one when it is due."""
+        if worker.process is not None and not worker.process.is_alive():
+            code = worker.process.exitcode
+            young = now_ns - worker.started_ns < _YOUNG_NS
+            worker.early_deaths = worker.early_deaths + 1 if young else 0
+            pause_ns = _SECOND_NS * 2 ** (worker.early_deaths - 2) if worker.early_deaths > 1 else 0
+            worker.due_ns = now_ns + min(int(pause_ns), _PAUSE_MOST_NS)
+            logs.event("worker died", worker=worker.index, process=worker.process.pid, code=code)
+            worker.process = None
+        if worker.process is None and now_ns >= worker.due_ns:
+            self._start(worker)
 
-    def _start(self, place: _Place) -> None:
-        if place.leash is not None:
-            place.leash.close()
-        place.leash, theirs = socket.socketpair()
+    def _start(self, worker: _Worker) -> None:
+        if worker.stop_socket is not None:
+            worker.stop_socket.close()
+        worker.stop_socket, child_end = socket.socketpair()
         process = multiprocessing.get_context("fork").Process(
-            target=self._begin, args=(place.index, theirs), daemon=True
+            target=self._run_worker, args=(worker.index, child_end), daemon=True
         )
-        # One that came in the child before it forgets our handler would be lost there.
+        # Blocked, since a signal in the child before it resets the handlers would be lost.
         signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         process.start()
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
-        theirs.close()
-        place.process, place.began_ns = process, boot_ns()
-        logs.event("worker begins", worker=place.index, process=process.pid)
+        child_end.close()
+        worker.process, worker.started_ns = process, boot_ns()
+        logs.event("worker begins", worker=worker.index, process=process.pid)
 
-    def _begin(self, index: int, leash: socket.socket) -> None:
-        """In the worker."""
-        for place in self.places:
-            if place.leash is not None:
-                place.leash.close()
-        for end in self.bell:
+    def _run_worker(self, index: int, stop_socket: socket.socket) -> None:
+        """Run in the child process."""
+        for worker in self.workers:
+            if worker.stop_socket is not None:
+                worker.stop_socket.close()
+        for end in self.wakeup:
             end.close()
         for number in _SIGNALS:
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
-        self.work(index, leash)
+        self.work(index, stop_socket)
 
     def _sentinels(self) -> list[Any]:
-        return [place.process.sentinel for place in self.places if place.process is not None]
+        return [worker.process.sentinel for worker in self.workers if worker.process is not None]
 
     def _pause_s(self) -> float | None:
-        """Until the next worker is due."""
-        dues_ns = [place.due_ns for place in self.places if place.process is None]
+        """Return the time until the next worker is due."""
+        dues_ns = [worker.due_ns for worker in self.workers if worker.process is None]
         return max(min(dues_ns) - boot_ns(), 0) / _SECOND_NS if dues_ns else None
 
     def _on_signal(self, number: int, _frame: object) -> None:
-        self.told = number
-        self.bell[1].send(b"!")
+        self.received = number
+        self.wakeup[1].send(b"!")
 
 
-def supervise(count: int, work: Work, let_go: Callable[[], None]) -> None:
-    """Have ``count`` workers do ``work(index, leash)``, until a signal, which is raised again.
+def supervise(count: int, work: Work, on_stop: Callable[[], None]) -> None:
+    """Run ``work(index, stop_socket)`` in ``count`` processes until a signal; then raise it again.
 
-    The leash becomes readable when all are to end: at a signal, or as the caller's process has
-    died. let_go: called at the signal, to close what the workers alone should hold to the end.
+    The stop_socket becomes readable when all workers must stop: on a signal, or because this
+    process has died. on_stop: called on the signal, to close what only the workers may keep open.
     """
-    _Supervisor(work, let_go, [_Place(index) for index in range(count)]).run()
+    _Supervisor(work, on_stop, [_Worker(index) for index in range(count)]).run()

@@ -1,3 +1,3 @@
-"""The Redis door of a service."""
+"""The Redis endpoint of a service."""
 
 __all__: list[str] = []

@@ -1,13 +1,13 @@
-r"""Reading commands of Redis's protocol from bytes that come as they come.
+r"""A parser for commands of the Redis protocol (RESP).
 
-A command is an array of bulk strings, ``*2\r\n$4\r\nINCR\r\n$1\r\na\r\n``, or a line of words, as
-people type it. Nothing else begins a request, and nothing is nested, so the parser needs no stack
-and cannot be sent deep. Every length is refused before it is believed: a line, a count and a bulk
-have limits that are far above what the few commands of this door need, and a client that breaks one
-is told so and cut off, since what follows has no known beginning.
+A command is an array of bulk strings, ``*2\r\n$4\r\nINCR\r\n$1\r\na\r\n``, or a line of words, for
+interactive use. Nothing is nested, so the parser has no stack and cannot overflow one. The limits
+of lines, counts and bulk strings are far above what the commands need, and each length is checked
+before it is used. A client that exceeds a limit gets an error and is disconnected, because the
+start of its next command is unknown.
 
-The parser keeps what is not a whole command yet. That is at most one command within the limits; the
-rest of what it was fed is bounded by whoever feeds it.
+The parser keeps an incomplete command, which is at most one command within the limits. The caller
+limits the rest of the data.
 
 Source: Redis serialization protocol specification, "Sending commands to a Redis server".
 """
@@ -22,33 +22,33 @@ _DIGITS_MOST = 6
 
 
 class ProtocolError(Exception):
-    """Bytes that are no command, or one that is over a limit; nothing after them can be read."""
+    """Invalid data, or a command over a limit; the data after it cannot be parsed."""
 
 
 class Parser:
-    """``feed`` it bytes, then ask for ``command`` until there is none."""
+    """Call ``feed`` with data, then ``command`` until it returns None."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
         self._at = 0
-        # A pipeline is one command many times. A whole array is the beginning of no other, so bytes
-        # that equal the last one are the same command and need not be read again.
+        # Pipelines mostly repeat one command. No complete array is a prefix of another, so bytes
+        # that equal the last command are the same command and are not parsed again.
         self._last = b""
         self._parts: list[bytes] = []
 
     def __len__(self) -> int:
-        """Bytes that are kept."""
+        """Return the number of bytes kept."""
         return len(self._buffer) - self._at
 
     def feed(self, data: bytes) -> None:
-        """Take in more bytes."""
+        """Add data."""
         if self._at:
             del self._buffer[: self._at]
             self._at = 0
         self._buffer += data
 
     def command(self) -> list[bytes] | None:
-        """The next whole command; None until there is one. Raises ProtocolError."""
+        """Return the next complete command, or None. Raises ProtocolError."""
         if self._last and self._buffer.startswith(self._last, self._at):
             self._at += len(self._last)
             return self._parts.copy()
@@ -56,11 +56,11 @@ class Parser:
             is_array = self._buffer.startswith(b"*", self._at)
             found = self._array() if is_array else self._words()
             if found is None or found:
-                return found  # an empty line or array asks for nothing, and is passed over
+                return found  # an empty line or array is ignored
         return None
 
     def same(self, most: int) -> int:
-        """How many of the commands that come next are the last one again, up to ``most``."""
+        """Return how many of the next commands equal the last one, up to ``most``."""
         size = len(self._last)
         count = min((len(self._buffer) - self._at) // size, most) if size else 0
         while count and not self._buffer.startswith(self._last * count, self._at):
@@ -68,7 +68,7 @@ class Parser:
         return count
 
     def skip(self, count: int) -> None:
-        """Pass over so many of them."""
+        """Skip ``count`` such commands."""
         self._at += count * len(self._last)
 
     def _words(self) -> list[bytes] | None:
@@ -76,14 +76,14 @@ class Parser:
         if line is None:
             return None
         text, self._at = line
-        self._last = b""  # what is the same as this is not counted
+        self._last = b""  # ``same`` counts arrays only
         words = text.split()
         if len(words) > ARGUMENTS_MOST:
-            raise ProtocolError(f"a command has at most {ARGUMENTS_MOST} parts here")
+            raise ProtocolError(f"a command has at most {ARGUMENTS_MOST} parts")
         return words
 
     def _array(self) -> list[bytes] | None:
-        """An array, or None while its end is missing; then it is read again from its start."""
+        """Return an array, or None if it is incomplete; then it is parsed again from its start."""
         head = self._number(self._at + 1, ARGUMENTS_MOST, "parts of a command")
         if head is None:
             return None
@@ -93,7 +93,7 @@ class Parser:
             if at >= len(self._buffer):
                 return None
             if self._buffer[at] != 0x24:  # "$"
-                raise ProtocolError("the parts of a command are bulk strings, '$'")
+                raise ProtocolError("the parts of a command must be bulk strings, '$'")
             size = self._number(at + 1, BULK_MOST, "bytes of a part")
             if size is None:
                 return None
@@ -102,7 +102,7 @@ class Parser:
             if len(self._buffer) < end + 2:
                 return None
             if self._buffer[end : end + 2] != b"\r\n":
-                raise ProtocolError("a bulk string is longer than it said")
+                raise ProtocolError("a bulk string is longer than its length")
             parts.append(bytes(self._buffer[at:end]))
             at = end + 2
         if parts:
@@ -111,7 +111,7 @@ class Parser:
         return parts
 
     def _number(self, at: int, most: int, what: str) -> tuple[int, int] | None:
-        """A length and where it ends."""
+        """Return a length and where it ends."""
         line = self._line(at, _DIGITS_MOST)
         if line is None:
             return None
@@ -119,15 +119,15 @@ class Parser:
         if not text.isdigit():
             raise ProtocolError(f"{what}: not a number")
         if int(text) > most:
-            raise ProtocolError(f"{what}: at most {most} here")
+            raise ProtocolError(f"{what}: at most {most}")
         return int(text), end
 
     def _line(self, at: int, most: int) -> tuple[bytes, int] | None:
-        """The text up to the end of the line, and where the next begins."""
+        """Return the text of a line, and where the next line begins."""
         end = self._buffer.find(b"\n", at, at + most + 2)
         if end < 0 and len(self._buffer) - at < most + 2:
             return None
         text = bytes(self._buffer[at:end]).removesuffix(b"\r")
         if end < 0 or len(text) > most:
-            raise ProtocolError(f"a line has at most {most} bytes here")
+            raise ProtocolError(f"a line has at most {most} bytes")
         return text, end + 1

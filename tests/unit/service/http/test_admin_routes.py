@@ -1,4 +1,4 @@
-"""What watchers ask: IDs in a text, claims, how a namespace stands; and who may ask."""
+"""The admin routes: IDs in a text, claims, status, and permissions."""
 
 import subprocess
 import sys
@@ -107,11 +107,11 @@ def test_a_text_without_an_id_is_told_why(client, text, words):
         ({}, "text: an ID"),
         ({"text": "   "}, "text: an ID"),
         ({"text": 12}, "text: an ID"),
-        ({"text": "1" * 4_001}, "of 1 to 4000"),
+        ({"text": "1" * 4_001}, "from 1 to 4000"),
         ({"text": ID, "scheme": 5}, "scheme: the name"),
         ({"text": ID, "scheme": "snowflak"}, "did you mean 'snowflake'?"),
-        ({"text": ID, "extra": 1}, "'extra' is no member here; known: text, scheme"),
-        ([ID], "the body is a JSON object"),
+        ({"text": ID, "extra": 1}, "'extra' is not a known member; known: text, scheme"),
+        ([ID], "send a JSON object"),
     ],
 )
 def test_a_wrong_question(client, body, words):
@@ -184,7 +184,7 @@ def test_who_may_ask(tmp_path):
 
 
 def test_a_registry_that_is_away(tmp_path):
-    """Claims are refused as a problem, without the registry's address; the rest stands."""
+    """Claims get a problem that does not name the registry's host; status still works."""
     config = '[namespaces.plain]\nregistry = "redis://127.0.0.1:1/0"\n'
     with Service(tmp_path, config) as service:
         reply = service.client.get("/v1/plain/claims")

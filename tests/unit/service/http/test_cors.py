@@ -1,4 +1,4 @@
-"""CORS: a browser lets the pages that are named read answers, and no others."""
+"""CORS: browsers let only pages of the configured origins read replies."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Many who search at once: they are answered or sent away soon, and nobody else notices."""
+"""Many searches at once: each is answered or refused soon, and other requests are not delayed."""
 
 import random
 from concurrent.futures import ThreadPoolExecutor
@@ -26,7 +26,7 @@ def service(tmp_path):
 
 
 def slow_text():
-    """Words that might be IDs and are not: each takes a look at every scheme."""
+    """Return numbers that could be IDs and are not: each is checked against every scheme."""
     dice = random.Random(1)
     return " ".join(f"{dice.randrange(10**8):08}" for _ in range(440))
 

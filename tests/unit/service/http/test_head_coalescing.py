@@ -1,10 +1,10 @@
-"""A head waits for its body, and for nothing else."""
+"""A head is held for its body, and for nothing else."""
 
 import asyncio
 
 import pytest
 
-from frazil.service.http.head_coalescing import Writer
+from frazil.service.http.head_coalescing import CoalescingTransport
 
 __all__: list[str] = []
 
@@ -12,7 +12,7 @@ HEAD = b"HTTP/1.1 200 OK\r\n\r\n"
 
 
 class Wire(asyncio.Transport):
-    """Keeps the pieces as the kernel would get them."""
+    """A transport that keeps each write."""
 
     def __init__(self):
         super().__init__({"peername": "somebody"})
@@ -38,11 +38,11 @@ class Wire(asyncio.Transport):
 
 
 def written(*pieces, then=lambda _: None):
-    """What comes of pieces in one turn, and at its end."""
+    """Return what is written in one iteration of the loop, and the transport."""
     wire = Wire()
 
     async def turn():
-        writer = Writer(wire, asyncio.get_running_loop())
+        writer = CoalescingTransport(wire, asyncio.get_running_loop())
         for piece in pieces:
             writer.write(piece)
         then(writer)
@@ -74,12 +74,12 @@ def test_a_head_goes_with_what_follows_it(pieces, at_once, later):
 
 
 def test_closing_sends_what_is_held():
-    sent, wire = written(HEAD, then=Writer.close)
+    sent, wire = written(HEAD, then=CoalescingTransport.close)
     assert (sent, wire.end) == ([HEAD], "closed")
 
 
 def test_aborting_sends_nothing_more():
-    _, wire = written(HEAD, then=Writer.abort)
+    _, wire = written(HEAD, then=CoalescingTransport.abort)
     assert (wire.pieces, wire.end) == ([], "aborted")
 
 

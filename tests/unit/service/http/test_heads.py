@@ -1,4 +1,4 @@
-"""The limit of a request's head, to the byte: however it is cut, and whatever stands before it."""
+"""The size limit of a head, to the byte, however it is split and whatever precedes it."""
 
 import contextlib
 import socket
@@ -34,14 +34,14 @@ def service(tmp_path_factory):
 
 
 def head(size, *, last=True):
-    """A request of so many bytes; the connection is to end after the last one."""
+    """Return a request of this size; ``last`` adds "Connection: close"."""
     begin = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n" + b"Connection: close\r\n" * last
     begin += b"X-Long: "
     return begin + b"x" * (size - len(begin) - 4) + b"\r\n\r\n"
 
 
 def said(service, *pieces):
-    """All that the service answers to some pieces, each sent when the last one was heard."""
+    """Send pieces with pauses, and return all replies."""
     port = int(service.url.rpartition(":")[2])
     answer = b""
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as wire:
@@ -97,7 +97,7 @@ BEFORE = {
 @pytest.mark.parametrize("before", BEFORE.values(), ids=BEFORE)
 @pytest.mark.parametrize("apart", [False, True], ids=["one piece", "two pieces"])
 def test_a_head_that_follows_another_request_is_counted_from_its_own_start(service, before, apart):
-    """The answer to the first request may be the last one where the second was heard at once."""
+    """If both arrive at once, the reply to the first request may be the last one."""
     for size, wanted in [(HEAD_MOST, b"HTTP/1.1 200"), (HEAD_MOST + 1, None)]:
         second = head(size)
         pieces = (before, second) if apart else (before + second,)

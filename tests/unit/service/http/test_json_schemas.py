@@ -1,4 +1,4 @@
-"""A member has one type, in whatever answer it stands: in the document, and on the wire."""
+"""A member has the same type in every reply: in the document, and in real replies."""
 
 from collections import defaultdict
 
@@ -57,7 +57,7 @@ def kind(value):
 
 
 def gather(value, found, name=""):
-    """The types of all members, by name; null says nothing."""
+    """Collect the types of all members, by name; null is ignored."""
     if value is None:
         return
     if name:
@@ -71,7 +71,7 @@ def gather(value, found, name=""):
 
 
 def promised(schema, found, name=""):
-    """The same of a schema."""
+    """Collect the same from a schema."""
     types = schema.get("type", [])
     types = {
         "number" if one == "integer" else one

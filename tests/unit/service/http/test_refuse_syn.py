@@ -1,4 +1,4 @@
-"""The end of a service: who has begun to connect is let in and heard, nobody else begins."""
+"""Shutdown: connections that have started are accepted and answered, and no new ones start."""
 
 import contextlib
 import os
@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from frazil.service.http.refuse_syn import last_call
+from frazil.service.http.refuse_syn import refuse_syn
 
 __all__: list[str] = []
 
@@ -32,7 +32,7 @@ def test_who_is_connected_is_let_in_and_nobody_else_begins(host):
     with socket.create_server((host, 0), family=family) as listener:
         there = listener.getsockname()[:2]
         with socket.create_connection(there, 5) as early:
-            last_call(listener)
+            refuse_syn(listener)
             with pytest.raises(TimeoutError):
                 socket.create_connection(there, 0.3)
             early.sendall(b"heard")
@@ -49,7 +49,7 @@ def test_who_is_connected_is_let_in_and_nobody_else_begins(host):
 
 
 def answer_to_one_who_was_silent(service):
-    """What comes to a request that is made a second after the signal, on an older connection."""
+    """Return the reply to a request one second after the signal, on an older connection."""
     with socket.create_connection(address(service), 20) as silent:
         service.process.send_signal(signal.SIGTERM)
         time.sleep(1)
@@ -60,7 +60,7 @@ def answer_to_one_who_was_silent(service):
 
 
 def test_who_has_connected_and_not_yet_asked_is_heard(start):
-    """For two seconds, which a busy machine may miss; hence more than one try."""
+    """The service waits two seconds, which a busy machine may miss; so it has several tries."""
     for _ in range(3):
         service = start(PLAIN)
         head, _, body = answer_to_one_who_was_silent(service).partition(b"\r\n\r\n")
@@ -86,7 +86,7 @@ def test_who_never_asks_is_not_waited_for_long(start):
 
 
 def test_all_who_connect_while_it_ends_are_answered(start):
-    """Connection after connection: each answered, or refused; none is taken and lost."""
+    """Every connection is answered or refused; none is accepted and lost."""
     service = start(PLAIN)
     lost, answered = [], []
 
@@ -112,7 +112,7 @@ def test_all_who_connect_while_it_ends_are_answered(start):
 
 
 def outcomes_of_connecting(service):
-    """Until nobody listens any more."""
+    """Connect until the port is closed."""
     found = []
     while "refused" not in found:
         time.sleep(0.01)  # a thousand at once are not heard, either
@@ -127,7 +127,7 @@ def outcomes_of_connecting(service):
 
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_before_it_closes_nobody_begins_to_connect(start, tmp_path, workers):
-    """For a quarter of a second, which a busy machine may miss; hence more than one try."""
+    """It takes a quarter of a second, which a busy machine may miss; so it has several tries."""
     for _ in range(5):
         service = start(SHARED.format(tmp_path), "--workers", workers)
         service.process.send_signal(signal.SIGTERM)
@@ -139,7 +139,7 @@ def test_before_it_closes_nobody_begins_to_connect(start, tmp_path, workers):
 
 
 def test_one_worker_that_ends_turns_nobody_away(start, tmp_path):
-    """The others listen on the same socket, and go on."""
+    """The other worker listens on the same socket and continues."""
     service = start(SHARED.format(tmp_path), "--workers", "2")
     leaving = service.wait_for("worker begins")["process"]
     assert service.client.get("/v1/a/id").status_code == 200

@@ -1,4 +1,4 @@
-"""Clients who are slow on purpose: each is cut off, and the others do not notice."""
+"""Clients that are slow on purpose: each is disconnected, and other clients are not affected."""
 
 import contextlib
 import json
@@ -43,14 +43,14 @@ def service(tmp_path_factory):
 
 
 @contextlib.contextmanager
-def dialled(service, door="http"):
-    port = int(service.url.rpartition(":")[2]) if door == "http" else service.resp
+def dialled(service, protocol="http"):
+    port = int(service.url.rpartition(":")[2]) if protocol == "http" else service.resp
     with socket.create_connection(("127.0.0.1", port), timeout=LONG_S) as wire:
         yield wire
 
 
 def end_of(wire):
-    """What comes until the service hangs up; fails if it does not."""
+    """Return all data until the service closes the connection; fail if it does not."""
     answer = b""
     with contextlib.suppress(ConnectionError):
         while part := wire.recv(65536):
@@ -59,7 +59,7 @@ def end_of(wire):
 
 
 def trickle(wire, data, every_s=0.2):
-    """Send a byte now and then, until the service has had enough; fails if it never has."""
+    """Send a byte at a time until the service closes the connection; fail if it does not."""
     deadline = time.monotonic() + LONG_S
     with contextlib.suppress(ConnectionError):
         for i in range(len(data)):
@@ -129,7 +129,7 @@ def test_a_connection_may_rest_between_requests(service):
 
 
 def test_a_long_answer_that_is_read_comes_to_its_end(service):
-    """js53 has a few thousand IDs a second, so these take far longer than the patience."""
+    """js53 has a few thousand IDs per second, so these take far longer than the time limit."""
     reply = service.client.post("/v1/short/ids?n=5000", headers={"Accept": "text/plain"})
     assert len(set(reply.text.split())) == 5_000
 

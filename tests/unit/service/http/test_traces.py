@@ -1,4 +1,4 @@
-"""Traces: a span for each request where somebody set up where they go, and no secret in it."""
+"""Traces: a span for each request if a provider is configured, and no secret in it."""
 
 import asyncio
 
@@ -19,7 +19,7 @@ PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 @pytest.fixture
 def spans(monkeypatch):
-    """What a provider of this test alone was told."""
+    """The spans of a provider for this test."""
     from opentelemetry import trace
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -39,8 +39,8 @@ def ask(*paths):
         headers = {"traceparent": PARENT, "authorization": "Bearer frazil_x"}
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             found = [await client.get(path, headers=headers) for path in paths]
-        for issuer in app.state.issuers.values():
-            await issuer.close()
+        for served in app.state.namespaces.values():
+            await served.close()
         return found
 
     return asyncio.run(all_of_them())

@@ -1,4 +1,4 @@
-"""The process: where it listens, what it tells, and how it ends."""
+"""The server process: addresses, log, and shutdown."""
 
 import signal
 import socket
@@ -39,7 +39,7 @@ def test_a_graceful_end_gives_back_the_claim(start, tmp_path, how):
 
 
 def test_a_reply_arrives_in_one_piece(start):
-    """Head and body; the kernel counts the segments with data (tcp_info, tcpi_data_segs_in)."""
+    """Head and body; the kernel counts data segments (tcp_info, tcpi_data_segs_in)."""
     url = start("").url
     with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2]))) as line:
         line.settimeout(30)
@@ -53,7 +53,7 @@ def test_a_reply_arrives_in_one_piece(start):
 
 
 def test_what_has_begun_is_answered_to_its_end(start):
-    """A stop in the middle of a long reply: the whole of it comes, and then nothing more."""
+    """A signal during a long reply: the reply is complete, and the service stops after it."""
     service = start('[namespaces.slow]\nscheme = "sonyflake"\nregistry = "memory:"')
     with service.client.stream(
         "POST", "/v1/slow/ids?n=100000", headers={"Accept": "text/plain"}
@@ -81,7 +81,7 @@ def test_two_members_share_a_namespace(start, tmp_path):
 
 
 def test_readiness_turns_red_before_the_ids_end(start):
-    """While the registry is away and the claim lasts: not ready, and every reply is still good."""
+    """While the registry is unavailable and the claim lasts: not ready, but every reply is good."""
     with Server() as redis, Proxy(redis.port) as wire:
         service = start(
             f'[namespaces.a]\nregistry = "redis://127.0.0.1:{wire.port}?timeout=500ms"\n'
@@ -131,7 +131,7 @@ def test_a_resting_service_looks_at_its_registry(start):
 
 
 def test_no_reply_waits_for_an_acknowledgement():
-    """A reply is sent in two parts; without this the second waits 40 ms for a lazy client."""
+    """Without TCP_NODELAY the second packet waits 40 ms for a delayed acknowledgement."""
     with (
         _listen("127.0.0.1", 0, "port") as listener,
         socket.create_connection(listener.getsockname()),

@@ -1,7 +1,7 @@
-"""Several workers on one socket, killed, left by their parent, cut from the registry, and stopped.
+"""Several workers on one socket: killed, orphaned, cut off from the registry, and stopped.
 
-Callers ask all the while, and keep account: of every reply of 200 the whole body, of every other
-one the kind. Afterwards no ID has come twice.
+Meanwhile callers record the body of every reply with status 200, and the status of all others.
+Afterwards no ID occurs twice.
 """
 
 import contextlib
@@ -29,10 +29,10 @@ PACKED = {"Accept": "application/octet-stream"}
 
 
 class Callers:
-    """Threads that ask until the end of the block.
+    """Threads that send requests until the end of the block.
 
-    ids: of all replies. statuses: of all. refused_at: when answers of 503 came. lost: connections
-    that were taken and broke before their answer. away: those that were refused.
+    ids: of all replies. statuses: of all replies. refused_at: times of replies with 503. lost:
+    accepted connections that broke before their reply. away: refused connections.
     """
 
     def __init__(self, url: str, count: int = 4) -> None:
@@ -95,7 +95,7 @@ class Callers:
 
 
 class Probe:
-    """Asks all the while whether a service is ready: when each question began, and its status."""
+    """Requests /readyz continuously, and records the start and the status of each request."""
 
     def __init__(self, url: str) -> None:
         self.answers: list[tuple[float, int]] = []
@@ -119,12 +119,12 @@ class Probe:
         self._thread.join()
 
     def red_at(self, moment):
-        """Whether the last question before that moment was answered with 503."""
+        """Return whether the last request before that time was answered with 503."""
         return [status for at, status in self.answers if at < moment][-1] == 503
 
 
 def processes(service, count=4):
-    """The process numbers of as many workers, as they begin."""
+    """Return the process IDs of the next ``count`` workers that start."""
     return [service.wait_for("worker begins")["process"] for _ in range(count)]
 
 
@@ -145,7 +145,7 @@ def ready(service):
 
 
 def test_workers_that_are_killed_are_replaced_and_repeat_nothing(start, config):
-    """And as the others go on, nobody is sent away, and it is ready all the while."""
+    """The other workers continue: no call fails, and the service stays ready."""
     service = start(config, "--workers", "4")
     workers = processes(service)
     until(lambda: ready(service))
@@ -179,7 +179,7 @@ def test_a_graceful_stop_loses_no_request(start, config):
 
 
 def test_the_registry_goes_away_and_comes_back(start):
-    """Away for 20 s: it tells before the IDs end, sends callers away, and goes on by itself."""
+    """Away for 20 s: readiness reports it first, calls fail, then all recovers without help."""
     with Server() as redis, Proxy(redis.port) as wire:
         service = start(
             f'[namespaces.a]\nregistry = "redis://127.0.0.1:{wire.port}?timeout=500ms&horizon=3s"\n'

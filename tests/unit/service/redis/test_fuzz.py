@@ -1,9 +1,8 @@
-"""The Redis door of a running service under bytes that nobody should send.
+"""The Redis endpoint of a running service with invalid input.
 
-Dice with a fixed seed: bytes at random, right commands with bytes changed, cut and moved, arrays
-and strings of lengths that are not there, nesting, halves of commands, and many connections that
-send a byte at a time. Afterwards the service lives, answers, has little more memory than before,
-and has written no word about a bug.
+With a fixed seed: random bytes, valid commands with bytes changed, cut and moved, wrong lengths of
+arrays and strings, nesting, incomplete commands, and many connections that send a byte at a time.
+Afterwards the service runs, answers, uses little more memory than before, and has logged no bug.
 """
 
 import contextlib
@@ -52,7 +51,7 @@ def wire(service):
 
 
 def read(one):
-    """All that comes until the other side closes."""
+    """Return all data until the other side closes."""
     answer = b""
     with contextlib.suppress(OSError):
         while part := one.recv(65536):
@@ -61,7 +60,7 @@ def read(one):
 
 
 def command(dice):
-    """A command as a client sends it, mostly one that there is."""
+    """Return a command as a client sends it, mostly a known one."""
     words = [dice.choice(WORDS) for _ in range(dice.randint(1, 4))]
     if not dice.randrange(4):
         return b" ".join(words) + b"\r\n"
@@ -69,7 +68,7 @@ def command(dice):
 
 
 def changed(dice):
-    """Commands with a few bytes changed, left out, doubled, or moved."""
+    """Return commands with a few bytes changed, removed, doubled, or moved."""
     data = bytearray(b"".join(command(dice) for _ in range(dice.randint(1, 5))))
     for _ in range(dice.randint(1, 4)):
         at, end = sorted(dice.randrange(len(data) + 1) for _ in range(2))
@@ -81,7 +80,7 @@ def changed(dice):
 
 
 def lengths(dice):
-    """Arrays and strings that say they are long, or nest."""
+    """Return arrays and strings with large or wrong lengths, or nested ones."""
     n = dice.choice(LENGTHS)
     many = dice.randint(1, 20_000)
     return dice.choice(
@@ -111,7 +110,7 @@ KINDS = {
 
 
 def still_well(service, before):
-    """It answers whoever comes next, and is no larger."""
+    """Check that the service answers, and that its memory has not grown."""
     with wire(service) as one:
         one.sendall(b"PING\r\nFRAZIL.ID a\r\nQUIT\r\n")
         assert read(one).startswith(b"+PONG\r\n$19\r\n")
@@ -148,7 +147,7 @@ def test_whatever_is_sent_it_goes_on(service, kind):
     ids=lambda begin: repr(begin[:20]),
 )
 def test_what_never_ends_is_cut_off(service, begin):
-    """100 MB of a string, an array or a number: a connection holds no more than a command."""
+    """100 MB of a string, an array or a number: a connection holds at most one command."""
     before = resident(service)
     with wire(service) as one, contextlib.suppress(OSError):
         one.sendall(begin)
@@ -159,7 +158,7 @@ def test_what_never_ends_is_cut_off(service, begin):
 
 
 def test_many_at_once_with_a_command_that_does_not_end(service):
-    """As large as a command may be but for its last byte, in pieces, from 400 connections."""
+    """400 connections send the largest command except its last byte, in pieces."""
     before = resident(service)
     data = b"*16\r\n" + b"$1024\r\n%b\r\n" % (b"x" * 1024) * 16
     with contextlib.ExitStack() as stack:

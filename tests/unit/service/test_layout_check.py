@@ -1,4 +1,4 @@
-"""The start of a service: each layout is compared with its record before anybody is let in."""
+"""At the start of a service, each layout is compared with its record."""
 
 import asyncio
 import subprocess
@@ -26,7 +26,7 @@ LAYOUTS = [str(frazil.scheme(name).layout) for name in ("snowflake", "tsid")]
 
 
 def another(url):
-    """Have the namespace ``orders`` belong to members with another layout."""
+    """Make the namespace ``orders`` belong to members with another layout."""
     with frazil.open(url, "snowflake", namespace="orders") as ids:
         ids()
 
@@ -74,7 +74,7 @@ def test_another_server_of_the_application_is_told_at_the_start(file):
 
 @pytest.mark.parametrize("away", ["frozen", "killed"])
 def test_a_registry_that_is_away_is_compared_when_it_answers(start, tmp_path, away):
-    """Nobody asks for an ID meanwhile: the log and /readyz have it all the same."""
+    """Without any request for an ID, the log and /readyz report it."""
     with Server(persistent=True) as server:
         url = f"{server.url}?horizon=1s"
         another(url)
@@ -83,13 +83,13 @@ def test_a_registry_that_is_away_is_compared_when_it_answers(start, tmp_path, aw
         assert service.client.get("/v1/fine/id").status_code == 200
         ready = service.client.get("/readyz")
         assert (ready.status_code, ready.json()["namespaces"]["fine"]) == (503, "ready")
-        assert ready.json()["namespaces"]["orders"] == "its registry does not answer"
+        assert ready.json()["namespaces"]["orders"] == "the registry does not answer"
         server.thaw() if away == "frozen" else server.start()
         line = service.wait_for("no id")
         assert line["namespace"] == "orders"
         assert all(layout in line["why"] for layout in LAYOUTS)
         ready = service.client.get("/readyz")
         assert ready.status_code == 503
-        assert "not set up for its registry" in ready.json()["namespaces"]["orders"]
+        assert "does not match the registry" in ready.json()["namespaces"]["orders"]
         server.do("FLUSHALL")
         until(lambda: service.client.get("/readyz").status_code == 200, "ready")
