@@ -1,10 +1,11 @@
-"""Every fenced block of the README and of docs/ is run, and must show what the page says.
+"""Every fenced block of the README, CONTRIBUTING and docs/ is run, and must show what it says.
 
 The convention (arrows, dollars, the wildcard and the reason for not running) is described and
 kept in ``docblocks.py``; here stand the pages, and the proof that a wrong page is found.
 """
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,10 @@ from tests.house.docblocks import Block, blocks, commands, matches
 __all__: list[str] = []
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PATH = re.compile(
+    r"`((?:src|tests|docs|spec|deploy|simulator|fuzz|mutation|benchmarks)/[\w./-]*[\w/])[`:]"
+)
 NOT_RUN = [block for page in PAGES if page.exists() for block in blocks(page) if block.not_run]
 
 
@@ -68,6 +72,25 @@ def test_not_run(block: Block) -> None:
     pytest.skip(str(block.not_run))
 
 
+def missing(page: Path) -> list[str]:
+    """The paths that a page names and that are not there."""
+    return [
+        path
+        for path in PATH.findall(page.read_text(encoding="utf-8"))
+        if not (ROOT / path).exists()
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_paths_that_a_page_names_exist(page: Path) -> None:
+    assert missing(page) == []
+
+
+def test_a_wrong_path_is_found(tmp_path: Path) -> None:
+    text = "`src/frazil/errors.py`, `tests/house/`, `src/frazil/attic.py`, `tests/attic.py::test`"
+    assert missing(page_of(tmp_path, text)) == ["src/frazil/attic.py", "tests/attic.py"]
+
+
 def page_of(tmp_path: Path, text: str) -> Path:
     page = tmp_path / "page.md"
     page.write_text(text, encoding="utf-8")
@@ -108,6 +131,7 @@ $ seq 9
 
 ```python
 import os
+import re
 from pathlib import Path
 Path("file").read_text()  # → 'long…command…'
 ```
