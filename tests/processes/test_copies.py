@@ -2,13 +2,9 @@
 
 import json
 
-import pytest
-
 from tests.processes.harness import NARROW, count, initialise
 
 __all__: list[str] = []
-
-pytestmark = pytest.mark.processes
 
 
 def test_a_copy_has_a_claim_of_its_own(crew, place):
