@@ -7,6 +7,7 @@ which those are, and how to run the others.
 import os
 import signal
 import sys
+import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +19,7 @@ from frazil.generator import keeper
 from frazil.system import uninterrupted
 from tests.markers import marks
 
-__all__ = ["own_state_directory"]
+__all__ = ["locks", "own_state_directory"]
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -78,10 +79,13 @@ if threading.gettrace() is not None:
         module.start_new_thread = _measured(module.start_new_thread)  # type: ignore[attr-defined]
 
 
+@pytest.fixture(scope="session")
+def locks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("locks")
+
+
 @pytest.fixture(autouse=True)
-def own_state_directory(
-    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> Path:
+def own_state_directory(tmp_path: Path, locks: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The user's state directory, for this one test; child processes inherit it.
 
     So are the locks by which owners of one static number on this host notice each other. That there
@@ -90,5 +94,5 @@ def own_state_directory(
     state = tmp_path / "state"
     monkeypatch.setenv("XDG_STATE_HOME", str(state))
     monkeypatch.setenv("FRAZIL_URL", "sqlite:")
-    monkeypatch.setenv("FRAZIL_LOCKS", str(tmp_path_factory.mktemp("locks")))
+    monkeypatch.setenv("FRAZIL_LOCKS", tempfile.mkdtemp(dir=locks))
     return state

@@ -20,8 +20,7 @@ INTERPRETED = {
     "conformance/test_local.py",
     "conformance/test_wrong.py",
     "exhaustive",
-    "faults",
-    "power",
+    "faults/test_members.py",
     "processes",
     "property/test_claims_limits.py",
     "property/test_walk_widths.py",
@@ -34,7 +33,7 @@ INTERPRETED = {
 }
 
 # These import a walk or its owner for what is built on it, and run once.
-BUILT_ON_WALKS = {"house", "unit/cli", "unit/inputs", "unit/remote", "unit/service"}
+BUILT_ON_WALKS = {"house", "power", "unit/cli", "unit/inputs", "unit/remote", "unit/service"}
 WALKS = re.compile(r"\bfrazil\.(aio|generator|system\.process|walk)\b|\bsimulator\b")
 
 
