@@ -12,7 +12,15 @@ TESTS = Path(__file__).parent
 
 # What takes minutes, or programs that no wheel brings. In other folders such a test is marked where
 # it stands; one that asks for a Redis or an etcd is marked by its fixture.
-LONG = {"browser", "faults", "model", "power", "processes"}
+LONG = {
+    "browser",
+    "conformance/test_etcd.py",
+    "faults",
+    "model",
+    "power",
+    "processes",
+    "unit/registries/etcd/test_losses.py",
+}
 
 # The engines are the compiled walk, with what the system tells it, and its interpreted source. What
 # walks, owns a walk or forks under one may end otherwise with the other engine.
