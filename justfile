@@ -8,9 +8,13 @@ check:
 fix:
     ruff check --fix . && ruff format .
 
-# Every test, against the installed package.
+# The tests that are not long, or those of a path, against the installed package.
 test *args:
     pytest {{args}}
+
+# Every stage of CI, or those that are named.
+ci *stages:
+    .ci/run {{stages}}
 
 # Measure frazil beside its peers and write the table.
 bench *args:

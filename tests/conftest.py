@@ -1,8 +1,13 @@
-"""What every test gets without asking: Hypothesis settings and a state directory of its own."""
+"""What every test gets without asking: its markers, Hypothesis settings, a state directory.
+
+``pytest`` without a path runs the tests that are not long, on all processors. docs/tests.md tells
+which those are, and how to run the others.
+"""
 
 import os
 import signal
 import sys
+import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -12,8 +17,31 @@ from hypothesis import settings
 
 from frazil.generator import keeper_thread
 from frazil.system import uninterrupted
+from tests.markers import marks
 
-__all__ = ["own_state_directory"]
+__all__ = ["locks", "own_state_directory"]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Without a path and without ``-m``, leave out what is long."""
+    if config.args_source is config.ArgsSource.TESTPATHS and not config.option.markexpr:
+        config.option.markexpr = "not long"
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Two for each processor, since tests wait for half of their time; for single files none."""
+    if all(argument.partition("::")[0].endswith(".py") for argument in config.args):
+        return 0
+    return 2 * len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 4
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark it by where it stands, and as long if it asks for an etcd."""
+    for name in marks(item.path):
+        item.add_marker(name)
+    if "cluster" in getattr(item, "fixturenames", ()):
+        item.add_marker("long")
+
 
 # No deadline: a busy machine is not a bug. In CI the examples are many and the same in each run,
 # so that a failure there can be repeated anywhere with CI=true.
@@ -51,10 +79,13 @@ if threading.gettrace() is not None:
         module.start_new_thread = _measured(module.start_new_thread)  # type: ignore[attr-defined]
 
 
+@pytest.fixture(scope="session")
+def locks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("locks")
+
+
 @pytest.fixture(autouse=True)
-def own_state_directory(
-    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> Path:
+def own_state_directory(tmp_path: Path, locks: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The user's state directory, for this one test; child processes inherit it.
 
     So are the locks by which owners of one static number on this host notice each other. That there
@@ -63,5 +94,5 @@ def own_state_directory(
     state = tmp_path / "state"
     monkeypatch.setenv("XDG_STATE_HOME", str(state))
     monkeypatch.setenv("FRAZIL_URL", "sqlite:")
-    monkeypatch.setenv("FRAZIL_LOCKS", str(tmp_path_factory.mktemp("locks")))
+    monkeypatch.setenv("FRAZIL_LOCKS", tempfile.mkdtemp(dir=locks))
     return state

@@ -127,6 +127,7 @@ CLOCKS = {
 """The checks that step the store's clock."""
 
 
+@pytest.mark.long
 def test_redis():
     with ExitStack() as stack:
         applied(RedisStore(*served(stack, 1, "redis"), "&durable=1"), *CLOCKS)

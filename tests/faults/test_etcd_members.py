@@ -3,14 +3,10 @@
 import signal
 import time
 
-import pytest
-
 from tests.processes.harness import until
 from tests.servers.etcd import etcd
 
 __all__: list[str] = []
-
-pytestmark = pytest.mark.processes
 
 
 def test_leader_killed(fleet):

@@ -2,13 +2,9 @@
 
 import time
 
-import pytest
-
 from tests.servers.etcd import etcd
 
 __all__: list[str] = []
-
-pytestmark = pytest.mark.processes
 
 
 def restore(fleet, place, ahead="3s", broken=""):

@@ -20,8 +20,6 @@ from tests.servers.redis import Server
 
 __all__: list[str] = []
 
-pytestmark = pytest.mark.processes
-
 WORKER = Path(__file__).parent / "workers" / "icicle.py"
 
 

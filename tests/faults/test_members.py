@@ -15,8 +15,6 @@ from tests.servers.redis import Server
 
 __all__: list[str] = []
 
-pytestmark = pytest.mark.processes
-
 
 @contextmanager
 def valkey():

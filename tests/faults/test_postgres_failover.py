@@ -2,13 +2,9 @@
 
 import time
 
-import pytest
-
 from tests.servers.postgres import postgres
 
 __all__: list[str] = []
-
-pytestmark = pytest.mark.processes
 
 
 def failover(fleet, broken=""):

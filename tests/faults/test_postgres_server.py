@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
-import pytest
 
 from frazil.registries.postgres.registry import schema
 from tests.processes.harness import until
@@ -15,8 +14,6 @@ from tests.servers.clock import SteppedClock
 from tests.servers.postgres import postgres
 
 __all__: list[str] = []
-
-pytestmark = pytest.mark.processes
 
 
 @contextmanager

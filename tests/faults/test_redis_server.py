@@ -9,8 +9,6 @@ from tests.servers.redis import FLAVOURS, Server
 
 __all__: list[str] = []
 
-pytestmark = pytest.mark.processes
-
 HORIZON = "?horizon=3s&timeout=500ms"
 
 

@@ -9,8 +9,6 @@ from tests.servers.redis import FLAVOURS, Server
 
 __all__: list[str] = []
 
-pytestmark = pytest.mark.processes
-
 POOL = "sign:1=0 time:41 node:6 sequence:16 @1ms since 2025-01-01T00:00:00Z"
 WORKER = Path(__file__).parent / "workers" / "lives"
 

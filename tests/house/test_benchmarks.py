@@ -42,7 +42,7 @@ def benchmarks(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.processes
+@pytest.mark.long
 def test_run_writes_its_table(tmp_path: Path) -> None:
     out = tmp_path / "table.md"
     done = benchmarks("--cases", "processes", "layouts", *FEW, "--out", str(out))
@@ -58,7 +58,7 @@ def test_run_writes_its_table(tmp_path: Path) -> None:
         assert f"- {peer}: missing" in page
 
 
-@pytest.mark.processes
+@pytest.mark.long
 def test_a_repeat_fails_the_run(tmp_path: Path) -> None:
     """``memory:`` knows nothing of other processes, so two of them are given the same node."""
     out = tmp_path / "table.md"
@@ -68,7 +68,7 @@ def test_a_repeat_fails_the_run(tmp_path: Path) -> None:
     assert not out.exists()
 
 
-@pytest.mark.processes
+@pytest.mark.long
 def test_a_subject_that_fails_fails_the_run(tmp_path: Path) -> None:
     done = benchmarks("--cases", "take", "--url", "nonsense:", *FEW, "--out", str(tmp_path / "t"))
     assert done.returncode == 1
@@ -186,7 +186,7 @@ def test_scaled() -> None:
     assert [scaled(200, 1.0), scaled(200, 0.1), scaled(1, 0.1)] == [200, 20, 1]
 
 
-@pytest.mark.processes
+@pytest.mark.long
 def test_every_round_has_every_subject(tmp_path: Path) -> None:
     lines: list[str] = []
     plan = Plan("memory:", tmp_path, 2, 0.1, random.Random(1))

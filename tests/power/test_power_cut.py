@@ -29,8 +29,6 @@ import pytest
 
 __all__: list[str] = []
 
-pytestmark = pytest.mark.processes
-
 HERE = Path(__file__).parent
 PROCESSES, GENERATIONS, VERBS = 3, 2, 30
 PATIENCE_S = 300

@@ -31,13 +31,10 @@ from tests.processes.harness import count, until
 
 __all__: list[str] = []
 
-pytestmark = [
-    pytest.mark.processes,
-    pytest.mark.skipif(
-        not sys.platform.startswith("linux") or os.geteuid() != 0,
-        reason="cutting a file system off its disk: needs root on Linux",
-    ),
-]
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux") or os.geteuid() != 0,
+    reason="cutting a file system off its disk: needs root on Linux",
+)
 
 HERE = Path(__file__).parent
 IMAGE_BYTES = {"ext4": 32 << 20, "xfs": 320 << 20}

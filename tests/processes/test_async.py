@@ -2,13 +2,9 @@
 
 import json
 
-import pytest
-
 from tests.processes.harness import count
 
 __all__: list[str] = []
-
-pytestmark = pytest.mark.processes
 
 
 def run(crew, place, broken=""):

@@ -8,8 +8,6 @@ from tests.processes.harness import ONE_SLOT, count, held, initialise
 
 __all__: list[str] = []
 
-pytestmark = pytest.mark.processes
-
 
 @pytest.fixture
 def url(place):

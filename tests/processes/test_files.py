@@ -23,8 +23,6 @@ from tests.processes.harness import (
 
 __all__: list[str] = []
 
-pytestmark = pytest.mark.processes
-
 NOBODY, DAEMON, GROUP = 65534, 1, 54321
 
 only_root = pytest.mark.skipif(os.geteuid() != 0, reason="becoming other users needs root")

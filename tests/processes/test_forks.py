@@ -18,8 +18,6 @@ from tests.processes.harness import NARROW, ONE_SLOT, count, errors, initialise
 
 __all__: list[str] = []
 
-pytestmark = pytest.mark.processes
-
 WAYS = [
     ("by_python", 1, "", "blind"),
     ("by_python", 3, "", "blind"),

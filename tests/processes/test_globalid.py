@@ -2,14 +2,10 @@
 
 import json
 
-import pytest
-
 import frazil
 from tests.processes.harness import count
 
 __all__: list[str] = []
-
-pytestmark = pytest.mark.processes
 
 
 def test_1024_generators(crew, place):

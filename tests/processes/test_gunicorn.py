@@ -8,14 +8,11 @@ import threading
 import time
 
 import numpy as np
-import pytest
 
 from tests.needs import needs
 from tests.processes.harness import WORKERS, initialise, until
 
 __all__: list[str] = []
-
-pytestmark = pytest.mark.processes
 
 # 64 IDs a millisecond: what the master makes reaches 8 s ahead, and its claim with it.
 SLOW = "sign:1=0 time:41 node:8 sequence:6 @1ms since 2025-01-01T00:00:00Z"

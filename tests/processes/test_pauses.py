@@ -11,8 +11,6 @@ from tests.processes.harness import ONE_SLOT, count, errors, held, initialise, i
 
 __all__: list[str] = []
 
-pytestmark = pytest.mark.processes
-
 
 def size(place, name):
     path = place / f"{name}.u64"

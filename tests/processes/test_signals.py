@@ -13,8 +13,6 @@ from tests.processes.harness import INTERPRETED, NARROW, WIDE, count, initialise
 
 __all__: list[str] = []
 
-pytestmark = pytest.mark.processes
-
 BOTH = pytest.mark.parametrize("pure", [False, True], ids=["default", "interpreted"])
 SLACK_MS = 20_000
 

@@ -2,13 +2,9 @@
 
 import json
 
-import pytest
-
 from tests.processes.harness import WIDE, count, errors, initialise
 
 __all__: list[str] = []
-
-pytestmark = pytest.mark.processes
 
 
 def start(crew, quick, rounds, broken=""):

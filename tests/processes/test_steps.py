@@ -13,8 +13,6 @@ from tests.processes.harness import WIDE, count, errors, initialise, until
 
 __all__: list[str] = []
 
-pytestmark = pytest.mark.processes
-
 COUNTER = "sign:1=0 sequence:63"
 STRIDE = 41  # each run strikes every so many bytecodes
 

@@ -9,8 +9,6 @@ from tests.processes.harness import INTERPRETED, NARROW, count, errors, seen
 
 __all__: list[str] = []
 
-pytestmark = pytest.mark.processes
-
 
 def test_eight_threads(crew, place):
     n = 1_000_000 if frazil.COMPILED else 150_000

@@ -19,8 +19,6 @@ from tests.processes.harness import WORKERS
 
 __all__: list[str] = []
 
-pytestmark = pytest.mark.processes
-
 START = "from frazil.cli import main; main(prog_name='frazil')"
 SECONDS = 0.5  # of each fault
 

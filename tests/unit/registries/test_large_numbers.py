@@ -17,7 +17,10 @@ SITES = f"time:41 site:64=0 node:10 sequence:12 {EPOCH}"
 NODES = f"time:41 node:64 sequence:12 {EPOCH}"
 
 
-@pytest.fixture(scope="module", params=["sqlite", "memory", "redis", "postgres", "etcd"])
+KINDS = ["sqlite", "memory", "redis", "postgres", pytest.param("etcd", marks=pytest.mark.long)]
+
+
+@pytest.fixture(scope="module", params=KINDS)
 def store(request, tmp_path_factory):
     if request.param == "sqlite":
         yield f"sqlite://{tmp_path_factory.mktemp('large')}/claims.db"

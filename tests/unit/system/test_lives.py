@@ -40,8 +40,8 @@ def in_child(fork, ask):
         os._exit(ask())
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
-ids = frazil.open("sqlite:" + sys.argv[1], "sign:1=0 time:41 node:8 sequence:14 "
-                  "@1ms since 2025-01-01T00:00:00Z", lead="1s")
+ids = frazil.open(f"sqlite:{sys.argv[1]}?horizon=9s", "sign:1=0 time:41 node:8 sequence:14 "
+                  "@1ms since 2025-01-01T00:00:00Z", lead="9s")
 """
 
 

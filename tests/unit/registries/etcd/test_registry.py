@@ -252,6 +252,7 @@ class TestMany:
         assert len({n for _, _, n in given}) == 2000
 
 
+@pytest.mark.long
 class TestUsers:
     @pytest.fixture
     def guarded(self):
@@ -302,6 +303,7 @@ def test_it_is_known_when_the_clock_was_read(cluster, name):
     assert sent_ns < registry.read_ns < boot_ns()
 
 
+@pytest.mark.long
 def test_tls(tmp_path):
     if shutil.which("openssl") is None:
         needs("openssl", "etcd over TLS")

@@ -13,15 +13,15 @@ from frazil import aio
 from frazil.errors import Closed, ConfigError, RegistryUnavailable
 from frazil.remote.icicle.async_generator import AsyncIcicle
 from tests.servers.icicle import Caller
-from tests.servers.redis import Cluster, Server, free_port
+from tests.servers.redis import FLAVOURS, Cluster, Server, free_port
 
 __all__: list[str] = []
 
 
-@pytest.fixture(scope="module")
-def servers():
+@pytest.fixture(scope="module", params=FLAVOURS)
+def servers(request):
     with ExitStack() as stack:
-        yield [stack.enter_context(Server(flavour)) for flavour in ("valkey", "redis")]
+        yield [stack.enter_context(Server(flavour)) for flavour in ("valkey", request.param)]
 
 
 @pytest.fixture

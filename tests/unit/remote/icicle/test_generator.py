@@ -24,10 +24,12 @@ from tests.tools.proxy import Proxy
 __all__: list[str] = []
 
 
-@pytest.fixture(scope="module")
-def servers():
+@pytest.fixture(scope="module", params=FLAVOURS)
+def servers(request):
     with ExitStack() as stack:
-        yield [stack.enter_context(Server(flavour)) for flavour in ("valkey", "redis", "valkey")]
+        yield [
+            stack.enter_context(Server(flavour)) for flavour in ("valkey", request.param, "valkey")
+        ]
 
 
 def url_of(*servers, more=""):

@@ -1,0 +1,31 @@
+"""Markers are on all tests that they are for, and the tables of them name what is there."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.markers import BUILT_ON_WALKS, INTERPRETED, LONG, WALKS, is_in, marks
+
+__all__: list[str] = []
+
+TESTS = Path(__file__).parents[1]
+FILES = sorted(TESTS.rglob("test_*.py"))
+
+
+@pytest.mark.parametrize("path", sorted(BUILT_ON_WALKS | INTERPRETED | LONG))
+def test_a_table_names_what_is_there(path):
+    assert (TESTS / path).exists()
+    assert any(is_in(file, {path}) for file in FILES)
+
+
+def test_what_imports_a_walk_runs_with_both_engines():
+    walking = [file for file in FILES if WALKS.search(file.read_text(encoding="utf-8"))]
+    assert len(walking) > 30
+    once = [file for file in walking if not is_in(file, INTERPRETED | BUILT_ON_WALKS)]
+    assert once == []
+
+
+def test_marks_of_a_file():
+    assert marks(TESTS / "processes" / "test_forks.py") == ["long", "interpreted"]
+    assert marks(TESTS / "unit" / "walk" / "test_walk.py") == ["interpreted"]
+    assert marks(TESTS / "unit" / "cli" / "test_cli.py") == []

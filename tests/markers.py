@@ -1,0 +1,57 @@
+"""Which tests are long, and which run with both engines, by where they stand.
+
+``paths`` are those of folders and files under tests.
+"""
+
+import re
+from pathlib import Path
+
+__all__ = ["BUILT_ON_WALKS", "INTERPRETED", "LONG", "WALKS", "is_in", "marks"]
+
+TESTS = Path(__file__).parent
+
+# What takes minutes, or programs that no wheel brings. In other folders such a test is marked where
+# it stands; one that asks for a Redis or an etcd is marked by its fixture.
+LONG = {
+    "browser",
+    "conformance/test_etcd.py",
+    "faults",
+    "model",
+    "power",
+    "processes",
+    "unit/registries/etcd/test_losses.py",
+}
+
+# The engines are the compiled walk, with what the system tells it, and its interpreted source. What
+# walks, owns a walk or forks under one may end otherwise with the other engine.
+INTERPRETED = {
+    "conformance/test_local.py",
+    "conformance/test_wrong.py",
+    "exhaustive",
+    "faults/test_members.py",
+    "processes",
+    "property/test_claims_limits.py",
+    "property/test_walk_widths.py",
+    "simulation",
+    "unit/generator",
+    "unit/registries",
+    "unit/system",
+    "unit/test_aio.py",
+    "unit/walk",
+}
+
+# These import a walk or its owner for what is built on it, and run once.
+BUILT_ON_WALKS = {"house", "power", "unit/cli", "unit/inputs", "unit/remote", "unit/service"}
+WALKS = re.compile(r"\bfrazil\.(aio|generator|system\.process|walk)\b|\bsimulator\b")
+
+
+def is_in(file: Path, paths: set[str]) -> bool:
+    """Whether it is one of these files or in one of these folders."""
+    place = file.relative_to(TESTS)
+    return not paths.isdisjoint(map(str, (place, *place.parents)))
+
+
+def marks(file: Path) -> list[str]:
+    """The markers of all tests of a file."""
+    tables = {"long": LONG, "interpreted": INTERPRETED}
+    return [name for name, paths in tables.items() if is_in(file, paths)]
