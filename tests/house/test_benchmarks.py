@@ -240,5 +240,5 @@ def test_bench_shows_a_table() -> None:
 
 def test_bench_refuses_a_repeat() -> None:
     bench.check_unique([3, 1, 2])
-    with pytest.raises(InternalError, match="1 of 4 IDs repeat, the first of them 3"):
+    with pytest.raises(InternalError, match="1 of 4 IDs repeat, the first is 3"):
         bench.check_unique([3, 1, 3, 2])

@@ -76,7 +76,7 @@ def command(
         return
     settings = read_settings(config, url)
     if (tls_cert is None) != (tls_key is None):
-        raise ConfigError("--tls-cert and --tls-key need each other; set both")
+        raise ConfigError("--tls-cert and --tls-key need each other; give both")
     if tls_cert and tls_key:
         client_ca = settings.tls.client_ca if settings.tls else ""
         settings = replace(settings, tls=tls.Tls(tls_cert, tls_key, client_ca))

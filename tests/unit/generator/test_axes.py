@@ -261,7 +261,8 @@ class TestMisuse:
         at = f"sqlite://{tmp_path}/c.db"
         answer = CliRunner().invoke(main, ["init", at, "--new", "--scheme", scheme])
         assert answer.exit_code == 0, answer.output
-        assert f"to be given is {first}." in answer.output
+        assert "\nThe next " in answer.output
+        assert answer.output.endswith(f" is {first}.\n")
         with frazil.open(at, scheme) as ids:
             assert ids.scheme.unpack(ids())[ids.scheme.layout.axis] == first
 
