@@ -21,7 +21,7 @@ class PostgresStore(UrlStore):
     rewind_shows = True
 
     def __init__(self, server, wire: Proxy, clock: SteppedClock) -> None:
-        super().__init__(f"postgresql://postgres@127.0.0.1:{wire.port}/postgres?horizon=500ms")
+        super().__init__(f"postgresql://postgres@127.0.0.1:{wire.port}/postgres?horizon=1s")
         self.server = server
         self.wire = wire
         self.clock = clock
