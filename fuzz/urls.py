@@ -60,7 +60,7 @@ def _places(registry: Any) -> list[Any]:
     if isinstance(registry, EtcdRegistry):
         return list(registry._endpoints)  # noqa: SLF001 - where it will go is told nowhere else
     if isinstance(registry, PostgresRegistry):
-        assert "\0" not in registry._conninfo  # noqa: SLF001 - the same
+        assert "\0" not in registry._link.conninfo  # noqa: SLF001 - the same
     return []
 
 
