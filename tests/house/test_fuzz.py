@@ -43,7 +43,7 @@ BROKEN = {
         lambda text: Holder(*text.partition(":")[::2]),
         b"h:",
     ),
-    "url": ("frazil.inputs.masking._hide", lambda found: found[0], b"etcd://user:secret1@host"),
+    "url": ("frazil.inputs.masking._mask", lambda found: found[0], b"etcd://user:secret1@host"),
     "line": (
         "frazil.reading.search.words",
         lambda line: [str(int(word) + 1) for word in line.split()[1:]],
