@@ -235,5 +235,5 @@ def test_a_file_system_that_is_not_known_to_be_local(place):
         if kind in {"xfs", "btrfs"}:
             assert answer == 1
         else:
-            assert f"of type {kind}, which is not known to be this host's alone" in answer
+            assert f"of type {kind}, which is not known to be local" in answer
     assert "of type virtiofs" in link

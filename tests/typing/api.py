@@ -26,6 +26,7 @@ endless: Iterator[int] = ids.stream()
 scheme = frazil.scheme("uniqueid-spread", fields={"cluster": 3})
 assert_type(scheme.pack(time=1, sequence=0, node=256), int)
 assert_type(scheme.unpack(1)["node"], int)
+assert_type(scheme.unpack(1).node, int)
 assert_type(scheme.parse("07617b3c4e802000"), int)
 assert_type(frazil.mint(5), list[int])
 

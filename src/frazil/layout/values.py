@@ -18,7 +18,7 @@ class Values(Mapping[str, int]):
     """Raw field values in the order of the layout; ``layout.pack(**values)`` gives the ID back.
 
     ``values["node"]`` is the whole node number, also where the layout has it in named parts; the
-    parts are what iteration shows then.
+    parts are what iteration shows then. ``values.node`` is the same for a name that no method has.
     """
 
     __slots__ = ("_node", "_read", "foreign", "moment_us")
@@ -47,6 +47,13 @@ class Values(Mapping[str, int]):
         if name == "node" and self._node is not None:
             return self._node
         return self._read[name]
+
+    def __getattr__(self, name: str) -> int:
+        if name.startswith("_"):  # a copy that is being made has none of them yet
+            raise AttributeError(name)
+        if name in self:
+            return self[name]
+        raise AttributeError(f"no field is called {name!r}; there are {', '.join(self._read)}")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._read)

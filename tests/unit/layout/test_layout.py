@@ -276,6 +276,15 @@ def test_a_node_in_parts_is_given_whole_or_in_parts() -> None:
     assert caught.value.facts == {"field": "node", "value": 1024, "limit": 1023}
 
 
+def test_a_field_is_an_attribute_of_what_unpack_returns() -> None:
+    values = LAYOUTS["discord"].unpack(1423871704681156227)
+    assert values.node == values["node"]
+    assert values.sequence == values["sequence"]
+    assert copy.deepcopy(values) == pickle.loads(pickle.dumps(values)) == values
+    with pytest.raises(AttributeError, match="no field is called 'nodes'; there are time"):
+        _ = values.nodes
+
+
 @pytest.mark.parametrize("number", [-1, 2**64, True, 1.0, "7"])
 def test_unpack_refuses_what_is_no_id_of_the_width(number: Any) -> None:
     with pytest.raises(LayoutError) as caught:
