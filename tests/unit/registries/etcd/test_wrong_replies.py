@@ -22,7 +22,7 @@ from tests.tools.proxy import Proxy
 __all__: list[str] = []
 
 ICICLE = frazil.scheme("icicle")
-NOT_AN_ANSWER = "not etcd's answer to what was asked"
+NOT_AN_ANSWER = "the answer does not match the request"
 
 
 def packet(body):
