@@ -87,6 +87,15 @@ _SUBJECTS = {
             "tests/processes/test_endings.py",
         ),
     ),
+    "keeper_thread": Subject(
+        "generator/keeper_thread.py",
+        (
+            "tests/unit/generator/test_keeper.py tests/unit/generator/test_keeper_close.py",
+            "tests/unit/generator/test_generator.py",
+            "tests/unit/generator/test_calls.py tests/unit/system/test_lives.py",
+            "tests/processes/test_endings.py",
+        ),
+    ),
     "claims.lua": Subject("registries/redis/claims.lua", _SCRIPT_TESTS),
     "record.lua": Subject("registries/redis/record.lua", _SCRIPT_TESTS),
     "renew.lua": Subject("registries/redis/renew.lua", _SCRIPT_TESTS),

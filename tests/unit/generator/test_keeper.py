@@ -204,6 +204,7 @@ class TestTrouble:
         assert 1.0 <= rests[-1] <= 2.0
         assert keeper.trouble is errors[0]
         assert keeper.failures == len(rests)
+        assert clock.moment_text(keeper.trouble_since_us) == since
         assert f"no claim since {since}: away" in str(keeper.complaint(1.0))
         errors.clear()
         world.advance(2001)

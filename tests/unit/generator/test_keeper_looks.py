@@ -5,9 +5,11 @@ from types import SimpleNamespace
 import pytest
 
 import frazil
+from frazil.claims.claim import LastSeen, Lost, Wait
 from frazil.errors import RegistryUnavailable
+from tests.unit.generator.test_keeper import call, supplied, tend, world
 
-__all__: list[str] = []
+__all__ = ["supplied", "world"]
 
 
 @pytest.fixture
@@ -54,3 +56,18 @@ def test_in_trouble_what_is_due_is_tried_each_millisecond_after_its_rest(keeper,
     keeper.policy.trouble = RegistryUnavailable("away", url="memory:", outcome_known=True)
     assert keeper.policy._next_look_s(reaching(reach)) == pytest.approx(look_s)
     keeper.policy.claim, keeper.policy._renewable = None, False
+
+
+def test_a_namespace_of_which_a_claim_was_begun_is_not_new(supplied, world, monkeypatch):
+    """Also where the registry has lost it since."""
+    ids, keeper, answers = supplied
+    call(ids, keeper, answers)
+    ids.poll()
+    world.advance(60)
+    tend(keeper, ids)
+    monkeypatch.setattr(keeper.registry, "renew", lambda *_: Lost(LastSeen()))
+    monkeypatch.setattr(keeper.registry, "grant", lambda *_: Wait(1, LastSeen()))
+    monkeypatch.setattr(keeper.registry, "look", lambda: None)
+    world.advance(10_000)
+    call(ids, keeper, answers)
+    assert "nothing was ever given" not in str(keeper.complaint(1.0))
