@@ -129,7 +129,8 @@ class Url:
 
         if self.kind == "sqlite" and unquote(self.body).strip("/"):
             named = unquote(self.body.removeprefix("//"), errors="surrogateescape")
-            text = self.text.replace(self.body, "//" + real(named), 1)
+            _, mark, query = self.text.partition("?")
+            text = f"{self.kind}://{real(named)}{mark}{query}"
         elif self.kind == "static" and dict(self.query).get("state") not in (None, "", "none"):
             pairs = self.text.partition("?")[2].split("&")
             for at, pair in enumerate(pairs):
