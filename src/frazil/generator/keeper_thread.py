@@ -24,6 +24,7 @@ from frazil.generator.verb_requests import ask_of
 from frazil.registries.base import Registry
 from frazil.system import clock
 from frazil.system.process import ProcessIdentity
+from frazil.system.steps import run_by
 from frazil.walk.walk import Walk
 
 __all__ = ["FAREWELL_S", "Keeper", "drive"]
@@ -33,18 +34,7 @@ FAREWELL_S = 2.0
 
 def drive(steps: Steps[Result], registry: Registry) -> Result:
     """Run each verb that ``steps`` yields on the registry; answers what the steps return."""
-    try:
-        verb = next(steps)
-        while True:
-            try:
-                reply = verb(registry)
-            except BaseException as error:  # noqa: BLE001 - raised again by the steps
-                verb = steps.throw(error)
-            else:
-                verb = steps.send(reply)
-    except StopIteration as ended:
-        result: Result = ended.value
-        return result
+    return run_by(steps, lambda verb: verb(registry))
 
 
 class Keeper:

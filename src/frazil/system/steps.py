@@ -13,20 +13,21 @@ import time
 from collections.abc import Callable, Generator
 from typing import Any, TypeAlias, TypeVar
 
-__all__ = ["Steps", "run", "run_async"]
+__all__ = ["Steps", "run", "run_async", "run_by"]
 
 Answer = TypeVar("Answer")
+StepT = TypeVar("StepT")
 Step: TypeAlias = "Callable[[], Any] | float | list[Steps[Any]]"
 Steps: TypeAlias = Generator[Step, Any, Answer]
 
 
-def run(call: Steps[Answer]) -> Answer:
-    """The call's answer, in a thread."""
+def run_by(call: Generator[StepT, Any, Answer], do: Callable[[StepT], Any]) -> Answer:
+    """The call's answer, where ``do`` does each of its steps."""
     try:
         step = next(call)
         while True:
             try:
-                came = _waited(step)
+                came = do(step)
             except BaseException as error:  # noqa: BLE001 - the call decides
                 step = call.throw(error)
             else:
@@ -34,6 +35,11 @@ def run(call: Steps[Answer]) -> Answer:
     except StopIteration as end:
         answer: Answer = end.value
         return answer
+
+
+def run(call: Steps[Answer]) -> Answer:
+    """The call's answer, in a thread."""
+    return run_by(call, _waited)
 
 
 def _waited(step: Step) -> Any:

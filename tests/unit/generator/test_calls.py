@@ -26,6 +26,7 @@ NAMES = ("awaiting", "calls", "complaints", "keeper", "keeper_thread", "kept_wal
 CALLERS = (
     "aio",
     *(f"generator/{name}" for name in NAMES),
+    "system/steps",
 )
 
 
