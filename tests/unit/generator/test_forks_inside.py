@@ -239,7 +239,10 @@ def given_by(where, ask):
 for way, (where, ask) in ways.items():
     for later_on in count():
         reading, writing = os.pipe()
-        given = given_by(where, ask)
+        for _ in range(20):  # another thread may let go last of what hangs up at the end
+            given = given_by(where, ask)
+            if child is not None or later_on:
+                break
         if child == 0:
             tell(given)
         os.close(writing)
