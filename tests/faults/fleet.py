@@ -70,10 +70,14 @@ class Fleet:
         """What went wrong, in the workers' words."""
         return "".join(path.read_text() for path in sorted(self.place.glob("*.errors")))
 
-    def repeats(self) -> int:
-        """Stop all; how many IDs were issued twice. At least some must have been issued."""
+    def stop(self) -> None:
+        """Let all end, and wait until they have."""
         for worker in self._workers.values():
             self.crew.stop(worker)
+
+    def repeats(self) -> int:
+        """Stop all; how many IDs were issued twice. At least some must have been issued."""
+        self.stop()
         issued, repeated = count(self.place)
         assert issued > 1000 * len(self._workers)
         print(f"{issued} issued, {repeated} repeated")  # noqa: T201

@@ -14,13 +14,14 @@ HORIZON = "?horizon=3s&timeout=500ms"
 
 @contextmanager
 def at_work(fleet, server, broken=""):
-    """Four processes at a server, before and after what is done to it."""
+    """Four processes at a server, before and after what is done to it; they end before it does."""
     with server:
         crowd = fleet(server.url + HORIZON, broken=broken, lead="3s")
         crowd.start(2)
         yield crowd
         crowd.start(2)
         crowd.progress()
+        crowd.stop()  # a worker that outlives the server would complain of its absence
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
