@@ -8,7 +8,8 @@ Pickling and copying carry the request and never the claim.
 """
 
 from collections.abc import Iterator
-from types import TracebackType
+from functools import cache
+from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from frazil.claims.claim import Terms
@@ -61,11 +62,9 @@ class LocalGenerator(_Base):
 
     def array(self, n: int) -> "NDArray[np.uint64]":
         """See ``frazil.Generator``."""
-        from frazil.schemes.arrays import empty
-
         walk, count = self._walk, check_count(n)
-        array = empty(count, self.scheme.bits)
-        words = array.view("<u8")
+        array: NDArray[np.uint64]
+        array, words = _arrays().empty(count, self.scheme.bits)
         while True:
             identity = walk.own_identity()
             for pause_ns, since_ns in walk.filling(words, 0, count):
@@ -109,6 +108,13 @@ class LocalGenerator(_Base):
             f"<frazil.Generator {config.scheme.name} {config.namespace!r} at "
             f"{self._walk.registry.url}{' closed' if self._walk.closed else ''}>"
         )
+
+
+@cache  # an import statement costs more than a short array
+def _arrays() -> ModuleType:
+    from frazil.schemes import arrays
+
+    return arrays
 
 
 def _reopen(config: Request) -> LocalGenerator:

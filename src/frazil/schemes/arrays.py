@@ -43,14 +43,18 @@ _NONE = 255  # the worth of a character that is no digit
 _LOW = (1 << 64) - 1
 
 
-def empty(count: int, bits: int) -> NDArray[Any]:
-    """A row for ``count`` IDs of so many bits."""
-    return np.empty(count, np.uint64 if bits <= 64 else WIDE)
+def empty(count: int, bits: int) -> tuple[NDArray[Any], NDArray[np.uint64]]:
+    """An array for ``count`` IDs of that width, and its memory as 64-bit words."""
+    if bits <= 64:
+        row: NDArray[np.uint64] = np.empty(count, np.uint64)
+        return row, row
+    wide: NDArray[Any] = np.empty(count, WIDE)
+    return wide, wide.view(np.uint64)
 
 
 def filled(spans: Iterable[tuple[int, int]], count: int) -> NDArray[np.uint64]:
     """The ``count`` IDs of spans, each the first ID and how many follow each other."""
-    row, at = empty(count, 64), 0
+    row, at = np.empty(count, np.uint64), 0
     for first, number in spans:
         row[at : at + number] = np.arange(first, first + number, dtype=np.uint64)
         at += number
