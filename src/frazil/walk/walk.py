@@ -1,5 +1,5 @@
 # cython: language_level=3, infer_types=True, boundscheck=False, wraparound=False, cdivision=True
-# cython: annotation_typing=False, freethreading_compatible=False
+# cython: annotation_typing=False, freethreading_compatible=False, auto_pickle=False
 """The walk: a generator visits the cells of its claim in order, one ID per cell, none twice.
 
 A claim is a slot (a node number) and a half-open interval of ticks. Its cells are the pairs
@@ -558,6 +558,8 @@ class Walk:
 
 def next_of(walk: Walk) -> int:
     """The next ID of a walk: of its tick's cells, or else what ``stalled`` answers."""
+    if walk is None:  # a Caller whose __init__ never ran: in C the next line would read no memory
+        raise TypeError("this generator was never opened; call frazil.open")
     if walk.identity.now_ns() < walk.turn_ns and walk.sequence < walk.sequences:
         if walk.identity.intact():
             if walk.plain:

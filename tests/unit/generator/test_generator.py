@@ -12,7 +12,7 @@ import frazil
 from frazil import aio
 from frazil.claims.claim import LastSeen, Wait
 from frazil.errors import Closed, ConfigError, LayoutError, PoolExhausted
-from frazil.generator.local import registry_of
+from frazil.generator.local import LocalGenerator, registry_of
 from frazil.generator.mint import mint
 from frazil.generator.request import make_request
 from tests.unit.walk.test_walk import LAYOUTS
@@ -358,3 +358,15 @@ class TestAsyncio:
             await ids.aclose()
 
         self.run(body())
+
+
+@pytest.mark.parametrize("use", ["__call__", "__next__", "take", "array", "text", "close"])
+def test_a_generator_that_was_not_opened_raises(use):
+    class Unopened(LocalGenerator):
+        def __init__(self) -> None:
+            """What it inherits is not called."""
+
+    for made in (Unopened(), LocalGenerator.__new__(LocalGenerator)):
+        with pytest.raises((TypeError, AttributeError)):
+            getattr(made, use)(*[1] if use in ("take", "array") else [])
+    assert not hasattr(LocalGenerator, "__setstate_cython__")
