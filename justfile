@@ -1,10 +1,10 @@
-# The verbs of this house; one verb is one line. They work in the active environment.
+# The project's commands, one line each. They use the active environment.
 
-# Style, floors and types; changes nothing.
+# Style, types, import contracts and the rules of the tree; changes nothing.
 check:
-    ruff check . && ruff format --check . && mypy --strict && lint-imports
+    ruff check . && ruff format --check . && mypy --strict && lint-imports && pytest tests/house/test_tidy.py
 
-# Put right what a tool can put right.
+# Correct what ruff can correct.
 fix:
     ruff check --fix . && ruff format .
 
@@ -16,11 +16,11 @@ test *args:
 ci *stages:
     .ci/run {{stages}}
 
-# Measure frazil beside its peers and write the table.
+# Measure frazil beside other packages and write the table.
 bench *args:
     python -m benchmarks {{args}}
 
-# Take the pictures of the console in docs/ again.
+# Take the screenshots of the console in docs/console/ again.
 pictures:
     python -m tests.browser.pictures
 
