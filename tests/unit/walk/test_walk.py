@@ -2,7 +2,6 @@
 
 import importlib
 import importlib.util
-import re
 import sys
 from pathlib import Path
 
@@ -397,10 +396,3 @@ def test_calls_lists_and_buffers_agree(module, layout, shuffle):
     other, _, _ = walk_of(module, scheme)
     assert painted[:3] == [0, 0, 0]
     assert called + listed + painted[3:] == other.take_ready(117)
-
-
-def test_a_caller_without_a_walk_raises(module):
-    """Compiled, a look at a walk that is not there would end the process."""
-    for call in (module.Caller(None), module.Caller(None).__next__):
-        with pytest.raises(TypeError, match=re.escape("frazil.open")):
-            call()

@@ -249,3 +249,10 @@ class TestBlocks:
         walk.queue(0, 30, 36)
         walk.take_ready(3)
         assert walk.left() == 7 + 6
+
+
+def test_a_caller_without_a_walk_raises(module):
+    """Compiled, a look at a walk that is not there would end the process."""
+    for call in (module.Caller(None), module.Caller(None).__next__):
+        with pytest.raises(TypeError, match="never opened"):
+            call()
