@@ -39,7 +39,7 @@ def _starts(trial: Trial) -> None:
 def _waited_s(path: Path) -> float:
     """How long a process waited for its first ID."""
     began_ns = 0
-    for burst in bursts(path) if path.exists() else ():
+    for burst in bursts(path):
         began_ns = began_ns or burst.began_ns
         if len(burst):
             return (burst.ended_ns - began_ns) / 1e9

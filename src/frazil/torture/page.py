@@ -7,6 +7,7 @@ actions, and the line below is the rate of IDs. The timelines are SVG with toolt
 script.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
 
@@ -84,13 +85,9 @@ def _seconds(us: int | None) -> str:
     return "-" if us is None else f"{us / 1e6:.3f} s"
 
 
-def _totals(result: Result) -> dict[int, int]:
+def _totals(result: Result) -> Counter[int]:
     """The number of IDs in each bin of time."""
-    made: dict[int, int] = {}
-    for one in result.found.generated:
-        for at, count in one.rates.items():
-            made[at] = made.get(at, 0) + count
-    return made
+    return sum((one.rates for one in result.found.generated), Counter())
 
 
 def _most(result: Result) -> int:
@@ -182,14 +179,13 @@ class _Drawing:
             return
         points = [f"{self._x(min(bins) * _BIN_NS)},{top + _RATES}"]
         for at in range(min(bins), max(bins) + 1):
-            y = top + _RATES - (_RATES - 4) * bins.get(at, 0) / self._most
+            y = top + _RATES - (_RATES - 4) * bins[at] / self._most
             points.append(f"{self._x(at * _BIN_NS)},{y:.1f}")
             points.append(f"{self._x((at + 1) * _BIN_NS)},{y:.1f}")
         points.append(f"{self._x((max(bins) + 1) * _BIN_NS)},{top + _RATES}")
         fastest = max(bins.values()) * 1_000_000_000 // _BIN_NS
         words = f"at most {fastest:,} IDs a second"
-        joined = " ".join(points)
-        yield f'<polygon class="rate" points="{joined}"><title>{words}</title></polygon>'
+        yield f'<polygon class="rate" points="{" ".join(points)}"><title>{words}</title></polygon>'
 
     def _marks(self, height: int) -> Iterable[str]:
         for mark in self._result.marks:

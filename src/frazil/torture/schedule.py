@@ -50,16 +50,6 @@ class Event:
         """When it is over."""
         return self.at + self.lasts
 
-    def __str__(self) -> str:
-        told = [f"{self.at:.3f} {self.what}"]
-        told += [f"of p{self.process}"] if self.what not in ("restore", "clock") else []
-        told += [self.way] if self.way else []
-        told += [f"{self.off:+.3f}"] if self.way == "step" else []
-        told += [f"for {self.lasts:.3f}"] if self.lasts else []
-        told += [f"aged {self.aged:.3f}"] if self.aged else []
-        told += ["nobody alive"] if self.alone else []
-        return " ".join(told)
-
 
 def schedule(
     seed: int, processes: int, ways: Collection[str], only: Collection[str] = MIXED

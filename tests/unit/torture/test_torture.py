@@ -5,6 +5,7 @@ import re
 import sqlite3
 import time
 import uuid
+from collections import Counter
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -247,8 +248,8 @@ def drawn(plan):
     true_ns = layout.us_at(tick) * 1000
     found = Found(ids=30, duplicates=1, examples=[(7, "stop/p0", "stop/p1<&>")])
     for number in range(2):
-        made = Generated(f"p{number}", 15, [(number, 0, second, 15)], {0: 5, 19: 10})
-        made.claims = [Claimed(0, number, tick, tick + 700), Claimed(9, number, tick, tick + 900)]
+        made = Generated(f"p{number}", 15, [(number, 0, second, 15)], Counter({0: 5, 19: 10}))
+        made.claims = [Claimed(number, tick, tick + 700), Claimed(number, tick, tick + 900)]
         found.generated.append(made)
     marks = [Mark("SIGSTOP", "p0", second // 4, second // 2)]
     stop = Result(FAULTS["stop"], "", True, 0, second, found, marks, true_ns)
