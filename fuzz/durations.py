@@ -8,7 +8,7 @@ from fuzz.accepted import accepted
 
 __all__ = ["check_duration", "check_holder"]
 
-_UNITS_S = {
+_UNITS_S: dict[str, Fraction | int] = {
     "us": Fraction(1, 1_000_000),
     "ms": Fraction(1, 1000),
     "s": 1,

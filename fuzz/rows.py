@@ -55,7 +55,8 @@ def check_rows(data: bytes) -> None:
 def _stamped(
     path: Path, kind: str, kind_out: str, *, last: bool, header: bool
 ) -> tuple[Table, bytes, list[str]]:
-    output, ids = io.BytesIO(), []
+    output = io.BytesIO()
+    ids: list[str] = []
     with Source(str(path)) as source:
         table = open_table(source, kind, header=header, delimiter=None)
         with open_writer(kind_out, output, table, _COLUMN, last=last, numeric=False) as write:
