@@ -1,4 +1,4 @@
-"""Durations and the names of holders, beside exact fractions and their own texts."""
+"""Durations and the names of holders, compared with exact fractions and their own texts."""
 
 from fractions import Fraction
 
@@ -31,5 +31,5 @@ def check_duration(text: str) -> None:
 
 
 def check_holder(text: str) -> None:
-    """Whatever stands beside a claim can be shown, and is shown as it stands there."""
+    """Any holder of a claim can be parsed, and is shown unchanged."""
     assert str(Holder.parse(text)) == text

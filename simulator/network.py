@@ -45,20 +45,20 @@ class Link:
     the next request, while that is on its way.
     """
 
-    def __init__(self, dice: Random) -> None:
-        self.dice = dice
+    def __init__(self, rng: Random) -> None:
+        self.rng = rng
         self.until_us: dict[str, int] = {}
         self.strays: list[Reply] = []
         self.struck: list[Callable[[], None]] = []
 
     def ails(self, kind: str, now_us: int, chance: float = 1.0) -> bool:
         """Whether a message that is sent now meets this fault."""
-        return now_us < self.until_us.get(kind, 0) and self.dice.random() < chance
+        return now_us < self.until_us.get(kind, 0) and self.rng.random() < chance
 
     def delay_us(self, now_us: int, longest_us: int) -> int:
         """How long a message is on its way."""
         most_us = longest_us if self.ails("delay", now_us) else _USUAL_US
-        return int(self.dice.random() * most_us)
+        return int(self.rng.random() * most_us)
 
 
 class SimulatedRegistry(RecordRegistry):
@@ -145,7 +145,7 @@ class SimulatedRegistry(RecordRegistry):
         struck, link.struck = link.struck, []
         for strike in struck:
             world.marks.hit("struck while asking")
-            world.at(world.now_us + int(link.dice.random() * _USUAL_US), strike)
+            world.at(world.now_us + int(link.rng.random() * _USUAL_US), strike)
 
     def _send(self, about: About, verb: Callable[[Record, int, str], object], number: int) -> None:
         """A request goes to the store. Raises RegistryUnavailable if it does not come in time."""
@@ -167,7 +167,7 @@ class SimulatedRegistry(RecordRegistry):
         if world.store.silent:
             world.marks.hit("told by a member")
         if link.ails("repeats", world.now_us, 0.5):
-            later_us = world.now_us + int(link.dice.random() * longest_us)
+            later_us = world.now_us + int(link.rng.random() * longest_us)
             world.at(later_us, partial(self._again, about, verb))
 
     def _serve(
@@ -239,7 +239,7 @@ class SimulatedRegistry(RecordRegistry):
     def _late_us(self) -> int:
         """A moment later than a member waits for a reply."""
         world = self._process.world
-        more_us = int(self._process.link.dice.random() * world.schedule.horizon_us)
+        more_us = int(self._process.link.rng.random() * world.schedule.horizon_us)
         return world.now_us + _TIMEOUT_US + more_us
 
     def _note(

@@ -141,7 +141,7 @@ class Process:
     def __init__(self, world: "World", number: int) -> None:
         self.world = world
         self.number = number
-        self.dice = Random(f"{world.schedule.seed} {number}")  # noqa: S311 - no secrets
+        self.rng = Random(f"{world.schedule.seed} {number}")  # noqa: S311 - no secrets
         self.link = Link(Random(f"{world.schedule.seed} {number} link"))  # noqa: S311 - the same
         self.clock = WrongClock(lambda: world.now_us)
         self.registry = SimulatedRegistry(self, world.terms)
@@ -153,11 +153,11 @@ class Process:
         self._call: Call | None = None
         self.striker = Striker(guarded=world.guards)
         self.boot_clock = BootClock(
-            lambda: world.now_us, self.dice.randint(-CRYSTAL_PPM, CRYSTAL_PPM)
+            lambda: world.now_us, self.rng.randint(-CRYSTAL_PPM, CRYSTAL_PPM)
         )
-        interval_us = world.schedule.horizon_us * self.dice.choice((0.1, 0.3, 1.0, 6.0))
+        interval_us = world.schedule.horizon_us * self.rng.choice((0.1, 0.3, 1.0, 6.0))
         self._interval_us = max(int(interval_us), world.schedule.tick_us // 4, 1000)
-        self._burst = self.dice.choice((1, 1, 2, 8))
+        self._burst = self.rng.choice((1, 1, 2, 8))
         self._most_ahead = world.schedule.lead_us // world.schedule.tick_us
         self.begin()
 
@@ -174,19 +174,19 @@ class Process:
         self._since: int | None = None
         self._struck = False
         self._left = self._burst
-        self.later(int(self.dice.random() * self._interval_us), self._draw)
+        self.later(int(self.rng.random() * self._interval_us), self._draw)
 
     def ask(
         self, seen: LastSeen, held: Claim | None = None, rate_hz: int | None = None
     ) -> VerbRequest:
         """A request from this process, now."""
         del rate_hz
-        token = f"{self.dice.getrandbits(64):016x}"
+        token = f"{self.rng.getrandbits(64):016x}"
         return VerbRequest(seen, self.clock.reading_us(), token, str(self.number), held)
 
     def jitter(self) -> float:
         """Between a half and one."""
-        return 1 - self.dice.random() / 2
+        return 1 - self.rng.random() / 2
 
     def later(self, us: int, do: Callable[[], None]) -> None:
         """Have this life do something after so much true time."""
@@ -243,7 +243,7 @@ class Process:
             self._issue(answer)
             self._since = None
         self._left = self._burst
-        rest_us = min(self.dice.expovariate(1.0), 3.0) * self._interval_us
+        rest_us = min(self.rng.expovariate(1.0), 3.0) * self._interval_us
         self.later(int(rest_us) + 1, self._draw)
 
     def _issue(self, number: int) -> None:
@@ -337,7 +337,7 @@ class Process:
     def crash(self) -> None:
         """Die, and begin again after a while."""
         self.life += 1
-        self.later(int(self.dice.random() * self._interval_us), self.begin)
+        self.later(int(self.rng.random() * self._interval_us), self.begin)
 
     def boot(self, shown_us: int) -> None:
         """The host loses power and comes back; its wall clock says this, till somebody sets it."""

@@ -74,28 +74,28 @@ class Fault:
         return f"{self.at_us / 1e6:12.3f} s  {self.kind} {about}"
 
 
-def _faults(dice: random.Random, members: int, lasts_us: int) -> list[Fault]:
+def _faults(rng: random.Random, members: int, lasts_us: int) -> list[Fault]:
     """Faults of few kinds or of many, at any moment."""
-    few = dice.random() < 0.3
-    kinds = dice.sample(_USUAL, dice.randint(0, 3) if few else dice.randint(3, len(_USUAL)))
-    many = dice.choice((1, 4, 12, 30)) if kinds else 0
-    return [_fault(dice, kinds, members, lasts_us) for _ in range(many)]
+    few = rng.random() < 0.3
+    kinds = rng.sample(_USUAL, rng.randint(0, 3) if few else rng.randint(3, len(_USUAL)))
+    many = rng.choice((1, 4, 12, 30)) if kinds else 0
+    return [_fault(rng, kinds, members, lasts_us) for _ in range(many)]
 
 
-def _storm(dice: random.Random, members: int, lasts_us: int) -> list[Fault]:
+def _storm(rng: random.Random, members: int, lasts_us: int) -> list[Fault]:
     """Many faults of few kinds, some of a member's life, and most while their member asks."""
-    kinds = dice.sample(_OF_LIFE, dice.randint(1, 2)) + dice.sample(_USUAL, dice.randint(0, 2))
-    many = dice.choice((30, 100, 300))
-    faults = [_fault(dice, kinds, members, lasts_us) for _ in range(many)]
-    return [replace(fault, asking=dice.random() < 0.9) for fault in faults]
+    kinds = rng.sample(_OF_LIFE, rng.randint(1, 2)) + rng.sample(_USUAL, rng.randint(0, 2))
+    many = rng.choice((30, 100, 300))
+    faults = [_fault(rng, kinds, members, lasts_us) for _ in range(many)]
+    return [replace(fault, asking=rng.random() < 0.9) for fault in faults]
 
 
-def _fault(dice: random.Random, kinds: list[str], members: int, lasts_us: int) -> Fault:
+def _fault(rng: random.Random, kinds: list[str], members: int, lasts_us: int) -> Fault:
     return Fault(
-        at_us=int(dice.random() * lasts_us),
-        kind=dice.choice(kinds),
-        member=dice.randrange(members),
-        share=dice.random(),
+        at_us=int(rng.random() * lasts_us),
+        kind=rng.choice(kinds),
+        member=rng.randrange(members),
+        share=rng.random(),
     )
 
 
@@ -124,12 +124,12 @@ class Schedule:
     @classmethod
     def draw(cls, seed: int) -> "Schedule":
         """What the seed says."""
-        dice = random.Random(seed)  # noqa: S311 - schedules, not secrets
-        tick_us = dice.choice(_TICKS_US)
-        horizon_us = max(4 * tick_us, dice.choice(_HORIZONS_US))
-        lasts_us = horizon_us * dice.randint(8, 40)
-        members = dice.randint(1, 6)
-        faults = _faults(dice, members, lasts_us)
+        rng = random.Random(seed)  # noqa: S311 - schedules, not secrets
+        tick_us = rng.choice(_TICKS_US)
+        horizon_us = max(4 * tick_us, rng.choice(_HORIZONS_US))
+        lasts_us = horizon_us * rng.randint(8, 40)
+        members = rng.randint(1, 6)
+        faults = _faults(rng, members, lasts_us)
         other = random.Random(f"{seed} axis")  # noqa: S311 - the same; worlds of time stay
         storm = random.Random(f"{seed} storm")  # noqa: S311 - the same; the others stay
         if storm.random() < 0.25:
@@ -142,13 +142,13 @@ class Schedule:
             seed=seed,
             tick_us=tick_us,
             horizon_us=horizon_us,
-            node_bits=dice.choice((0, 1, 1, 2, 3)),
-            sequence_bits=dice.choice((0, 1, 2, 4)),
-            lead_us=dice.choice((0, 0, horizon_us // 4, horizon_us)),
+            node_bits=rng.choice((0, 1, 1, 2, 3)),
+            sequence_bits=rng.choice((0, 1, 2, 4)),
+            lead_us=rng.choice((0, 0, horizon_us // 4, horizon_us)),
             members=members,
             lasts_us=lasts_us,
-            initialised=dice.random() < 0.8,
-            guarded=dice.random() < 0.5,
+            initialised=rng.random() < 0.8,
+            guarded=rng.random() < 0.5,
             faults=tuple(sorted(faults, key=lambda fault: fault.at_us)),
             axis=other.choice(_AXES),
             block=other.choice(_BLOCKS),

@@ -113,7 +113,7 @@ def test_the_command_checks_a_kept_input_again(tmp_path, monkeypatch):
 def test_a_target_that_is_none_is_refused(capsys):
     with pytest.raises(SystemExit):
         command.main(["urls"])
-    assert "no target urls; there are layout, scheme" in capsys.readouterr().err
+    assert "no target is called 'urls'; there are layout, scheme" in capsys.readouterr().err
 
 
 def test_inputs_grow_until_something_is_found(tmp_path, capsys, monkeypatch):
