@@ -148,7 +148,7 @@ class _Mix:
     def _save(self, copy: Path, event: Event) -> None:
         """Copy the store, and start processes that will be the first after the restore."""
         if not restorable(self._trial).save(copy, plain=event.tidy):
-            self._trial.mark("not copied, for it stayed locked", "store")
+            self._trial.mark("not copied, because it stayed locked", "store")
             return
         processes = range(self._count) if event.alone else [event.process]
         self._newcomers[copy] = {
@@ -206,4 +206,4 @@ class _Mix:
                 return any(len(burst) for burst in bursts(path, at))
 
             if not self._trial.until(issues, EVIDENCE_S + _HANG_S):
-                self._hangs(name, "it gave no ID when all was over")
+                self._hangs(name, "it gave no ID at the end")

@@ -43,22 +43,22 @@ def page(plan: Plan, results: Sequence[Result]) -> str:
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>'
         f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style>'
         f'<h1 class="{_kind(results)}">{escape(title)}</h1>'
-        f"<p>{ids(results):,} IDs, every one of them compared with all others.</p>"
+        f"<p>{ids(results):,} IDs, each compared with all others.</p>"
         f"<dl>{facts}</dl><table><tr>{head}</tr>{rows}</table>"
-        "<h2>What was done, and what came of it</h2>"
-        "<p>A row is a node number. Pale: a claim on it. Strong: IDs of it, in the colour of the "
-        f"process that gave them. Red: what was done. Below: IDs a second.</p>{drawings}</html>\n"
+        "<h2>The faults, and the IDs issued under them</h2>"
+        "<p>A row is a node number. Pale: a claim on it. Strong: its IDs, in the colour of the "
+        f"process that issued them. Red: the faults. Below: IDs a second.</p>{drawings}</html>\n"
     )
 
 
 def _title(plan: Plan, results: Sequence[Result]) -> str:
     """The result of the available faults, and the number of the others."""
-    left = sum(result.outcome == "unavailable" for result in results)
-    again, tried = duplicates(results), len(results) - left
+    unavailable = sum(result.outcome == "unavailable" for result in results)
+    again, tried = duplicates(results), len(results) - unavailable
     none = "no duplicates" if ids(results) else "no IDs"
     verdict = f"{again:,} duplicate{'s' * (again != 1)}" if again else none
-    said = f"{plan.system.name} under {tried} fault{'s' * (tried != 1)}: {verdict}"
-    return f"{said}; {left} could not be had" if left else said
+    title = f"{plan.system.name} under {tried} fault{'s' * (tried != 1)}: {verdict}"
+    return f"{title}; {unavailable} not available" if unavailable else title
 
 
 def _kind(results: Sequence[Result]) -> str:
@@ -194,6 +194,6 @@ class _Drawing:
             words = f"{mark.what} {mark.whom}"
             yield (
                 f'<rect class="mark" x="{x}" y="12" width="{width}" height="{height - 18}">'
-                f'<title>{escape(words)}</title></rect><text class="told" x="{x}" y="10">'
+                f'<title>{escape(words)}</title></rect><text class="fault" x="{x}" y="10">'
                 f"{escape(mark.what)}</text>"
             )

@@ -21,7 +21,7 @@ def ids(results: Iterable[Result]) -> int:
 
 
 def duplicates(results: Iterable[Result]) -> int:
-    """How many of them had been issued before."""
+    """How many of them were issued before."""
     return sum(result.found.duplicates for result in results)
 
 

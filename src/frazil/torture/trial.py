@@ -135,7 +135,7 @@ class Trial:
         return self.issued(name) or self.refused(name, refusal) or not self.processes.alive(name)
 
     def refused(self, name: str, refusal: str | None) -> bool:
-        """Whether a process has given no ID, and an error with this text."""
+        """Whether a process has given no ID, and has reported an error with this text."""
         return refusal is not None and not self.issued(name) and self.troubled(name, refusal)
 
     def troubled(self, name: str, *words: str) -> bool:
@@ -155,7 +155,7 @@ class Trial:
             time.sleep(0.002)
         return came
 
-    def demand(self, seen: bool, otherwise: str) -> None:  # noqa: FBT001 - what is demanded
+    def demand(self, seen: bool, otherwise: str) -> None:  # noqa: FBT001 - a condition
         """Require that a part of the fault was observed; otherwise the result says nothing."""
         if not seen:
             self.unseen.append(otherwise)
@@ -192,9 +192,9 @@ class Trial:
         """The store of this run. Raises Unavailable if there is none, or it is the user's."""
         if self.world.store is None:
             raise Unavailable(
-                "its store is not ours to harm; --own makes one for the run"
+                "the store is the user's and is not harmed; --own makes one for the run"
                 if self.world.setting.url
-                else "it has no store"
+                else "the system has no store"
             )
         return self.world.store
 
@@ -205,7 +205,7 @@ class Trial:
         return now_ns
 
     def kill(self, name: str) -> None:
-        """``kill -9``."""
+        """Kill a process with ``kill -9``."""
         self.demand(self.processes.kill(name), f"{name} had ended before it was killed")
         self.mark("kill -9", name)
 
