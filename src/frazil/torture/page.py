@@ -28,6 +28,7 @@ _COLUMNS = ("Fault", "IDs", "Duplicates", "Out of order", "Stalest", "Longest st
 def page(plan: Plan, results: Sequence[Result]) -> str:
     """The page."""
     title = _title(plan, results)
+    kind = "bad" if duplicates(results) else "good" if ids(results) else "none"
     facts = "".join(
         f"<dt>{escape(name)}</dt><dd>{escape(str(value))}</dd>"
         for name, value in about(plan).items()
@@ -35,14 +36,14 @@ def page(plan: Plan, results: Sequence[Result]) -> str:
     )
     rows = "".join(_row(result) for result in results)
     head = "".join(f"<th>{column}</th>" for column in _COLUMNS)
-    most = max((_most(result) for result in results), default=1)
+    most = max((count for result in results for count in _totals(result).values()), default=1)
     drawings = "".join(
         _Drawing(plan, result, most).html() for result in results if result.found.ids
     )
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>'
         f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style>'
-        f'<h1 class="{_kind(results)}">{escape(title)}</h1>'
+        f'<h1 class="{kind}">{escape(title)}</h1>'
         f"<p>{ids(results):,} IDs, each compared with all others.</p>"
         f"<dl>{facts}</dl><table><tr>{head}</tr>{rows}</table>"
         "<h2>The faults, and the IDs issued under them</h2>"
@@ -59,12 +60,6 @@ def _title(plan: Plan, results: Sequence[Result]) -> str:
     verdict = f"{again:,} duplicate{'s' * (again != 1)}" if again else none
     title = f"{plan.system.name} under {tried} fault{'s' * (tried != 1)}: {verdict}"
     return f"{title}; {unavailable} not available" if unavailable else title
-
-
-def _kind(results: Sequence[Result]) -> str:
-    if duplicates(results):
-        return "bad"
-    return "good" if ids(results) else "none"
 
 
 def _row(result: Result) -> str:
@@ -90,10 +85,6 @@ def _totals(result: Result) -> Counter[int]:
     return sum((one.rates for one in result.found.generated), Counter())
 
 
-def _most(result: Result) -> int:
-    return max(_totals(result).values(), default=1)
-
-
 class _Drawing:
     """The timeline of one fault. ``most``: the greatest number of IDs in a bin of any."""
 
@@ -101,9 +92,10 @@ class _Drawing:
         self._plan = plan
         self._result = result
         self._most = most
-        self._rows: dict[str, int] = {}
-        for name in sorted(self._names(), key=lambda name: (len(name), name))[:_ROWS]:
-            self._rows[name] = len(self._rows)
+        generated = result.found.generated
+        names = {self._name(node, one.name) for one in generated for node, *_ in one.spans}
+        ordered = sorted(names, key=lambda name: (len(name), name))[:_ROWS]
+        self._rows = {name: row for row, name in enumerate(ordered)}
 
     def html(self) -> str:
         """The drawing with its heading."""
@@ -122,13 +114,6 @@ class _Drawing:
             f'<svg viewBox="0 0 {_WIDTH} {height}">{"".join(parts)}{"".join(labels)}'
             f'<text x="0" y="{below + _RATES}">IDs/s</text></svg>'
         )
-
-    def _names(self) -> set[str]:
-        return {
-            self._name(node, one.name)
-            for one in self._result.found.generated
-            for node, *_ in one.spans
-        }
 
     @staticmethod
     def _name(node: int | None, generator: str) -> str:
