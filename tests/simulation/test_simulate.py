@@ -99,7 +99,7 @@ def test_a_fault_may_wait_until_its_member_asks():
         moments = range(0, calm.lasts_us, 5_000_000)
         faults = tuple(Fault(at_us, "close", 0, 0.5, asking) for at_us in moments)
         counts.append(run(replace(calm, faults=faults)).marks.counts)
-        assert ("as it asks" in str(faults[0])) == asking
+        assert ("during a request" in str(faults[0])) == asking
     at_any_moment, asked = counts
     assert not at_any_moment["struck while asking"]
     assert not at_any_moment["closed while asking"]
