@@ -26,7 +26,6 @@ import numpy as np
 import frazil
 from benchmarks.report import setting
 from frazil.redis_link.access import Access
-from frazil.remote.icicle.generator import IcicleGenerator
 from frazil.remote.icicle.script import icicle_script
 from frazil.remote.icicle.server import IcicleServer
 from frazil.torture.original_icicle import SCRIPT
@@ -104,7 +103,7 @@ def bare(server: Server, source: str, *arguments: str | int) -> Case:
     return run
 
 
-def single(ids: IcicleGenerator) -> Case:
+def single(ids: frazil.Generator) -> Case:
     """One at a time through frazil's client."""
 
     def run(seconds: float) -> tuple[float, float]:
@@ -119,7 +118,7 @@ def single(ids: IcicleGenerator) -> Case:
     return run
 
 
-def shared(ids: IcicleGenerator) -> Case:
+def shared(ids: frazil.Generator) -> Case:
     """The same by several threads, as in a server."""
 
     def run(seconds: float) -> tuple[float, float]:
@@ -130,11 +129,10 @@ def shared(ids: IcicleGenerator) -> Case:
     return run
 
 
-def arrays(ids: IcicleGenerator, kept: list[Any]) -> Case:
+def arrays(ids: frazil.Generator, servers: int, kept: list[Any]) -> Case:
     """Many at a time through frazil's client, once the lead is used up."""
 
     def run(seconds: float) -> tuple[float, float]:
-        servers = len(ids.config.accesses)
         made = 0
         begun = time.perf_counter()
         while time.perf_counter() - begun < _WARM_S:
@@ -174,8 +172,9 @@ def _cases(servers: list[Server], kept: list[Any]) -> Iterator[tuple[str, Case]]
         "driver, icicle.lua, 4096 at a time",
         bare(servers[0], icicle_script().source, 4096, _LEAD_US),
     )
-    yield "frazil, batches, one server", arrays(frazil.open(one, lead=_LEAD_US / 1e6), kept)
-    yield "frazil, batches, three servers", arrays(frazil.open(all_, lead=_LEAD_US / 1e6), kept)
+    yield "frazil, batches, one server", arrays(frazil.open(one, lead=_LEAD_US / 1e6), 1, kept)
+    every = frazil.open(all_, lead=_LEAD_US / 1e6)
+    yield "frazil, batches, three servers", arrays(every, len(servers), kept)
 
 
 def main(arguments: list[str]) -> int:

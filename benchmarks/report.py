@@ -131,7 +131,7 @@ def _case_table(case: Case, rounds: Rounds) -> list[str]:
     return rows
 
 
-def setting(command: str, seed: int, rounds: int, registry: str) -> dict[str, str]:
+def setting(command: str, seed: int | str, rounds: int, registry: str) -> dict[str, str]:
     """What the numbers depend on: machine, interpreter, commit, time, command."""
     return {
         "Command": f"`{command}`",
