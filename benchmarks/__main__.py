@@ -1,6 +1,6 @@
-"""The command ``python -m benchmarks``; see the package for what it measures and why so.
+"""The command ``python -m benchmarks``; the package says what it measures, and why.
 
-Exits with 1 if an ID of frazil's repeats or a subject fails, with 2 for a wrong call.
+The exit code is 1 if an ID of frazil repeats or a subject fails, and 2 for wrong arguments.
 """
 
 import argparse
@@ -58,7 +58,7 @@ def measure(options: argparse.Namespace, cases: Sequence[Case], command: str) ->
         url = options.url or f"sqlite:///{temporary}/registry.db"
         plan = Plan(url, kept, rounds, options.scale or scale, random.Random(seed))
         found = [(case, run_case(case, plan, absent, _tell)) for case in cases]
-        _tell("looking for repeats")
+        _tell("searching for repeats")
         counts = check(kept)
     packages = {subject.package for case in cases for subject in case.subjects if subject.package}
     return Report(
@@ -71,7 +71,7 @@ def measure(options: argparse.Namespace, cases: Sequence[Case], command: str) ->
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Measure, print, write; answers the exit code."""
+    """Measure, print and write. Returns the exit code."""
     options = _options(arguments)
     cases = [CASES[name] for name in options.cases]
     absent = missing(cases)

@@ -1,8 +1,8 @@
-"""What is measured: which subjects side by side, how much of each in a round, and the aims.
+"""What is measured: which subjects are compared, how much of each in a round, and the aims.
 
-An aim is a number made from the subjects of one round, mostly a quotient of two, and a limit for
-its median over the rounds. The limits are the project's own promises; a case without a promise
-shows its quotient all the same.
+An aim is a number computed from the subjects of one round, mostly a quotient of two, and a limit
+for its median over the rounds. The limits are the project's own promises; a case without a promise
+shows its quotient too.
 """
 
 from collections.abc import Callable, Mapping
@@ -41,9 +41,9 @@ Round = Mapping[str, Sample]
 
 @dataclass(frozen=True)
 class Aim:
-    """A promise: ``number`` of a round, and what its median may be at most, or must be at least.
+    """A promise: ``number`` of a round, and the most or the least that its median may be.
 
-    unit: what stands behind the number, "" for a quotient.
+    unit: printed after the number, "" for a quotient.
     """
 
     text: str
@@ -53,7 +53,7 @@ class Aim:
     unit: str = ""
 
     def reached(self, median: float) -> bool | None:
-        """Whether the promise is kept; None where nothing was promised."""
+        """Whether the promise is kept; None if there is none."""
         if self.most is not None:
             return median <= self.most
         return None if self.least is None else median >= self.least
@@ -61,7 +61,7 @@ class Aim:
 
 @dataclass(frozen=True)
 class Case:
-    """Subjects side by side. ``batches``: how many of each a round times."""
+    """Subjects to compare. ``batches``: how many of each a round times."""
 
     name: str
     title: str
@@ -273,7 +273,7 @@ _LAYOUT_ARRAYS = Case(
     ),
 )
 
-# A namespace that is new waits its horizon once; here a short one, which is not what is measured.
+# A new namespace waits one horizon. It is short here, because it is not what is measured.
 _OPENED = "frazil.open('memory:?horizon=5ms')()"
 _FIRST = f"import frazil; {_OPENED}"
 _IMPORT = Case(

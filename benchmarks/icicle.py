@@ -1,15 +1,14 @@
-"""Servers that issue IDs, beside the published algorithm: ``python -m benchmarks.icicle``.
+"""Servers that issue IDs, and the published algorithm: ``python -m benchmarks.icicle``.
 
-Starts three servers of its own (as the tests do) on this machine. The published algorithm is
-restated here: it counts a sequence up, sets a lock of one millisecond when that is used up, refuses
-while the lock is there, and then reads the time. Both are driven the same way: one connection of
-the driver, one call after the other; a call that is refused is asked again at once, and one that is
-told how long to wait waits so long. The cases take turns in short rounds, and the median of the
-rounds is shown, as is that of what one case makes of another in each of them, so a noisy machine
-disturbs all alike. Batches may be 20 ms ahead of the clock, and what has piled up in that lead is
-taken before the time is.
+Starts three servers (as the tests do) on this machine. The published algorithm increments a
+sequence, sets a lock of one millisecond when that is used up, refuses while the lock exists, and
+then reads the time. Both are driven the same way: one connection of the driver, one call after the
+other. A refused call is repeated at once; one that is told how long to wait waits that long. The
+cases take turns in short rounds, so a noisy machine disturbs all alike. The tables show the median
+of the rounds, and the median of the ratio of two cases in each round. Batches may be 20 ms ahead of
+the clock, and the IDs available in that lead are taken before the measurement.
 
-Exits with 1 if an ID of frazil's repeats.
+The exit code is 1 if an ID of frazil repeats.
 """
 
 import argparse
@@ -27,7 +26,6 @@ import numpy as np
 import frazil
 from benchmarks.report import setting
 from frazil.redis_link.access import Access
-from frazil.remote.icicle.generator import IcicleGenerator
 from frazil.remote.icicle.script import icicle_script
 from frazil.remote.icicle.server import IcicleServer
 from frazil.torture.original_icicle import SCRIPT
@@ -40,7 +38,7 @@ _LEAD_US = 20_000
 _WARM_S = 0.1
 _CALLERS = 4
 
-_BESIDE = (
+_COMPARED = (
     ("driver, published, one at a time", "driver, an empty script"),
     ("driver, icicle.lua, one at a time", "driver, an empty script"),
     ("frazil, one at a time", "frazil, an empty script"),
@@ -53,7 +51,7 @@ _BESIDE = (
 _EMPTY = "return { 'ids', ARGV[2], '', '1', '0', '0', '4096', '1' }"
 
 Case = Callable[[float], tuple[float, float]]
-"""Runs for so many seconds; answers IDs a second, and the share of calls that were refused."""
+"""Runs for some seconds. Returns IDs a second, and the share of calls that were refused."""
 
 
 def _client(server: Server) -> Any:
@@ -61,7 +59,7 @@ def _client(server: Server) -> Any:
 
 
 def published(server: Server, batch: int) -> Case:
-    """The published algorithm, as restated above."""
+    """The published algorithm."""
     import redis
 
     client = _client(server)
@@ -83,7 +81,7 @@ def published(server: Server, batch: int) -> Case:
 
 
 def bare(server: Server, source: str, *arguments: str | int) -> Case:
-    """A script whose answer is as that of icicle.lua, through the driver's client alone."""
+    """A script with an answer like that of icicle.lua, through the driver's client alone."""
     client = _client(server)
     sha = client.script_load(source)
     key = "frazil:icicle:{default}"
@@ -105,7 +103,7 @@ def bare(server: Server, source: str, *arguments: str | int) -> Case:
     return run
 
 
-def single(ids: IcicleGenerator) -> Case:
+def single(ids: frazil.Generator) -> Case:
     """One at a time through frazil's client."""
 
     def run(seconds: float) -> tuple[float, float]:
@@ -120,8 +118,8 @@ def single(ids: IcicleGenerator) -> Case:
     return run
 
 
-def shared(ids: IcicleGenerator) -> Case:
-    """The same by several threads, as in a program that serves many."""
+def shared(ids: frazil.Generator) -> Case:
+    """The same by several threads, as in a server."""
 
     def run(seconds: float) -> tuple[float, float]:
         with ThreadPoolExecutor(_CALLERS) as threads:
@@ -131,11 +129,10 @@ def shared(ids: IcicleGenerator) -> Case:
     return run
 
 
-def arrays(ids: IcicleGenerator, kept: list[Any]) -> Case:
-    """Many at a time through frazil's client, once what the lead holds is used up."""
+def arrays(ids: frazil.Generator, servers: int, kept: list[Any]) -> Case:
+    """Many at a time through frazil's client, once the lead is used up."""
 
     def run(seconds: float) -> tuple[float, float]:
-        servers = len(ids.config.accesses)
         made = 0
         begun = time.perf_counter()
         while time.perf_counter() - begun < _WARM_S:
@@ -175,12 +172,13 @@ def _cases(servers: list[Server], kept: list[Any]) -> Iterator[tuple[str, Case]]
         "driver, icicle.lua, 4096 at a time",
         bare(servers[0], icicle_script().source, 4096, _LEAD_US),
     )
-    yield "frazil, batches, one server", arrays(frazil.open(one, lead=_LEAD_US / 1e6), kept)
-    yield "frazil, batches, three servers", arrays(frazil.open(all_, lead=_LEAD_US / 1e6), kept)
+    yield "frazil, batches, one server", arrays(frazil.open(one, lead=_LEAD_US / 1e6), 1, kept)
+    every = frazil.open(all_, lead=_LEAD_US / 1e6)
+    yield "frazil, batches, three servers", arrays(every, len(servers), kept)
 
 
 def main(arguments: list[str]) -> int:
-    """Measure and print; answers the exit code."""
+    """Measure and print. Returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.icicle")
     parser.add_argument("--seconds", type=float, default=0.25, help="of each case in a round")
     parser.add_argument("--rounds", type=int, default=24)
@@ -207,8 +205,8 @@ def main(arguments: list[str]) -> int:
     for name, rounds in found.items():
         rate, refused = median(r[0] for r in rounds), median(r[1] for r in rounds)
         print(f"| {name} | {rate:,.0f} | {rate / _CAP:.1%} | {refused:.0%} |")
-    print("\n| Beside each other, in each round | times as many |\n|---|---|")
-    for name, other in _BESIDE:
+    print("\n| Compared in each round | ratio |\n|---|---|")
+    for name, other in _COMPARED:
         times = median(a / b for (a, _), (b, _) in zip(found[name], found[other], strict=True))
         print(f"| {name}, to {other} | {times:,.2f} |")
     print(f"\nfrazil {frazil.__version__}: {repeats} repeats in its batches")

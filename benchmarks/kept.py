@@ -1,7 +1,7 @@
-"""The IDs that frazil made in a run, kept on disk, and whether one of them repeats.
+"""Keep the IDs that frazil made in a run on disk, and find those that repeat.
 
-Exact: sorted and compared, no sample and no filter. One folder for each namespace, one file for
-each process that wrote there, of 64-bit words; wider IDs have two, the high one first.
+The search is exact: all IDs are sorted and compared. Each namespace has a folder, and each process
+that wrote there a file in it, of 64-bit words; wider IDs have two, the high one first.
 """
 
 import os
@@ -18,7 +18,7 @@ _SUFFIXES = {".64": np.dtype("<u8"), ".128": _WIDE}
 
 
 class Repeats(Exception):
-    """frazil made an ID twice. Its numbers are worth nothing until that is understood."""
+    """frazil made an ID twice. Its measurements mean nothing until the reason is known."""
 
 
 class Keeping:
@@ -39,7 +39,7 @@ class Keeping:
 
 
 def check(folder: Path) -> dict[str, int]:
-    """How many IDs each namespace has. Raises Repeats if one of them is there twice."""
+    """How many IDs each namespace has. Raises Repeats if one of them occurs twice."""
     return {place.name: _count(place) for place in sorted(folder.iterdir()) if place.is_dir()}
 
 

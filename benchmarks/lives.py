@@ -1,9 +1,9 @@
-"""A program that lives short lives: ``python -m benchmarks.lives KIND URL NAMESPACE SECONDS``.
+"""A program of short lives, one after another: ``python -m benchmarks.lives KIND URL NAMESPACE S``.
 
-What a fork costs is mostly the memory that the child touches of its parent's. So the parent must be
-what a user's would be, and not a benchmark with a server and a report in it: this program imports
-frazil and its driver and nothing else. The IDs of each life go to standard output, three words of
-eight bytes; it ends with 1 if a life failed.
+The cost of a fork is mostly the parent's memory that the child touches. So the parent must be like
+a user's program, and not a benchmark with a server and a report in it: this program imports only
+frazil and its driver. It writes the IDs of each life to standard output, as three words of eight
+bytes. The exit code is 1 if a life failed.
 """
 
 import os
@@ -31,12 +31,12 @@ def _open(url: str, namespace: str) -> list[int]:
 
 
 def _mint(url: str, namespace: str) -> list[int]:
-    """A shorter one: what ``frazil.mint`` is for."""
+    """A shorter one, with ``frazil.mint``."""
     return frazil.mint(3, url, _SCHEME, namespace=namespace, timeout=60)
 
 
 def _visit(url: str, _namespace: str) -> list[int]:
-    """What the driver alone does in a life: connect, ask twice, close."""
+    """The driver alone: connect, send two commands, close."""
     with redis.Redis.from_url(url) as client:
         client.ping()
         client.ping()
@@ -44,7 +44,7 @@ def _visit(url: str, _namespace: str) -> list[int]:
 
 
 def _nothing(_url: str, _namespace: str) -> list[int]:
-    """What the machine needs for a fork and its end."""
+    """Only a fork and its end."""
     return [0, 0, 0]
 
 
@@ -55,7 +55,7 @@ KINDS: dict[str, tuple[Live, bool]] = {
     "visit": (_visit, True),
     "nothing": (_nothing, True),
 }
-"""What a life does, and whether it is a process of its own."""
+"""What a life does, and whether it is a separate process."""
 
 
 def _live(live: Live, url: str, namespace: str) -> None:
@@ -77,7 +77,7 @@ def _forked(live: Live, url: str, namespace: str) -> None:
 
 
 def main(kind: str, url: str, namespace: str, seconds: str) -> None:
-    """See the module. One life comes first that does not count, in which all is imported."""
+    """See the module. The first life imports everything, and does not count."""
     live, forked = KINDS[kind]
     live(url, namespace)
     step = _forked if forked else _live

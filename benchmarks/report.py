@@ -1,4 +1,4 @@
-"""The table: what was promised and what was measured, then every case, then where and with what."""
+"""The table: the promises and their measurements, every case, and then the machine and versions."""
 
 import os
 import platform
@@ -24,7 +24,7 @@ Rounds = Sequence[Mapping[str, Sample]]
 
 @dataclass(frozen=True)
 class Report:
-    """What a run found. ``counts``: how many IDs of frazil's were checked in each namespace."""
+    """The results of a run. ``counts``: how many IDs of frazil were checked in each namespace."""
 
     setting: Mapping[str, str]
     versions: Mapping[str, str]
@@ -57,7 +57,7 @@ class Report:
         return found
 
     def as_json(self) -> dict[str, Any]:
-        """Everything, every round included."""
+        """All results, with every round."""
         return {
             "setting": dict(self.setting),
             "versions": dict(self.versions),
@@ -93,9 +93,9 @@ class Report:
 
 
 _INTRODUCTION = [
-    "Written by `python -m benchmarks`. Compare numbers of one table only: they are of one machine",
-    "and one hour. An aim is a quotient of two subjects that ran in the same round, close to each",
-    "other; its median over the rounds stands here, with the least and the greatest.",
+    "Written by `python -m benchmarks`. Compare only numbers of one table: they are of one machine",
+    "and one hour. An aim is a quotient of two subjects that ran soon after each other in the same",
+    "round. The table shows its median over the rounds, with the least and the greatest.",
 ]
 
 
@@ -131,8 +131,8 @@ def _case_table(case: Case, rounds: Rounds) -> list[str]:
     return rows
 
 
-def setting(command: str, seed: int, rounds: int, registry: str) -> dict[str, str]:
-    """What the numbers depend on: machine, interpreter, commit, moment, command."""
+def setting(command: str, seed: int | str, rounds: int, registry: str) -> dict[str, str]:
+    """What the numbers depend on: machine, interpreter, commit, time, command."""
     return {
         "Command": f"`{command}`",
         "Rounds": f"{rounds}, shuffled with seed {seed}",

@@ -1,7 +1,7 @@
 """The rounds: every subject of a case once, in a shuffled order, each in a process of its own.
 
 The processes of a case are started first and wait at their pipes, where they cost nothing; so the
-subjects of a round follow each other within milliseconds, and no start is measured by accident.
+subjects of a round follow each other within milliseconds, and no start is measured.
 """
 
 import json
@@ -26,18 +26,18 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 class SubjectFailed(Exception):
-    """The process of a subject ended before its time; the message holds what it said."""
+    """The process of a subject ended early; its output is above the message."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How to run: the registry, where IDs are kept, how many rounds, how much of each, the dice."""
+    """How to run: the registry, the folder of IDs, how many rounds, how much of each, the order."""
 
     url: str
     folder: Path
     rounds: int
     scale: float
-    dice: random.Random
+    rng: random.Random
 
 
 class _Team:
@@ -60,7 +60,7 @@ class _Team:
         ]
 
     def wait(self) -> None:
-        """Until all are set up."""
+        """Wait until all are set up."""
         for member in self._members:
             self._line(member)
 
@@ -83,8 +83,7 @@ class _Team:
         line = member.stdout.readline()
         if not line:
             raise SubjectFailed(
-                f"the process of {self._name!r} ended with code {member.wait()}; "
-                "what it said is above"
+                f"the process of {self._name!r} ended with code {member.wait()}; its error is above"
             )
         return line
 
@@ -104,7 +103,7 @@ class _Team:
 
 
 def scaled(count: int, scale: float) -> int:
-    """So much of a count, but at least one."""
+    """A share of a count, but at least one."""
     return max(1, round(count * scale))
 
 
@@ -137,6 +136,6 @@ def run_case(
         rounds: list[Mapping[str, Sample]] = []
         for number in range(1, plan.rounds + 1):
             tell(f"{case.name}: round {number} of {plan.rounds}")
-            order = plan.dice.sample(sorted(teams), len(teams))
+            order = plan.rng.sample(sorted(teams), len(teams))
             rounds.append({name: teams[name].round() for name in order})
     return rounds

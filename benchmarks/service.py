@@ -1,19 +1,19 @@
-"""The service beside what it stands on, in ratios of one run: ``python -m benchmarks.service``.
+"""The service compared with its foundations, in one run: ``python -m benchmarks.service``.
 
-Three questions, each answered by two that take turns in every round, so that a noisy machine
-disturbs both alike; the median of the rounds is shown:
+There are three comparisons. The two sides of each take turns in every round, so a noisy machine
+disturbs both alike; the table shows the median of the rounds:
 
-- ``GET /id``, by wrk, beside an endpoint that answers nothing, on the same server and with the same
-  limits: how much of a request is ours? Where wrk has to share a processor with the server, its
-  rate says less than the processor time that the server spends for a request, so both are shown.
-- ``INCR``, pipelined by redis-benchmark, beside a real Valkey.
+- ``GET /id``, by wrk, and an endpoint with an empty answer, on the same server and with the same
+  limits: the difference is frazil's. If wrk shares a processor with the server, its rate says less
+  than the processor time that the server spends on a request, so both are shown.
+- ``INCR``, pipelined by redis-benchmark, and a real Valkey.
 - ``POST /ids?n=100000`` as bytes, by wrk, in IDs a second, for a layout whose ticks hold that many.
 
-Besides, the time that 99 of 100 callers wait at half the load.
+The table also shows the time that 99 of 100 callers wait at half the load.
 
-wrk keeps every body. redis-benchmark does not show its answers, so another client pipelines beside
-it and keeps its own. Exits with 1 if an ID repeats, if an answer is an error, or if the service
-counted another number of IDs than came.
+wrk keeps every body. redis-benchmark does not show its answers, so another client pipelines at the
+same time and keeps its own. The exit code is 1 if an ID repeats, if an answer is an error, or if
+the service counted another number of IDs than came.
 """
 
 import argparse
@@ -69,7 +69,7 @@ async def _nothing(scope: object, receive: object, send: uvicorn._types.ASGISend
 
 
 def empty() -> None:
-    """Serve nothing, as the service serves: the other side of the first ratio."""
+    """Serve empty answers: the other side of the first comparison."""
     config = uvicorn.Config(
         _nothing,
         http=http_protocol(10.0),
@@ -106,7 +106,7 @@ class _Server:
     port: int
 
     def cpu_s(self) -> float:
-        """Processor time that it has used."""
+        """The processor time that it has used."""
         stat = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="ascii")
         fields = stat.rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -114,7 +114,7 @@ class _Server:
 
 @dataclass(frozen=True, slots=True)
 class _Load:
-    """What wrk did: answers, those a second, within how many ms 99 of 100 came, and the bodies."""
+    """The results of wrk: answers, answers a second, ms within which 99 of 100 came, the bodies."""
 
     count: int
     rate: float
@@ -125,7 +125,7 @@ class _Load:
 def _wrk(
     port: int, path: str, folder: Path, *, lines: int = 8, every_s: float = 0.0, post: bool = False
 ) -> _Load:
-    """Ask on so many connections, each after a pause; all that was answered."""
+    """Send requests on several connections, each after a pause. Returns the answers."""
     kept = folder / "kept"
     command = ["wrk", "-t1", f"-c{lines}", f"-d{_SECONDS}s", "-s", str(_SCRIPT)]
     command += [f"http://127.0.0.1:{port}{path}", "--", str(kept), str(every_s * 1e3)]
@@ -149,7 +149,7 @@ def _incr(port: int, count: int) -> float:
 
 
 def _pipelined(port: int, count: int) -> list[int]:
-    """The IDs of as many INCR, which redis-benchmark does not show."""
+    """The IDs of some INCR, since redis-benchmark does not show its own."""
 
     async def all_of_them() -> bytes:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -161,15 +161,15 @@ def _pipelined(port: int, count: int) -> list[int]:
     return [int(one) for one in re.findall(rb":(\d+)\r\n", asyncio.run(all_of_them()))]
 
 
-def _beside(port: int, count: int) -> tuple[float, list[int]]:
-    """INCR a second by redis-benchmark, and the numbers that another client had meanwhile."""
+def _compared(port: int, count: int) -> tuple[float, list[int]]:
+    """INCR a second by redis-benchmark, and the numbers that another client got meanwhile."""
     with ThreadPoolExecutor(1) as other:
         numbers = other.submit(_pipelined, port, count // 10)
         return _incr(port, count), numbers.result()
 
 
 def _issued(port: int) -> dict[str, int]:
-    """How many IDs the service says it issued in each namespace."""
+    """How many IDs each namespace issued, as the service counted them."""
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as reply:
         text = reply.read().decode()
     found = re.findall(r'^frazil_issued_total\{namespace="(\w+)".* (\S+)$', text, re.MULTILINE)
@@ -177,7 +177,7 @@ def _issued(port: int) -> dict[str, int]:
 
 
 class _Run:
-    """The two servers and Valkey, what they were measured at, and every ID that came."""
+    """The two servers and Valkey, their measurements, and every ID that came."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -199,7 +199,7 @@ class _Run:
         return load
 
     def round(self, service: _Server, bare: _Server, resp: int, valkey: int) -> None:
-        """Everything once."""
+        """Measure everything once."""
         rates = {}
         for name, server in (("id", service), ("nothing", bare)):
             before_s = server.cpu_s()
@@ -212,7 +212,7 @@ class _Run:
         self.note("half", calm.rate / rates["id"])
         self.note("p99", calm.p99_ms)
         for name, port in (("INCR", resp), ("INCR of Valkey", valkey)):
-            rate, numbers = _beside(port, _COMMANDS)
+            rate, numbers = _compared(port, _COMMANDS)
             self.note(name, rate)
             if port == resp:
                 self.ids.append(np.array(numbers, dtype=np.uint64))
@@ -224,7 +224,7 @@ class _Run:
         self.note("bytes cpu", len(self.words[-1]) / max(service.cpu_s() - before_s, 0.01))
 
     def faults(self, issued: Mapping[str, int]) -> list[str]:
-        """What is wrong with the IDs that came, beside what the service counted."""
+        """The faults of the IDs that came, also against the service's counts."""
         found = []
         for name, parts, unseen, begun in (
             ("ids", self.ids, self.unseen, self.begun),
@@ -240,7 +240,7 @@ class _Run:
 
 
 def _measure(rounds: int, config: Path, run: _Run) -> list[str]:
-    """All rounds; what is wrong with the IDs."""
+    """Run all rounds. Returns the faults of the IDs."""
     listener = socket.create_server(("127.0.0.1", 0))
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     arguments = [_START, "serve", "--config", str(config), "--port", "0", "--resp", "0"]
@@ -285,13 +285,13 @@ def main() -> None:
 
 def _table(found: Mapping[str, np.ndarray]) -> str:
     rows = [
-        ("GET /id, as a part of an empty endpoint's rate", found["id"] / found["nothing"], 0.85),
+        ("GET /id, as a share of an empty endpoint's rate", found["id"] / found["nothing"], 0.85),
         ("the same by processor time", found["nothing cpu"] / found["id cpu"], 0.85),
-        ("pipelined INCR, as a part of Valkey's", found["INCR"] / found["INCR of Valkey"], 0.3),
+        ("pipelined INCR, as a share of Valkey's", found["INCR"] / found["INCR of Valkey"], 0.3),
         ("POST /ids?n=100000 as bytes, million IDs a second", found["bytes"] / 1e6, 20),
         ("the same by the server's processor time", found["bytes cpu"] / 1e6, None),
         ("GET /id at half load, 99 of 100 within ms", found["p99"], None),
-        ("that load, as a part of the whole", found["half"], None),
+        ("that load, as a share of the whole", found["half"], None),
     ]
     lines = ["| | median | aim | of the rounds |", "|---|---|---|---|"]
     for name, values, aim in rows:

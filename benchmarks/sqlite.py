@@ -1,10 +1,9 @@
 """What a claim costs on SQLite: ``python -m benchmarks.sqlite``.
 
-One grant stands beside an empty transaction (``BEGIN IMMEDIATE``, ``COMMIT``) on the same file in
-the same run, over a connection that is kept and over one that is opened for it. Then many processes
-are started at once on a file that is new: forked from one that has loaded frazil, and each from its
-own Python. Prints a table in Markdown with versions and date; exits with 1 if an ID repeats or a
-process has none.
+A grant is compared with an empty transaction (``BEGIN IMMEDIATE``, ``COMMIT``) on the same file in
+the same run, over an open connection and over one that is opened for it. Then many processes start
+at once on a new file: forked from one that has loaded frazil, and each as a new Python. Prints a
+table in Markdown with versions and date. The exit code is 1 if an ID repeats or a process has none.
 """
 
 import argparse
@@ -58,7 +57,7 @@ def _timed(work: Callable[[], object]) -> float:
 
 
 def grants(folder: Path) -> Iterator[tuple[str, str]]:
-    """A grant beside an empty transaction, in turn."""
+    """A grant and empty transactions, in turns."""
     path = folder / "grants.db"
     registry = connect(f"sqlite://{path}", "grants", _SCHEME)
     registry.initialise(ask_of(LastSeen()), 0)
@@ -78,9 +77,9 @@ def grants(folder: Path) -> Iterator[tuple[str, str]]:
         registry.grant(ask_of(LastSeen()), 1)
 
     kinds: dict[str, Callable[[], object]] = {
-        "a grant, asked by a thread, as a generator does": grant,
-        "an empty transaction, connection opened for it": opened,
-        "an empty transaction, connection kept": lambda: empty(kept),
+        "a grant, requested by a thread, as a generator does": grant,
+        "an empty transaction, over a new connection": opened,
+        "an empty transaction, over an open connection": lambda: empty(kept),
     }
     times: dict[str, list[float]] = {kind: [] for kind in kinds}
 
@@ -100,7 +99,7 @@ def grants(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def _forked(url: str, out: Path, many: int) -> None:
-    """Processes that are forked from this one."""
+    """Start processes that are forked from this one."""
     children = []
     for _ in range(many):
         child = os.fork()
@@ -112,7 +111,7 @@ def _forked(url: str, out: Path, many: int) -> None:
 
 
 def _live(url: str, out: Path, began: float) -> None:
-    """A child's whole life."""
+    """A forked child: open, make one ID, exit."""
     try:
         with frazil.open(url) as ids, out.open("a") as file:
             file.write(f"{ids()} {time.time() - began}\n")
@@ -121,7 +120,7 @@ def _live(url: str, out: Path, began: float) -> None:
 
 
 def _spawned(url: str, out: Path, many: int, life: str = _LIFE) -> None:
-    """Processes that each start a Python of their own."""
+    """Start processes that are each a new Python."""
     with out.open("a") as file:
         command = [sys.executable, "-c", life]
         children = [
@@ -132,12 +131,12 @@ def _spawned(url: str, out: Path, many: int, life: str = _LIFE) -> None:
 
 
 def _bare(url: str, out: Path, many: int) -> None:
-    """Processes that each start a Python of their own, without frazil."""
+    """Start processes that are each a new Python, without frazil."""
     _spawned(url, out, many, _BARE)
 
 
 def starts(folder: Path, many: int, rounds: int) -> Iterator[tuple[str, str]]:
-    """Processes started at once on a new file, so that all wait for its first second, too."""
+    """Processes started at once on a new file, so that all wait for its first second too."""
     for kind, start in (
         ("forked", _forked),
         ("each a new Python", _spawned),
@@ -153,8 +152,8 @@ def starts(folder: Path, many: int, rounds: int) -> Iterator[tuple[str, str]]:
             if len(ids) < many:
                 sys.exit(f"{kind}, round {number}: {len(ids)} different IDs of {many} processes")
             slowest.append(max(float(line.split()[1]) for line in lines))
-        told = f"{statistics.median(slowest):.2f} s, in the worst round {max(slowest):.2f} s"
-        yield f"slowest first ID of {many} processes, {kind}, {rounds} rounds", told
+        times = f"{statistics.median(slowest):.2f} s, in the worst round {max(slowest):.2f} s"
+        yield f"slowest first ID of {many} processes, {kind}, {rounds} rounds", times
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -1,9 +1,8 @@
 """What claims cost a Redis or Valkey server: ``python -m benchmarks.stores [URL]``.
 
-Without a URL it starts a Valkey of its own (as the tests do) that keeps nothing on disk. It counts
-what the server itself counts (commands, processor time), so a noisy machine disturbs only the
-rates. Prints a table in Markdown with versions and date; exits with 1 if an ID repeats or a life
-fails.
+Without a URL it starts a Valkey server (as the tests do) that keeps nothing on disk. It uses the
+server's own counters (commands, processor time), so a noisy machine disturbs only the rates. Prints
+a table in Markdown with versions and date. The exit code is 1 if an ID repeats or a life fails.
 """
 
 import argparse
@@ -32,7 +31,7 @@ __all__ = ["main"]
 _GRANTS = 2_000
 _REST_S = 20
 _BUSY_ASKS = 16
-_HORIZONS_S = (5, 10)  # what is built in, and what a server full of busy members had better name
+_HORIZONS_S = (5, 10)  # the default, and the advice for a server full of busy members
 _MEMBERS = 1_024
 _LIVES_S = 10
 _PARENTS = 4
@@ -40,19 +39,19 @@ _SCHEME = frazil.scheme("icicle")
 
 
 class Store:
-    """A server and what it says of itself."""
+    """A server and its counters."""
 
     def __init__(self, url: str) -> None:
         self.url = url
         self.client: Any = redis.Redis.from_url(url)
 
     def calls(self) -> int:
-        """How many times the script was run."""
+        """How often the script was run."""
         found = self.client.info("commandstats")
         return sum(found.get(f"cmdstat_{name}", {}).get("calls", 0) for name in ("eval", "evalsha"))
 
     def busy_s(self) -> float:
-        """Processor time it has used, with what the system does for it."""
+        """The processor time that it has used, with the system's share."""
         found = self.client.info("cpu")
         return float(found["used_cpu_sys"]) + float(found["used_cpu_user"])
 
@@ -82,7 +81,7 @@ def grants(store: Store) -> tuple[str, str]:
 
 
 def rest(store: Store, horizon_s: int) -> float:
-    """Requests a second of a generator that is used all the time, once its claims have grown."""
+    """Requests a second of a generator in constant use, once its claims have grown."""
     namespace, more = f"rest {time.time_ns()}", f"?horizon={horizon_s}s"
     store.registry(namespace, more)
     with frazil.open(store.url + more, _SCHEME, namespace=namespace) as ids:
@@ -97,7 +96,7 @@ def rest(store: Store, horizon_s: int) -> float:
 
 
 def busy(store: Store) -> Iterator[tuple[str, str]]:
-    """What a generator in constant use asks for, and what a server full of them costs."""
+    """The requests of a generator in constant use, and what a server full of them costs."""
     for horizon_s in _HORIZONS_S:
         rate_hz = rest(store, horizon_s)
         yield f"?horizon={horizon_s}s: requests a second of a busy generator", f"{rate_hz:.2f}"
@@ -105,11 +104,11 @@ def busy(store: Store) -> Iterator[tuple[str, str]]:
 
 
 def members(store: Store, rate_hz: float, horizon_s: int) -> tuple[str, str]:
-    """All node numbers held, each claim made longer ``rate_hz`` times a second.
+    """All node numbers held, each claim renewed ``rate_hz`` times a second.
 
-    At that pace a server with nothing else to do sleeps between two requests, and to be woken costs
-    it more than the request. What it costs one that has other work is measured without pauses. Both
-    are processor time with the system's share, of which as many PINGs tell the size.
+    At that pace an otherwise idle server sleeps between two requests, and waking up costs it more
+    than the request. The cost for a server with other work is measured without pauses. Both are
+    processor time with the system's share; as many PINGs show how large that is.
     """
     more = f"?horizon={horizon_s}s"
     first = store.registry(f"members {time.time_ns()}", more)
@@ -138,7 +137,7 @@ def members(store: Store, rate_hz: float, horizon_s: int) -> tuple[str, str]:
 
 
 def _spent_s(store: Store, ask: Callable[[int], Any], pace_hz: float, for_s: float) -> float:
-    """Processor time of the server for each request, asked at that pace."""
+    """Processor time of the server for each request, at a pace."""
     before_s, begun, done = store.busy_s(), time.monotonic(), 0
     while time.monotonic() < begun + for_s:
         ask(done)
@@ -148,21 +147,21 @@ def _spent_s(store: Store, ask: Callable[[int], Any], pace_hz: float, for_s: flo
 
 
 def lives(store: Store, kind: str) -> tuple[float, list[int]]:
-    """Lives of a kind a second, one after another in several programs, and the IDs they had."""
+    """Lives of a kind a second, one after another in several programs, and their IDs."""
     namespace = f"lives {time.time_ns()}"
     store.registry(namespace).link.drop()
     command = [sys.executable, "-m", "benchmarks.lives", kind, store.url, namespace, str(_LIVES_S)]
     parents = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(_PARENTS)]
     with ThreadPoolExecutor(_PARENTS) as readers:
-        told = b"".join(readers.map(lambda parent: parent.communicate()[0], parents))
+        output = b"".join(readers.map(lambda parent: parent.communicate()[0], parents))
     if any(parent.returncode for parent in parents):
         raise SystemExit("a life failed")
-    numbers = [number for life in WORDS.iter_unpack(told) for number in life]
+    numbers = [number for life in WORDS.iter_unpack(output) for number in life]
     return len(numbers) / 3 / _LIVES_S, numbers
 
 
 def short_lives(store: Store) -> Iterator[tuple[str, str]]:
-    """How many lives a store serves, and how many processes this machine can make for it."""
+    """How many lives a store serves, and how many processes this machine can start for it."""
     rates = {}
     for kind in KINDS:
         rates[kind], ids = lives(store, kind)

@@ -1,11 +1,11 @@
 """What can be measured: for each subject a function that makes one batch of IDs.
 
-A batch is what is timed. For single calls it is a list of a thousand: long enough for the clock's
-own price to vanish, short enough to stay in the cache, so that storing the IDs is not what is
+A batch is what is timed. For single calls it is a list of a thousand: long enough that reading the
+clock costs nothing in comparison, short enough to stay in the cache, so that storing the IDs is not
 measured. All subjects of a case make batches of the same size in the same way.
 
-The peers are set up as their documentation has it, and where they can be widened, as wide as they
-get: oneflake with frazil's own wide layout, sonyflake-turbo with 4,096 machine numbers.
+The peers are set up as in their documentation, and as wide as they can be: oneflake with frazil's
+own wide layout, sonyflake-turbo with 4,096 machine numbers.
 """
 
 import random
@@ -62,8 +62,8 @@ Batch = Callable[[], Any]
 class Work:
     """What a subject's process does: ``batch`` is timed.
 
-    one: makes a single ID, where a generator is to be measured that has been in use for a while:
-    its claims have grown, as those of a service have, and a round begins with a trickle of calls.
+    one: makes a single ID, to measure a generator that has been in use for a while: a round begins
+    with a trickle of calls, and the claims have grown, as those of a service have.
     """
 
     batch: Batch
@@ -74,9 +74,9 @@ class Work:
 class Subject:
     """Something to measure, in ``workers`` processes at once.
 
-    make: answers, in the subject's process, what to do; it gets the URL of the run's registry.
+    make: returns the work; called in the subject's process with the URL of the run's registry.
     package: the distribution it needs, None for Python's own. namespace: where frazil's IDs may not
-    repeat, None for what is not frazil's. pure: with the interpreted walk.
+    repeat, None for other subjects. pure: with the interpreted walk.
     """
 
     name: str
@@ -92,7 +92,7 @@ def _calls(call: Callable[[], Any], count: int = _CALLS) -> Batch:
 
 
 def _threads(call: Callable[[], Any], threads: int, count: int) -> Batch:
-    """``count`` calls, spread over so many threads; a list of IDs for each thread."""
+    """``count`` calls, divided among threads; a list of IDs for each thread."""
 
     def batch() -> list[list[Any]]:
         made: list[list[Any]] = []
@@ -143,7 +143,7 @@ def frazil_threads(name: str, threads: int, count: int) -> Subject:
 
 
 def frazil_take(name: str, namespace: str, count: int) -> Subject:
-    """``ids.take(count)`` of a generator in use, with a lead of a second."""
+    """``ids.take(count)`` of a generator in use, with a lead of one second."""
 
     def make(url: str) -> Work:
         ids = _generator(url, namespace, "1s")
@@ -153,7 +153,7 @@ def frazil_take(name: str, namespace: str, count: int) -> Subject:
 
 
 def frazil_array(name: str, namespace: str, count: int, *, in_use: bool = True) -> Subject:
-    """``ids.array(count)`` with a lead of a second, of a generator in use or of one that rested."""
+    """``ids.array(count)`` with a lead of one second, of a generator in use or an idle one."""
 
     def make(url: str) -> Work:
         ids = _generator(url, namespace, "1s")
@@ -163,7 +163,7 @@ def frazil_array(name: str, namespace: str, count: int, *, in_use: bool = True) 
 
 
 def _first(namespace: str) -> int:
-    """The least ID of this moment: floors count from there, since great numbers cost more."""
+    """The least ID of this moment: floors count from it, because large numbers cost more."""
     now = datetime.now(UTC)
     return frazil.scheme(NAMESPACES[namespace]).window(now, now + timedelta(seconds=1)).start
 
@@ -191,9 +191,9 @@ def arange(namespace: str, count: int) -> Subject:
 
 
 def starting(module: str, package: str | None = None, then: str = "") -> Subject:
-    """A new interpreter that imports a module and is gone at once, without tidying up.
+    """A new interpreter that imports a module and exits at once, without cleaning up.
 
-    then: a statement in between.
+    then: a statement to run before the exit.
     """
 
     def make(_: str) -> Work:
@@ -323,7 +323,7 @@ def peer_threads(peer: str, name: str, threads: int, count: int) -> Subject:
 
 
 def peer_take(peer: str, count: int) -> Subject:
-    """A peer's own way to make many at once."""
+    """A peer's function that makes many at once."""
     package, build = _BULK_PEERS[peer]
 
     def make(_: str) -> Work:

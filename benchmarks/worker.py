@@ -1,10 +1,10 @@
-"""The process of one subject: at each word from the runner one round, its time on a line of JSON.
+"""The process of one subject: one round for each line from the runner, its times as a line of JSON.
 
     python -m benchmarks.worker CASE SUBJECT URL FOLDER BATCHES
 
-While other subjects have the machine, memory goes cold and frazil's generators give their claims
-back. So a round begins with what is not timed: one batch and, where the subject is a generator in
-use, a trickle of single IDs. Counting and keeping the IDs of a batch is not timed either.
+While other subjects run, the caches go cold and frazil's generators give their claims back. So a
+round begins with work that is not timed: one batch and, if the subject is a generator in use, a
+trickle of single IDs. Counting and keeping the IDs of a batch is not timed either.
 """
 
 import json
@@ -26,7 +26,7 @@ _DROP_S = 0.005
 
 
 def run_round(work: Work, batches: int, keeping: Keeping | None) -> dict[str, int]:
-    """One round: how many IDs, nanoseconds of wall and of the thread's CPU, beginning and end."""
+    """One round: the number of IDs, nanoseconds of wall and of the thread's CPU, begin and end."""
     batch = work.batch
     _settle(batch(), keeping)
     if work.one is not None:
@@ -58,7 +58,7 @@ def _trickle(one: Callable[[], Any], keeping: Keeping | None) -> None:
 
 
 def _settle(ids: Any, keeping: Keeping | None) -> int:
-    """Keep a batch; answers how many IDs it has, None (which snowflake-id makes) being none."""
+    """Keep a batch. Returns how many IDs it has, without the None that snowflake-id may give."""
     if ids is None:
         return 1
     parts = ids if isinstance(ids, list) and isinstance(ids[0], list) else [ids]

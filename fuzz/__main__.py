@@ -1,8 +1,8 @@
-"""Feed parsers with inputs that grow: ``python -m fuzz url rows --seconds 60``.
+"""Fuzz parsers, guided by coverage: ``python -m fuzz url rows --seconds 60``.
 
-Each target runs in a process of its own, from a corpus made of its seeds, until the time is over or
-its check fails. What failed is kept in ``.fuzz/``, with the command that does it again, for which
-atheris is not needed. Ends with 1 if anything failed.
+Each target runs in its own process, from a corpus of its seeds, until the time is over or its check
+fails. An input that fails is kept in ``.fuzz/``, and the command that repeats it is printed; that
+command does not need atheris. The exit code is 1 if a check failed.
 """
 
 import argparse
@@ -29,7 +29,7 @@ _COVERED = re.compile(r" cov: ([0-9]+) ")
 
 
 def _fuzzed(name: str, seconds: int, seed: int) -> bool:
-    """Run a target; says what came of it, and answers whether all was well."""
+    """Run a target and print its result. Returns whether it succeeded."""
     _FOUND.mkdir(exist_ok=True)
     before = set(_FOUND.iterdir())
     with tempfile.TemporaryDirectory(prefix="frazil-fuzz-") as folder:
@@ -47,16 +47,16 @@ def _fuzzed(name: str, seconds: int, seed: int) -> bool:
             timeout=seconds + _STARTING_S,
             check=False,
         )
-    runs = int(found[1]) if (found := _RUNS.search(done.stderr)) else 0
+    runs = int(match[1]) if (match := _RUNS.search(done.stderr)) else 0
     covered = int(each[-1]) if (each := _COVERED.findall(done.stderr)) else 0
     print(f"{name}: {runs:,} inputs, {covered:,} branches reached", flush=True)
-    found_now = sorted(set(_FOUND.iterdir()) - before)
-    for path in found_now:
+    failures = sorted(set(_FOUND.iterdir()) - before)
+    for path in failures:
         print(f"{name}: python -m fuzz {name} --replay {path}", flush=True)
     if done.returncode or not runs:
-        said = (done.stdout + done.stderr)[-3000:]
-        print(f"{said}\n{name}: ended with {done.returncode}", file=sys.stderr, flush=True)
-    return not (found_now or done.returncode) and runs > 0
+        output = (done.stdout + done.stderr)[-3000:]
+        print(f"{output}\n{name}: ended with {done.returncode}", file=sys.stderr, flush=True)
+    return not (failures or done.returncode) and runs > 0
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -65,17 +65,17 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=", ".join(TARGETS))
     parser.add_argument("--seconds", type=int, default=30, metavar="N", help="for each target")
     parser.add_argument("--seed", type=int, default=1, metavar="N")
-    parser.add_argument("--replay", type=Path, metavar="FILE", help="check this input alone")
+    parser.add_argument("--replay", type=Path, metavar="FILE", help="check only this input")
     options = parser.parse_args(arguments)
     names = options.targets or list(TARGETS)
-    if strangers := set(names) - set(TARGETS):
-        parser.error(f"no target {min(strangers)}; there are {', '.join(TARGETS)}")
+    if unknown := set(names) - set(TARGETS):
+        parser.error(f"no target is called {min(unknown)!r}; there are {', '.join(TARGETS)}")
     if options.replay is not None:
         for name in names:
             TARGETS[name].check(options.replay.read_bytes())
         return 0
     if importlib.util.find_spec("atheris") is None:
-        parser.error('inputs are grown by atheris, which is not here: pip install ".[fuzz]"')
+        parser.error('atheris is not installed; run: pip install ".[fuzz]"')
     failed = [name for name in names if not _fuzzed(name, options.seconds, options.seed)]
     return 1 if failed else 0
 

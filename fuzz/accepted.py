@@ -1,4 +1,4 @@
-"""What a parser says to a text: a value, or a refusal that is the caller's to mend."""
+"""The result of a parser: a value, or a refusal that the caller can correct."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +9,7 @@ __all__ = ["accepted"]
 
 
 def accepted(read: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """What ``read`` answers; None for what it refuses. Any other error is a finding."""
+    """What ``read`` returns, or None if it refuses. Any other error is a finding."""
     try:
         return read(*arguments, **named)
     except Misuse:

@@ -1,4 +1,4 @@
-"""The texts of IDs, beside a reading that divides one digit at a time and trusts nothing else."""
+"""The texts of IDs, compared with a slow codec that divides one digit at a time."""
 
 from frazil.schemes.alphabet import CHECKS, DIGITS
 from frazil.schemes.codec import Codec
@@ -15,7 +15,7 @@ _CODECS = [
 
 
 def check_codecs(text: str) -> None:
-    """Every codec reads the text as the slow one does, or refuses what that refuses."""
+    """Every codec reads the text like the slow one, and refuses the same texts."""
     for codec in _CODECS:
         found = accepted(codec.decode, text)
         assert found == slow_number(codec, text), codec
@@ -39,8 +39,8 @@ def slow_text(codec: Codec, n: int) -> str:
 
 
 def slow_number(codec: Codec, text: str) -> int | None:
-    """The number whose slow text this is, or None; trusts nothing but ``slow_text``."""
-    if len(text) > len(codec.prefix) + codec.bits + 1:  # one digit holds a bit, or more
+    """The number whose slow text this is, or None; it relies only on ``slow_text``."""
+    if len(text) > len(codec.prefix) + codec.bits + 1:  # a digit holds at least one bit
         return None
     head, body = text[: len(codec.prefix)], text[len(codec.prefix) :]
     if codec.encoding == "base32":

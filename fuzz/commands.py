@@ -1,6 +1,6 @@
-"""Commands of Redis's protocol, beside a reading of the whole input that knows no state.
+"""Commands of Redis's protocol, compared with a stateless reading of the whole input.
 
-The first byte says into pieces of which size the rest is cut: what comes out must not depend on it.
+The first byte is the size of the pieces into which the rest is cut. It must not change the result.
 """
 
 from frazil.service.redis.parser import (
@@ -13,26 +13,26 @@ from frazil.service.redis.parser import (
 
 __all__ = ["check_commands"]
 
-Told = tuple[list[list[bytes]], bool]
+Parsed = tuple[list[list[bytes]], bool]
 _DIGITS_MOST = 6
 
 
 def check_commands(data: bytes) -> None:
-    """However it is cut, the same commands come out, and those that stand there."""
+    """However the input is cut, the parser returns the commands that it contains."""
     size, wire = (data[:1] or b"\1")[0] + 1, data[1:]
-    whole = _told([wire])
-    assert whole == _told([wire[at : at + size] for at in range(0, len(wire), size)])
+    whole = _parsed([wire])
+    assert whole == _parsed([wire[at : at + size] for at in range(0, len(wire), size)])
     assert whole == _slowly(wire)
 
 
-def _told(pieces: list[bytes]) -> Told:
+def _parsed(pieces: list[bytes]) -> Parsed:
     parser, found = Parser(), []
     for piece in pieces:
         parser.feed(piece)
         try:
             while (command := parser.command()) is not None:
                 found.append(list(command))
-                command.append(b"changed by whoever got it")
+                command.append(b"changed by the caller")
                 while parser.same(3):
                     parser.skip(1)
                     found.append(found[-1])
@@ -41,8 +41,8 @@ def _told(pieces: list[bytes]) -> Told:
     return found, False
 
 
-def _slowly(wire: bytes) -> Told:
-    """The commands of an input, and whether it goes on with something else."""
+def _slowly(wire: bytes) -> Parsed:
+    """The commands of an input, and whether something else follows."""
     found: list[list[bytes]] = []
     while wire:
         if wire[:1] != b"*":

@@ -1,4 +1,4 @@
-"""Durations and the names of holders, beside exact fractions and their own texts."""
+"""Durations and the names of holders, compared with exact fractions and their own texts."""
 
 from fractions import Fraction
 
@@ -8,7 +8,7 @@ from fuzz.accepted import accepted
 
 __all__ = ["check_duration", "check_holder"]
 
-_UNITS_S = {
+_UNITS_S: dict[str, Fraction | int] = {
     "us": Fraction(1, 1_000_000),
     "ms": Fraction(1, 1000),
     "s": 1,
@@ -31,5 +31,5 @@ def check_duration(text: str) -> None:
 
 
 def check_holder(text: str) -> None:
-    """Whatever stands beside a claim can be shown, and is shown as it stands there."""
+    """Any holder of a claim can be parsed, and is shown unchanged."""
     assert str(Holder.parse(text)) == text

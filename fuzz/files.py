@@ -10,7 +10,7 @@ __all__ = ["kept"]
 
 @contextmanager
 def kept(data: bytes) -> Iterator[Path]:
-    """A file with these bytes, gone at the end of the block."""
+    """A file with these bytes, removed at the end of the block."""
     with tempfile.NamedTemporaryFile(prefix="frazil-fuzz-") as file:
         file.write(data)
         file.flush()

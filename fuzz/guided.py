@@ -1,9 +1,9 @@
-"""One target under atheris: inputs grow towards lines of the parser that none has reached.
+"""One target under atheris, which develops inputs towards lines that none has reached.
 
     python -m fuzz.guided TARGET CORPUS [libFuzzer's options]
 
-frazil is imported here, under atheris, which counts the lines of what it imports. So it has to be
-interpreted, and nothing may have imported it before.
+frazil is imported here, under atheris, which counts the lines of the modules that it imports. So
+frazil must be interpreted, and nothing may have imported it before.
 """
 
 import os
@@ -13,7 +13,7 @@ __all__ = ["main"]
 
 
 def main(arguments: list[str]) -> None:
-    """Run until libFuzzer's options say that it is enough, or a check fails."""
+    """Run until an option of libFuzzer ends it, or a check fails."""
     os.environ["FRAZIL_PURE"] = "1"
     import atheris
 

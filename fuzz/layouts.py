@@ -1,4 +1,4 @@
-"""Texts of layouts and schemes, beside a reading that splits at spaces and counts by hand."""
+"""Texts of layouts and schemes, compared with a reading that only splits at spaces."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -28,14 +28,14 @@ class _Word(NamedTuple):
 
 
 def check_layout(text: str) -> None:
-    """What is accepted has the pieces, tick and epoch that its words say, and a text of its own."""
+    """A layout has the pieces, tick and epoch that its words say, and its text means the same."""
     layout = accepted(frazil.Layout.parse, text)
     if layout is None:
         return
     words = text.split()
     end = next((i for i, word in enumerate(words) if word[0] == "@"), len(words))
-    told = [(p.label, p.high, p.low, p.reversed, p.value) for p in layout.pieces]
-    assert told == [_word(word) for word in words[:end]]
+    pieces = [(p.label, p.high, p.low, p.reversed, p.value) for p in layout.pieces]
+    assert pieces == [_word(word) for word in words[:end]]
     if words[end:]:
         tick, since, epoch = words[end:]
         assert since == "since"
@@ -52,7 +52,7 @@ def check_layout(text: str) -> None:
 
 
 def check_scheme(text: str) -> None:
-    """A name stands for its preset; what is no name is a layout text, and means that layout."""
+    """A name is that of a preset; any other text is a layout text, and means that layout."""
     scheme = accepted(frazil.scheme, text)
     if scheme is None:
         return
@@ -63,7 +63,7 @@ def check_scheme(text: str) -> None:
 
 
 def check_epoch(text: str) -> None:
-    """An epoch is a date, or a moment with its offset; nobody's time zone is guessed."""
+    """An epoch is a date, or a moment with its offset; no time zone is guessed."""
     scheme = accepted(frazil.scheme, epoch=text)
     if scheme is None:
         return
@@ -73,7 +73,7 @@ def check_epoch(text: str) -> None:
 
 
 def check_shuffle(text: str) -> None:
-    """A shuffle moves every bit to a place of its own, and its text means it again."""
+    """A shuffle moves every bit to a different place, and its text means the same shuffle."""
     for bits in (3, 64):
         shuffle = accepted(Shuffle.parse, text, bits)
         if shuffle is None:

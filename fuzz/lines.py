@@ -1,4 +1,4 @@
-"""Input of ``frazil inspect``: any line of a log, or pasted text."""
+"""The input of ``frazil inspect``: any line of a log, or pasted text."""
 
 import json
 
@@ -24,19 +24,19 @@ _RUN = CliRunner()
 
 
 def check_line(text: str) -> None:
-    """What is found stands in the line, is that number, and has those fields; the rest is told."""
+    """Each finding is in the line, with its number and fields; without one there is a reason."""
     for search in _SEARCHES:
         found = search.find(text)
         for finding in found:
             assert finding.fits
             for fit in finding.fits:
-                _look_at(fit, text)
+                _check_fit(fit, text)
         assert found or search.explain(text)
 
 
 def check_command(text: str) -> None:
-    """The command answers, or says what is wrong; what it prints as JSON is JSON."""
-    if "\0" in text:  # no argument of a process has one
+    """The command succeeds or reports an error, and its JSON output is valid."""
+    if "\0" in text:  # arguments of a process cannot contain one
         return
     for flags in ([], ["--json"]):
         done = _RUN.invoke(main, ["inspect", *flags, "--", text])
@@ -46,7 +46,7 @@ def check_command(text: str) -> None:
         assert each["text"] in text
 
 
-def _look_at(fit: Fit, text: str) -> None:
+def _check_fit(fit: Fit, text: str) -> None:
     reading, scheme = fit.reading, fit.scheme
     assert reading.text in text
     assert reading.number == _slowly(fit)
@@ -56,7 +56,7 @@ def _look_at(fit: Fit, text: str) -> None:
 
 
 def _slowly(fit: Fit) -> int | None:
-    """The number of a reading: as it stands, or as other programs write hex and signed numbers."""
+    """The number of a reading, also in the forms of hex and signed numbers of other programs."""
     reading, bits = fit.reading, fit.scheme.bits
     body = reading.text.removeprefix(reading.prefix)
     if body.startswith("-") and bits == 64 and -(2**63) <= int(body) < 0:

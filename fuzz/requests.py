@@ -1,4 +1,4 @@
-"""What a request asks for: its query and its Accept header are obeyed, or refused as 4xx."""
+"""The query and the Accept header of a request: each is followed, or refused with 4xx."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +14,7 @@ _KNOWN = ("n", "number", "from", "to")
 
 
 def check_query(data: bytes) -> None:
-    """Only known names come out, and written anew they mean the same."""
+    """Only known parameters are returned, and encoded again they mean the same."""
     found = _answer(400, parameters, {"query_string": data}, *_KNOWN)
     if found is not None:
         assert found.keys() <= set(_KNOWN)
@@ -22,7 +22,7 @@ def check_query(data: bytes) -> None:
 
 
 def check_accept(data: bytes) -> None:
-    """What is chosen was asked for, and JSON comes before all."""
+    """The chosen format was requested, and JSON comes first."""
     text = data.decode("latin-1")
     assert chosen(f"{JSON},{text}") == JSON
     best = _answer(406, chosen, text)
@@ -32,7 +32,7 @@ def check_accept(data: bytes) -> None:
 
 
 def _answer(status: int, read: Callable[..., Any], *arguments: Any) -> Any:
-    """What ``read`` answers; None for what it refuses, which must be with that status."""
+    """What ``read`` returns, or None if it refuses, which must be with that status."""
     try:
         return read(*arguments)
     except Problem as problem:

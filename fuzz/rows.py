@@ -1,8 +1,8 @@
-"""Tables that ``frazil stamp`` reads: CSV and JSON Lines, written again with a column more.
+"""The tables of ``frazil stamp``: CSV and JSON Lines, written again with one more column.
 
-The first byte of the input says which way: its bits are the format read, the format written, and
-where the column goes. The rest is the file. What comes out is read by the standard library, row by
-row beside what went in.
+The bits of the first byte choose the format read, the format written, and the place of the column.
+The rest is the file. The standard library reads the output, which is compared with the input row by
+row.
 """
 
 import csv
@@ -25,7 +25,7 @@ _COLUMN = "new id"
 
 
 def check_rows(data: bytes) -> None:
-    """Every row comes out as it went in, with its ID; or the file is refused as a whole."""
+    """Every row is written unchanged, with its ID; or the whole file is refused."""
     choice, content = data[:1] or b"\0", data[1:]
     to_json, from_json, last, headless = (bool(choice[0] >> bit & 1) for bit in range(4))
     kind, kind_out = ("csv", "jsonl")[from_json], ("csv", "jsonl")[to_json]
@@ -35,11 +35,11 @@ def check_rows(data: bytes) -> None:
         return
     table, written, ids = done
     text = content.decode("utf-8", "surrogateescape")
-    if content[:2] == b"\x1f\x8b":  # unpacked by the same library that would unpack it here
+    if content[:2] == b"\x1f\x8b":  # the same library would decompress it here
         return
     text = text.removeprefix("\ufeff")
     output = written.decode("utf-8", "surrogateescape")
-    if table.source.has_bom:  # a mark below blank lines is none, and stays in its field
+    if table.source.has_bom:  # a mark after blank lines is part of a field
         output = output.removeprefix("\ufeff")
     before = _records(text, kind, table)
     if kind == kind_out == "csv" and not headless:
@@ -49,13 +49,14 @@ def check_rows(data: bytes) -> None:
         pairs = zip(before, ids, strict=True)
         assert after == [[*row, n] if last else [n, *row] for row, n in pairs]
         return
-    _look_at_values(before, after, ids, table, headless=headless)
+    _compare_values(before, after, ids, table, headless=headless)
 
 
 def _stamped(
     path: Path, kind: str, kind_out: str, *, last: bool, header: bool
 ) -> tuple[Table, bytes, list[str]]:
-    output, ids = io.BytesIO(), []
+    output = io.BytesIO()
+    ids: list[str] = []
     with Source(str(path)) as source:
         table = open_table(source, kind, header=header, delimiter=None)
         with open_writer(kind_out, output, table, _COLUMN, last=last, numeric=False) as write:
@@ -67,7 +68,7 @@ def _stamped(
 
 
 def _records(text: str, kind: str, table: Table | None) -> list[Any]:
-    """The rows of a file as the standard library reads them."""
+    """The rows of a file, as the standard library reads them."""
     if kind == "jsonl":
         return [json.loads(line) for line in text.split("\n") if line and not line.isspace()]
     delimiter = table.delimiter if isinstance(table, CsvTable) else ","
@@ -75,10 +76,10 @@ def _records(text: str, kind: str, table: Table | None) -> list[Any]:
     return [row for row in rows if row]
 
 
-def _look_at_values(
+def _compare_values(
     before: list[Any], after: list[Any], ids: list[str], table: Table, *, headless: bool
 ) -> None:
-    """Rows as mappings, from whichever format, are the same but for the ID; texts are kept."""
+    """As mappings, in either format, the rows are equal except for the ID; texts are unchanged."""
     if isinstance(table, CsvTable):
         before = [dict(zip(table.names, row, strict=True)) for row in before[not headless :]]
     if after and isinstance(after[0], list):

@@ -1,4 +1,4 @@
-"""Valid inputs to begin with: from the vectors, from the documentation, and of each form one."""
+"""Valid inputs as seeds: from the vectors, from the documentation, and one of each form."""
 
 import json
 import re
@@ -71,14 +71,14 @@ _TABLES = (
 
 
 def ids() -> list[str]:
-    """Texts of IDs: every text in the vectors that is no sentence."""
+    """Texts of IDs: every text in the vectors that is not a sentence."""
     found = {text for text in _vector_texts() if text and " " not in text and len(text) < 60}
     found |= {"1423871704681156227", "0x13c1a9d1e5000000", "order_7", "01HYX0V6T3K5G*"}
     return sorted(found)[:: max(1, len(found) // _SOME)]
 
 
 def lines() -> list[str]:
-    """Lines with IDs in them, and IDs alone."""
+    """Lines that contain IDs, and single IDs."""
     each = ids()
     logged = [f'2026-11-21T13:01:08Z level=info id={one} took=3ms "{one}"' for one in each]
     return [*each[::4], "-7046029254386353131", *logged[::4]]
@@ -91,7 +91,7 @@ def documented_urls() -> list[str]:
 
 
 def tables() -> tuple[bytes, ...]:
-    """Tables of both formats, each to be written in both, on both sides."""
+    """Tables of both formats, each to be written in both, with the column on either side."""
     return tuple(
         bytes([table.lstrip().startswith(b"{") * 2 + way]) + table
         for table in _TABLES
@@ -100,7 +100,7 @@ def tables() -> tuple[bytes, ...]:
 
 
 def settings() -> tuple[bytes, ...]:
-    """The configurations that the documentation shows, and the one of the module."""
+    """The configurations in the documentation, and the one in the module's docstring."""
     pages = [page.read_text(encoding="utf-8") for page in _PAGES]
     module = (_ROOT / "src/frazil/service/settings.py").read_text(encoding="utf-8")
     told = re.search(r"\n( +\[server\]\n.*?)\n\n[A-Z]", module, re.DOTALL)

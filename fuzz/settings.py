@@ -1,4 +1,4 @@
-"""The service's configuration: a TOML file is refused by file and key, or means what it says."""
+"""The service's configuration: a TOML file is refused by file and key, or read correctly."""
 
 import tomllib
 
@@ -11,13 +11,13 @@ __all__ = ["check_settings"]
 
 
 def check_settings(data: bytes) -> None:
-    """What is accepted has the addresses, namespaces and tokens that the standard reader sees."""
+    """Settings have the addresses, namespaces and tokens that the standard library reads."""
     with kept(data) as path:
         settings = accepted(read_settings, path)
     if settings is None:
         return
-    told = tomllib.loads(data.decode())
-    server = told.get("server", {})
+    toml = tomllib.loads(data.decode())
+    server = toml.get("server", {})
     assert settings.host == server.get("host", "127.0.0.1")
     assert settings.port == server.get("port", 8080)
     assert 0 <= settings.port <= 65535
@@ -25,14 +25,14 @@ def check_settings(data: bytes) -> None:
     assert settings.workers == server.get("workers", 1)
     assert settings.cors == tuple(server.get("cors", ()))
     assert settings.patience_us == duration_us(server.get("patience", "10s")) > 0
-    names = tuple(told.get("namespaces", {})) or ("default",)
+    names = tuple(toml.get("namespaces", {})) or ("default",)
     assert tuple(one.name for one in settings.namespaces) == names
     for one in settings.namespaces:
-        asked = told.get("namespaces", {}).get(one.name, {})
+        asked = toml.get("namespaces", {}).get(one.name, {})
         assert one.url == asked.get("registry", "sqlite:")
         assert one.scheme.layout.fixed.items() >= asked.get("fields", {}).items()
         assert (one.lead, one.timeout) == (asked.get("lead", "0s"), asked.get("timeout", "10s"))
-    tokens = told.get("tokens", [])
+    tokens = toml.get("tokens", [])
     for token, asked in zip(settings.tokens, tokens, strict=True):
         assert token.name == asked["name"]
         assert asked["hash"] == f"sha256:{token.digest.hex()}"

@@ -1,6 +1,6 @@
-"""The targets: for each parser the check that says what must hold, and texts to begin with.
+"""The targets: for each parser its check, and the texts to begin with.
 
-Texts come as an argument of a process does: bytes that are no UTF-8 are lone surrogates in them.
+Texts are decoded like the arguments of a process: bytes that are not UTF-8 become lone surrogates.
 """
 
 from collections.abc import Callable, Iterable
@@ -23,7 +23,7 @@ __all__ = ["TARGETS", "Target"]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """check: raises for a wrong answer, of the parser or of the process. seeds: valid inputs."""
+    """check: raises if the parser or the process gives a wrong answer. seeds: valid inputs."""
 
     check: Callable[[bytes], None]
     seeds: tuple[bytes, ...]
@@ -55,4 +55,4 @@ TARGETS = {
     "accept": Target(check_accept, seeds.ACCEPTS),
     "settings": Target(check_settings, seeds.settings()),
 }
-"""By name, as ``python -m fuzz`` takes them."""
+"""The targets by name, for ``python -m fuzz``."""

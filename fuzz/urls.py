@@ -1,7 +1,7 @@
-"""URLs of stores, servers and services. Nothing is contacted: what is read is looked at.
+"""URLs of stores, servers and services. They are parsed, and nothing is contacted.
 
-Ports and hosts are read a second time by the standard library, and a password that was given must
-not be in what is shown.
+The standard library reads ports and hosts a second time, and the text that is shown must not
+contain a password.
 """
 
 from typing import Any
@@ -24,11 +24,11 @@ __all__ = ["check_url"]
 _SCHEME = frazil.scheme()
 _SERVERS = ("redis", "rediss", "valkey", "valkeys", "etcd", "etcds", "icicle", "icicles")
 _PORTS = {"etcd": 2379, "etcds": 2379}
-_SECRET = 6  # characters; what is shorter may stand anywhere by chance
+_SECRET = 6  # characters; a shorter one may occur by chance
 
 
 def check_url(text: str) -> None:
-    """A URL is refused, or names places that can be, and shows no password."""
+    """A URL is refused, or names possible places and shows no password."""
     kind = text.partition(":")[0]
     if kind in ("http", "https"):
         service = accepted(lambda: configure_service(make_request(text)))
@@ -40,13 +40,13 @@ def check_url(text: str) -> None:
     if kind in ("icicle", "icicles"):
         pool = accepted(lambda: configure_icicle(make_request(text)))
         if pool is not None:
-            _look_at(text, [place for one in pool.accesses for place in one.places], pool.name)
+            _check_places(text, [place for one in pool.accesses for place in one.places], pool.name)
             assert len(set(pool.shards)) == len(pool.shards)
             assert all(0 <= shard <= 1023 for shard in pool.shards)
         return
     registry = accepted(connect, text, "default", _SCHEME)
     if registry is not None:
-        _look_at(text, _places(registry), registry.url)
+        _check_places(text, _places(registry), registry.url)
         assert registry.terms.slots[0] >= 0
         if isinstance(registry, SqliteRegistry):
             assert "\0" not in str(registry.path), "no file has such a name"
@@ -58,13 +58,13 @@ def _places(registry: Any) -> list[Any]:
     if isinstance(registry, RedisRegistry):
         return list(registry.link.access.places)
     if isinstance(registry, EtcdRegistry):
-        return list(registry._endpoints)  # noqa: SLF001 - where it will go is told nowhere else
+        return list(registry._endpoints)  # noqa: SLF001 - it is not public
     if isinstance(registry, PostgresRegistry):
         assert "\0" not in registry._link.conninfo  # noqa: SLF001 - the same
     return []
 
 
-def _look_at(text: str, places: list[Any], shown: str) -> None:
+def _check_places(text: str, places: list[Any], shown: str) -> None:
     parts = urlsplit(text)
     assert not parts.fragment, "a part of the URL is left out"
     who, _, hosts = parts.netloc.rpartition("@")
@@ -73,7 +73,7 @@ def _look_at(text: str, places: list[Any], shown: str) -> None:
         assert password not in shown, "the password is shown"
     if parts.scheme in _SERVERS:
         expected = [_host(each, _PORTS.get(parts.scheme, 6379)) for each in hosts.split(",")]
-        # etcd members are asked in an order of chance.
+        # etcd members are tried in random order.
         assert sorted(places) == sorted(expected)
         assert parts.path.strip("/") == "" or not parts.scheme.startswith("etcd")
         assert all(1 <= port <= 65535 for _, port in places)
@@ -82,5 +82,5 @@ def _look_at(text: str, places: list[Any], shown: str) -> None:
 def _host(text: str, port: int) -> tuple[str, int]:
     bare = urlsplit(f"//{text}")
     host = text.rpartition("]")[0] + "]" if "]" in text else text.partition(":")[0]
-    assert host.strip("[]").lower() == (bare.hostname or ""), "hosts are told apart differently"
+    assert host.strip("[]").lower() == (bare.hostname or ""), "hosts are split differently"
     return host.strip("[]") or "localhost", port if bare.port is None else bare.port

@@ -1,3 +1,3 @@
-"""Mutants of the code that the promise rests on; each must be caught by a test or explained."""
+"""Mutants of the code that the promise rests on; each is caught by a test, or explained."""
 
 __all__: list[str] = []

@@ -1,10 +1,10 @@
 """How many mutants the tests catch: ``python -m mutation record claim --jobs 2``.
 
-Each mutant runs interpreted, in a copy of the package, against the file's tests from the quickest
-on, until one fails. One that passes them all has survived: it is killed by a new test, or stands in
-explained.toml with the reason why no test can tell it from the original. Ends with 1 if one does
-neither. ``--sample N`` takes every N-th mutant, for a first look, and ``--lines 100-120`` those of
-some lines of the file.
+Each mutant runs interpreted, in a copy of the package, against the file's tests, the quickest
+first, until one fails. A mutant that passes them all has survived: write a test that catches it, or
+list it in explained.toml with the reason why no test can. The exit code is 1 if there is neither.
+``--sample N`` takes every N-th mutant, for a first look, and ``--lines 100-120`` those of some
+lines.
 """
 
 import argparse
@@ -127,14 +127,14 @@ class _Copy:
         )
 
     def outcome(self, tests: str, patience_s: float | None = None) -> str:
-        """What comes of tests: passed, failed, or late."""
+        """Run tests. Returns passed, failed, or late."""
         assert self._warm.stdin is not None
         assert self._warm.stdout is not None
-        told = {"tests": tests, "copy": str(self.folder), "patience_s": patience_s}
-        print(json.dumps(told), file=self._warm.stdin, flush=True)
+        request = {"tests": tests, "copy": str(self.folder), "patience_s": patience_s}
+        print(json.dumps(request), file=self._warm.stdin, flush=True)
         outcome = self._warm.stdout.readline().strip()
         if not outcome:
-            raise SystemExit("the process that runs the tests has gone")
+            raise SystemExit("the process that runs the tests ended early")
         return outcome
 
     def close(self) -> None:
@@ -160,7 +160,7 @@ def _verdict(mutant: Mutant, name: str, copies: "Queue[_Copy]", patience: dict[s
 
 
 def _patience(name: str, copy: _Copy) -> dict[str, float]:
-    """How many seconds each of a file's tests may take: five times what it takes unmutated."""
+    """The time limit of each of a file's tests: five times its time without a mutant."""
     patience = {}
     for tests in _SUBJECTS[name].tests:
         begun = time.monotonic()
@@ -172,8 +172,8 @@ def _patience(name: str, copy: _Copy) -> dict[str, float]:
 
 def _explained() -> set[tuple[str, str, str]]:
     path = Path(__file__).with_name("explained.toml")
-    told = tomllib.loads(path.read_text(encoding="utf-8")).get("mutant", [])
-    return {(each["file"], each["operator"], line) for each in told for line in each["lines"]}
+    listed = tomllib.loads(path.read_text(encoding="utf-8")).get("mutant", [])
+    return {(each["file"], each["operator"], line) for each in listed for line in each["lines"]}
 
 
 def _lines(text: str) -> range:
@@ -182,21 +182,22 @@ def _lines(text: str) -> range:
 
 
 def _mutants(name: str, sample: int, lines: range) -> list[Mutant]:
-    """Which mutants of a file are to be tried."""
+    """The mutants of a file to try."""
     path = _ROOT / "src" / "frazil" / _SUBJECTS[name].path
     if path.suffix == ".lua":
         every = lua_mutants_of(path)
     else:
-        from mutation.mutants import mutants_of  # a script is mutated without cosmic-ray
+        from mutation.mutants import mutants_of  # which a script does not need
 
         every = mutants_of(path)
     return [mutant for mutant in every if mutant.line in lines][::sample]
 
 
 def _run(name: str, found: Sequence[Mutant], idle: Sequence[_Copy]) -> int:
-    """Try a file's mutants; answers how many survived and are not explained.
+    """Try a file's mutants. Returns how many survived and are not explained.
 
-    All are run: an explanation names a line's text, and a twin on such a line must be caught still.
+    All are run: an explanation names a line's text, and the other mutants of that line must be
+    caught.
     """
     patience = _patience(name, idle[0])
     copies: Queue[_Copy] = Queue()

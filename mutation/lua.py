@@ -1,8 +1,8 @@
 """The mutants of a Lua script: one operator, number or function changed to its nearest neighbour.
 
-There is no mutation tester for Lua that is kept. What a script does wrong it does by a comparison
-that is off by one, a sum the wrong way round, the greater for the lesser; all of these are single
-words of the language, so the words are found, outside of comments and texts, and exchanged.
+No mutation tester for Lua is maintained. The typical errors of a script are a comparison that is
+off by one, a wrong sign, or a maximum instead of a minimum. Each of these is a single word of the
+language, so the words outside comments and texts are found and exchanged.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""What a mutant is, of whatever language."""
+"""A mutant, in any language."""
 
 from typing import NamedTuple
 

@@ -1,10 +1,8 @@
-"""The mutants of a file, as cosmic-ray makes them, without those that say nothing.
+"""The mutants of a file, as cosmic-ray makes them, without those that show nothing.
 
-Left out, each for its reason: ``|`` in another form, since here it stands in annotations only
-(where numbers are or-ed, ``+`` is a mutant of its own kind and is kept); ``is`` for ``==``, which
-for small numbers is the same; and of the twelve operators in whose place another may stand, all but
-two, since a test that sees one wrong number sees twelve. Assertions are left out too: a weaker one
-changes nothing that a test can see.
+These are left out: other operators for ``|``, which is mostly in annotations here; ``is`` for
+``==``, which is the same for small numbers; all but a few replacements of a binary operator, since
+a test that notices one wrong number notices all; and changes of assertions, which no test notices.
 """
 
 from collections.abc import Iterator

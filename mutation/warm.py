@@ -1,11 +1,11 @@
-"""A process that has pytest at hand, and tests copies of the package in children of its own.
+"""A process that has loaded pytest, and tests copies of the package in forked children.
 
-A mutant is mostly caught by the first test of a file, and to start pytest takes ten times as long
-as that. So this is started once for each copy of the package: it imports what tests stand on, but
-nothing of frazil, and for each request forks a child that imports the copy as it is by then.
+The first test of a file catches most mutants, and starting pytest takes ten times as long as that
+test. So this process starts once for each copy of the package. It imports what the tests need, but
+nothing of frazil, and forks a child for each request, which imports the copy as it is then.
 
-It reads a line of JSON for each run (tests, copy, patience_s) and answers a line: ``passed``,
-``failed``, or ``late`` for one that it ended.
+It reads a line of JSON for each run (tests, copy, patience_s) and writes a line: ``passed``,
+``failed``, or ``late`` for a run that it ended.
 """
 
 import importlib
@@ -19,11 +19,11 @@ import pytest
 
 __all__ = ["main"]
 
-_STANDS_ON = ("asyncio", "hypothesis.strategies", "numpy", "redis", "sqlite3", "subprocess")
+_NEEDED = ("asyncio", "hypothesis.strategies", "numpy", "redis", "sqlite3", "subprocess")
 
 
 def _run(tests: str, copy: str) -> int:
-    """What pytest ends with, in a child."""
+    """Run pytest in a child. Returns its exit code."""
     os.setsid()
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
@@ -31,7 +31,7 @@ def _run(tests: str, copy: str) -> int:
     os.environ.update(PYTHONPATH=copy, FRAZIL_PURE="1", PYTHONDONTWRITEBYTECODE="1")
     sys.dont_write_bytecode = True
     sys.path.insert(0, copy)
-    plain = ["--assert=plain", "--reruns=0"]  # nobody reads why it fails
+    plain = ["--assert=plain", "--reruns=0"]  # nobody reads the failure
     return int(pytest.main(["-qx", "-p", "no:cacheprovider", *plain, *tests.split()]))
 
 
@@ -54,7 +54,7 @@ def _verdict(tests: str, copy: str, patience_s: float | None) -> str:
 
 def main() -> None:
     """See the module."""
-    for name in _STANDS_ON:
+    for name in _NEEDED:
         importlib.import_module(name)
     for line in sys.stdin:
         print(_verdict(**json.loads(line)), flush=True)

@@ -1,8 +1,9 @@
-"""The simulator: members, a store, a network and clocks in one thread, and all of them fail.
+"""The simulator: members, a store, a network and clocks in one thread, each with faults.
 
-Faults that meet rarely are never met by waiting. Here the real record, walk and keeper run against
-simulated clocks, wires and stores in virtual time; each seed draws its own world and its own
-faults, a day passes in a blink, and a seed that fails fails again, in the same way, for anybody.
+Rare combinations of faults do not occur in a test that waits for them. Here the real record, walk
+and keeper run against simulated clocks, connections and stores in virtual time. Each seed
+determines a world and its faults. A day passes in an instant, and a seed that fails once always
+fails in the same way.
 
     python -m simulator --seeds 0-1999
     python -m simulator --seed 1234

@@ -1,4 +1,4 @@
-"""``python -m simulator``: run seeds, show what they reached, and what fails."""
+"""``python -m simulator``: run seeds, and show the marks they reached and the seeds that fail."""
 
 import argparse
 import sys
@@ -10,20 +10,20 @@ __all__ = ["main"]
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run what the arguments say; 1 if a seed failed."""
+    """Run the seeds of the arguments. Returns 1 if one failed."""
     parser = argparse.ArgumentParser(prog="python -m simulator", description=__doc__)
     parser.add_argument("--seed", type=int, help="run one seed and show its schedule")
     parser.add_argument("--seeds", default="0-1999", help="run these, FIRST-LAST (%(default)s)")
-    told = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     out = sys.stdout.write
-    if told.seed is not None:
-        outcome = shrink(Schedule.draw(told.seed))
+    if options.seed is not None:
+        outcome = shrink(Schedule.draw(options.seed))
         if outcome.violation is not None:
             out(failure_text(outcome) + "\n")
             return 1
         out(f"{outcome.schedule}\n{outcome.ids} IDs, and all invariants hold\n")
         return 0
-    first, _, last = told.seeds.partition("-")
+    first, _, last = options.seeds.partition("-")
     report = Report()
     since_s = time.process_time()
     for seed in range(int(first), int(last or first) + 1):

@@ -1,13 +1,13 @@
-"""Clocks that are wrong in all the ways in which clocks are wrong, on true time.
+"""Clocks with every kind of error, on true time.
 
-A wall clock drifts, is stepped, stands still, is smeared over a leap second, and begins anywhere
-after a boot; set right, it says the true time again. A boot clock is never stepped, goes a little
-fast or slow, and begins anew with its host. True time itself is the world's, an int of µs that only
-goes forward.
+A wall clock drifts, is stepped, stops, smears a leap second, and has any time after a boot; once
+corrected, it shows the true time again. A boot clock is never stepped, runs a little fast or slow,
+and restarts with its host. True time is the world's, an int of µs that only increases.
 
-A *smeared* leap second: most hosts step back at the leap; one that smears goes slow for hours
-before and after instead. Seen from the others it falls behind, is ahead by as much at the leap,
-and falls back to them. The rate is that second over those hours, at most a thousandth (UTC-SLS).
+A *smeared* leap second: most hosts step back at the leap; a host that smears runs slow for hours
+before and after instead. Compared with the others it falls behind, is ahead by as much after the
+leap, and meets them again. The rate is that second over those hours, at most a thousandth
+(UTC-SLS).
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ _LEAP_US = 1_000_000
 
 
 class WrongClock:
-    """A clock that reads true time, as ``true_us`` answers it, wrongly."""
+    """A clock with an error against the true time, which ``true_us`` returns."""
 
     def __init__(self, true_us: Callable[[], int]) -> None:
         self._true_us = true_us
@@ -31,30 +31,30 @@ class WrongClock:
         self._smears = 0
 
     def reading_us(self) -> int:
-        """What it says now."""
+        """Its reading now."""
         if self._frozen:
             return self._shown_us
         passed_us = self._true_us() - self._base_us
         return self._shown_us + passed_us + passed_us * self._ppm // 1_000_000
 
     def step(self, us: int) -> None:
-        """Put it forward, or back if ``us`` is negative."""
+        """Step it forward, or back if ``us`` is negative."""
         self._anchor(self.reading_us() + us)
 
     def drift(self, ppm: int) -> None:
-        """Let it gain so many millionths from now on (lose, if negative)."""
+        """Let it gain (or lose, if negative) so many millionths from now on."""
         self._anchor(self.reading_us())
         self._ppm = ppm
 
     def show(self, us: int) -> None:
-        """Let it say this now, as after a boot with a dead battery."""
+        """Set it to a reading, as after a boot with a dead battery."""
         self._anchor(us)
 
     def smear(self, us: int, ahead: int, at: Callable[[int, Callable[[], None]], None]) -> int:
-        """Smear a leap second over so much time from now; answers the rate, in millionths.
+        """Smear a leap second over some time from now. Returns the rate, in millionths.
 
-        ahead: 1 for a clock that goes fast (a second left out), -1 for slow. at: has something
-        done at a moment of true time.
+        ahead: 1 for a clock that runs fast (a second is left out), -1 for slow. at: schedules a
+        function at a moment of true time.
         """
         ppm = min(SMEAR_PPM, _LEAP_US * 1_000_000 // us)
         self.drift(ahead * ppm)
@@ -75,17 +75,17 @@ class WrongClock:
             self.smearing = False
 
     def freeze(self) -> None:
-        """Let it stand still."""
+        """Stop it."""
         self._anchor(self.reading_us())
         self._frozen = True
 
     def thaw(self) -> None:
-        """Let it go on from where it stood."""
+        """Start it again from where it stopped."""
         self._anchor(self.reading_us())
         self._frozen = False
 
     def put_right(self) -> None:
-        """Set it to true time, going at the right speed."""
+        """Set it to true time and the right rate."""
         self._frozen = self.smearing = False
         self._ppm = 0
         self._anchor(self._true_us())
@@ -106,16 +106,16 @@ class BootClock:
         self._base_ns = 10**15
 
     def reading_ns(self) -> int:
-        """What it says now."""
+        """Its reading now."""
         return self._base_ns + (self._true_us() - self._base_us) * self._rate // 1000
 
     def slew(self, ppm: int) -> None:
-        """Gain so many millionths more than by itself, as the wall clock that is smeared."""
+        """Gain so many millionths more than usual, like a wall clock that smears."""
         self._anchor(self.reading_ns())
         self._rate = 1_000_000 + self._crystal_ppm + ppm
 
     def boot(self) -> None:
-        """Begin anew."""
+        """Restart."""
         self._anchor(0)
         self._rate = 1_000_000 + self._crystal_ppm
 

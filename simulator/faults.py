@@ -1,4 +1,4 @@
-"""What each kind of fault does to a world; see ``schedule`` for when, to whom and how much."""
+"""The effect of each kind of fault on a world; ``schedule`` has its time, target and size."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 __all__ = ["strike"]
 
 _MOST_MEMBERS = 9
-_MOST_STEPS = 500  # instructions of the operations that come next
+_MOST_STEPS = 500  # instructions of the next operations
 
 
 def strike(world: "World", fault: Fault) -> None:
-    """Let a fault happen now."""
+    """Cause a fault now."""
     process = world.members[fault.member]
     _FAULTS[fault.kind](world, process, fault.share)
 
@@ -27,7 +27,7 @@ def _us(world: "World", share: float) -> int:
 
 
 def _step(world: "World", share: float) -> int:
-    """A step of a clock: back or forward, up to four horizons, at times an hour."""
+    """A step of a clock: back or forward, up to four horizons, sometimes an hour."""
     if share > 0.95:
         return 3_600_000_000 if share > 0.975 else -3_600_000_000
     return int((share - 0.475) * 8 * world.schedule.horizon_us)
@@ -47,7 +47,7 @@ def _store_clock_drifts(world: "World", _: Process, share: float) -> None:
 
 
 def _smear_us(world: "World", share: float) -> int:
-    """How long a leap second is smeared: as long as hours, where the run lasts as long."""
+    """How long a leap second is smeared: a share of the run, which may be hours."""
     return int(world.schedule.lasts_us * (0.1 + 0.4 * share)) + 1
 
 
@@ -76,7 +76,7 @@ def _crash(world: "World", process: Process, _: float) -> None:
 
 
 def _after_boot_us(world: "World", share: float) -> int:
-    """What a wall clock says after a boot: some while ago, or 1970 where the battery is dead."""
+    """A wall clock's reading after a boot: some time off, or 1970 if its battery is dead."""
     if share > 0.8:
         return int((share - 0.8) * 1e9)
     return world.now_us + _step(world, share)
@@ -168,7 +168,7 @@ def _silent_loss(world: "World", _: Process, share: float) -> None:
     store.slip_back(share)
 
     def tell() -> None:
-        if store.silent:  # nobody is left who remembers: whoever restored it says so
+        if store.silent:  # no member remembers it: the operator who restored it says so
             store.restart(replaced=True)
 
     world.at(world.now_us + 2 * world.schedule.horizon_us, tell)

@@ -1,9 +1,9 @@
-"""The ledger: every verb and every ID of a run, held against the invariants as they happen.
+"""The ledger: it checks every verb and every ID of a run against the invariants at once.
 
-An overlap of claims is found long before an ID repeats, which needs equal sequences too. So what
-the store gives is checked at each verb (I0, I1, I2), what members take over at each reply (I3), and
-what they issue at each ID (I4, no ID twice). Nothing here reads a clock or asks the code under test
-for its opinion, except the record for its floors.
+An overlap of claims is found long before an ID repeats, which also requires equal sequences. So the
+store's answers are checked at each verb (I0, I1, I2), the members' claims at each reply (I3), and
+the IDs as they are issued (I4, no ID twice). The ledger reads no clock and relies on nothing of the
+code under test, except the floors of the record.
 """
 
 from frazil.claims.claim import Claim, LastSeen, Terms, VerbRequest, Wait
@@ -14,7 +14,7 @@ __all__ = ["Ledger"]
 
 
 class Ledger:
-    """What was given and what was issued in one namespace."""
+    """The ticks given and the IDs issued in one namespace."""
 
     def __init__(self, terms: Terms, low_bits: int, sequence_bits: int) -> None:
         self._terms = terms
@@ -36,7 +36,7 @@ class Ledger:
         after: Record,
         reply: object,
     ) -> None:
-        """A verb was done: I0, I1, I2."""
+        """Check a verb: I0, I1, I2."""
         passed_us = after.last_us + after.offset_us - before.last_us - before.offset_us
         if passed_us < 0:
             raise Violation(f"now went back by {-passed_us} µs in a {name}")
@@ -60,9 +60,9 @@ class Ledger:
             raise Violation(f"a {name} was told to wait {reply.wait_us} µs")
 
     def moved_on(self, record: Record) -> int:
-        """Somebody begins a lost counter anew: the first value after all that was ever given.
+        """Note that an operator restarts a lost counter. Returns its first value.
 
-        And after all that the record is at, which may have been given back since it was so.
+        That is after all values ever given and after the record's, which may have been given back.
         """
         kept = [record.guard, *(slot.until for _, slot in record.slots.stored())]
         start = 1 + max([self._moved_to, *kept, *(until for until, _ in self._frontier.values())])
@@ -71,7 +71,7 @@ class Ledger:
         return start
 
     def _counted(self, name: str, ask: VerbRequest, claim: Claim) -> None:
-        """Without a clock a block begins where the last one ended: no value is left out."""
+        """Check that without a clock a block begins where the last one ended."""
         until, _ = self._frontier.get(claim.slot, (self._moved_to, ""))
         longest = self._terms.horizon_ticks
         if name != "renew":
@@ -103,7 +103,7 @@ class Ledger:
         self._given[place] = max(claim.until, self._given.get(place, 0))
 
     def _timely(self, name: str, ask: VerbRequest, after: Record, claim: Claim) -> None:
-        """With a clock nothing is given beyond the horizon of ``now``, which the member is told."""
+        """Check that with a clock nothing is given beyond the horizon of the reply's ``now``."""
         now = self._terms.tick_at(after.last_us + after.offset_us)
         told = self._terms.tick_at(claim.now_us)
         if told != now:
@@ -114,7 +114,7 @@ class Ledger:
             raise Violation(f"I0: a {name} gave {claim} beyond the horizon of {now}")
 
     def adopt(self, member: int, ask: VerbRequest, claim: Claim) -> None:
-        """A member takes a reply over: I3."""
+        """Check a reply that a member accepts: I3."""
         asked = ask.token if ask.held is None else ask.held.token
         if claim.token not in ("", asked):
             raise Violation(f"I3: {claim} was taken for the answer to a request for {asked}")
@@ -131,9 +131,9 @@ class Ledger:
         *,
         struck: bool = False,
     ) -> tuple[int, int]:
-        """An ID from a claim (slot, start, until), after the ID ``last``: I4; answers its place.
+        """Check an ID of a claim (slot, start, until) after the ID ``last``: I4. Returns its place.
 
-        struck: an exception struck the caller in between, and what was drawn did not reach it.
+        struck: an exception interrupted the caller in between, so an ID may have been lost.
         """
         tick = number >> self._low_bits
         slot = (number >> self._sequence_bits) & ((1 << self._low_bits - self._sequence_bits) - 1)

@@ -1,13 +1,13 @@
-"""The way from one member to the store and back, and all that happens to requests on it.
+"""The connection from one member to the store and back, and its faults.
 
-A verb takes time: while a request or a reply is on its way, the world goes on, the member's own
-threads included. A request that is lost, and a reply that is, look alike to the member. A request
-that is repeated is served again later, and nobody takes the second reply.
+A verb takes time: while a request or a reply is on its way, the world continues, with the member's
+own threads. To the member a lost request and a lost reply look the same. A repeated request is
+served again later, and its second reply is discarded.
 
-**Reordering.** A request that is held up outlives its member's patience, and comes after later ones
-of the same member and of others. So does a reply: then it lies on the connection before the one
-that is awaited. Every reply names its request (a nonce, here the token), and what was not asked
-for is thrown away, with the reply behind it.
+**Reordering.** A delayed request outlives its member's timeout, and arrives after later ones of the
+same member and of others. A delayed reply is on the connection before the awaited one. Every reply
+names its request (a nonce, here the token). A reply to another request is discarded, with those
+after it.
 """
 
 from collections.abc import Callable, Iterator
@@ -32,33 +32,33 @@ Answer = TypeVar("Answer")
 _TIMEOUT_US = 200_000
 _USUAL_US = 2_000
 
-# Name of the verb, token of the request, and what was answered.
+# The name of the verb, the token of the request, and the answer.
 Reply: TypeAlias = "tuple[str, str, object]"
-# What a request is about: the verb's name, and what is asked.
+# The name of a request's verb, and the request.
 About: TypeAlias = "tuple[str, VerbRequest]"
 
 
 class Link:
-    """What is wrong between a member and the store, each until a moment of true time.
+    """The faults between a member and the store, each until a moment of true time.
 
-    strays: the replies that came too late, on the present connection. struck: what goes wrong with
-    the next request, while that is on its way.
+    strays: the replies that came too late, on the current connection. struck: the faults that occur
+    while the next request is on its way.
     """
 
-    def __init__(self, dice: Random) -> None:
-        self.dice = dice
+    def __init__(self, rng: Random) -> None:
+        self.rng = rng
         self.until_us: dict[str, int] = {}
         self.strays: list[Reply] = []
         self.struck: list[Callable[[], None]] = []
 
     def ails(self, kind: str, now_us: int, chance: float = 1.0) -> bool:
-        """Whether a message that is sent now meets this fault."""
-        return now_us < self.until_us.get(kind, 0) and self.dice.random() < chance
+        """Whether this fault affects a message that is sent now."""
+        return now_us < self.until_us.get(kind, 0) and self.rng.random() < chance
 
     def delay_us(self, now_us: int, longest_us: int) -> int:
         """How long a message is on its way."""
         most_us = longest_us if self.ails("delay", now_us) else _USUAL_US
-        return int(self.dice.random() * most_us)
+        return int(self.rng.random() * most_us)
 
 
 class SimulatedRegistry(RecordRegistry):
@@ -102,7 +102,7 @@ class SimulatedRegistry(RecordRegistry):
         return self._process.world.store.reading_us(self._about[1].seen)
 
     def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
-        """See RecordRegistry. The request goes there, is served, and the reply comes back."""
+        """See RecordRegistry. The request is sent and served, and the reply returns."""
         process, about = self._process, self._about
         world, link = process.world, process.link
         number, sent_us = world.store.number_request(), world.now_us
@@ -140,15 +140,15 @@ class SimulatedRegistry(RecordRegistry):
         return reply  # type: ignore[return-value]
 
     def _strike(self) -> None:
-        """What waited for a request comes now, on its way there, or on the way back."""
+        """Cause the faults that waited for a request, while it or its reply is on its way."""
         world, link = self._process.world, self._process.link
         struck, link.struck = link.struck, []
         for strike in struck:
             world.marks.hit("struck while asking")
-            world.at(world.now_us + int(link.dice.random() * _USUAL_US), strike)
+            world.at(world.now_us + int(link.rng.random() * _USUAL_US), strike)
 
     def _send(self, about: About, verb: Callable[[Record, int, str], object], number: int) -> None:
-        """A request goes to the store. Raises RegistryUnavailable if it does not come in time."""
+        """Send a request. Raises RegistryUnavailable if it does not arrive in time."""
         process, world, link = self._process, self._process.world, self._process.link
         longest_us = world.schedule.horizon_us
         process.spend(link.delay_us(world.now_us, longest_us))
@@ -167,7 +167,7 @@ class SimulatedRegistry(RecordRegistry):
         if world.store.silent:
             world.marks.hit("told by a member")
         if link.ails("repeats", world.now_us, 0.5):
-            later_us = world.now_us + int(link.dice.random() * longest_us)
+            later_us = world.now_us + int(link.rng.random() * longest_us)
             world.at(later_us, partial(self._again, about, verb))
 
     def _serve(
@@ -204,7 +204,7 @@ class SimulatedRegistry(RecordRegistry):
         return self._process.world.now_us < store.down_until_us or store.hides_from(about[1].seen)
 
     def _again(self, about: About, verb: Callable[[Record, int, str], object]) -> None:
-        """A repeated request comes; whatever is answered goes nowhere."""
+        """Serve a repeated request; its reply is discarded."""
         if self._is_away(about):
             return
         self._process.world.marks.hit("request repeated")
@@ -218,14 +218,14 @@ class SimulatedRegistry(RecordRegistry):
         number: int,
         connection: list[Reply],
     ) -> None:
-        """A request comes that its member waits for no more; the reply goes to the connection."""
+        """Serve a request that its member has given up; the reply goes to the connection."""
         if self._is_away(about):
             return
         with suppress(FrazilError):
             connection.append((about[0], about[1].token, self._serve(about, verb, number)))
 
     def _read_stray(self, about: About) -> object:
-        """The reply that lies first on the connection is another request's."""
+        """Read the first reply on the connection, which is to another request."""
         process = self._process
         process.world.marks.hit("reply overtaken")
         name, token, answer = process.link.strays[0]
@@ -237,15 +237,15 @@ class SimulatedRegistry(RecordRegistry):
         raise RegistryUnavailable(words, url=self.url, outcome_known=False)
 
     def _late_us(self) -> int:
-        """A moment later than a member waits for a reply."""
+        """A moment after a member's timeout."""
         world = self._process.world
-        more_us = int(self._process.link.dice.random() * world.schedule.horizon_us)
+        more_us = int(self._process.link.rng.random() * world.schedule.horizon_us)
         return world.now_us + _TIMEOUT_US + more_us
 
     def _note(
         self, name: str, ask: VerbRequest, before: Record, record: Record, answer: object
     ) -> None:
-        """Count what was reached."""
+        """Count the marks that a verb reached."""
         world, terms = self._process.world, self.terms
         marks = world.marks
         now = terms.tick_at(record.last_us + record.offset_us) if terms.timed else terms.end

@@ -1,21 +1,21 @@
 """Order: how far from the true time, and so from each other, the IDs of a namespace may be.
 
-That no ID comes twice is the ledger's matter, and no clock is in that argument. Order is what the
-clocks are for. Within one generator it is strict. Between two generators of a namespace an ID that
-was made later may be the smaller one, but by no more than a bound, k. It follows from three errors:
+Uniqueness is checked by the ledger and does not depend on clocks; order does. Within one generator
+order is strict. Between two generators of a namespace a later ID may be less than an earlier one,
+but by at most a bound, k. It follows from three errors:
 
-- *The registry's*: ``now`` is what the store's clock says, plus the offset that a step back left.
-  So it is ahead of true time by no more than that clock ever was, and by the steps forward that it
-  made: they come on top of an offset that is not worked off yet. A clock that was set right adds
-  nothing: a jump of over a minute, to the right time, that makes up for most of the offset.
-- *The holder's*: it takes ``now`` to be of the middle between request and reply, so it is wrong by
-  half of that round trip, and by what its host's clock has gained or lost since.
+- *The registry's*: ``now`` is the reading of the store's clock plus the offset of a step back. So
+  it is ahead of true time by at most as much as that clock ever was, plus its steps forward, which
+  add to an offset that has not shrunk yet. A clock that is corrected adds nothing: it jumps by over
+  a minute to the right time, which compensates most of the offset.
+- *The holder's*: it assumes that ``now`` was read in the middle between request and reply, so it is
+  wrong by half of that round trip, and by the drift of its host's clock since.
 - *The walk's*: it goes ahead by the lead, and stays in a tick to its end.
 
 With ``ahead`` the greatest of the first two so far and ``behind`` the one of the later ID:
-k = ahead + lead + behind + one tick. All of it is measured here in true time, which nothing under
-test can see. Each ID is held against its own share, which finds what is wrong where it happens, and
-against the greatest tick of all IDs before it, which is what the promise says.
+k = ahead + lead + behind + one tick. All of it is measured in true time, which the code under test
+cannot see. Each ID is compared with its own share of the bound, which locates an error, and with
+the greatest tick of all earlier IDs, which is the promise.
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ _ROUNDED_US = 2
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """What a holder knows of the registry's ``now``: its error against true time, from and to.
+    """The bounds of a holder's error in the registry's ``now``, against true time.
 
     since_us: the true moment from which its own clock carries it on.
     """
@@ -50,7 +50,7 @@ class Base:
 
 
 class Order:
-    """The clock of one namespace and the ticks of its IDs, held against true time."""
+    """The clock of one namespace and the ticks of its IDs, compared with true time."""
 
     def __init__(self, terms: Terms, lead_us: int) -> None:
         self._terms = terms
@@ -62,10 +62,10 @@ class Order:
         self._bases: dict[int, Base] = {}
 
     def verb(self, before: Record, after: Record, true_us: int) -> None:
-        """A verb was told the time: ``now`` is no further ahead than the clock accounts for.
+        """Check after a verb that ``now`` is no further ahead than the clock accounts for.
 
-        What the clock went is counted from the record's last reading, which may be an old one
-        where the store has forgotten later ones.
+        A step of the clock is counted from the record's last reading, which may be an old one if
+        the store has forgotten later ones.
         """
         error_us = after.last_us - true_us
         last = before.revision, before.last_us
@@ -81,18 +81,18 @@ class Order:
             raise Violation(f"the registry's now is {ahead_us} µs ahead of true time; {most}")
 
     def told(self, member: int, base: Base) -> None:
-        """A member follows the registry's clock as a reply had it."""
+        """Note that a member follows the registry's clock as in a reply."""
         self._bases[member] = base
 
     def issue(self, member: int, tick: int, true_us: int) -> bool:
-        """A member has issued an ID; answers as ``check``."""
+        """Check an ID of a member. Returns what ``check`` does."""
         base = self._bases.get(member)
         return base is not None and self.check(base, tick, true_us)
 
     def check(self, base: Base, tick: int, true_us: int) -> bool:
-        """An ID of this tick was issued by somebody who knows so much of the clock.
+        """Check an ID of this tick, issued by a holder with this base.
 
-        Answers whether a greater one was issued before.
+        Returns whether a greater one was issued before.
         """
         terms = self._terms
         drift_us = (true_us - base.since_us) * (CRYSTAL_PPM + SMEAR_PPM) // 1_000_000 + _ROUNDED_US

@@ -1,9 +1,8 @@
-"""A simulated process: the real walk, the real keeper without its thread, and clocks of its own.
+"""A simulated process: the real walk, the real keeper without its thread, and its own clocks.
 
-What a ``Generator`` does between the two (call the keeper when the claim is spent, wait as long as
-the walk says, begin anew in a fork) is done here in events instead of sleeps. Everything that a
-process does is bound to one *life* of it: after a crash, what the old life had still to do finds
-that it is dead.
+Between the two a generator calls the keeper when the claim is spent, waits as long as the walk
+says, and starts again in a fork; here events do that instead of sleeps. Every action of a process
+belongs to one *life* of it: after a crash, the remaining actions of the old life have no effect.
 """
 
 from collections.abc import Callable
@@ -32,15 +31,15 @@ if TYPE_CHECKING:
 __all__ = ["Died", "Process", "SimulatedSense"]
 
 _NOTHING_YET = -1, -1
-_MOST_MINTS = 4  # of one process at a time; each lies on the stack until its reply comes
+_MOST_MINTS = 4  # of one process at a time; each is on the stack until its reply comes
 
 
 class Died(BaseException):
-    """The process that was waiting for something was killed meanwhile."""
+    """The process was killed while it waited."""
 
 
 class SimulatedSense(ProcessIdentity):
-    """The senses of a process: its boot clock, and whether it is still the one it was."""
+    """The identity of a process: its boot clock, and whether it is still the same process."""
 
     def __init__(self, process: "Process", era: int) -> None:
         super().__init__()
@@ -57,7 +56,7 @@ class SimulatedSense(ProcessIdentity):
 
 
 class SimulatedKeeper:
-    """The real policy; what the keeper's thread would wait for comes as events."""
+    """The real policy; events replace the waiting of the keeper's thread."""
 
     def __init__(self, process: "Process", walk: Walk, identity: SimulatedSense) -> None:
         self._process = process
@@ -76,7 +75,7 @@ class SimulatedKeeper:
         self._looks = 0
 
     def inherit(self, other: "SimulatedKeeper") -> None:
-        """Be the copy that a fork makes of another process's keeper."""
+        """Become the copy that a fork makes of another process's keeper."""
         mine, self.policy = self.policy, copy(other.policy)
         self.policy.walk, self.policy.identity = mine.walk, mine.identity
         self.policy.request, self.policy.jitter = mine.request, mine.jitter
@@ -123,7 +122,7 @@ class SimulatedKeeper:
 
 
 class _Drawing(Call):
-    """The call of a process that draws. Held by nobody else, as in a caller's frame."""
+    """The call of a process that takes IDs. Only the process holds it, like a caller's frame."""
 
     __slots__ = ("_process",)
 
@@ -136,12 +135,12 @@ class _Drawing(Call):
 
 
 class Process:
-    """One member, through all its lives. number: which; it signs its claims with it."""
+    """One member, through all its lives. number: identifies it, also as the holder of claims."""
 
     def __init__(self, world: "World", number: int) -> None:
         self.world = world
         self.number = number
-        self.dice = Random(f"{world.schedule.seed} {number}")  # noqa: S311 - no secrets
+        self.rng = Random(f"{world.schedule.seed} {number}")  # noqa: S311 - no secrets
         self.link = Link(Random(f"{world.schedule.seed} {number} link"))  # noqa: S311 - the same
         self.clock = WrongClock(lambda: world.now_us)
         self.registry = SimulatedRegistry(self, world.terms)
@@ -153,16 +152,16 @@ class Process:
         self._call: Call | None = None
         self.striker = Striker(guarded=world.guards)
         self.boot_clock = BootClock(
-            lambda: world.now_us, self.dice.randint(-CRYSTAL_PPM, CRYSTAL_PPM)
+            lambda: world.now_us, self.rng.randint(-CRYSTAL_PPM, CRYSTAL_PPM)
         )
-        interval_us = world.schedule.horizon_us * self.dice.choice((0.1, 0.3, 1.0, 6.0))
+        interval_us = world.schedule.horizon_us * self.rng.choice((0.1, 0.3, 1.0, 6.0))
         self._interval_us = max(int(interval_us), world.schedule.tick_us // 4, 1000)
-        self._burst = self.dice.choice((1, 1, 2, 8))
+        self._burst = self.rng.choice((1, 1, 2, 8))
         self._most_ahead = world.schedule.lead_us // world.schedule.tick_us
         self.begin()
 
     def begin(self) -> None:
-        """Start a new life: nothing is remembered."""
+        """Start a new life, without a memory."""
         self.life += 1
         self.era += 1
         self.link.strays = []  # another connection
@@ -174,22 +173,22 @@ class Process:
         self._since: int | None = None
         self._struck = False
         self._left = self._burst
-        self.later(int(self.dice.random() * self._interval_us), self._draw)
+        self.later(int(self.rng.random() * self._interval_us), self._draw)
 
     def ask(
         self, seen: LastSeen, held: Claim | None = None, rate_hz: int | None = None
     ) -> VerbRequest:
         """A request from this process, now."""
         del rate_hz
-        token = f"{self.dice.getrandbits(64):016x}"
+        token = f"{self.rng.getrandbits(64):016x}"
         return VerbRequest(seen, self.clock.reading_us(), token, str(self.number), held)
 
     def jitter(self) -> float:
-        """Between a half and one."""
-        return 1 - self.dice.random() / 2
+        """A number between a half and one."""
+        return 1 - self.rng.random() / 2
 
     def later(self, us: int, do: Callable[[], None]) -> None:
-        """Have this life do something after so much true time."""
+        """Schedule an action of this life after some true time."""
         self.world.at(self.world.now_us + us, partial(self._do, self.life, do))
 
     def _do(self, life: int, do: Callable[[], None]) -> None:
@@ -204,9 +203,9 @@ class Process:
             return
 
     def spend(self, us: int) -> None:
-        """Let time pass for a thread of this process, and more of it where the process is paused.
+        """Let time pass for a thread of this process, and longer if the process is paused.
 
-        Raises Died when the process was killed meanwhile.
+        Raises Died if the process is killed meanwhile.
         """
         life = self.life
         self.world.pass_to(self.world.now_us + us)
@@ -216,7 +215,7 @@ class Process:
             raise Died
 
     def _draw(self) -> None:
-        """Take a few IDs, as far as they come, and see when to go on; also when one was struck."""
+        """Take a few IDs as they come, and schedule the next; also after an exception."""
         try:
             self._draw_ready()
         except Struck:
@@ -243,7 +242,7 @@ class Process:
             self._issue(answer)
             self._since = None
         self._left = self._burst
-        rest_us = min(self.dice.expovariate(1.0), 3.0) * self._interval_us
+        rest_us = min(self.rng.expovariate(1.0), 3.0) * self._interval_us
         self.later(int(rest_us) + 1, self._draw)
 
     def _issue(self, number: int) -> None:
@@ -262,12 +261,12 @@ class Process:
             self.world.marks.hit("lead used")
         if self.clock.smearing:
             self.world.marks.hit("member smeared")
-        # A clock that is found to be behind does not end the tick that was begun.
+        # A clock that turns out to be behind does not end the current tick.
         if before < self._last[0] > walk.start and ahead > self._most_ahead:
             raise Violation(f"{number} is {ahead} ticks ahead; the lead is {self._most_ahead}")
 
     def _count(self, number: int) -> None:
-        """An ID without a time: values of one node follow each other, those of two do not."""
+        """Check an ID without time: the values of one node follow each other."""
         walk, world = self.walk, self.world
         last = self._counts.get(walk.node, _NOTHING_YET)
         claim = walk.node, walk.start, walk.until
@@ -280,11 +279,11 @@ class Process:
             self._strict(number)
 
     def _strict(self, number: int) -> None:
-        """Values of one slot that are taken when they are asked for follow those had before."""
+        """Check that a value fetched on request follows the values issued before."""
         self.world.marks.hit("strict")
         assert self._since is not None
         if not self.world.schedule.node_bits and number <= self._since:
-            raise Violation(f"value {number} was asked for after {self._since} was had")
+            raise Violation(f"value {number} was requested after {self._since} was issued")
 
     def _wait(self, wait_ns: int) -> None:
         if wait_ns == SPENT:
@@ -306,11 +305,11 @@ class Process:
             self.later(wait_ns // 1000 + 1, self._draw)
 
     def told(self, error: FrazilError | None) -> None:
-        """There is a claim, or none for a while."""
+        """Continue: there is a claim, or an error and none for a while."""
         self.later(0 if error is None else self.world.schedule.horizon_us, self._draw)
 
     def reborn(self) -> None:
-        """In a child: hold nothing of the parent's, as ``Generator.reborn`` does."""
+        """In a child: drop the parent's claim, as a generator does."""
         self.world.marks.hit("forked")
         self.identity = SimulatedSense(self, self.era)
         self.walk.rise(self.identity)
@@ -319,7 +318,7 @@ class Process:
         self._counts = {}
 
     def fork_from(self, parent: "Process") -> None:
-        """Be a child with a copy of all that its parent has."""
+        """Become a child with a copy of its parent's memory."""
         theirs = parent.walk
         identity = SimulatedSense(self, self.era)
         self.walk = self.world.new_walk(identity)
@@ -335,12 +334,12 @@ class Process:
         self.keeper.inherit(parent.keeper)
 
     def crash(self) -> None:
-        """Die, and begin again after a while."""
+        """Die, and start again after a while."""
         self.life += 1
-        self.later(int(self.dice.random() * self._interval_us), self.begin)
+        self.later(int(self.rng.random() * self._interval_us), self.begin)
 
     def boot(self, shown_us: int) -> None:
-        """The host loses power and comes back; its wall clock says this, till somebody sets it."""
+        """The host loses power and comes back; its wall clock shows this until it is corrected."""
         self.boot_clock.boot()
         self.clock.put_right()
         self.clock.show(shown_us)
@@ -348,7 +347,7 @@ class Process:
         self.crash()
 
     def close(self) -> None:
-        """Close the generator in good order; a new one begins later."""
+        """Close the generator properly; a new one starts later."""
         if self.walk.held:
             self.world.marks.hit("closed while asking" if self.keeper.busy else "closed")
         try:
@@ -358,7 +357,7 @@ class Process:
         self.later(self.world.schedule.horizon_us * 2, self.begin)
 
     def mint(self) -> None:
-        """Have an ID without a claim, as ``frazil.mint`` does: not before it is due."""
+        """Issue an ID without a claim, as ``frazil.mint`` does, and not before it is due."""
         if self._minting == _MOST_MINTS:
             return
         self._minting += 1
@@ -380,9 +379,9 @@ class Process:
         self.later(max(0, due_us - reply.now_us), partial(self._use, reply, most_us))
 
     def _use(self, claim: Claim, most_us: int) -> None:
-        """Make the IDs of a claim that was minted. most_us: how far ahead its clock may have been.
+        """Make the IDs of a minted claim. most_us: how far ahead its clock may have been.
 
-        The reply's ``now`` is the least that their ticks can be, however long ago it was.
+        Their ticks are at least the reply's ``now``, however long ago that was.
         """
         world = self.world
         base = Base(claim.now_us - world.now_us, most_us, world.now_us)

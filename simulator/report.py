@@ -1,4 +1,4 @@
-"""What a run of many seeds has shown, in lines that people read."""
+"""The report of a run of many seeds, as text."""
 
 from dataclasses import dataclass, field
 
@@ -10,7 +10,7 @@ __all__ = ["Report", "failure_text"]
 
 @dataclass(slots=True)
 class Report:
-    """Totals of the seeds that were run."""
+    """The totals of the seeds."""
 
     seeds: int = 0
     ids: int = 0
@@ -30,7 +30,7 @@ class Report:
             self.failed.append(outcome.schedule.seed)
 
     def text(self, took_s: float) -> str:
-        """Totals, speed, and every mark with how often it was reached."""
+        """The totals, the speed, and how often each mark was reached."""
         hours = self.node_us / 3.6e9
         width = max(map(len, MARKS))
         speed = f"{self.seeds / took_s:.1f} seeds a second, {60 * hours / took_s:.0f} node-hours"
@@ -43,7 +43,7 @@ class Report:
 
 
 def failure_text(outcome: Outcome) -> str:
-    """A failing schedule, what was violated, and the command that does it again."""
+    """A failing schedule, its violation, and the command that repeats it."""
     return (
         f"{outcome.schedule}\n"
         f"{outcome.at_us / 1e6:12.3f} s  {outcome.violation}\n"

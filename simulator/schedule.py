@@ -1,16 +1,15 @@
 """The schedule of one seed: its configuration, its members, and the faults with their moments.
 
-Everything that a run will do follows from its seed. Which kinds of faults come at all is drawn
-first (a swarm: most rare meetings need that something else is absent), then how many, when, to
-whom and how bad. The faults are a plain list, so that a failing run can be tried again without some
-of them; whatever else is random in a run is drawn from generators that do not depend on that list.
+A seed determines its whole run. The kinds of faults that occur are drawn first (a swarm: most rare
+combinations require that other faults are absent), then their number, times, targets and sizes. The
+faults are a plain list, so a failing run can be repeated without some of them; all other random
+choices of a run come from generators that do not depend on that list.
 
-A member asks for a moment and then issues for long, so a fault that comes at any moment hardly ever
-finds it asking, and that is when most is at stake. So a quarter of the worlds are *storms*: a few
-kinds of faults, of each many, and most of them wait until their member's next request is on its
-way.
+A request takes a moment, and a member then issues for long. So a fault at a random moment rarely
+occurs during a request, which is the critical time. A quarter of the worlds are therefore *storms*:
+many faults of a few kinds, most of which wait until their member's next request is on its way.
 
-Exceptions strike in three of ten worlds, whatever else goes wrong there.
+Three of ten worlds also have exceptions, whatever their other faults are.
 """
 
 import random
@@ -57,9 +56,9 @@ _BLOCKS = (1, 1, 3, 10, 50)
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something that goes wrong: when (µs from the start), what, to which member, and how much.
+    """A fault: its time (µs from the start), its kind, the member it affects, and its size.
 
-    asking: it waits until the member asks the store for something, and comes meanwhile.
+    asking: it waits for the member's next request, and occurs while that is on its way.
     """
 
     at_us: int
@@ -69,42 +68,42 @@ class Fault:
     asking: bool = False
 
     def __str__(self) -> str:
-        asking = ", as it asks" if self.asking else ""
+        asking = ", during a request" if self.asking else ""
         about = f"(member {self.member}{asking}, {self.share:.3f})"
         return f"{self.at_us / 1e6:12.3f} s  {self.kind} {about}"
 
 
-def _faults(dice: random.Random, members: int, lasts_us: int) -> list[Fault]:
-    """Faults of few kinds or of many, at any moment."""
-    few = dice.random() < 0.3
-    kinds = dice.sample(_USUAL, dice.randint(0, 3) if few else dice.randint(3, len(_USUAL)))
-    many = dice.choice((1, 4, 12, 30)) if kinds else 0
-    return [_fault(dice, kinds, members, lasts_us) for _ in range(many)]
+def _faults(rng: random.Random, members: int, lasts_us: int) -> list[Fault]:
+    """Faults of few kinds or of many, at random moments."""
+    few = rng.random() < 0.3
+    kinds = rng.sample(_USUAL, rng.randint(0, 3) if few else rng.randint(3, len(_USUAL)))
+    many = rng.choice((1, 4, 12, 30)) if kinds else 0
+    return [_fault(rng, kinds, members, lasts_us) for _ in range(many)]
 
 
-def _storm(dice: random.Random, members: int, lasts_us: int) -> list[Fault]:
-    """Many faults of few kinds, some of a member's life, and most while their member asks."""
-    kinds = dice.sample(_OF_LIFE, dice.randint(1, 2)) + dice.sample(_USUAL, dice.randint(0, 2))
-    many = dice.choice((30, 100, 300))
-    faults = [_fault(dice, kinds, members, lasts_us) for _ in range(many)]
-    return [replace(fault, asking=dice.random() < 0.9) for fault in faults]
+def _storm(rng: random.Random, members: int, lasts_us: int) -> list[Fault]:
+    """Many faults of few kinds, some of a member's life, most of them during a request."""
+    kinds = rng.sample(_OF_LIFE, rng.randint(1, 2)) + rng.sample(_USUAL, rng.randint(0, 2))
+    many = rng.choice((30, 100, 300))
+    faults = [_fault(rng, kinds, members, lasts_us) for _ in range(many)]
+    return [replace(fault, asking=rng.random() < 0.9) for fault in faults]
 
 
-def _fault(dice: random.Random, kinds: list[str], members: int, lasts_us: int) -> Fault:
+def _fault(rng: random.Random, kinds: list[str], members: int, lasts_us: int) -> Fault:
     return Fault(
-        at_us=int(dice.random() * lasts_us),
-        kind=dice.choice(kinds),
-        member=dice.randrange(members),
-        share=dice.random(),
+        at_us=int(rng.random() * lasts_us),
+        kind=rng.choice(kinds),
+        member=rng.randrange(members),
+        share=rng.random(),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A seed's configuration and faults. horizon_us bounds all else that has a length.
+    """A seed's configuration and faults. All lengths depend on horizon_us.
 
-    axis: what the layout goes by. block: how many runs or counter values are taken at a time; one
-    value of a counter at a time is *strict*.
+    axis: the layout's axis. block: how many runs or counter values are taken at a time; a counter
+    with one value at a time is *strict*.
     """
 
     seed: int
@@ -123,18 +122,18 @@ class Schedule:
 
     @classmethod
     def draw(cls, seed: int) -> "Schedule":
-        """What the seed says."""
-        dice = random.Random(seed)  # noqa: S311 - schedules, not secrets
-        tick_us = dice.choice(_TICKS_US)
-        horizon_us = max(4 * tick_us, dice.choice(_HORIZONS_US))
-        lasts_us = horizon_us * dice.randint(8, 40)
-        members = dice.randint(1, 6)
-        faults = _faults(dice, members, lasts_us)
-        other = random.Random(f"{seed} axis")  # noqa: S311 - the same; worlds of time stay
-        storm = random.Random(f"{seed} storm")  # noqa: S311 - the same; the others stay
+        """The schedule of a seed."""
+        rng = random.Random(seed)  # noqa: S311 - schedules, not secrets
+        tick_us = rng.choice(_TICKS_US)
+        horizon_us = max(4 * tick_us, rng.choice(_HORIZONS_US))
+        lasts_us = horizon_us * rng.randint(8, 40)
+        members = rng.randint(1, 6)
+        faults = _faults(rng, members, lasts_us)
+        other = random.Random(f"{seed} axis")  # noqa: S311 - separate: others stay
+        storm = random.Random(f"{seed} storm")  # noqa: S311 - separate, as above
         if storm.random() < 0.25:
             faults = _storm(storm, members, lasts_us)
-        handler = random.Random(f"{seed} exceptions")  # noqa: S311 - the same; the others stay
+        handler = random.Random(f"{seed} exceptions")  # noqa: S311 - separate, as above
         if handler.random() < 0.3:
             many = handler.choice((3, 30, 200))
             faults += [_fault(handler, ["exception"], members, lasts_us) for _ in range(many)]
@@ -142,25 +141,25 @@ class Schedule:
             seed=seed,
             tick_us=tick_us,
             horizon_us=horizon_us,
-            node_bits=dice.choice((0, 1, 1, 2, 3)),
-            sequence_bits=dice.choice((0, 1, 2, 4)),
-            lead_us=dice.choice((0, 0, horizon_us // 4, horizon_us)),
+            node_bits=rng.choice((0, 1, 1, 2, 3)),
+            sequence_bits=rng.choice((0, 1, 2, 4)),
+            lead_us=rng.choice((0, 0, horizon_us // 4, horizon_us)),
             members=members,
             lasts_us=lasts_us,
-            initialised=dice.random() < 0.8,
-            guarded=dice.random() < 0.5,
+            initialised=rng.random() < 0.8,
+            guarded=rng.random() < 0.5,
             faults=tuple(sorted(faults, key=lambda fault: fault.at_us)),
             axis=other.choice(_AXES),
             block=other.choice(_BLOCKS),
         )
 
     def without(self, faults: tuple[Fault, ...]) -> "Schedule":
-        """The same with only these faults."""
+        """The same schedule with only these faults."""
         return replace(self, faults=faults)
 
     @property
     def low_bits(self) -> tuple[int, int]:
-        """How many bits of an ID stand below its axis, and how many of them are the sequence's."""
+        """How many bits of an ID are below its axis, and how many of those are the sequence's."""
         sequence_bits = 0 if self.axis == "sequence" else self.sequence_bits
         return self.node_bits + sequence_bits, sequence_bits
 

@@ -1,8 +1,8 @@
 """Shrinking: the fewest faults with which a schedule still fails.
 
-A failing run has dozens of faults, of which two or three are its cause. Halves, quarters and at
-last single ones are left out as long as some invariant is still violated (delta debugging). The
-rest of a run does not depend on the list of faults, so what is left means what it meant.
+A failing run has dozens of faults, of which two or three are its cause. Halves, quarters and then
+single faults are left out as long as an invariant is still violated (delta debugging). The rest of
+a run does not depend on the list of faults, so the remaining faults keep their meaning.
 """
 
 from simulator.schedule import Schedule

@@ -1,17 +1,16 @@
-"""The simulated store: one record, durable or not, with a clock and an incarnation of its own.
+"""The simulated store: one record, durable or not, with its own clock and incarnation.
 
-What it does to its record is what stores do: it goes away, comes back without its last writes, is
-replaced by an older replica on another machine, is emptied, is put back from a backup. The verbs on
-the record are the real ones.
+It fails like real stores: it stops, comes back without its last writes, is replaced by an older
+replica on another machine, is emptied, or is restored from a backup. The verbs on the record are
+the real ones.
 
-One thing is assumed and so kept here, because the protocol prints it as outside of its promise:
-across a loss of state the clock is not behind the highest ``now`` that was ever used, unless the
-record or the member that asks remembers that; and a loss that nothing in the store tells of is met
-first by a member that remembers more.
+The store keeps one assumption, since the protocol excludes other cases from its promise: across a
+loss of state the clock is not behind the highest ``now`` ever used, unless the record or the asking
+member remembers that; and the first member after a loss that the store does not show remembers more
+than the store.
 
-A counter that was lost stays refused until somebody begins it anew (``World``): nothing can be
-waited out where there is no time. An incarnation's part before "/" is about the data, as a real
-store's is, and another one where the data is.
+A lost counter is refused until an operator restarts it (``World``), because without time a loss
+cannot be waited out. As in a real store, the part of an incarnation before "/" identifies the data.
 """
 
 from collections import deque
@@ -29,7 +28,7 @@ _BACKUPS = 8
 
 
 class SimulatedStore:
-    """A namespace's record, and what may happen to it."""
+    """A namespace's record, and its faults."""
 
     def __init__(self, record_type: type[Record], clock: WrongClock) -> None:
         self._record_type = record_type
@@ -49,7 +48,7 @@ class SimulatedStore:
         self._backups: deque[Record] = deque(maxlen=_BACKUPS)
 
     def reading_us(self, seen: LastSeen) -> int:
-        """What its clock says to a verb of a member that remembers this."""
+        """Its clock's reading for a verb of a member with this memory."""
         reading_us = self.clock.reading_us()
         remembered_us = max(self.record.top_us, seen.now_us)
         if self.forgotten and remembered_us < self.ever_top_us:
@@ -63,7 +62,7 @@ class SimulatedStore:
         )
 
     def number_request(self) -> int:
-        """A number for a request that is sent now."""
+        """The number of a request that is sent now."""
         self._requests += 1
         return self._requests
 
@@ -82,7 +81,7 @@ class SimulatedStore:
         return replace(self.record, slots=SlotTable(slots))
 
     def keep(self, record: Record) -> None:
-        """Take over what a verb has left."""
+        """Keep the record that a verb has changed."""
         self._tail.append(self.record)
         self._writes += 1
         if self._writes % 16 == 0:
@@ -92,14 +91,14 @@ class SimulatedStore:
         self.ever_top_us = max(self.ever_top_us, record.last_us + record.offset_us)
 
     def restart(self, *, replaced: bool = False) -> None:
-        """Come back; it shows, and so it does if this is other data than before."""
+        """Come back with a new incarnation, which also shows whether the data was replaced."""
         self._starts += 1
         self._data += replaced
         self.incarnation = f"{self._data}/{self._starts}"
         self.silent = False
 
     def lose_tail(self, share: float) -> None:
-        """Come back without some of the last writes, mostly few."""
+        """Come back without some of the last writes, usually few."""
         if self._tail:
             self._forget(self._tail[-1 - int(share**3 * len(self._tail))])
         self.restart(replaced=self.forgotten)
@@ -111,16 +110,16 @@ class SimulatedStore:
         self.restart(replaced=self.forgotten)
 
     def slip_back(self, share: float) -> None:
-        """Lose some of the last writes, with nothing in the store that tells."""
+        """Lose some of the last writes without a sign of it in the store."""
         if self._tail:
             self.lose_tail(share)
             self.incarnation = self.record.incarnation or self.incarnation
             self.silent = True
 
     def wipe(self) -> None:
-        """Lose everything, and look as before otherwise."""
+        """Lose all data, without another sign of it."""
         if self.silent:
-            self.restart()  # or other data would show at the next start, and be taken for a loss
+            self.restart()  # otherwise other data would show at the next start, like a loss
         self._forget(self._record_type(slots=SlotTable()))
 
     def _forget(self, record: Record) -> None:

@@ -1,9 +1,10 @@
 """Exceptions that strike between any two steps of an operation, as a signal handler raises them.
 
-Ctrl-C, an alarm and the soft time limit of a task queue all raise in the middle of whatever runs.
-Python tells a tracer of each instruction, so one may be raised before any of them. It is raised in
-the code under test only, and in that only where a handler can run: a caller's thread. Compiled, a
-walk's step is one instruction. Interpreted, the guarded walk is struck, since no other is in use.
+Ctrl-C, an alarm and the soft time limit of a task queue all raise in the middle of other code.
+Python calls a tracer before each instruction, which can raise there. It raises only in the code
+under test, and only where a handler can run: in a caller's thread. A step of a compiled walk is one
+instruction. Of the interpreted walks only the guarded one is interrupted, since only that is in
+use.
 """
 
 import sys
@@ -25,22 +26,22 @@ _WALKS = frozenset(str(_WALK / name) for name in ("atomic.py", "walk.py"))
 
 
 class Struck(Exception):
-    """What the handler raised."""
+    """Raised by the simulated handler."""
 
 
 class Striker:
-    """Strikes the operations of one process. guarded: whether its walk is an atomic one."""
+    """Interrupts the operations of one process. guarded: whether its walk is an atomic one."""
 
     def __init__(self, *, guarded: bool) -> None:
         self._files = _CALLERS | _WALKS if guarded else _CALLERS
         self._left = 0
 
     def arm(self, steps: int) -> None:
-        """Strike after so many steps of the operations that come."""
+        """Raise after so many steps of the next operations."""
         self._left = steps
 
     def perform(self, operation: Callable[[], Answer]) -> Answer:
-        """Do it; raises Struck when its moment has come."""
+        """Perform an operation. Raises Struck if its step has come."""
         if not self._left:
             return operation()
         before = sys.gettrace()

@@ -1,7 +1,7 @@
-"""A violation: what ends a run in which something does not hold."""
+"""A violation of an invariant, which ends a run."""
 
 __all__ = ["Violation"]
 
 
 class Violation(BaseException):
-    """An invariant does not hold. No handler for mere errors may stop it."""
+    """An invariant does not hold. Handlers of ``Exception`` do not catch it."""

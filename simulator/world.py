@@ -1,15 +1,14 @@
 """A world: one seed's members, store and faults in virtual time, in one thread.
 
-Events lie in a heap by their moment. A member that waits for a reply lets the world go on from
-inside its call (``pass_to``), so that everything else, its own threads included, happens meanwhile:
-that is how a pause falls between any two steps without any of the real code knowing. A reply
-that has to wait for another member's longer call comes late, which it may.
+Events are in a heap by their moment. A member that waits for a reply lets the world continue from
+inside its call (``pass_to``), so that everything else, including its own threads, happens
+meanwhile. So a pause can fall between any two steps without a change to the real code. A reply that
+has to wait for another member's longer call is late, which is allowed.
 
-Every run ends in calm: the faults stop, the clocks are put right, and then each member must come by
-IDs again. How long that may take follows from what it has to wait for: the guard of a loss (one
-horizon), what others hold where the pool is full (one more), its own rest between two bursts (up to
-six), and a ``now`` that stands ahead until the true time has come to it. Where all members share
-one slot this comes once for each of them.
+Every run ends without faults: the clocks are corrected, and then each member must issue IDs again.
+How long that may take depends on what it waits for: the guard of a loss (one horizon), the claims
+of others if the pool is full (one more), its own rest between two bursts (up to six), and a ``now``
+that is ahead until the true time reaches it. If all members share one slot, they wait in turn.
 """
 
 import heapq
@@ -40,14 +39,14 @@ __all__ = ["Outcome", "Parts", "World", "run"]
 
 _START_US = 1_800_000_000_000_000
 _EVENTS = 200_000
-_MOST_WAITING = 30  # with more, nothing strikes: the dead, too, are on the stack until a reply
+_MOST_WAITING = 30  # with more there are no faults: the dead too are on the stack until a reply
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The code under test. Another one than the real is a canary.
+    """The code under test, or a broken variant of it, which is a canary.
 
-    walk: None for those in use; interpreted there are two, and the schedule says which.
+    walk: None for the real one; of the two interpreted ones the schedule chooses.
     """
 
     record: type[Record] = Record
@@ -59,7 +58,7 @@ class Parts:
 
 @dataclass(slots=True)
 class Outcome:
-    """How a run ended. node_us: simulated time times members. violation: None if all held."""
+    """The result of a run. node_us: simulated time times members. violation: or None."""
 
     schedule: Schedule
     violation: str | None
@@ -113,12 +112,12 @@ class World:
         return self._walk_type(identity, *self._arguments)
 
     def at(self, us: int, do: Callable[[], None]) -> None:
-        """Have something done at a moment of true time."""
+        """Schedule a function at a moment of true time."""
         self._events += 1
         heapq.heappush(self._heap, (us, self._events, do))
 
     def pass_to(self, us: int) -> None:
-        """Let everything happen that is due until then. Who waits for a reply lies on the stack."""
+        """Run all events until then. Members that wait for a reply are on the stack."""
         heap = self._heap
         self._waiting += 1
         try:
@@ -126,14 +125,14 @@ class World:
                 at_us, number, do = heapq.heappop(heap)
                 self.now_us = max(self.now_us, at_us)
                 if number > _EVENTS:
-                    raise Violation("there is no end of events: something does not wait")
+                    raise Violation("the events do not end: something does not wait")
                 do()
         finally:
             self._waiting -= 1
         self.now_us = max(self.now_us, us)
 
     def strike(self, fault: Fault) -> None:
-        """Let a fault happen. What it did to a counter somebody has to settle, and does later."""
+        """Cause a fault. If it destroys a counter, an operator repairs that later."""
         if fault.asking:
             struck = partial(self.strike, replace(fault, asking=False))
             self.members[fault.member].link.struck.append(struck)
@@ -149,9 +148,9 @@ class World:
             self.at(self.now_us + 3 * self.schedule.horizon_us, self._help)
 
     def _help(self) -> None:
-        """Do what the error says: begin the lost counter anew, after all that it ever gave.
+        """Do what the error says: restart the lost counter after all values that it ever gave.
 
-        Whoever runs the members stops them for that, as what they hold could be found in no table.
+        The operator stops the members for that, because no table shows what they hold.
         """
         store = self.store
         if not store.forgotten and store.record.sid:
@@ -168,19 +167,19 @@ class World:
             process.crash()
 
     def is_paused(self, holder: str) -> bool:
-        """Whether the process that signs so is paused now."""
+        """Whether the process with this holder name is paused now."""
         number = int(holder) if holder else -1
         paused = (p.paused_until_us > self.now_us for p in self.members if p.number == number)
         return any(paused)
 
     def add(self) -> Process:
-        """One more member."""
+        """Add a member."""
         process = Process(self, len(self.members))
         self.members.append(process)
         return process
 
     def go(self) -> None:
-        """Run the schedule, then the calm after it. Raises Violation."""
+        """Run the schedule, and then a time without faults. Raises Violation."""
         for fault in self.schedule.faults:
             self.at(self.started_us + fault.at_us, partial(self.strike, fault))
         self.pass_to(self.started_us + self.schedule.lasts_us)
@@ -195,11 +194,11 @@ class World:
             if process.issued == issued
         ]:
             if self.now_us > until_us:
-                raise Violation(f"no IDs for members {hungry} although all is well")
+                raise Violation(f"no IDs for members {hungry} although there are no faults")
             self.pass_to(self.now_us + horizon_us)
 
     def _calm(self) -> None:
-        """All faults stop."""
+        """End all faults."""
         self.store.down_until_us = 0
         self.store.clock.put_right()
         if not self.terms.timed:
@@ -212,7 +211,7 @@ class World:
 
 
 def run(schedule: Schedule, parts: Parts | None = None) -> Outcome:
-    """Run a schedule; a violated invariant is in the outcome."""
+    """Run a schedule. The outcome has the violated invariant, if any."""
     world = World(schedule, parts or Parts())
     violation = None
     try:

@@ -1,25 +1,25 @@
 ------------------------------- MODULE claims -------------------------------
 (***************************************************************************)
-(* The claim protocol of frazil: the verbs of src/frazil/claims/record.py, the    *)
-(* members that ask for them (keeper.py, walk.py), and all that may go     *)
-(* wrong between them. The words are those of the code.                    *)
+(* The claim protocol of frazil: the verbs of src/frazil/claims/record.py, *)
+(* the members that request them (keeper.py, walk.py), and all faults      *)
+(* between them. The names are those of the code.                          *)
 (*                                                                         *)
 (* A tick has one cell, so an ID is a slot and a tick. A behaviour issues  *)
-(* one of them, any that it may, and then only asks whether that one can   *)
-(* be issued again; since every choice is explored, the model need not     *)
-(* remember all IDs. What other IDs would do is to move the cursor, so     *)
-(* that less is given back: a release may give back as little as it likes. *)
+(* one ID, any that it may, and then only checks whether that ID can be    *)
+(* issued again. Every choice is explored, so the model need not remember  *)
+(* all IDs. Other IDs would move the cursor, so that a release gives less  *)
+(* back: here a release may give back as little as it likes.               *)
 (*                                                                         *)
 (* Members have no clock. A walk may issue any tick of its claim at any    *)
 (* time, which covers every clock, every pause and every lead. The store's *)
 (* clock may read anything at any verb (see Covered for the exception). A  *)
-(* refused witness writes nothing, so it is a request that is lost.        *)
+(* refused witness writes nothing, so it is like a lost request.           *)
 (*                                                                         *)
 (* A request stays in the network: it may be served never, late, twice, or *)
 (* after later ones. A reply may be received or not.                       *)
 (*                                                                         *)
-(* broken: which rules are left out. With none, all invariants hold; with  *)
-(* any one of Canaries, TLC must find that some invariant does not.        *)
+(* broken: the rules that are left out. With none, all invariants hold; if *)
+(* any one of Canaries is left out, TLC must find a violated invariant.    *)
 (***************************************************************************)
 EXTENDS Integers, FiniteSets, TLC
 
@@ -27,13 +27,13 @@ CONSTANTS
     Members,    \* processes, as model values
     slots,      \* how many node numbers there are
     end,        \* the first tick that does not exist
-    horizon,    \* how many ticks ahead of now anything is given
-    want,       \* how many ticks a member asks for
+    horizon,    \* how many ticks ahead of now are given at most
+    want,       \* how many ticks a member requests
     requests,   \* how many requests are sent in all
     serves,     \* how many times a request is served in all
     losses,     \* how often the store forgets
-    verbs,      \* those that are asked for
-    faults,     \* what goes wrong besides: "crash", "fork", "late" (and served twice)
+    verbs,      \* the verbs that members request
+    faults,     \* other faults: "crash", "fork", "late" (and served twice)
     broken      \* the rules that are left out
 
 Canaries == {"no guard", "renew without token", "release without token",
@@ -43,15 +43,15 @@ Canaries == {"no guard", "renew without token", "release without token",
 ASSUME broken \subseteq Canaries
 
 VARIABLES
-    record,      \* what the store keeps of the namespace
+    record,      \* the store's record of the namespace
     incarnation, \* of the store itself; the record remembers an earlier one
-    copy,        \* an older state of the record, to which the store may fall back
-    silent,      \* the store fell back, and nothing in it tells of that
-    member,      \* what each process has in its memory
+    copy,        \* an older state of the record, which may be restored
+    silent,      \* an older state was restored, and the store does not show it
+    member,      \* the memory of each process
     network,     \* requests that were sent
     replies,     \* replies that were sent
     sent, served, lost, \* how many, for the bounds above
-    everTop,     \* the highest now that was ever used
+    everTop,     \* the highest now ever used
     everRead,    \* the highest reading of the store's clock, for the one rule that needs it
     cell,        \* the slot and tick of the ID issued, <<>> before
     twice        \* whether it was issued again
@@ -84,8 +84,8 @@ Floor(r, n) == Later(r.slot[n].until, r.guard)
 
 TellTime(r, t) ==
     LET passed == t - r.last
-        \* An eighth in the code; of so few ticks a half, so that it is felt. A minute in the code
-        \* is two ticks here: a longer step makes up for an offset that it mostly covers.
+        \* An eighth in the code; a half here, where ticks are few. A minute in the code is two
+        \* ticks here: a longer step cancels an offset that it mostly covers.
         right == passed > 2 /\ 2 * passed > r.offset
         offset == IF passed < 0 THEN r.offset - passed
                   ELSE r.offset - Earlier(r.offset, IF right THEN passed ELSE passed \div 2)
@@ -126,7 +126,7 @@ Arrive(r, ask, t) ==
 Now(r) == r.last + r.offset
 Bound(r) == Earlier(Now(r) + horizon, end)
 
-\* Best fit among the slots whose floor is not ahead; none: the least floor, even if held.
+\* Best fit among the slots whose floor is not ahead; if none, the least floor, even if held.
 Chosen(r) ==
     LET free == {n \in Slots : Floor(r, n) <= Now(r)}
         greatest == Max({Floor(r, n) : n \in free})
@@ -136,7 +136,7 @@ Chosen(r) ==
     IN IF free # {} THEN Min({n \in free : Floor(r, n) = greatest})
        ELSE IF unheld # {} THEN Min(unheld) ELSE Min(low)
 
-\* What a verb does: the record after it, and the claim in the reply (NoClaim: wait, or lost).
+\* The result of a verb: the record, and the claim in the reply (NoClaim: wait, or lost).
 Outcome(r, claim) == [record |-> r, claim |-> claim]
 
 Granted(r, ask, ticks, token) ==
@@ -197,7 +197,7 @@ AskRenew(m) ==
     /\ Send(Ask(m, "renew", member[m].claim, 0))
     /\ member' = [member EXCEPT ![m].awaits = sent + 1]
 
-\* Close, then release: what is given back is decided in one step with the end of issuing.
+\* Close, then release: the end of issuing also decides what is given back.
 AskRelease(m) == \E used \in 0 .. end :
     LET held == member[m].claim
         closes == Whole("release before close")
@@ -214,7 +214,7 @@ Adopted(mem, reply) ==
     IN IF claim = NoClaim
        THEN IF reply.verb = "release" THEN [heard EXCEPT !.claim = NoClaim] ELSE heard
        ELSE IF reply.verb = "renew"
-       \* A bare reply says how far, and not of what.
+       \* A bare reply has an end, and does not name its claim.
        THEN [heard EXCEPT !.claim.until = Later(@, claim.until)]
        ELSE [heard EXCEPT !.claim = claim, !.next = Later(@, claim.start)]
 
@@ -240,7 +240,7 @@ Issue(m) == \E tick \in Ticks :
     /\ UNCHANGED <<record, incarnation, copy, silent, network, replies, sent, served,
                    lost, everTop, everRead>>
 
-\* The process dies; one of the same name starts.
+\* The process dies, and another of the same name starts.
 Crash(m) ==
     /\ "crash" \in faults \/ ~member[m].intact
     /\ member[m] # Fresh
@@ -249,8 +249,8 @@ Crash(m) ==
     /\ UNCHANGED <<record, incarnation, copy, silent, network, sent, served, lost, everTop,
                    everRead, cell, twice>>
 
-\* The child has its parent's memory, and a page that the kernel wiped. Noticing that, it can only
-\* begin anew (Crash).
+\* The child has its parent's memory, and a page that the kernel wiped. It notices that, and can
+\* only start again (Crash).
 Fork(m, child) ==
     /\ "fork" \in faults
     /\ Holds(m) /\ member[m].intact /\ member[child] = Fresh
@@ -262,8 +262,8 @@ Fork(m, child) ==
 -----------------------------------------------------------------------------
 (* The store serves requests, and forgets. *)
 
-\* What is assumed of the clock across a loss: that it is not behind the highest now ever used,
-\* unless the record or the member that asks remembers that.
+\* The assumption about the clock across a loss: it is not behind the highest now ever used, unless
+\* the record or the asking member remembers that.
 Covered(ask, t) ==
     IF Whole("no memory") THEN Max({t, record.top, ask.seen.now}) >= everTop
     ELSE t >= everRead
@@ -291,7 +291,7 @@ Serve(verb) == \E ask \in network, t \in Ticks :
     /\ network' = IF "late" \in faults THEN network ELSE network \ {ask}
     /\ UNCHANGED <<incarnation, copy, member, sent, lost, cell, twice>>
 
-\* A person says that the namespace is new, which is true.
+\* An operator initialises the namespace as new, which it is.
 Initialise ==
     /\ record = NoRecord /\ lost = 0
     /\ \E t \in Ticks :
@@ -307,8 +307,8 @@ Copy ==
     /\ UNCHANGED <<record, incarnation, silent, member, network, replies, sent, served,
                    lost, everTop, everRead, cell, twice>>
 
-\* Everything is gone, or an older state is back. That shows in the incarnation, or else the first
-\* member to come is one that remembers more.
+\* All data is lost, or an older state is restored. The incarnation shows it; otherwise the first
+\* member to return remembers more.
 Lose ==
     /\ lost < losses /\ record.sid # 0
     /\ lost' = lost + 1
@@ -345,17 +345,17 @@ NoIdTwice == ~twice
 
 Owners == {m \in Members : Holds(m) /\ member[m].intact}
 
-\* I0: nothing at or beyond now + horizon is ever given away.
+\* I0: nothing at or beyond now + horizon is ever given.
 HorizonHolds ==
     /\ \A n \in Slots : record.slot[n].until <= everTop + horizon
     /\ \A m \in Owners : member[m].claim.until <= everTop + horizon
 
-\* I1 as a state: what a member holds lies below the floor, unless a loss is still to be noticed.
+\* I1 as a state: a member's claim is below the floor, unless a loss is not yet noticed.
 Noticed == record.sid # 0 /\ record.incarnation = incarnation /\ ~silent
 HeldIsBelowFloor ==
     Noticed => \A m \in Owners : member[m].claim.until <= Floor(record, member[m].claim.slot)
 
-\* I1 as a step: a floor falls in a release or a loss, and nowhere else.
+\* I1 as a step: a floor falls only in a release or a loss.
 FloorNeverFalls == [][
     (lost' = lost /\ \A ask \in network : ask.verb # "release")
         => \A n \in Slots : Floor(record', n) >= Floor(record, n)]_record
@@ -374,9 +374,9 @@ CursorIsInside == \A m \in Owners : member[m].next <= end
 CursorNeverFalls == [][\A m \in Members :
     member'[m].next >= member[m].next \/ member'[m] = Fresh]_member
 
-\* Whoever can reach the store gets a claim: at most one "wait", to notice a loss, and then one
-\* horizon (longer while the offset shrinks) until the guard has passed. The end of time is no part
-\* of this.
+\* A member that reaches the store gets a claim: after at most one "wait", to notice a loss, and
+\* one horizon (longer while the offset shrinks) until the guard has passed. The end of time is
+\* excluded.
 Reachable(ask) ==
     LET first == Arrive(record, ask, everTop + horizon)
         second == Arrive(first, ask, first.last + 4 * horizon)

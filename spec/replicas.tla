@@ -1,21 +1,21 @@
 ------------------------------ MODULE replicas ------------------------------
 (***************************************************************************)
 (* A store of three nodes that replicate asynchronously, as Redis with     *)
-(* ?replicas=1 (src/frazil/registries/redis/registry.py): a grant counts after WAIT *)
-(* and after a second reading of the incarnation that is the same.         *)
+(* ?replicas=1 (src/frazil/registries/redis/registry.py): a grant counts   *)
+(* after WAIT and after a second, equal reading of the incarnation.        *)
 (*                                                                         *)
-(* Any replica may be promoted while the old primary goes on serving, any  *)
-(* node may attach to any primary, lose what it had and copy all of it,    *)
-(* and replication may lag. One slot is enough. The clocks are one here:   *)
-(* claims.tla is about clocks.                                             *)
+(* Any replica may be promoted while the old primary continues to serve.   *)
+(* Any node may attach to any primary, lose its data and copy the          *)
+(* primary's. Replication may lag. One slot is enough. All clocks are      *)
+(* equal here: claims.tla is about clocks.                                 *)
 (***************************************************************************)
 EXTENDS Integers, FiniteSets, TLC
 
 CONSTANTS
     Nodes,      \* as model values
-    horizon,    \* how many ticks ahead of now anything is given
+    horizon,    \* how many ticks ahead of now are given at most
     end,        \* the last tick of the model
-    grants,     \* how many are asked for in all
+    grants,     \* how many are requested in all
     promotions, \* how often a replica becomes a primary
     attaches,   \* how often a node changes the primary that it follows
     broken      \* the rules that are left out
@@ -28,9 +28,9 @@ VARIABLES
     of,        \* the primary that each node follows; a primary follows itself
     record,    \* each node's copy
     replid,    \* of each primary, new at each promotion
-    attached,  \* how often a replica came to each primary (sync_full, sync_partial_ok)
+    attached,  \* how often a replica attached to each primary (sync_full, sync_partial_ok)
     waiting,   \* the grant of each primary that is not counted yet
-    counted,   \* the regions that members took over
+    counted,   \* the regions that members accepted
     twice,     \* whether two of them overlap
     asked, promoted, moved
 
@@ -75,7 +75,7 @@ Acknowledge(p, r) ==
     /\ waiting' = [waiting EXCEPT ![p].acked = TRUE]
     /\ UNCHANGED <<now, of, record, replid, attached, counted, twice, asked, promoted, moved>>
 
-\* The member reads the incarnation again, and takes the claim over or throws it away.
+\* The member reads the incarnation again, and accepts the claim or discards it.
 Count(p) ==
     LET claim == waiting[p]
         same == claim.incarnation = Incarnation(p) \/ ~Whole("no second reading")

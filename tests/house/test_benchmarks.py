@@ -60,7 +60,7 @@ def test_run_writes_its_table(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_a_repeat_fails_the_run(tmp_path: Path) -> None:
-    """``memory:`` knows nothing of other processes, so two of them are given the same node."""
+    """``memory:`` does not see other processes, so two of them get the same node."""
     out = tmp_path / "table.md"
     done = benchmarks("--cases", "processes", "--url", "memory:", *FEW, "--out", str(out))
     assert done.returncode == 1
@@ -76,7 +76,7 @@ def test_a_subject_that_fails_fails_the_run(tmp_path: Path) -> None:
     assert "'frazil, default scheme' ended with code 1" in done.stderr
 
 
-def test_strict_wants_every_peer(
+def test_strict_requires_every_peer(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(command, "missing", lambda _: ["oneflake"])
@@ -127,7 +127,7 @@ def test_a_round_keeps_every_batch(tmp_path: Path) -> None:
     ("batch", "ids"),
     [([1, None, 2], 2), ([[1, 2], [3]], 3), (np.arange(5), 5), (None, 1)],
 )
-def test_what_a_batch_counts_as(batch: Any, ids: int) -> None:
+def test_the_ids_of_a_batch_are_counted(batch: Any, ids: int) -> None:
     assert run_round(Work(lambda: batch), 2, None)["count"] == 2 * ids
 
 
@@ -154,7 +154,7 @@ def quotient(found: Any) -> float:
         (None, None, None),
     ],
 )
-def test_an_aim_is_held_against_the_median(
+def test_an_aim_is_compared_with_the_median(
     most: float | None, least: float | None, reached: bool | None
 ) -> None:
     of_letters = case(Aim("a over b", quotient, most, least))
@@ -174,7 +174,7 @@ def test_an_aim_without_its_subject_is_left_out() -> None:
     assert 'b: missing, so not measured (`pip install ".[bench]"`)' in report.as_markdown()
 
 
-def test_aims_name_subjects_that_are_there() -> None:
+def test_aims_name_existing_subjects() -> None:
     for each in CASES.values():
         names = [subject.name for subject in each.subjects]
         assert len(set(names)) == len(names)

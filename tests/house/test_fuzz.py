@@ -1,4 +1,4 @@
-"""The fuzzing itself: each check sees a parser that is wrong; the command says what was found."""
+"""The fuzzers: each check finds a wrong parser, and the command reports what it found."""
 
 import re
 from datetime import datetime
@@ -75,7 +75,7 @@ BROKEN = {
 
 
 def found(check, data):
-    """What a fuzzer would say of an input: the error that came out of the check."""
+    """The result of an input under a fuzzer: the error that the check raised."""
     try:
         check(data)
     except Exception as error:  # noqa: BLE001 - whatever comes out is the finding
@@ -90,7 +90,7 @@ def test_valid_inputs_pass(name):
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_a_wrong_parser_is_seen(name, monkeypatch):
+def test_a_wrong_parser_is_found(name, monkeypatch):
     place, wrong, data = BROKEN[name]
     TARGETS[name].check(data)
     monkeypatch.setattr(place, wrong)
@@ -99,7 +99,7 @@ def test_a_wrong_parser_is_seen(name, monkeypatch):
     parse_url.cache_clear()
 
 
-def test_the_command_checks_a_kept_input_again(tmp_path, monkeypatch):
+def test_the_command_replays_a_kept_input(tmp_path, monkeypatch):
     _, wrong, data = BROKEN["duration"]
     kept = tmp_path / "crash"
     kept.write_bytes(data)
@@ -110,14 +110,14 @@ def test_the_command_checks_a_kept_input_again(tmp_path, monkeypatch):
         command.main(words)
 
 
-def test_a_target_that_is_none_is_refused(capsys):
+def test_an_unknown_target_is_refused(capsys):
     with pytest.raises(SystemExit):
         command.main(["urls"])
-    assert "no target urls; there are layout, scheme" in capsys.readouterr().err
+    assert "no target is called 'urls'; there are layout, scheme" in capsys.readouterr().err
 
 
-def test_inputs_grow_until_something_is_found(tmp_path, capsys, monkeypatch):
-    """With atheris, where it is. The parser is wrong in the process that is started, only there."""
+def test_inputs_develop_until_one_fails(tmp_path, capsys, monkeypatch):
+    """With atheris, if it is installed. Only the parser of the started process is wrong."""
     pytest.importorskip("atheris")
     monkeypatch.setattr(command, "_FOUND", tmp_path / "found")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")

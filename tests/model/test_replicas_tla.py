@@ -1,4 +1,4 @@
-"""The model of a store with replicas: WAIT, the second reading, and each of them left out."""
+"""The model of a store with replicas, and with WAIT or the second reading left out."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""``frazil torture`` finds duplicates in what is wrong, by every fault; in frazil it finds none."""
+"""Each fault of ``frazil torture`` finds duplicates in a wrong generator, and none in frazil."""
 
 import json
 import os
@@ -53,7 +53,7 @@ OWN = {"stored": "redis", "filed": "sqlite"}
 
 
 def torture(*arguments, faults, place, seconds=None, **env):
-    """Run the command; answers its exit code and its JSON."""
+    """Run the command. Returns its exit code and its JSON."""
     needs("libfaketime", "clocks that are set")
     seconds = SECONDS * (faults.count(",") + 1) if seconds is None else seconds
     words = ["torture", *arguments, "--faults", faults, "--seconds", str(seconds), "--json"]
@@ -99,7 +99,7 @@ def test_every_part_of_a_mix_is_tried_on_a_wrong_one():
 
 
 def seed_with(fault, effective=lambda _event: True):
-    """The first seed whose schedule has such a fault, and has it early enough to be of effect."""
+    """The first seed whose schedule has such a fault early enough to have an effect."""
     for seed in range(1000):
         events = schedule(seed, 3, WAYS, [fault])
         if any(effective(event) and event.at < 0.7 for event in events):
@@ -135,8 +135,8 @@ def test_a_mix_finds_duplicates_by_each_of_its_faults(fault, place):
 
 
 @pytest.mark.skipif(os.environ.get("FRAZIL_PURE") == "1", reason="the same in both: not frazil's")
-def test_a_seed_plays_the_same_mix_again(place):
-    """What is done, to whom, and in which order; moments to a tenth of a second."""
+def test_a_seed_repeats_its_mix(place):
+    """The faults, their targets and their order are the same."""
     courses = []
     for _ in range(2):
         _, told = torture(
@@ -184,7 +184,7 @@ def test_a_process_that_does_not_go_on_is_a_hang(place):
         ("naive", "store-wipe", "redis", "unavailable", "keeps nothing in the store"),
     ],
 )
-def test_what_was_not_seen_to_happen_is_no_zero(wrong, fault, own, outcome, reason, place):
+def test_a_fault_that_was_not_observed_is_not_a_zero(wrong, fault, own, outcome, reason, place):
     words = ["--own", own] if own else []
     _, told = torture("--system", f"wrong:{wrong}", *words, faults=fault, place=place)
     (row,) = told["faults"]
@@ -193,9 +193,9 @@ def test_what_was_not_seen_to_happen_is_no_zero(wrong, fault, own, outcome, reas
 
 
 def alive(place):
-    """The processes whose command, environment or folder is about this place.
+    """The processes whose command, environment or folder contains this path.
 
-    A server writes a title of its own over its command and environment; it is in its folder.
+    A server overwrites its command and environment with a title, so its folder shows it.
     """
     found = {}
     for one in Path("/proc").glob("[0-9]*"):
@@ -214,10 +214,10 @@ def until(true, seconds=30):
     return true()
 
 
-@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="sees processes by /proc")
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="finds processes in /proc")
 @pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "SIGHUP", "SIGKILL"])
-def test_nothing_outlives_it(how, place):
-    """However it ends: its workers, the server that it started and its folders are gone."""
+def test_nothing_outlives_a_run(how, place):
+    """However it ends, its workers, its server and its folders are removed."""
     words = ["torture", "--own", "redis", "--faults", "fork", "--seconds", "60"]
     with subprocess.Popen(
         [sys.executable, "-c", START, *words],
@@ -241,7 +241,7 @@ def test_nothing_outlives_it(how, place):
 
 
 @pytest.mark.parametrize("own", ["sqlite", "redis"])
-def test_frazil_repeats_under_none(own, place):
+def test_frazil_repeats_under_no_fault(own, place):
     expected = {"store-kill": "unavailable", "hosts": "refused"} if own == "sqlite" else {}
     faults = ",".join(FAULTS) if own == "sqlite" else "earlier,raise,store-kill,store-wipe"
     code, told = torture("--own", own, faults=faults, place=place)
@@ -261,7 +261,7 @@ def test_frazil_refuses_the_default_store_in_a_container(place):
 
 
 @pytest.mark.parametrize("scheme", ["tickets", "chibrary"])
-def test_a_counter_that_was_put_back_is_refused(scheme, place):
+def test_a_restored_counter_is_refused(scheme, place):
     code, told = torture("--scheme", scheme, faults="restore", place=place)
     (row,) = told["faults"]
     assert (code, row["outcome"]) == (0, "refused"), told
@@ -271,7 +271,7 @@ def test_a_counter_that_was_put_back_is_refused(scheme, place):
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_frazil_repeats_in_no_mix(seed, place):
-    """One seed has a store that is put back, the other a clock that is."""
+    """One seed restores the store, the other sets the clock back."""
     faults = ",".join(MIXED)
     code, told = torture("--mix", "--seed", str(seed), faults=faults, seconds=6, place=place)
     (row,) = told["faults"]

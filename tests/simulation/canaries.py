@@ -1,6 +1,6 @@
 """The code under test with one rule broken: each must be caught by the simulator.
 
-One line of the real code is meant by each, and is said to be the one by the class's words.
+Each breaks one line of the real code, which its docstring describes.
 """
 
 from dataclasses import replace
@@ -17,7 +17,7 @@ __all__ = ["CANARIES"]
 
 
 class NoFloor(Record):
-    """``floor`` forgets what was given: a lease by the clock."""
+    """``floor`` forgets the given ticks, like a lease that depends on the clock."""
 
     def floor(self, n):
         return self.guard
@@ -35,14 +35,14 @@ class ShortGuard(Record):
 
 
 class LossUnnoticed(Record):
-    """No loss is noticed but that of everything."""
+    """Only a loss of all data is noticed."""
 
     def _is_loss(self, terms, ask, incarnation):
         return not self.sid
 
 
 class NoMemory(Record):
-    """What members remember is not asked for."""
+    """The members' memory is ignored."""
 
     def _arrive(self, terms, ask, *arguments):
         return super()._arrive(terms, replace(ask, seen=LastSeen(), held=None), *arguments)
@@ -60,7 +60,7 @@ class TokensSurvive(Record):
 
 
 class NoHorizon(Record):
-    """Anything may be given, however far ahead."""
+    """Ticks are given however far ahead they are."""
 
     def _bound(self, terms, now, start):
         return terms.end
@@ -74,7 +74,7 @@ class HorizonOff(Record):
 
 
 class NoToken(Record):
-    """Anybody renews and releases."""
+    """Any member can renew and release a claim."""
 
     def _held(self, ask):
         slot = self.slots.get(ask.held.slot)
@@ -82,7 +82,7 @@ class NoToken(Record):
 
 
 class RenewsWithoutToken(Record):
-    """A renewal asks for no token."""
+    """A renewal checks no token."""
 
     def renew(self, terms, ask, reading_us, incarnation, until):
         now_us = self._arrive(terms, ask, reading_us, incarnation)
@@ -95,7 +95,7 @@ class RenewsWithoutToken(Record):
 
 
 class ReleasesWithoutToken(Record):
-    """A release asks for no token."""
+    """A release checks no token."""
 
     def release(self, terms, ask, reading_us, incarnation, used):
         now_us = self._arrive(terms, ask, reading_us, incarnation)
@@ -104,7 +104,7 @@ class ReleasesWithoutToken(Record):
 
 
 class ReleasesTooMuch(Record):
-    """A release gives the last tick used back as well."""
+    """A release also gives back the last used tick."""
 
     def release(self, terms, ask, reading_us, incarnation, used):
         return super().release(terms, ask, reading_us, incarnation, max(used - 1, ask.held.start))
@@ -118,7 +118,7 @@ class ReleasesFromItsStart(Record):
 
 
 class ForgetsGrants(Record):
-    """A grant is answered and not written down."""
+    """A grant is answered and not recorded."""
 
     def grant(self, terms, *arguments):
         reply = super().grant(terms, *arguments)
@@ -137,7 +137,7 @@ class TimeGoesBack(Record):
 
 
 class NeverSetRight(Record):
-    """Of a clock that is set right an eighth is taken off the offset, as of time that passes."""
+    """A correction of the clock shrinks the offset by an eighth, like passing time."""
 
     def _tell_time(self, terms, ask, reading_us):
         passed_us, offset_us = reading_us - self.last_us, self.offset_us
@@ -150,7 +150,7 @@ class NeverSetRight(Record):
 
 
 class NeverEnough(Record):
-    """A guard that is set again and again: nobody ever gets a claim after a loss."""
+    """The guard is set at every verb: no member gets a claim after a loss."""
 
     def _found(self, terms, ask, incarnation):
         super()._found(terms, ask, incarnation)
@@ -158,7 +158,7 @@ class NeverEnough(Record):
 
 
 class Rereads(interpreted().Walk):
-    """``ready`` compares ticks with ``==`` where ``<=`` is meant: a clock behind begins it anew."""
+    """``ready`` compares ticks with ``==`` and not ``<=``: a clock that is behind restarts it."""
 
     def ready(self):
         if self.held and not self.fresh and self.tick_ns:
@@ -182,7 +182,7 @@ class StepsOver(interpreted().Walk):
 
 
 class LeavesEarly(interpreted().Walk):
-    """``leave`` answers the tick last used, not the one after it."""
+    """``leave`` returns the last used tick instead of the next one."""
 
     def leave(self, era=0):
         start = self.start
@@ -190,21 +190,21 @@ class LeavesEarly(interpreted().Walk):
 
 
 class GoesOnAfterLeaving(interpreted().Walk):
-    """``leave`` answers what was used and goes on issuing."""
+    """``leave`` returns the used ticks, and the walk continues to issue."""
 
     def leave(self, era=0):
         return self.start if self.fresh or self.tick < self.start else self.tick + 1
 
 
 class TimesTheReply(interpreted().Walk):
-    """The registry's clock is taken to be of the moment when the reply came."""
+    """The registry's time is assumed to be that of the reply's arrival."""
 
     def anchor(self, now_tick, into_ns, read_ns):
         super().anchor(now_tick, into_ns, self.identity.now_ns())
 
 
 class FollowsItself(interpreted().Walk):
-    """A renewal does not read the registry's clock anew."""
+    """A renewal does not update the registry's time."""
 
     def prolong(self, until, now, into_ns, read_ns, era=0):
         anchor = self.anchor_tick, 0, self.anchor_ns
@@ -212,14 +212,14 @@ class FollowsItself(interpreted().Walk):
 
 
 class TickAhead(interpreted().Walk):
-    """The registry's clock is thought to be a quarter of a claim ahead."""
+    """The registry's clock is assumed to be a quarter of a claim ahead."""
 
     def due(self, now_ns):
         return super().due(now_ns) + (self.until - self.start) // 4
 
 
 class CountersStartAnew(Record):
-    """A counter that is missing, or another's, is taken as it is."""
+    """A missing or foreign counter is accepted."""
 
     def _arrive(self, terms, ask, reading_us, incarnation):
         if not (terms.timed or self.sid):
@@ -230,21 +230,21 @@ class CountersStartAnew(Record):
 
 
 class LeavesValuesOut(Record):
-    """Where there is no clock a value is left between two blocks."""
+    """Without a clock a value is left out between two blocks."""
 
     def floor(self, n):
         return super().floor(n) + (not self.last_us)
 
 
 class SkipsValues(interpreted().Walk):
-    """A counter's walk leaves the first value of a row out."""
+    """A counter's walk leaves out the first value of a row."""
 
     def enter_row(self, value):
         super().enter_row(min(value + 1, self.until - 1))
 
 
 class LooksAhead(interpreted().Walk):
-    """Also of a block of one value the next is fetched before it is asked for."""
+    """With blocks of one value too, the next is fetched before it is requested."""
 
     def halve(self, start):
         super().halve(start)
@@ -252,7 +252,7 @@ class LooksAhead(interpreted().Walk):
 
 
 class CallsOnce(KeeperPolicy):
-    """A call is noted before it is made: struck in between, its caller never calls again."""
+    """A call is noted before it is made: a caller interrupted in between never calls again."""
 
     calling = False
 

@@ -1,7 +1,7 @@
-"""What the simulator has found in the real code: each as the schedule that showed it, shrunk.
+"""Errors that the simulator found in the real code: each as the shrunk schedule that showed it.
 
-A seed means another schedule once the draw is changed; a schedule that is written down stays. Each
-stands with the code that failed by it: it fails still, and today's code does not.
+A change of the drawing changes the schedule of a seed, so the schedule itself is kept here. Each
+comes with a copy of the code that failed: that still fails, and the current code does not.
 """
 
 from frazil.claims.claim import Wait
@@ -61,7 +61,7 @@ ONE_SLOT_FOR_TWO = Schedule(
 
 
 class WaitsWholeTicks(Record):
-    """A grant is put off for whole ticks, wherever in one it was asked for."""
+    """A wait is a number of whole ticks, wherever in a tick the grant was requested."""
 
     def grant(self, terms, *asked):
         reply = super().grant(terms, *asked)
@@ -72,14 +72,14 @@ class WaitsWholeTicks(Record):
 
 
 class AlwaysAtOneMoment(KeeperPolicy):
-    """What is put off is put off for the same time again and again."""
+    """Every retry waits for the same time."""
 
     def __init__(self, *told, jitter, **asked):
         super().__init__(*told, jitter=lambda: 1.0, **asked)
 
 
 class LeavesTwice(interpreted().Walk):
-    """``leave`` answers the claim's start where it was left before."""
+    """``leave`` returns the claim's start if the walk was left before."""
 
     def leave(self, era=0):
         start = self.start
@@ -89,7 +89,7 @@ class LeavesTwice(interpreted().Walk):
 
 
 class LooksAfterTheClosed(KeeperPolicy):
-    """A walk that has closed is looked after as one that issues, before its end is heard."""
+    """The keeper tends a closed walk like an issuing one, before it handles the close."""
 
     looked = False
 
@@ -107,18 +107,18 @@ class LooksAfterTheClosed(KeeperPolicy):
 
 
 FOUND: dict[str, tuple[Schedule, Parts]] = {
-    # A store's host without a battery boots in 1970 and is set right: an eighth of that was taken
-    # off, and the namespace stood 50 years ahead, past the end of its layout.
+    # A store's host without a battery boots in 1970 and its clock is corrected: the offset shrank
+    # by an eighth of that, and the namespace was 50 years ahead, past the end of its layout.
     "a store that boots in 1970": (BOOTS_IN_1970, CANARIES["NeverSetRight"]),
-    # Somebody closes while a renewal is on its way and another caller waits for it: the keeper
-    # heard the caller first, found the walk idle, and gave the claim back from its start.
-    "a close while a renewal is asked for": (
+    # A member closes while a renewal is on its way and another caller waits for it: the keeper
+    # handled the caller first, found the walk idle, and gave the claim back from its start.
+    "a close during a renewal": (
         CLOSED_WHILE_ASKING,
         Parts(walk=LeavesTwice, policy=LooksAfterTheClosed),
     ),
-    # Two share a slot whose claims reach to the horizon, so each new tick is his who asks first
-    # after it began. One came back at the same moment of each tick, the other a little earlier.
-    "a member that always comes second": (
+    # Two members share a slot whose claims reach to the horizon, so each new tick goes to the first
+    # request after it began. One came at the same moment of each tick, the other a little earlier.
+    "a member that is always second": (
         ONE_SLOT_FOR_TWO,
         Parts(record=WaitsWholeTicks, policy=AlwaysAtOneMoment),
     ),

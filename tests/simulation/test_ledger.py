@@ -1,4 +1,4 @@
-"""The ledger sees each kind of violation, and the clocks go wrong as told."""
+"""The ledger finds each kind of violation, and the simulated clocks have the errors set."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def number(tick, slot, sequence):
     return tick << 3 | slot << 2 | sequence
 
 
-def test_ids_inside_their_claim_are_taken(ledger):
+def test_ids_inside_their_claim_are_accepted(ledger):
     place = ledger.issue(number(5, 0, 0), (0, 5, 9), (-1, -1))
     assert ledger.issue(number(5, 0, 1), (0, 5, 9), place) == (5, 1)
 
@@ -58,7 +58,7 @@ def test_ids_out_of_place_are_found(ledger, tick, own, last, words):
         ledger.issue(number(tick, 0, 0), own, last)
 
 
-def test_a_second_time_is_found(ledger):
+def test_a_repeated_id_is_found(ledger):
     ledger.issue(number(5, 0, 0), (0, 5, 9), (-1, -1))
     with pytest.raises(Violation, match="twice"):
         ledger.issue(number(5, 0, 0), (0, 5, 9), (-1, -1))
@@ -78,7 +78,7 @@ def test_a_renewal_over_another_is_found(ledger):
         ledger.verb("renew", ask("c", held), record(), after, claim(0, 5, 13, "a"))
 
 
-def test_what_lies_beyond_the_horizon_is_found(ledger):
+def test_a_claim_beyond_the_horizon_is_found(ledger):
     after = record(n1=Slot(16, 5, "b"))
     with pytest.raises(Violation, match="I0"):
         ledger.verb("grant", ask("b"), record(), after, claim(1, 5, 16, "b"))
@@ -109,7 +109,7 @@ def test_a_reply_to_another_request_is_found(ledger):
         ledger.adopt(1, ask("c", claim(1, 5, 9, "b")), claim(0, 5, 9, "a"))
 
 
-def test_clocks_go_wrong_as_told():
+def test_clocks_have_the_errors_that_are_set():
     true = [1_000_000]
     clock = WrongClock(lambda: true[0])
     clock.step(-500)
@@ -131,7 +131,7 @@ HOUR_US = 3_600_000_000
 
 
 class Later:
-    """True time, and what is to be done at moments of it."""
+    """True time, and actions scheduled at moments of it."""
 
     def __init__(self):
         self.now_us = 0
@@ -163,7 +163,7 @@ def test_a_leap_second_is_smeared(ahead, smear_us):
         assert clock.smearing == (share < 1)
 
 
-def test_a_clock_set_right_amid_a_smear_stays_right():
+def test_a_clock_corrected_during_a_smear_stays_correct():
     true = Later()
     clock = WrongClock(lambda: true.now_us)
     clock.smear(HOUR_US, 1, true.at)
@@ -174,7 +174,7 @@ def test_a_clock_set_right_amid_a_smear_stays_right():
         assert clock.reading_us() == true.now_us
 
 
-def test_a_boot_clock_gains_and_begins_anew_with_its_host():
+def test_a_boot_clock_drifts_and_restarts_with_its_host():
     true = Later()
     clock = BootClock(lambda: true.now_us, 100)
     since_ns = clock.reading_ns()

@@ -1,4 +1,4 @@
-"""Order sees each kind of disorder, and takes what lies within its bound."""
+"""Order finds each kind of disorder, and accepts IDs within its bound."""
 
 import pytest
 
@@ -43,7 +43,7 @@ def world():
     return world
 
 
-def test_half_a_round_trip_the_lead_and_a_tick_are_taken(world):
+def test_half_a_round_trip_the_lead_and_a_tick_are_accepted(world):
     world.issue(25 * MS)
     world.issue(-20 * MS, member=1)
 
@@ -61,7 +61,7 @@ def test_ids_too_late_are_found(world):
         world.issue(-22 * MS)
 
 
-def test_drift_since_the_reply_is_taken(world):
+def test_drift_since_the_reply_is_accepted(world):
     world.true_us += 1000 * S
     world.issue(1000 * MS)
 
@@ -73,11 +73,11 @@ def test_an_id_too_far_behind_an_earlier_one_is_found(world):
         world.issue(-20 * MS, member=1)
 
 
-def test_a_member_that_was_told_nothing_is_held_against_nothing():
+def test_a_member_without_a_reply_is_not_checked():
     World().issue(-S, member=3)
 
 
-def test_what_is_absorbed_is_not_ahead(world):
+def test_an_absorbed_step_back_is_not_ahead(world):
     world.verb(S, -10 * S, offset_us=10 * S)
     world.verb(S, 10 * S, offset_us=9 * S)
 
@@ -87,13 +87,13 @@ def test_a_now_that_no_clock_accounts_for_is_found(world):
         world.verb(S, -10 * S, offset_us=10 * S + 1)
 
 
-def test_a_clock_that_was_set_right_accounts_for_nothing(world):
+def test_a_corrected_clock_accounts_for_nothing(world):
     world.verb(S, -100 * S, offset_us=100 * S)
     with pytest.raises(Violation, match="accounts for 0"):
         world.verb(S, 100 * S, offset_us=87 * S)
 
 
-def test_a_clock_set_wrong_accounts_for_what_it_went(world):
+def test_a_clock_set_wrong_accounts_for_its_step(world):
     world.verb(S, -200 * S, offset_us=200 * S)
     world.verb(S, 80 * S, offset_us=190 * S)
     with pytest.raises(Violation, match=f"accounts for {80 * S}"):

@@ -1,7 +1,7 @@
-"""The simulator: thousands of worlds in which all holds, and broken rules that it finds.
+"""The simulator: thousands of worlds without a violation, and broken rules that it finds.
 
-With ``CI=true`` 2,000 seeds are run, else the first 200 of them. A mark that the first 200 never
-reach fails: a simulator that does not come into a state shows nothing of it.
+With ``CI=true`` 2,000 seeds are run, otherwise the first 200 of them. A mark that the first 200 do
+not reach is a failure: a simulator proves nothing about a state that it never reaches.
 """
 
 import os
@@ -41,7 +41,7 @@ def first_failure(parts, seeds=FOUND_WITHIN):
 
 
 @pytest.mark.parametrize("first", range(0, SEEDS, AT_ONCE))
-def test_all_holds_and_every_mark_is_reached(first):
+def test_no_violation_occurs_and_every_mark_is_reached(first):
     report = Report()
     for seed in range(first, first + AT_ONCE):
         outcome = run(Schedule.draw(seed))
@@ -58,13 +58,13 @@ def test_a_broken_rule_is_found(name):
 
 
 @pytest.mark.parametrize("name", FOUND)
-def test_what_was_found_is_found_again_and_is_mended(name):
+def test_a_found_error_is_found_again_and_is_corrected(name):
     schedule, parts = FOUND[name]
     assert run(schedule, parts).violation is not None
     assert run(schedule).violation is None
 
 
-def test_a_seed_does_the_same_again():
+def test_a_seed_repeats_its_run():
     for seed in range(20):
         first, second = (run(Schedule.draw(seed)) for _ in range(2))
         assert first.marks.counts == second.marks.counts
@@ -91,15 +91,15 @@ def test_a_failing_schedule_is_shrunk_to_its_cause():
     assert "fork" in text
 
 
-def test_a_fault_may_wait_until_its_member_asks():
-    found, _ = FOUND["a close while a renewal is asked for"]
+def test_a_fault_may_wait_for_a_request_of_its_member():
+    found, _ = FOUND["a close during a renewal"]
     calm = replace(found, seed=5, horizon_us=1_000_000, lasts_us=100_000_000, faults=())
     counts = []
     for asking in (False, True):
         moments = range(0, calm.lasts_us, 5_000_000)
         faults = tuple(Fault(at_us, "close", 0, 0.5, asking) for at_us in moments)
         counts.append(run(replace(calm, faults=faults)).marks.counts)
-        assert ("as it asks" in str(faults[0])) == asking
+        assert ("during a request" in str(faults[0])) == asking
     at_any_moment, asked = counts
     assert not at_any_moment["struck while asking"]
     assert not at_any_moment["closed while asking"]
@@ -108,7 +108,7 @@ def test_a_fault_may_wait_until_its_member_asks():
 
 
 def test_a_storm_of_crashes_fits_on_the_stack(monkeypatch):
-    """Each of the dead lies there until its reply comes; too many, and events were lost."""
+    """A dead process is on the stack until its reply comes; with too many, events were lost."""
     deepest, pass_to = 0, World.pass_to
 
     def counted(world, us):
@@ -121,7 +121,7 @@ def test_a_storm_of_crashes_fits_on_the_stack(monkeypatch):
     assert 20 < deepest < 50
 
 
-def test_what_holds_is_not_shrunk():
+def test_a_schedule_without_a_violation_is_not_shrunk():
     schedule = Schedule.draw(3)
     assert shrink(schedule, Parts()).schedule == schedule
 

@@ -132,7 +132,7 @@ def _test_one(plan: Plan, html: str | None, *, as_json: bool) -> None:
         raise ConfigError(f"{name} is not installed; run: pip install {package}")
     steps = len(rounds(plan)) if plan.mix else len(plan.faults)
     with _exit_on_signals(), progress("torturing", steps) as update:
-        results = run(plan, _search, lambda _name, done: update(done))
+        results = run(plan, _search, update)
     if html is not None:
         from frazil.torture.page import page
 

@@ -11,6 +11,7 @@ ways that its adapter cannot cause. The report lists the checks that did not app
 """
 
 from collections.abc import Callable, Collection
+from inspect import isfunction
 
 from frazil.testing import (
     claims,
@@ -37,17 +38,15 @@ __all__ = ["CHECKS", "check_registry"]
 
 Check = Callable[[Trial], None]
 
-CHECKS: tuple[Check, ...] = (
-    *claims.CHECKS,
-    *owners.CHECKS,
-    *lost_messages.CHECKS,
-    *slot_choice.CHECKS,
-    *store_loss.CHECKS,
-    *notices.CHECKS,
-    *clocks.CHECKS,
-    *counters.CHECKS,
+_MODULES = (claims, owners, lost_messages, slot_choice, store_loss, notices, clocks, counters)
+
+CHECKS: tuple[Check, ...] = tuple(
+    check
+    for module in _MODULES
+    for name, check in vars(module).items()
+    if isfunction(check) and check.__module__ == module.__name__ and not name.startswith("_")
 )
-"""Every check, in the order in which they run."""
+"""Every check, in the order in which they run: the public functions of these modules."""
 
 
 def check_registry(store: Store, *, only: Collection[str] | None = None, seed: int = 0) -> Report:

@@ -2,11 +2,11 @@
 
 from frazil.claims.claim import Claim, LastSeen, Lost
 from frazil.errors import RegistryUnavailable, TryLater
-from frazil.testing.report import NotApplicable, demand
+from frazil.testing.report import demand
 from frazil.testing.store import Restarts, Wire
 from frazil.testing.trial import Member, Trial
 
-__all__ = ["CHECKS"]
+__all__: list[str] = []
 
 
 def lost_replies_waste_and_no_more(trial: Trial) -> None:
@@ -18,13 +18,12 @@ def lost_replies_waste_and_no_more(trial: Trial) -> None:
     a.send("renew", a.ask(claim), claim.until + 10)
     other = b.grant(10)
     b.send("release", b.ask(other), other.start + 1)
-    for _ in range(2 * len(a.terms.slots)):
-        b.try_grant(5)
+    trial.touch_all_slots(b)
     trial.demand_disjoint()
 
 
 def repeated_requests_do_no_harm(trial: Trial) -> None:
-    """I5: a request that comes twice wastes ticks and no more."""
+    """I5: a request that arrives twice wastes ticks and has no other effect."""
     a, b = trial.members(2)
     for verb in ("grant", "mint"):
         ask = a.ask()
@@ -40,16 +39,13 @@ def repeated_requests_do_no_harm(trial: Trial) -> None:
     demand(isinstance(first, LastSeen), "a holder's release was refused")
     again = a.send("release", ask, claim.start + 2)
     demand(isinstance(again, Lost), "one claim was given back twice")
-    for _ in range(2 * len(a.terms.slots)):
-        b.try_grant(5)
+    trial.touch_all_slots(b)
     trial.demand_disjoint()
 
 
 def lost_replies_are_told(trial: Trial) -> None:
-    """I5: a verb that was done and not answered raises, and says that its outcome is unknown."""
-    store = trial.store
-    if not isinstance(store, Wire):
-        raise NotApplicable("it is not reached over a wire that can be cut")
+    """I5: a verb whose reply is lost raises an error that says that its outcome is unknown."""
+    store = trial.able(Wire)
     a, b = trial.members(2)
     claim = a.grant(10)
     with store.losing_replies():
@@ -63,23 +59,20 @@ def lost_replies_are_told(trial: Trial) -> None:
                 reply = a.send(verb, ask, value)
             except RegistryUnavailable as error:
                 known = error.facts.get("outcome_known")
-                demand(known is False, f"a {verb} may have been done, and it says that it was not")
+                demand(known is False, f"a {verb} may have been done, and its error denies that")
             else:
                 # Refusing a renewal is safe, whatever the store did.
                 given_up = verb == "renew" and isinstance(reply, Lost)
-                demand(given_up, f"no reply came back, and a {verb} answered {reply!r}")
-    _patiently(trial, b)
-    _patiently(trial, a)
-    for _ in range(2 * len(a.terms.slots)):
-        b.try_grant(5)
+                demand(given_up, f"the reply was lost, and a {verb} answered {reply!r}")
+    _grant_with_retries(trial, b)
+    _grant_with_retries(trial, a)
+    trial.touch_all_slots(b)
     trial.demand_disjoint()
 
 
 def repeated_deliveries_do_no_harm(trial: Trial) -> None:
-    """I5: when the wire repeats requests, each caller has its own reply and nothing comes twice."""
-    store = trial.store
-    if not isinstance(store, Wire):
-        raise NotApplicable("it is not reached over a wire that can repeat requests")
+    """I5: if the wire repeats requests, each caller gets its own reply, and no tick comes twice."""
+    store = trial.able(Wire)
     a, b = trial.members(2)
     with store.repeating_requests():
         for _ in range(5):
@@ -90,25 +83,23 @@ def repeated_deliveries_do_no_harm(trial: Trial) -> None:
                         member.renew(claim, claim.until + 3)
                 except TryLater:
                     continue  # the answer did not match the request
-    _patiently(trial, b)
+    _grant_with_retries(trial, b)
     trial.demand_disjoint()
 
 
 def restarts_repeat_nothing(trial: Trial) -> None:
-    """I2: claims before and after a restart that kept everything are disjoint."""
-    store = trial.store
-    if not isinstance(store, Restarts):
-        raise NotApplicable("it cannot be restarted")
+    """I2: claims before and after a restart that keeps everything are disjoint."""
+    store = trial.able(Restarts)
     a, b = trial.members(2)
     for _ in range(3):
         a.grant(a.horizon_ticks)
         store.restart()
         for member in (b, a):
-            _patiently(trial, member)
+            _grant_with_retries(trial, member)
     trial.demand_disjoint()
 
 
-def _patiently(trial: Trial, member: Member) -> None:
+def _grant_with_retries(trial: Trial, member: Member) -> None:
     """Request a claim after a restart; connections may be broken."""
     for attempt in range(100):
         try:
@@ -118,12 +109,3 @@ def _patiently(trial: Trial, member: Member) -> None:
             trial.sleep_us(100_000)
         else:
             return
-
-
-CHECKS = (
-    lost_replies_waste_and_no_more,
-    repeated_requests_do_no_harm,
-    lost_replies_are_told,
-    repeated_deliveries_do_no_harm,
-    restarts_repeat_nothing,
-)

@@ -5,28 +5,18 @@ that sees it fails for another reason, nothing is saved. So in these checks verb
 and the next verb must still notice it.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
 from frazil.claims.claim import Claim, Lost
 from frazil.errors import ClockError, ConfigError
-from frazil.testing.report import BrokenContract, NotApplicable, demand
+from frazil.testing.report import demand, demand_refused
 from frazil.testing.store import Forgets, Rewinds, StepsClock
-from frazil.testing.trial import COUNTER, Member, Trial
+from frazil.testing.trial import COUNTER, HOUR_US, Member, Trial
 
-__all__ = ["CHECKS"]
+__all__: list[str] = []
 
-_HOUR_US = 3_600_000_000
-
-
-def _refused(attempt: Callable[[], object], what: str) -> str:
-    """Require ConfigError or ClockError from the attempt. Returns its message."""
-    try:
-        reply = attempt()
-    except (ConfigError, ClockError) as error:
-        return str(error)
-    raise BrokenContract(f"{what}: {reply!r}")
+_REFUSALS = (ConfigError, ClockError)
 
 
 def _demand_noticed(member: Member) -> None:
@@ -34,31 +24,28 @@ def _demand_noticed(member: Member) -> None:
     reply = member.try_grant(member.horizon_ticks)
     floor = member.terms.tick_at(reply.seen.now_us) + member.horizon_ticks
     if isinstance(reply, Claim):
-        told = f"a failed verb used up the notice of a loss: tick {reply.start} was given"
-        demand(reply.start >= floor, f"{told}; {floor} is safe")
+        fault = f"a failed verb used up the notice of a loss: tick {reply.start} was given"
+        demand(reply.start >= floor, f"{fault}; {floor} is safe")
 
 
 def lost_states_are_noticed_until_written(trial: Trial) -> None:
-    """I2: a verb that fails over a lost record does not spare the next one the wait."""
-    store = trial.store
-    if not isinstance(store, Forgets):
-        raise NotApplicable("its state cannot be lost")
+    """I2: a verb that fails on a lost record does not spare the next one the wait."""
+    store = trial.able(Forgets)
     trial.members(1)[0].grant(5)
     store.forget(trial.namespace)
     newcomer = trial.member()
     for _ in range(2):
         newcomer.registry.look()
         ask = newcomer.ask()
-        astray = replace(ask, witness_us=ask.witness_us + _HOUR_US)
-        _refused(partial(newcomer.registry.grant, astray, 5), "a wrong clock")
+        astray = replace(ask, witness_us=ask.witness_us + HOUR_US)
+        attempt = partial(newcomer.registry.grant, astray, 5)
+        demand_refused(attempt, "a wrong clock was accepted", _REFUSALS)
     _demand_noticed(newcomer)
 
 
 def older_copies_are_noticed_until_written(trial: Trial) -> None:
-    """I2: a verb that fails over an older copy does not spare the next one the wait."""
-    store = trial.store
-    if not isinstance(store, Rewinds):
-        raise NotApplicable("it cannot be put back to an older copy")
+    """I2: a verb that fails on an older copy does not spare the next one the wait."""
+    store = trial.able(Rewinds)
     trial.one_record()
     a, b = trial.members(2)
     before = b.grant(5)
@@ -67,16 +54,17 @@ def older_copies_are_noticed_until_written(trial: Trial) -> None:
         a.grant(a.horizon_ticks)
     store.rewind(trial.namespace, copy)
     first = trial.member() if store.rewind_shows else a
+    registry = first.registry
     for _ in range(2):
-        first.registry.look()
-        _refused(lambda: first.registry.initialise(first.ask(), 0), "a namespace was made anew")
-        _refused(lambda: first.registry.renew(first.ask(), 1), "no claim was renewed")
+        registry.look()
+        initialise = partial(registry.initialise, first.ask(), 0)
+        demand_refused(initialise, "an existing namespace was initialised", _REFUSALS)
+        renew = partial(registry.renew, first.ask(), 1)
+        demand_refused(renew, "a renewal without a claim was answered", _REFUSALS)
         if isinstance(store, StepsClock):
-            store.step_clock(_HOUR_US)
-            try:
-                _refused(lambda: first.registry.grant(first.ask(), 5), "a wrong clock")
-            finally:
-                store.step_clock(-_HOUR_US)
+            with trial.clock_off(HOUR_US):
+                grant = partial(registry.grant, first.ask(), 5)
+                demand_refused(grant, "a wrong clock was accepted", _REFUSALS)
     _demand_noticed(first)
     demand(isinstance(b.renew(before, before.until + 5), Lost), "a token outlived the loss")
     for member in (trial.member(), a, b):
@@ -85,13 +73,11 @@ def older_copies_are_noticed_until_written(trial: Trial) -> None:
 
 
 def older_counters_stay_refused(trial: Trial) -> None:
-    """I2: an older copy of a counter is refused in each call, until a person says where to go on.
+    """I2: each call on an older copy of a counter is refused, until an operator sets a value.
 
-    If the store shows the loss, to every member; otherwise to those that remember more.
+    If the store shows the loss, every member is refused; otherwise those that remember more.
     """
-    store = trial.store
-    if not isinstance(store, Rewinds):
-        raise NotApplicable("it cannot be put back to an older copy")
+    store = trial.able(Rewinds)
     trial.one_record()
     a, b = trial.members(2, COUNTER, 1)
     a.grant(5)
@@ -103,16 +89,10 @@ def older_counters_stay_refused(trial: Trial) -> None:
     for member in (*anybody, a, *anybody, newcomer):
         for verb in ("grant", "mint", "grant"):
             member.registry.look()
-            told = _refused(partial(member.try_grant, 5, verb), "an older counter gave")
-            demand("--forward" in told, f"the error does not say how to go on: {told}")
+            attempt = partial(member.try_grant, 5, verb)
+            error = demand_refused(attempt, "an older counter gave", _REFUSALS)
+            demand("--forward" in error, f"the error does not say how to continue: {error}")
     trial.member(COUNTER).initialise(top + 100)
     for member in (a, b, *anybody):
-        demand(member.grant(5).start >= top + 100, "a counter did not go on where it was told")
+        demand(member.grant(5).start >= top + 100, "a counter ignored the value that was set")
     trial.demand_disjoint()
-
-
-CHECKS = (
-    lost_states_are_noticed_until_written,
-    older_copies_are_noticed_until_written,
-    older_counters_stay_refused,
-)

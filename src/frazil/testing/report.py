@@ -4,10 +4,23 @@ A check that does not apply (the store has no clock to step, the pool has one nu
 success: it is listed with its reason.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["BrokenContract", "ConformanceError", "NotApplicable", "Report", "Result", "demand"]
+from frazil.claims.claim import Claim
+from frazil.errors import ConfigError
+
+__all__ = [
+    "BrokenContract",
+    "ConformanceError",
+    "NotApplicable",
+    "Report",
+    "Result",
+    "demand",
+    "demand_claim",
+    "demand_refused",
+]
 
 Outcome = Literal["passed", "failed", "not applicable"]
 
@@ -24,6 +37,26 @@ def demand(holds: object, fault: str) -> None:
     """Raise BrokenContract with ``fault`` unless ``holds`` is true."""
     if not holds:
         raise BrokenContract(fault)
+
+
+def demand_claim(reply: object, fault: str) -> Claim:
+    """Return a reply that is a claim; raise BrokenContract with ``fault`` for any other."""
+    if not isinstance(reply, Claim):
+        raise BrokenContract(fault)
+    return reply
+
+
+def demand_refused(
+    attempt: Callable[[], object],
+    fault: str,
+    errors: type[Exception] | tuple[type[Exception], ...] = ConfigError,
+) -> str:
+    """Require that an attempt raises one of the errors. Returns its message."""
+    try:
+        reply = attempt()
+    except errors as error:
+        return str(error)
+    raise BrokenContract(f"{fault}: {reply!r}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,19 +3,19 @@
 from collections.abc import Iterator
 
 from frazil.claims.claim import Claim, LastSeen, Lost, Wait
-from frazil.testing.claims import roam
-from frazil.testing.report import BrokenContract, NotApplicable, demand
-from frazil.testing.trial import Event, Member, Trial
+from frazil.testing.report import BrokenContract, NotApplicable, demand, demand_claim
+from frazil.testing.trial import Member, Trial
 
-__all__ = ["CHECKS"]
+__all__: list[str] = []
 
 _ATTEMPTS = 5
 
 
 def nothing_is_given_beyond_the_horizon(trial: Trial) -> None:
-    """I0: nothing at or beyond now + horizon is given, by a grant, a renewal or a mint."""
+    """I0: a grant, a renewal or a mint gives nothing at or beyond now + horizon."""
     members = trial.members(3)
-    far = 10 * members[0].horizon_ticks
+    horizon = members[0].horizon_ticks
+    far = 10 * horizon
     for member in members:
         member.try_grant(far)
         if member.claim is not None:
@@ -27,20 +27,14 @@ def nothing_is_given_beyond_the_horizon(trial: Trial) -> None:
     reached = 0
     for claim in trial.claims():
         ahead = claim.until - members[0].tick(claim)
-        demand(
-            ahead <= members[0].horizon_ticks,
-            f"{ahead} ticks ahead were given, and the horizon is {members[0].horizon_ticks}",
-        )
+        demand(ahead <= horizon, f"{ahead} ticks ahead were given; the horizon is {horizon}")
         reached = max(reached, ahead)
-    demand(reached > members[0].horizon_ticks // 2, "not half of the horizon was ever given")
+    demand(reached > horizon // 2, "less than half of the horizon was given")
 
 
 def grants_begin_at_the_floor_or_now(trial: Trial) -> None:
     """I1: a claim begins at its slot's floor, or now if that is later; floors never fall."""
-    for event, floors in _grants(trial):
-        claim = event.reply
-        assert isinstance(claim, Claim)
-        now = _tick(trial, claim)
+    for claim, now, floors in _grants(trial):
         right = max(floors.get(claim.slot, 0), now)
         demand(claim.start == right, f"a claim began at {claim.start}, and {right} was right")
 
@@ -52,10 +46,7 @@ def grants_fit_best(trial: Trial) -> None:
     """
     trial.one_record()
     slots = trial.member().terms.slots
-    for event, floors in _grants(trial):
-        claim = event.reply
-        assert isinstance(claim, Claim)
-        now = _tick(trial, claim)
+    for claim, now, floors in _grants(trial):
         floor = floors.get(claim.slot, 0)
         free = [floors.get(n, 0) for n in slots if floors.get(n, 0) <= now]
         best = max(free) if free else min(floors.get(n, 0) for n in slots)
@@ -63,28 +54,27 @@ def grants_fit_best(trial: Trial) -> None:
         demand(floor == best, f"of a {kind} pool floor {floor} was given, and there is {best}")
 
 
-def _tick(trial: Trial, claim: Claim) -> int:
-    return trial.member().tick(claim)
+def _grants(trial: Trial) -> Iterator[tuple[Claim, int, dict[int, int]]]:
+    """The grants and mints of a random schedule, each with its tick and the floors before it.
 
-
-def _grants(trial: Trial) -> Iterator[tuple[Event, dict[int, int]]]:
-    """Grants and mints of a random schedule, each with the floors before it (0: untouched)."""
+    An untouched slot has the floor 0.
+    """
     members = trial.members(4)
     for _ in range(200):
-        roam(trial.random.choice(members), trial.random)
+        trial.random.choice(members).roam(trial.random)
         trial.sleep_us(trial.random.choice([0, 0, 1000, 5000, 20_000]))
     floors: dict[int, int] = {}
     for event in trial.history:
         if isinstance(event.reply, Claim):
             if event.ask.held is None:
-                yield event, floors
+                yield event.reply, members[0].tick(event.reply), floors
             floors[event.reply.slot] = event.reply.until
         elif event.verb == "release" and isinstance(event.reply, LastSeen) and event.ask.held:
             floors[event.ask.held.slot] = event.value
 
 
 def full_pools_are_shared(trial: Trial) -> None:
-    """I2: with all slots held, a newcomer gets what comes after a holder's region.
+    """I2: if all slots are held, a newcomer gets the ticks after a holder's region.
 
     The holder keeps its claim and cannot extend it; the other holders can.
     """
@@ -99,7 +89,7 @@ def full_pools_are_shared(trial: Trial) -> None:
         if claim.slot == extra.slot:
             demand(isinstance(reply, Lost), "a holder renewed over the ticks of its successor")
         else:
-            demand(isinstance(reply, Claim), "a holder whose slot nobody took could not renew")
+            demand_claim(reply, "a holder whose slot was not given to another could not renew")
     trial.demand_disjoint()
 
 
@@ -119,7 +109,7 @@ def _filled(trial: Trial) -> tuple[list[Member], list[Claim], Claim]:
 
 
 def waits_are_long_enough(trial: Trial) -> None:
-    """I0: with everything given up to the horizon, a grant is told how long until there is more."""
+    """I0: if all ticks up to the horizon are given, a grant is told how long to wait for more."""
     slots = len(trial.member().terms.slots)
     (member,) = trial.members(1)
     for _ in range(3 * slots):
@@ -127,17 +117,16 @@ def waits_are_long_enough(trial: Trial) -> None:
         if isinstance(reply, Wait):
             break
     if not isinstance(reply, Wait):
-        raise NotApplicable("it takes so long over a verb that its horizon is never used up")
+        raise NotApplicable("its verbs take so long that its horizon is never used up")
     horizon_us = member.horizon_ticks * member.terms.tick_us
     demand(0 < reply.wait_us <= 2 * horizon_us, f"told to wait {reply.wait_us} µs")
     trial.sleep_us(reply.wait_us)
-    after = member.try_grant(member.horizon_ticks)
-    demand(isinstance(after, Claim), "after the wait that it named there was still nothing")
+    demand_claim(member.try_grant(member.horizon_ticks), "the wait that it named was too short")
     trial.demand_disjoint()
 
 
 def sixty_four_contenders_are_all_served(trial: Trial) -> None:
-    """I2: of 64 members that want claims, beside some that never let go, all get some."""
+    """I2: 64 members that want claims all get some, beside members that hold on to theirs."""
     contenders = trial.members(64)
     slots = len(contenders[0].terms.slots)
     hogs, others = contenders[: min(slots, 16)], contenders[min(slots, 16) :]
@@ -163,13 +152,3 @@ def _hold_on(hog: Member) -> None:
     if hog.claim is None or isinstance(hog.renew(hog.claim, hog.claim.until + far), Lost):
         hog.claim = None
         hog.try_grant(far)
-
-
-CHECKS = (
-    nothing_is_given_beyond_the_horizon,
-    grants_begin_at_the_floor_or_now,
-    grants_fit_best,
-    full_pools_are_shared,
-    waits_are_long_enough,
-    sixty_four_contenders_are_all_served,
-)

@@ -13,22 +13,44 @@ import random
 import secrets
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TypeVar
 
 from frazil.claims.claim import Claim, LastSeen, Lost, Terms, VerbRequest, Wait
 from frazil.registries.base import Registry
 from frazil.schemes.scheme import Scheme, scheme
 from frazil.system import clock
 from frazil.testing.report import BrokenContract, NotApplicable, demand
-from frazil.testing.store import OwnTime, Partitioned, Store
+from frazil.testing.store import (
+    Forgets,
+    OwnTime,
+    Partitioned,
+    Restarts,
+    Rewinds,
+    StepsClock,
+    Store,
+    Wire,
+)
 
-__all__ = ["COUNTER", "POOL", "RUNS", "Event", "Member", "Trial", "overlaps"]
+__all__ = ["COUNTER", "HOUR_US", "POOL", "RUNS", "Event", "Member", "Trial", "overlaps"]
+
+HOUR_US = 3_600_000_000
 
 POOL = scheme("sign:1=0 time:41 node:3 sequence:19 @1ms since 2025-01-01T00:00:00Z")
 COUNTER = scheme("tickets")
 RUNS = scheme("chibrary")
 
+_LACKS: dict[type, str] = {
+    Forgets: "its state cannot be lost",
+    Restarts: "it cannot be restarted",
+    Rewinds: "it cannot be put back to an older copy",
+    StepsClock: "its clock cannot be stepped",
+    Wire: "its connection cannot be made to fail",
+}
+
+Ability = TypeVar("Ability")
 Reply = Claim | Wait | Lost | LastSeen
 
 
@@ -119,6 +141,34 @@ class Member:
         """The tick of the registry's clock in a reply."""
         return self.terms.tick_at(reply.now_us) if self.terms.timed else 0
 
+    def roam(self, rng: random.Random, stale: list[Event] | None = None) -> None:
+        """One step of a random schedule: any verb, a lost reply, or a repeated request.
+
+        stale: requests that may be repeated, kept from step to step; None for no repeats.
+        """
+        claim, longest = self.claim, self.horizon_ticks
+        kind = rng.choice(["grant", "mint", "renew", "renew", "release", "lost", "stale"])
+        if kind == "stale" and stale:
+            event = rng.choice(stale)
+            self.hear(self.send(event.verb, event.ask, event.value))
+        elif kind == "mint":
+            self.hear(self.send("mint", self.ask(), rng.randint(1, 5)))
+        elif claim is None or kind == "grant":
+            reply = self.try_grant(rng.randint(1, longest))
+            if isinstance(reply, Wait):
+                self.trial.sleep_us(min(reply.wait_us, 5000))
+        elif kind == "renew":
+            self.renew(claim, claim.until + rng.randint(0, longest))
+        elif kind == "lost":
+            self.send("renew", self.ask(claim), claim.until + rng.randint(1, longest))
+        elif kind == "release":
+            self.claim = None
+            # Often all of it is used: the next region then begins at the end of this one.
+            used = claim.until if rng.random() < 0.5 else rng.randint(claim.start, claim.until)
+            self.release(claim, used)
+        if stale is not None and self.last is not None and rng.random() < 0.3:
+            stale.append(self.last)
+
 
 class Trial:
     """The environment of one check on the store."""
@@ -149,6 +199,22 @@ class Trial:
         if isinstance(self.store, Partitioned):
             raise NotApplicable(f"it is {self.store.parts} stores with a record each")
 
+    def able(self, ability: type[Ability]) -> Ability:
+        """The store, if it has an ability; otherwise raise NotApplicable with the reason."""
+        if not isinstance(self.store, ability):
+            raise NotApplicable(_LACKS[ability])
+        return self.store
+
+    @contextmanager
+    def clock_off(self, us: int) -> Iterator[None]:
+        """In this context the store's clock is stepped. Raises NotApplicable if it cannot be."""
+        store = self.able(StepsClock)
+        store.step_clock(us)
+        try:
+            yield
+        finally:
+            store.step_clock(-us)
+
     def wall_us(self) -> int:
         """The members' wall clock."""
         return self.store.wall_us() if isinstance(self.store, OwnTime) else clock.wall_us()
@@ -160,9 +226,10 @@ class Trial:
         else:
             time.sleep(us / 1e6)
 
-    def pass_horizon(self, member: Member) -> None:
-        """Wait for one horizon and a tick."""
-        self.sleep_us((member.horizon_ticks + 2) * member.terms.tick_us)
+    def touch_all_slots(self, member: Member) -> None:
+        """Let a member request so many claims that no slot is left out."""
+        for _ in range(2 * len(member.terms.slots)):
+            member.try_grant(5)
 
     def claims(self) -> Iterator[Claim]:
         """Every claim in the history."""

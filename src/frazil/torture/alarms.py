@@ -20,7 +20,6 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from frazil.torture.job import Job
 from frazil.torture.life import SLICE_S, Children, Life, deadline_ns
 
 __all__ = ["Alarms", "Struck"]
@@ -45,13 +44,12 @@ class Alarms:
     of the current call so far.
     """
 
-    def __init__(self, job: Job, holder: Any, life: Life, asks: list[Ask]) -> None:
-        self._job = job
-        self._holder = holder
+    def __init__(self, life: Life, asks: list[Ask]) -> None:
+        self._life = life
         self._asks = asks
         self._children = Children(life)
-        self._inside = Life(job, holder, f"{job.name}-handler")
-        self._rng = random.Random(job.seed + 1)  # noqa: S311 - moments, no secrets
+        self._inside = life.other(f"{life.job.name}-handler")
+        self._rng = random.Random(life.job.seed + 1)  # noqa: S311 - moments, no secrets
         self._gate = False
         self._within = self._wound = False
         self._forks = 0
@@ -131,7 +129,7 @@ class Alarms:
         try:
             given = ask(self._rng.randrange(1, _MOST))
         except Exception as error:  # noqa: BLE001 - whatever somebody's generator raises
-            self._inside.id_log.report(f"{type(error).__name__}: {error}")
+            self._inside.id_log.report(error)
         finally:
             self.begun = interrupted
         self._inside.id_log.keep(began_ns, int(not given), given)
@@ -142,7 +140,7 @@ class Alarms:
         If that is a frame of the system, its call returns in the child too, and the result belongs
         to the child.
         """
-        name = f"{self._job.name}.h{self._forks}"
+        name = f"{self._life.job.name}.h{self._forks}"
         self._forks += 1
         inside = frame is not None and not frame.f_code.co_filename.startswith(_HERE)
         goes_on, end_ns = inside or self._rng.random() < 0.5, deadline_ns(SLICE_S)
@@ -155,7 +153,7 @@ class Alarms:
             self._had = len(self.begun)
 
         def live() -> None:
-            life = Life(self._job, self._holder, name)
+            life = self._life.other(name)
             if goes_on and self._had is not None:
                 own = [one for one in self.begun[self._had :] if one is not None]
                 life.id_log.keep(time.monotonic_ns(), 0, own)

@@ -11,11 +11,12 @@ each process: the library does not support calls from two threads at once.)
 
 import importlib.util
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 
-__all__ = ["FakeClock", "library", "loaded", "sweep", "watch"]
+__all__ = ["FakeClock", "library", "loaded", "packaged", "sweep", "watch"]
 
 _LOOK_S = 0.005
 _NOTED_NS = 20_000_000
@@ -24,14 +25,15 @@ _PLACES = ("/usr/lib", "/usr/local/lib", "/usr/lib64")
 
 def library() -> Path | None:
     """The path of libfaketime: in the package of that name, or installed in the system."""
-    spec = importlib.util.find_spec("libfaketime")
+    installed = (Path(place).glob("**/faketime/libfaketime.so.1") for place in _PLACES)
+    return next(chain(packaged("libfaketime", "libfaketime.so.1"), *installed), None)
+
+
+def packaged(package: str, file: str) -> Iterator[Path]:
+    """The files of a name in a Python package, if the package is installed."""
+    spec = importlib.util.find_spec(package)
     if spec is not None and spec.origin is not None:
-        for found in sorted(Path(spec.origin).parent.rglob("libfaketime.so.1")):
-            return found
-    for place in _PLACES:
-        for found in sorted(Path(place).glob("**/faketime/libfaketime.so.1")):
-            return found
-    return None
+        yield from sorted(Path(spec.origin).parent.rglob(file))
 
 
 class FakeClock:

@@ -15,7 +15,9 @@ bounded memory; a prefilter removes IDs that cannot be duplicates. Each burst is
 """
 
 import json
+import math
 import operator
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,7 +33,7 @@ __all__ = ["Claimed", "Examiner", "Found", "Generated", "Search"]
 _FILE_BITS = 40
 _RATES_NS = 50_000_000
 _SAME_NS = 150_000_000  # bursts closer than this are one bar
-_TOLD = 5
+_MAX_EXAMPLES = 5
 
 
 class Search(Protocol):
@@ -48,7 +50,6 @@ class Search(Protocol):
 class Claimed:
     """A claim as its holder saw it: a slot, from one tick to another."""
 
-    at_ns: int
     slot: int
     start: int
     until: int
@@ -62,7 +63,7 @@ class Generated:
     ids: int = 0
     spans: list[tuple[int | None, int, int, int]] = field(default_factory=list)
     """Node, first and last nanosecond, and how many IDs, of each stretch without a gap."""
-    rates: dict[int, int] = field(default_factory=dict)
+    rates: Counter[int] = field(default_factory=Counter)
     """How many IDs in each twentieth of a second of the monotonic clock."""
     claims: list[Claimed] = field(default_factory=list)
     stall_us: int = 0
@@ -99,18 +100,13 @@ class Examiner:
     """
 
     def __init__(
-        self,
-        search: Search,
-        true_ns: int,
-        reading: Reading | None,
-        late_s: float | None = None,
+        self, search: Search, true_ns: int, reading: Reading | None, late_s: float | None = None
     ) -> None:
-        self._late_us = None if late_s is None else int(late_s * 1e6)
         self._search = search
         self._true_ns = true_ns
         self._read = reading
-        self._files: list[Path] = []
-        self._founds: list[Found] = []
+        self._late_us = math.inf if late_s is None else late_s * 1e6
+        self._files: list[tuple[Path, Found]] = []
         self._ids = 0
 
     def examine(self, folder: Path, marks: Iterable[Mark], hung: Sequence[str]) -> Found:
@@ -129,10 +125,12 @@ class Examiner:
             found.clock_us = (min([low, *offs]), max([high, *offs]))
         started = {path.stem for path in folder.glob("*.said")}
         started -= {path.stem for path in folder.glob("*.clock")}  # the witness
-        for name in sorted(started):
-            gave = sum(one.ids for one in found.generated if _belongs_to(one.name, name))
-            if not gave:
-                found.silent.append(name)
+        issuing = [one.name for one in found.generated if one.ids]
+        found.silent = [
+            name
+            for name in sorted(started)
+            if not any(_belongs_to(generator, name) for generator in issuing)
+        ]
         troubles = [
             f"{path.stem}: {line}"
             for path in sorted(folder.glob("*.trouble"))
@@ -146,7 +144,7 @@ class Examiner:
         troubles += [
             f"{one.name}: {HUNG} a call took {one.stall_us / 1e6:.1f} s"
             for one in found.generated
-            if self._late_us is not None and one.stall_us > self._late_us
+            if one.stall_us > self._late_us
         ]
         found.hung = sum(f" {HUNG} " in line for line in troubles) + len(hung)
         found.troubles = [*said, *hung, *troubles]
@@ -154,11 +152,9 @@ class Examiner:
 
     def finish(self) -> None:
         """Find the duplicates."""
-        prefilter = Prefilter(
-            self._files,
-            self._ids,
-        )
-        for file, path in enumerate(self._files):
+        paths = [path for path, _ in self._files]
+        prefilter = Prefilter(paths, self._ids)
+        for file, path in enumerate(paths):
             position = file << _FILE_BITS
             for burst in bursts(path):
                 at = prefilter.left(burst)
@@ -172,8 +168,7 @@ class Examiner:
             self._repeated(one)
 
     def _read_log(self, path: Path, found: Found, stops: Sequence[Mark]) -> Generated:
-        self._files.append(path)
-        self._founds.append(found)
+        self._files.append((path, found))
         made = Generated(path.stem)
         last = -1
         for burst in bursts(path):
@@ -199,12 +194,12 @@ class Examiner:
 
     def _repeated(self, one: Any) -> None:
         """Count a duplicate in the file of its second occurrence."""
-        first, again = one.first >> _FILE_BITS, one.again >> _FILE_BITS
-        found = self._founds[again]
+        first, _ = self._files[one.first >> _FILE_BITS]
+        again, found = self._files[one.again >> _FILE_BITS]
         found.duplicates += 1
-        if len(found.examples) < _TOLD:
-            places = (self._files[file] for file in (first, again))
-            found.examples.append((one.key, *(f"{p.parent.name}/{p.stem}" for p in places)))
+        if len(found.examples) < _MAX_EXAMPLES:
+            places = (f"{path.parent.name}/{path.stem}" for path in (first, again))
+            found.examples.append((one.key, *places))
 
     def _fresh(self, found: Found, ids: list[int], began_ns: int, ended_ns: int) -> int | None:
         """Check the moments of a burst's first and last IDs. Returns the node of the last one."""
@@ -237,8 +232,7 @@ def _overlap(stops: Iterable[Mark], burst: Any) -> int:
 
 def _extend(made: Generated, node: int | None, began_ns: int, ended_ns: int, count: int) -> None:
     """Add a burst to the spans and rates."""
-    slot = ended_ns // _RATES_NS
-    made.rates[slot] = made.rates.get(slot, 0) + count
+    made.rates[ended_ns // _RATES_NS] += count
     if made.spans:
         same, first_ns, last_ns, ids = made.spans[-1]
         if same == node and began_ns - last_ns < _SAME_NS:

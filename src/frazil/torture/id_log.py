@@ -120,17 +120,17 @@ class IdLog:
             made = [one for one in made if one is not None]
         self.keep(began_ns, refused, made)
         if error is not None:
-            self.report(f"{type(error).__name__}: {error}")
+            self.report(error)
         return len(made)
 
-    def report(self, trouble: str) -> None:
+    def report(self, error: BaseException) -> None:
         """Write an error to a file beside the IDs, the first few times."""
         self._reported += 1
         if self._reported <= _MAX_REPORTED:
-            self.note(trouble)
+            self.note(f"{type(error).__name__}: {error}")
 
     def note(self, trouble: str) -> None:
-        """Write an error, however many there were."""
+        """Write a line to that file, however many errors there were."""
         path = self.path.with_suffix(".trouble")
         with path.open("a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(trouble.replace("\n", " ") + "\n")
@@ -157,24 +157,16 @@ class IdLog:
 
 def complete_bytes(path: Path) -> int:
     """The size of the complete bursts in a log: the last one may be half written."""
-    if not path.exists():
-        return 0
-    at, size = 0, path.stat().st_size
-    with path.open("rb") as file:
-        while len(head := file.read(_HEAD.size)) == _HEAD.size:
-            _, _, count, _, width = _HEAD.unpack(head)
-            end = at + _HEAD.size + count * width
-            if end > size:
-                break
-            at = file.seek(end)
-    return at
+    return sum(_HEAD.size + len(burst.data) for burst in bursts(path))
 
 
 def bursts(path: Path, at: int = 0) -> Iterator[Burst]:
-    """The complete bursts of a log.
+    """The complete bursts of a log, if there is one.
 
     at: the position to begin at, which must be the end of a burst.
     """
+    if not path.exists():
+        return
     with path.open("rb") as file:
         file.seek(at)
         while len(head := file.read(_HEAD.size)) == _HEAD.size:

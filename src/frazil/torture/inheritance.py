@@ -75,13 +75,13 @@ INHERITANCE = (
     Fault("fork", "fork; parent, children and grandchildren go on", _alone("fork", ".N", ".0.0")),
     Fault(
         "fork-burst",
-        "forks in the midst of bursts, beside a thread",
+        "forks during bursts, beside a thread",
         _alone("fork_burst", ".*", "-thread"),
     ),
     Fault("c-fork", "forks made in C, beside a thread", _alone("c_fork", ".*", "-thread")),
     Fault(
         "chdir",
-        "a relative path; fork, and everybody changes the folder",
+        "a relative path; a fork, and all change their folder",
         _alone("chdir", ".N"),
     ),
     Fault("multiprocessing", "children of multiprocessing", _alone("by_multiprocessing", ".N")),
@@ -93,6 +93,6 @@ INHERITANCE = (
 
 INTERRUPTION = (
     Fault("raise", "signal handlers that raise, and Ctrl-C, at random moments", _raised),
-    Fault("handler", "signal handlers that ask for IDs and fork, at random moments", _handled),
+    Fault("handler", "signal handlers that request IDs and fork, at random moments", _handled),
 )
 """Faults of signal handlers."""

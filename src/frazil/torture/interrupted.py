@@ -15,7 +15,7 @@ from typing import Any
 
 from frazil.torture.alarms import Alarms, Ask
 from frazil.torture.job import Job
-from frazil.torture.life import Children, Life, deadline_ns, fork_c, make_generator
+from frazil.torture.life import Children, Life, fork_c
 from frazil.torture.system import Setting
 from frazil.torture.systems import known
 
@@ -27,15 +27,13 @@ _AT_ONCE = 32
 class _Main:
     """The main thread of a process under alarms."""
 
-    def __init__(self, job: Job, setting: Setting) -> None:
-        # The setting is for the generator; minted IDs use that of the job.
-        self._job = job
-        self.holder = make_generator(replace(job, setting=setting))
-        self.life = Life(job, self.holder, job.name)
-        system = known(job.system)
-        self._asks: list[Ask] = [self._one_by_one, *system.ways(job.setting, self.holder)]
+    def __init__(self, life: Life) -> None:
+        # Minted IDs use the job's setting, also where the generator has another one.
+        self.life, job = life, life.job
+        ways = known(job.system).ways(job.setting, life.holder)
+        self._asks: list[Ask] = [self._one_by_one, *ways]
         self._rng = random.Random(job.seed)  # noqa: S311 - moments, no secrets
-        self.alarms = Alarms(job, self.holder, self.life, self._asks)
+        self.alarms = Alarms(life, self._asks)
 
     def _one_by_one(self, count: int) -> list[Any]:
         call, begun = self.life.id_log.call, self.alarms.begun
@@ -49,7 +47,7 @@ class _Main:
         given: list[Any] = []
         began_ns = time.monotonic_ns()
         error = None
-        for _ in range(max(1, self._job.burst // _AT_ONCE)):
+        for _ in range(max(1, self.life.job.burst // _AT_ONCE)):
             error = self.alarms.ask(ask, self._rng.randrange(1, _AT_ONCE), given)
             if error is not None or ask is not self._asks[0] or self.alarms.child is not None:
                 break
@@ -58,7 +56,7 @@ class _Main:
         kept = [one for one in given if one is not None]
         self.life.id_log.keep(began_ns, int(error is not None) + len(given) - len(kept), kept)
         if error is not None:
-            self.life.id_log.report(f"{type(error).__name__}: {error}")
+            self.life.id_log.report(error)
         self.life.rest(len(kept))
 
 
@@ -73,8 +71,8 @@ def handler(job: Job) -> None:
 
 
 def _under(job: Job, *, raising: bool, handling: bool) -> None:
-    main = _Main(job, job.setting)
-    main.life.issue(deadline_ns(job.warm_s))
+    main = _Main(Life.begin(job))
+    main.life.warm_up()
     main.alarms.start(raising=raising, handling=handling)
     while not job.over:
         main.burst()
@@ -95,25 +93,23 @@ def _settle(job: Job) -> Setting:
 
 def _depart(job: Job, name: str) -> None:
     """Change to a new directory."""
-    folder = job.directory / f"{name}.at"
+    folder = job.folder / f"{name}.at"
     folder.mkdir(exist_ok=True)
     os.chdir(folder)
 
 
 def chdir(job: Job) -> None:
     """Use a relative path; fork, and change the directory in the children, then in the parent."""
-    holder = make_generator(replace(job, setting=_settle(job)))
-    life = Life(job, holder, job.name)
-    life.issue(deadline_ns(job.warm_s))
+    life = Life.begin(job, _settle(job)).warm_up()
     children = Children(life)
 
     def childhood(name: str) -> None:
         _depart(job, name)
-        Life(job, holder, name).issue()
+        life.other(name).issue()
 
     for number in range(job.several):
         children.add(partial(childhood, f"{job.name}.{number}"))
-    life.issue(deadline_ns(job.warm_s))
+    life.warm_up()
     _depart(job, job.name)
     life.issue()
     children.reap()
@@ -121,31 +117,31 @@ def chdir(job: Job) -> None:
 
 def mixed(job: Job) -> None:
     """Issue, and inflict the job's faults: forks, alarms, changes of the directory."""
-    main = _Main(job, _settle(job))
+    main = _Main(Life.begin(job, _settle(job)))
     children = Children(main.life)
-    due: list[tuple[str, int, int]] = []
-    forks, before = 0, (False, False)
-    begun, windows = False, list(due)
+    begin, forks, before = Path(job.path), 0, (False, False)
+    due: list[tuple[str, int, int]] | None = None
+    windows: list[tuple[str, int, int]] = []
 
     def childhood(name: str, end_ns: int) -> None:
-        Life(job, main.holder, name).until_first(end_ns)
+        main.life.other(name).until_first(end_ns)
 
     while not job.over:
-        if not begun and (begin := Path(job.path)).exists():
-            begun = True
-            due = _moments(job, int(begin.read_text(encoding="ascii")))
+        if due is None and begin.exists():
+            at_ns = int(begin.read_text(encoding="ascii"))
+            due = [(what, at_ns + start, at_ns + end) for what, start, end in job.events]
             windows = [event for event in due if event[0] in ("raise", "handler")]
         now_ns = time.monotonic_ns()
-        active = {what for what, at_ns, until_ns in windows if at_ns <= now_ns < until_ns}
+        active = {what for what, start_ns, end_ns in windows if start_ns <= now_ns < end_ns}
         alarms = "raise" in active, "handler" in active
         if alarms != before:
             main.alarms.start(raising=alarms[0], handling=alarms[1])
             before = alarms
         while due and due[0][1] <= now_ns:
-            what, _, until_ns = due.pop(0)
-            if what in ("fork", "c-fork") and until_ns > now_ns:
+            what, _, end_ns = due.pop(0)
+            if what in ("fork", "c-fork") and end_ns > now_ns:
                 fork = fork_c if what == "c-fork" else None
-                children.add(partial(childhood, f"{job.name}.{forks}", until_ns), until_ns, fork)
+                children.add(partial(childhood, f"{job.name}.{forks}", end_ns), end_ns, fork)
                 forks += 1
             elif what == "chdir":
                 _depart(job, job.name)
@@ -153,9 +149,3 @@ def mixed(job: Job) -> None:
         children.look()
     main.alarms.end()
     children.reap()
-
-
-def _moments(job: Job, begin_ns: int) -> list[tuple[str, int, int]]:
-    """The events of the job, sorted by time."""
-    moments = [(what, begin_ns + at, begin_ns + until) for what, at, until in job.events]
-    return sorted(moments, key=lambda moment: moment[1])

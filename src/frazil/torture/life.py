@@ -1,7 +1,7 @@
 """One generator in one process: it issues IDs, and its forked children are monitored.
 
 An error of a generator is recorded, and the call is repeated. A child that does not end on time is
-killed and counted as hung.
+killed and counts as hung.
 """
 
 import contextlib
@@ -17,26 +17,54 @@ from typing import Any
 
 from frazil.torture.id_log import DIED, HUNG, IdLog
 from frazil.torture.job import Job
+from frazil.torture.system import Setting
 from frazil.torture.systems import known
 
-__all__ = ["SLICE_S", "Children", "Life", "deadline_ns", "fork_c", "make_generator"]
+__all__ = ["SLICE_S", "Children", "Life", "deadline_ns", "fork_c"]
 
 SLICE_S = 0.03
 """How long a child issues, and a parent between two faults."""
 
+_WARM_UP_S = 0.1
 _REST_S = 0.005  # after a burst without IDs
 _FAREWELL_S = 7.0  # for children to end: a call's timeout, and the end of the program
 _FIRST_S = 9.0  # for a child's first ID: three times the timeout of a call
 
 
 class Life:
-    """One generator in one process."""
+    """One generator in one process, and its log."""
 
     def __init__(self, job: Job, holder: Any, name: str) -> None:
         self.job = job
-        self.id_log = IdLog(job.directory, name, known(job.system).bind(holder))
-        self._holder = holder
+        self.holder = holder
+        self.id_log = IdLog(job.folder, name, known(job.system).bind(holder))
         self._claim: Any = None
+
+    @classmethod
+    def begin(cls, job: Job, setting: Setting | None = None) -> "Life":
+        """Create the generator of a process; try again while its system raises.
+
+        A process that never gets one ends without an error: its files contain the reason.
+        """
+        while True:
+            try:
+                return cls(job, known(job.system).make(setting or job.setting), job.name)
+            except Exception as error:
+                if job.over:
+                    raise SystemExit(0) from error
+                path = job.folder / f"{job.name}.trouble"
+                text = f"{type(error).__name__}: {error}\n"
+                path.write_text(text, encoding="utf-8", errors="backslashreplace")
+                time.sleep(0.05)
+
+    def warm_up(self) -> "Life":
+        """Issue for a moment before the fault."""
+        self.issue(deadline_ns(_WARM_UP_S))
+        return self
+
+    def other(self, name: str) -> "Life":
+        """The same generator with another log: in a child or a thread."""
+        return Life(self.job, self.holder, name)
 
     def issue(self, end_ns: int | None = None) -> None:
         """Issue until a moment, or to the end of the job."""
@@ -49,7 +77,7 @@ class Life:
         self.issue(end_ns)
         while not self.id_log.begun and not self.job.over:
             if time.monotonic_ns() > patient_ns:
-                self.note(f"{HUNG} no ID in {_FIRST_S:g} s")
+                self.id_log.note(f"{HUNG} no ID in {_FIRST_S:g} s")
                 return
             self.burst(self.job.burst)
 
@@ -59,11 +87,9 @@ class Life:
 
     def rest(self, issued: int) -> None:
         """Pause after a burst of so many IDs."""
-        if not issued:
-            time.sleep(_REST_S)
-        elif self.job.nap_s:
-            time.sleep(self.job.nap_s)
-        self._note_claim()
+        time.sleep(self.job.nap_s if issued else _REST_S)
+        if issued:
+            self._note_claim()
 
     def take(self, count: int) -> list[Any]:
         """Issue IDs without writing them, until an error."""
@@ -72,36 +98,14 @@ class Life:
             given.extend(self.id_log.call() for _ in range(count))
         return given
 
-    def note(self, trouble: str) -> None:
-        """Record the end of a child."""
-        self.id_log.note(trouble)
-
     def _note_claim(self) -> None:
         """Record the claim of a frazil generator when it changes."""
-        claim = getattr(getattr(self._holder, "keeper", None), "claim", None)
+        claim = known(self.job.system).claim(self.holder)
         if claim is not None and claim is not self._claim:
             self._claim = claim
-            line = json.dumps((time.monotonic_ns(), claim.slot, claim.start, claim.until))
+            line = json.dumps((claim.slot, claim.start, claim.until))
             with self.id_log.path.with_suffix(".claims").open("a", encoding="ascii") as file:
                 file.write(line + "\n")
-
-
-def make_generator(job: Job) -> Any:
-    """Create a generator; try again while its system raises.
-
-    A process that never gets one ends without an error: its files contain the reason.
-    """
-    while True:
-        try:
-            return known(job.system).make(job.setting)
-        except Exception as error:
-            if job.over:
-                raise SystemExit(0) from error
-            path = job.directory / f"{job.name}.trouble"
-            path.write_text(
-                f"{type(error).__name__}: {error}\n", encoding="utf-8", errors="backslashreplace"
-            )
-            time.sleep(0.05)
 
 
 def deadline_ns(seconds: float) -> int:
@@ -163,9 +167,9 @@ class Children:
                     continue
                 os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
-                self._life.note(f"{HUNG} a child of a fork, which was killed")
+                self._life.id_log.note(f"{HUNG} a child of a fork, which was killed")
             elif status:
-                self._life.note(f"a child {DIED}, with {os.waitstatus_to_exitcode(status)}")
+                self._life.id_log.note(f"a child {DIED}, with {os.waitstatus_to_exitcode(status)}")
             del self._until[pid]
 
     def reap(self) -> None:

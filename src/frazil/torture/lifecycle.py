@@ -12,7 +12,7 @@ from frazil.torture.trial import EVIDENCE_S, GRACE_S, Trial, Unavailable
 __all__ = ["LIFECYCLE"]
 
 _LIVES = 3  # of a process that is killed
-_LIFE = 0.3  # of the scene's seconds, at most: how long one of them lasts
+_LIFE = 0.3  # of the trial's seconds, at most: how long one of them lasts
 _FEWEST, _MOST = 8, 200  # processes at once
 _PER_SECOND = 20
 
@@ -39,7 +39,7 @@ def _starts(trial: Trial) -> None:
 def _waited_s(path: Path) -> float:
     """How long a process waited for its first ID."""
     began_ns = 0
-    for burst in bursts(path) if path.exists() else ():
+    for burst in bursts(path):
         began_ns = began_ns or burst.began_ns
         if len(burst):
             return (burst.ended_ns - began_ns) / 1e9
@@ -95,7 +95,7 @@ def _hosts(trial: Trial) -> None:
     if not isinstance(trial.world.store, File | None) or (
         trial.world.store is None and trial.world.setting.url
     ):
-        raise Unavailable("its store has an address, under which two hosts meet")
+        raise Unavailable("its store has an address that both hosts reach")
     names = []
     for number in range(2):
         home = trial.folder / f"host{number}"
@@ -109,7 +109,7 @@ def _hosts(trial: Trial) -> None:
 
 
 LIFECYCLE = (
-    Fault("together", "processes started at once, without any setting", _together),
+    Fault("together", "processes started at once, with default settings", _together),
     Fault("starts", "up to 200 processes started at once", _starts),
     Fault("hosts", "the default store in two containers", _hosts, refusal=""),
     Fault("kill", "kill -9 and restart", _kill),

@@ -15,6 +15,7 @@ __all__ = ["LOSSES", "repair_file", "restorable"]
 _REFUSED = "frazil init"
 """Part of the error of a counter whose store is older than its values."""
 
+_NOTHING_KEPT = "this system keeps nothing in the store that was made for the run"
 _ALONE = (2, 5)  # the restores at which no process is alive
 _AGE_S = 1.1  # of a copy, at least
 _RUSH: dict[str, Any] = {"lead_s": 1.0, "burst": 4096, "nap_s": 0.0}  # ahead of the clock
@@ -26,7 +27,7 @@ def _killed(trial: Trial) -> None:
     """A store that is killed and started again."""
     store = trial.store()
     if not isinstance(store, Server):
-        raise Unavailable("a file has no process of its own; --own redis makes a server")
+        raise Unavailable("a file has no process to kill; --own redis makes a server")
     _harm(trial, "kill -9", store.kill)
 
 
@@ -49,7 +50,7 @@ def _harm(trial: Trial, what: str, harm: Callable[[], bool]) -> None:
     for number in range(2):
         trial.pause(0.25)
         if not trial.until(store.holds, EVIDENCE_S):
-            raise Unavailable("this system keeps nothing in the store that was made for the run")
+            raise Unavailable(_NOTHING_KEPT)
         began_ns = time.monotonic_ns()
         trial.demand(harm(), f"the store was gone before {what}")
         trial.mark(what, "store", began_ns)
@@ -60,7 +61,7 @@ def restorable(trial: Trial) -> File:
     """The store, if it is a file that can be restored."""
     store = trial.store()
     if not isinstance(store, File):
-        raise Unavailable("it is no file that can be put back; --own sqlite makes one")
+        raise Unavailable("the store is not a file that can be restored; --own sqlite makes one")
     return store
 
 
@@ -84,7 +85,7 @@ def _restored(trial: Trial) -> None:
     tidy, plain = rng.random() < 0.5, rng.random() < 0.5
     for number, way in enumerate(ways):
         if not trial.until(store.holds, EVIDENCE_S):
-            raise Unavailable("this system keeps nothing in the store that was made for the run")
+            raise Unavailable(_NOTHING_KEPT)
         alone = number in _ALONE
         copy = trial.folder / f"copy-{number}"
         trial.demand(store.save(copy, plain=plain), "the store stayed locked")
@@ -107,7 +108,7 @@ def _restored(trial: Trial) -> None:
         trial.demand(store.put_back(copy, way, tidy=tidy), "the store stayed locked")
         (trial.folder / f"go-{number}").touch()
         trial.mark(f"restore, {way}{', nobody alive' * alone}", "store", began_ns)
-        _look_after(trial, store, newcomers)
+        _settle(trial, store, newcomers)
         if alone:
             for name in newcomers:
                 trial.kill(name)
@@ -116,7 +117,7 @@ def _restored(trial: Trial) -> None:
         tidy, plain = not tidy, plain if number % 2 else not plain
 
 
-def _look_after(trial: Trial, store: File, newcomers: list[str]) -> None:
+def _settle(trial: Trial, store: File, newcomers: list[str]) -> None:
     """After a loss: repair the store if a process correctly refuses, or the file is damaged."""
     for name in newcomers:
         trial.until(partial(trial.decided, name, _REFUSED), _SOON_S)
@@ -129,6 +130,6 @@ def _look_after(trial: Trial, store: File, newcomers: list[str]) -> None:
 LOSSES = (
     Fault("store-kill", "store killed and restarted", _killed),
     Fault("store-wipe", "store wiped", _wiped),
-    Fault("restore", "the store's file put back as it was", _restored, refusal=_REFUSED),
+    Fault("restore", "an older copy of the store's file restored", _restored, refusal=_REFUSED),
 )
 """Faults of the store."""

@@ -95,12 +95,13 @@ class _Mix:
                 copy = self._trial.folder / f"copy-{number}"
                 yield event.at - event.aged, partial(self._save, copy, event)
                 yield event.at, partial(self._restore, copy, event)
-                yield event.at + _REPAIR_S, self._repair
+                repair = partial(repair_file, self._trial, restorable(self._trial))
+                yield event.at + _REPAIR_S, repair
 
     def _launch(self, process: int, **job: Any) -> str:
         nanoseconds = self._length_s * 1e9
         events = [
-            (event.what, int(event.at * nanoseconds), int(self._end(event) * nanoseconds))
+            (event.what, int(event.at * nanoseconds), int(event.until * nanoseconds))
             for event in self._events
             if event.what in INSIDE and event.process == process
         ]
@@ -109,10 +110,6 @@ class _Mix:
         return self._trial.launch(
             "mixed", node=process + 1, lead_s=lead_s, events=events, path=begin, **job
         )
-
-    @staticmethod
-    def _end(event: Event) -> float:
-        return 1.0 if event.what == "chdir" else event.until
 
     def _kill(self, process: int) -> None:
         self._end_of(process)
@@ -151,7 +148,7 @@ class _Mix:
     def _save(self, copy: Path, event: Event) -> None:
         """Copy the store, and start processes that will be the first after the restore."""
         if not restorable(self._trial).save(copy, plain=event.tidy):
-            self._trial.mark("not copied, for it stayed locked", "store")
+            self._trial.mark("not copied, because it stayed locked", "store")
             return
         processes = range(self._count) if event.alone else [event.process]
         self._newcomers[copy] = {
@@ -176,9 +173,6 @@ class _Mix:
             self._end_of(event.process)
         for process, name in newcomers.items():
             self._names[process] = name
-
-    def _repair(self) -> None:
-        repair_file(self._trial, restorable(self._trial))
 
     def _wait_until(self, moment_ns: int) -> None:
         """Wait until a moment, and check for hangs."""
@@ -209,7 +203,7 @@ class _Mix:
         for name, path in paths.items():
 
             def issues(path: Path = path, at: int = sizes[name]) -> bool:
-                return path.exists() and any(len(burst) for burst in bursts(path, at))
+                return any(len(burst) for burst in bursts(path, at))
 
             if not self._trial.until(issues, EVIDENCE_S + _HANG_S):
-                self._hangs(name, "it gave no ID when all was over")
+                self._hangs(name, "it gave no ID at the end")

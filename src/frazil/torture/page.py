@@ -7,6 +7,7 @@ actions, and the line below is the rate of IDs. The timelines are SVG with toolt
 script.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
 
@@ -27,6 +28,7 @@ _COLUMNS = ("Fault", "IDs", "Duplicates", "Out of order", "Stalest", "Longest st
 def page(plan: Plan, results: Sequence[Result]) -> str:
     """The page."""
     title = _title(plan, results)
+    kind = "bad" if duplicates(results) else "good" if ids(results) else "none"
     facts = "".join(
         f"<dt>{escape(name)}</dt><dd>{escape(str(value))}</dd>"
         for name, value in about(plan).items()
@@ -34,36 +36,30 @@ def page(plan: Plan, results: Sequence[Result]) -> str:
     )
     rows = "".join(_row(result) for result in results)
     head = "".join(f"<th>{column}</th>" for column in _COLUMNS)
-    most = max((_most(result) for result in results), default=1)
+    most = max((count for result in results for count in _totals(result).values()), default=1)
     drawings = "".join(
         _Drawing(plan, result, most).html() for result in results if result.found.ids
     )
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>'
         f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style>'
-        f'<h1 class="{_kind(results)}">{escape(title)}</h1>'
-        f"<p>{ids(results):,} IDs, every one of them compared with all others.</p>"
+        f'<h1 class="{kind}">{escape(title)}</h1>'
+        f"<p>{ids(results):,} IDs, each compared with all others.</p>"
         f"<dl>{facts}</dl><table><tr>{head}</tr>{rows}</table>"
-        "<h2>What was done, and what came of it</h2>"
-        "<p>A row is a node number. Pale: a claim on it. Strong: IDs of it, in the colour of the "
-        f"process that gave them. Red: what was done. Below: IDs a second.</p>{drawings}</html>\n"
+        "<h2>The faults, and the IDs issued under them</h2>"
+        "<p>A row is a node number. Pale: a claim on it. Strong: its IDs, in the colour of the "
+        f"process that issued them. Red: the faults. Below: IDs a second.</p>{drawings}</html>\n"
     )
 
 
 def _title(plan: Plan, results: Sequence[Result]) -> str:
     """The result of the available faults, and the number of the others."""
-    left = sum(result.outcome == "unavailable" for result in results)
-    again, tried = duplicates(results), len(results) - left
+    unavailable = sum(result.outcome == "unavailable" for result in results)
+    again, tried = duplicates(results), len(results) - unavailable
     none = "no duplicates" if ids(results) else "no IDs"
     verdict = f"{again:,} duplicate{'s' * (again != 1)}" if again else none
-    said = f"{plan.system.name} under {tried} fault{'s' * (tried != 1)}: {verdict}"
-    return f"{said}; {left} could not be had" if left else said
-
-
-def _kind(results: Sequence[Result]) -> str:
-    if duplicates(results):
-        return "bad"
-    return "good" if ids(results) else "none"
+    title = f"{plan.system.name} under {tried} fault{'s' * (tried != 1)}: {verdict}"
+    return f"{title}; {unavailable} not available" if unavailable else title
 
 
 def _row(result: Result) -> str:
@@ -84,17 +80,9 @@ def _seconds(us: int | None) -> str:
     return "-" if us is None else f"{us / 1e6:.3f} s"
 
 
-def _totals(result: Result) -> dict[int, int]:
+def _totals(result: Result) -> Counter[int]:
     """The number of IDs in each bin of time."""
-    made: dict[int, int] = {}
-    for one in result.found.generated:
-        for at, count in one.rates.items():
-            made[at] = made.get(at, 0) + count
-    return made
-
-
-def _most(result: Result) -> int:
-    return max(_totals(result).values(), default=1)
+    return sum((one.rates for one in result.found.generated), Counter())
 
 
 class _Drawing:
@@ -104,9 +92,10 @@ class _Drawing:
         self._plan = plan
         self._result = result
         self._most = most
-        self._rows: dict[str, int] = {}
-        for name in sorted(self._names(), key=lambda name: (len(name), name))[:_ROWS]:
-            self._rows[name] = len(self._rows)
+        generated = result.found.generated
+        names = {self._name(node, one.name) for one in generated for node, *_ in one.spans}
+        ordered = sorted(names, key=lambda name: (len(name), name))[:_ROWS]
+        self._rows = {name: row for row, name in enumerate(ordered)}
 
     def html(self) -> str:
         """The drawing with its heading."""
@@ -125,13 +114,6 @@ class _Drawing:
             f'<svg viewBox="0 0 {_WIDTH} {height}">{"".join(parts)}{"".join(labels)}'
             f'<text x="0" y="{below + _RATES}">IDs/s</text></svg>'
         )
-
-    def _names(self) -> set[str]:
-        return {
-            self._name(node, one.name)
-            for one in self._result.found.generated
-            for node, *_ in one.spans
-        }
 
     @staticmethod
     def _name(node: int | None, generator: str) -> str:
@@ -182,14 +164,13 @@ class _Drawing:
             return
         points = [f"{self._x(min(bins) * _BIN_NS)},{top + _RATES}"]
         for at in range(min(bins), max(bins) + 1):
-            y = top + _RATES - (_RATES - 4) * bins.get(at, 0) / self._most
+            y = top + _RATES - (_RATES - 4) * bins[at] / self._most
             points.append(f"{self._x(at * _BIN_NS)},{y:.1f}")
             points.append(f"{self._x((at + 1) * _BIN_NS)},{y:.1f}")
         points.append(f"{self._x((max(bins) + 1) * _BIN_NS)},{top + _RATES}")
         fastest = max(bins.values()) * 1_000_000_000 // _BIN_NS
         words = f"at most {fastest:,} IDs a second"
-        joined = " ".join(points)
-        yield f'<polygon class="rate" points="{joined}"><title>{words}</title></polygon>'
+        yield f'<polygon class="rate" points="{" ".join(points)}"><title>{words}</title></polygon>'
 
     def _marks(self, height: int) -> Iterable[str]:
         for mark in self._result.marks:
@@ -198,6 +179,6 @@ class _Drawing:
             words = f"{mark.what} {mark.whom}"
             yield (
                 f'<rect class="mark" x="{x}" y="12" width="{width}" height="{height - 18}">'
-                f'<title>{escape(words)}</title></rect><text class="told" x="{x}" y="10">'
+                f'<title>{escape(words)}</title></rect><text class="fault" x="{x}" y="10">'
                 f"{escape(mark.what)}</text>"
             )

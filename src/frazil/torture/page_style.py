@@ -1,4 +1,4 @@
-"""The looks of the page: light and dark as the reader has it, narrow and wide."""
+"""The style of the page: light or dark as the reader prefers, narrow or wide."""
 
 __all__ = ["STYLE"]
 
@@ -19,10 +19,10 @@ a { color: inherit; } small { color: var(--dim); font-weight: normal; }
 tr.repeated td { color: var(--bad); font-weight: bold; }
 tr.unavailable td, tr.silent td, tr.unseen td { color: var(--dim); font-style: italic; }
 svg { width: 100%; height: auto; font: 10px system-ui, sans-serif; }
-svg text { fill: var(--dim); } svg text.told { fill: var(--bad); }
+svg text { fill: var(--dim); } svg text.fault { fill: var(--bad); }
 .claim { fill: var(--pale); } .ids { opacity: .85; } .rate { fill: var(--dim); opacity: .45; }
 .mark { fill: var(--bad); opacity: .22; }
 .c0 { fill: #3f7fd1; } .c1 { fill: #e08b2d; } .c2 { fill: #2fa36b; } .c3 { fill: #9a5fc4; }
 .c4 { fill: #c9a227; } .c5 { fill: #2aa5b3; } .c6 { fill: #d1598e; } .c7 { fill: #7d8b39; }
 """
-"""What stands in the page's ``style``."""
+"""The page's stylesheet."""

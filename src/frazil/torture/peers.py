@@ -1,9 +1,9 @@
 """Compare systems: a row for each system, a column for each fault.
 
-Anybody can repeat the comparison on another machine and with newer versions. The same code as for
-any run tests one system after the other. A system that is not installed is listed with the command
-that installs it. A cell is the number of repeated IDs. A fault that was not available, or after
-which no IDs came, is not shown as 0.
+The comparison can be repeated on another machine and with newer versions. It tests one system after
+the other, with the code of any other run. A system that is not installed is listed with the command
+that installs it. A cell is the number of repeated IDs. It is not 0 if a fault was not available or
+no IDs came.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,7 +14,7 @@ from typing import Any
 from frazil.errors import FrazilError
 from frazil.torture.evidence import Search
 from frazil.torture.report import about, duplicates, ids
-from frazil.torture.run import Plan, Result, run
+from frazil.torture.run import OWN, Plan, Result, run
 from frazil.torture.systems import SYSTEMS
 
 __all__ = ["Row", "legend", "markdown", "measure"]
@@ -41,7 +41,7 @@ class Row:
 
     @property
     def duplicates(self) -> int:
-        """How many of them had been issued before."""
+        """How many of them were issued before."""
         return duplicates(self.results)
 
 
@@ -67,7 +67,7 @@ def measure(
 
 def _plans(plan: Plan) -> Iterable[tuple[str, Plan]]:
     """Frazil with each kind of store, and every other system."""
-    for own in ("sqlite", "redis", "icicle"):
+    for own in OWN:
         yield f"frazil, {own}:", replace(plan, system=SYSTEMS["frazil"], own=own)
     for name, system in SYSTEMS.items():
         if name != "frazil":
@@ -116,14 +116,14 @@ def _cell(result: Result) -> str:
 
 def legend(rows: Sequence[Row]) -> Iterator[str]:
     """The meaning of the marks in the table."""
-    meant = {
-        "—": "could not be had",
-        "no": "refused by the generator, which gives no ID then",
-        "?": "the fault was not seen to take place, or a process gave no ID at all",
-        "†": "a process hung: it neither issued nor ended when its time was over",
+    meanings = {
+        "—": "not available",
+        "no": "refused by the generator, which then gives no ID",
+        "?": "the fault was not observed, or a process gave no ID at all",
+        "†": "a process hung: it issued nothing, or did not end in time",
     }
     cells = "".join(cell for row in rows for cell in row.cells)
-    yield "A number: IDs that had been issued before."
-    for mark, words in meant.items():
+    yield "A number: IDs that were issued before."
+    for mark, words in meanings.items():
         if mark in cells:
             yield f"{mark}: {words}."

@@ -11,7 +11,7 @@ Without numpy there is no filter, and the search gets every ID.
 """
 
 import importlib.util
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,6 @@ from frazil.torture.id_log import Burst, bursts
 __all__ = ["Prefilter"]
 
 _MIX = 0x9E3779B97F4A7C15  # 2^64 over the golden ratio, odd
-_AT_ONCE = 1 << 20
 
 
 class Prefilter:
@@ -53,7 +52,7 @@ class Prefilter:
         suspects = []
         for share in range(self.shares):
             kept = []
-            for words in _streams(paths):
+            for words in (_words(burst) for path in paths for burst in bursts(path)):
                 if self.shares > 1:
                     parts = (words * np.uint64(_MIX) >> np.uint64(32)) % np.uint64(self.shares)
                     words = words[parts == share]  # noqa: PLW2901 - the rest is another share's
@@ -75,19 +74,3 @@ def _words(burst: Burst) -> Any:
         low, high = words[::2], words[1::2]
         return np.where(high == 0, low, low * np.uint64(_MIX) ^ high)
     return words
-
-
-def _streams(paths: Sequence[Path]) -> Iterator[Any]:
-    """All IDs, about a million at a time."""
-    import numpy as np
-
-    some, count = [], 0
-    for path in paths:
-        for burst in bursts(path):
-            some.append(_words(burst))
-            count += len(burst)
-            if count >= _AT_ONCE:
-                yield np.concatenate(some)
-                some, count = [], 0
-    if some:
-        yield np.concatenate(some)

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
-from pathlib import Path
 
 from frazil.torture.clock import sweep
 from frazil.torture.id_log import DIED, HUNG
@@ -33,7 +32,7 @@ class Processes:
     def start(self, job: Job, env: dict[str, str]) -> None:
         """Start a worker; its output goes to ``<name>.said``."""
         command = [sys.executable, "-m", "frazil.torture.worker", job.text()]
-        with (job.directory / f"{job.name}.said").open("wb") as said:
+        with (job.folder / f"{job.name}.said").open("wb") as said:
             self._started[job.name] = subprocess.Popen(  # noqa: S603 - our own
                 command,
                 stdin=subprocess.DEVNULL,
@@ -108,9 +107,3 @@ class Processes:
         process.wait()
         sweep(process.pid)
         self._reaper.forget(process.pid)
-
-    @staticmethod
-    def said(folder: Path) -> str:
-        """The end of the workers' output, which is empty without errors."""
-        texts = [path.read_text(errors="replace") for path in sorted(folder.glob("*.said"))]
-        return "".join(texts)[-2000:]

@@ -12,15 +12,7 @@ from frazil.torture.run import Plan, Result, rounds
 from frazil.torture.schedule import MIXED
 from frazil.torture.systems import SYSTEMS
 
-__all__ = ["about", "again", "as_json", "duplicates", "failed", "ids", "packaged"]
-
-
-def packaged(package: str) -> str:
-    """The version of an installed package, or ""."""
-    try:
-        return version(package) if package else ""
-    except PackageNotFoundError:
-        return ""
+__all__ = ["about", "again", "as_json", "duplicates", "failed", "ids"]
 
 
 def ids(results: Iterable[Result]) -> int:
@@ -29,7 +21,7 @@ def ids(results: Iterable[Result]) -> int:
 
 
 def duplicates(results: Iterable[Result]) -> int:
-    """How many of them had been issued before."""
+    """How many of them were issued before."""
     return sum(result.found.duplicates for result in results)
 
 
@@ -58,7 +50,7 @@ def about(plan: Plan) -> dict[str, Any]:
     mine = system.name == "frazil"
     return {
         "system": system.name,
-        "version": frazil.__version__ if mine else packaged(system.package),
+        "version": frazil.__version__ if mine else _version(system.package),
         "store": masked(plan.url) or (plan.own and f"{plan.own}, made for the run"),
         "scheme": plan.scheme if mine else "",
         "namespace": plan.namespace if mine else "",
@@ -70,6 +62,14 @@ def about(plan: Plan) -> dict[str, Any]:
         "machine": f"{platform.system()} {platform.release()} {platform.machine()}",
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
     }
+
+
+def _version(package: str) -> str:
+    """The version of an installed package, or ""."""
+    try:
+        return version(package) if package else ""
+    except PackageNotFoundError:
+        return ""
 
 
 def as_json(plan: Plan, results: Sequence[Result]) -> dict[str, Any]:

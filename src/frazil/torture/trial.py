@@ -52,18 +52,18 @@ class Mark:
 class World:
     """What the trials of a run share: the system, its setting, one clock, one store, a pace.
 
-    clock: or the reason why there is none.
+    clock: or the reason why there is none. repair: what an operator does after a loss.
     """
 
     system: System
     setting: Setting
     reaper: Reaper
-    clock: FakeClock | str = "a clock that can be set needs libfaketime: pip install libfaketime"
-    store: Store | None = None
-    process_count: int = 3
-    burst: int = 256
-    nap_s: float = 0.0005
-    repair: Callable[[], None] = lambda: None  # an operator's work after a loss
+    clock: FakeClock | str
+    store: Store | None
+    process_count: int
+    burst: int
+    nap_s: float
+    repair: Callable[[], None] = lambda: None
 
 
 @dataclass(slots=True)
@@ -77,11 +77,11 @@ class Trial:
     marks: list[Mark] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)
     """The parts of the fault that were not observed."""
-    processes: Processes = field(init=False)
     faked: bool = False
     excused: set[str] = field(default_factory=set)
     """Processes that were killed before they could give an ID."""
-    _names: list[str] = field(default_factory=list)
+    processes: Processes = field(init=False)
+    _launched: int = 0
     _left: float = 1.0
 
     def __post_init__(self) -> None:
@@ -104,14 +104,14 @@ class Trial:
         **job: Any,
     ) -> str:
         """Start a process. url: if not the world's; env: additional environment variables."""
-        world, name = self.world, f"p{len(self._names)}"
-        self._names.append(name)
+        world, name = self.world, f"p{self._launched}"
+        self._launched += 1
         url = world.setting.url if url is None else url
         pace: dict[str, Any] = {"burst": world.burst, "nap_s": world.nap_s}
-        told = Job(
+        started = Job(
             system=world.system.name,
             setting=replace(world.setting, node=node, url=url, lead_s=lead_s),
-            folder=str(self.folder),
+            folder=self.folder,
             name=name,
             end_ns=time.monotonic_ns() + int((self.seconds + _FORGOTTEN_S) * 1e9),
             role=role,
@@ -123,7 +123,7 @@ class Trial:
         env = {"FRAZIL_URL": url} | (env or {})
         if self.faked and not isinstance(world.clock, str):
             env |= world.clock.env
-        self.processes.start(told, env)
+        self.processes.start(started, env)
         return name
 
     def until_issuing(self, name: str, or_refusing: str | None = None) -> None:
@@ -135,12 +135,13 @@ class Trial:
         return self.issued(name) or self.refused(name, refusal) or not self.processes.alive(name)
 
     def refused(self, name: str, refusal: str | None) -> bool:
-        """Whether a process has given no ID, and an error with this text."""
+        """Whether a process has given no ID, and has reported an error with this text."""
         return refusal is not None and not self.issued(name) and self.troubled(name, refusal)
 
     def troubled(self, name: str, *words: str) -> bool:
         """Whether a process has reported an error with any of these texts."""
-        return any(word in self.trouble(name) for word in words) and bool(self.trouble(name))
+        trouble = self.trouble(name)
+        return trouble != "" and any(word in trouble for word in words)
 
     def trouble(self, name: str) -> str:
         """The errors that a process has reported."""
@@ -154,7 +155,7 @@ class Trial:
             time.sleep(0.002)
         return came
 
-    def demand(self, seen: bool, otherwise: str) -> None:  # noqa: FBT001 - what is demanded
+    def demand(self, seen: bool, otherwise: str) -> None:  # noqa: FBT001 - a condition
         """Require that a part of the fault was observed; otherwise the result says nothing."""
         if not seen:
             self.unseen.append(otherwise)
@@ -191,9 +192,9 @@ class Trial:
         """The store of this run. Raises Unavailable if there is none, or it is the user's."""
         if self.world.store is None:
             raise Unavailable(
-                "its store is not ours to harm; --own makes one for the run"
+                "the store is the user's and is not harmed; --own makes one for the run"
                 if self.world.setting.url
-                else "it has no store"
+                else "the system has no store"
             )
         return self.world.store
 
@@ -204,7 +205,7 @@ class Trial:
         return now_ns
 
     def kill(self, name: str) -> None:
-        """``kill -9``."""
+        """Kill a process with ``kill -9``."""
         self.demand(self.processes.kill(name), f"{name} had ended before it was killed")
         self.mark("kill -9", name)
 

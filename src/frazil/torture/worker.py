@@ -9,7 +9,6 @@ moments. An error or an early end is not a failure of uniqueness; only duplicate
 
 import copy
 import multiprocessing
-import os
 import pickle
 import random
 import sys
@@ -18,33 +17,30 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
+from frazil.torture import interrupted
 from frazil.torture.clock import loaded, watch
 from frazil.torture.id_log import DIED, HUNG
-from frazil.torture.interrupted import chdir, handler, mixed, raising
 from frazil.torture.job import Job
-from frazil.torture.life import SLICE_S, Children, Life, deadline_ns, fork_c, make_generator
+from frazil.torture.life import SLICE_S, Children, Life, deadline_ns, fork_c
 from frazil.torture.systems import known
 
-__all__ = ["ROLES", "main"]
+__all__ = ["main"]
 
 _PATIENCE_S = 7.0  # with children of multiprocessing whose time is over
 
 
 def steady(job: Job) -> None:
     """Issue."""
-    Life(job, make_generator(job), job.name).issue()
+    Life.begin(job).issue()
 
 
 def fork(job: Job) -> None:
     """Issue, fork, and continue in the parent and in all children, which fork too."""
-    holder = make_generator(job)
-    life = Life(job, holder, job.name)
-    life.issue(deadline_ns(job.warm_s))
+    life = Life.begin(job).warm_up()
 
     def childhood(name: str, depth: int) -> None:
-        mine = Life(job, holder, name)
+        mine = life.other(name)
         children = Children(mine)
         if depth:
             mine.issue(deadline_ns(SLICE_S))
@@ -59,27 +55,21 @@ def fork(job: Job) -> None:
     children.reap()
 
 
-def fork_burst(job: Job) -> None:
-    """Fork during bursts, while another thread uses the same generator."""
-    _fork_in_bursts(job, os.fork)
-
-
 def c_fork(job: Job) -> None:
-    """The same with forks made in C."""
-    _fork_in_bursts(job, fork_c)
+    """The same as ``fork_burst``, with forks made in C."""
+    fork_burst(job, fork_c)
 
 
-def _fork_in_bursts(job: Job, fork: Callable[[], int]) -> None:
+def fork_burst(job: Job, fork: Callable[[], int] | None = None) -> None:
+    """Fork during bursts, while another thread uses the same generator."""
     rng = random.Random(job.seed)  # noqa: S311 - moments, no secrets
-    holder = make_generator(job)
-    life = Life(job, holder, job.name)
-    life.issue(deadline_ns(job.warm_s))
-    thread = threading.Thread(target=Life(job, holder, f"{job.name}-thread").issue)
+    life = Life.begin(job).warm_up()
+    thread = threading.Thread(target=life.other(f"{job.name}-thread").issue)
     thread.start()
     children = Children(life)
 
     def childhood(name: str, end_ns: int) -> None:
-        Life(job, holder, name).until_first(end_ns)
+        life.other(name).until_first(end_ns)
 
     number = 0
     while not job.over:
@@ -97,14 +87,13 @@ def _fork_in_bursts(job: Job, fork: Callable[[], int]) -> None:
 
 def by_multiprocessing(job: Job) -> None:
     """Pass the generator to children of multiprocessing, which forks."""
-    holder = make_generator(job)
-    life = Life(job, holder, job.name)
-    life.issue(deadline_ns(job.warm_s))
+    life = Life.begin(job).warm_up()
     context = multiprocessing.get_context("fork")
-    children = [
-        context.Process(target=_live, args=(job, holder, f"{job.name}.{number}"))
-        for number in range(job.several)
-    ]
+
+    def childhood(number: int) -> None:
+        life.other(f"{job.name}.{number}").issue()
+
+    children = [context.Process(target=childhood, args=(n,)) for n in range(job.several)]
     for child in children:
         child.start()
     life.issue()
@@ -113,39 +102,31 @@ def by_multiprocessing(job: Job) -> None:
         if child.is_alive():
             child.kill()
             child.join()
-            life.note(f"{HUNG} a child, which was killed")
+            life.id_log.note(f"{HUNG} a child, which was killed")
         elif child.exitcode:
-            life.note(f"a child {DIED}, with {child.exitcode}")
-
-
-def _live(job: Job, holder: Any, name: str, end_ns: int | None = None) -> None:
-    Life(job, holder, name).issue(end_ns)
+            life.id_log.note(f"a child {DIED}, with {child.exitcode}")
 
 
 def threads(job: Job) -> None:
     """Several threads with one generator, which switch as often as Python permits."""
-    holder = make_generator(job)
+    life = Life.begin(job)
     sys.setswitchinterval(1e-6)
-    crowd = [
-        threading.Thread(target=Life(job, holder, f"{job.name}{tail}").issue)
-        for tail in ("", *(f"-{number}" for number in range(job.several)))
-    ]
-    for thread in crowd:
+    lives = [life, *(life.other(f"{job.name}-{number}") for number in range(job.several))]
+    threads = [threading.Thread(target=one.issue) for one in lives]
+    for thread in threads:
         thread.start()
-    for thread in crowd:
+    for thread in threads:
         thread.join()
 
 
 def copies(job: Job) -> None:
     """Copy the generator, shallow and deep; original and copies issue in turns."""
-    holder = make_generator(job)
-    life = Life(job, holder, job.name)
-    life.issue(deadline_ns(job.warm_s))
+    life = Life.begin(job).warm_up()
     lives = [life]
     refused = []
     for make in (copy.copy, copy.deepcopy):
         try:
-            lives.append(Life(job, make(holder), f"{job.name}-{make.__name__}"))
+            lives.append(Life(job, make(life.holder), f"{job.name}-{make.__name__}"))
         except Exception as error:  # noqa: BLE001 - whatever somebody's generator raises
             refused.append(f"{make.__name__}: {error}")
     if len(refused) == 2:
@@ -157,11 +138,9 @@ def copies(job: Job) -> None:
 
 def pickled(job: Job) -> None:
     """Pickle the generator while it is in use, for another process, and continue."""
-    holder = make_generator(job)
-    life = Life(job, holder, job.name)
-    life.issue(deadline_ns(job.warm_s))
+    life = Life.begin(job).warm_up()
     try:
-        text = pickle.dumps(holder)
+        text = pickle.dumps(life.holder)
     except Exception as error:  # noqa: BLE001 - whatever somebody's generator raises
         _refuse(job, str(error))
     else:
@@ -179,34 +158,12 @@ def unpickled(job: Job) -> None:
 
 def witness(job: Job) -> None:
     """Record the wall clock; issue nothing."""
-    watch(job.directory / f"{job.name}.clock", lambda: job.over)
+    watch(job.folder / f"{job.name}.clock", lambda: job.over)
 
 
 def _refuse(job: Job, reason: str) -> None:
     """Record that the generator refused the fault."""
-    (job.directory / f"{job.name}.refused").write_text(reason, encoding="utf-8")
-
-
-ROLES = {
-    one.__name__: one
-    for one in (
-        steady,
-        fork,
-        fork_burst,
-        c_fork,
-        chdir,
-        raising,
-        handler,
-        mixed,
-        by_multiprocessing,
-        threads,
-        copies,
-        pickled,
-        unpickled,
-        witness,
-    )
-}
-"""The roles of a process, by name."""
+    (job.folder / f"{job.name}.refused").write_text(reason, encoding="utf-8")
 
 
 def main(arguments: list[str]) -> None:
@@ -214,12 +171,14 @@ def main(arguments: list[str]) -> None:
     job = Job.parse(arguments[0])
     known(job.system)  # import it now, which takes time
     if job.waits:
-        (job.directory / f"{job.name}.ready").touch()
-        while not (job.directory / job.waits).exists() and not job.over:
+        (job.folder / f"{job.name}.ready").touch()
+        while not (job.folder / job.waits).exists() and not job.over:
             time.sleep(0.0005)
     if job.faked and not loaded():
         raise SystemExit("libfaketime is not in this process")
-    ROLES[job.role](job)
+    # A role is a function here or in ``interrupted``.
+    role: Callable[[Job], None] = globals().get(job.role) or getattr(interrupted, job.role)
+    role(job)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-"""The parts of torture that can be told right from wrong without a process."""
+"""The parts of torture that can be tested without a process."""
 
 import json
 import re
 import sqlite3
 import time
 import uuid
+from collections import Counter
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -19,12 +20,14 @@ from frazil.torture import FAULTS, MIXED, Plan, Result, known
 from frazil.torture.evidence import Claimed, Examiner, Found, Generated
 from frazil.torture.file import WAYS, File
 from frazil.torture.id_log import IdLog, bursts, complete_bytes, number_of
+from frazil.torture.job import Job
+from frazil.torture.life import Life
 from frazil.torture.page import page
 from frazil.torture.peers import Row, markdown
 from frazil.torture.prefilter import Prefilter
 from frazil.torture.report import again, as_json, failed
 from frazil.torture.run import rounds
-from frazil.torture.system import FieldReader
+from frazil.torture.system import FieldReader, Setting
 from frazil.torture.trial import Mark
 
 __all__: list[str] = []
@@ -32,13 +35,13 @@ __all__: list[str] = []
 READER = FieldReader(22, 1000, 0, 12, 10)
 
 
-def giving(given):
+def returning(given):
     return iter(given).__next__
 
 
 def kept(folder, name, given, at_once=2):
-    """A file with what a generator gave."""
-    id_log = IdLog(folder, name, giving(given))
+    """The log of a generator that gives these IDs."""
+    id_log = IdLog(folder, name, returning(given))
     left = len(given)
     while left > 0:
         id_log.burst(min(at_once, left))
@@ -60,7 +63,7 @@ def examined(trial, marks=(), hung=(), true_ns=0, reading=None, late_s=None):
     return found
 
 
-def test_what_is_given_is_what_is_read(trial):
+def test_a_log_is_read_as_it_was_written(trial):
     given = [5, 1 << 63, (1 << 64) - 1, 1 << 64, (1 << 128) - 1, uuid.UUID(int=9), "17", b"\1\0"]
     path = kept(trial, "a", given)
     read = [n for burst in bursts(path) for n in burst.ids]
@@ -68,7 +71,7 @@ def test_what_is_given_is_what_is_read(trial):
     assert path.with_suffix(".first").exists()
 
 
-def test_a_part_that_a_kill_left_is_left_out(trial):
+def test_a_half_written_burst_is_left_out(trial):
     path = kept(trial, "a", [1, 2, 3, 4])
     parts = path.read_bytes()
     path.write_bytes(parts[:-1])
@@ -80,16 +83,16 @@ def test_a_part_that_a_kill_left_is_left_out(trial):
     assert complete_bytes(path.with_name("none.ids")) == 0
 
 
-def test_a_call_that_raises_is_a_refusal_and_keeps_what_came_before(trial):
-    id_log = IdLog(trial, "a", giving([1, None, 2]))
+def test_a_call_that_raises_is_a_refusal_and_keeps_the_ids_before_it(trial):
+    id_log = IdLog(trial, "a", returning([1, None, 2]))
     assert id_log.burst(9) == 2
     (burst,) = bursts(id_log.path)
     assert (burst.ids, burst.refused) == ([1, 2], 2)
     assert "StopIteration" in id_log.path.with_suffix(".trouble").read_text()
 
 
-def test_a_prefilter_knows_an_id_in_bursts_of_either_width(trial):
-    """One ID beyond 64 bits, or one that is no int, makes a burst wide; the others stay equal."""
+def test_a_prefilter_recognises_an_id_in_bursts_of_either_width(trial):
+    """An ID beyond 64 bits, or that is not an int, makes a burst wide; the others stay equal."""
     narrow = kept(trial, "a", [5, 6, 7])
     wide = kept(trial, "b", [7, 1 << 64, 8, uuid.UUID(int=6)])
     assert {burst.width for path in (narrow, wide) for burst in bursts(path)} == {8, 16}
@@ -108,19 +111,19 @@ def test_a_prefilter_knows_an_id_in_bursts_of_either_width(trial):
         (1.25, 1.5),
     ],
 )
-def test_different_things_are_different_numbers(one, other):
+def test_different_ids_are_different_numbers(one, other):
     assert number_of(one) != number_of(other)
     assert number_of(one) == number_of(one)
 
 
-def test_a_witness_who_saw_nothing_is_no_error(trial):
+def test_a_witness_without_a_reading_is_not_an_error(trial):
     kept(trial, "p0", [1])
     (trial / "p1.clock").touch()
     assert examined(trial).clock_us == (0, 0)
 
 
-def test_what_became_of_a_child_is_told_after_any_number_of_errors(trial):
-    id_log = IdLog(trial, "p0", giving([]))
+def test_the_end_of_a_child_is_reported_after_any_number_of_errors(trial):
+    id_log = IdLog(trial, "p0", returning([]))
     for _ in range(9):
         id_log.burst(1)
     id_log.report("one more")
@@ -131,7 +134,7 @@ def test_what_became_of_a_child_is_told_after_any_number_of_errors(trial):
     assert not any("one more" in line for line in found.troubles)
 
 
-def test_long_texts_are_told_apart():
+def test_long_texts_are_different_numbers():
     texts = ["x" * 26, "x" * 25 + "y"]
     assert len({number_of(text) for text in texts}) == 2
     assert number_of("x" * 26) == number_of("x" * 26) < 1 << 128
@@ -157,7 +160,7 @@ def test_without_numpy_the_search_gets_everything(trial, monkeypatch):
     assert examined(trial).duplicates == 1
 
 
-def test_duplicates_are_counted_where_they_come_again(trial):
+def test_duplicates_are_counted_at_their_second_occurrence(trial):
     kept(trial, "a", [10, 11, 12, 9])
     kept(trial, "b", [12, 13, 10])
     found = examined(trial)
@@ -168,7 +171,7 @@ def test_duplicates_are_counted_where_they_come_again(trial):
     }
 
 
-def test_moments_are_held_against_the_true_time(trial):
+def test_moments_are_compared_with_the_true_time(trial):
     true_ns = time.time_ns() - time.monotonic_ns()
     now_ms = time.time_ns() // 1_000_000
     kept(trial, "late", [now_ms - 5000 << 22 | 3 << 12])
@@ -179,7 +182,7 @@ def test_moments_are_held_against_the_true_time(trial):
     assert {one.name: one.spans[0][0] for one in found.generated} == {"late": 3, "early": 4}
 
 
-def test_a_stop_is_no_stall(trial):
+def test_a_stop_is_not_a_stall(trial):
     def slow():
         time.sleep(0.05)
         return 1
@@ -195,7 +198,7 @@ def test_a_stop_is_no_stall(trial):
     assert examined(trial, late_s=60).hung == 0
 
 
-def test_a_stop_is_one_of_children_and_threads_too(trial):
+def test_a_stop_also_covers_children_and_threads(trial):
     id_log = IdLog(trial, "p0.1", lambda: time.sleep(0.02) or 1)
     id_log.burst(1)
     (burst,) = bursts(id_log.path)
@@ -205,7 +208,7 @@ def test_a_stop_is_one_of_children_and_threads_too(trial):
     assert examined(trial, [other]).stall_us >= 20_000
 
 
-def test_who_gave_nothing_is_silent(trial):
+def test_a_process_without_ids_is_silent(trial):
     for name in ("p0", "p1", "p2"):
         (trial / f"{name}.said").touch()
     kept(trial, "p0", [1])
@@ -235,20 +238,20 @@ def test_who_gave_nothing_is_silent(trial):
         (Found(ids=5, duplicates=1), {"seen": False}, "repeated"),
     ],
 )
-def test_only_what_was_there_and_issued_is_unique(found, more, outcome):
+def test_only_an_observed_fault_with_ids_is_unique(found, more, outcome):
     assert Result(FAULTS["fork"], found=found, **more).outcome == outcome
 
 
 def drawn(plan):
-    """A result of frazil's with two processes, a claim and a stop; and one without anything."""
+    """A result with two processes, a claim and a stop, and one of an unavailable fault."""
     layout = frazil.scheme(plan.scheme).layout
     second = 1_000_000_000
     tick = 1000
     true_ns = layout.us_at(tick) * 1000
     found = Found(ids=30, duplicates=1, examples=[(7, "stop/p0", "stop/p1<&>")])
     for number in range(2):
-        made = Generated(f"p{number}", 15, [(number, 0, second, 15)], {0: 5, 19: 10})
-        made.claims = [Claimed(0, number, tick, tick + 700), Claimed(9, number, tick, tick + 900)]
+        made = Generated(f"p{number}", 15, [(number, 0, second, 15)], Counter({0: 5, 19: 10}))
+        made.claims = [Claimed(number, tick, tick + 700), Claimed(number, tick, tick + 900)]
         found.generated.append(made)
     marks = [Mark("SIGSTOP", "p0", second // 4, second // 2)]
     stop = Result(FAULTS["stop"], "", True, 0, second, found, marks, true_ns)
@@ -256,11 +259,11 @@ def drawn(plan):
     return [stop, gone]
 
 
-def test_a_page_shows_it_all_and_needs_nothing():
+def test_a_page_shows_everything_and_loads_nothing():
     plan = Plan(known("frazil"), own="sqlite")
     text = page(plan, drawn(plan))
     assert not re.search(r"<script|https?://|src=", text)
-    assert '<h1 class="bad">frazil under 1 fault: 1 duplicate; 1 could not be had</h1>' in text
+    assert '<h1 class="bad">frazil under 1 fault: 1 duplicate; 1 not available</h1>' in text
     assert "unavailable: a &lt;file&gt;" in text
     (svg,) = (ET.fromstring(svg) for svg in re.findall(r"<svg.*?</svg>", text))
     boxes = {kind: [] for kind in ("claim", "ids c0", "ids c1", "mark")}
@@ -273,15 +276,26 @@ def test_a_page_shows_it_all_and_needs_nothing():
     assert len(list(svg.iter("polygon"))) == 1
 
 
+def test_a_life_notes_each_claim_of_its_generator(trial):
+    setting = Setting(url="memory:?horizon=5ms", scheme="icicle")
+    job = Job("frazil", setting, trial, "p0", 0, "steady", 3, 0, False, 16, 0.0)
+    life = Life.begin(job)
+    life.burst(16)
+    life.burst(16)
+    (claim,) = examined(trial).generated[0].claims[:1]
+    assert claim.start < claim.until
+    assert Job.parse(job.text()) == job
+
+
 @pytest.mark.parametrize(
     ("tried", "left", "title"),
     [
-        (10, 5, '"good">frazil under 10 faults: no duplicates; 5 could not be had<'),
+        (10, 5, '"good">frazil under 10 faults: no duplicates; 5 not available<'),
         (15, 0, '"good">frazil under 15 faults: no duplicates<'),
-        (0, 15, '"none">frazil under 0 faults: no IDs; 15 could not be had<'),
+        (0, 15, '"none">frazil under 0 faults: no IDs; 15 not available<'),
     ],
 )
-def test_the_title_counts_only_the_faults_that_were_had(tried, left, title):
+def test_the_title_counts_only_the_available_faults(tried, left, title):
     plan = Plan(known("frazil"), own="sqlite")
     had = Result(FAULTS["fork"], "", True, 0, 1_000_000_000, Found(ids=5))
     missing = Result(FAULTS["store-kill"], "no such store", False, 1, 1)
@@ -303,7 +317,7 @@ def test_json_has_ids_as_strings_and_no_password():
     assert (gone["outcome"], gone["reason"]) == ("unavailable", "a <file>")
 
 
-def test_the_table_of_all_says_who_is_missing():
+def test_the_table_of_systems_says_which_is_missing():
     plan = Plan(known("frazil"), faults=("stop", "store-kill"), own="sqlite")
     rows = [
         Row("frazil, sqlite:", plan, drawn(plan)),
@@ -314,10 +328,10 @@ def test_the_table_of_all_says_who_is_missing():
     assert lines[4] == f"| frazil, sqlite: | {frazil.__version__} | 30 | 1 | — |"
     assert "pip install tsidpy" in lines[5]
     assert {line.count("|") for line in lines[2:6]} == {6}
-    assert "- —: could not be had." in lines
+    assert "- —: not available." in lines
 
 
-def test_every_system_says_how_to_get_it():
+def test_every_system_names_its_package():
     for name in ("snowflake-id", "oneflake", "sonyflake-py", "flakeid", "tsidpy", "uuid-utils"):
         assert known(name).package == name
 
@@ -329,7 +343,7 @@ def test_a_result_fails_by_repeats_and_hangs():
     assert failed([Result(fork, found=Found(ids=5, duplicates=1))])
 
 
-def test_rounds_can_be_played_again():
+def test_rounds_can_be_repeated():
     plan = Plan(known("frazil"), mix=True, faults=MIXED, seconds=35, seed=7)
     each = rounds(plan)
     assert [one.seed for one in each] == [7, 8, 9, 10]
