@@ -8,7 +8,7 @@ child finds its parent's unusable (see ``process``) and begins its own.
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from frazil.errors import FrazilError
 from frazil.generator.request import Request
@@ -18,6 +18,9 @@ from frazil.remote.icicle.pool import Asking, Pool, ServerHealth
 from frazil.remote.icicle.server import MOST_IDS, ServerCalls
 from frazil.system.clock import boot_s
 from frazil.system.steps import Steps
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["IcicleConfig", "PoolCalls"]
 
@@ -53,19 +56,27 @@ class IcicleConfig:
 
 
 class PoolCalls(Life):
-    """What one process has of a generator. servers: those of the config."""
+    """The life of a generator in one process, with its servers."""
 
-    def __init__(self, config: IcicleConfig, servers: list[ServerCalls]) -> None:
+    server_of: type[ServerCalls]
+
+    def __init__(self, config: IcicleConfig) -> None:
         super().__init__(config.prefetch)
         self._lead_us = config.request.lead_us
         patience_s = config.accesses[0].timeout_s
-        named = [(server.name, server) for server in servers]
+        named = [(server.name, server) for server in config.servers(self.server_of)]
         self.pool = Pool(named, config.request.timeout_us / 1e6, patience_s, boot_s)
 
     def ids(self, count: int) -> Steps[list[int]]:
         """See Life."""
         spans = yield from self.spans(count)
         return list(chain.from_iterable(range(first, first + n) for first, n in spans))
+
+    def array(self, count: int) -> "Steps[NDArray[Any]]":
+        """See Life."""
+        from frazil.schemes.arrays import filled
+
+        return filled((yield from self.spans(count)), count)
 
     def spans(self, count: int) -> Steps[list[tuple[int, int]]]:
         """``count`` IDs as spans: the first ID and how many."""

@@ -8,11 +8,11 @@ clock is behind, what its callers saw is all that is left of it; the script is t
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from frazil.errors import ClockError, ConfigError, FrazilError, LayoutExhausted
 from frazil.redis_link.access import Access
@@ -20,9 +20,6 @@ from frazil.redis_link.link import Link
 from frazil.remote.icicle.script import icicle_script
 from frazil.system.clock import wall_us
 from frazil.system.steps import Steps, run
-
-if TYPE_CHECKING:
-    from frazil.redis_link.async_link import AsyncLink
 
 __all__ = [
     "LAST_SHARD",
@@ -138,10 +135,12 @@ class ServerCalls:
     ConfigError, ClockError and LayoutExhausted.
     """
 
-    def __init__(self, link: "Link | AsyncLink", namespace: str, shard: int | None) -> None:
-        self.link: Any = link
-        self.access = link.access
-        self.name = link.access.name  # without a password
+    link_of: Callable[..., Any]  # Link or AsyncLink
+
+    def __init__(self, access: Access, namespace: str, shard: int | None = None) -> None:
+        self.link = self.link_of(access, icicle_script(), refusal)
+        self.access = access
+        self.name = access.name  # without a password
         self.namespace = namespace
         self.shard = shard
         self._key = key_of(namespace)
@@ -178,10 +177,7 @@ class ServerCalls:
 class IcicleServer(ServerCalls):
     """A server for threads, which may share it."""
 
-    link: Link
-
-    def __init__(self, access: Access, namespace: str, shard: int | None = None) -> None:
-        super().__init__(Link(access, icicle_script(), refusal), namespace, shard)
+    link_of = Link
 
     def issue(self, count: int, lead_us: int, within_s: float = inf) -> Issued:
         """See ``issuing``."""

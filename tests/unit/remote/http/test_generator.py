@@ -236,7 +236,7 @@ class TestTrouble:
                 with wire.losing_replies(silently=True):
                     await ids()
 
-        with pytest.raises(RegistryUnavailable, match="no whole reply within"):
+        with pytest.raises(RegistryUnavailable, match="no complete reply within"):
             asyncio.run(one())
 
     def test_nobody_listens(self):

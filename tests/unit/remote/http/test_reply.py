@@ -72,14 +72,14 @@ def problem(kind):
 @pytest.mark.parametrize(
     ("answer", "error", "told"),
     [
-        ((200, {}, ID), ConfigError, "no frazil service"),
-        ((200, {**REAL, "Content-Type": "text/html"}, ID), ConfigError, "no frazil service"),
-        ((200, {**REAL, "Frazil-Namespace": "b"}, ID), ConfigError, "no frazil service"),
+        ((200, {}, ID), ConfigError, "of a frazil service"),
+        ((200, {**REAL, "Content-Type": "text/html"}, ID), ConfigError, "of a frazil service"),
+        ((200, {**REAL, "Frazil-Namespace": "b"}, ID), ConfigError, "of a frazil service"),
         ((200, {**REAL, "Frazil-Scheme": "tsid"}, ID), ConfigError, "scheme='tsid'"),
         ((200, {**REAL, "Frazil-Fingerprint": "0"}, ID), ConfigError, "another 'icicle'"),
         ((200, {**REAL, "Frazil-Nonce": "0"}, ID), RegistryUnavailable, "another request"),
         ((200, REAL, ID * 2), ConfigError, "more than"),
-        ((200, REAL, ID[1:]), RegistryUnavailable, "broken off"),
+        ((200, REAL, ID[1:]), RegistryUnavailable, "incomplete"),
         ((204, REAL, b""), ConfigError, "204"),
         ((302, {"Location": "http://127.0.0.1:1/"}, b""), ConfigError, "302"),
         ((400, {}, problem("bad-request")), ConfigError, "T; D"),

@@ -187,6 +187,26 @@ def test_a_fork_is_another(left_open, url):
     del ids
 
 
+def test_a_child_leaves_the_connections_of_its_parents_loop(left_open, url):
+    """The two loops share one epoll, so a connection closed in the child would be deaf here."""
+
+    async def parent():
+        async with aio.open(url, namespace="test") as ids:
+            first = await ids()
+            idle = ids._life.pool.standings[0].server.link._idle
+            line = idle[0]
+            child = os.fork()
+            if child == 0:
+                asyncio.run(ids())
+                os._exit(0)
+            _, status = await asyncio.to_thread(os.waitpid, child, 0)
+            assert status == 0
+            assert await ids() > first
+            assert idle[0] is line
+
+    asyncio.run(parent())
+
+
 def test_a_cluster_and_replicas():
     with Cluster() as cluster:
         home = cluster.home("frazil:icicle:{test}")
