@@ -385,8 +385,9 @@ def test_a_client_that_leaves_stops_the_making(client):
 
 
 def issued_short(client):
-    text = client.get("/metrics").text
-    return next(s for s in text.splitlines() if s.startswith('frazil_issued_total{namespace="sh'))
+    lines = client.get("/metrics").text.splitlines()
+    line = next(s for s in lines if s.startswith('frazil_issued_total{namespace="short"'))
+    return float(line.rpartition(" ")[2])
 
 
 def test_a_lost_server_is_no_whole_reply(tmp_path):

@@ -167,8 +167,8 @@ class TestUrls:
         ("url", "problem"),
         [
             ("redis://one?horizont=5s", "unknown option horizont"),
-            ("redis://one:port", "a host or port is none"),
-            ("redis://me:secretAone:6379", "^redis: a host or port is none"),
+            ("redis://one:port", "a host or port is not valid"),
+            ("redis://me:secretAone:6379", "^redis: a host or port is not valid"),
             ("redis://one/first", "database 'first' is no number"),
             ("redis://one?replicas=-1", "no whole number"),
             ("redis://one,one", "named twice"),
