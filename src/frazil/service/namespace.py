@@ -98,18 +98,14 @@ class ServedNamespace:
         self.issued += len(ids)
         return ids
 
-    async def one(self) -> int:
-        """Return the next ID. Raises what the generator raises."""
-        found = self.ready_one()
-        if found is None:
-            found = (await self._waited(1))[0]
-        return found
-
     async def many(self, n: int) -> list[int]:
-        """Return the next ``n`` IDs, in order."""
+        """Return the next ``n`` IDs, in order. Raises what the generator raises."""
         ids = self.ready(n)
         if len(ids) < n:
-            ids += await self._waited(n - len(ids))
+            self.waits += 1
+            rest = await self._counted(self._async.take(n - len(ids)))
+            self.issued += len(rest)
+            ids += rest
         return ids
 
     async def words(self, n: int) -> "array[int]":
@@ -147,17 +143,15 @@ class ServedNamespace:
 
     async def unready(self) -> str:
         """Return why the next calls may fail, without host names; "" if they will not."""
-        why = self._trouble()
-        if not why:
-            await self._look()
-            why = self._registry_trouble()
-        return why
+        if why := self._trouble():
+            return why
+        await self._look()
+        return self._registry_trouble()
 
     def known_unready(self) -> str:
         """Return what ``unready`` returns as far as it is known without a read."""
-        return self._trouble() or (
-            self._registry_trouble() if isinstance(self._look_error, Misuse) else ""
-        )
+        known = isinstance(self._look_error, Misuse)
+        return self._trouble() or (self._registry_trouble() if known else "")
 
     def _trouble(self) -> str:
         """Return why calls fail, or are about to, as the generator knows it."""
@@ -198,16 +192,16 @@ class ServedNamespace:
             end_us = self.scheme.layout.exhausted_us
         except LayoutError:
             end_us = None
-        now_us = wall_us()
+        now_us, trouble_s = wall_us(), 0.0
+        if keeper.trouble is not None:
+            trouble_s = max(0.0, (now_us - keeper.trouble_since_us) / 1e6)
         return Gauge(
             issued=self.issued,
             waits=self.waits,
             failures=self.failures,
             lead_s=lead_s,
             claim_left_s=left_s,
-            trouble_s=0.0
-            if keeper.trouble is None
-            else max(0.0, (now_us - keeper.trouble_since_us) / 1e6),
+            trouble_s=trouble_s,
             renew_failures=keeper.failures,
             clock_offset_s=offset_s,
             exhausted_in_s=None if end_us is None else (end_us - now_us) / 1e6,
@@ -216,12 +210,6 @@ class ServedNamespace:
     async def close(self) -> None:
         """Stop issuing, and give back the rest of the claim."""
         await self._async.aclose()
-
-    async def _waited(self, n: int) -> list[int]:
-        self.waits += 1
-        ids = await self._counted(self._async.take(n))
-        self.issued += len(ids)
-        return ids
 
     async def _counted(self, waiting: Awaitable[Waited]) -> Waited:
         """Wait for IDs, and record whether the call failed."""

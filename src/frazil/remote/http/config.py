@@ -14,15 +14,12 @@ from frazil.generator.request import Request
 from frazil.inputs.url import Url, host_port
 from frazil.schemes.scheme import Scheme
 
-__all__ = [
-    "NONCE",
-    "ServiceConfig",
-    "configure_service",
-]
+__all__ = ["NAME", "NAME_RULE", "NONCE", "ServiceConfig", "configure_service"]
 
 NONCE = "frazil-nonce"
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+NAME_RULE = "1 to 64 letters, digits, '.', '_' and '-'"
 _TOKEN = re.compile(r"[!-~]{1,512}")
 _PREFETCH_MOST = 100_000
 
@@ -88,8 +85,8 @@ def configure_service(request: Request) -> ServiceConfig:
             namespace=request.namespace,
         )
     name = last or request.namespace
-    if not _NAME.fullmatch(name):
-        raise ConfigError(f"namespace {name!r}: 1 to 64 letters, digits, '.', '_' and '-'")
+    if not NAME.fullmatch(name):
+        raise ConfigError(f"namespace {name!r}: {NAME_RULE}")
     token = request.token or os.environ.get("FRAZIL_TOKEN") or ""
     if token and not _TOKEN.fullmatch(token):
         raise ConfigError(

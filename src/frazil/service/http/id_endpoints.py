@@ -124,7 +124,7 @@ class SingleIdEndpoint(IdEndpoint):
         n = None if self.guard.metered else self.served.ready_one()
         if n is None:
             with self.guard.charge(asgi.bearer(scope), 1) as charge:
-                n = await self.served.one()
+                n = (await self.served.many(1))[0]
                 charge.used = 1
         await asgi.send_whole(send, 200, fmt.media_type, fmt.one(n), fmt.headers)
 

@@ -51,7 +51,6 @@ class _Connection(asyncio.Protocol):
         self._transport: asyncio.Transport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """See asyncio.Protocol."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self._open.add(self)
@@ -66,7 +65,6 @@ class _Connection(asyncio.Protocol):
         return not (self._commands.guard.is_open or self._secret)
 
     def connection_lost(self, _error: Exception | None) -> None:
-        """See asyncio.Protocol."""
         self._open.discard(self)
         self._ending = True
         self._set_timer(on=False)
@@ -74,18 +72,16 @@ class _Connection(asyncio.Protocol):
             self._pending.cancel()
 
     def data_received(self, data: bytes) -> None:
-        """See asyncio.Protocol."""
         if not self._ending:
             self._parser.feed(data)
             self._process()
 
     def pause_writing(self) -> None:
-        """See asyncio.Protocol: the client does not read its replies."""
+        """The client does not read its replies."""
         self._full = True
         self._set_timer(on=True)
 
     def resume_writing(self) -> None:
-        """See asyncio.Protocol."""
         self._full = False
         self._set_timer(on=False)
         if self._pending is None:

@@ -251,7 +251,7 @@ class TestRefusals:
         ("url", "told"),
         [
             ("icicle://a,a", "named twice"),
-            ("icicle://a:x", "host or port is none"),
+            ("icicle://a:x", "host or port is not valid"),
             ("icicle://a?shard=1", "unknown option shard"),
             ("icicle://a,b?shards=1", "2 servers need as many"),
             ("icicle://a,b?shards=1,1", "each another one"),

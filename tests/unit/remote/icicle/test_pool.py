@@ -29,7 +29,7 @@ class World:
 
     def call(self, count=1):
         """One call: how many IDs it got."""
-        turn = self.pool.turn()
+        turn = self.pool.attempts()
         got = 0
         while got < count:
             step = turn.step()
@@ -107,7 +107,7 @@ def test_one_caller_finds_out_whether_it_is_back():
     world.call()
     world.call()
     world.now_s += 10
-    asked = [world.pool.turn().step().standing.name for _ in range(10)]
+    asked = [world.pool.attempts().step().standing.name for _ in range(10)]
     assert asked.count("a") == 1
 
 
@@ -209,7 +209,7 @@ class TestDeadline:
 
     def test_each_attempt_gets_what_is_left(self):
         world = World("a", "b", timeout_s=3.0)
-        turn = world.pool.turn()
+        turn = world.pool.attempts()
         assert turn.step().within_s == 3.0
         world.now_s += 2
         assert turn.step().within_s == 1.0
