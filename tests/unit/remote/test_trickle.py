@@ -121,14 +121,14 @@ class TestIcicle:
         with wire.trickling():
             fails_within(1, lambda: asyncio.run(awaited(f"icicle://127.0.0.1:{wire.port}")))
 
-    def test_a_server_has_no_longer_than_it_is_given(self, wire):
+    def test_a_server_has_a_time_limit(self, wire):
         with frazil.open(f"icicle://127.0.0.1:{wire.port}?timeout=400ms", timeout=60) as ids:
             ids()
             server = ids._life.pool.standings[0].server
             with wire.trickling(0.02):
                 fails_within(0.4, lambda: server.issue(1, 0))
 
-    def test_others_are_asked_in_time(self, wire):
+    def test_other_servers_are_asked_in_time(self, wire):
         """The first call looks at all three, and now and then one tries the slow one again."""
         with ExitStack() as kept:
             others = [kept.enter_context(Server()) for _ in range(2)]
@@ -169,7 +169,7 @@ class TestRedis:
             fails_within(1.5, call.get(verb, getattr(registry, verb)))
         assert isinstance(registry.initialise(ask_of(LastSeen()), 0), LastSeen)
 
-    def test_a_server_that_says_nothing_at_all(self, redis):
+    def test_a_server_that_never_answers(self, redis):
         """The time for a greeting of several answers is not the time for the first of them."""
         registry = connect(f"redis://127.0.0.1:{redis.port}?timeout=1s", "x", ICICLE)
         redis.freeze()

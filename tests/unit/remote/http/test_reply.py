@@ -95,7 +95,7 @@ def problem(kind):
         ((400, {}, b"[" * 100_000), ConfigError, "more than"),
     ],
 )
-def test_what_a_reply_means(answer, error, told):
+def test_the_meaning_of_a_reply(answer, error, told):
     timeout = 30 if error in (ConfigError, Stopped) else 0.4  # those come without another try
     with impostor(answer) as server:
         ids = frazil.open(f"http://127.0.0.1:{server.server_port}/a", timeout=timeout)
@@ -110,7 +110,7 @@ def test_what_a_reply_means(answer, error, told):
         assert asked > 1
 
 
-def test_a_bad_moment_passes():
+def test_a_temporary_error_is_retried():
     busy = (503, {}, problem("try-later"))
     with impostor(busy, (502, {}, b""), (200, REAL, ID)) as server:
         with frazil.open(f"http://127.0.0.1:{server.server_port}/a") as ids:
@@ -118,7 +118,7 @@ def test_a_bad_moment_passes():
         assert server.asked == 3
 
 
-def test_words_of_others_are_made_plain():
+def test_foreign_text_is_made_printable():
     with impostor((400, {}, b'{"title": "a\\u001b[2J\\nb", "detail": 5}')) as server:
         with pytest.raises(FrazilError) as caught:
             frazil.open(f"http://127.0.0.1:{server.server_port}/a")()

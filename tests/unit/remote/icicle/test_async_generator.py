@@ -80,14 +80,14 @@ def test_by_name_and_from_loop_to_loop(left_open, url):
     del ids
 
 
-def test_one_of_three_is_dead(url):
+def test_one_of_three_servers_is_dead(url):
     async def work(ids):
         return [await ids() for _ in range(50)]
 
     assert len(set(run(f"{url},127.0.0.1:{free_port()}", work))) == 50
 
 
-def test_every_reason_is_told():
+def test_the_error_has_every_reason():
     ports = free_port(), free_port()
     url = f"icicle://127.0.0.1:{ports[0]},127.0.0.1:{ports[1]}"
     with pytest.raises(RegistryUnavailable) as caught:
@@ -122,7 +122,7 @@ def test_closed(url):
     asyncio.run(main())
 
 
-def test_a_server_that_stands_still():
+def test_a_server_that_hangs():
     with Server() as server:
         Caller(server).init(1)
 
@@ -140,7 +140,7 @@ def test_a_server_that_stands_still():
         assert run(patient, work, timeout="300ms")
 
 
-def test_a_restart_is_waited_for():
+def test_a_call_waits_for_a_restart():
     with Server(persistent=True) as server:
         Caller(server).init(1)
 
@@ -153,7 +153,7 @@ def test_a_restart_is_waited_for():
         assert after > max(before)
 
 
-def test_cancelled_calls_leave_no_answer_behind(url):
+def test_cancelled_calls_leave_no_answer_in_a_connection(url):
     async def work(ids):
         found = []
         for _ in range(50):
@@ -167,7 +167,7 @@ def test_cancelled_calls_leave_no_answer_behind(url):
     assert len(set(run(url, work))) == 150
 
 
-def test_a_fork_is_another(left_open, url):
+def test_a_fork_makes_other_ids(left_open, url):
     async def two(ids):
         return [await ids() for _ in range(2)]
 

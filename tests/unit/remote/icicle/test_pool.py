@@ -101,7 +101,7 @@ def test_left_out_longer_each_time_and_back():
     assert world.asked.count("a") == 5
 
 
-def test_one_caller_finds_out_whether_it_is_back():
+def test_one_caller_alone_tries_a_failed_server():
     world = World("a", "b")
     world.does["a"] = AWAY
     world.call()
@@ -127,14 +127,14 @@ def test_five_attempts_with_growing_pauses():
     assert len(set(naps)) > 40
 
 
-def test_each_server_is_asked_however_many_there_are():
+def test_each_server_of_a_large_pool_is_asked():
     world = World(*"abcdefgh")
     world.does.update(dict.fromkeys("abcdefg", AWAY))
     for _ in range(50):
         assert world.call() == 1
 
 
-def test_every_reason_is_told():
+def test_the_error_has_every_reason():
     world = World("a", "b", "c")
     world.does.update(a=AWAY, b=ClockError("b is late"), c=ConfigError("no shard"))
     with pytest.raises(RegistryUnavailable, match=r"(?s)away.*b is late.*no shard") as caught:
@@ -153,21 +153,21 @@ def test_a_refusal_is_not_tried_again(kind):
     assert world.naps == []
 
 
-def test_one_that_refuses_leaves_the_others():
+def test_a_refusal_leaves_the_other_servers():
     world = World("a", "b")
     world.does["a"] = ConfigError("no shard")
     assert [world.call() for _ in range(20)] == [1] * 20
 
 
 class TestWaiting:
-    def test_it_is_no_failure(self):
+    def test_it_is_not_a_failure(self):
         world = World("a")
         world.waiting("a", 5.0)
         assert world.call() == 1
         assert sum(world.naps) == pytest.approx(5.0, abs=0.1)
         assert world.pool.standings[0].failures == 0
 
-    def test_others_are_asked_meanwhile(self):
+    def test_other_servers_are_asked_meanwhile(self):
         world = World("a", "b")
         world.waiting("a", 5.0)
         for _ in range(10):
@@ -181,7 +181,7 @@ class TestWaiting:
         world.does.update(b=AWAY, c=AWAY)
         assert world.call() == 1
 
-    def test_not_in_vain(self):
+    def test_a_request_that_succeeds_later(self):
         """What cannot come before the deadline is said at once."""
         world = World("a", timeout_s=2.0)
         world.waiting("a", 5.0)
@@ -219,7 +219,7 @@ class TestDeadline:
 
 
 class TestShards:
-    def test_one_for_two_is_refused(self):
+    def test_one_shard_for_two_servers_is_refused(self):
         world = World("a", "b")
         world.does["a"] = world.does["b"] = lambda count: Issued(3, 1, 0, ((1, count),))
         world.call()

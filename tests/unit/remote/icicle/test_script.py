@@ -79,7 +79,7 @@ class TestIssuing:
         (n,) = caller.ids(1)
         assert abs((n >> 22) * 1000 + EPOCH_US - time.time() * 1e6) < 1e6
 
-    def test_a_batch_is_as_large_as_asked_for(self, caller):
+    def test_a_batch_has_the_requested_size(self, caller):
         """E1.15: and crosses ticks in spans."""
         assert len(set(caller.ids(4_000_000))) == 4_000_000
 
@@ -98,7 +98,7 @@ class TestIssuing:
         assert before_us + 19_000 < last_us <= top_us + 20_000
         assert 0 < wait_us <= 1000
 
-    def test_nothing_given_nothing_kept(self, caller):
+    def test_nothing_issued_nothing_stored(self, caller):
         caller.say("issue", "", 4_096_000, 1_000_000)
         before = caller.state()
         _, top_us, wait_us, found = caller.issue(5)
@@ -180,7 +180,7 @@ class TestRefusals:
             *[("shard", -1), ("shard", 1024), ("shard", "x")],
         ],
     )
-    def test_a_state_that_is_none(self, caller, field, value):
+    def test_an_invalid_state(self, caller, field, value):
         """E1.10: a stored sequence of 5000 was answered with an empty batch, and a crash."""
         caller.client.hset(caller.key, field, value)
         assert "frazil init" in caller.refused("STATE", "issue")
@@ -201,7 +201,7 @@ class TestRefusals:
         assert not set(before) & set(caller.ids(10))
 
 
-def test_who_waits_as_told_is_never_sent_away(caller):
+def test_a_caller_that_waits_as_told_is_never_refused(caller):
     """Full batches, one after the other: E1.12 refused four of five."""
     empty = 0
     for _ in range(200):

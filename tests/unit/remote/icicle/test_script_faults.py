@@ -65,7 +65,7 @@ class TestClock:
         caller.ids(1)
         assert 40_000 < before - int(caller.state()["offset"]) < 300_000
 
-    def test_far_ahead_needs_a_witness(self, faked):
+    def test_a_clock_far_ahead_needs_a_witness(self, faked):
         server, caller = faked
         step(server, 3600)
         now_us = int(time.time() * 1e6)
@@ -101,20 +101,20 @@ class TestLoss:
         caller.init(new=False)
         assert 4 < seconds_to_wait(caller) <= 5.1
 
-    def test_an_emptied_server_that_is_told_its_shard(self, caller):
+    def test_an_emptied_server_gets_its_shard_from_the_caller(self, caller):
         """E1.13: FLUSHALL is no outage where the URL has the shards."""
         caller.client.flushall()
         assert 4 < seconds_to_wait(caller, shard=7) <= 5.1
         assert caller.state()["shard"] == "7"
 
-    def test_a_caller_who_has_seen_more(self, caller):
+    def test_a_caller_that_has_seen_more(self, caller):
         """Emptied while its clock was behind: what callers saw is all that is left."""
         seen_us = int(time.time() * 1e6) + 30_000_000
         assert 34 < seconds_to_wait(caller, seen_us=seen_us) <= 35.1
         assert 34 < seconds_to_wait(caller, seen_us=seen_us) <= 35.1
         assert 34 < seconds_to_wait(caller) <= 35.1
 
-    def test_what_is_told_is_not_more_than_is_kept(self, caller):
+    def test_the_report_has_no_more_than_the_record(self, caller):
         """Else each caller's memory would look like a loss to the server."""
         for _ in range(200):
             _, top_us, wait_us, _ = caller.issue(3000)

@@ -52,7 +52,7 @@ class TestIncarnation:
         expected = known_by(trio[0], confirmed=True)
         assert ask(confirmed, replicas=2)[2] == confirmed.state()["incarnation"] == expected
 
-    def test_a_replica_that_comes_back_is_another_history(self, trio, confirmed):
+    def test_a_returning_replica_is_another_history(self, trio, confirmed):
         before = int(ask(confirmed, replicas=2)[4])
         trio[2].promote()
         trio[2].replicate(trio[0])

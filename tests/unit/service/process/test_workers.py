@@ -144,7 +144,7 @@ def ready(service):
     return httpx.get(f"{service.url}/readyz", timeout=20).status_code == 200
 
 
-def test_workers_that_are_killed_are_replaced_and_repeat_nothing(start, config):
+def test_killed_workers_are_replaced_and_repeat_no_id(start, config):
     """The other workers continue: no call fails, and the service stays ready."""
     service = start(config, "--workers", "4")
     workers = processes(service)
@@ -207,7 +207,7 @@ def test_the_registry_goes_away_and_comes_back(start):
         assert all(probe.red_at(moment) for moment in refused_at)
 
 
-def test_workers_end_when_nobody_looks_after_them(start, config):
+def test_workers_end_with_their_supervisor(start, config):
     service = start(config, "--workers", "2")
     processes(service, 2)
     until(lambda: ready(service))
@@ -241,7 +241,7 @@ def test_metrics_are_of_all_workers(start, config):
     assert sorted(told()) == ["0", "1", "2"]
 
 
-def test_a_worker_that_cannot_begin_is_tried_again_with_pauses(start, tmp_path):
+def test_a_worker_that_cannot_start_is_retried_with_pauses(start, tmp_path):
     service = start(f'[namespaces.a]\nregistry = "sqlite:///{tmp_path}/c.db"', "--workers", "2")
     first = processes(service, 2)
     for _ in range(3):
