@@ -121,7 +121,7 @@ class App:
         if not self._layouts_checked:
             await state.check_layouts()
         if state.settings.resp_port is not None:
-            resp = RespServer(state.namespaces, state.guard, state.settings)
+            resp = RespServer(state)
             await resp.start(self._resp_socket)
         tasks = [asyncio.create_task(one) for one in (state.publish(), state.recheck())]
         try:

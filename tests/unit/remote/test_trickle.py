@@ -138,7 +138,7 @@ class TestIcicle:
             url = f"icicle://{','.join(f'127.0.0.1:{port}' for port in ports)}"
             kept.enter_context(wire.trickling())
             ids = kept.enter_context(frazil.open(url, timeout=2))
-            slow = ids._life.pool.standings[0]
+            slow = ids._alive().pool.standings[0]
             before = 0
             while slow.failures < 3:
                 assert isinstance(within(2, ids), int)
@@ -149,7 +149,7 @@ class TestIcicle:
     def test_without_the_fast_parser(self, wire):
         """The driver reads in another way where hiredis is not installed."""
         with frazil.open(f"icicle://127.0.0.1:{wire.port}?timeout=400ms") as ids:
-            access = ids._life.pool.standings[0].server.access
+            access = ids._alive().pool.standings[0].server.access
         slower = replace(access, options={**access.options, "parser_class": _RESP2Parser})
         server = IcicleServer(slower, "default")
         assert server.issue(5, 1_000_000).spans

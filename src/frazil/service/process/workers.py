@@ -66,12 +66,11 @@ class _Supervisor:
         for worker in self.workers:
             if worker.stop_socket is not None:
                 worker.stop_socket.close()
-        for worker in self.workers:
-            if worker.process is not None:
-                worker.process.terminate()
-        for worker in self.workers:
-            if worker.process is not None:
-                worker.process.join()
+        running = [worker.process for worker in self.workers if worker.process is not None]
+        for process in running:
+            process.terminate()
+        for process in running:
+            process.join()
         for number, handler in before.items():
             signal.signal(number, handler)
         signal.raise_signal(self.received)

@@ -12,17 +12,15 @@ answered in one step, as far as IDs are ready.
 
 import asyncio
 import socket
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any
 
 from frazil.service import logs
-from frazil.service.namespace import ServedNamespace
 from frazil.service.problems import TITLES
 from frazil.service.redis.commands import Answer, Commands, bulk, error_of
 from frazil.service.redis.parser import Parser, ProtocolError
-from frazil.service.settings import Settings
-from frazil.service.tokens import Guard
+from frazil.service.state import State
 
 __all__ = ["CONNECTIONS_MOST", "RespServer"]
 
@@ -201,11 +199,9 @@ class _Connection(asyncio.Protocol):
 class RespServer:
     """The Redis endpoint. ``await start()``, later ``await stop()``."""
 
-    def __init__(
-        self, namespaces: Mapping[str, ServedNamespace], guard: Guard, settings: Settings
-    ) -> None:
-        self._commands = Commands(namespaces, guard)
-        self._settings = settings
+    def __init__(self, state: State) -> None:
+        self._commands = Commands(state.namespaces, state.guard)
+        self._settings = state.settings
         self._open: set[_Connection] = set()
         self._server: asyncio.Server | None = None
 
