@@ -109,11 +109,11 @@ def misuse(error: Misuse, **more: Any) -> Problem:
     return Problem("bad-request", str(error), **{**facts, **more})
 
 
-def refused(refusal: Refusal, **more: Any) -> Problem:
+def refused(refusal: Refusal) -> Problem:
     """Return the problem for a request that its token does not allow."""
     kind, detail = _REFUSALS[refusal]
     headers = {"www-authenticate": 'Bearer realm="frazil"'} if kind == "unauthorized" else {}
-    return Problem(kind, detail, headers, **more)
+    return Problem(kind, detail, headers)
 
 
 def busy(**more: Any) -> Problem:
@@ -122,20 +122,18 @@ def busy(**more: Any) -> Problem:
     return Problem("busy", detail, {"retry-after": "1"}, **more)
 
 
-def over_quota(error: OverQuota, **more: Any) -> Problem:
+def over_quota(error: OverQuota) -> Problem:
     """Return the problem for a token that exceeded its quota."""
     if isinf(error.wait_s):
-        return Problem(
-            "too-large", f"{error}; request fewer at once", limit=str(error.most), **more
-        )
+        return Problem("too-large", f"{error}; request fewer at once", limit=str(error.most))
     headers = {"retry-after": str(ceil(error.wait_s))}
-    return Problem("over-quota", f"{error}; retry later", headers, **more)
+    return Problem("over-quota", f"{error}; retry later", headers)
 
 
-def no_id(error: FrazilError, **more: Any) -> Problem:
+def no_id(error: FrazilError) -> Problem:
     """Return the problem for a valid request that got no ID."""
     kind, detail = next(answer for cause, answer in _CAUSES if isinstance(error, cause))
     headers = {}
     if kind == "try-later":
         headers["retry-after"] = str(max(1, round(error.facts.get("retry_after_s", 1))))
-    return Problem(kind, detail, headers, **more)
+    return Problem(kind, detail, headers)

@@ -68,7 +68,7 @@ def wire(redis):
 
 
 def within(seconds, call):
-    """What a call answers, or the RegistryUnavailable that it raises, in about so many seconds."""
+    """Return the result of a call, or its RegistryUnavailable, within a time."""
     found = []
 
     def run():
@@ -85,7 +85,7 @@ def within(seconds, call):
 
 
 def fails_within(seconds, call):
-    """See that a call raises RegistryUnavailable in about so many seconds; answers that."""
+    """Check that a call raises RegistryUnavailable within a time, and return the error."""
     began_s = time.monotonic()
     error = within(seconds, call)
     assert isinstance(error, RegistryUnavailable)
@@ -129,7 +129,7 @@ class TestIcicle:
                 fails_within(0.4, lambda: server.issue(1, 0))
 
     def test_other_servers_are_asked_in_time(self, wire):
-        """The first call looks at all three, and now and then one tries the slow one again."""
+        """The first call reads all three shards; later ones sometimes try the slow one again."""
         with ExitStack() as kept:
             others = [kept.enter_context(Server()) for _ in range(2)]
             for shard, other in enumerate(others):
@@ -147,7 +147,7 @@ class TestIcicle:
                     slow.out_until_s = 0.0
 
     def test_without_the_fast_parser(self, wire):
-        """The driver reads in another way where hiredis is not installed."""
+        """Without hiredis the driver reads in another way."""
         with frazil.open(f"icicle://127.0.0.1:{wire.port}?timeout=400ms") as ids:
             access = ids._alive().pool.standings[0].server.access
         slower = replace(access, options={**access.options, "parser_class": _RESP2Parser})
@@ -170,7 +170,7 @@ class TestRedis:
         assert isinstance(registry.initialise(ask_of(LastSeen()), 0), LastSeen)
 
     def test_a_server_that_never_answers(self, redis):
-        """The time for a greeting of several answers is not the time for the first of them."""
+        """The time limit is that of all replies of a new connection, not of the first one."""
         registry = connect(f"redis://127.0.0.1:{redis.port}?timeout=1s", "x", ICICLE)
         redis.freeze()
         try:
@@ -267,7 +267,7 @@ class TestService:
             fails_within(1, lambda: asyncio.run(awaited(url)))
 
     def test_through_a_proxy_of_the_environment(self, service, monkeypatch):
-        """What asks a proxy has connections of its own."""
+        """The driver has other connections for a proxy."""
         monkeypatch.delenv("no_proxy", raising=False)
         monkeypatch.delenv("NO_PROXY", raising=False)
         with serving(service) as (wire, _):

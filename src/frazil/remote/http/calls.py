@@ -57,7 +57,7 @@ class ServiceCalls(Life):
 
         body = b"".join((yield from self.bodies(count)))
         rows = wire_ids.words(body, self.config.width)
-        return (rows.view(WIDE) if self.config.scheme.bits > 64 else rows).reshape(-1)
+        return (rows.view(WIDE) if self.config.request.scheme.bits > 64 else rows).reshape(-1)
 
     def bodies(self, count: int) -> Steps[list[bytes]]:
         """Get ``count`` packed IDs, in steps."""

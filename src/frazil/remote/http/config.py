@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from frazil.errors import ConfigError
 from frazil.generator.request import Request
 from frazil.inputs.url import Url, host_port
-from frazil.schemes.scheme import Scheme
 
 __all__ = ["NAME", "NAME_RULE", "NONCE", "ServiceConfig", "configure_service"]
 
@@ -35,11 +34,6 @@ class ServiceConfig:
     token: str = field(default="", repr=False)
 
     @property
-    def scheme(self) -> Scheme:
-        """The scheme of the namespace."""
-        return self.request.scheme
-
-    @property
     def name(self) -> str:
         """The namespace with the URL of the service, for messages."""
         return f"{self.base}/{self.namespace}"
@@ -47,7 +41,7 @@ class ServiceConfig:
     @property
     def width(self) -> int:
         """Bytes of an ID on the wire."""
-        return (self.scheme.bits + 7) // 8
+        return (self.request.scheme.bits + 7) // 8
 
     def asking(self, n: int) -> tuple[str, dict[str, str]]:
         """Return the URL and the headers of a POST for ``n`` IDs.

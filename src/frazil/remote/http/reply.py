@@ -69,19 +69,19 @@ class Gathered:
 
     def _check(self) -> None:
         """Raise an error for a reply without IDs of this namespace and scheme."""
-        config, told = self._config, self._headers
+        config, told, scheme = self._config, self._headers, self._config.request.scheme
         if told.get("frazil-namespace", "") != config.namespace or not told.get(
             "content-type", ""
         ).startswith("application/octet-stream"):
             raise self._stranger("this URL is not one of a frazil service")
         name = told.get("frazil-scheme", "")
-        if name != config.scheme.name:
+        if name != scheme.name:
             raise ConfigError(
                 f"{config.name} issues IDs of {_plain(name)!r} and was opened as "
-                f"{config.scheme.name!r}; open it with scheme={_plain(name)!r}",
+                f"{scheme.name!r}; open it with scheme={_plain(name)!r}",
                 scheme=name,
             )
-        if told.get("frazil-fingerprint", "") != config.scheme.fingerprint:
+        if told.get("frazil-fingerprint", "") != scheme.fingerprint:
             raise ConfigError(
                 f"{config.name} has another {name!r} than this program (its epoch or its fields); "
                 "open it with the scheme that GET /v1/layouts shows",

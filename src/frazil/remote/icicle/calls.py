@@ -87,7 +87,7 @@ class PoolCalls(Life):
             self.check()
             step = attempts.step()
             if not isinstance(step, Asking):
-                yield step.seconds
+                yield step
                 continue
             server, wanted = step.standing.server, min(left, MOST_IDS)
             try:

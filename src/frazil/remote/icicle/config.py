@@ -60,12 +60,10 @@ def _shards(options: Options, servers: int) -> tuple[int, ...]:
     text = options.text("shards")
     if text is None:
         return ()
-    shards = []
-    for word in text.split(","):
-        shard = whole(word, LAST_SHARD)
-        if shard is None:
-            raise ConfigError(f"?shards={text}: write numbers from 0 to {LAST_SHARD}, like 0,1,2")
-        shards.append(shard)
+    words = text.split(",")
+    shards = tuple(shard for word in words if (shard := whole(word, LAST_SHARD)) is not None)
+    if len(shards) < len(words):
+        raise ConfigError(f"?shards={text}: write numbers from 0 to {LAST_SHARD}, like 0,1,2")
     if len(shards) != servers or len(set(shards)) < servers:
         raise ConfigError(f"?shards={text}: {servers} servers need {servers} different shards")
-    return tuple(shards)
+    return shards

@@ -9,9 +9,9 @@ has some, and callers must not retry in step. So the pool knows the health of ea
 - It *has no IDs yet*, and said for how long: it is skipped until then. That is not a failure.
 - It *refuses* (no shard, no right, a wrong clock): the same call does not ask it again.
 
-An ``AttemptLoop`` is one call on the pool. It returns the next step, ``Asking`` a server or
-``Sleeping``, and gets the result. It does neither itself, so threads and asyncio share it. Its
-final error has the reason of each server.
+An ``AttemptLoop`` is one call on the pool. It returns the next step, ``Asking`` a server or seconds
+to sleep, and gets the result. It does neither itself, so threads and asyncio share it. Its final
+error has the reason of each server.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ from frazil.errors import (
 )
 from frazil.remote.icicle.server import Issued
 
-__all__ = ["ATTEMPTS", "Asking", "AttemptLoop", "Pool", "ServerHealth", "Sleeping"]
+__all__ = ["ATTEMPTS", "Asking", "AttemptLoop", "Pool", "ServerHealth"]
 
 ATTEMPTS = 5
 _FIRST_PAUSE_S = 0.05
@@ -58,12 +58,6 @@ class Asking(NamedTuple, Generic[Server]):
 
     standing: ServerHealth[Server]
     within_s: float
-
-
-class Sleeping(NamedTuple):
-    """Sleep, then get the next step."""
-
-    seconds: float
 
 
 class Pool(Generic[Server]):
@@ -131,8 +125,8 @@ class AttemptLoop(Generic[Server]):
     refused: set[str] = field(default_factory=set)
     tried: set[str] = field(default_factory=set)
 
-    def step(self) -> Asking[Server] | Sleeping:
-        """Return the next step. Raises the final error if there is none."""
+    def step(self) -> Asking[Server] | float:
+        """Return a server to ask, or seconds to sleep. Raises the final error instead."""
         pool, now_s = self.pool, self.pool.clock()
         left = [each for each in pool.order() if each.name not in self.refused]
         if self.attempts >= max(ATTEMPTS, len(pool.standings)):
@@ -208,10 +202,10 @@ class AttemptLoop(Generic[Server]):
             standing.out_until_s = now_s + self.pool.patience_s
         return Asking(standing, self.deadline_s - now_s)
 
-    def _sleeping(self, seconds: float, now_s: float) -> Sleeping:
+    def _sleeping(self, seconds: float, now_s: float) -> float:
         if now_s + seconds > self.deadline_s:
             raise self.failure()
-        return Sleeping(seconds)
+        return seconds
 
 
 def _jitter(least: float, most: float) -> float:

@@ -49,13 +49,11 @@ class IdEndpoint(ABC):
     """One path of one namespace."""
 
     method = "GET"
-    known: tuple[str, ...] = ("number",)
 
     def __init__(self, served: ServedNamespace, guard: Guard) -> None:
         self.served = served
         self.guard = guard
         name, scheme = served.name, served.scheme
-        self.names = served.names
         self.formats: dict[str, Format] = {
             formats.JSON: Json(name, scheme),
             formats.TEXT: Lines(name, scheme),
@@ -67,24 +65,22 @@ class IdEndpoint(ABC):
         """Answer a request and return the status."""
         try:
             if scope["method"] != self.method:
-                raise Problem(
-                    "method-not-allowed", f"use {self.method}", {"allow": self.method}, **self.names
-                )
+                raise Problem("method-not-allowed", f"use {self.method}", {"allow": self.method})
             if not self.guard.is_open:
                 refusal = self.guard.refusal(asgi.bearer(scope), "issue", self.served.name)
                 if refusal is not None:
-                    raise refused(refusal, **self.names)
+                    raise refused(refusal)
             await self.answer(scope, receive, send)
         except Problem as wrong:
             problem = wrong
-            problem.more = {**self.names, **problem.more}
         except OverQuota as error:
-            problem = over_quota(error, **self.names)
+            problem = over_quota(error)
         except FrazilError as error:
             logs.failure(self.served.name, error)
-            problem = no_id(error, **self.names)
+            problem = no_id(error)
         else:
             return 200
+        problem.more = {**self.served.names, **problem.more}
         await asgi.send_problem(send, problem)
         return problem.status
 
@@ -117,10 +113,7 @@ class SingleIdEndpoint(IdEndpoint):
 
     async def answer(self, scope: Scope, _receive: Receive, send: Send) -> None:
         """See IdEndpoint."""
-        number = ""
-        if scope["query_string"]:
-            number = asgi.parameters(scope, "number").get("number", "")
-        fmt = self.choose_format(scope, number)
+        fmt = self.choose_format(scope, asgi.parameters(scope, "number").get("number", ""))
         n = None if self.guard.metered else self.served.ready_one()
         if n is None:
             with self.guard.charge(asgi.bearer(scope), 1) as charge:

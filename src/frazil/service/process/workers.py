@@ -97,9 +97,15 @@ class _Supervisor:
         )
         # Blocked, since a signal in the child before it resets the handlers would be lost.
         signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
-        process.start()
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
-        child_end.close()
+        try:
+            process.start()
+        except OSError as error:  # too many processes, or no memory
+            worker.due_ns = boot_ns() + _SECOND_NS
+            logs.event("worker not started", worker=worker.index, why=str(error))
+            return
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+            child_end.close()
         worker.process, worker.started_ns = process, boot_ns()
         logs.event("worker begins", worker=worker.index, process=process.pid)
 

@@ -1,4 +1,4 @@
-"""What ``open`` refuses before anything is contacted."""
+"""URLs and options that ``open`` refuses without a connection."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The client of a service: a real one behind a wire that fails, and impostors."""
+"""The client of a service: a real one behind a proxy that fails, and fake ones."""
 
 import asyncio
 import contextlib

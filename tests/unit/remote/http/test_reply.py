@@ -1,4 +1,4 @@
-"""What a reply means, from impostors that answer all sorts of things."""
+"""The meaning of replies, from fake services."""
 
 import contextlib
 import threading
@@ -23,7 +23,7 @@ __all__: list[str] = []
 
 
 class Impostor(BaseHTTPRequestHandler):
-    """Answers what its server was told, and counts how often it was asked."""
+    """Sends the replies of its server, and counts the requests."""
 
     protocol_version = "HTTP/1.1"
 

@@ -67,7 +67,7 @@ def test_many_tasks_share_it(servers, url):
 
 @pytest.fixture
 def left_open():
-    """For what is left open in a loop that is gone; Python warns of that, as it should."""
+    """Ignore the warnings about connections of a loop that has ended."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)
         yield
@@ -188,7 +188,7 @@ def test_a_fork_makes_other_ids(left_open, url):
 
 
 def test_a_child_leaves_the_connections_of_its_parents_loop(left_open, url):
-    """The two loops share one epoll, so a connection closed in the child would be deaf here."""
+    """Both loops share one epoll: after a close in the child, the parent would read nothing."""
 
     async def parent():
         async with aio.open(url, namespace="test") as ids:

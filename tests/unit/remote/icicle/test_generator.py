@@ -1,4 +1,4 @@
-"""``frazil.open("icicle://…")`` on real servers, and what it refuses."""
+"""``frazil.open("icicle://…")`` on real servers, and its errors."""
 
 import asyncio
 import gc
@@ -74,7 +74,7 @@ class TestIssuing:
 
     @pytest.mark.parametrize("n", [0, 1, 5000, 50_000])
     def test_take(self, ids, n):
-        """E1.15: as many as asked for, in one call."""
+        """E1.15: the requested number, in one call."""
         found = ids.take(n)
         assert len(found) == len(set(found)) == n
 
@@ -107,7 +107,7 @@ class TestIssuing:
         assert len(frazil.mint(3, namespace="test")) == 3
 
     def test_one_load_and_then_the_hash(self, servers, url):
-        """E1.6: only NOSCRIPT is answered with the source."""
+        """E1.6: the source is sent only after NOSCRIPT."""
         servers[0].do("SCRIPT", "FLUSH")
         servers[0].do("CONFIG", "RESETSTAT")
         with frazil.open(url_of(servers[0]), namespace="test") as ids:
@@ -280,7 +280,7 @@ class TestRefusals:
             frazil.open("icicle://a", **how)
 
     def test_no_shard_fails_at_once(self, servers, url):
-        """E1.5: published: an empty answer after five attempts."""
+        """E1.5: the published client returns nothing after five attempts."""
         with frazil.open(url, namespace="nobody") as ids:
             with pytest.raises(ConfigError, match="frazil init icicle://") as caught:
                 ids()
@@ -363,7 +363,7 @@ class TestTrouble:
 
     @pytest.fixture
     def wired(self, servers, url):
-        """A wire to the first server, and a generator that has but this way."""
+        """A proxy to the first server, and a generator that uses it."""
         with Proxy(servers[0].port) as wire:
             where = f"icicle://127.0.0.1:{wire.port}"
             with frazil.open(where, namespace="test", timeout="2s") as ids:

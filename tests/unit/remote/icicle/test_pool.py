@@ -1,4 +1,4 @@
-"""Which server is asked, when, and when a call gives up: the pool with a clock of its own."""
+"""The choice of servers, the pauses and the final error, with a simulated clock."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from frazil.errors import (
     PoolExhausted,
     RegistryUnavailable,
 )
-from frazil.remote.icicle.pool import ATTEMPTS, Asking, Pool, Sleeping
+from frazil.remote.icicle.pool import ATTEMPTS, Asking, Pool
 from frazil.remote.icicle.server import Issued
 
 __all__: list[str] = []
@@ -17,7 +17,7 @@ AWAY = RegistryUnavailable("away", outcome_known=True)
 
 
 class World:
-    """A pool of servers of which each does as told; time passes only while somebody waits."""
+    """A pool of simulated servers; time passes only while a call waits."""
 
     def __init__(self, *names, timeout_s=10.0):
         self.now_s = 100.0
@@ -28,15 +28,15 @@ class World:
         self.pool = Pool(servers, timeout_s, 1.0, lambda: self.now_s)
 
     def call(self, count=1):
-        """One call: how many IDs it got."""
+        """Make one call, and return how many IDs it got."""
         turn = self.pool.attempts()
         got = 0
         while got < count:
             step = turn.step()
-            if isinstance(step, Sleeping):
-                assert step.seconds > 0
-                self.naps.append(step.seconds)
-                self.now_s += step.seconds
+            if isinstance(step, float):
+                assert step > 0
+                self.naps.append(step)
+                self.now_s += step
                 continue
             assert isinstance(step, Asking)
             name = step.standing.server
@@ -52,7 +52,7 @@ class World:
         return got
 
     def waiting(self, name, seconds):
-        """Let a server have nothing for so long from now on."""
+        """Let a server have no IDs for some seconds."""
         ready_s = self.now_s + seconds
         shard = list(self.does).index(name)
 
@@ -182,7 +182,7 @@ class TestWaiting:
         assert world.call() == 1
 
     def test_a_request_that_succeeds_later(self):
-        """What cannot come before the deadline is said at once."""
+        """An error that no wait until the deadline can avoid is raised at once."""
         world = World("a", timeout_s=2.0)
         world.waiting("a", 5.0)
         with pytest.raises(PoolExhausted, match=r"nothing for the next 5.0 s") as caught:

@@ -5,19 +5,23 @@ Afterwards no ID occurs twice.
 """
 
 import contextlib
+import errno
 import os
 import signal
 import socket
 import threading
 import time
 from datetime import datetime, timedelta
+from multiprocessing.process import BaseProcess
 
 import httpx
 import pytest
 
 import frazil
 from frazil.errors import ConfigError
+from frazil.service.process import workers
 from frazil.service.settings import read_settings
+from frazil.system.clock import boot_ns
 from tests.servers.redis import Server
 from tests.tools.proxy import Proxy
 
@@ -260,3 +264,24 @@ def test_registries_of_one_process_are_refused(tmp_path, url):
     file.write_text(f'[server]\nworkers = 2\n[namespaces.a]\nregistry = "{url}"')
     with pytest.raises(ConfigError, match="--workers 1"):
         read_settings(file).check()
+
+
+def test_a_worker_that_cannot_be_forked_is_started_later(monkeypatch):
+    worker = workers._Worker(0)
+    supervisor = workers._Supervisor(lambda _index, _stop: None, lambda: None, [worker])
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    with monkeypatch.context() as patch:
+        patch.setattr(BaseProcess, "start", no_process)
+        supervisor._replace_dead(worker, boot_ns())
+    assert worker.process is None
+    assert 0 < supervisor._pause_s() <= 1
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == mask
+    supervisor._replace_dead(worker, worker.due_ns)
+    worker.process.join()
+    assert worker.process.exitcode == 0
+    for end in (worker.stop_socket, *supervisor.wakeup):
+        end.close()
+
+
+def no_process(_process):
+    raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
