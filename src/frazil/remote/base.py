@@ -108,6 +108,8 @@ class _Living(Generic[LifeT]):
                 if life.goes_on():
                     raise
             else:
+                # The driver makes no call between this return and its own, so no signal handler
+                # runs, and none can fork, after the attribute is read.
                 if life.goes_on() and life.identity.mine:
                     return found
 
