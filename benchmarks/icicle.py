@@ -150,12 +150,13 @@ def _cases(servers: list[Server], kept: list[Any]) -> Iterator[tuple[str, Case]]
     one = f"icicle://127.0.0.1:{servers[0].port}"
     all_ = f"icicle://{','.join(f'127.0.0.1:{server.port}' for server in servers)}"
     empty = frazil.open(one)
-    for standing in empty._life.pool.standings:  # noqa: SLF001 - the same client, another script
+    pool = empty._alive().pool  # noqa: SLF001 - the same client, another script
+    for standing in pool.standings:
         link = standing.server.link
         link.script = replace(
             link.script, source=_EMPTY, sha=_client(servers[0]).script_load(_EMPTY)
         )
-    empty._life.pool.checked = True  # noqa: SLF001
+    pool.checked = True
     yield "driver, an empty script", bare(servers[0], _EMPTY)
     yield "driver, published, one at a time", published(servers[0], 1)
     yield "driver, icicle.lua, one at a time", bare(servers[0], icicle_script().source)

@@ -53,14 +53,14 @@ def test_every_field_has_its_value_and_what_it_means(service, open_page):
     expect(sequence).to_contain_text("from 0 to 4,095")
 
 
-def test_its_time_on_this_computers_clock(service, open_page):
+def test_its_time_on_the_local_clock(service, open_page):
     page = open_page(service, timezone_id="Asia/Tokyo", locale="en-US")
     inspect(page, ID)
     fields = page.get_by_role("region", name="Fields")
     expect(fields).to_contain_text("local Jul 11, 2026, 12:50:38")
 
 
-def test_neighbours_are_exact_and_lead_on(service, open_page):
+def test_neighbours_are_exact_and_are_links(service, open_page):
     """Above 2**53, a neighbour computed as a JavaScript number would equal this ID."""
     page = open_page(service)
     inspect(page, ID)
@@ -116,7 +116,7 @@ def test_several_ids_of_one_line(service, open_page):
         ("<img src=x onerror=alert(1)>", "no ID was found in '<img src=x onerror=alert(1)>'"),
     ],
 )
-def test_a_wrong_id_is_told_what_is_wrong(service, open_page, text, words):
+def test_the_error_of_a_wrong_id(service, open_page, text, words):
     page = open_page(service)
     inspect(page, ID)
     expect(page.get_by_role("article")).to_be_visible()

@@ -131,7 +131,7 @@ LUMINANCE = """
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_texts_can_be_read_on_their_ground(service, open_page, part):
+def test_texts_have_enough_contrast(service, open_page, part):
     """4.5 to 1 at least: WCAG 2.2, success criterion 1.4.3."""
     page = open_page(service, f"#{part}" + f"={ID}" * (part == "inspect"))
     expect(page.locator("article:visible, .answer:visible").first).to_be_visible()
@@ -158,7 +158,7 @@ def test_a_narrow_window_needs_no_scrolling_sideways(service, open_page, part):
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_whatever_can_be_used_has_a_name(service, open_page, part):
+def test_every_control_has_a_name(service, open_page, part):
     page = open_page(service, f"#{part}" + f"={ID}" * (part == "inspect"))
     expect(page.locator("article:visible, .answer:visible").first).to_be_visible()
     tree = page.locator("body").aria_snapshot()
@@ -168,7 +168,7 @@ def test_whatever_can_be_used_has_a_name(service, open_page, part):
     assert unnamed == []
 
 
-def test_a_token_is_asked_for_and_stays_in_the_tab(start, open_page):
+def test_a_token_is_requested_and_stays_in_the_tab(start, open_page):
     service = start(GUARDED)
     page = open_page(service)
     field = page.get_by_label("Token", exact=True)
@@ -194,14 +194,14 @@ def test_a_token_is_asked_for_and_stays_in_the_tab(start, open_page):
     expect(page.get_by_label("Token", exact=True)).to_be_focused()
 
 
-def test_a_token_that_may_not_watch_is_told_so(start, open_page):
+def test_a_token_without_the_scope_shows_the_reason(start, open_page):
     page = open_page(start(GUARDED), "#watch")
     page.get_by_label("Token", exact=True).fill(TOKEN + "view")
     page.keyboard.press("Enter")
     expect(page.locator("#watch-problem")).to_contain_text("scopes or namespaces")
 
 
-def test_nothing_is_asked_of_other_hosts(service, open_page):
+def test_no_request_to_other_hosts(service, open_page):
     page = open_page(service, f"#inspect={ID}")
     asked = []
     page.on("request", lambda request: asked.append(request.url))
@@ -216,7 +216,7 @@ def test_nothing_is_asked_of_other_hosts(service, open_page):
     assert files >= set(pages()), "a file of the console that the page does not load is dead"
 
 
-def test_the_browser_is_told_to_allow_nothing_else(service, browser):
+def test_the_policy_allows_nothing_else(service, browser):
     """The policy works in the browser: it blocks injected text and other hosts."""
     page = browser.new_page()
     page.goto(service.url)

@@ -112,7 +112,7 @@ def test_fields_go_and_come(page):
     )
 
 
-def test_what_is_left_is_told_beside_what_it_is_in_all(page):
+def test_the_rest_is_shown_beside_the_total(page):
     lasts = answer(page, "Lifetime")
     expect(lasts).to_contain_text(re.compile(r"\d\d years left"))
     expect(lasts).to_contain_text("of 70 years, until 2085-10-25")
@@ -155,7 +155,7 @@ def test_the_text_form_is_copied(page):
     assert page.evaluate("navigator.clipboard.readText()") == ICICLE
 
 
-def test_what_was_chosen_is_not_replaced_by_an_older_answer(page):
+def test_an_older_answer_does_not_replace_the_choice(page):
     held = []
 
     def hold(route):
@@ -175,7 +175,7 @@ def test_what_was_chosen_is_not_replaced_by_an_older_answer(page):
     expect(page.get_by_label("Start with")).to_have_value("")
 
 
-def test_a_text_typed_while_the_service_is_lost_is_asked_when_it_is_back(page):
+def test_a_text_typed_while_the_service_is_lost_is_sent_later(page):
     page.route("**/v1/plan", lambda route: route.abort())
     page.route("**/livez", lambda route: route.abort())
     text(page).fill("tsid")
@@ -186,7 +186,7 @@ def test_a_text_typed_while_the_service_is_lost_is_asked_when_it_is_back(page):
     expect(text(page)).to_have_value("tsid")
 
 
-def test_a_plan_that_nobody_sees_is_not_read_out(service, open_page):
+def test_a_hidden_plan_is_not_read_out(service, open_page):
     page = open_page(service, "#inspect")
     expect(page.locator("#plan-text")).to_have_value(ICICLE)  # it is there
     expect(page.get_by_role("status")).to_be_empty()

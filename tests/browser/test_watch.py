@@ -44,7 +44,7 @@ def extent(bar):
     return float(left.rstrip("%")), float(left.rstrip("%")) + float(width.rstrip("%"))
 
 
-def test_what_is_issued_is_seen(service, open_page):
+def test_issued_ids_are_shown(service, open_page):
     page = open_page(service, "#watch")
     expect(answer(page, "Issued")).to_contain_text("since the start")
     before = service.client.get("/v1/default/status").json()["issued"]
@@ -106,7 +106,7 @@ def test_values_above_what_a_number_holds_stay_exact(service, open_page):
     expect(page.get_by_text(f"{start:,} to {until - 1:,}")).to_be_visible()
 
 
-def test_what_was_given_back_is_shown_on_request(service, open_page):
+def test_released_claims_are_shown_on_request(service, open_page):
     page = open_page(service)
     gone = {"state": "free", "host": None, "process": None, "rate_hz": None, "since": None}
     idle = {
@@ -124,7 +124,7 @@ def test_what_was_given_back_is_shown_on_request(service, open_page):
     expect(states).to_have_text(["held", "idle", "free"])
 
 
-def test_a_registry_that_is_away_is_told_and_comes_back(service, open_page):
+def test_an_unavailable_registry_is_shown_until_it_is_back(service, open_page):
     page = open_page(service)
     problem = {"title": "No ID is available now", "status": 503, "detail": "the registry is silent"}
     page.route(
@@ -141,7 +141,7 @@ def test_a_registry_that_is_away_is_told_and_comes_back(service, open_page):
     expect(page.locator("#watch-problem")).to_be_hidden()
 
 
-def test_a_lost_service_is_told_and_found_again(start, open_page):
+def test_a_lost_service_is_shown_and_found_again(start, open_page):
     service = start(CONFIG)
     port = str(urlsplit(service.url).port)
     page = open_page(service, "#watch")
@@ -162,7 +162,7 @@ def test_a_lost_service_is_told_and_found_again(start, open_page):
     expect(answer(page, "Issued")).to_contain_text("40 since the start")
 
 
-def test_nobody_watches_a_part_that_is_not_shown(service, open_page):
+def test_a_hidden_part_sends_no_requests(service, open_page):
     page = open_page(service, "#watch")
     expect(answer(page, "Issued")).to_be_visible()
     page.get_by_role("link", name="Plan").click()
@@ -173,7 +173,7 @@ def test_nobody_watches_a_part_that_is_not_shown(service, open_page):
     assert asked == []
 
 
-def test_figures_that_are_old_look_old(service, open_page):
+def test_old_numbers_look_old(service, open_page):
     page = open_page(service)
     page.route("**/status", lambda route: route.fulfill(status=503, json={"title": "x"}))
     page.get_by_role("link", name="Watch").click()

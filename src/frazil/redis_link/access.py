@@ -1,4 +1,4 @@
-"""How to reach a Redis or Valkey server, with which driver, and the script that it is sent."""
+"""How to reach a Redis or Valkey server, its driver, and the script that it runs."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,10 +12,10 @@ Place = tuple[str, int] | str
 
 
 def driver() -> Any:
-    """The redis package; ConfigError where it is not installed.
+    """Return the redis package. Raises ConfigError if it is not installed.
 
-    What its first connection loads comes with it: a fork beside a thread that imports leaves the
-    child with an import that never ends, so nothing is imported where a thread may be at work.
+    This also imports what the first connection would import. A fork during an import in another
+    thread would leave the child with an import that never ends.
     """
     import encodings.idna  # noqa: F401 - for the name of the host
 
@@ -38,11 +38,11 @@ class Script:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How to reach a server. name: for messages. options: the driver's, for any place.
+    """How to reach a server. name: the server in messages. options: those of the driver.
 
-    places: of the one server, or of nodes of the one cluster. replicas: how many must confirm.
-    durable: whether it must have each write on disk before its answer. cluster: True if it must be
-    one, False if it must not, None if either will do.
+    places: of the server, or of nodes of the cluster. replicas: how many must confirm a write.
+    durable: whether each write must be on disk before the reply. cluster: True if it must be a
+    cluster, False if it must not, None if both are allowed.
     """
 
     name: str

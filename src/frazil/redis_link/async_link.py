@@ -1,6 +1,6 @@
-"""A link for asyncio: the same call as ``Link``'s, awaited on connections of ``redis.asyncio``.
+"""A link for asyncio, on connections of ``redis.asyncio``.
 
-A connection belongs to the loop in which it was made, and to the process.
+A connection belongs to one event loop and one process.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from frazil.system.steps import run_async
 
 __all__ = ["AsyncLink"]
 
-_MOST_LINES = 32  # open at a time: a thousand tasks are no reason for a thousand connections
+_MOST_LINES = 32  # open at a time: a thousand tasks do not need a thousand connections
 
 
 class AsyncLink(LinkCalls):
@@ -26,7 +26,7 @@ class AsyncLink(LinkCalls):
     async def call(
         self, key: str, arguments: Sequence[str], again: Sequence[str], within_s: float
     ) -> list[str]:
-        """See ``calling``. within_s: how long the call may take."""
+        """See ``calling``. within_s: the time limit of the call."""
         until_s = monotonic() + within_s
         try:
             async with asyncio.timeout(within_s), self._gate():
@@ -35,15 +35,12 @@ class AsyncLink(LinkCalls):
             raise self._explained(self._errors.TimeoutError("no answer"), sent=True) from None
 
     async def drop(self, *, wait: bool = False) -> None:
-        """See LinkCalls.
-
-        wait: until the server has heard, as TLS wants before a loop may end. Not where it is away.
-        """
+        """Close every connection that is not in use. wait: for the end of TLS."""
         while self._idle:
             await self._close(self._idle.popleft(), wait=wait)
 
     def _gate(self) -> asyncio.Semaphore:
-        """What the tasks of this loop queue at."""
+        """Return the semaphore of this loop."""
         loop = asyncio.get_running_loop()
         if self._gates is None or self._gates[0] is not loop:
             self._gates = loop, asyncio.Semaphore(_MOST_LINES)
@@ -71,6 +68,6 @@ class AsyncLink(LinkCalls):
         return await (asked or connection.can_read_destructive)()
 
     async def _close(self, line: Line, *, wait: bool = False) -> None:
-        if self._ours(line):  # what another loop or process made ends with that
+        if self._ours(line):  # another connection ends with its loop or process
             with suppress(Exception):
                 await line.connection.disconnect(nowait=not wait)

@@ -1,22 +1,20 @@
-"""A line to one Redis or Valkey server, or to one cluster of them: a script in, its answer out.
+"""Script calls on one Redis or Valkey server, or one cluster, without I/O.
 
-A client made for caches does much unasked: it takes whichever connection is free, repeats a command
-whose answer was lost (redis-py: up to ten times), and goes elsewhere in between. Here a second try
-must be the caller's decision, and ``WAIT`` must be said on the very connection whose writes it is
-about. So this uses the driver's connections, one by one, and none of its clients:
+The driver's clients retry a command whose answer was lost (redis-py: up to ten times), on any
+connection. Here a retry must be the caller's decision, and ``WAIT`` must use the connection whose
+writes it confirms. So this module uses the driver's connections and none of its clients:
 
 - A connection is used by one thread at a time, and only in the process that made it (see
-  ``process``). After anything but a plain answer it is closed.
-- The script is called by its hash. Only a server that says that it does not know it is sent the
-  source.
-- ``?replicas=k``: the script, ``WAIT k`` and a second reading of the incarnation go out in one
-  packet. With fewer confirmations, or another incarnation, the answer is thrown away: the server
-  may have been replaced while it answered.
-- In a cluster an answer "moved" or "ask" means that nothing was done; it is asked again there. The
-  nodes are learned when connecting, so that one of them may be away.
+  ``process``). After an error it is closed.
+- The script is called by its hash. Only a server that does not know it gets the source.
+- With ``?replicas=k``, the script, ``WAIT k`` and a second read of the incarnation are sent in one
+  packet. With fewer confirmations, or another incarnation, the answer is dropped: the server may
+  have been replaced while it answered.
+- In a cluster, a reply "moved" or "ask" means that nothing was done, and the call goes to the other
+  node. The nodes are read from each new connection, so one of them may be down.
 
-What a server must be is looked at once per connection: no ``allkeys-*`` eviction (it would forget
-claims that are in use), no second writer beside it.
+Each new connection is checked once: the server must not evict keys (``allkeys-*``), which would
+remove claims that are in use, nor have a second writer.
 """
 
 from collections import deque
@@ -46,7 +44,7 @@ Command = tuple[str, ...]
 
 @dataclass(slots=True)
 class Line:
-    """A connection, where it leads, and the process and the event loop that it belongs to."""
+    """A connection, its server, and the process and the event loop that it belongs to."""
 
     connection: Any
     place: Place
@@ -55,20 +53,20 @@ class Line:
 
 
 class LinkCalls:
-    """A call of a script on one server, or on the node of a cluster that has its key.
+    """Calls of a script on one server, or on the node of a cluster that has the key.
 
-    refusal: reads an error of the script's own; None for one that is not.
+    refusal: translates the script's own errors; returns None for others.
     """
 
-    # What a thread does and an event loop awaits.
+    # I/O, which a thread calls and an event loop awaits.
     drop: Callable[[], Any]  # close every connection that is not in use
-    _connect: Callable[[Line, float], Any]  # sets connection.until_s, when it must be examined
-    _within: Callable[[Line, float, Callable[[], Any]], Any]  # a step on it, until then
-    _readable: Callable[[Line], Any]  # whether there is something that nobody asked for, or the end
-    _close: Callable[[Line], Any]  # another process's: without its server noticing
-    # What neither waits for.
+    _connect: Callable[[Line, float], Any]  # sets connection.until_s, the deadline of the checks
+    _within: Callable[[Line, float, Callable[[], Any]], Any]  # do a step until a deadline
+    _readable: Callable[[Line], Any]  # whether there is unexpected input, or the end
+    _close: Callable[[Line], Any]  # without shutting down a connection of another process
+    # Without I/O.
     _line_to: Callable[[Place, float], Line]  # to be connected within so many seconds
-    _ours: Callable[[Line], bool]  # of this process, and of this loop
+    _ours: Callable[[Line], bool]  # whether it belongs to this process and this loop
 
     def __init__(
         self,
@@ -88,12 +86,11 @@ class LinkCalls:
     def calling(
         self, key: str, arguments: Sequence[str], again: Sequence[str], until_s: float
     ) -> Steps[list[str]]:
-        """The script's answer, once it is confirmed as the access asks.
+        """Return the script's answer, after the confirmations that the access requires.
 
-        It must begin with a kind, the second of the arguments (a nonce), and the incarnation.
-        again: arguments for which the script answers just these three. until_s: when the call must
-        be over; each server has no longer than the access allows. Raises RegistryUnavailable and
-        ConfigError.
+        The answer begins with a kind, the second argument (a nonce), and the incarnation. again:
+        arguments for which the script answers only these three. until_s: the deadline of the call;
+        the access limits the time of each server. Raises RegistryUnavailable and ConfigError.
         """
         for how, what in (("EVALSHA", self.script.sha), ("EVAL", self.script.source)):
             commands = self._commands(how, what, key, arguments, again)
@@ -111,13 +108,13 @@ class LinkCalls:
         return answer
 
     def asking(self, commands: list[Command], until_s: float = inf) -> Steps[list[Any]]:
-        """The answers of the node that the first command is for; error answers as exceptions."""
+        """Return the replies of the node of the first command; error replies are exceptions."""
         for _ in range(_HOPS):
             line = yield from self._line(until_s)
             replies = yield from self._talk(line, commands, until_s)
             self._idle.append(line)
             first = replies[0]
-            if not isinstance(first, self._errors.AskError):  # MovedError is one too
+            if not isinstance(first, self._errors.AskError):  # MovedError is a subclass
                 break
             there = (first.host or line.place[0], first.port)
             if not isinstance(first, self._errors.MovedError):
@@ -126,14 +123,14 @@ class LinkCalls:
         return replies
 
     def distrust(self) -> Steps[RegistryUnavailable]:
-        """The error for an answer to another question than the one asked; drops the lines."""
+        """Return the error for the reply to another command, and close the connections."""
         yield self.drop
-        return self.unavailable("the answer was to another question; it is safe to try again")
+        return self.unavailable("the reply belongs to another command; it is safe to try again")
 
     def _commands(
         self, how: str, what: str, key: str, arguments: Sequence[str], again: Sequence[str]
     ) -> list[Command]:
-        """What is said for one call: the script, and what confirms its answer."""
+        """Return the commands of one call: the script, and those that confirm its answer."""
         commands: list[Command] = [(how, what, "1", key, *arguments)]
         if self.access.replicas:
             wait_ms = max(1, int(self.access.timeout_s * 500))
@@ -142,12 +139,12 @@ class LinkCalls:
         return commands
 
     def unavailable(self, problem: str, *, known: bool = False) -> RegistryUnavailable:
-        """The error for a server that may or, if known, has not done what was asked."""
+        """Return the error for a server. known: the server has not executed the command."""
         name = self.access.name
         return RegistryUnavailable(f"{name}: {problem}", url=name, outcome_known=known)
 
     def refused(self, problem: str) -> ConfigError:
-        """The error for a server, or for options, that somebody has to change."""
+        """Return the error for a server or options that somebody has to change."""
         return ConfigError(f"{self.access.name}: {problem}", url=self.access.name)
 
     def _confirm(self, answer: list[str], confirmed: int, second: list[str]) -> None:
@@ -166,7 +163,7 @@ class LinkCalls:
     def _asking_for_once(
         self, commands: list[Command], place: Place, until_s: float
     ) -> Steps[list[Any]]:
-        """Ask a node that is about to take the key over, without taking it for its home."""
+        """Ask the node that is taking over the key, and stay with the current one."""
         line = yield from self._connected(place, until_s)
         both = [each for command in commands for each in (("ASKING",), command)]
         replies = yield from self._talk(line, both, until_s)
@@ -178,7 +175,7 @@ class LinkCalls:
         return (yield from self._kept(line, self._exchange(line, commands, until_s), sent=True))
 
     def _exchange(self, line: Line, commands: list[Command], until_s: float) -> Steps[list[Any]]:
-        """What the server answers to commands in one packet; error answers as exceptions."""
+        """Send commands in one packet and return the replies; error replies are exceptions."""
         connection = line.connection
         packed = connection.pack_commands(commands)
         send = partial(connection.send_packed_command, packed, check_health=False)
@@ -194,7 +191,7 @@ class LinkCalls:
         return replies
 
     def _kept(self, line: Line, steps: Steps[Answer], *, sent: bool) -> Steps[Answer]:
-        """Steps on a connection, which is closed if they fail; then raises why, in our words."""
+        """Do steps on a connection. If they fail, close it and translate the error."""
         try:
             return (yield from steps)
         except Exception as error:
@@ -206,7 +203,7 @@ class LinkCalls:
             raise
 
     def _line(self, until_s: float) -> Steps[Line]:
-        """A connection to the server; in a cluster, to another node where that one is away."""
+        """Return a connection to the server, or to another node of a cluster if it is down."""
         with suppress(IndexError):
             while True:
                 line = self._idle.pop()
@@ -225,12 +222,12 @@ class LinkCalls:
         raise failures[0]
 
     def _usable(self, line: Line) -> Steps[bool]:
-        """Whether nothing speaks against using a connection once more."""
+        """Return whether a connection can be used again."""
         if line.place != self._place or not self._ours(line):
             return False
         try:
             return not (yield partial(self._readable, line))
-        except Exception:  # noqa: BLE001 - whatever it is, this connection is done
+        except Exception:  # noqa: BLE001 - after any error the connection is closed
             return False
 
     def _connected(self, place: Place, until_s: float) -> Steps[Line]:
@@ -247,13 +244,13 @@ class LinkCalls:
         yield from self._examine(info, line)
 
     def _connection(self, kinds: Any, place: Place, limit_s: float) -> Any:
-        """A connection of the driver's ``kinds``."""
+        """Return a connection of the driver."""
         access = self.access
         kind, where = kinds.UnixDomainSocketConnection, dict[str, Any](path=place)
         if not isinstance(place, str):
             kind = kinds.SSLConnection if access.tls else kinds.Connection
             where = {"host": place[0], "port": place[1]}
-        # The driver would sign in with its name and version, for which a user needs one more right.
+        # The driver would send its name and version, which requires one more right.
         newer = hasattr(self._redis, "DriverInfo")
         unsigned = {"driver_info": None} if newer else {"lib_name": None, "lib_version": None}
         return kind(
@@ -266,8 +263,8 @@ class LinkCalls:
         )
 
     def _examine(self, info: Any, line: Line) -> Steps[None]:
-        """Refuse a server that cannot keep claims as asked; learn a cluster's nodes."""
-        if _line_of(info, "loading") == "1":  # what else it says of itself is not true yet
+        """Refuse a server that cannot keep claims safely; read the nodes of a cluster."""
+        if _line_of(info, "loading") == "1":  # its other lines are not valid yet
             raise self.unavailable("it is still reading its data", known=True)
         policy = _line_of(info, "maxmemory_policy")
         if policy.startswith("allkeys-"):
@@ -279,7 +276,7 @@ class LinkCalls:
             raise self.refused("it has a second writer (active replica); use a server with one")
         clustered = _line_of(info, "cluster_enabled") == "1"
         if self.access.cluster and not clustered:
-            raise self.refused("it is no cluster; leave out ?cluster=1")
+            raise self.refused("it is not a cluster; leave out ?cluster=1")
         if self.access.cluster is False and clustered:
             raise self.refused(
                 "it is a node of a cluster, which is one registry and not several; add ?cluster=1"
@@ -291,23 +288,23 @@ class LinkCalls:
 
     def _examine_disk(self, info: Any, line: Line) -> Steps[None]:
         if _line_of(info, "aof_enabled") != "1":
-            raise self.refused("?durable=1, but it keeps no log of its writes; set appendonly yes")
+            raise self.refused("?durable=1, but it has no append-only file; set appendonly yes")
         told = yield from self._question(line, "CONFIG", "GET", "appendfsync")
-        if told and told[1:] != [b"always"]:  # may not look: the URL's word is taken for it
+        if told and told[1:] != [b"always"]:  # refused: the URL is trusted
             raise self.refused(
                 "?durable=1, but it answers before it writes; set appendfsync always"
             )
 
     def _learn_nodes(self, line: Line) -> Steps[None]:
         slots = yield from self._question(line, "CLUSTER", "SLOTS")
-        for _, _, *nodes in slots or ():  # may not look: the URL's nodes are all
+        for _, _, *nodes in slots or ():  # refused: only the URL's nodes are known
             for host, port, *_ in nodes:
                 place = (host.decode() if host else self._place[0], int(port))
                 if place not in self._places:
                     self._places.append(place)
 
     def _question(self, line: Line, *command: str) -> Steps[Any]:
-        """What a new connection's server answers; None if it refuses."""
+        """Return the reply of a new connection's server, or None if it refuses."""
         (reply,) = yield from self._exchange(line, [command], line.connection.until_s)
         return None if isinstance(reply, Exception) else reply
 
@@ -317,19 +314,19 @@ class LinkCalls:
 
 
 def _line_of(info: bytes, name: str) -> str:
-    """What one line of INFO says, "" where there is none; the rest, hundreds, is not looked at."""
+    """Return the value of one line of INFO, or "". The other lines are not parsed."""
     _, found, rest = info.partition(f"\n{name}:".encode())
     return rest.partition(b"\r")[0].decode("utf-8", "replace") if found else ""
 
 
 def greeted_until_s(timeout_s: float, until_s: float) -> float:
-    """When a new connection's first replies must be over. Half the time is for another server."""
+    """Return the deadline of a connection's checks. Half the time is for another server."""
     now_s = monotonic()
     return min(now_s + 3 * timeout_s, (now_s + until_s) / 2)
 
 
 def _texts(reply: Any) -> list[str]:
-    """A script's answer as texts; none if it is nothing that the script answers."""
+    """Return a script's answer as texts; an empty list if it is not an answer of the script."""
     if isinstance(reply, list) and all(isinstance(part, bytes) for part in reply):
         return [part.decode() for part in reply]
     return []

@@ -1,9 +1,8 @@
-"""What a Redis or Valkey server, or the way to it, can answer instead, and what to do about it.
+"""Errors of a Redis or Valkey server, or of its connection, as errors of frazil.
 
-The driver's errors are told apart by class where it has one for the server's error code, and by the
-code in the text where it has none, or where the error came up inside the script. Each kind either
-passes (RegistryUnavailable: the same call may succeed in a moment) or waits for somebody to change
-something (ConfigError).
+The driver has a class for some error codes of the server. Other codes, and errors inside the
+script, are found by their text. An error is temporary (RegistryUnavailable: the same call may
+succeed in a moment), or somebody has to change something (ConfigError).
 """
 
 from typing import Any, NamedTuple
@@ -14,102 +13,74 @@ __all__ = ["explained"]
 
 
 class Kind(NamedTuple):
-    """Errors that mean the same: classes of the driver, a code in the text, and what to do."""
+    """Errors with the same next step: by a code in the text, or by classes of the driver."""
 
-    classes: tuple[str, ...]
-    code: str
-    passes: bool
     advice: str
+    code: str = ""
+    classes: tuple[str, ...] = ()
 
 
 _RIGHTS = (
     "this user lacks a right; it needs +eval +evalsha +info +time +hmget +hset (+wait with "
     "?replicas=, +hgetall for `frazil claims`) on the keys frazil:*"
 )
-_KINDS = (
-    Kind(("NoPermissionError",), "ACL failure in script", passes=False, advice=_RIGHTS),
-    Kind((), "can't run this command", passes=False, advice=_RIGHTS),  # in a script, Redis 6
+_PERMANENT = (
+    Kind(_RIGHTS, "ACL failure in script", ("NoPermissionError",)),
+    Kind(_RIGHTS, "can't run this command"),  # in a script, Redis 6
     Kind(
-        ("AuthenticationError", "AuthenticationWrongNumberOfArgsError"),
+        "it requires another user or password; write them as redis://USER:PASSWORD@host",
         "NOAUTH",
-        passes=False,
-        advice="it wants another user or password; write them as redis://USER:PASSWORD@host",
+        ("AuthenticationError", "AuthenticationWrongNumberOfArgsError"),
     ),
     Kind(
-        ("ReadOnlyError",),
-        "READONLY",
-        passes=True,
-        advice="it is a replica and takes no writes; point the URL at the primary",
-    ),
-    Kind(
-        ("OutOfMemoryError",),
-        "OOM ",
-        passes=True,
-        advice="its memory is full; raise maxmemory or remove something",
-    ),
-    Kind(
-        (), "MISCONF", passes=True, advice="it cannot write to its disk; make room or see its log"
-    ),
-    Kind((), "NOREPLICAS", passes=True, advice="too few replicas are connected to it"),
-    Kind(("BusyLoadingError",), "LOADING", passes=True, advice="it is still reading its data"),
-    Kind((), "BUSY ", passes=True, advice="another script keeps it busy"),
-    Kind(
-        ("ClusterDownError", "MasterDownError", "TryAgainError", "AskError"),
-        "CLUSTERDOWN",
-        passes=True,
-        advice="the cluster is being rearranged",
-    ),
-    Kind(("NoScriptError",), "NOSCRIPT", passes=True, advice="it forgets scripts at once"),
-    Kind(
-        (),
+        "the key of this namespace, frazil:{namespace}, holds other data; choose another namespace",
         "WRONGTYPE",
-        passes=False,
-        advice="something else is kept under this namespace's key, frazil:{namespace}; "
-        "choose another namespace",
     ),
     Kind(
-        (),
-        "FRAZIL user_script",
-        passes=False,
-        advice="what is kept under this namespace's key, frazil:{namespace}, is damaged; DEL it: "
+        "the data under the key of this namespace, frazil:{namespace}, are damaged; DEL the key: "
         "layouts with time then wait one horizon, and counters need frazil init URL --start N",
+        "FRAZIL user_script",
     ),
     Kind(
-        (),
+        "it has no database with this number; the URL's path is redis://host/NUMBER",
         "DB index is out of range",
-        passes=False,
-        advice="it has no database of that number; the URL's path is redis://host/NUMBER",
     ),
-    Kind((), "DENIED", passes=False, advice="it takes no connections from other hosts yet"),
-    Kind((), "max number of clients", passes=True, advice="it has too many clients"),
+    Kind("it accepts no connections from other hosts; change its protected mode or bind", "DENIED"),
+)
+_TEMPORARY = (
+    Kind("it is a read-only replica; point the URL at the primary", "READONLY", ("ReadOnlyError",)),
+    Kind("its memory is full; raise maxmemory or delete data", "OOM ", ("OutOfMemoryError",)),
+    Kind("it cannot write to its disk; make room or see its log", "MISCONF"),
+    Kind("too few replicas are connected to it", "NOREPLICAS"),
+    Kind("it is still reading its data", "LOADING", ("BusyLoadingError",)),
+    Kind("another script is running on it", "BUSY "),
     Kind(
-        ("TimeoutError",),
-        "",
-        passes=True,
-        advice="no answer in time; see that it runs, or give it longer with ?timeout=",
+        "the cluster is being rearranged",
+        "CLUSTERDOWN",
+        ("ClusterDownError", "MasterDownError", "TryAgainError", "AskError"),
     ),
-    Kind(
-        ("ConnectionError",),
-        "",
-        passes=True,
-        advice="no connection; see that it runs and can be reached",
-    ),
+    Kind("it forgets scripts at once", "NOSCRIPT", ("NoScriptError",)),
+    Kind("it has too many clients", "max number of clients"),
+    Kind("no answer in time; see that it runs, or raise ?timeout=", classes=("TimeoutError",)),
+    Kind("no connection; see that it runs and can be reached", classes=("ConnectionError",)),
 )
 
 
 def explained(redis: Any, error: Exception, name: str, *, sent: bool) -> FrazilError:
-    """A driver's error in frazil's words, with the next step.
+    """Return a driver's error as an error of frazil, with the next step.
 
-    redis: the driver. name: of the server. sent: whether the server may have done what was asked.
-    An error answer always means that it has not.
+    redis: the driver. name: the server in messages. sent: whether the server may have executed the
+    command. After an error reply it has not.
     """
     text = str(error)
-    known = not sent or isinstance(error, redis.exceptions.ResponseError)
-    for kind in _KINDS:
+
+    def matches(kind: Kind) -> bool:
         classes = tuple(getattr(redis.exceptions, each) for each in kind.classes)
-        if isinstance(error, classes) or (kind.code and kind.code in text):
-            problem = f"{name}: {kind.advice} ({text})"
-            if kind.passes:
-                return RegistryUnavailable(problem, url=name, outcome_known=known)
-            return ConfigError(problem, url=name)
+        return isinstance(error, classes) or (kind.code != "" and kind.code in text)
+
+    for kind in filter(matches, _PERMANENT):
+        return ConfigError(f"{name}: {kind.advice} ({text})", url=name)
+    known = not sent or isinstance(error, redis.exceptions.ResponseError)
+    for kind in filter(matches, _TEMPORARY):
+        return RegistryUnavailable(f"{name}: {kind.advice} ({text})", url=name, outcome_known=known)
     return ConfigError(f"{name}: it answered with an error: {text}", url=name)

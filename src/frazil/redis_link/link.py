@@ -1,7 +1,7 @@
 """A link for threads.
 
-The driver's time limit is one for each read, so an answer of which a byte comes now and then would
-never end. So its connections have a ``_Wire`` for a socket, which knows when it must be over.
+The driver limits the time of each read, so an answer that arrives byte by byte would never end. So
+its connections use a ``_Wire`` as socket, which has a deadline for the whole answer.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,16 +19,16 @@ __all__ = ["Link"]
 
 
 class _Wire:
-    """A socket on which an answer must be over at ``until_s``, however slowly its bytes come."""
+    """A socket whose reads end at ``until_s``."""
 
     def __init__(self, plain: Any, until_s: float) -> None:
         self._plain, self._usual_s, self.until_s = plain, plain.gettimeout(), until_s
-        self._hurry_s = self._usual_s * 0.98  # with less time left the system is told, each time
-        self.fileno, self.sendall = plain.fileno, plain.sendall  # asked for in every call
+        self._hurry_s = self._usual_s * 0.98  # with less time left, each read sets the timeout
+        self.fileno, self.sendall = plain.fileno, plain.sendall  # used in every call
         self.pending = getattr(plain, "pending", int)
 
     def __getattr__(self, name: str) -> Any:
-        if name == "recv":  # of the driver's parser where hiredis is not installed
+        if name == "recv":  # used by the driver's parser without hiredis
             self._limit()
         return getattr(self._plain, name)
 
@@ -37,19 +37,19 @@ class _Wire:
         return self._plain.recv_into(buffer)
 
     def settimeout(self, limit_s: float) -> None:
-        self._hurry_s = inf if limit_s else -inf  # the driver looks, and does not wait, with 0
+        self._hurry_s = inf if limit_s else -inf  # with 0 the driver checks without waiting
         self._plain.settimeout(limit_s)
 
     def _limit(self) -> None:
         left_s = self.until_s - monotonic()
         if left_s < self._hurry_s:
             if left_s <= 0:
-                raise TimeoutError("the time is over")
+                raise TimeoutError("the deadline is over")
             self.settimeout(min(left_s, self._usual_s))
 
 
 def _on_a_wire(connection: Any) -> None:
-    """What the driver does with a new connection, on a ``_Wire``: a few questions and answers."""
+    """Do the driver's first exchange on a new connection, on a ``_Wire``."""
     connection.until_s = greeted_until_s(connection.socket_timeout, connection.until_s)
     connection._sock = _Wire(connection._sock, connection.until_s)  # noqa: SLF001
     connection.wire = connection._sock  # noqa: SLF001
@@ -62,17 +62,17 @@ class Link(LinkCalls):
     def call(
         self, key: str, arguments: Sequence[str], again: Sequence[str], within_s: float = inf
     ) -> list[str]:
-        """See ``calling``. within_s: how long the call may take."""
+        """See ``calling``. within_s: the time limit of the call."""
         return run(self.calling(key, arguments, again, monotonic() + within_s))
 
     def info(self) -> dict[str, str]:
-        """What the server tells of itself (``INFO``), by name."""
+        """Return the lines of ``INFO`` by name."""
         lines = self.told("INFO").decode("utf-8", "replace").splitlines()
         parts = (line.partition(":") for line in lines)
         return {name: value for name, colon, value in parts if colon}
 
     def told(self, *command: str) -> Any:
-        """What the server answers to a question, as the driver has it; None if it refuses it."""
+        """Return the driver's reply to a command, or None if the server refuses it."""
         (reply,) = run(self.asking([command]))
         return None if isinstance(reply, Exception) else reply
 
@@ -81,7 +81,7 @@ class Link(LinkCalls):
         return run(self.distrust())
 
     def drop(self) -> None:
-        """See LinkCalls."""
+        """Close every connection that is not in use."""
         with suppress(IndexError):
             while True:
                 self._close(self._idle.pop())
@@ -106,5 +106,5 @@ class Link(LinkCalls):
 
     def _close(self, line: Line) -> None:
         if not line.identity.intact():
-            line.connection.pid = -1  # the driver must not shut down the parent's connection
+            line.connection.pid = -1  # so the driver does not shut down the parent's connection
         line.connection.disconnect()

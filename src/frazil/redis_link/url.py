@@ -1,7 +1,7 @@
-"""URLs of Redis and Valkey servers: their hosts, and what the driver must know to connect to them.
+"""URLs of Redis and Valkey servers: their hosts, and the options of the driver.
 
 ``redis://[user:password@]host[:port][,host...][/db]``, or ``unix:///path/to/socket``. Several kinds
-of URL have this form, so it is read here once. What is shown to people never has the password.
+of URL have this form. Messages never show the password.
 """
 
 from typing import Any
@@ -20,7 +20,7 @@ _LAST_DATABASE = (1 << 31) - 1
 
 
 def places(url: Url) -> tuple[Place, ...]:
-    """Where the servers of a URL listen; ConfigError for one that is named twice."""
+    """Return the hosts of a URL. Raises ConfigError for a host that is named twice."""
     if url.kind == "unix":
         if not url.path:
             raise ConfigError("write the socket's path: unix:///path/to/redis.sock")
@@ -28,10 +28,10 @@ def places(url: Url) -> tuple[Place, ...]:
     found: list[Place] = []
     for each in url.hosts:
         place = host_port(each, _PORT)
-        if place is None:  # not shown: it may be a password with a mistyped @ behind it
+        if place is None:  # not shown: it may be a password before a mistyped @
             raise ConfigError(
-                f"{url.kind}: a host or port is none; write {url.kind}://host:6379, the "
-                "port a number up to 65535"
+                f"{url.kind}: a host or port is not valid; write {url.kind}://host:6379, with a "
+                "port up to 65535"
             )
         found.append((place[0] or "localhost", place[1]))
     if len(set(found)) < len(found):
@@ -40,15 +40,15 @@ def places(url: Url) -> tuple[Place, ...]:
 
 
 def shown(url: Url, place: Place) -> str:
-    """The URL for people, with one of its hosts and without its password."""
+    """Return the URL with only one of its hosts, without the password."""
     return url.at(f"{place[0]}:{place[1]}")
 
 
 def access_of(url: Url, options: Options, timeout_us: int) -> Access:
-    """How to reach all hosts of a URL as one. Raises ConfigError.
+    """Return the access to all hosts of a URL. Raises ConfigError.
 
-    Takes ``?cluster=`` (the hosts are nodes of one), ``?replicas=``, ``?timeout=`` (else
-    ``timeout_us``), ``?db=`` and those of TLS from the options.
+    Reads the options ``cluster`` (the hosts are nodes of one), ``replicas``, ``timeout`` (by
+    default ``timeout_us``), ``db`` and those of TLS.
     """
     return Access(
         name=str(url),
@@ -62,7 +62,7 @@ def access_of(url: Url, options: Options, timeout_us: int) -> Access:
 
 
 def _driver_options(url: Url, options: Options) -> dict[str, Any]:
-    """What the driver's connections need to know beyond where to."""
+    """Return the driver's options for all connections."""
     name, password = url.user
     found: dict[str, Any] = {"db": 0}
     if url.kind == "unix":
@@ -71,12 +71,9 @@ def _driver_options(url: Url, options: Options) -> dict[str, Any]:
         text = url.path.strip("/")
         database = whole(text, _LAST_DATABASE)
         if database is None:
-            raise ConfigError(f"database {text[:20]!r} is no number; write {url.kind}://host/0")
+            raise ConfigError(f"database {text[:20]!r} is not a number; write {url.kind}://host/0")
         found["db"] = database
-    if name:
-        found["username"] = name
-    if password:
-        found["password"] = password
+    found |= {key: text for key, text in (("username", name), ("password", password)) if text}
     if url.kind in _TLS:
         found["ssl_check_hostname"] = True
         for option, meant in (("ca", "ca_certs"), ("cert", "certfile"), ("key", "keyfile")):

@@ -1,3 +1,3 @@
-"""IDs that somebody else makes: a pool of Redis servers (Icicle), or a service (HTTP)."""
+"""IDs that a server makes: a pool of Redis servers (Icicle), or a service (HTTP)."""
 
 __all__: list[str] = []

@@ -1,21 +1,15 @@
-"""What every generator has beside its ways to issue: text, a stream, an end, and one process.
+"""A generator whose IDs are made by servers: what ``http:`` and ``icicle:`` have in common.
 
-A generator that asks a server for each ID, a service or a pool, decides how to ask, and how to hang
-up. That an ID has a text, and that the end of a ``with`` is the end, is written once: here, and
-again for those that are awaited. (``Generator`` stands on the walk, which answers all but its end
-in C.)
-
-So is what a fork means to those that ask servers (``Served``). What belongs to one process,
-connections and IDs fetched in advance, is a ``Life``. A signal handler or another task may fork
-while a call gathers IDs; then both processes go on in that call, with what was gathered before. So
-every call gathers inside ``_own``, which looks afterwards whether this is still the process that
-began. If it is not, the IDs are the parent's, and the call begins again. A text is made of an ID
-that was issued already, so ``text`` looks once more, and so does whatever calls it through C.
+The connections and the prefetched IDs of one process are a ``Life``. After a fork, the child begins
+a life of its own. A signal handler or another task may fork during a call; then both processes
+continue that call with the IDs received so far. So each call runs inside ``_own``, which checks at
+the end that the process is still the one that began. If it is not, the IDs belong to the parent,
+and the call begins again.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from typing import Any, Generic, Self, TypeVar
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from frazil.errors import Closed, ConfigError, FrazilError
 from frazil.generator.complaints import closed
@@ -27,97 +21,17 @@ from frazil.system.event_loop import the_loop
 from frazil.system.process import ProcessIdentity
 from frazil.system.steps import Steps, run, run_async
 
-__all__ = ["AsyncIssuing", "AsyncServed", "Issuing", "Life", "Served"]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["AsyncServed", "Life", "Served"]
 
 Answer = TypeVar("Answer")
 
 
-class Issuing(ABC):
-    """Unique IDs, called for one at a time. ``scheme`` reads and writes them."""
-
-    scheme: Scheme
-
-    @abstractmethod
-    def __call__(self) -> int:
-        """The next ID."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Ask for nothing more, and hang up. Twice is no error."""
-
-    def text(self) -> str:
-        """The next ID in the scheme's text form."""
-        while True:
-            identity = ProcessIdentity()
-            text = self.scheme.format(self())
-            if identity.mine:
-                return text
-
-    def stream(self) -> Iterator[int]:
-        """An iterator of IDs without end. Each is asked for when it is wanted."""
-        return iter(self.__next__, None)
-
-    def __next__(self) -> int:
-        while True:
-            identity = ProcessIdentity()
-            n = self()
-            if identity.mine:
-                return n
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self.close()
-
-
-class AsyncIssuing(ABC):
-    """Unique IDs, awaited one at a time. ``scheme`` reads and writes them."""
-
-    scheme: Scheme
-
-    @abstractmethod
-    async def __call__(self) -> int:
-        """The next ID."""
-
-    @abstractmethod
-    async def aclose(self) -> None:
-        """Issue nothing more; give back, or hang up. Twice is no error."""
-
-    async def text(self) -> str:
-        """The next ID in the scheme's text form."""
-        while True:
-            identity = ProcessIdentity()
-            text = self.scheme.format(await self())
-            if identity.mine:
-                return text
-
-    def stream(self) -> AsyncIterator[int]:
-        """An asynchronous iterator of IDs without end. Each is asked for when it is wanted."""
-        return _AsyncStream(self)
-
-    async def __anext__(self) -> int:
-        return await self()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_error: object) -> None:
-        await self.aclose()
-
-
-class _AsyncStream(AsyncIterator[int]):
-    """Goes on after an error, as an asynchronous generator would not."""
-
-    def __init__(self, ids: AsyncIssuing) -> None:
-        self._ids = ids
-
-    async def __anext__(self) -> int:
-        return await self._ids()
-
-
 class Life(ABC):
-    """What one process has of a generator. prefetch: how many IDs may be fetched in advance."""
+    """The part of a generator that belongs to one process. prefetch: the size of its buffer."""
 
     def __init__(self, prefetch: int) -> None:
         self.identity = ProcessIdentity()
@@ -125,27 +39,41 @@ class Life(ABC):
 
     @abstractmethod
     def ids(self, count: int) -> Steps[list[int]]:
-        """``count`` IDs."""
+        """Get ``count`` IDs from a server."""
+
+    @abstractmethod
+    def array(self, count: int) -> "Steps[NDArray[Any]]":
+        """Get ``count`` IDs as a numpy array."""
 
     @abstractmethod
     def hang_up(self) -> Any:
         """Close the connections."""
 
+    def next(self) -> Steps[int]:
+        """Get one ID, from the buffer if there is one."""
+        if self.prefetch.most:
+            n: int | None = yield self.prefetch.next
+            if n is not None:
+                return n
+        return (yield from self.ids(1))[0]
+
     def goes_on(self) -> bool:
-        """Whether this is still that process."""
+        """Return whether this is still the process of this life."""
         return self.identity.intact()
 
     def check(self) -> None:
-        """Raise Closed in a child that goes on in a call of its parent's; ``_own`` catches it."""
+        """Raise Closed in a child that continues a call of its parent; ``_own`` catches it."""
         if not self.goes_on():
-            raise Closed("this connection is the parent's; the child makes its own")
+            raise Closed("this connection belongs to the parent; the child opens its own")
 
 
 LifeT = TypeVar("LifeT", bound=Life)
 
 
-class _Living(ABC, Generic[LifeT]):
-    """A generator that begins a new life in each child."""
+class _Living(Generic[LifeT]):
+    """A generator that begins a new life in each child. Subclasses set the class of the life."""
+
+    _life_of: Callable[[Any], LifeT]
 
     def __init__(self, config: Any) -> None:
         self.config: Request = config.request
@@ -153,26 +81,50 @@ class _Living(ABC, Generic[LifeT]):
         self._config = config
         self._closed = False
         self._life: LifeT | None = None
-
-    @abstractmethod
-    def _begin(self) -> LifeT:
-        """A life of this process."""
+        # By era. A parent's life is kept: the driver would close its connections with it, and an
+        # event loop in the child would cancel the reads of the parent's loop.
+        self._lives: dict[int, LifeT] = {}
 
     def _alive(self) -> LifeT:
-        """What this process has; raises Closed."""
+        """Return the life of this process. Raises Closed."""
         if self._closed:
             raise closed()
         life = self._life
         if life is None or not life.goes_on():
-            life = self._life = self._settled(self._begin())
+            fresh = self._life_of(self._config)
+            life = self._lives.setdefault(fresh.identity.era, fresh)  # another thread's, if any
+            if not life.goes_on():  # its event loop has ended
+                life = self._lives[fresh.identity.era] = fresh
+            self._life = life
         return life
 
-    def _settled(self, fresh: LifeT) -> LifeT:
-        """The life of this process, where several threads may have begun one at a time."""
-        return fresh
+    def _own(self, gather: Callable[[LifeT], Steps[Answer]]) -> Steps[Answer]:
+        """Return what ``gather`` returns, in the process that called it."""
+        while True:
+            life = self._alive()
+            try:
+                found = yield from gather(life)
+            except FrazilError:
+                if life.goes_on():
+                    raise
+            else:
+                # The driver makes no call between this return and its own, so no signal handler
+                # runs, and none can fork, after the attribute is read.
+                if life.goes_on() and life.identity.mine:
+                    return found
+
+    def _take(self, n: int) -> Steps[list[int]]:
+        count = check_count(n)
+        return self._own(lambda life: life.ids(count))
+
+    def _text(self) -> Steps[str]:
+        def gather(life: LifeT) -> Steps[str]:
+            return self.scheme.format((yield from life.next()))
+
+        return self._own(gather)
 
     def _end(self) -> LifeT | None:
-        """Issue nothing more; answers what to hang up, which a parent's connections are not."""
+        """Issue no more IDs; return the life to hang up, unless it is a parent's."""
         self._closed = True
         life = self._life
         return life if life is not None and life.goes_on() else None
@@ -185,53 +137,57 @@ class _Living(ABC, Generic[LifeT]):
         return f"<frazil.{type(self).__name__} {config.namespace!r} at {config.name}{state}>"
 
 
-class Served(_Living[LifeT], Issuing):
+class Served(_Living[LifeT]):
     """Unique IDs that servers make. Threads may share it."""
 
-    def __init__(self, config: Any) -> None:
-        super().__init__(config)
-        self._lives: dict[int, LifeT] = {}
-
     def __call__(self) -> int:
-        """The next ID."""
+        """Return the next ID."""
         if self._config.prefetch:
-            n = self._own(lambda life: life.prefetch.next())
-            if n is not None:
+            life = self._alive()
+            n = life.prefetch.ready()
+            if n is not None and life.identity.mine:
                 return n
-        return self.take(1)[0]
+        return run(self._own(lambda life: life.next()))
 
     def take(self, n: int) -> list[int]:
-        """The next ``n`` IDs. Those of each server are in order."""
+        """Return the next ``n`` IDs. Those of each server are in order."""
+        return run(self._take(n))
+
+    def array(self, n: int) -> "NDArray[np.uint64]":
+        """Return the next ``n`` IDs as a numpy array of uint64.
+
+        IDs wider than 64 bits come as a structured array with the fields ``hi`` and ``lo``. Raises
+        ConfigError if numpy is not installed.
+        """
         count = check_count(n)
-        return self._own(lambda life: run(life.ids(count)))
+        return run(self._own(lambda life: life.array(count)))
+
+    def text(self) -> str:
+        """Return the next ID in the scheme's text form."""
+        return run(self._text())
+
+    def stream(self) -> Iterator[int]:
+        """Return an endless iterator of IDs. Each is requested when it is needed."""
+        return iter(self.__next__, None)
 
     def close(self) -> None:
-        """Ask for nothing more, and hang up. Twice is no error."""
+        """Issue no more IDs, and close the connections. Calling it twice is safe."""
         life = self._end()
         if life is not None:
             life.prefetch.buffer.clear()
             life.hang_up()
 
-    def _settled(self, fresh: LifeT) -> LifeT:
-        """The first of them. A parent's is kept too, so that its connections stay open."""
-        return self._lives.setdefault(fresh.identity.era, fresh)
+    __next__ = __call__
 
-    def _own(self, gather: Callable[[LifeT], Answer]) -> Answer:
-        """What ``gather`` answers, in the process that called it."""
-        while True:
-            life = self._alive()
-            try:
-                found = gather(life)
-            except FrazilError:
-                if life.goes_on():
-                    raise
-            else:
-                if life.goes_on() and life.identity.mine:
-                    return found
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
 
 
-class AsyncServed(_Living[LifeT], AsyncIssuing):
-    """Unique IDs that servers make. The tasks of one loop at a time may share it."""
+class AsyncServed(_Living[LifeT]):
+    """Unique IDs that servers make. The tasks of one event loop at a time may share it."""
 
     def __init__(self, config: Any) -> None:
         super().__init__(config)
@@ -239,30 +195,45 @@ class AsyncServed(_Living[LifeT], AsyncIssuing):
             raise ConfigError("?prefetch= is for threads; here, await ids.take(n)", url=config.name)
 
     async def __call__(self) -> int:
-        """The next ID."""
+        """Return the next ID."""
         return (await self.take(1))[0]
 
     async def take(self, n: int) -> list[int]:
-        """The next ``n`` IDs. Those of each server are in order."""
-        count = check_count(n)
-        return await self._own(lambda life: run_async(life.ids(count)))
+        """Return the next ``n`` IDs. Those of each server are in order."""
+        return await run_async(self._take(n))
+
+    async def text(self) -> str:
+        """Return the next ID in the scheme's text form."""
+        return await run_async(self._text())
+
+    def stream(self) -> AsyncIterator[int]:
+        """Return an endless asynchronous iterator. Each ID is requested when it is needed."""
+        return _AsyncStream(self)
 
     async def aclose(self) -> None:
-        """Ask for nothing more, and hang up. Twice is no error."""
+        """Issue no more IDs, and close the connections. Calling it twice is safe."""
         life = self._end()
         if life is not None:
             await life.hang_up()
 
-    async def _own(self, gather: Callable[[LifeT], Awaitable[Answer]]) -> Answer:
-        """What ``gather`` answers, in the process that called it."""
-        while True:
-            the_loop()
-            life = self._alive()
-            try:
-                found = await gather(life)
-            except FrazilError:
-                if life.goes_on():
-                    raise
-            else:
-                if life.goes_on() and life.identity.mine:
-                    return found
+    def _alive(self) -> LifeT:
+        the_loop()
+        return super()._alive()
+
+    __anext__ = __call__
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        await self.aclose()
+
+
+class _AsyncStream(AsyncIterator[int]):
+    """Continues after an error, which an asynchronous generator would not."""
+
+    def __init__(self, ids: AsyncServed[Any]) -> None:
+        self._ids = ids
+
+    async def __anext__(self) -> int:
+        return await self._ids()

@@ -35,8 +35,6 @@ from frazil.service.worker_stats import WorkerStats
 
 __all__ = ["App"]
 
-_BY_STATUS = {404: "not-found", 405: "method-not-allowed"}
-
 
 class App:
     """The application for ``settings``. Raises ConfigError if they are unsafe. Opens no connection.
@@ -64,17 +62,13 @@ class App:
         for path, page in pages().items():
             self._endpoints[path] = "console", page
         for name, served in state.namespaces.items():
-            shared = served, state.guard, logs.failure
-            self._endpoints[f"/v1/{name}/id"] = "id", SingleIdEndpoint(*shared)
-            self._endpoints[f"/v1/{name}/ids"] = "ids", BatchEndpoint(*shared)
+            self._endpoints[f"/v1/{name}/id"] = "id", SingleIdEndpoint(served, state.guard)
+            self._endpoints[f"/v1/{name}/ids"] = "ids", BatchEndpoint(served, state.guard)
         self._rest = Starlette(
             routes=Routes(state).all(),
-            exception_handlers={
-                Problem: _on_problem,
-                HTTPException: _on_http,
-                FrazilError: _on_error,
-                Exception: _on_bug,
-            },
+            exception_handlers=dict.fromkeys(
+                (Problem, HTTPException, FrazilError, Exception), _on_error
+            ),
             lifespan=self._lifespan,
         )
         self._rest.router.redirect_slashes = False
@@ -127,7 +121,7 @@ class App:
         if not self._layouts_checked:
             await state.check_layouts()
         if state.settings.resp_port is not None:
-            resp = RespServer(state.namespaces, state.guard, state.settings)
+            resp = RespServer(state)
             await resp.start(self._resp_socket)
         tasks = [asyncio.create_task(one) for one in (state.publish(), state.recheck())]
         try:
@@ -155,31 +149,24 @@ def _adding(
     return adding
 
 
-def _response(problem: Problem) -> Response:
+async def _on_error(_request: Request, error: Exception) -> Response:
+    problem = _problem(error)
     return Response(problem.body(), problem.status, problem.headers, MEDIA_TYPE)
 
 
-async def _on_problem(_request: Request, error: Exception) -> Response:
-    assert isinstance(error, Problem)
-    return _response(error)
-
-
-async def _on_http(_request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    kind = _BY_STATUS.get(error.status_code, "bad-request")
-    detail = {
-        "not-found": "GET /openapi.json lists the paths",
-        "method-not-allowed": f"use {(error.headers or {}).get('Allow', 'another')}",
-    }.get(kind, error.detail)
-    return _response(Problem(kind, detail, dict(error.headers or {})))
-
-
-async def _on_error(_request: Request, error: Exception) -> Response:
-    assert isinstance(error, FrazilError)
-    logs.failure("", error)
-    return _response(no_id(error))
-
-
-async def _on_bug(_request: Request, error: Exception) -> Response:
+def _problem(error: Exception) -> Problem:
+    """Return the problem for an exception of a route, and log those that are not the caller's."""
+    if isinstance(error, Problem):
+        return error
+    if isinstance(error, HTTPException):
+        headers = dict(error.headers or {})
+        if error.status_code == 404:
+            return Problem("not-found", "GET /openapi.json lists the paths", headers)
+        if error.status_code == 405:
+            return Problem("method-not-allowed", f"use {headers.get('Allow', 'another')}", headers)
+        return Problem("bad-request", error.detail, headers)
+    if isinstance(error, FrazilError):
+        logs.failure("", error)
+        return no_id(error)
     logs.bug(error)
-    return _response(Problem("internal", "report it with the traceback from the log"))
+    return Problem("internal", "report it with the traceback from the log")

@@ -5,7 +5,6 @@ text, such as a log line, as ``frazil inspect`` does. It adds the IDs next to ea
 of IDs in the same second, minute, hour and day.
 """
 
-import json
 from typing import Any
 
 from frazil.errors import CodecError, LayoutError
@@ -21,7 +20,7 @@ from frazil.schemes.scheme import scheme as make_scheme
 from frazil.service.namespace import ServedNamespace
 from frazil.system.clock import moment_text, wall_us
 
-__all__ = ["FOUND_MOST", "facts_of", "findings_of", "inspection", "neighbours", "stretches"]
+__all__ = ["FOUND_MOST", "facts_of", "findings_of", "neighbours", "stretches"]
 
 FOUND_MOST = 20
 """The most IDs that are reported for one text."""
@@ -40,11 +39,6 @@ def facts_of(served: ServedNamespace, text: str, encoding: str = "") -> dict[str
     scheme = served.scheme
     codec = Codec(encoding, scheme.bits) if encoding else scheme.codec
     return {"namespace": served.name, **_facts(scheme, codec.decode(text), wall_us())}
-
-
-def inspection(served: ServedNamespace, text: str) -> str:
-    """Return the facts as JSON."""
-    return json.dumps(facts_of(served, text), ensure_ascii=False)
 
 
 def findings_of(served: ServedNamespace, text: str, spec: str = "") -> list[dict[str, Any]]:

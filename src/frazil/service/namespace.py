@@ -8,13 +8,11 @@
   caller would be the first to notice;
 - a call failed within the last seconds.
 
-The read uses a connection and a thread of its own, at most once a second.
-
-It also compares the layout of the record with that of the namespace. A service that is configured
-for another layout reports it at the start, or as soon as its registry answers.
+That read (see ``record_cache``) also compares the layout of the record with that of the namespace.
+A service that is configured for another layout reports it at the start, or as soon as its registry
+answers.
 """
 
-import asyncio
 from array import array
 from collections.abc import Awaitable
 from dataclasses import dataclass
@@ -28,15 +26,14 @@ from frazil.errors import (
     FrazilError,
     LayoutError,
     Misuse,
-    RegistryUnavailable,
     TryLater,
 )
 from frazil.generator.awaiting import wait_through
 from frazil.generator.kept_walk import KeptWalk
 from frazil.generator.local import registry_of
 from frazil.service import logs
+from frazil.service.record_cache import RecordCache
 from frazil.service.settings import Namespace
-from frazil.service.side_threads import SideThreads
 from frazil.system.clock import boot_ns, wall_us
 from frazil.walk.walk import Pause
 
@@ -47,8 +44,6 @@ BATCH_MOST = 1_000_000
 
 Waited = TypeVar("Waited")
 
-_LOOK_EVERY_NS = 1_000_000_000
-_LOOK_TIMEOUT_S = 3.0
 _REFUSED_NS = 5_000_000_000
 
 
@@ -70,24 +65,24 @@ class Gauge:
 class ServedNamespace:
     """Issues the IDs of one namespace. Created before the event loop runs; connects at first use.
 
-    issued: IDs handed to an endpoint. The walk's own count is exact only between two ticks.
+    issued: IDs handed to an endpoint. The walk's own count is exact only between two ticks. names:
+    the members of each reply that name the namespace. record: its record in the registry.
     """
 
     def __init__(self, namespace: Namespace) -> None:
         request = namespace.request()
         self.name = namespace.name
         self.scheme = namespace.scheme
+        self.names = {"namespace": self.name, "scheme": self.scheme.name}
         self._walk = KeptWalk(request, registry_of(request))
         self.issued = 0
         self.waits = 0
         self.failures = 0
         self._async = AwaitedGenerator(self._walk)
-        self._reader = registry_of(request)
-        self._threads = SideThreads(f"look-{self.name}")
+        self.record = RecordCache(request)
         self._refused_ns: int | None = None
-        self._looked_ns: int | None = None
+        self._looked = False
         self._look_error: FrazilError | None = None  # raised by the last read
-        self._looking: asyncio.Task[None] | None = None
 
     def ready_one(self) -> int | None:
         """Return the next ID, or None if it is not available at once."""
@@ -103,18 +98,14 @@ class ServedNamespace:
         self.issued += len(ids)
         return ids
 
-    async def one(self) -> int:
-        """Return the next ID. Raises what the generator raises."""
-        found = self.ready_one()
-        if found is None:
-            found = (await self._waited(1))[0]
-        return found
-
     async def many(self, n: int) -> list[int]:
-        """Return the next ``n`` IDs, in order."""
+        """Return the next ``n`` IDs, in order. Raises what the generator raises."""
         ids = self.ready(n)
         if len(ids) < n:
-            ids += await self._waited(n - len(ids))
+            self.waits += 1
+            rest = await self._counted(self._async.take(n - len(ids)))
+            self.issued += len(rest)
+            ids += rest
         return ids
 
     async def words(self, n: int) -> "array[int]":
@@ -145,24 +136,22 @@ class ServedNamespace:
 
     async def recheck(self) -> None:
         """Read the record again if the last read failed or found an error, and log the error."""
-        if self._looked_ns is None or self._look_error is not None:
+        if not self._looked or self._look_error is not None:
             await self._look()
         if self._look_error is not None and not isinstance(self._look_error, TryLater):
             logs.failure(self.name, self._look_error)
 
     async def unready(self) -> str:
         """Return why the next calls may fail, without host names; "" if they will not."""
-        why = self._trouble()
-        if not why:
-            await self._look()
-            why = self._registry_trouble()
-        return why
+        if why := self._trouble():
+            return why
+        await self._look()
+        return self._registry_trouble()
 
     def known_unready(self) -> str:
         """Return what ``unready`` returns as far as it is known without a read."""
-        return self._trouble() or (
-            self._registry_trouble() if isinstance(self._look_error, Misuse) else ""
-        )
+        known = isinstance(self._look_error, Misuse)
+        return self._trouble() or (self._registry_trouble() if known else "")
 
     def _trouble(self) -> str:
         """Return why calls fail, or are about to, as the generator knows it."""
@@ -203,16 +192,16 @@ class ServedNamespace:
             end_us = self.scheme.layout.exhausted_us
         except LayoutError:
             end_us = None
-        now_us = wall_us()
+        now_us, trouble_s = wall_us(), 0.0
+        if keeper.trouble is not None:
+            trouble_s = max(0.0, (now_us - keeper.trouble_since_us) / 1e6)
         return Gauge(
             issued=self.issued,
             waits=self.waits,
             failures=self.failures,
             lead_s=lead_s,
             claim_left_s=left_s,
-            trouble_s=0.0
-            if keeper.trouble is None
-            else max(0.0, (now_us - keeper.trouble_since_us) / 1e6),
+            trouble_s=trouble_s,
             renew_failures=keeper.failures,
             clock_offset_s=offset_s,
             exhausted_in_s=None if end_us is None else (end_us - now_us) / 1e6,
@@ -220,15 +209,7 @@ class ServedNamespace:
 
     async def close(self) -> None:
         """Stop issuing, and give back the rest of the claim."""
-        if self._looking is not None:
-            self._looking.cancel()
         await self._async.aclose()
-
-    async def _waited(self, n: int) -> list[int]:
-        self.waits += 1
-        ids = await self._counted(self._async.take(n))
-        self.issued += len(ids)
-        return ids
 
     async def _counted(self, waiting: Awaitable[Waited]) -> Waited:
         """Wait for IDs, and record whether the call failed."""
@@ -244,27 +225,13 @@ class ServedNamespace:
         return found
 
     async def _look(self) -> None:
-        """Read the record, unless it was read a moment ago."""
-        if self._looking is None or self._looking.done():
-            if self._looked_ns is not None and boot_ns() - self._looked_ns < _LOOK_EVERY_NS:
-                return
-            self._looking = asyncio.create_task(self._look_now())
+        """Read the record, and compare its layout."""
+        terms = self.record.terms
         try:
-            await asyncio.wait_for(asyncio.shield(self._looking), _LOOK_TIMEOUT_S)
-        except TimeoutError:
-            self._look_error = RegistryUnavailable(
-                f"the registry did not answer within {_LOOK_TIMEOUT_S:g} s; retry"
-            )
-
-    async def _look_now(self) -> None:
-        terms = self._reader.terms
-        try:
-            found = await self._threads.call(self._reader.look)
+            found = await self.record.read()
             if found is not None and found.fingerprint != terms.fingerprint:
                 raise layout_mismatch(found.layout, terms)
+            self._look_error = None
         except FrazilError as error:
             self._look_error = error
-        else:
-            self._look_error = None
-        finally:
-            self._looked_ns = boot_ns()
+        self._looked = True

@@ -64,6 +64,17 @@ _REFUSALS = {
     "forbidden": ("forbidden", "the token's scopes or namespaces do not include this"),
 }
 
+_CAUSES: tuple[tuple[type[FrazilError], tuple[str, str]], ...] = (
+    (RegistryUnavailable, ("try-later", "the registry does not answer; retry")),
+    (PoolExhausted, ("try-later", "every slot is in use; retry")),
+    (TryLater, ("try-later", "retry in a moment")),
+    (Closed, ("try-later", "the service is stopping; ask another instance")),
+    (Misuse, ("misconfigured", "the reason is in the log of the service")),
+    (LayoutExhausted, ("stopped", "the layout has no IDs left")),
+    (ClockError, ("stopped", "a clock is wrong; see the log of the service")),
+    (FrazilError, ("internal", "report it with the traceback from the log")),
+)
+
 
 class Problem(Exception):
     """An error reply. ``kind`` is a key of TITLES; ``more`` holds additional members."""
@@ -98,11 +109,11 @@ def misuse(error: Misuse, **more: Any) -> Problem:
     return Problem("bad-request", str(error), **{**facts, **more})
 
 
-def refused(refusal: Refusal, **more: Any) -> Problem:
+def refused(refusal: Refusal) -> Problem:
     """Return the problem for a request that its token does not allow."""
     kind, detail = _REFUSALS[refusal]
     headers = {"www-authenticate": 'Bearer realm="frazil"'} if kind == "unauthorized" else {}
-    return Problem(kind, detail, headers, **more)
+    return Problem(kind, detail, headers)
 
 
 def busy(**more: Any) -> Problem:
@@ -111,33 +122,18 @@ def busy(**more: Any) -> Problem:
     return Problem("busy", detail, {"retry-after": "1"}, **more)
 
 
-def over_quota(error: OverQuota, **more: Any) -> Problem:
+def over_quota(error: OverQuota) -> Problem:
     """Return the problem for a token that exceeded its quota."""
     if isinf(error.wait_s):
-        return Problem(
-            "too-large", f"{error}; request fewer at once", limit=str(error.most), **more
-        )
+        return Problem("too-large", f"{error}; request fewer at once", limit=str(error.most))
     headers = {"retry-after": str(ceil(error.wait_s))}
-    return Problem("over-quota", f"{error}; retry later", headers, **more)
+    return Problem("over-quota", f"{error}; retry later", headers)
 
 
-def no_id(error: FrazilError, **more: Any) -> Problem:
+def no_id(error: FrazilError) -> Problem:
     """Return the problem for a valid request that got no ID."""
-    if isinstance(error, TryLater):
-        words = {
-            RegistryUnavailable: "the registry does not answer; retry",
-            PoolExhausted: "every slot is in use; retry",
-        }
-        detail = words.get(type(error), "retry in a moment")
-        retry_s = max(1, round(error.facts.get("retry_after_s", 1)))
-        return Problem("try-later", detail, {"retry-after": str(retry_s)}, **more)
-    if isinstance(error, Closed):
-        detail = "the service is stopping; ask another instance"
-        return Problem("try-later", detail, {"retry-after": "1"}, **more)
-    if isinstance(error, Misuse):
-        return Problem("misconfigured", "the reason is in the log of the service", **more)
-    if isinstance(error, LayoutExhausted):
-        return Problem("stopped", "the layout has no IDs left", **more)
-    if isinstance(error, ClockError):
-        return Problem("stopped", "a clock is wrong; see the log of the service", **more)
-    return Problem("internal", "report it with the traceback from the log", **more)
+    kind, detail = next(answer for cause, answer in _CAUSES if isinstance(error, cause))
+    headers = {}
+    if kind == "try-later":
+        headers["retry-after"] = str(max(1, round(error.facts.get("retry_after_s", 1))))
+    return Problem(kind, detail, headers)

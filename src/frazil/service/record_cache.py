@@ -1,16 +1,15 @@
-"""A cached view of a namespace's record, for the console and for monitoring.
+"""Reads the record of a namespace for ``/readyz`` and the claims table.
 
-Every console page that shows claims requests them each second. One read of the registry answers all
-requests of half a second. Reads run one at a time, in a thread and on a connection of their own, so
-no generator waits for them.
+Each read of the registry answers all requests of half a second. Reads run one at a time, in a
+thread and on a connection of their own, so no generator waits for them.
 """
 
 import asyncio
 
 from frazil.claims.claim import Snapshot
-from frazil.errors import RegistryUnavailable
+from frazil.errors import FrazilError, RegistryUnavailable
 from frazil.generator.local import registry_of
-from frazil.service.settings import Namespace
+from frazil.generator.request import Request
 from frazil.service.side_threads import SideThreads
 from frazil.system.clock import boot_ns
 
@@ -23,10 +22,11 @@ _TIMEOUT_S = 3.0
 class RecordCache:
     """The record of one namespace. Connects at the first read."""
 
-    def __init__(self, namespace: Namespace) -> None:
-        self._registry = registry_of(namespace.request())
-        self._threads = SideThreads(f"claims-{namespace.name}")
-        self._reading: asyncio.Task[Snapshot | None] | None = None
+    def __init__(self, request: Request) -> None:
+        self._registry = registry_of(request)
+        self.terms = self._registry.terms
+        self._threads = SideThreads(f"look-{request.namespace}")
+        self._reading: asyncio.Task[Snapshot | FrazilError | None] | None = None
         self._began_ns = 0
 
     async def read(self) -> Snapshot | None:
@@ -34,9 +34,19 @@ class RecordCache:
         task = self._reading
         if task is None or (task.done() and boot_ns() - self._began_ns > _FRESH_NS):
             self._began_ns = boot_ns()
-            task = self._reading = asyncio.create_task(self._threads.call(self._registry.look))
+            task = self._reading = asyncio.create_task(self._look())
         # The read continues if the caller is cancelled: a registry serves one thread at a time.
         done, _ = await asyncio.wait([task], timeout=_TIMEOUT_S)
         if not done:
             raise RegistryUnavailable(f"the registry did not answer within {_TIMEOUT_S:g} s; retry")
-        return task.result()
+        found = task.result()
+        if isinstance(found, FrazilError):
+            raise found.again()
+        return found
+
+    async def _look(self) -> Snapshot | FrazilError | None:
+        """Return the error instead of raising it, since it may be that nobody waits for it."""
+        try:
+            return await self._threads.call(self._registry.look)
+        except FrazilError as error:
+            return error

@@ -44,6 +44,7 @@ from frazil.errors import ConfigError, Misuse
 from frazil.generator.local import registry_of
 from frazil.generator.request import Request, make_request
 from frazil.inputs.duration import duration_us
+from frazil.remote.http.config import NAME, NAME_RULE
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.scheme import scheme as make_scheme
 from frazil.service.tls import Tls, read_tls
@@ -56,7 +57,6 @@ __all__ = ["WORKERS_MOST", "Namespace", "Settings", "is_loopback", "read_setting
 
 WORKERS_MOST = 64
 _FOR_ONE = {"memory", "static"}
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _DURATION = "a duration with its unit, like '200ms'"
 _PORT = "a port from 0 to 65535"
 _WORKERS = f"a number of processes from 1 to {WORKERS_MOST}"
@@ -198,8 +198,8 @@ def _port(table: Table, key: str, default: int) -> int:
 
 
 def _namespace(names: Table, name: str, values: object, url: str | None) -> Namespace:
-    if not _NAME.fullmatch(name):
-        names.refuse(name, values, "named with 1 to 64 letters, digits, '.', '_' and '-'")
+    if not NAME.fullmatch(name):
+        names.refuse(name, values, f"named with {NAME_RULE}")
     if not isinstance(values, dict):
         names.refuse(name, values, f"a table, [namespaces.{name}]")
     table = Table(names.file, f"namespaces.{name}", values)

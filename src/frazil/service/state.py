@@ -30,10 +30,8 @@ class State:
         settings.check()
         self.settings = settings
         self.stopping = False
-        self._stats: WorkerStats | None = None
-        self._index = 0
-        if worker is not None:
-            self._stats, self._index = worker
+        self._stats: WorkerStats | None
+        self._stats, self._index = worker or (None, 0)
         self.guard = Guard(settings.tokens, None if worker is None else worker[0].buckets)
         self.namespaces = {one.name: ServedNamespace(one) for one in settings.namespaces}
         self.requests: Counter[tuple[str, int]] = Counter()

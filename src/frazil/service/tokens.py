@@ -72,26 +72,24 @@ class OverQuota(Exception):
         self.wait_s = wait_s
 
 
+@dataclass(slots=True)
 class Charge:
     """IDs charged to a token. The unused ones are returned at the end of the block.
 
     used: how many IDs were issued so far, whether they reach the caller or not.
     """
 
-    __slots__ = ("_at", "_buckets", "_n", "used")
-
-    def __init__(self, buckets: Buckets | None, at: int, n: int) -> None:
-        self._buckets = buckets
-        self._at = at
-        self._n = n
-        self.used = 0
+    buckets: Buckets | None = None
+    at: int = 0
+    n: int = 0
+    used: int = 0
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._buckets is not None and self.used < self._n:
-            self._buckets.give_back(self._at, self._n - self.used)
+        if self.buckets is not None and self.used < self.n:
+            self.buckets.give_back(self.at, self.n - self.used)
 
 
 class Guard:
@@ -138,7 +136,7 @@ class Guard:
         """
         at = self._bucket_of.get(_digest(secret)) if self.metered and secret else None
         if at is None:
-            return Charge(None, 0, 0)
+            return Charge()
         wait_s = self._buckets.wait_s(at, n)
         if wait_s:
             raise OverQuota(self._buckets.limits[at], wait_s)

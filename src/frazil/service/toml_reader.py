@@ -50,18 +50,15 @@ class Table:
 
     def table(self, key: str) -> "Table":
         """Return the table with that name below this one, or an empty one."""
-        self._known.append(key)
-        found = self._values.pop(key, {})
-        if not isinstance(found, dict):
-            self.refuse(key, found, f"a table, [{self._name(key)}]")
+        found = self.take(key, dict, {}, f"a table, [{self._name(key)}]")
         return Table(self.file, self._name(key), found)
 
     def tables(self, key: str) -> "Iterator[Table]":
         """Return the tables of an array, ``[[key]]``."""
-        self._known.append(key)
-        found = self._values.pop(key, [])
-        if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-            self.refuse(key, found, f"tables, each under [[{self._name(key)}]]")
+        allowed = f"tables, each under [[{self._name(key)}]]"
+        found = self.take(key, list, [], allowed)
+        if not all(isinstance(one, dict) for one in found):
+            self.refuse(key, found, allowed)
         return (Table(self.file, f"{self._name(key)}[{i}]", one) for i, one in enumerate(found))
 
     def items(self) -> list[tuple[str, Any]]:

@@ -167,31 +167,22 @@ def gathered_all():
 def gathering(function):
     def own(self, gather):
         def gathered(life):
-            answer = gather(life)
+            answer = yield from gather(life)
             gathered_all()
             return answer
-        return function(self, gathered)
+        return (yield from function(self, gathered))
     return own
 
-def gathering_later(function):
-    async def own(self, gather):
-        async def gathered(life):
-            answer = await gather(life)
-            gathered_all()
-            return answer
-        return await function(self, gathered)
-    return own
-
-base.Served._own = gathering(base.Served._own)
-base.AsyncServed._own = gathering_later(base.AsyncServed._own)
+base._Living._own = gathering(base._Living._own)
 def entered(ids):
     ids.link = Hanging()
     return ids
 
-base.Issuing.__enter__ = entered
+base.Served.__enter__ = entered
 ids = frazil.open(url)
-forking(type(ids), "__call__")
 forking(base.Life, "goes_on")
+forking(base.Prefetch, "ready")
+single = "ready" if "prefetch" in url else "gather"
 
 def streamed(ids):
     for n in ids:
@@ -209,11 +200,11 @@ async def asked(ask):
             sys.settrace(None)  # closing is another call
 
 ways = {
-    "call": ("gather", lambda: [ids()]),
-    "call, at its last look": ("last", lambda: [ids()]),
+    "call": (single, lambda: [ids()]),
+    "take, at its last look": ("last", lambda: ids.take(1)),
     "aio call, at its last look": ("last", lambda: run(lambda: asked(lambda later: later()))),
-    "next": ("__call__", lambda: [next(ids)]),
-    "stream": ("__call__", lambda: streamed(ids.stream())),
+    "next": (single, lambda: [next(ids)]),
+    "stream": (single, lambda: streamed(ids.stream())),
     "text": ("format", lambda: [ids.text()]),
     "take": ("gather", lambda: ids.take(5)),
     "mint": ("gather", lambda: frazil.mint(5, url)),

@@ -68,7 +68,7 @@ def wire(redis):
 
 
 def within(seconds, call):
-    """What a call answers, or the RegistryUnavailable that it raises, in about so many seconds."""
+    """Return the result of a call, or its RegistryUnavailable, within a time."""
     found = []
 
     def run():
@@ -85,7 +85,7 @@ def within(seconds, call):
 
 
 def fails_within(seconds, call):
-    """See that a call raises RegistryUnavailable in about so many seconds; answers that."""
+    """Check that a call raises RegistryUnavailable within a time, and return the error."""
     began_s = time.monotonic()
     error = within(seconds, call)
     assert isinstance(error, RegistryUnavailable)
@@ -121,15 +121,15 @@ class TestIcicle:
         with wire.trickling():
             fails_within(1, lambda: asyncio.run(awaited(f"icicle://127.0.0.1:{wire.port}")))
 
-    def test_a_server_has_no_longer_than_it_is_given(self, wire):
+    def test_a_server_has_a_time_limit(self, wire):
         with frazil.open(f"icicle://127.0.0.1:{wire.port}?timeout=400ms", timeout=60) as ids:
             ids()
             server = ids._life.pool.standings[0].server
             with wire.trickling(0.02):
                 fails_within(0.4, lambda: server.issue(1, 0))
 
-    def test_others_are_asked_in_time(self, wire):
-        """The first call looks at all three, and now and then one tries the slow one again."""
+    def test_other_servers_are_asked_in_time(self, wire):
+        """The first call reads all three shards; later ones sometimes try the slow one again."""
         with ExitStack() as kept:
             others = [kept.enter_context(Server()) for _ in range(2)]
             for shard, other in enumerate(others):
@@ -138,7 +138,7 @@ class TestIcicle:
             url = f"icicle://{','.join(f'127.0.0.1:{port}' for port in ports)}"
             kept.enter_context(wire.trickling())
             ids = kept.enter_context(frazil.open(url, timeout=2))
-            slow = ids._life.pool.standings[0]
+            slow = ids._alive().pool.standings[0]
             before = 0
             while slow.failures < 3:
                 assert isinstance(within(2, ids), int)
@@ -147,9 +147,9 @@ class TestIcicle:
                     slow.out_until_s = 0.0
 
     def test_without_the_fast_parser(self, wire):
-        """The driver reads in another way where hiredis is not installed."""
+        """Without hiredis the driver reads in another way."""
         with frazil.open(f"icicle://127.0.0.1:{wire.port}?timeout=400ms") as ids:
-            access = ids._life.pool.standings[0].server.access
+            access = ids._alive().pool.standings[0].server.access
         slower = replace(access, options={**access.options, "parser_class": _RESP2Parser})
         server = IcicleServer(slower, "default")
         assert server.issue(5, 1_000_000).spans
@@ -169,8 +169,8 @@ class TestRedis:
             fails_within(1.5, call.get(verb, getattr(registry, verb)))
         assert isinstance(registry.initialise(ask_of(LastSeen()), 0), LastSeen)
 
-    def test_a_server_that_says_nothing_at_all(self, redis):
-        """The time for a greeting of several answers is not the time for the first of them."""
+    def test_a_server_that_never_answers(self, redis):
+        """The time limit is that of all replies of a new connection, not of the first one."""
         registry = connect(f"redis://127.0.0.1:{redis.port}?timeout=1s", "x", ICICLE)
         redis.freeze()
         try:
@@ -267,7 +267,7 @@ class TestService:
             fails_within(1, lambda: asyncio.run(awaited(url)))
 
     def test_through_a_proxy_of_the_environment(self, service, monkeypatch):
-        """What asks a proxy has connections of its own."""
+        """The driver has other connections for a proxy."""
         monkeypatch.delenv("no_proxy", raising=False)
         monkeypatch.delenv("NO_PROXY", raising=False)
         with serving(service) as (wire, _):

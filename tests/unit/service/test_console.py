@@ -52,7 +52,7 @@ def test_headers_of_each_file(client, path):
     }
 
 
-def test_a_file_that_is_known_is_not_sent_again(client):
+def test_a_cached_file_is_not_sent_again(client):
     tag = client.get("/").headers["etag"]
     known = client.get("/", headers={"If-None-Match": f'"other", {tag}'})
     assert known.status_code == 304

@@ -78,7 +78,7 @@ def test_stretches_at_the_ends_of_time():
         assert one["last"] == scheme.format((1 << 63) - 1)
 
 
-def test_without_one_range_a_stretch_has_no_ids():
+def test_a_stretch_without_one_range_has_no_ids():
     scheme = frazil.scheme("globalid")
     us = scheme.unpack(some_id(scheme, 5)).moment_us
     assert {(one["first"], one["last"]) for one in stretches(scheme, us)} == {(None, None)}

@@ -57,7 +57,7 @@ def test_another_layout_is_an_error_at_the_start_that_names_both(file, workers):
     assert "Traceback" not in said
 
 
-def test_another_server_of_the_application_is_told_at_the_start(file):
+def test_another_asgi_server_fails_at_the_start(file):
     app = App(read_settings(file))
     answers = []
 
@@ -73,7 +73,7 @@ def test_another_server_of_the_application_is_told_at_the_start(file):
 
 
 @pytest.mark.parametrize("away", ["frozen", "killed"])
-def test_a_registry_that_is_away_is_compared_when_it_answers(start, tmp_path, away):
+def test_a_registry_that_does_not_answer_is_compared_later(start, tmp_path, away):
     """Without any request for an ID, the log and /readyz report it."""
     with Server(persistent=True) as server:
         url = f"{server.url}?horizon=1s"

@@ -42,7 +42,7 @@ def service(tmp_path):
         yield service
 
 
-def test_a_token_has_so_many_and_no_more(service):
+def test_a_token_gets_at_most_its_quota(service):
     client = service.client
     assert client.post("/v1/a/ids?n=60").status_code == 200
     over = client.post("/v1/a/ids?n=60")
@@ -59,7 +59,7 @@ def test_a_token_has_so_many_and_no_more(service):
     assert client.post("/v1/a/ids?n=1000", headers=free).status_code == 200
 
 
-def test_more_than_it_ever_may_have_at_once(service):
+def test_more_than_the_quota_at_once(service):
     refused = service.client.post("/v1/a/ids?n=101")
     assert refused.status_code == 413
     assert refused.json()["limit"] == "100"

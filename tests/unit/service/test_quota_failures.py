@@ -84,13 +84,13 @@ def has_all(place, store):
 
 
 @pytest.mark.parametrize(("ask", "times"), [(("GET", "/id"), 5), (("POST", "/ids?n=60"), 3)])
-def test_calls_that_fail_use_up_nothing(place, store, away, ask, times):
+def test_calls_that_fail_are_not_charged(place, store, away, ask, times):
     for _ in range(times):
         assert place.request(*ask).status_code == 503
     assert has_all(place, store)
 
 
-def test_commands_that_fail_use_up_nothing(service, place, store, away):
+def test_commands_that_fail_are_not_charged(service, place, store, away):
     with redis.Redis(port=service.resp, password=place.name, retry=None) as client:
         for command in (["INCR"], ["FRAZIL.ID"], ["FRAZIL.IDS", 60], ["FRAZIL.IDS", 60]):
             with pytest.raises(redis.ResponseError, match="No ID is available now"):
@@ -98,7 +98,7 @@ def test_commands_that_fail_use_up_nothing(service, place, store, away):
     assert has_all(place, store)
 
 
-def test_commands_whose_client_has_gone_use_up_nothing(service, place, store, away):
+def test_commands_of_a_disconnected_client_are_not_charged(service, place, store, away):
     name = place.name.encode()
     for _ in range(5):
         with socket.create_connection(("127.0.0.1", service.resp)) as wire:
@@ -108,7 +108,7 @@ def test_commands_whose_client_has_gone_use_up_nothing(service, place, store, aw
     assert until(lambda: has_all(place, store), "the whole quota", patience_s=5)
 
 
-def test_another_layout_uses_up_nothing(place, store):
+def test_another_layout_issues_nothing(place, store):
     """The reply is a 500."""
     with frazil.open(f"{store.url}?horizon=1s", "snowflake", namespace=place.name) as ids:
         ids()
@@ -118,7 +118,7 @@ def test_another_layout_uses_up_nothing(place, store):
     assert has_all(place, store)
 
 
-def test_a_reply_that_is_broken_off_uses_up_what_was_made(tmp_path):
+def test_an_incomplete_reply_is_charged_for_its_ids(tmp_path):
     """The layout is exhausted after 32,768 IDs, in the middle of the reply."""
     url, layout = f"sqlite:///{tmp_path}/claims.db", "run:3 sequence:12"
     connect(url, "n", frazil.scheme(layout)).initialise(ask_of(LastSeen()), 0)

@@ -57,7 +57,7 @@ def ask(service, path, token=None, method="GET", **options):
         ("GET", "/metrics", "admin"),
     ],
 )
-def test_who_may_do_what(service, method, path, scope):
+def test_scopes_and_namespaces(service, method, path, scope):
     missing = ask(service, path, None, method)
     assert missing.status_code == 401
     assert missing.headers["www-authenticate"].startswith("Bearer")
@@ -72,7 +72,7 @@ def test_who_may_do_what(service, method, path, scope):
         assert ask(service, path.replace("/a/", "/b/"), ISSUE, method).status_code == 403
 
 
-def test_whether_a_namespace_exists_is_not_told(service):
+def test_a_refusal_does_not_show_whether_a_namespace_exists(service):
     """A token for another namespace gets the same reply for both."""
     assert ask(service, "/v1/b/id", ISSUE).status_code == 403
     assert ask(service, "/v1/nope/id", ISSUE).status_code == 403
@@ -80,7 +80,7 @@ def test_whether_a_namespace_exists_is_not_told(service):
     assert ask(service, "/v1/nope/id").status_code == 401
 
 
-def test_any_token_may_plan(service):
+def test_any_token_allows_plan(service):
     body = {"layout": "icicle"}
     assert ask(service, "/v1/plan", None, "POST", json=body).status_code == 401
     assert ask(service, "/v1/plan", ISSUE, "POST", json=body).status_code == 200
@@ -89,7 +89,7 @@ def test_any_token_may_plan(service):
     assert ask(service, "/v1/layouts").status_code == 401
 
 
-def test_health_needs_no_token_and_tells_little(service):
+def test_health_needs_no_token_and_shows_little(service):
     assert ask(service, "/livez").status_code == 200
     assert ask(service, "/readyz").json() == {"ready": True}
     assert ask(service, "/readyz", ISSUE).json() == {"ready": True}
@@ -208,7 +208,7 @@ def test_an_id_may_be_written_with_percent_signs(service):
         {"Origin": "null"},
     ],
 )
-def test_no_page_of_elsewhere_uses_up_ids(start, headers):
+def test_no_page_of_another_origin_uses_up_ids(start, headers):
     service = start('[namespaces.a]\nregistry = "memory:"')
     assert service.client.get("/v1/a/id", headers=headers).status_code == 403
     assert service.client.post("/v1/a/ids?n=5", headers=headers).status_code == 403
@@ -237,7 +237,7 @@ def test_no_secret_is_in_the_log(service):
     assert not [line for line in service.lines if "frazil_" in json.dumps(line)]
 
 
-def test_passwords_of_registries_are_struck_out(start):
+def test_passwords_of_registries_are_masked(start):
     service = start('[namespaces.a]\nregistry = "redis://me:hunter2@127.0.0.1:1"\ntimeout = "1s"')
     reply = service.client.get("/v1/a/id")
     assert reply.status_code == 503
@@ -249,13 +249,13 @@ def test_passwords_of_registries_are_struck_out(start):
     assert "127.0.0.1" not in reply.text
 
 
-def test_any_host_where_everybody_is_let_in(start):
+def test_any_host_without_tokens(start):
     """Behind a proxy the host name is that of the proxy; --without-tokens accepts it."""
     service = start('[namespaces.a]\nregistry = "memory:"', "--without-tokens")
     assert service.client.get("/v1/a/id", headers={"Host": "ids.example"}).status_code == 200
 
 
-def test_refuses_to_stand_open(tmp_path):
+def test_an_open_service_is_refused(tmp_path):
     from click.testing import CliRunner
 
     from frazil.cli import main

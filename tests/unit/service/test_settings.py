@@ -39,7 +39,7 @@ def test_without_a_file():
     settings.check()
 
 
-def test_all_that_can_be_said(read):
+def test_every_command(read):
     settings = read(
         """
         [server]
@@ -130,7 +130,7 @@ def test_a_wrong_value_is_reported(read, text, key, allowed):
     assert caught.value.key == key
 
 
-def test_files_that_are_none(read, tmp_path):
+def test_files_that_do_not_exist(read, tmp_path):
     with pytest.raises(ConfigError, match="is not valid TOML"):
         read("[server")
     (tmp_path / "x").write_bytes(b"\xff")
@@ -141,7 +141,7 @@ def test_files_that_are_none(read, tmp_path):
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org", ""])
-def test_open_to_a_network_only_when_told(read, host):
+def test_open_to_a_network_only_on_request(read, host):
     alone = read_settings(url="memory:")
     with pytest.raises(ConfigError, match="--without-tokens"):
         replace(alone, host=host).check()

@@ -10,7 +10,7 @@ from frazil.service.side_threads import BusyError, SideThreads
 __all__: list[str] = []
 
 
-def test_as_many_wait_as_may_and_one_more_does_not():
+def test_one_more_than_the_queue_holds_fails():
     gate = Event()
 
     async def crowd():

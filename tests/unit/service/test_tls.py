@@ -57,14 +57,14 @@ def test_both_protocols(service, place):
         assert client.incr("a") > int(reply.json()["id"])
 
 
-def test_nothing_in_the_clear(service):
+def test_no_unencrypted_connection(service):
     with pytest.raises(httpx.HTTPError):
         httpx.get(f"http://localhost:{service.port}/v1/a/id")
     with pytest.raises(redis.RedisError), redis.Redis("localhost", service.resp) as client:
         client.incr("a")
 
 
-def test_a_client_of_ours(service, place, monkeypatch):
+def test_the_client_of_frazil(service, place, monkeypatch):
     url = f"https://localhost:{service.port}/a"
     monkeypatch.setenv("SSL_CERT_FILE", str(place / "ca.pem"))
     with frazil.open(url) as ids:
@@ -74,7 +74,7 @@ def test_a_client_of_ours(service, place, monkeypatch):
         ids()
 
 
-def test_callers_show_a_certificate(place, start):
+def test_client_certificates(place, start):
     service = start(config(place, f'tls_client_ca = "{place}/ca.pem"'))
     url = f"https://localhost:{service.url.rpartition(':')[2]}/livez"
     trusted = ssl.create_default_context(cafile=place / "ca.pem")

@@ -1,9 +1,7 @@
-"""``http://`` for asyncio: the same calls, awaited.
+"""The generator of ``http://`` for asyncio: the same calls, awaited.
 
-Here a call is a round trip, so it has to be awaited where a claim's generator only computes. There
-is no prefetch: ``await ids.take(n)`` and hand them out.
-
-Connections belong to a process and to a loop, so a new one of either begins with none.
+A call is a round trip, so even a single ID is awaited. There is no prefetch; use
+``await ids.take(n)``. Connections belong to a process and an event loop.
 """
 
 import asyncio
@@ -21,7 +19,7 @@ __all__ = ["AsyncService"]
 
 
 class _Life(ServiceCalls):
-    """What one process has, in one loop."""
+    """The connections of one process in one event loop."""
 
     def __init__(self, config: ServiceConfig) -> None:
         super().__init__(config)
@@ -29,11 +27,9 @@ class _Life(ServiceCalls):
         self._client: httpx.AsyncClient = the_driver().AsyncClient(timeout=None)
 
     def goes_on(self) -> bool:
-        """Whether this is still that process, and that loop."""
         return super().goes_on() and self._loop is the_loop()
 
     async def attempt(self, n: int, patience_s: float) -> bytes:
-        """See ServiceCalls."""
         url, headers = self.config.asking(n)
         with self.in_words(patience_s):
             async with (
@@ -46,7 +42,6 @@ class _Life(ServiceCalls):
                 return gathered.ids()
 
     async def hang_up(self) -> None:
-        """See Life."""
         self.closed = True
         await self._client.aclose()
 
@@ -57,7 +52,4 @@ class AsyncService(AsyncServed[_Life]):
     Tasks may share it. The errors are those of ``ServiceGenerator``.
     """
 
-    _config: ServiceConfig
-
-    def _begin(self) -> _Life:
-        return _Life(self._config)
+    _life_of = _Life

@@ -1,14 +1,13 @@
-"""One call on a service: how long to wait for a reply, when to ask again, and when to give up.
+"""The attempts of one call on a service: time limits, pauses, and the final error.
 
-A reply may be lost, a service may restart, a balancer may hold a dead one. Asking again is safe, so
-what waiting may change is asked again until the deadline: after pauses that double, with jitter, so
-that callers do not come back in step; not before the service itself wants it (``Retry-After``); and
-never for what waiting does not change.
+A reply may be lost, a service may restart, a balancer may use a dead one. A retry is safe, so a
+temporary error is retried until the deadline. The pauses double, with jitter, so that callers do
+not retry in step, and are at least as long as ``Retry-After``.
 
-A service that takes a connection and then says nothing would use up the whole deadline, so one
-attempt gets half of the time that is left. Then there always is a second.
+A service that accepts a connection and never replies would use up the whole deadline. So an attempt
+gets half of the time that is left, and there is always a second one.
 
-The turn neither asks nor sleeps; threads and asyncio share it.
+This module does no I/O and does not sleep; threads and asyncio share it.
 """
 
 from collections import Counter
@@ -26,7 +25,7 @@ _LONGEST_PAUSE_S = 2.0
 
 
 class AttemptLoop:
-    """A call that begins now. name: of the service. clock: seconds that only go forward."""
+    """A call that begins now. name: the service in messages. clock: monotonic seconds."""
 
     def __init__(self, name: str, timeout_us: int, clock: Callable[[], float]) -> None:
         self._name = name
@@ -38,12 +37,12 @@ class AttemptLoop:
         self._only_full = True
 
     def patience_s(self) -> float:
-        """How long the attempt that begins now may take."""
+        """Return how long the next attempt may take."""
         left_s = self._deadline_s - self._clock()
         return max(left_s / 2, _LEAST_PATIENCE_S)
 
     def failed(self, error: FrazilError) -> float:
-        """Seconds to sleep before asking again. Raises when there is no use in it, or no time."""
+        """Return the pause before the next attempt. Raises the error if there is none."""
         if not isinstance(error, TryLater):
             raise error
         self._reasons[str(error)] += 1
@@ -51,13 +50,13 @@ class AttemptLoop:
         longest_s = min(_FIRST_PAUSE_S * 2**self._pauses, _LONGEST_PAUSE_S)
         self._pauses += 1
         wanted_s = float(error.facts.get("retry_after_s", 0.0))
-        pause_s: float = wanted_s + longest_s * (0.5 + random() / 2)  # noqa: S311 - hides nothing
+        pause_s: float = wanted_s + longest_s * (0.5 + random() / 2)  # noqa: S311 - not a secret
         if self._clock() + pause_s >= self._deadline_s:
             raise self._failure(max(wanted_s, 1.0)) from error
         return pause_s
 
     def _failure(self, retry_after_s: float) -> FrazilError:
-        """Why there is no ID: every reason, each once, with how many times."""
+        """Return the final error: each reason once, with its count."""
         kind = PoolExhausted if self._only_full else RegistryUnavailable
         lines = [f"{n} times: {why}" if n > 1 else why for why, n in self._reasons.items()]
         return kind(

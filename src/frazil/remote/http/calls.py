@@ -1,15 +1,12 @@
-"""A call on a service, whichever way it waits: what it asks, how often, and what a reply means.
+"""A call on a service, without I/O: requests, retries, and the meaning of replies.
 
-There is no claim, so there is nothing to give back, and a process that dies or forks loses nothing
-but what it had asked for. What belongs to one process, connections and a buffer of prefetched IDs,
-is one ``ServiceCalls``; a child finds its parent's unusable (see ``process``) and begins its own. A
-reply that came to two processes, since a fork happened while it was under way, is the parent's.
+There is no claim to give back: a process that dies or forks loses only the IDs that it requested.
 """
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from frazil.errors import ConfigError, FrazilError
 from frazil.remote.base import Life
@@ -20,14 +17,17 @@ from frazil.remote.http.reply import Gathered, in_words
 from frazil.system.clock import boot_s
 from frazil.system.steps import Steps
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 __all__ = ["STEP", "ServiceCalls", "the_driver"]
 
 STEP = 100_000
-"""IDs asked for at once: enough for speed, and lost together when their reply is."""
+"""The most IDs in one request. They are skipped together if the reply is lost."""
 
 
 def the_driver() -> Any:
-    """httpx; ConfigError where it is not installed."""
+    """Return httpx. Raises ConfigError if it is not installed."""
     try:
         import httpx
     except ImportError:
@@ -36,10 +36,10 @@ def the_driver() -> Any:
 
 
 class ServiceCalls(Life):
-    """What one process has of a generator."""
+    """The life of a generator in one process."""
 
     attempt: Callable[[int, float], Any]
-    """So many IDs, packed, of one request that may take so long."""
+    """Request a number of IDs within a number of seconds; return them packed."""
 
     def __init__(self, config: ServiceConfig) -> None:
         super().__init__(config.prefetch)
@@ -51,30 +51,38 @@ class ServiceCalls(Life):
         bodies = yield from self.bodies(count)
         return [n for body in bodies for n in wire_ids.ints(body, self.config.width)]
 
+    def array(self, count: int) -> "Steps[NDArray[Any]]":
+        """See Life."""
+        from frazil.schemes.arrays import WIDE
+
+        body = b"".join((yield from self.bodies(count)))
+        rows = wire_ids.words(body, self.config.width)
+        return (rows.view(WIDE) if self.config.request.scheme.bits > 64 else rows).reshape(-1)
+
     def bodies(self, count: int) -> Steps[list[bytes]]:
-        """``count`` IDs, packed, in steps."""
+        """Get ``count`` packed IDs, in steps."""
         bodies: list[bytes] = []
         for done in range(0, count, STEP):
             bodies += [(yield from self._asked(min(count - done, STEP)))]
         return bodies
 
     def in_words(self, patience_s: float) -> AbstractContextManager[None]:
-        """Around an attempt."""
+        """Return the context of an attempt, which translates its errors."""
         return in_words(self.config, patience_s, lambda: self.closed)
 
     def gathered(self, n: int, headers: Mapping[str, str], reply: Any) -> Gathered:
-        """The reply to a request with these headers, as it comes in."""
+        """Return the reader of the reply to a request with these headers."""
         return Gathered(self.config, n, headers[NONCE], reply.status_code, reply.headers)
 
     def _asked(self, n: int) -> Steps[bytes]:
-        """``n`` IDs, packed: asks until it has them, or there is no use in it."""
-        turn = AttemptLoop(self.config.name, self.config.request.timeout_us, boot_s)
+        """Get ``n`` packed IDs, with retries."""
+        attempts = AttemptLoop(self.config.name, self.config.request.timeout_us, boot_s)
         while True:
             self.check()
             try:
-                body: bytes = yield partial(self.attempt, n, turn.patience_s())
+                body: bytes = yield partial(self.attempt, n, attempts.patience_s())
             except FrazilError as error:
-                pause_s = turn.failed(error)
+                pause_s = attempts.failed(error)
             else:
                 return body
             yield pause_s

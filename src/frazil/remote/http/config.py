@@ -1,8 +1,8 @@
-"""``http://``: the URL of a service, and what cannot go with it.
+"""The URL of a service, and the options that it allows.
 
 ``http://host[:port][/path]/namespace[?prefetch=N]``. The last part of the path is the namespace;
-without a path it is the one of the argument. A token is never part of the URL: URLs are printed,
-logged and committed. It comes from the environment's FRAZIL_TOKEN or an argument.
+without a path it is the argument. A token is never part of the URL, because URLs are printed,
+logged and committed. It is the argument ``token``, or the environment variable FRAZIL_TOKEN.
 """
 
 import os
@@ -12,24 +12,20 @@ from dataclasses import dataclass, field
 from frazil.errors import ConfigError
 from frazil.generator.request import Request
 from frazil.inputs.url import Url, host_port
-from frazil.schemes.scheme import Scheme
 
-__all__ = [
-    "NONCE",
-    "ServiceConfig",
-    "configure_service",
-]
+__all__ = ["NAME", "NAME_RULE", "NONCE", "ServiceConfig", "configure_service"]
 
 NONCE = "frazil-nonce"
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+NAME_RULE = "1 to 64 letters, digits, '.', '_' and '-'"
 _TOKEN = re.compile(r"[!-~]{1,512}")
 _PREFETCH_MOST = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceConfig:
-    """A request to a service. base: the URL before ``/v1``. token: "" for none."""
+    """How to call a service. base: the URL before ``/v1``. token: "" if there is none."""
 
     request: Request
     base: str
@@ -38,25 +34,20 @@ class ServiceConfig:
     token: str = field(default="", repr=False)
 
     @property
-    def scheme(self) -> Scheme:
-        """The scheme of the namespace."""
-        return self.request.scheme
-
-    @property
     def name(self) -> str:
-        """The namespace and where it is, for messages."""
+        """The namespace with the URL of the service, for messages."""
         return f"{self.base}/{self.namespace}"
 
     @property
     def width(self) -> int:
         """Bytes of an ID on the wire."""
-        return (self.scheme.bits + 7) // 8
+        return (self.request.scheme.bits + 7) // 8
 
     def asking(self, n: int) -> tuple[str, dict[str, str]]:
-        """The URL and the headers of a POST that asks for ``n`` IDs.
+        """Return the URL and the headers of a POST for ``n`` IDs.
 
-        Also for one: what stands between may repeat a GET, or answer it from a cache. The reply
-        names the nonce, so one that is repeated is not taken for the answer to the next request.
+        A single ID uses POST too, since a proxy may repeat a GET or answer it from a cache. The
+        reply contains the nonce, so a repeated reply is not taken for that of the next request.
         """
         headers = {
             "Accept": "application/octet-stream",
@@ -69,9 +60,9 @@ class ServiceConfig:
 
 
 def configure_service(request: Request) -> ServiceConfig:
-    """What a request asks of a service. Contacts nothing. Raises ConfigError."""
+    """Return the configuration for a request. Contacts nothing. Raises ConfigError."""
     request.refuse(
-        "a service takes no {}=; it is set up there, in its configuration",
+        "a service takes no {}=; set it in the configuration of the service",
         lead=request.lead_us != 0,
         sequence_start=request.scattered,
         block=request.block is not None,
@@ -83,16 +74,18 @@ def configure_service(request: Request) -> ServiceConfig:
     path, _, last = request.url.path.rstrip("/").rpartition("/")
     if last and request.namespace not in {"default", last}:
         raise ConfigError(
-            f"the URL names the namespace {last!r}, and namespace={request.namespace!r}; "
-            "name one of them",
+            f"the URL names the namespace {last!r}, and the argument is "
+            f"namespace={request.namespace!r}; pass one of them",
             namespace=request.namespace,
         )
     name = last or request.namespace
-    if not _NAME.fullmatch(name):
-        raise ConfigError(f"namespace {name!r}: 1 to 64 letters, digits, '.', '_' and '-'")
+    if not NAME.fullmatch(name):
+        raise ConfigError(f"namespace {name!r}: {NAME_RULE}")
     token = request.token or os.environ.get("FRAZIL_TOKEN") or ""
     if token and not _TOKEN.fullmatch(token):
-        raise ConfigError("the token holds what no token has; give it as it was made, alone")
+        raise ConfigError(
+            "the token has characters that a token never has; pass it exactly as it was created"
+        )
     return ServiceConfig(
         request=request,
         base=f"{request.url.kind}://{netloc}{path}",
@@ -103,7 +96,7 @@ def configure_service(request: Request) -> ServiceConfig:
 
 
 def _place(url: Url) -> str:
-    """Where the service listens. A URL that is refused is not shown: it may hold a secret."""
+    """Return host and port. Errors do not show the URL, since it may contain a secret."""
     if "@" in url.netloc:
         raise ConfigError(
             "a service's URL has no user and password; set FRAZIL_TOKEN, or pass token="

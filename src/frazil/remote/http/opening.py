@@ -10,13 +10,13 @@ __all__ = ["open_async_generator", "open_generator"]
 
 
 def open_generator(request: Request) -> Generator:
-    """A generator of a request. Raises ConfigError; contacts nothing."""
-    the_driver()  # that it is missing is told here, and not to the first who asks for an ID
+    """Open a generator. Raises ConfigError; contacts nothing."""
+    the_driver()  # if it is missing, this fails here and not at the first ID
     return ServiceGenerator(configure_service(request))
 
 
 def open_async_generator(request: Request) -> AsyncGenerator:
-    """The same to be awaited."""
+    """Open a generator for asyncio."""
     from frazil.remote.http.async_generator import AsyncService
 
     the_driver()

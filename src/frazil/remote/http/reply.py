@@ -1,15 +1,15 @@
-"""What a reply of a service means: IDs, "not now", or a mistake that waiting does not change.
+"""The meaning of a reply of a service: IDs, "try later", or an error that a retry does not change.
 
-A status alone is not believed. A gateway that shows a page of its own answers 200 too, and a
-service that was set up anew may issue IDs of another scheme. So a good reply has to name the
-namespace, the scheme and its fingerprint, be packed IDs, and be as long as was asked for. And it
-has to name the request's nonce: IDs of a reply that comes twice would come twice.
+A status alone is not enough. A gateway may answer 200 with a page of its own, and a service that
+was configured anew may issue IDs of another scheme. So a valid reply names the namespace, the
+scheme and its fingerprint, and has the requested number of packed IDs. It also repeats the nonce of
+the request: the IDs of a repeated reply would be duplicates.
 
-    200                        IDs, if all of that is so
-    429, 503 "try-later"       not now; Retry-After says when
-    500 "internal", 502, 504   not now: it, or what stands before it, is not well
-    503 "stopped"              this namespace issues no more
-    3xx, other 4xx and 5xx     the address, the token or the set-up is wrong
+    200                        IDs, if the reply is valid
+    429, 503 "try-later"       try later; Retry-After says when
+    500 "internal", 502, 504   try later: the service or a gateway has a problem
+    503 "stopped"              this namespace issues no more IDs
+    3xx, other 4xx and 5xx     the URL, the token or the configuration is wrong
 """
 
 import json
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 __all__ = ["Gathered", "in_words"]
 
 _WORDS_MOST = 300
-_PAGE_MOST = 65_536  # bytes of a reply that is no IDs
+_PAGE_MOST = 65_536  # bytes of a reply without IDs
 _NOT_NOW = {429, 502, 503, 504}
 _RETRY_MOST_S = 3_600.0
 
 
 class Gathered:
-    """A reply as it comes in: ``feed`` it parts, then ask for its ``ids``."""
+    """A reply that is being received: call ``feed`` with each part, then ``ids``."""
 
     def __init__(
         self, config: ServiceConfig, n: int, nonce: str, status: int, headers: Mapping[str, str]
@@ -50,38 +50,38 @@ class Gathered:
             self._check()
 
     def feed(self, part: bytes) -> None:
-        """Take in a part. Raises ConfigError for more than was asked for."""
+        """Store a part. Raises ConfigError for more data than requested."""
         self._come += len(part)
         if self._come > (self._size if self._status == 200 else _PAGE_MOST):
-            raise self._stranger("it sends more than it was asked for")
+            raise self._stranger("it sends more than was requested")
         self._parts.append(part)
 
     def ids(self) -> bytes:
-        """The packed IDs, all there. Raises what the reply says instead."""
+        """Return the packed IDs. Raises the error that the reply contains instead."""
         body = b"".join(self._parts)
         if self._status != 200:
             raise self._refusal(body)
         if len(body) < self._size:
             raise RegistryUnavailable(
-                f"{self._config.name}: the reply was broken off", outcome_known=False
+                f"{self._config.name}: the reply is incomplete", outcome_known=False
             )
         return body
 
     def _check(self) -> None:
-        """ConfigError for a reply that does not hold IDs of this namespace and scheme."""
-        config, told = self._config, self._headers
+        """Raise an error for a reply without IDs of this namespace and scheme."""
+        config, told, scheme = self._config, self._headers, self._config.request.scheme
         if told.get("frazil-namespace", "") != config.namespace or not told.get(
             "content-type", ""
         ).startswith("application/octet-stream"):
-            raise self._stranger("what answers there is no frazil service")
+            raise self._stranger("this URL is not one of a frazil service")
         name = told.get("frazil-scheme", "")
-        if name != config.scheme.name:
+        if name != scheme.name:
             raise ConfigError(
                 f"{config.name} issues IDs of {_plain(name)!r} and was opened as "
-                f"{config.scheme.name!r}; open it with scheme={_plain(name)!r}",
+                f"{scheme.name!r}; open it with scheme={_plain(name)!r}",
                 scheme=name,
             )
-        if told.get("frazil-fingerprint", "") != config.scheme.fingerprint:
+        if told.get("frazil-fingerprint", "") != scheme.fingerprint:
             raise ConfigError(
                 f"{config.name} has another {name!r} than this program (its epoch or its fields); "
                 "open it with the scheme that GET /v1/layouts shows",
@@ -90,12 +90,12 @@ class Gathered:
         if told.get(NONCE, "") != self._nonce:
             raise RegistryUnavailable(
                 f"{config.name}: this is the reply to another request, or its header Frazil-Nonce "
-                "was dropped; see what stands between here and there (a cache, a proxy)",
+                "was dropped; check the caches and proxies on the way",
                 outcome_known=False,
             )
 
     def _refusal(self, body: bytes) -> FrazilError:
-        """The error of a reply that is no success."""
+        """Return the error of an unsuccessful reply."""
         kind, words = _problem(body)
         status = self._status
         told = f"{self._config.name} answers {status}{': ' * bool(words)}{words}"
@@ -106,8 +106,8 @@ class Gathered:
         if status not in _NOT_NOW:
             hint = {
                 401: "; set FRAZIL_TOKEN, or pass token=",
-                404: "; look at the path and the namespace of the URL",
-            }.get(status, "" if words else "; look at the URL")
+                404: "; check the path and the namespace of the URL",
+            }.get(status, "" if words else "; check the URL")
             return ConfigError(told + hint, status=status)
         later = PoolExhausted if status == 429 or kind == "try-later" else RegistryUnavailable
         return later(told, outcome_known=True, retry_after_s=self._retry_after_s())
@@ -117,17 +117,16 @@ class Gathered:
         return min(float(text), _RETRY_MOST_S) if text.isascii() and text.isdigit() else 0.0
 
     def _stranger(self, why: str) -> ConfigError:
-        return ConfigError(f"{self._config.name}: {why}; look at the URL", status=self._status)
+        return ConfigError(f"{self._config.name}: {why}; check the URL", status=self._status)
 
 
 @contextmanager
 def in_words(
     config: ServiceConfig, patience_s: float, is_closed: Callable[[], bool]
 ) -> Iterator[None]:
-    """Around an attempt: what the driver raises, in frazil's words.
+    """Translate the driver's errors during an attempt.
 
-    is_closed: whether the generator was closed, by another thread or task, which the driver has no
-    error of its own for.
+    is_closed: whether another thread or task closed the generator; the driver has no error for it.
     """
     import httpx
 
@@ -135,7 +134,7 @@ def in_words(
         yield
     except TimeoutError:
         raise RegistryUnavailable(
-            f"{config.name}: no whole reply within {patience_s:.1f} s", outcome_known=False
+            f"{config.name}: no complete reply within {patience_s:.1f} s", outcome_known=False
         ) from None
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise _explained(config, error) from None
@@ -146,7 +145,7 @@ def in_words(
 
 
 def _explained(config: ServiceConfig, error: "httpx.HTTPError | httpx.InvalidURL") -> FrazilError:
-    """The error of an attempt that ended without a reply."""
+    """Return the error of an attempt that ended without a reply."""
     import httpx
 
     what = f"{type(error).__name__} {_plain(str(error))}".strip()
@@ -159,12 +158,12 @@ def _explained(config: ServiceConfig, error: "httpx.HTTPError | httpx.InvalidURL
             )
         cause = cause.__cause__ or cause.__context__
     if isinstance(error, httpx.InvalidURL | httpx.UnsupportedProtocol):
-        return ConfigError(f"{config.name}: {what}; look at the URL")
+        return ConfigError(f"{config.name}: {what}; check the URL")
     return RegistryUnavailable(f"{config.name}: {what}", outcome_known=False)
 
 
 def _problem(body: bytes) -> tuple[str, str]:
-    """The kind of a problem of the service, and its words; two empty texts for anything else."""
+    """Return the kind and the words of a problem, or two empty strings for another body."""
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):
@@ -177,5 +176,5 @@ def _problem(body: bytes) -> tuple[str, str]:
 
 
 def _plain(words: str) -> str:
-    """Words of somebody else, fit for a line of a log."""
+    """Return foreign text as one short printable line."""
     return "".join(c if c.isprintable() else " " for c in words[:_WORDS_MOST]).strip()

@@ -1,7 +1,6 @@
-"""IDs as they come over the wire: big endian, each in as many whole bytes as the scheme has bits.
+"""Packed IDs: big-endian, each in as many whole bytes as the scheme has bits.
 
-Packed IDs need no text to be parsed, their number is known from their length, and numpy reads them
-as they are.
+They need no parsing, their length gives their number, and numpy reads them directly.
 """
 
 from array import array
@@ -16,7 +15,7 @@ __all__ = ["ints", "words"]
 
 
 def ints(body: bytes, width: int) -> list[int]:
-    """The IDs of a body, each of ``width`` bytes."""
+    """Return the IDs of a body, each of ``width`` bytes."""
     if width != 8:
         return [int.from_bytes(body[i : i + width], "big") for i in range(0, len(body), width)]
     found = array("Q", body)
@@ -26,7 +25,7 @@ def ints(body: bytes, width: int) -> list[int]:
 
 
 def words(body: bytes, width: int) -> "NDArray[np.uint64]":
-    """The IDs as rows of numpy words, (n, 1), or (n, 2) with the higher half first."""
+    """Return the IDs as rows of numpy words, (n, 1), or (n, 2) with the higher half first."""
     import numpy as np
 
     whole = 8 if width <= 8 else 16

@@ -1,24 +1,25 @@
-"""``icicle://`` for asyncio: the same calls, awaited.
+"""The generator of ``icicle://`` for asyncio: the same calls, awaited.
 
-Here a call is a round trip, so it has to be awaited where a claim's generator only computes. There
-is no prefetch: ``await ids.take(n)`` and hand them out.
+A call is a round trip, so even a single ID is awaited. There is no prefetch; use
+``await ids.take(n)``.
 """
 
-from frazil.redis_link.access import Access
 from frazil.redis_link.async_link import AsyncLink
 from frazil.remote.base import AsyncServed
-from frazil.remote.icicle.calls import IcicleConfig, PoolCalls
-from frazil.remote.icicle.script import icicle_script
-from frazil.remote.icicle.server import ServerCalls, refusal
+from frazil.remote.icicle.calls import PoolCalls
+from frazil.remote.icicle.server import ServerCalls
 
 __all__ = ["AsyncIcicle"]
 
 
+class _Server(ServerCalls):
+    link_of = AsyncLink
+
+
 class _Life(PoolCalls):
-    """What one process has of a generator for tasks."""
+    server_of = _Server
 
     async def hang_up(self) -> None:
-        """See Life."""
         for standing in self.pool.standings:
             await standing.server.link.drop(wait=True)
 
@@ -29,15 +30,4 @@ class AsyncIcicle(AsyncServed[_Life]):
     Tasks may share it. The errors are those of ``IcicleGenerator``.
     """
 
-    _config: IcicleConfig
-
-    def __init__(self, config: IcicleConfig) -> None:
-        super().__init__(config)
-        self._alive()
-
-    def _begin(self) -> _Life:
-        return _Life(self._config, self._config.servers(_server))
-
-
-def _server(access: Access, namespace: str, shard: int | None) -> ServerCalls:
-    return ServerCalls(AsyncLink(access, icicle_script(), refusal), namespace, shard)
+    _life_of = _Life

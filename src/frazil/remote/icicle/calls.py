@@ -1,14 +1,12 @@
-"""A call on a pool of servers, whichever way it waits: what it asks, of whom, and what that means.
+"""A call on a pool of servers, without I/O.
 
-There is no claim, so there is nothing to give back, and a process that dies or forks loses nothing.
-What belongs to one process, connections and a buffer of prefetched IDs, is one ``PoolCalls``; a
-child finds its parent's unusable (see ``process``) and begins its own.
+There is no claim to give back: a process that dies or forks loses only the IDs that it requested.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from frazil.errors import FrazilError
 from frazil.generator.request import Request
@@ -19,6 +17,9 @@ from frazil.remote.icicle.server import MOST_IDS, ServerCalls
 from frazil.system.clock import boot_s
 from frazil.system.steps import Steps
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 __all__ = ["IcicleConfig", "PoolCalls"]
 
 ServerT = TypeVar("ServerT")
@@ -26,7 +27,7 @@ ServerT = TypeVar("ServerT")
 
 @dataclass(frozen=True, slots=True)
 class IcicleConfig:
-    """A request to a pool. shards: of the servers, if declared."""
+    """How to call a pool. shards: those of the servers, if the URL declares them."""
 
     request: Request
     accesses: tuple[Access, ...]
@@ -40,11 +41,11 @@ class IcicleConfig:
 
     @property
     def namespace(self) -> str:
-        """Whose IDs must not repeat among each other."""
+        """The namespace, in which no ID repeats."""
         return self.request.namespace
 
     def servers(self, made: Callable[[Access, str, int | None], ServerT]) -> list[ServerT]:
-        """Each server, made of its access, the namespace, and the shard that it must have."""
+        """Return each server, made from its access, the namespace, and its declared shard."""
         shards = self.shards or (None,) * len(self.accesses)
         return [
             made(access, self.namespace, shard)
@@ -53,13 +54,15 @@ class IcicleConfig:
 
 
 class PoolCalls(Life):
-    """What one process has of a generator. servers: those of the config."""
+    """The life of a generator in one process, with its servers."""
 
-    def __init__(self, config: IcicleConfig, servers: list[ServerCalls]) -> None:
+    server_of: type[ServerCalls]
+
+    def __init__(self, config: IcicleConfig) -> None:
         super().__init__(config.prefetch)
         self._lead_us = config.request.lead_us
         patience_s = config.accesses[0].timeout_s
-        named = [(server.name, server) for server in servers]
+        named = [(server.name, server) for server in config.servers(self.server_of)]
         self.pool = Pool(named, config.request.timeout_us / 1e6, patience_s, boot_s)
 
     def ids(self, count: int) -> Steps[list[int]]:
@@ -67,34 +70,40 @@ class PoolCalls(Life):
         spans = yield from self.spans(count)
         return list(chain.from_iterable(range(first, first + n) for first, n in spans))
 
+    def array(self, count: int) -> "Steps[NDArray[Any]]":
+        """See Life."""
+        from frazil.schemes.arrays import filled
+
+        return filled((yield from self.spans(count)), count)
+
     def spans(self, count: int) -> Steps[list[tuple[int, int]]]:
-        """``count`` IDs as spans: the first ID and how many."""
-        turn = self.pool.turn()
+        """Get ``count`` IDs as spans: the first ID and how many."""
+        attempts = self.pool.attempts()
         if not self.pool.checked:
             yield from self._compare()
         spans: list[tuple[int, int]] = []
         left = count
         while left:
             self.check()
-            step = turn.step()
+            step = attempts.step()
             if not isinstance(step, Asking):
-                yield step.seconds
+                yield step
                 continue
             server, wanted = step.standing.server, min(left, MOST_IDS)
             try:
                 given = yield from server.issuing(wanted, self._lead_us, step.within_s)
             except FrazilError as error:
-                turn.failed(step.standing, error)
+                attempts.failed(step.standing, error)
                 continue
-            turn.given(step.standing, given)
+            attempts.given(step.standing, given)
             spans += given.spans
             left -= sum(number for _, number in given.spans)
         return spans
 
     def _compare(self) -> Steps[None]:
-        """Look which shard each server has, before any is used; ConfigError for one given twice.
+        """Read the shard of each server before any is used. Raises ConfigError for a duplicate.
 
-        Each has its share of the call's time, and so has what the call is about.
+        Each server has a share of the call's time, and one share remains for the call itself.
         """
         pool = self.pool
         shards = yield [self._shard(each) for each in pool.standings]
@@ -103,7 +112,7 @@ class PoolCalls(Life):
         pool.checked = True
 
     def _shard(self, standing: ServerHealth[ServerCalls]) -> Steps[int | None]:
-        """The shard of a server. One that fails is compared with the first answer that it gives."""
+        """Return the shard of a server. A server that fails is compared at its first answer."""
         try:
             share_s = self.pool.timeout_s / (len(self.pool.standings) + 1)
             return (yield from standing.server.looking(share_s)).shard

@@ -1,4 +1,4 @@
-"""``icicle://``: reads the URL of a pool, and what cannot go with it."""
+"""The URL of a pool, and the options that it allows."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ TIMEOUT_US = 1_000_000
 
 
 def configure_icicle(request: Request) -> IcicleConfig:
-    """What a request asks of a pool. Contacts nothing. Raises ConfigError."""
+    """Return the configuration for a request. Contacts nothing. Raises ConfigError."""
     url, scheme, namespace = request.url, request.scheme, request.namespace
     request.refuse(
         "icicle: takes no {}=; the servers hold the shard and count the sequence",
@@ -32,9 +32,7 @@ def configure_icicle(request: Request) -> IcicleConfig:
             url=str(url),
         )
     if not namespace or len(namespace) > 200 or not namespace.isprintable() or "}" in namespace:
-        raise ConfigError(
-            f"namespace {namespace!r}: 1 to 200 printable characters, none of them }}"
-        )
+        raise ConfigError(f"namespace {namespace!r}: 1 to 200 printable characters without }}")
     if request.lead_us > MOST_LEAD_US:
         raise ConfigError(
             f"lead={duration_text(request.lead_us)} is more than the servers allow, "
@@ -45,13 +43,13 @@ def configure_icicle(request: Request) -> IcicleConfig:
     options = url.options()
     accesses = _accesses(url, options)
     shards = _shards(options, len(accesses))
-    prefetch = options.number("prefetch", MOST_IDS)  # what one call can ask
+    prefetch = options.number("prefetch", MOST_IDS)  # the most of one call
     options.finish()
     return IcicleConfig(request, accesses, shards, prefetch)
 
 
 def _accesses(url: Url, options: Options) -> tuple[Access, ...]:
-    """How to reach each server of the pool; with ?cluster=1 all hosts are one."""
+    """Return the access to each server; with ?cluster=1 all hosts are one."""
     whole = access_of(url, options, TIMEOUT_US)
     if whole.cluster:
         return (whole,)
@@ -62,14 +60,10 @@ def _shards(options: Options, servers: int) -> tuple[int, ...]:
     text = options.text("shards")
     if text is None:
         return ()
-    shards = []
-    for word in text.split(","):
-        shard = whole(word, LAST_SHARD)
-        if shard is None:
-            raise ConfigError(f"?shards={text}: write numbers from 0 to {LAST_SHARD}, like 0,1,2")
-        shards.append(shard)
+    words = text.split(",")
+    shards = tuple(shard for word in words if (shard := whole(word, LAST_SHARD)) is not None)
+    if len(shards) < len(words):
+        raise ConfigError(f"?shards={text}: write numbers from 0 to {LAST_SHARD}, like 0,1,2")
     if len(shards) != servers or len(set(shards)) < servers:
-        raise ConfigError(
-            f"?shards={text}: {servers} servers need as many shards, each another one"
-        )
-    return tuple(shards)
+        raise ConfigError(f"?shards={text}: {servers} servers need {servers} different shards")
+    return shards

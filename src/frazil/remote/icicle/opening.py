@@ -2,6 +2,7 @@
 
 from frazil.generator.generator import AsyncGenerator, Generator
 from frazil.generator.request import Request
+from frazil.redis_link.access import driver
 from frazil.remote.icicle.config import configure_icicle
 from frazil.remote.icicle.generator import IcicleGenerator
 
@@ -9,12 +10,14 @@ __all__ = ["open_async_generator", "open_generator"]
 
 
 def open_generator(request: Request) -> Generator:
-    """A generator of a request. Raises ConfigError; contacts nothing."""
+    """Open a generator. Raises ConfigError; contacts nothing."""
+    driver()  # if it is missing, this fails here and not at the first ID
     return IcicleGenerator(configure_icicle(request))
 
 
 def open_async_generator(request: Request) -> AsyncGenerator:
-    """The same to be awaited."""
+    """Open a generator for asyncio."""
     from frazil.remote.icicle.async_generator import AsyncIcicle
 
+    driver()
     return AsyncIcicle(configure_icicle(request))

@@ -1,17 +1,17 @@
-"""Which server to ask next, when to wait, and when to give up: the pool without its wires.
+"""The choice of the next server, the pauses, and the final error: the pool without I/O.
 
-A dead server must not cost every call a timeout, a full one must not be asked before it has
-something, and callers must not come back all at the same moment. So each server has a standing:
+A dead server must not cost each call a timeout, a server without IDs must not be asked before it
+has some, and callers must not retry in step. So the pool knows the health of each server:
 
-- It *fails*: it is left out for a while, twice as long each time, with jitter, and then tried again
-  by one caller alone. A call goes on to the next server at once; only when all have failed does it
-  wait, and after five attempts, or one for each server if these are more, it gives up.
-- It *has nothing yet*, and said for how long: it is passed over until then. That is no failure.
-- It *refuses* (no shard, no right, a wrong clock): within one call it is not asked again.
+- It *fails*: it is left out for a time that doubles, with jitter. Then one caller alone tries it. A
+  call continues with the next server at once, and waits only if all have failed. After five
+  attempts, or one per server if there are more, the call fails.
+- It *has no IDs yet*, and said for how long: it is skipped until then. That is not a failure.
+- It *refuses* (no shard, no right, a wrong clock): the same call does not ask it again.
 
-An ``AttemptLoop`` is one call on the pool. It says what to do, ``Asking`` a server or ``Sleeping``,
-is told what came of it, and does neither itself; so threads and asyncio share it. What it raises in
-the end holds every server's reason.
+An ``AttemptLoop`` is one call on the pool. It returns the next step, ``Asking`` a server or seconds
+to sleep, and gets the result. It does neither itself, so threads and asyncio share it. Its final
+error has the reason of each server.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ from frazil.errors import (
 )
 from frazil.remote.icicle.server import Issued
 
-__all__ = ["ATTEMPTS", "Asking", "AttemptLoop", "Pool", "ServerHealth", "Sleeping"]
+__all__ = ["ATTEMPTS", "Asking", "AttemptLoop", "Pool", "ServerHealth"]
 
 ATTEMPTS = 5
 _FIRST_PAUSE_S = 0.05
@@ -40,9 +40,9 @@ Server = TypeVar("Server")
 
 @dataclass(eq=False)
 class ServerHealth(Generic[Server]):
-    """A server and what is thought of it. Moments are seconds of the caller's clock.
+    """A server and its health. Times are seconds of the caller's clock.
 
-    out_until_s: not asked before then, because it failed. ready_s: it has nothing before then.
+    out_until_s: the server failed, and is left out until then. ready_s: it has no IDs before then.
     """
 
     server: Server
@@ -54,23 +54,17 @@ class ServerHealth(Generic[Server]):
 
 
 class Asking(NamedTuple, Generic[Server]):
-    """Ask this server for IDs, and tell the turn what came of it."""
+    """Ask this server for IDs, and report the result."""
 
     standing: ServerHealth[Server]
     within_s: float
 
 
-class Sleeping(NamedTuple):
-    """Sleep, then ask the turn again."""
-
-    seconds: float
-
-
 class Pool(Generic[Server]):
-    """Servers in turn. clock: seconds that only go forward. checked: whether shards were compared.
+    """Servers in turn. clock: monotonic seconds. checked: whether the shards were compared.
 
     timeout_s: how long a call may be without an ID. patience_s: how long one server may take.
-    Threads may share it: what they can spoil for each other is only whom to ask first.
+    Threads may share it: a race only changes which server is asked first.
     """
 
     def __init__(
@@ -87,12 +81,12 @@ class Pool(Generic[Server]):
         self.checked = False
         self._turns = count(int(_jitter(0.0, len(servers))))
 
-    def turn(self) -> "AttemptLoop[Server]":
-        """A call that begins now."""
+    def attempts(self) -> "AttemptLoop[Server]":
+        """Return a call that begins now."""
         return AttemptLoop(self, self.clock() + self.timeout_s)
 
     def order(self) -> list[ServerHealth[Server]]:
-        """All servers, each time with another one first."""
+        """Return all servers, each time with another one first."""
         at = next(self._turns) % len(self.standings)
         return self.standings[at:] + self.standings[:at]
 
@@ -103,7 +97,7 @@ class Pool(Generic[Server]):
         standing.out_until_s = self.clock() + _jitter(longest_s / 2, longest_s)
 
     def note(self, standing: ServerHealth[Server], shard: int | None) -> None:
-        """Take in which shard a server has; ConfigError if another has it too."""
+        """Store the shard of a server. Raises ConfigError if another server has it too."""
         if standing.shard == shard:
             return
         standing.shard = shard
@@ -112,7 +106,7 @@ class Pool(Generic[Server]):
                 self.checked = False
                 raise ConfigError(
                     f"{standing.name} and {other.name} both have shard {shard}, or are one server, "
-                    "and would repeat each other's IDs; name each once, and give one of two "
+                    "so their IDs would repeat; name each server once, and give one of the two "
                     "another shard: DEL its key frazil:icicle:{namespace}, then frazil init "
                     "icicle://THAT-SERVER --shard N",
                     shard=shard,
@@ -131,8 +125,8 @@ class AttemptLoop(Generic[Server]):
     refused: set[str] = field(default_factory=set)
     tried: set[str] = field(default_factory=set)
 
-    def step(self) -> Asking[Server] | Sleeping:
-        """What to do next. Raises why nothing can be had, when that is so."""
+    def step(self) -> Asking[Server] | float:
+        """Return a server to ask, or seconds to sleep. Raises the final error instead."""
         pool, now_s = self.pool, self.pool.clock()
         left = [each for each in pool.order() if each.name not in self.refused]
         if self.attempts >= max(ATTEMPTS, len(pool.standings)):
@@ -154,7 +148,7 @@ class AttemptLoop(Generic[Server]):
         return self._sleeping(moment_s - now_s, now_s)
 
     def given(self, standing: ServerHealth[Server], given: Issued) -> None:
-        """A server answered."""
+        """Store the answer of a server."""
         pool = self.pool
         pool.note(standing, given.shard)
         standing.failures, standing.out_until_s = 0, 0.0
@@ -167,7 +161,7 @@ class AttemptLoop(Generic[Server]):
             self.deadline_s = pool.clock() + pool.timeout_s
 
     def failed(self, standing: ServerHealth[Server], error: FrazilError) -> None:
-        """A server did not answer, or refused."""
+        """Store the error of a server."""
         self.pool.fail(standing)
         self.reasons[standing.name] = error
         self.tried.add(standing.name)
@@ -176,7 +170,7 @@ class AttemptLoop(Generic[Server]):
             self.refused.add(standing.name)
 
     def failure(self) -> FrazilError:
-        """Why this call ends without IDs: every server's reason, in the most telling class."""
+        """Return the final error, with the reason of each server and the most specific class."""
         now_s = self.pool.clock()
         lines, kinds = [], set()
         for each in self.pool.standings:
@@ -188,7 +182,7 @@ class AttemptLoop(Generic[Server]):
                 lines.append(f"{each.name}: nothing for the next {each.ready_s - now_s:.1f} s")
                 kinds.add(PoolExhausted)
             else:
-                lines.append(f"{each.name}: not asked again, it failed a moment ago")
+                lines.append(f"{each.name}: skipped, it failed a moment ago")
                 kinds.add(RegistryUnavailable)
         if len(lines) == 1 and self.reasons:
             return next(iter(self.reasons.values()))
@@ -204,16 +198,16 @@ class AttemptLoop(Generic[Server]):
 
     def _asking(self, standing: ServerHealth[Server], now_s: float) -> Asking[Server]:
         if standing.failures:
-            # Back from being left out: this caller alone finds out whether it is well again.
+            # It was left out: only this caller tries it again.
             standing.out_until_s = now_s + self.pool.patience_s
         return Asking(standing, self.deadline_s - now_s)
 
-    def _sleeping(self, seconds: float, now_s: float) -> Sleeping:
+    def _sleeping(self, seconds: float, now_s: float) -> float:
         if now_s + seconds > self.deadline_s:
             raise self.failure()
-        return Sleeping(seconds)
+        return seconds
 
 
 def _jitter(least: float, most: float) -> float:
-    """Something in between, so that callers do not come in step."""
-    return least + random() * (most - least)  # noqa: S311 - hides nothing
+    """Return a random time between both, so that callers do not retry in step."""
+    return least + random() * (most - least)  # noqa: S311 - not a secret

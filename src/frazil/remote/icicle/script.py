@@ -1,8 +1,8 @@
-"""The script that issues IDs, as servers take it: for ``EVALSHA``, and as a library of functions.
+"""The script that issues IDs: for ``EVALSHA``, and as a library of functions.
 
-Servers from Redis 7 on keep libraries of functions on disk and give them to their replicas, so a
-caller in any language needs no script, only ``FCALL``. Both forms are made from one text,
-``icicle.lua``; its first lines describe keys, arguments, units and the reply.
+Servers from Redis 7 on store libraries of functions on disk and copy them to their replicas. So a
+caller in any language needs only ``FCALL``. Both forms are made from ``icicle.lua``, which begins
+with a description of the keys, arguments, units and the reply.
 """
 
 import hashlib
@@ -19,13 +19,13 @@ FUNCTION = "frazil_icicle"
 
 @cache
 def icicle_script() -> Script:
-    """The script, and the SHA-1 by which a server knows it."""
+    """Return the script, with the SHA-1 by which a server knows it."""
     source = (files("frazil.remote.icicle") / "icicle.lua").read_text(encoding="utf-8")
     return Script(source, hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest())
 
 
 def icicle_library() -> str:
-    """The text for ``FUNCTION LOAD``; then ``FCALL frazil_icicle 1 KEY issue …`` as ``EVALSHA``."""
+    """Return the text for ``FUNCTION LOAD``; ``FCALL frazil_icicle 1 KEY issue …`` calls it."""
     return (
         f"#!lua name={FUNCTION}\n"
         f"redis.register_function('{FUNCTION}', function(KEYS, ARGV)\n"

@@ -1,18 +1,15 @@
 """One server of the pool: the script's verbs as methods, and its refusals as errors.
 
-What is said over the wire, ``arguments``, and what the answers mean, ``issued`` and ``state``, are
-functions that know nothing of connections, so that the asyncio client speaks with the same words.
-
-A server is remembered by the highest ``top_us`` that it told. Should it lose its state while its
-clock is behind, what its callers saw is all that is left of it; the script is told with every call.
+The client remembers the highest ``top_us`` of a server and sends it with each call. A server that
+loses its state while its clock is behind continues after it.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from frazil.errors import ClockError, ConfigError, FrazilError, LayoutExhausted
 from frazil.redis_link.access import Access
@@ -20,9 +17,6 @@ from frazil.redis_link.link import Link
 from frazil.remote.icicle.script import icicle_script
 from frazil.system.clock import wall_us
 from frazil.system.steps import Steps, run
-
-if TYPE_CHECKING:
-    from frazil.redis_link.async_link import AsyncLink
 
 __all__ = [
     "LAST_SHARD",
@@ -48,7 +42,7 @@ _KINDS: dict[str, type[FrazilError]] = {"CLOCK": ClockError, "EXHAUSTED": Layout
 
 
 class Issued(NamedTuple):
-    """What a server gave. spans: first ID and how many; wait_us: until there are more."""
+    """IDs of a server. spans: first ID and how many; wait_us: until there are more."""
 
     shard: int
     top_us: int
@@ -57,10 +51,10 @@ class Issued(NamedTuple):
 
 
 class State(NamedTuple):
-    """What a server knows of a namespace, at ``now_us`` of its own clock. shard: None if unset.
+    """The state of a namespace on a server, at ``now_us`` of its clock. shard: None if unset.
 
-    (tick, sequence) is the first cell not given away, and nothing is given before tick ``guard``.
-    pool: what it was told to remember of the pool.
+    (tick, sequence) is the first cell not issued, and nothing is issued before tick ``guard``.
+    pool: the text about the pool that ``init`` stored.
     """
 
     shard: int | None
@@ -76,7 +70,7 @@ class State(NamedTuple):
 
 
 def key_of(namespace: str) -> str:
-    """The namespace's hash in the server; the braces keep it on one node of a cluster."""
+    """Return the key of a namespace; the braces keep it on one node of a cluster."""
     return f"frazil:icicle:{{{namespace}}}"
 
 
@@ -91,7 +85,7 @@ def arguments(
     new: bool = False,
     pool: str = "",
 ) -> list[str]:
-    """What the script takes; see its first lines."""
+    """Return the arguments of the script; see its first lines."""
     return [
         verb,
         token_hex(6),
@@ -107,7 +101,7 @@ def arguments(
 
 
 def issued(answer: Sequence[str], most: int) -> Issued | None:
-    """The answer to ``issue`` and ``init``; None if it is none that could have been asked for."""
+    """Return the answer to ``issue`` or ``init``, or None if it is not valid."""
     if answer[0] not in ("ids", "init") or len(answer) < 6 or len(answer) % 2:
         return None
     spans = zip(map(int, answer[6::2]), map(int, answer[7::2]), strict=True)
@@ -116,7 +110,7 @@ def issued(answer: Sequence[str], most: int) -> Issued | None:
 
 
 def state(answer: Sequence[str]) -> State | None:
-    """The answer to ``look``; None if it is none."""
+    """Return the answer to ``look``, or None if it is not valid."""
     if answer[0] != "look" or len(answer) != 13:
         return None
     shard = int(answer[3]) if answer[3] else None
@@ -124,7 +118,7 @@ def state(answer: Sequence[str]) -> State | None:
 
 
 def refusal(error: Exception, name: str) -> FrazilError | None:
-    """The script's refusal as an error of the server ``name``; None if it is not the script's."""
+    """Return the script's refusal as an error of the server ``name``, or None for other errors."""
     found = _REFUSED.match(str(error))
     if found is None:
         return None
@@ -134,32 +128,34 @@ def refusal(error: Exception, name: str) -> FrazilError | None:
 class ServerCalls:
     """A server, or a cluster, that issues IDs of one namespace: its verbs, as steps.
 
-    shard: which it must have; None for whichever it was given. Raises RegistryUnavailable,
-    ConfigError, ClockError and LayoutExhausted.
+    shard: the one that it must have; None for any. Raises RegistryUnavailable, ConfigError,
+    ClockError and LayoutExhausted.
     """
 
-    def __init__(self, link: "Link | AsyncLink", namespace: str, shard: int | None) -> None:
-        self.link: Any = link
-        self.access = link.access
-        self.name = link.access.name  # without a password
+    link_of: Callable[..., Any]  # Link or AsyncLink
+
+    def __init__(self, access: Access, namespace: str, shard: int | None = None) -> None:
+        self.link = self.link_of(access, icicle_script(), refusal)
+        self.access = access
+        self.name = access.name  # without a password
         self.namespace = namespace
         self.shard = shard
         self._key = key_of(namespace)
         self._seen_us = 0
 
     def issuing(self, count: int, lead_us: int, within_s: float) -> Steps[Issued]:
-        """Up to ``count`` IDs: those of the ticks up to now, or up to ``lead_us`` ahead."""
+        """Get up to ``count`` IDs, of the ticks up to now or up to ``lead_us`` ahead."""
         return self._giving("issue", count, within_s, lead_us=lead_us, shard=self.shard)
 
     def looking(self, within_s: float) -> Steps[State]:
-        """What it knows of the namespace. Nothing is changed."""
+        """Read the state of the namespace."""
         found = state((yield from self._calling("look", within_s)))
         if found is None:
             raise (yield from self.link.distrust())
         return found
 
     def _giving(self, verb: str, most: int, within_s: float, **about: Any) -> Steps[Issued]:
-        """What was given, once it is remembered."""
+        """Get IDs, and remember the highest ``top_us``."""
         about |= {"count": max(most, 1), "seen_us": self._seen_us}
         answer = yield from self._calling(verb, within_s, **about)
         given = issued(answer, most)
@@ -178,19 +174,16 @@ class ServerCalls:
 class IcicleServer(ServerCalls):
     """A server for threads, which may share it."""
 
-    link: Link
-
-    def __init__(self, access: Access, namespace: str, shard: int | None = None) -> None:
-        super().__init__(Link(access, icicle_script(), refusal), namespace, shard)
+    link_of = Link
 
     def issue(self, count: int, lead_us: int, within_s: float = inf) -> Issued:
         """See ``issuing``."""
         return run(self.issuing(count, lead_us, within_s))
 
     def initialise(self, shard: int, *, new: bool = False, pool: str = "") -> Issued:
-        """Give it its shard. new: no server ever had that one, so it need not wait.
+        """Assign the shard. new: no server ever had it, so the first ID does not wait.
 
-        pool: what it shall remember of the pool, if that is not what it remembers already.
+        pool: the text about the pool to store; "" keeps the stored one.
         """
         return run(self._giving("init", 0, inf, shard=shard, new=new, pool=pool))
 

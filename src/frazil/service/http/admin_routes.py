@@ -21,9 +21,7 @@ from frazil.service.http import asgi
 from frazil.service.inspection import findings_of
 from frazil.service.namespace import ServedNamespace
 from frazil.service.problems import Problem, busy, misuse
-from frazil.service.record_cache import RecordCache
 from frazil.service.side_threads import BusyError, SideThreads
-from frazil.service.state import State
 from frazil.service.tokens import Scope
 from frazil.system.clock import moment_text
 
@@ -38,6 +36,7 @@ TEXT_MOST = 4_000
 _SEARCHES_AT_ONCE = 2  # each slows down the event loop, which shares the interpreter lock
 _SEARCHES_WAITING = 8
 
+_GAUGES = ("issued", "waits", "failures", "lead_s", "claim_left_s", "trouble_s", "exhausted_in_s")
 _STATES = ("held", "idle", "free")
 
 Allowed = Callable[[Request, Scope], ServedNamespace]
@@ -46,10 +45,9 @@ Allowed = Callable[[Request, Scope], ServedNamespace]
 class AdminRoutes:
     """The admin routes. ``allowed`` returns the namespace of a request, or raises Problem."""
 
-    def __init__(self, state: State, allowed: Allowed) -> None:
+    def __init__(self, allowed: Allowed) -> None:
         self._allowed = allowed
         self._searches = SideThreads("find", _SEARCHES_AT_ONCE, _SEARCHES_WAITING)
-        self._records = {one.name: RecordCache(one) for one in state.settings.namespaces}
 
     def all(self) -> list[Route]:
         """Return all routes."""
@@ -77,17 +75,17 @@ class AdminRoutes:
         try:
             found = await self._searches.call(findings_of, served, text, spec)
         except BusyError:
-            raise busy(**_names(served)) from None
+            raise busy(**served.names) from None
         except Misuse as error:
-            raise misuse(error, **_names(served)) from None
-        return JSONResponse({**_names(served), "found": found})
+            raise misuse(error, **served.names) from None
+        return JSONResponse({**served.names, "found": found})
 
     async def claims(self, request: Request) -> Response:
         """Return the claims by slot."""
         served = self._allowed(request, "admin")
         asgi.parameters(request.scope)
-        snapshot = await self._records[served.name].read()
-        return JSONResponse({**_names(served), **_record(served, snapshot)})
+        snapshot = await served.record.read()
+        return JSONResponse({**served.names, **_record(served, snapshot)})
 
     async def status(self, request: Request) -> Response:
         """Return the state of a namespace in the process that answers."""
@@ -97,24 +95,14 @@ class AdminRoutes:
         why = await served.unready()
         return JSONResponse(
             {
-                **_names(served),
+                **served.names,
                 "host": here.host,
                 "process": int(here.process),
                 "ready": not why,
                 "why": why or None,
-                "issued": gauge.issued,
-                "waits": gauge.waits,
-                "failures": gauge.failures,
-                "lead_s": gauge.lead_s,
-                "claim_left_s": gauge.claim_left_s,
-                "trouble_s": gauge.trouble_s,
-                "exhausted_in_s": gauge.exhausted_in_s,
+                **{name: getattr(gauge, name) for name in _GAUGES},
             }
         )
-
-
-def _names(served: ServedNamespace) -> dict[str, str]:
-    return {"namespace": served.name, "scheme": served.scheme.name}
 
 
 def _record(served: ServedNamespace, snapshot: Snapshot | None) -> dict[str, Any]:

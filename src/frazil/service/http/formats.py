@@ -18,10 +18,10 @@ from frazil.service.http.asgi import FRESH, SAFE, Headers
 from frazil.service.problems import Problem
 from frazil.walk.walk import COMPILED
 
-__all__ = ["JSON", "PACKED", "Format", "Json", "Lines", "Packed", "chosen", "fits_number"]
+__all__ = ["JSON", "PACKED", "TEXT", "Format", "Json", "Lines", "Packed", "chosen", "fits_number"]
 
 PACKED = "application/octet-stream"
-JSON, _TEXT = "application/json", "text/plain"
+JSON, TEXT = "application/json", "text/plain"
 _EXACT_BITS = 53
 
 
@@ -148,7 +148,7 @@ def chosen(accept: str) -> str:
 
     Raises Problem if it accepts none. Source: RFC 9110, 12.5.1.
     """
-    ours = (JSON, _TEXT, PACKED)
+    ours = (JSON, TEXT, PACKED)
     if not accept.strip():
         return JSON
     best, best_weight = "", 0.0

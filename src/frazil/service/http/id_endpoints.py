@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from frazil.errors import FrazilError
+from frazil.service import logs
 from frazil.service.http import asgi, formats
 from frazil.service.http.asgi import Receive, Scope, Send
 from frazil.service.http.formats import Format, Json, Lines, Packed
@@ -33,16 +34,6 @@ CHUNK = 8_192
 WORDS_CHUNK = 65_536
 """The same for IDs that never become Python integers."""
 
-OnFailure = Callable[[str, FrazilError], None]
-
-
-@dataclass(frozen=True, slots=True)
-class _Formats:
-    """The formats of a namespace, by media type."""
-
-    by_type: dict[str, Format]
-    number: Format | None
-
 
 @dataclass(frozen=True, slots=True)
 class _Request:
@@ -55,48 +46,41 @@ class _Request:
 
 
 class IdEndpoint(ABC):
-    """One path of one namespace. ``on_failure`` is called with errors inside the service."""
+    """One path of one namespace."""
 
     method = "GET"
-    known: tuple[str, ...] = ("number",)
 
-    def __init__(self, served: ServedNamespace, guard: Guard, on_failure: OnFailure) -> None:
+    def __init__(self, served: ServedNamespace, guard: Guard) -> None:
         self.served = served
         self.guard = guard
-        self.on_failure = on_failure
         name, scheme = served.name, served.scheme
-        self.names = {"namespace": name, "scheme": scheme.name}
-        self.formats = _Formats(
-            {
-                formats.JSON: Json(name, scheme),
-                "text/plain": Lines(name, scheme),
-                formats.PACKED: Packed(name, scheme),
-            },
-            Json(name, scheme, number=True) if formats.fits_number(scheme) else None,
-        )
+        self.formats: dict[str, Format] = {
+            formats.JSON: Json(name, scheme),
+            formats.TEXT: Lines(name, scheme),
+            formats.PACKED: Packed(name, scheme),
+        }
+        self.number = Json(name, scheme, number=True) if formats.fits_number(scheme) else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> int:
         """Answer a request and return the status."""
         try:
             if scope["method"] != self.method:
-                raise Problem(
-                    "method-not-allowed", f"use {self.method}", {"allow": self.method}, **self.names
-                )
+                raise Problem("method-not-allowed", f"use {self.method}", {"allow": self.method})
             if not self.guard.is_open:
                 refusal = self.guard.refusal(asgi.bearer(scope), "issue", self.served.name)
                 if refusal is not None:
-                    raise refused(refusal, **self.names)
+                    raise refused(refusal)
             await self.answer(scope, receive, send)
         except Problem as wrong:
             problem = wrong
-            problem.more = {**self.names, **problem.more}
         except OverQuota as error:
-            problem = over_quota(error, **self.names)
+            problem = over_quota(error)
         except FrazilError as error:
-            self.on_failure(self.served.name, error)
-            problem = no_id(error, **self.names)
+            logs.failure(self.served.name, error)
+            problem = no_id(error)
         else:
             return 200
+        problem.more = {**self.served.names, **problem.more}
         await asgi.send_problem(send, problem)
         return problem.status
 
@@ -108,22 +92,20 @@ class IdEndpoint(ABC):
         """Return the format that the request asks for."""
         accept = asgi.header(scope, b"accept")
         wanted = formats.chosen(accept.decode("latin-1")) if accept else formats.JSON
-        if not number:
-            return self.formats.by_type[wanted]
-        if number not in {"0", "1"}:
+        if number not in {"", "0", "1"}:
             raise Problem("bad-request", f"?number={number[:20]}: write 1, or omit it")
         if number == "1":
             if wanted != formats.JSON:
                 raise Problem("bad-request", "?number=1 requires JSON; accept application/json")
-            if self.formats.number is None:
+            if self.number is None:
                 raise Problem(
                     "bad-request",
                     f"IDs of {self.served.scheme.name} do not fit the 53 bits of a JSON number; "
                     "omit ?number= and read them as strings",
                     limit="53",
                 )
-            return self.formats.number
-        return self.formats.by_type[wanted]
+            return self.number
+        return self.formats[wanted]
 
 
 class SingleIdEndpoint(IdEndpoint):
@@ -131,14 +113,11 @@ class SingleIdEndpoint(IdEndpoint):
 
     async def answer(self, scope: Scope, _receive: Receive, send: Send) -> None:
         """See IdEndpoint."""
-        number = ""
-        if scope["query_string"]:
-            number = asgi.parameters(scope, "number").get("number", "")
-        fmt = self.choose_format(scope, number)
+        fmt = self.choose_format(scope, asgi.parameters(scope, "number").get("number", ""))
         n = None if self.guard.metered else self.served.ready_one()
         if n is None:
             with self.guard.charge(asgi.bearer(scope), 1) as charge:
-                n = await self.served.one()
+                n = (await self.served.many(1))[0]
                 charge.used = 1
         await asgi.send_whole(send, 200, fmt.media_type, fmt.one(n), fmt.headers)
 
@@ -176,7 +155,7 @@ class BatchEndpoint(IdEndpoint):
         try:
             await self._stream(send, request, ids, make, disconnected)
         except FrazilError as error:
-            self.on_failure(self.served.name, error)
+            logs.failure(self.served.name, error)
             raise ConnectionAbortedError("incomplete reply: no more IDs") from None
         finally:
             disconnected.cancel()

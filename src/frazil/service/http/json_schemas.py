@@ -21,6 +21,12 @@ def a_list(**properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "array", "items": an_object(**properties)}
 
 
+def _request(required: str, **properties: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a request with one required member and no unknown ones."""
+    schema = an_object(**properties)
+    return {**schema, "required": [required], "additionalProperties": False}
+
+
 def ref(name: str) -> dict[str, Any]:
     """Return a reference to one of the schemas below."""
     return {"$ref": f"#/components/schemas/{name}"}
@@ -117,46 +123,35 @@ _PROBLEM["properties"] |= {**NAMES, "field": TEXT, "limit": TEXT, "position": _W
 SCHEMAS: dict[str, Any] = {
     "Problem": _PROBLEM,
     "Inspection": an_object(namespace=TEXT, **_FACTS),
-    "Text": {
-        "type": "object",
-        "required": ["text"],
-        "additionalProperties": False,
-        "properties": {
-            "text": {
-                "type": "string",
-                "minLength": 1,
-                "maxLength": TEXT_MOST,
-                "examples": ["GET /orders/1375354384404488193 200"],
-            },
-            "scheme": {"type": "string", "description": "The only scheme to try."},
+    "Text": _request(
+        "text",
+        text={
+            **TEXT,
+            "minLength": 1,
+            "maxLength": TEXT_MOST,
+            "examples": ["GET /orders/1375354384404488193 200"],
         },
-    },
+        scheme={**TEXT, "description": "The only scheme to try."},
+    ),
     "Findings": an_object(**NAMES, found=a_list(**_FOUND)),
     "Claims": an_object(**NAMES, **_CLAIMS),
     "Status": an_object(**NAMES, **_STATUS),
     "Window": an_object(
         **NAMES,
         **{"from": TEXT, "to": TEXT},
-        first=_OR_NONE,
-        last=_OR_NONE,
-        first_number=_OR_NONE,
-        last_number=_OR_NONE,
+        **dict.fromkeys(("first", "last", "first_number", "last_number"), _OR_NONE),
     ),
-    "Question": {
-        "type": "object",
-        "required": ["layout"],
-        "additionalProperties": False,
-        "properties": {
-            "layout": {
-                "type": "string",
-                "minLength": 1,
-                "maxLength": 2000,
-                "examples": ["tsid", "time:42 node:10 sequence:12 @1ms since 2025-01-01T00:00:00Z"],
-            },
-            "epoch": _OR_NONE,
-            "bits": {"type": ["integer", "null"]},
+    "Question": _request(
+        "layout",
+        layout={
+            **TEXT,
+            "minLength": 1,
+            "maxLength": 2000,
+            "examples": ["tsid", "time:42 node:10 sequence:12 @1ms since 2025-01-01T00:00:00Z"],
         },
-    },
+        epoch=_OR_NONE,
+        bits=_WHOLE_OR_NONE,
+    ),
     "Plan": an_object(**_PLAN),
 }
 """By name, for ``ref``."""

@@ -6,6 +6,8 @@ replies. Its links say which reply contains the parameters of another operation:
 in the list of layouts, and a new ID can be inspected.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from frazil import __version__
@@ -43,16 +45,22 @@ def _parameter(
 
 
 def _operation(
-    name: str, words: str, good: dict[str, Any], *parameters: dict[str, Any], **more: Any
+    name: str,
+    words: str,
+    good: dict[str, Any],
+    *parameters: dict[str, Any],
+    method: str = "get",
+    also: Mapping[str, Any] = MappingProxyType({}),
+    **more: Any,
 ) -> dict[str, Any]:
-    """Return an operation; all its other replies are problems."""
-    return {
-        "operationId": name,
-        "summary": words,
-        "parameters": list(parameters),
-        "responses": {"200": good, "default": {"$ref": "#/components/responses/Problem"}},
-        **more,
-    }
+    """Return the only operation of a path. also: replies by status; all others are problems."""
+    replies = {"200": good, **also, "default": {"$ref": "#/components/responses/Problem"}}
+    operation = {"operationId": name, "summary": words, "parameters": list(parameters)}
+    return {method: {**operation, "responses": replies, **more}}
+
+
+def _body(schema: str) -> dict[str, Any]:
+    return {"required": True, "content": {"application/json": {"schema": ref(schema)}}}
 
 
 _NS = _parameter("ns", "path", {"type": "string"}, "The namespace.")
@@ -98,137 +106,105 @@ def _ids(one: dict[str, Any], words: str, member: str) -> dict[str, Any]:
 
 
 _PATHS = {
-    "/v1/{ns}/id": {
-        "get": _operation(
-            "issueOne",
-            "Create an ID.",
-            _ids(an_object(**NAMES, id=_ID), "The ID.", "id"),
-            _NS,
-            _AS_NUMBER,
-        )
-    },
-    "/v1/{ns}/ids": {
-        "post": _operation(
-            "issueMany",
-            "Create many IDs, in order. After an error, the reply is incomplete.",
-            _ids(an_object(**NAMES, ids={"type": "array", "items": _ID}), "The IDs.", "ids/0"),
-            _NS,
-            _parameter(
-                "n",
-                "query",
-                {"type": "integer", "minimum": 1, "maximum": BATCH_MOST},
-                "The number of IDs.",
-                required=True,
+    "/v1/{ns}/id": _operation(
+        "issueOne",
+        "Create an ID.",
+        _ids(an_object(**NAMES, id=_ID), "The ID.", "id"),
+        _NS,
+        _AS_NUMBER,
+    ),
+    "/v1/{ns}/ids": _operation(
+        "issueMany",
+        "Create many IDs, in order. After an error, the reply is incomplete.",
+        _ids(an_object(**NAMES, ids={"type": "array", "items": _ID}), "The IDs.", "ids/0"),
+        _NS,
+        _parameter(
+            "n",
+            "query",
+            {"type": "integer", "minimum": 1, "maximum": BATCH_MOST},
+            "The number of IDs.",
+            required=True,
+        ),
+        _parameter(
+            "Frazil-Nonce",
+            "header",
+            {"type": "string", "pattern": "^[!-~]{0,64}$"},
+            "Printable ASCII, returned in the reply to identify duplicate replies.",
+        ),
+        _AS_NUMBER,
+        method="post",
+    ),
+    "/v1/{ns}/inspect/{id}": _operation(
+        "inspect",
+        "Decode an ID.",
+        _json(ref("Inspection"), "The fields, time and bits of the ID."),
+        _NS,
+        _parameter("id", "path", TEXT, "The ID as text."),
+        _parameter("encoding", "query", {"enum": list(DIGITS)}, "If not that of the scheme."),
+    ),
+    "/v1/{ns}/window": _operation(
+        "window",
+        "Get the range of IDs of a time window.",
+        _json(ref("Window"), "The first and the last ID; null if there is none."),
+        _NS,
+        _parameter("from", "query", _MOMENT, "The start, ISO 8601, inclusive.", required=True),
+        _parameter("to", "query", _MOMENT, "The end, ISO 8601, exclusive.", required=True),
+    ),
+    "/v1/{ns}/find": _operation(
+        "find",
+        "Find the IDs in a text, with their neighbours.",
+        _json(ref("Findings"), "One or more IDs; if there is none, the reply is a problem."),
+        _NS,
+        requestBody=_body("Text"),
+        method="post",
+    ),
+    "/v1/{ns}/claims": _operation(
+        "claims",
+        "List the claims in the registry; requires scope admin.",
+        _json(ref("Claims"), "The slots that are or were held."),
+        _NS,
+    ),
+    "/v1/{ns}/status": _operation(
+        "status",
+        "Get the state of a namespace in this process; requires scope admin.",
+        _json(ref("Status"), "Counts since the start, and current values."),
+        _NS,
+    ),
+    "/v1/layouts": _operation(
+        "layouts",
+        "List the named schemes and the served namespaces.",
+        _json(
+            an_object(
+                namespaces={"type": "array", "items": an_object(**NAMES, layout=TEXT)},
+                layouts={"type": "array", "items": ref("Plan")},
             ),
-            _parameter(
-                "Frazil-Nonce",
-                "header",
-                {"type": "string", "pattern": "^[!-~]{0,64}$"},
-                "Printable ASCII, returned in the reply to identify duplicate replies.",
-            ),
-            _AS_NUMBER,
-        )
-    },
-    "/v1/{ns}/inspect/{id}": {
-        "get": _operation(
-            "inspect",
-            "Decode an ID.",
-            _json(ref("Inspection"), "The fields, time and bits of the ID."),
-            _NS,
-            _parameter("id", "path", TEXT, "The ID as text."),
-            _parameter("encoding", "query", {"enum": list(DIGITS)}, "If not that of the scheme."),
-        )
-    },
-    "/v1/{ns}/window": {
-        "get": _operation(
-            "window",
-            "Get the range of IDs of a time window.",
-            _json(ref("Window"), "The first and the last ID; null if there is none."),
-            _NS,
-            _parameter("from", "query", _MOMENT, "The start, ISO 8601, inclusive.", required=True),
-            _parameter("to", "query", _MOMENT, "The end, ISO 8601, exclusive.", required=True),
-        )
-    },
-    "/v1/{ns}/find": {
-        "post": _operation(
-            "find",
-            "Find the IDs in a text, with their neighbours.",
-            _json(ref("Findings"), "One or more IDs; if there is none, the reply is a problem."),
-            _NS,
-            requestBody={
-                "required": True,
-                "content": {"application/json": {"schema": ref("Text")}},
-            },
-        )
-    },
-    "/v1/{ns}/claims": {
-        "get": _operation(
-            "claims",
-            "List the claims in the registry; requires scope admin.",
-            _json(ref("Claims"), "The slots that are or were held."),
-            _NS,
-        )
-    },
-    "/v1/{ns}/status": {
-        "get": _operation(
-            "status",
-            "Get the state of a namespace in this process; requires scope admin.",
-            _json(ref("Status"), "Counts since the start, and current values."),
-            _NS,
-        )
-    },
-    "/v1/layouts": {
-        "get": _operation(
-            "layouts",
-            "List the named schemes and the served namespaces.",
-            _json(
-                an_object(
-                    namespaces={"type": "array", "items": an_object(**NAMES, layout=TEXT)},
-                    layouts={"type": "array", "items": ref("Plan")},
-                ),
-                "Namespaces and schemes.",
-                links={name: _link(name, ns="namespaces/0/namespace") for name in _ASKING},
-            ),
-        )
-    },
-    "/v1/plan": {
-        "post": _operation(
-            "plan",
-            "Compute the lifetime and capacity of a layout.",
-            _json(ref("Plan"), "The plan."),
-            requestBody={
-                "required": True,
-                "content": {"application/json": {"schema": ref("Question")}},
-            },
-        )
-    },
-    "/openapi.json": {
-        "get": _operation(
-            "openapi", "Get this document.", _json({"type": "object"}, "OpenAPI 3.1."), **_OPEN
-        )
-    },
-    "/livez": {
-        "get": _operation("live", "Liveness.", _json(an_object(live=FLAG), "It runs."), **_OPEN)
-    },
-    "/readyz": {
-        "get": {
-            "operationId": "ready",
-            "summary": "Check that all namespaces will have IDs.",
-            "security": [],
-            "responses": {
-                "200": _json(_READY, "All namespaces are ready."),
-                "503": _json(_READY, "Some namespace is not ready."),
-                "default": {"$ref": "#/components/responses/Problem"},
-            },
-        }
-    },
-    "/metrics": {
-        "get": _operation(
-            "metrics",
-            "Get Prometheus metrics; requires scope admin.",
-            {"description": "Prometheus text format.", "content": {"text/plain": {"schema": TEXT}}},
-        )
-    },
+            "Namespaces and schemes.",
+            links={name: _link(name, ns="namespaces/0/namespace") for name in _ASKING},
+        ),
+    ),
+    "/v1/plan": _operation(
+        "plan",
+        "Compute the lifetime and capacity of a layout.",
+        _json(ref("Plan"), "The plan."),
+        requestBody=_body("Question"),
+        method="post",
+    ),
+    "/openapi.json": _operation(
+        "openapi", "Get this document.", _json({"type": "object"}, "OpenAPI 3.1."), **_OPEN
+    ),
+    "/livez": _operation("live", "Liveness.", _json(an_object(live=FLAG), "It runs."), **_OPEN),
+    "/readyz": _operation(
+        "ready",
+        "Check that all namespaces will have IDs.",
+        _json(_READY, "All namespaces are ready."),
+        also={"503": _json(_READY, "Some namespace is not ready.")},
+        **_OPEN,
+    ),
+    "/metrics": _operation(
+        "metrics",
+        "Get Prometheus metrics; requires scope admin.",
+        {"description": "Prometheus text format.", "content": {"text/plain": {"schema": TEXT}}},
+    ),
 }
 
 DOCUMENT: dict[str, Any] = {

@@ -27,6 +27,7 @@ from frazil.service.tokens import SCOPES, Scope
 __all__ = ["Routes"]
 
 _TEXT_MOST = 2_000
+_PIECE = ("name", "label", "role", "bits", "low", "reversed")
 
 
 class Routes:
@@ -34,7 +35,7 @@ class Routes:
 
     def __init__(self, state: State) -> None:
         self.state = state
-        self._admin = AdminRoutes(state, self._served)
+        self._admin = AdminRoutes(self._served)
 
     def all(self) -> list[Route]:
         """Return all routes, including the ID paths for unknown namespaces."""
@@ -64,7 +65,7 @@ class Routes:
         try:
             facts = facts_of(served, request.path_params["id"], encoding)
         except Misuse as error:
-            raise misuse(error, **_names(served)) from None
+            raise misuse(error, **served.names) from None
         return _answer(served, facts)
 
     async def window(self, request: Request) -> Response:
@@ -76,19 +77,12 @@ class Routes:
         try:
             found = scheme.window(first, end)
         except Misuse as error:
-            raise misuse(error, **_names(served)) from None
-        ends = (found[0], found[-1]) if found else (None, None)
-        return _answer(
-            served,
-            {
-                "from": first.isoformat(),
-                "to": end.isoformat(),
-                "first": None if ends[0] is None else scheme.format(ends[0]),
-                "last": None if ends[1] is None else scheme.format(ends[1]),
-                "first_number": None if ends[0] is None else str(ends[0]),
-                "last_number": None if ends[1] is None else str(ends[1]),
-            },
-        )
+            raise misuse(error, **served.names) from None
+        answer: dict[str, Any] = {"from": first.isoformat(), "to": end.isoformat()}
+        for name, at in (("first", 0), ("last", -1)):
+            answer[name] = scheme.format(found[at]) if found else None
+            answer[f"{name}_number"] = str(found[at]) if found else None
+        return _answer(served, answer)
 
     async def layouts(self, request: Request) -> Response:
         """List the named schemes, and the namespaces that the token allows."""
@@ -166,13 +160,9 @@ class Routes:
         return served
 
 
-def _names(served: ServedNamespace) -> dict[str, str]:
-    return {"namespace": served.name, "scheme": served.scheme.name}
-
-
 def _answer(served: ServedNamespace, more: dict[str, Any]) -> Response:
-    headers = {"frazil-namespace": served.name, "frazil-scheme": served.scheme.name}
-    return JSONResponse({**_names(served), **more}, headers=headers)
+    headers = {f"frazil-{name}": value for name, value in served.names.items()}
+    return JSONResponse({**served.names, **more}, headers=headers)
 
 
 def _moment(query: Mapping[str, str], name: str, served: ServedNamespace) -> datetime:
@@ -192,7 +182,7 @@ def _moment(query: Mapping[str, str], name: str, served: ServedNamespace) -> dat
             "of an offset is %2B in a query)",
             field=name,
         ),
-        **_names(served),
+        **served.names,
     )
 
 
@@ -205,15 +195,8 @@ def _planned(plan: Plan) -> dict[str, Any]:
         "tick": tick or None,
         "epoch": epoch or None,
         "pieces": [
-            {
-                "name": piece.name,
-                "label": piece.label,
-                "role": piece.role,
-                "bits": piece.bits,
-                "low": piece.low,
-                "reversed": piece.reversed,
-                "value": None if piece.value is None else str(piece.value),
-            }
+            {name: getattr(piece, name) for name in _PIECE}
+            | {"value": None if piece.value is None else str(piece.value)}
             for piece in plan.layout.pieces
         ],
     }

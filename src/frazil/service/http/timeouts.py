@@ -66,7 +66,6 @@ class _HttpProtocol(HttpToolsProtocol):
         self._received_s = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """See asyncio.Protocol."""
         super().connection_made(
             cast("asyncio.Transport", CoalescingTransport(transport, self.loop))
         )
@@ -74,7 +73,6 @@ class _HttpProtocol(HttpToolsProtocol):
         self._start_request_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """See asyncio.Protocol."""
         super().connection_lost(exc)
         self._stop_request_timer()
         self._stop_write_timer()
@@ -90,7 +88,6 @@ class _HttpProtocol(HttpToolsProtocol):
             super().shutdown()
 
     def data_received(self, data: bytes) -> None:
-        """See asyncio.Protocol."""
         self._received_s = self.loop.time()
         at = 0
         while at < len(data) and not (self._ignoring or self.transport.is_closing()):
@@ -164,13 +161,11 @@ class _HttpProtocol(HttpToolsProtocol):
             self.cycle.keep_alive = False
 
     def pause_writing(self) -> None:
-        """See asyncio.Protocol."""
         super().pause_writing()
         if self._write_timer is None:
             self._write_timer = self.loop.call_later(self.timeout_s, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """See asyncio.Protocol."""
         super().resume_writing()
         self._stop_write_timer()
 

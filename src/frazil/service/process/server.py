@@ -67,13 +67,11 @@ class _Server(uvicorn.Server):
         self._stop_socket = stop_socket
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """See uvicorn.Server."""
         await super().startup(sockets)
         if self._stop_socket is not None:
             asyncio.get_running_loop().add_reader(self._stop_socket, self._on_stop)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """See uvicorn.Server."""
         self._app.state.stopping = True
         await asyncio.sleep(_DRAIN_S)
         waiting = [one.dup() for one in sockets or ()]

@@ -66,12 +66,11 @@ class _Supervisor:
         for worker in self.workers:
             if worker.stop_socket is not None:
                 worker.stop_socket.close()
-        for worker in self.workers:
-            if worker.process is not None:
-                worker.process.terminate()
-        for worker in self.workers:
-            if worker.process is not None:
-                worker.process.join()
+        running = [worker.process for worker in self.workers if worker.process is not None]
+        for process in running:
+            process.terminate()
+        for process in running:
+            process.join()
         for number, handler in before.items():
             signal.signal(number, handler)
         signal.raise_signal(self.received)
@@ -98,9 +97,15 @@ class _Supervisor:
         )
         # Blocked, since a signal in the child before it resets the handlers would be lost.
         signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
-        process.start()
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
-        child_end.close()
+        try:
+            process.start()
+        except OSError as error:  # too many processes, or no memory
+            worker.due_ns = boot_ns() + _SECOND_NS
+            logs.event("worker not started", worker=worker.index, why=str(error))
+            return
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+            child_end.close()
         worker.process, worker.started_ns = process, boot_ns()
         logs.event("worker begins", worker=worker.index, process=process.pid)
 

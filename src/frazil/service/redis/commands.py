@@ -16,13 +16,14 @@ their scheme.
 This module computes the replies; ``redis.server`` has the connections.
 """
 
+import json
 from collections.abc import Callable, Coroutine, Mapping
 from math import isinf
 from typing import Any
 
 from frazil.errors import FrazilError, Misuse
 from frazil.service import logs
-from frazil.service.inspection import inspection
+from frazil.service.inspection import facts_of
 from frazil.service.namespace import ServedNamespace
 from frazil.service.problems import TITLES, no_id
 from frazil.service.tokens import Guard, OverQuota, Scope
@@ -128,9 +129,10 @@ class Commands:
         """``FRAZIL.INSPECT ns id``."""
         served = self._served(args, 2, "FRAZIL.INSPECT ns id", secret, "inspect")
         try:
-            return bulk(inspection(served, args[1].decode("utf-8", "replace")))
+            facts = facts_of(served, args[1].decode("utf-8", "replace"))
         except Misuse as error:
             raise _Refused(f"ERR {error}") from None
+        return bulk(json.dumps(facts, ensure_ascii=False))
 
     def ping(self, args: list[bytes], _secret: bytes) -> Answer:
         """``PING [text]``."""

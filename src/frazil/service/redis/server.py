@@ -12,17 +12,15 @@ answered in one step, as far as IDs are ready.
 
 import asyncio
 import socket
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any
 
 from frazil.service import logs
-from frazil.service.namespace import ServedNamespace
 from frazil.service.problems import TITLES
 from frazil.service.redis.commands import Answer, Commands, bulk, error_of
 from frazil.service.redis.parser import Parser, ProtocolError
-from frazil.service.settings import Settings
-from frazil.service.tokens import Guard
+from frazil.service.state import State
 
 __all__ = ["CONNECTIONS_MOST", "RespServer"]
 
@@ -51,7 +49,6 @@ class _Connection(asyncio.Protocol):
         self._transport: asyncio.Transport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """See asyncio.Protocol."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self._open.add(self)
@@ -66,7 +63,6 @@ class _Connection(asyncio.Protocol):
         return not (self._commands.guard.is_open or self._secret)
 
     def connection_lost(self, _error: Exception | None) -> None:
-        """See asyncio.Protocol."""
         self._open.discard(self)
         self._ending = True
         self._set_timer(on=False)
@@ -74,18 +70,16 @@ class _Connection(asyncio.Protocol):
             self._pending.cancel()
 
     def data_received(self, data: bytes) -> None:
-        """See asyncio.Protocol."""
         if not self._ending:
             self._parser.feed(data)
             self._process()
 
     def pause_writing(self) -> None:
-        """See asyncio.Protocol: the client does not read its replies."""
+        """The client does not read its replies."""
         self._full = True
         self._set_timer(on=True)
 
     def resume_writing(self) -> None:
-        """See asyncio.Protocol."""
         self._full = False
         self._set_timer(on=False)
         if self._pending is None:
@@ -205,11 +199,9 @@ class _Connection(asyncio.Protocol):
 class RespServer:
     """The Redis endpoint. ``await start()``, later ``await stop()``."""
 
-    def __init__(
-        self, namespaces: Mapping[str, ServedNamespace], guard: Guard, settings: Settings
-    ) -> None:
-        self._commands = Commands(namespaces, guard)
-        self._settings = settings
+    def __init__(self, state: State) -> None:
+        self._commands = Commands(state.namespaces, state.guard)
+        self._settings = state.settings
         self._open: set[_Connection] = set()
         self._server: asyncio.Server | None = None
 

@@ -37,7 +37,7 @@ def grant(registry, want=10):
 def test_a_damaged_record_is_told_at_once(registry, server, field, value):
     grant(registry)
     server.do("HSET", f"frazil:{{{registry.namespace}}}", field, value)
-    with pytest.raises(ConfigError, match="is damaged; DEL it"):
+    with pytest.raises(ConfigError, match="are damaged; DEL the key"):
         grant(registry)
     server.do("DEL", f"frazil:{{{registry.namespace}}}")
     assert isinstance(grant(registry), Claim | Wait)
@@ -167,9 +167,9 @@ class TestUrls:
         ("url", "problem"),
         [
             ("redis://one?horizont=5s", "unknown option horizont"),
-            ("redis://one:port", "a host or port is none"),
-            ("redis://me:secretAone:6379", "^redis: a host or port is none"),
-            ("redis://one/first", "database 'first' is no number"),
+            ("redis://one:port", "a host or port is not valid"),
+            ("redis://me:secretAone:6379", "^redis: a host or port is not valid"),
+            ("redis://one/first", "database 'first' is not a number"),
             ("redis://one?replicas=-1", "no whole number"),
             ("redis://one,one", "named twice"),
             ("unix://", "path"),
@@ -331,7 +331,7 @@ class TestErrors:
             reply = grant(registry)
             assert reply.wait_us == 12_000 - (reply.seen.now_us - registry.terms.epoch_us) % 1000
             return
-        with pytest.raises(RegistryUnavailable, match="another question") as caught:
+        with pytest.raises(RegistryUnavailable, match="another command") as caught:
             grant(registry)
         assert not caught.value.outcome_known
         assert not registry.link._idle

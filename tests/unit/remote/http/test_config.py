@@ -1,4 +1,4 @@
-"""What ``open`` refuses before anything is contacted."""
+"""URLs and options that ``open`` refuses without a connection."""
 
 import pytest
 
@@ -22,7 +22,7 @@ __all__: list[str] = []
         ("http:///a", {}, "write the service's URL"),
         ("http://h:99999/a", {}, "write the service's URL"),
         ("http://h/a#x", {}, "written %23"),
-        ("http://h/a", {"namespace": "b"}, "name one of them"),
+        ("http://h/a", {"namespace": "b"}, "pass one of them"),
         ("http://h/a", {"lead": "1s"}, "takes no lead="),
         ("http://h/a", {"block": 5}, "takes no block="),
         ("http://h/a", {"sequence_start": "random"}, "takes no sequence_start="),

@@ -1,4 +1,4 @@
-"""The client of a service: a real one behind a wire that fails, and impostors."""
+"""The client of a service: a real one behind a proxy that fails, and fake ones."""
 
 import asyncio
 import contextlib
@@ -177,7 +177,7 @@ class TestIds:
         assert len(theirs) == 100
         assert not set(ours) & set(theirs)
 
-    def test_pickled_it_is_another_one(self, service):
+    def test_a_pickle_makes_other_ids(self, service):
         ids = frazil.open(f"{service.url}/a?prefetch=10")
         ids()
         other = pickle.loads(pickle.dumps(ids))
@@ -185,7 +185,7 @@ class TestIds:
 
 
 class TestTrouble:
-    def test_lost_replies_are_asked_for_again(self, wire):
+    def test_lost_replies_are_retried(self, wire):
         with frazil.open(at(wire)) as ids:
             found = [ids()]
             for _ in range(3):
@@ -197,7 +197,7 @@ class TestTrouble:
         assert wire.lost >= 3
         assert len(set(found)) == len(found) == 31
 
-    def test_a_request_that_is_repeated_on_the_way(self, wire):
+    def test_a_request_repeated_by_a_proxy(self, wire):
         with frazil.open(at(wire)) as ids, wire.repeating_requests():
             found = [n for _ in range(20) for n in ids.take(5)]
         assert len(set(found)) == 100
@@ -217,7 +217,7 @@ class TestTrouble:
         assert len(set(found)) == 20
 
     @pytest.mark.parametrize("silently", [False, True])
-    def test_every_reason_is_told_when_it_gives_up(self, wire, silently):
+    def test_the_final_error_has_every_reason(self, wire, silently):
         with frazil.open(at(wire), timeout=1) as ids:
             with wire.losing_replies(silently=silently):
                 began = time.monotonic()
@@ -230,23 +230,23 @@ class TestTrouble:
             assert f"{wire.port}/a gave no ID within 1s" in str(caught.value)
             ids()  # and it goes on
 
-    def test_async_gives_up_too(self, wire):
+    def test_async_fails_after_the_deadline_too(self, wire):
         async def one():
             async with aio.open(at(wire), timeout=1) as ids:
                 with wire.losing_replies(silently=True):
                     await ids()
 
-        with pytest.raises(RegistryUnavailable, match="no whole reply within"):
+        with pytest.raises(RegistryUnavailable, match="no complete reply within"):
             asyncio.run(one())
 
-    def test_nobody_listens(self):
+    def test_no_server_listens(self):
         with Proxy(1) as wire:
             port = wire.port
         ids = frazil.open(f"http://127.0.0.1:{port}/a", timeout=0.5)
         with pytest.raises(RegistryUnavailable, match="ConnectError"):
             ids()
 
-    def test_what_is_prefetched_lasts_while_it_is_away(self, wire):
+    def test_prefetched_ids_last_while_the_service_is_down(self, wire):
         with frazil.open(at(wire, "/a?prefetch=1000"), timeout=1) as ids:
             ids()
             with wire.refusing():
@@ -259,19 +259,19 @@ class TestTrouble:
 
 
 class TestSecrets:
-    def test_a_wrong_token_is_told_at_once(self, service):
+    def test_a_wrong_token_fails_at_once(self, service):
         ids = frazil.open(f"{service.url}/a", token="frazil_wrong")
         began = time.monotonic()
         with pytest.raises(ConfigError, match="FRAZIL_TOKEN"):
             ids()
         assert time.monotonic() - began < 5
 
-    def test_no_token_is_told(self, service, monkeypatch):
+    def test_a_missing_token_is_an_error(self, service, monkeypatch):
         monkeypatch.delenv("FRAZIL_TOKEN")
         with pytest.raises(ConfigError, match="401"):
             frazil.open(f"{service.url}/a")()
 
-    def test_it_is_nowhere_to_be_seen(self, service, wire, caplog):
+    def test_a_token_is_never_shown(self, service, wire, caplog):
         caplog.set_level(logging.DEBUG)
         with frazil.open(at(wire, "/nope"), token=TOKEN) as ids:
             seen = [repr(ids), str(ids), repr(ids.config), repr(vars(ids))]

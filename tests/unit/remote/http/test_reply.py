@@ -1,4 +1,4 @@
-"""What a reply means, from impostors that answer all sorts of things."""
+"""The meaning of replies, from fake services."""
 
 import contextlib
 import threading
@@ -23,7 +23,7 @@ __all__: list[str] = []
 
 
 class Impostor(BaseHTTPRequestHandler):
-    """Answers what its server was told, and counts how often it was asked."""
+    """Sends the replies of its server, and counts the requests."""
 
     protocol_version = "HTTP/1.1"
 
@@ -72,14 +72,14 @@ def problem(kind):
 @pytest.mark.parametrize(
     ("answer", "error", "told"),
     [
-        ((200, {}, ID), ConfigError, "no frazil service"),
-        ((200, {**REAL, "Content-Type": "text/html"}, ID), ConfigError, "no frazil service"),
-        ((200, {**REAL, "Frazil-Namespace": "b"}, ID), ConfigError, "no frazil service"),
+        ((200, {}, ID), ConfigError, "of a frazil service"),
+        ((200, {**REAL, "Content-Type": "text/html"}, ID), ConfigError, "of a frazil service"),
+        ((200, {**REAL, "Frazil-Namespace": "b"}, ID), ConfigError, "of a frazil service"),
         ((200, {**REAL, "Frazil-Scheme": "tsid"}, ID), ConfigError, "scheme='tsid'"),
         ((200, {**REAL, "Frazil-Fingerprint": "0"}, ID), ConfigError, "another 'icicle'"),
         ((200, {**REAL, "Frazil-Nonce": "0"}, ID), RegistryUnavailable, "another request"),
         ((200, REAL, ID * 2), ConfigError, "more than"),
-        ((200, REAL, ID[1:]), RegistryUnavailable, "broken off"),
+        ((200, REAL, ID[1:]), RegistryUnavailable, "incomplete"),
         ((204, REAL, b""), ConfigError, "204"),
         ((302, {"Location": "http://127.0.0.1:1/"}, b""), ConfigError, "302"),
         ((400, {}, problem("bad-request")), ConfigError, "T; D"),
@@ -95,7 +95,7 @@ def problem(kind):
         ((400, {}, b"[" * 100_000), ConfigError, "more than"),
     ],
 )
-def test_what_a_reply_means(answer, error, told):
+def test_the_meaning_of_a_reply(answer, error, told):
     timeout = 30 if error in (ConfigError, Stopped) else 0.4  # those come without another try
     with impostor(answer) as server:
         ids = frazil.open(f"http://127.0.0.1:{server.server_port}/a", timeout=timeout)
@@ -110,7 +110,7 @@ def test_what_a_reply_means(answer, error, told):
         assert asked > 1
 
 
-def test_a_bad_moment_passes():
+def test_a_temporary_error_is_retried():
     busy = (503, {}, problem("try-later"))
     with impostor(busy, (502, {}, b""), (200, REAL, ID)) as server:
         with frazil.open(f"http://127.0.0.1:{server.server_port}/a") as ids:
@@ -118,7 +118,7 @@ def test_a_bad_moment_passes():
         assert server.asked == 3
 
 
-def test_words_of_others_are_made_plain():
+def test_foreign_text_is_made_printable():
     with impostor((400, {}, b'{"title": "a\\u001b[2J\\nb", "detail": 5}')) as server:
         with pytest.raises(FrazilError) as caught:
             frazil.open(f"http://127.0.0.1:{server.server_port}/a")()

@@ -67,7 +67,7 @@ def test_many_tasks_share_it(servers, url):
 
 @pytest.fixture
 def left_open():
-    """For what is left open in a loop that is gone; Python warns of that, as it should."""
+    """Ignore the warnings about connections of a loop that has ended."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)
         yield
@@ -80,14 +80,14 @@ def test_by_name_and_from_loop_to_loop(left_open, url):
     del ids
 
 
-def test_one_of_three_is_dead(url):
+def test_one_of_three_servers_is_dead(url):
     async def work(ids):
         return [await ids() for _ in range(50)]
 
     assert len(set(run(f"{url},127.0.0.1:{free_port()}", work))) == 50
 
 
-def test_every_reason_is_told():
+def test_the_error_has_every_reason():
     ports = free_port(), free_port()
     url = f"icicle://127.0.0.1:{ports[0]},127.0.0.1:{ports[1]}"
     with pytest.raises(RegistryUnavailable) as caught:
@@ -122,7 +122,7 @@ def test_closed(url):
     asyncio.run(main())
 
 
-def test_a_server_that_stands_still():
+def test_a_server_that_hangs():
     with Server() as server:
         Caller(server).init(1)
 
@@ -140,7 +140,7 @@ def test_a_server_that_stands_still():
         assert run(patient, work, timeout="300ms")
 
 
-def test_a_restart_is_waited_for():
+def test_a_call_waits_for_a_restart():
     with Server(persistent=True) as server:
         Caller(server).init(1)
 
@@ -153,7 +153,7 @@ def test_a_restart_is_waited_for():
         assert after > max(before)
 
 
-def test_cancelled_calls_leave_no_answer_behind(url):
+def test_cancelled_calls_leave_no_answer_in_a_connection(url):
     async def work(ids):
         found = []
         for _ in range(50):
@@ -167,7 +167,7 @@ def test_cancelled_calls_leave_no_answer_behind(url):
     assert len(set(run(url, work))) == 150
 
 
-def test_a_fork_is_another(left_open, url):
+def test_a_fork_makes_other_ids(left_open, url):
     async def two(ids):
         return [await ids() for _ in range(2)]
 
@@ -185,6 +185,26 @@ def test_a_fork_is_another(left_open, url):
     os.close(there)
     assert len({*map(str, ours), *theirs}) == 4
     del ids
+
+
+def test_a_child_leaves_the_connections_of_its_parents_loop(left_open, url):
+    """Both loops share one epoll: after a close in the child, the parent would read nothing."""
+
+    async def parent():
+        async with aio.open(url, namespace="test") as ids:
+            first = await ids()
+            idle = ids._life.pool.standings[0].server.link._idle
+            line = idle[0]
+            child = os.fork()
+            if child == 0:
+                asyncio.run(ids())
+                os._exit(0)
+            _, status = await asyncio.to_thread(os.waitpid, child, 0)
+            assert status == 0
+            assert await ids() > first
+            assert idle[0] is line
+
+    asyncio.run(parent())
 
 
 def test_a_cluster_and_replicas():

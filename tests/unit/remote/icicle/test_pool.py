@@ -1,4 +1,4 @@
-"""Which server is asked, when, and when a call gives up: the pool with a clock of its own."""
+"""The choice of servers, the pauses and the final error, with a simulated clock."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from frazil.errors import (
     PoolExhausted,
     RegistryUnavailable,
 )
-from frazil.remote.icicle.pool import ATTEMPTS, Asking, Pool, Sleeping
+from frazil.remote.icicle.pool import ATTEMPTS, Asking, Pool
 from frazil.remote.icicle.server import Issued
 
 __all__: list[str] = []
@@ -17,7 +17,7 @@ AWAY = RegistryUnavailable("away", outcome_known=True)
 
 
 class World:
-    """A pool of servers of which each does as told; time passes only while somebody waits."""
+    """A pool of simulated servers; time passes only while a call waits."""
 
     def __init__(self, *names, timeout_s=10.0):
         self.now_s = 100.0
@@ -28,15 +28,15 @@ class World:
         self.pool = Pool(servers, timeout_s, 1.0, lambda: self.now_s)
 
     def call(self, count=1):
-        """One call: how many IDs it got."""
-        turn = self.pool.turn()
+        """Make one call, and return how many IDs it got."""
+        turn = self.pool.attempts()
         got = 0
         while got < count:
             step = turn.step()
-            if isinstance(step, Sleeping):
-                assert step.seconds > 0
-                self.naps.append(step.seconds)
-                self.now_s += step.seconds
+            if isinstance(step, float):
+                assert step > 0
+                self.naps.append(step)
+                self.now_s += step
                 continue
             assert isinstance(step, Asking)
             name = step.standing.server
@@ -52,7 +52,7 @@ class World:
         return got
 
     def waiting(self, name, seconds):
-        """Let a server have nothing for so long from now on."""
+        """Let a server have no IDs for some seconds."""
         ready_s = self.now_s + seconds
         shard = list(self.does).index(name)
 
@@ -101,13 +101,13 @@ def test_left_out_longer_each_time_and_back():
     assert world.asked.count("a") == 5
 
 
-def test_one_caller_finds_out_whether_it_is_back():
+def test_one_caller_alone_tries_a_failed_server():
     world = World("a", "b")
     world.does["a"] = AWAY
     world.call()
     world.call()
     world.now_s += 10
-    asked = [world.pool.turn().step().standing.name for _ in range(10)]
+    asked = [world.pool.attempts().step().standing.name for _ in range(10)]
     assert asked.count("a") == 1
 
 
@@ -127,14 +127,14 @@ def test_five_attempts_with_growing_pauses():
     assert len(set(naps)) > 40
 
 
-def test_each_server_is_asked_however_many_there_are():
+def test_each_server_of_a_large_pool_is_asked():
     world = World(*"abcdefgh")
     world.does.update(dict.fromkeys("abcdefg", AWAY))
     for _ in range(50):
         assert world.call() == 1
 
 
-def test_every_reason_is_told():
+def test_the_error_has_every_reason():
     world = World("a", "b", "c")
     world.does.update(a=AWAY, b=ClockError("b is late"), c=ConfigError("no shard"))
     with pytest.raises(RegistryUnavailable, match=r"(?s)away.*b is late.*no shard") as caught:
@@ -153,21 +153,21 @@ def test_a_refusal_is_not_tried_again(kind):
     assert world.naps == []
 
 
-def test_one_that_refuses_leaves_the_others():
+def test_a_refusal_leaves_the_other_servers():
     world = World("a", "b")
     world.does["a"] = ConfigError("no shard")
     assert [world.call() for _ in range(20)] == [1] * 20
 
 
 class TestWaiting:
-    def test_it_is_no_failure(self):
+    def test_it_is_not_a_failure(self):
         world = World("a")
         world.waiting("a", 5.0)
         assert world.call() == 1
         assert sum(world.naps) == pytest.approx(5.0, abs=0.1)
         assert world.pool.standings[0].failures == 0
 
-    def test_others_are_asked_meanwhile(self):
+    def test_other_servers_are_asked_meanwhile(self):
         world = World("a", "b")
         world.waiting("a", 5.0)
         for _ in range(10):
@@ -181,8 +181,8 @@ class TestWaiting:
         world.does.update(b=AWAY, c=AWAY)
         assert world.call() == 1
 
-    def test_not_in_vain(self):
-        """What cannot come before the deadline is said at once."""
+    def test_a_request_that_succeeds_later(self):
+        """An error that no wait until the deadline can avoid is raised at once."""
         world = World("a", timeout_s=2.0)
         world.waiting("a", 5.0)
         with pytest.raises(PoolExhausted, match=r"nothing for the next 5.0 s") as caught:
@@ -209,7 +209,7 @@ class TestDeadline:
 
     def test_each_attempt_gets_what_is_left(self):
         world = World("a", "b", timeout_s=3.0)
-        turn = world.pool.turn()
+        turn = world.pool.attempts()
         assert turn.step().within_s == 3.0
         world.now_s += 2
         assert turn.step().within_s == 1.0
@@ -219,7 +219,7 @@ class TestDeadline:
 
 
 class TestShards:
-    def test_one_for_two_is_refused(self):
+    def test_one_shard_for_two_servers_is_refused(self):
         world = World("a", "b")
         world.does["a"] = world.does["b"] = lambda count: Issued(3, 1, 0, ((1, count),))
         world.call()

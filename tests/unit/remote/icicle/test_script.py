@@ -1,4 +1,4 @@
-"""The script that issues IDs, spoken to as a caller in any language would, on real servers.
+"""The script that issues IDs, called as from any language, on real servers.
 
 The defects of the published script, each with a test that shows they are gone, are marked E1.n.
 """
@@ -26,7 +26,7 @@ GOLDEN = json.loads(
 
 class TestGoldenValues:
     def test_each(self):
-        """Of a server whose clock is behind, the kept reading is the time: so it can be chosen."""
+        """A server whose clock is behind uses its stored time, so a test can choose it."""
         with Server(faked=True) as server:
             server.step_clock(EPOCH_US / 1e6 - time.time() - 1000)
             caller = Caller(server)
@@ -41,7 +41,7 @@ class TestGoldenValues:
                 assert ICICLE.unpack(case["id"])["node"] == case["shard"]
 
     def test_before_the_first_tick(self):
-        """E1.11: the published script answers negative numbers."""
+        """E1.11: the published script returns negative numbers."""
         with Server(faked=True) as server:
             server.step_clock(EPOCH_US / 1e6 - time.time() - 100)
             assert "2016" in Caller(server).refused("CLOCK", "init", "", "", "", 1)
@@ -67,7 +67,7 @@ class TestIssuing:
         assert caller.ids(1)[0] & 4095 == 0
 
     def test_the_sequence_goes_on_in_the_next_tick(self, caller):
-        """So that ``id % n`` is even for those who ask seldom."""
+        """So ``id % n`` is uniform for callers with few requests."""
         found = []
         for _ in range(5):
             found += caller.issue()[3]
@@ -79,12 +79,12 @@ class TestIssuing:
         (n,) = caller.ids(1)
         assert abs((n >> 22) * 1000 + EPOCH_US - time.time() * 1e6) < 1e6
 
-    def test_a_batch_is_as_large_as_asked_for(self, caller):
+    def test_a_batch_has_the_requested_size(self, caller):
         """E1.15: and crosses ticks in spans."""
         assert len(set(caller.ids(4_000_000))) == 4_000_000
 
     def test_without_lead_a_tick_and_no_more(self, caller):
-        """E1.12: what is left, and when the next comes; nobody is locked out."""
+        """E1.12: the rest of the IDs, and the time of the next ones; no caller is locked out."""
         _, _, wait_us, found = caller.issue(10_000)
         assert len(found) == 4096
         assert 0 < wait_us <= 1000
@@ -98,7 +98,7 @@ class TestIssuing:
         assert before_us + 19_000 < last_us <= top_us + 20_000
         assert 0 < wait_us <= 1000
 
-    def test_nothing_given_nothing_kept(self, caller):
+    def test_nothing_issued_nothing_stored(self, caller):
         caller.say("issue", "", 4_096_000, 1_000_000)
         before = caller.state()
         _, top_us, wait_us, found = caller.issue(5)
@@ -147,7 +147,7 @@ class TestRefusals:
 
     @pytest.mark.parametrize("shard", [-1, 1024, "", "x"])
     def test_no_such_shard(self, caller, shard):
-        """E1.4: checked before anything is changed; nothing is burnt."""
+        """E1.4: arguments are checked before any change, so no ID is lost."""
         caller.client.flushall()
         caller.refused("SHARD", "init", "", "", "", shard)
         assert not caller.client.keys()
@@ -180,8 +180,8 @@ class TestRefusals:
             *[("shard", -1), ("shard", 1024), ("shard", "x")],
         ],
     )
-    def test_a_state_that_is_none(self, caller, field, value):
-        """E1.10: a stored sequence of 5000 was answered with an empty batch, and a crash."""
+    def test_an_invalid_state(self, caller, field, value):
+        """E1.10: the published script returned an empty batch for a stored sequence of 5000."""
         caller.client.hset(caller.key, field, value)
         assert "frazil init" in caller.refused("STATE", "issue")
 
@@ -201,8 +201,8 @@ class TestRefusals:
         assert not set(before) & set(caller.ids(10))
 
 
-def test_who_waits_as_told_is_never_sent_away(caller):
-    """Full batches, one after the other: E1.12 refused four of five."""
+def test_a_caller_that_waits_as_told_is_never_refused(caller):
+    """Full batches without a pause: the published script refused four of five (E1.12)."""
     empty = 0
     for _ in range(200):
         _, _, wait_us, found = caller.issue(4096, 5_000)

@@ -1,4 +1,4 @@
-"""The script that issues IDs when clocks step, servers forget, replicas take over; on real servers.
+"""The script when clocks step, servers lose data, and replicas take over; on real servers.
 
 The defects of the published script, each with a test that shows they are gone, are marked E1.n.
 """
@@ -16,7 +16,7 @@ __all__: list[str] = []
 
 
 def step(server, seconds):
-    """Set its clock; a server that looks at it only now and then gets the time to."""
+    """Set the clock, and wait until the server has read it."""
     server.step_clock(seconds)
     time.sleep(0.2)
 
@@ -65,7 +65,7 @@ class TestClock:
         caller.ids(1)
         assert 40_000 < before - int(caller.state()["offset"]) < 300_000
 
-    def test_far_ahead_needs_a_witness(self, faked):
+    def test_a_clock_far_ahead_needs_a_witness(self, faked):
         server, caller = faked
         step(server, 3600)
         now_us = int(time.time() * 1e6)
@@ -77,7 +77,7 @@ class TestClock:
 
 
 def seconds_to_wait(caller, **how):
-    """How long a server says that it has nothing, in seconds."""
+    """Return for how many seconds a server says that it has no IDs."""
     _, _, wait_us, found = caller.issue(**how)
     assert found == []
     return wait_us / 1e6
@@ -101,21 +101,21 @@ class TestLoss:
         caller.init(new=False)
         assert 4 < seconds_to_wait(caller) <= 5.1
 
-    def test_an_emptied_server_that_is_told_its_shard(self, caller):
-        """E1.13: FLUSHALL is no outage where the URL has the shards."""
+    def test_an_emptied_server_gets_its_shard_from_the_caller(self, caller):
+        """E1.13: after FLUSHALL, a URL with the shards restores them."""
         caller.client.flushall()
         assert 4 < seconds_to_wait(caller, shard=7) <= 5.1
         assert caller.state()["shard"] == "7"
 
-    def test_a_caller_who_has_seen_more(self, caller):
-        """Emptied while its clock was behind: what callers saw is all that is left."""
+    def test_a_caller_that_has_seen_more(self, caller):
+        """A server without its data, whose clock is behind, learns the time from its callers."""
         seen_us = int(time.time() * 1e6) + 30_000_000
         assert 34 < seconds_to_wait(caller, seen_us=seen_us) <= 35.1
         assert 34 < seconds_to_wait(caller, seen_us=seen_us) <= 35.1
         assert 34 < seconds_to_wait(caller) <= 35.1
 
-    def test_what_is_told_is_not_more_than_is_kept(self, caller):
-        """Else each caller's memory would look like a loss to the server."""
+    def test_the_report_has_no_more_than_the_record(self, caller):
+        """Otherwise the memory of each caller would look like a loss to the server."""
         for _ in range(200):
             _, top_us, wait_us, _ = caller.issue(3000)
             assert wait_us <= 1000
@@ -124,7 +124,7 @@ class TestLoss:
 
     @pytest.mark.parametrize("flavour", FLAVOURS)
     def test_a_promoted_replica(self, flavour):
-        """E1.3: it has the same shard, and goes on where the old one cannot have been."""
+        """E1.3: it has the same shard, and continues after all IDs of the old primary."""
         with Server(flavour) as primary, Server(flavour) as replica:
             caller, other = Caller(primary), Caller(replica)
             caller.init()
@@ -140,7 +140,7 @@ class TestLoss:
 
     @pytest.mark.parametrize("flavour", FLAVOURS)
     def test_a_replica_that_takes_writes(self, flavour):
-        """It has its primary's shard, so both would give the same."""
+        """It has the shard of its primary, so both would issue the same IDs."""
         with Server(flavour) as primary, Server(flavour) as replica:
             caller, other = Caller(primary), Caller(replica)
             replica.replicate(primary)

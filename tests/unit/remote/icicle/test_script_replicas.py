@@ -1,4 +1,4 @@
-"""What ``icicle.lua`` knows a server by, alone and with replicas that confirm; on real servers."""
+"""The incarnation of a server, alone and with replicas that confirm; on real servers."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def trio(request):
 
 @pytest.fixture
 def confirmed(trio):
-    """A namespace of it whose answers two replicas have to confirm."""
+    """A namespace on it whose answers two replicas must confirm."""
     trio[0].client().flushall()
     caller = Caller(trio[0])
     caller.say("init", "", "", "", 7, "", "", 2, 1)
@@ -27,7 +27,7 @@ def confirmed(trio):
 
 
 def known_by(server, *, confirmed=False):
-    """What the incarnation has to be, from what the server tells anybody."""
+    """Return the expected incarnation, from the INFO of the server."""
     told = server.info("everything")
     parts = [told["run_id"], told["master_replid"]]
     if confirmed:
@@ -52,7 +52,7 @@ class TestIncarnation:
         expected = known_by(trio[0], confirmed=True)
         assert ask(confirmed, replicas=2)[2] == confirmed.state()["incarnation"] == expected
 
-    def test_a_replica_that_comes_back_is_another_history(self, trio, confirmed):
+    def test_a_returning_replica_is_another_history(self, trio, confirmed):
         before = int(ask(confirmed, replicas=2)[4])
         trio[2].promote()
         trio[2].replicate(trio[0])
@@ -66,7 +66,7 @@ class TestIncarnation:
 class TestHowMany:
     @pytest.mark.parametrize("replicas", [1, 2, 3])
     def test_no_fewer_than_half(self, trio, confirmed, replicas):
-        """One of two is half: the other half cannot go on without it. One of three is too few."""
+        """One of two is half, and the other cannot confirm without it. One of three is too few."""
         assert ask(confirmed, replicas=replicas)[0] == "ids"
 
     def test_fewer_than_half(self, trio, confirmed):

@@ -58,7 +58,7 @@ def test_several_ids_in_their_order(client):
     assert [one["text"] for one in found] == [other, ID]
 
 
-def test_a_text_full_of_ids_is_told_of_in_part(client):
+def test_a_text_full_of_ids_is_reported_in_part(client):
     texts = [str(int(ID) + i) for i in range(FOUND_MOST + 5)]
     found = find(client, " ".join(texts)).json()["found"]
     assert [one["text"] for one in found] == texts[:FOUND_MOST]
@@ -93,7 +93,7 @@ def test_another_scheme_is_guessed_or_named(client):
         ("9999999999999999999", "icicle: its sign is 1, not 0"),
     ],
 )
-def test_a_text_without_an_id_is_told_why(client, text, words):
+def test_the_error_of_a_text_without_an_id(client, text, words):
     reply = find(client, text)
     assert reply.status_code == 400
     assert reply.headers["content-type"] == "application/problem+json"
@@ -114,7 +114,7 @@ def test_a_text_without_an_id_is_told_why(client, text, words):
         ([ID], "send a JSON object"),
     ],
 )
-def test_a_wrong_question(client, body, words):
+def test_an_invalid_request(client, body, words):
     reply = client.post("/v1/plain/find", json=body)
     assert reply.status_code == 400
     assert words in reply.json()["detail"]
@@ -142,7 +142,7 @@ def test_claims_of_a_counter(client):
     assert int(slot["start_value"]) <= fresh < int(slot["until_value"])
 
 
-def test_claims_where_nothing_was_asked_for_yet(tmp_path):
+def test_claims_before_the_first_request(tmp_path):
     with Service(tmp_path, "") as service:
         told = service.client.get("/v1/default/claims").json()
         assert told["slots"] == []
@@ -160,7 +160,7 @@ def test_status_counts(client):
     assert after["exhausted_in_s"] > 0
 
 
-def test_who_may_ask(tmp_path):
+def test_the_required_scope(tmp_path):
     tokens = {"view": ["inspect"], "boss": ["admin"], "shop": ["issue"]}
     config = CONFIG.split("[namespaces.typed]", maxsplit=1)[0] + "".join(
         f'[[tokens]]\nname = "{name}"\nhash = "{hash_of(name)}"\n'
@@ -183,7 +183,7 @@ def test_who_may_ask(tmp_path):
         assert service.client.get("/").status_code == 200  # the page itself tells nothing
 
 
-def test_a_registry_that_is_away(tmp_path):
+def test_a_registry_that_does_not_answer(tmp_path):
     """Claims get a problem that does not name the registry's host; status still works."""
     config = '[namespaces.plain]\nregistry = "redis://127.0.0.1:1/0"\n'
     with Service(tmp_path, config) as service:

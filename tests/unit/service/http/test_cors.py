@@ -17,7 +17,7 @@ def service(tmp_path_factory):
 
 
 @pytest.mark.parametrize("path", ["/v1/a/id", "/v1/a/inspect/1", "/v1/nope/id", "/livez"])
-def test_a_page_that_is_named(service, path):
+def test_a_page_of_an_allowed_origin(service, path):
     reply = service.client.get(path, headers={"Origin": PAGE})
     assert reply.headers["access-control-allow-origin"] == PAGE
     assert "origin" in ",".join(reply.headers.get_list("vary"))
@@ -25,13 +25,13 @@ def test_a_page_that_is_named(service, path):
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example", f"{PAGE}.evil.example", "null", "*"])
-def test_a_page_that_is_not(service, origin):
+def test_a_page_of_another_origin(service, origin):
     reply = service.client.get("/v1/a/id", headers={"Origin": origin})
     assert reply.status_code == 403
     assert "access-control-allow-origin" not in reply.headers
 
 
-def test_a_browser_may_ask_first(service):
+def test_a_preflight_request_is_answered(service):
     asked = {"Origin": PAGE, "Access-Control-Request-Method": "POST"}
     reply = service.client.options("/v1/a/ids", headers=asked)
     assert reply.status_code == 204

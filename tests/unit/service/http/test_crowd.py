@@ -31,7 +31,7 @@ def slow_text():
     return " ".join(f"{dice.randrange(10**8):08}" for _ in range(440))
 
 
-def test_a_crowd_of_searches_does_not_make_the_service_unready(service):
+def test_many_searches_do_not_make_the_service_unready(service):
     text = slow_text()
 
     def find(_):

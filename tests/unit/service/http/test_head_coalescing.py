@@ -67,7 +67,7 @@ def written(*pieces, then=lambda _: None):
         ([HEAD, b"a", b"HTTP/1.1 in a body", b"b"], [HEAD + b"a", b"HTTP/1.1 in a bodyb"], []),
     ],
 )
-def test_a_head_goes_with_what_follows_it(pieces, at_once, later):
+def test_a_head_is_sent_with_the_next_write(pieces, at_once, later):
     sent, wire = written(*pieces)
     assert sent == at_once
     assert wire.pieces == at_once + later
@@ -83,7 +83,7 @@ def test_aborting_sends_nothing_more():
     assert (wire.pieces, wire.end) == ([], "aborted")
 
 
-def test_the_rest_is_the_transport_s():
+def test_other_attributes_are_those_of_the_transport():
     def asked(writer):
         assert writer.get_extra_info("peername") == "somebody"
         assert not writer.is_closing()

@@ -128,7 +128,7 @@ def trail(wire):
         time.sleep(0.001)
 
 
-def test_trailers_without_end_are_not_kept(service):
+def test_endless_trailers_are_not_stored(service):
     begin = b"POST /v1/plan HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"
     port = int(service.url.rpartition(":")[2])
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as wire:
@@ -138,7 +138,7 @@ def test_trailers_without_end_are_not_kept(service):
     assert service.client.get("/livez").status_code == 200
 
 
-def test_small_chunks_are_no_trailers(service):
+def test_small_chunks_are_not_trailers(service):
     text = b'{"layout": "%b"}' % (b"x" * 20_000)
     begin = b"POST /v1/plan HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
     chunks = b"".join(b"1\r\n%c\r\n" % byte for byte in text)

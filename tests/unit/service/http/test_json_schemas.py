@@ -151,7 +151,7 @@ def test_a_member_has_the_type_of_the_document_in_every_answer(service):
 
 
 @pytest.mark.parametrize("layout", WRONG_PLANS)
-def test_what_is_not_known_of_an_error_is_left_out(service, layout):
+def test_unknown_facts_of_an_error_are_omitted(service, layout):
     reply = service.client.post("/v1/plan", json={"layout": layout})
     assert reply.status_code == 400
     told = reply.json()

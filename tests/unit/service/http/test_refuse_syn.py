@@ -27,7 +27,7 @@ def address(service):
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_who_is_connected_is_let_in_and_nobody_else_begins(host):
+def test_waiting_connections_are_accepted_and_new_ones_refused(host):
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.create_server((host, 0), family=family) as listener:
         there = listener.getsockname()[:2]
@@ -59,7 +59,7 @@ def answer_to_one_who_was_silent(service):
     return b""
 
 
-def test_who_has_connected_and_not_yet_asked_is_heard(start):
+def test_a_connected_client_without_a_request_is_answered(start):
     """The service waits two seconds, which a busy machine may miss; so it has several tries."""
     for _ in range(3):
         service = start(PLAIN)
@@ -73,7 +73,7 @@ def test_who_has_connected_and_not_yet_asked_is_heard(start):
     raise AssertionError("it hung up on one who was about to ask")
 
 
-def test_who_never_asks_is_not_waited_for_long(start):
+def test_a_connection_without_a_request_delays_the_shutdown_briefly(start):
     service = start(PLAIN)
     with (
         socket.create_connection(address(service), 20) as silent,
@@ -85,7 +85,7 @@ def test_who_never_asks_is_not_waited_for_long(start):
         assert half.recv(10) == b""
 
 
-def test_all_who_connect_while_it_ends_are_answered(start):
+def test_clients_that_connect_during_shutdown_are_answered(start):
     """Every connection is answered or refused; none is accepted and lost."""
     service = start(PLAIN)
     lost, answered = [], []
@@ -126,7 +126,7 @@ def outcomes_of_connecting(service):
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
-def test_before_it_closes_nobody_begins_to_connect(start, tmp_path, workers):
+def test_before_the_close_no_connection_begins(start, tmp_path, workers):
     """It takes a quarter of a second, which a busy machine may miss; so it has several tries."""
     for _ in range(5):
         service = start(SHARED.format(tmp_path), "--workers", workers)
@@ -138,7 +138,7 @@ def test_before_it_closes_nobody_begins_to_connect(start, tmp_path, workers):
     raise AssertionError("it closed while connections could begin")
 
 
-def test_one_worker_that_ends_turns_nobody_away(start, tmp_path):
+def test_the_end_of_one_worker_refuses_no_client(start, tmp_path):
     """The other worker listens on the same socket and continues."""
     service = start(SHARED.format(tmp_path), "--workers", "2")
     leaving = service.wait_for("worker begins")["process"]

@@ -69,18 +69,18 @@ def trickle(wire, data, every_s=0.2):
         raise AssertionError("all of it was taken")
 
 
-def test_one_who_says_nothing(service):
+def test_a_client_that_sends_nothing(service):
     with dialled(service) as wire:
         assert b"408" in end_of(wire)
 
 
-def test_a_head_that_never_ends(service):
+def test_an_endless_head(service):
     with dialled(service) as wire:
         trickle(wire, b"GET /v1/a/id HTTP/1.1\r\n" + b"X: y\r\n" * 100)
         assert b" 200 " not in end_of(wire)
 
 
-def test_a_second_head_that_never_ends(service):
+def test_an_endless_second_head(service):
     with dialled(service) as wire:
         wire.sendall(b"GET /livez HTTP/1.1\r\n" + AUTH + b"\r\n")
         assert b" 200 " in wire.recv(65536)
@@ -88,7 +88,7 @@ def test_a_second_head_that_never_ends(service):
 
 
 @pytest.mark.parametrize("path", [b"/v1/plan", b"/v1/a/ids?n=1", b"/v1/a/id"])
-def test_a_body_that_never_ends(service, path):
+def test_an_endless_body(service, path):
     with dialled(service) as wire:
         wire.sendall(b"POST " + path + b" HTTP/1.1\r\nContent-Length: 60000\r\n" + AUTH + b"\r\n")
         with contextlib.suppress(AssertionError):
@@ -96,7 +96,7 @@ def test_a_body_that_never_ends(service, path):
         end_of(wire)
 
 
-def test_one_who_does_not_read(service):
+def test_a_client_that_does_not_read(service):
     """A million IDs are 20 MB; the service makes what the sockets hold, and then no more."""
     with dialled(service) as wire:
         wire.sendall(
@@ -106,7 +106,7 @@ def test_one_who_does_not_read(service):
         assert len(end_of(wire)) < 19_000_000
 
 
-def test_many_of_them_keep_nobody_out(service):
+def test_many_of_them_block_no_other_client(service):
     with contextlib.ExitStack() as stack:
         wires = [stack.enter_context(dialled(service)) for _ in range(100)]
         for wire in wires:
@@ -116,7 +116,7 @@ def test_many_of_them_keep_nobody_out(service):
         assert service.client.get("/v1/a/id").status_code == 200
 
 
-def test_a_connection_may_rest_between_requests(service):
+def test_a_connection_may_be_idle_between_requests(service):
     with dialled(service) as wire:
         for _ in range(3):
             wire.sendall(b"GET /livez HTTP/1.1\r\n" + AUTH + b"\r\n")
@@ -151,13 +151,13 @@ def test_redis_half_a_command(service):
         trickle(wire, b"INCR " + b"a" * 900)
 
 
-def test_redis_one_who_shows_no_token(service):
+def test_redis_a_client_without_its_token(service):
     with dialled(service, "resp") as wire:
         trickle(wire, b"PING\r\n" * 100, 0.05)
         end_of(wire)
 
 
-def test_redis_one_with_a_token_may_rest(service):
+def test_redis_a_client_with_a_token_may_be_idle(service):
     with redis.Redis(port=service.resp, password=TOKEN, socket_timeout=LONG_S) as client:
         first = client.incr("a")
         time.sleep(2.5)
@@ -165,7 +165,7 @@ def test_redis_one_with_a_token_may_rest(service):
         assert len(client.connection_pool._available_connections) == 1
 
 
-def test_redis_one_who_does_not_read(service):
+def test_redis_a_client_that_does_not_read(service):
     with dialled(service, "resp") as wire:
         wire.sendall(b"AUTH " + TOKEN.encode() + b"\r\n")
         wire.recv(100)

@@ -23,7 +23,7 @@ def test_the_first_run_needs_nothing(start):
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
-def test_a_graceful_end_gives_back_the_claim(start, tmp_path, how):
+def test_a_graceful_shutdown_releases_the_claim(start, tmp_path, how):
     url = f"sqlite:///{tmp_path}/claims.db"
     service = start(f'[namespaces.a]\nregistry = "{url}"')
     service.client.get("/v1/a/id")
@@ -52,7 +52,7 @@ def test_a_reply_arrives_in_one_piece(start):
             assert struct.unpack_from("=I", about, 152) == (replies,)
 
 
-def test_what_has_begun_is_answered_to_its_end(start):
+def test_started_requests_are_answered_completely(start):
     """A signal during a long reply: the reply is complete, and the service stops after it."""
     service = start('[namespaces.slow]\nscheme = "sonyflake"\nregistry = "memory:"')
     with service.client.stream(
@@ -80,7 +80,7 @@ def test_two_members_share_a_namespace(start, tmp_path):
     assert len(set(ids)) == len(ids) == 20_000
 
 
-def test_readiness_turns_red_before_the_ids_end(start):
+def test_readiness_fails_before_the_ids_end(start):
     """While the registry is unavailable and the claim lasts: not ready, but every reply is good."""
     with Server() as redis, Proxy(redis.port) as wire:
         service = start(
@@ -120,7 +120,7 @@ def test_readiness_turns_red_before_the_ids_end(start):
         assert len(ids) == len(set(ids))
 
 
-def test_a_resting_service_looks_at_its_registry(start):
+def test_an_idle_service_reads_its_registry(start):
     with Server() as redis:
         service = start(f'[namespaces.a]\nregistry = "{redis.url}?timeout=500ms"')
         assert service.client.get("/readyz").status_code == 200

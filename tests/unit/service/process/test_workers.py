@@ -5,19 +5,23 @@ Afterwards no ID occurs twice.
 """
 
 import contextlib
+import errno
 import os
 import signal
 import socket
 import threading
 import time
 from datetime import datetime, timedelta
+from multiprocessing.process import BaseProcess
 
 import httpx
 import pytest
 
 import frazil
 from frazil.errors import ConfigError
+from frazil.service.process import workers
 from frazil.service.settings import read_settings
+from frazil.system.clock import boot_ns
 from tests.servers.redis import Server
 from tests.tools.proxy import Proxy
 
@@ -144,7 +148,7 @@ def ready(service):
     return httpx.get(f"{service.url}/readyz", timeout=20).status_code == 200
 
 
-def test_workers_that_are_killed_are_replaced_and_repeat_nothing(start, config):
+def test_killed_workers_are_replaced_and_repeat_no_id(start, config):
     """The other workers continue: no call fails, and the service stays ready."""
     service = start(config, "--workers", "4")
     workers = processes(service)
@@ -207,7 +211,7 @@ def test_the_registry_goes_away_and_comes_back(start):
         assert all(probe.red_at(moment) for moment in refused_at)
 
 
-def test_workers_end_when_nobody_looks_after_them(start, config):
+def test_workers_end_with_their_supervisor(start, config):
     service = start(config, "--workers", "2")
     processes(service, 2)
     until(lambda: ready(service))
@@ -241,7 +245,7 @@ def test_metrics_are_of_all_workers(start, config):
     assert sorted(told()) == ["0", "1", "2"]
 
 
-def test_a_worker_that_cannot_begin_is_tried_again_with_pauses(start, tmp_path):
+def test_a_worker_that_cannot_start_is_retried_with_pauses(start, tmp_path):
     service = start(f'[namespaces.a]\nregistry = "sqlite:///{tmp_path}/c.db"', "--workers", "2")
     first = processes(service, 2)
     for _ in range(3):
@@ -260,3 +264,24 @@ def test_registries_of_one_process_are_refused(tmp_path, url):
     file.write_text(f'[server]\nworkers = 2\n[namespaces.a]\nregistry = "{url}"')
     with pytest.raises(ConfigError, match="--workers 1"):
         read_settings(file).check()
+
+
+def test_a_worker_that_cannot_be_forked_is_started_later(monkeypatch):
+    worker = workers._Worker(0)
+    supervisor = workers._Supervisor(lambda _index, _stop: None, lambda: None, [worker])
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    with monkeypatch.context() as patch:
+        patch.setattr(BaseProcess, "start", no_process)
+        supervisor._replace_dead(worker, boot_ns())
+    assert worker.process is None
+    assert 0 < supervisor._pause_s() <= 1
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == mask
+    supervisor._replace_dead(worker, worker.due_ns)
+    worker.process.join()
+    assert worker.process.exitcode == 0
+    for end in (worker.stop_socket, *supervisor.wakeup):
+        end.close()
+
+
+def no_process(_process):
+    raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")

@@ -152,7 +152,7 @@ def test_lines_as_people_type_them(service):
     ],
     ids=lambda data: repr(data[:24]),
 )
-def test_what_is_no_command_ends_the_connection(service, data):
+def test_invalid_data_end_the_connection(service, data):
     with wire(service) as one:
         one.sendall(b"PING\r\n" + data)
         answer = b""
@@ -172,7 +172,7 @@ def resident(service):
     return int(kilobytes) << 10
 
 
-def test_memory_is_bounded_where_answers_are_not_taken(service):
+def test_memory_is_bounded_if_replies_are_not_read(service):
     """The client requests 300 MB and reads nothing: the service stops reading."""
     before = resident(service)
     with wire(service) as one:
@@ -212,7 +212,7 @@ def test_tokens(start):
             redis.Redis(password="one", **options).incr("b")
 
 
-def test_a_graceful_end_answers_what_was_begun(start):
+def test_a_graceful_shutdown_answers_started_requests(start):
     service = start(CONFIG)
     port = service.wait_for("listening for redis clients")["port"]
     with socket.create_connection(("127.0.0.1", port), timeout=20) as one:

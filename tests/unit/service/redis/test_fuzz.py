@@ -124,7 +124,7 @@ def still_well(service, before):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_whatever_is_sent_it_goes_on(service, kind):
+def test_any_input_leaves_the_service_running(service, kind):
     dice, before = random.Random(kind), resident(service)
     for _ in range(COUNT):
         with wire(service) as one, contextlib.suppress(OSError):
@@ -146,7 +146,7 @@ def test_whatever_is_sent_it_goes_on(service, kind):
     ],
     ids=lambda begin: repr(begin[:20]),
 )
-def test_what_never_ends_is_cut_off(service, begin):
+def test_an_endless_answer_is_cut_off(service, begin):
     """100 MB of a string, an array or a number: a connection holds at most one command."""
     before = resident(service)
     with wire(service) as one, contextlib.suppress(OSError):
