@@ -104,10 +104,11 @@ def _read(url: Url) -> tuple[Access, int, bool]:
     return access, horizon_us, whole
 
 
-class RedisRegistry:
+class RedisRegistry(Registry):
     """A registry in one Redis or Valkey server or cluster; see ``Registry`` for the verbs.
 
-    ``url`` is without the password. ``link`` leads to the server.
+    ``url`` is without the password. ``link`` leads to the server, and its connections are closed
+    when they are collected.
     """
 
     def __init__(self, access: Access, namespace: str, terms: Terms) -> None:
@@ -152,11 +153,6 @@ class RedisRegistry:
         """See Registry."""
         return _seen(self._call("initialise", ask, start)[1])
 
-    def holdings(self) -> list[Holding]:
-        """See Registry."""
-        found = self.look()
-        return list(found.holdings) if found else []
-
     def look(self) -> Snapshot | None:
         """See Registry."""
         _, (sid, *about) = self._call("look", VerbRequest(LastSeen(), 0, token_hex(8)), 0)
@@ -173,9 +169,6 @@ class RedisRegistry:
             )
         found.sort(key=lambda holding: holding.slot)
         return Snapshot(layout, fingerprint, int(now_us), tuple(found))
-
-    def close(self) -> None:
-        """See Registry. Connections are closed when they are collected."""
 
     def examine(self) -> StoreReport:
         """See Registry."""
