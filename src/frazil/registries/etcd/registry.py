@@ -347,8 +347,7 @@ class EtcdRegistry(RecordRegistry):
         sent = False
         while True:
             try:
-                link = self._link
-                return link.understood(link.post(path, body), read)
+                return self._link.post(path, body, read)
             except Unanswered as failure:
                 sent = sent or failure.sent
                 if time.monotonic() > deadline_s:

@@ -32,6 +32,7 @@ from typing import Any
 
 from frazil.claims.claim import Claim, Holding, LastSeen, Lost, Snapshot, Terms, VerbRequest, Wait
 from frazil.claims.record import Record
+from frazil.claims.slots import SlotTable
 from frazil.errors import ConfigError, InternalError
 from frazil.inputs.url import Url
 from frazil.redis_link.access import Access, Script
@@ -233,19 +234,9 @@ class RedisRegistry(Registry):
         self, verb: str, ask: VerbRequest, amount: int | None, incarnation: str, parts: list[str]
     ) -> None:
         """Raise the error of the verb of ``record`` for what the script read."""
-        reading_us, sid, revision, theirs, fingerprint, layout, guard, *times = parts
-        last_us, offset_us, top_us = (int(time) for time in times)
-        record = Record(
-            sid=sid,
-            incarnation=theirs,
-            fingerprint=fingerprint,
-            layout=layout,
-            revision=int(revision),
-            guard=int(guard),
-            last_us=last_us,
-            offset_us=offset_us,
-            top_us=top_us,
-        )
+        reading_us, sid, revision, theirs, fingerprint, layout, *numbers = parts
+        head: tuple[Any, ...] = (sid, theirs, fingerprint, layout, int(revision))
+        record = Record(SlotTable(), *head, *map(int, numbers))
         getattr(record, verb)(self.terms, ask, int(reading_us), incarnation, amount)
         if verb == "initialise":
             raise self.link.refused(

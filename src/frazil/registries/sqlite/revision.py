@@ -116,12 +116,8 @@ class Note(NamedTuple):
         if not body.startswith(_HEAD.encode()) or check != b"%08x" % crc32(body):
             return None
         told = ["" if text == "-" else text for text in body.decode().split(" ")[2:]]
-        turn, revision, durable = map(int, told[:3])
-        lineage, place, boot, past_boot = told[3:7]
         *marks, pending = map(int, told[7:])
-        found = Found(*marks)
-        signs = (lineage, place, boot, past_boot)
-        return cls(turn, revision, durable, *signs, found, pending=bool(pending))
+        return cls._make([*map(int, told[:3]), *told[3:7], Found(*marks), bool(pending)])
 
 
 class Notes(NamedTuple):

@@ -51,8 +51,8 @@ class Wrong(Link):
 
     losses = 0
 
-    def post(self, path, body):
-        answer = super().post(path, body)
+    def post(self, path, body, read):
+        answer = super().post(path, body, read)
         if "compare" in body and Wrong.losses:
             Wrong.losses -= 1
             raise Unanswered("read timed out", sent=True)
@@ -95,7 +95,7 @@ class TestRequests:
         asked = []
         post = Link.post
         monkeypatch.setattr(
-            Link, "post", lambda self, path, body: asked.append(path) or post(self, path, body)
+            Link, "post", lambda self, path, *more: asked.append(path) or post(self, path, *more)
         )
         for _ in range(3):
             mint(registry)
