@@ -320,6 +320,9 @@ function verbs.main()
   elseif verb == 'initialise' then
     return verbs.initialise()
   elseif not record.held then
+    if not ask.timed and record.fingerprint == ask.fingerprint then
+      verbs.refuse_loss() -- a loss is noticed before the missing claim
+    end
     verbs.refuse()
   elseif verb == 'renew' then
     return verbs.renew()
