@@ -20,6 +20,8 @@ __all__ = [
     "StoreReport",
     "Verdict",
     "clock_offset",
+    "clock_steps",
+    "old_primary",
     "outage",
     "rollback",
     "state_loss",
@@ -77,6 +79,20 @@ def clock_offset(ahead_us: int) -> Finding:
         "IDs carry the store's time; set the wrong clock (above 10 s, the clocks of members do not "
         "confirm the store's)",
     )
+
+
+def clock_steps(terms: Terms) -> Iterable[Finding]:
+    """The effect of a step of the server's clock, on layouts with time."""
+    if terms.timed:
+        yield Finding("the server's clock steps", "good", "survived", "forward and back")
+
+
+def old_primary(risk: str, safety: str) -> Finding:
+    """The effect of two primaries. risk: how to prevent repeats; if "", safety says why none is."""
+    event = "an old primary continues beside its successor"
+    if risk:
+        return Finding(event, "bad", "may repeat", risk)
+    return Finding(event, "good", "survived", safety)
 
 
 def outage(terms: Terms) -> Finding:
