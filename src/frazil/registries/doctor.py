@@ -1,4 +1,4 @@
-"""What ``frazil doctor`` reports about a store: facts with a verdict, and the failures it survives.
+"""The report of ``frazil doctor`` on a store: facts with a verdict, and the failures it survives.
 
 Unique IDs need a store that keeps its data and members that notice when it does not. Both depend on
 settings of the store. Each kind of store has a module that reads these settings and explains their
@@ -134,5 +134,5 @@ def _horizon(terms: Terms) -> str:
 
 def worst(findings: Iterable[Finding]) -> Verdict:
     """The worst verdict of some findings."""
-    verdicts = {finding.verdict for finding in findings}
-    return "bad" if "bad" in verdicts else "note" if "note" in verdicts else "good"
+    verdicts = (finding.verdict for finding in findings)
+    return max(verdicts, key=("good", "note", "bad").index, default="good")

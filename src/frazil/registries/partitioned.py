@@ -202,7 +202,7 @@ class PartitionedRegistry(Registry):
         return replace(ask, seen=seen)
 
     def _heard(self, number: int, reply: _Reply) -> _Reply:
-        """Remember what the reply says of the record; returns the reply for the caller."""
+        """Remember the record's state from a reply; returns the reply for the caller."""
         if isinstance(reply, LastSeen):
             self._memory[number] = reply
             return _outside(number, reply)

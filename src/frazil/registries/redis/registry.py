@@ -91,7 +91,7 @@ def connect_redis(url: Url, namespace: str, scheme: Scheme) -> Registry:
 
 @lru_cache(maxsize=64)  # a forked child that makes one ID finds it read
 def _read(url: Url) -> tuple[Access, int, bool]:
-    """What a URL says: how to reach its hosts, the horizon in µs, whether they are one store."""
+    """Parse a URL: how to reach its hosts, the horizon in µs, whether they are one store."""
     options = url.options()
     access = access_of(url, options, TIMEOUT_US)
     whole = bool(access.cluster) or len(access.places) == 1
@@ -131,10 +131,9 @@ class RedisRegistry(Registry):
 
     def renew(self, ask: VerbRequest, until: int) -> Claim | Lost:
         """See Registry."""
-        answer = self._call("renew", ask, until)
+        answer, held = self._call("renew", ask, until), ask.held
         if answer[0] == "lost":
             return Lost(_seen(answer[1]))
-        held = ask.held
         longer = self._given(answer, held.token if held else "")
         if (
             held is None
@@ -183,8 +182,8 @@ class RedisRegistry(Registry):
     def _call(self, verb: str, ask: VerbRequest, amount: int | None) -> tuple[str, list[str]]:
         """Run a verb in the store; returns the kind of reply and its parts."""
         again = self._arguments("incarnation", ask, 0) if self.link.access.replicas else ()
-        answer = self.link.call(self._key, self._arguments(verb, ask, amount), again)
-        kind, incarnation, parts = answer[0], answer[2], answer[3:]
+        arguments = self._arguments(verb, ask, amount)
+        kind, _, incarnation, *parts = self.link.call(self._key, arguments, again)
         if kind == "refused":
             self._refuse(verb, ask, amount, incarnation, parts)
         if kind == "replicas":
@@ -233,7 +232,7 @@ class RedisRegistry(Registry):
     def _refuse(
         self, verb: str, ask: VerbRequest, amount: int | None, incarnation: str, parts: list[str]
     ) -> None:
-        """Raise the error of the verb of ``record`` for what the script read."""
+        """Raise the error of ``record``'s verb for the record that the script read."""
         reading_us, sid, revision, theirs, fingerprint, layout, *numbers = parts
         head: tuple[Any, ...] = (sid, theirs, fingerprint, layout, int(revision))
         record = Record(SlotTable(), *head, *map(int, numbers))

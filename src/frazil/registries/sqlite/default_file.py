@@ -7,7 +7,7 @@ use. So the default serves one user until root creates a directory for a group (
 an error, and no file of their own.
 
 A directory that everybody may write to would let any user of the host make IDs repeat. A sticky
-directory (such as /tmp) does not work: other users must remove what a crashed process left.
+directory (such as /tmp) does not work: other users must remove the files of a crashed process.
 """
 
 import grp
@@ -22,7 +22,7 @@ from frazil.registries.sqlite.files import state_home
 __all__ = ["SHARED", "make_shared", "other_files", "state_folder", "users_folder"]
 
 SHARED = Path("/var/lib/frazil-shared")
-_MODE = 0o2770  # new files are the group's, whoever makes them
+_MODE = 0o2770  # new files belong to the group
 _FILE_MODE = 0o660
 
 

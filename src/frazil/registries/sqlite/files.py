@@ -35,7 +35,7 @@ LOCAL_FILESYSTEMS = frozenset(
 )
 """File systems that one kernel mounts at a time, so that its file locks hold for all users.
 
-The list names what is safe, because network file systems cannot be listed: with FUSE anybody can
+The list names the safe ones, because network file systems cannot be listed: with FUSE any user can
 write one.
 """
 

@@ -9,7 +9,7 @@ Failures of a file, and the measures against them:
   second file beside it shows this, and members remember the revision too.
 - *On a network file system*, where locks may not work. A file system that is not known to be local
   is refused. Only Linux reports the type; on other systems this is up to the user.
-- *Read-only, full, damaged.* The error says which, and what to do; nothing was given.
+- *Read-only, full, damaged.* The error names the cause and the next step; nothing was given.
 
 The path is made absolute, and links are resolved, when the registry is created, so a later
 ``chdir`` has no effect. Users who share a file need write permission on it and on its directory (a
