@@ -15,6 +15,7 @@ import pytest
 
 from frazil.redis_link.access import Access
 from frazil.remote.icicle.server import IcicleServer
+from tests.faults.fleet import UNHURRIED
 from tests.processes.harness import Processes, count, until
 from tests.servers.redis import Server
 
@@ -31,7 +32,7 @@ class Callers:
         self.crew = Processes(place)
         self.names: list[str] = []
         self._workers: list[Any] = []
-        self._order = {"broken": broken, "most": most, "lead": "1s"}
+        self._order = {"broken": broken, "most": most, "lead": "1s", "timeout": UNHURRIED}
 
     def start(self, number: int, url: str, *, alone: bool = False) -> None:
         """So many more, and wait until each has had something (alone: not the earlier ones)."""
@@ -52,7 +53,11 @@ class Callers:
                 return path.stat().st_size if path.exists() else 0
 
             before = calls()
-            until(lambda: calls() > before + 40, f"{name} to go on")  # noqa: B023 - asked here
+            until(
+                lambda: calls() > before + 40,  # noqa: B023 - asked here
+                f"{name} to go on",
+                patience_s=180,
+            )
 
     def errors(self) -> str:
         """Every call that failed."""
@@ -176,6 +181,8 @@ def promoted(place: Path, more: str, replicas: int) -> int:
         new.promote()
         third.replicate(new)
         crowd.start(2, url_of(new, more=more), alone=True)
+        if not replicas:
+            crowd.progress()
         time.sleep(3)
         return crowd.repeats()
 

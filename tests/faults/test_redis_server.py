@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from tests.faults.fleet import UNHURRIED
 from tests.servers.redis import FLAVOURS, Server
 
 __all__: list[str] = []
@@ -13,10 +14,10 @@ HORIZON = "?horizon=3s&timeout=500ms"
 
 
 @contextmanager
-def at_work(fleet, server, broken=""):
+def at_work(fleet, server, **how):
     """Four processes at a server, before and after what is done to it; they end before it does."""
     with server:
-        crowd = fleet(server.url + HORIZON, broken=broken, lead="3s")
+        crowd = fleet(server.url + HORIZON, lead="3s", **how)
         crowd.start(2)
         yield crowd
         crowd.start(2)
@@ -36,7 +37,7 @@ def test_a_restart_that_kept_all(fleet, flavour):
 
 def forgotten(fleet, flavour, loss, broken=""):
     server = Server(flavour)
-    with at_work(fleet, server, broken) as crowd:
+    with at_work(fleet, server, broken=broken) as crowd:
         for _ in range(2):
             time.sleep(1)
             loss(server)
@@ -68,15 +69,15 @@ def test_a_frozen_server(fleet, flavour):
     with at_work(fleet, server) as crowd:
         server.freeze()
         time.sleep(30)  # ten times as long as any claim: all have come to a stop
+        crowd.wait_for_error("no answer in time")
         server.thaw()
         crowd.progress()
     assert crowd.repeats() == 0
-    assert "no answer in time" in crowd.errors()
 
 
 def test_a_clock_stepped_back(fleet):
     server = Server(faked=True)
-    with at_work(fleet, server) as crowd:
+    with at_work(fleet, server, timeout=UNHURRIED) as crowd:
         server.step_clock(-3600)
         crowd.progress()
         server.step_clock(-7200)
@@ -90,10 +91,10 @@ def test_a_clock_stepped_forward_is_believed_by_nobody(fleet):
     with at_work(fleet, server) as crowd:
         server.step_clock(3600)
         time.sleep(3)
+        crowd.wait_for_error("ClockError")
         server.step_clock(0)
         crowd.progress()
     assert crowd.repeats() == 0
-    assert "ClockError" in crowd.errors()
     assert "set the one that is wrong" in crowd.errors()
 
 
@@ -105,7 +106,7 @@ def test_a_loss_while_the_clock_is_back(fleet):
         crowd.progress()
         server.restart()
         time.sleep(4)
+        crowd.wait_for_error("ClockError")  # a record that knows no time believes no hour
         server.step_clock(0)
         crowd.progress()
     assert crowd.repeats() == 0
-    assert "ClockError" in crowd.errors()  # a record that knows no time believes no hour

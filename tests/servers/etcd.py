@@ -79,13 +79,15 @@ class Member:
         self.process.kill()
         self.process.wait(_PATIENCE_S)
 
-    def ask(self, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+    def ask(
+        self, path: str, body: dict[str, Any] | None = None, timeout_s: float = 5
+    ) -> dict[str, Any]:
         """Ask this server something, as JSON."""
         request = urllib.request.Request(
             f"{self.scheme}://127.0.0.1:{self.port}/v3/{path}", json.dumps(body or {}).encode()
         )
         trust = ssl.create_default_context(cafile=str(self.tls[0])) if self.tls else None
-        with urllib.request.urlopen(request, timeout=5, context=trust) as answer:
+        with urllib.request.urlopen(request, timeout=timeout_s, context=trust) as answer:
             told: dict[str, Any] = json.load(answer)
             return told
 

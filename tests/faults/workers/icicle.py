@@ -24,7 +24,7 @@ def stop(*_: object) -> None:
 signal.signal(signal.SIGTERM, stop)
 order = work.order()
 id_log = work.IdLog(order, order.name)
-ids = frazil.open(order.url, lead=order.lead, timeout="10s")
+ids = frazil.open(order.url, lead=order.lead, timeout=order.timeout)
 with (
     Path(f"{id_log.path}.errors").open("a", buffering=1) as errors,
     Path(f"{id_log.path}.latency").open("ab", buffering=0) as latency,

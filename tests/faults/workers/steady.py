@@ -24,7 +24,7 @@ signal.signal(signal.SIGTERM, stop)
 order = work.order()
 passing = (frazil.errors.TryLater, frazil.errors.ConfigError, frazil.errors.ClockError)
 id_log = work.IdLog(order, order.name)
-ids = work.opened(order, lead=order.lead, timeout="1s")
+ids = work.opened(order)
 with Path(f"{id_log.path}.errors").open("a", buffering=1) as errors:
     while True:
         try:
