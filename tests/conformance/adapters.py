@@ -29,7 +29,7 @@ __all__ = [
 
 
 class UrlStore:
-    """A store that is reached by a URL. Subclass it for what can be done to that store."""
+    """A store with a URL. Subclasses add the faults that it can have."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -71,7 +71,7 @@ class MemoryStore(HostClock):
 
 
 class FileStore(HostClock):
-    """Records in a file, which can be deleted, and written over with what it was before."""
+    """Records in a file, which can be deleted, and overwritten with an older copy."""
 
     rewind_shows = True
 
@@ -95,7 +95,7 @@ class FileStore(HostClock):
 
 
 class ManualRegistry(RecordRegistry):
-    """A registry over a ManualStore; what is wrong with it is said in subclasses."""
+    """A registry over a ManualStore. Subclasses break one rule each."""
 
     record_type: type[Record] = Record
 
@@ -122,7 +122,7 @@ class ManualRegistry(RecordRegistry):
 
 
 class ManualStore:
-    """A store in a time of its own: it passes by 50 µs a verb, and when somebody waits."""
+    """A store with its own time, which advances by 50 µs a verb and by each wait."""
 
     rewind_shows = False
 
@@ -142,7 +142,7 @@ class ManualStore:
         return self.us + self.ahead_us
 
     def stumble(self):
-        """Let another thread come in between."""
+        """Let another thread interfere."""
         time.sleep(0.0005)
 
     def wall_us(self):

@@ -1,7 +1,7 @@
 """Generators in processes of their own that live through a fault of their store.
 
-They share two node numbers of a layout with a slow tick, so that each claim has somebody else's
-right before, after and, if anything goes wrong, on top of it.
+They share two node numbers of a layout with a slow tick, so claims of others lie directly before
+and after each claim and, after a mistake, overlap it.
 """
 
 import os
@@ -30,7 +30,7 @@ _SOME_BYTES = 8000  # a thousand IDs
 
 
 class Fleet:
-    """The processes of one test. lead: how far ahead of the clock they may go.
+    """The processes of one test. lead: how far ahead of the clock they may issue.
 
     url: of the registry, for those that are started next. timeout: of each call.
     """
@@ -54,7 +54,7 @@ class Fleet:
         connect(url, "default", frazil.scheme(scheme)).initialise(ask_of(LastSeen()), 0)
 
     def start(self, count: int) -> None:
-        """Start so many more, and wait until they work."""
+        """Start more processes, and wait until they issue IDs."""
         names = [f"w{self._started + i}" for i in range(count)]
         self._started += count
         for name in names:
@@ -63,12 +63,12 @@ class Fleet:
         self.progress(names)
 
     def sizes(self) -> dict[str, int]:
-        """How much each has issued."""
+        """The size of each process's file of IDs."""
         paths = {name: self.place / f"{name}.u64" for name in self._workers}
         return {name: path.stat().st_size if path.exists() else 0 for name, path in paths.items()}
 
     def progress(self, names: list[str] | None = None) -> None:
-        """Wait until each (of those named) has issued some more."""
+        """Wait until each process (or each named one) has issued more IDs."""
         before = self.sizes()
         for name in names or self._workers:
             until(
@@ -78,7 +78,7 @@ class Fleet:
             )
 
     def signal(self, name: str, which: signal.Signals) -> None:
-        """Send a signal to one of them: w0, w1, … in the order of their starts."""
+        """Send a signal to a process: w0, w1, … in the order of their starts."""
         worker = self._workers[name]
         os.kill(worker.pid, which)
         if which is signal.SIGKILL:
@@ -94,12 +94,12 @@ class Fleet:
         until(lambda: text in self.errors(), f"the error {text!r}", patience_s=_PATIENCE_S)
 
     def stop(self) -> None:
-        """Let all end, and wait until they have."""
+        """Stop all processes, and wait for their end."""
         for worker in self._workers.values():
             self.crew.stop(worker)
 
     def repeats(self) -> int:
-        """Stop all; how many IDs were issued twice. At least some must have been issued."""
+        """Stop all processes; returns how many IDs repeat. Each must have issued some."""
         self.stop()
         issued, repeated = count(self.place)
         assert issued > 1000 * len(self._workers)
@@ -107,5 +107,5 @@ class Fleet:
         return repeated
 
     def close(self) -> None:
-        """Leave no process behind."""
+        """Kill the processes that are left."""
         self.crew.close()

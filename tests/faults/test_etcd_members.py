@@ -22,7 +22,7 @@ def test_leader_killed(fleet):
 
 
 def test_members_frozen_in_turn(fleet):
-    """A frozen member takes connections and answers nothing; the leader is among them."""
+    """A frozen member accepts connections and does not answer; one of them is the leader."""
     with etcd(3) as cluster:
         crowd = fleet(f"{cluster.url}?horizon=2s")
         crowd.start(3)

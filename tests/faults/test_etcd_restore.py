@@ -1,4 +1,4 @@
-"""etcd put back to a snapshot with all its ids, under live generators."""
+"""etcd restored from a snapshot with all its ids, under live generators."""
 
 import time
 
@@ -31,5 +31,5 @@ def test_restored_with_the_same_ids(fleet, place):
 
 
 def test_this_test_can_see(fleet, place):
-    # So far ahead that the clock is not there yet when a busy machine has restored it.
+    # So far ahead that even a busy machine has restored it before the clock arrives there.
     assert restore(fleet, place, ahead="30s", broken="unguarded_store") > 0

@@ -1,4 +1,4 @@
-"""What members suffer: a pause beyond the claim, kill -9, a store that is away for a while."""
+"""Faults of members: a pause beyond the claim, kill -9, a store that is unavailable for a while."""
 
 import signal
 import time
@@ -65,7 +65,7 @@ def test_killed_and_started_again(fleet, store):
 
 
 def test_no_stampede_when_the_store_is_back():
-    """Forty generators that all wait ask again one by one, and all are served."""
+    """Forty waiting generators retry at different times, and all are served."""
     with Server("valkey", persistent=True) as server:
         url = f"{server.url}?horizon=1s&timeout=500ms"
         wide = TIGHT.replace("node:1 sequence:21", "node:8 sequence:14")
@@ -85,14 +85,14 @@ def test_no_stampede_when_the_store_is_back():
             for ids in crowd:
                 ids.close()
             first = first_words(wire, 40)
-    # All at once would be within some milliseconds; by the server's clock they come over seconds.
+    # A stampede would take some milliseconds; by the server's clock the calls take seconds.
     assert max(first) - min(first) > 0.5
     for moment in first:
         assert sum(moment <= other < moment + 0.1 for other in first) < 20
 
 
 def first_words(wire, count):
-    """When each of so many clients called the script first, by the server's clock."""
+    """When each of ``count`` clients first called the script, by the server's clock."""
     first = {}
     while len(first) < count:
         said = wire.next_command()

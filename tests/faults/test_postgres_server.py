@@ -19,7 +19,7 @@ __all__: list[str] = []
 
 @contextmanager
 def stepped():
-    """A server, and what sets its clock so many seconds from the true one."""
+    """A server, and the function that sets how far its clock is from the true one."""
     with tempfile.TemporaryDirectory(prefix="frazil-") as name:
         Path(name).chmod(0o755)
         clock = SteppedClock(Path(name))
@@ -83,7 +83,7 @@ def test_its_clock_stepped_back_and_forward(fleet):
         step(0)
         crowd.progress()
         assert crowd.errors() == ""
-        step(3600)  # believed by nobody
+        step(3600)  # no member believes it
         crowd.wait_for_error("ClockError")
         step(0)
         crowd.progress()

@@ -1,7 +1,7 @@
-"""A replica that missed writes takes over; and an old primary goes on beside its successor.
+"""A replica that missed writes takes over; an old primary continues beside its successor.
 
-The second is where asynchronous replication gives everything twice. The first of those tests shows
-that it does, without ``?replicas=``, so that the one after it is worth something.
+In the second case asynchronous replication repeats IDs. The first of its tests shows this, without
+``?replicas=``, and so proves that the next test could see a repeat.
 """
 
 import time
@@ -50,7 +50,7 @@ def test_missed_writes_are_what_this_test_can_see(fleet):
 
 
 def two_primaries(fleet, flavour, replicas):
-    """Three servers; the second is promoted, takes the third with it, and the first goes on."""
+    """Three servers; the second is promoted and followed by the third, and the first continues."""
     with ExitStack() as stack:
         old, new, third = (stack.enter_context(Server(flavour)) for _ in range(3))
         options = f"?horizon=500ms&timeout=1s&replicas={replicas}"
@@ -92,7 +92,7 @@ def test_a_cluster_loses_a_primary(fleet, flavour):
         assert crowd.repeats() == 0
 
 
-def test_one_of_three_independent_servers_is_away(fleet):
+def test_one_of_three_independent_servers_is_unavailable(fleet):
     with ExitStack() as stack:
         servers = [stack.enter_context(Server(persistent=True)) for _ in range(3)]
         hosts = ",".join(f"127.0.0.1:{server.port}" for server in servers)

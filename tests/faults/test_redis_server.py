@@ -1,4 +1,4 @@
-"""One Redis or Valkey is killed, emptied, frozen, given another time, under live generators."""
+"""One Redis or Valkey is killed, emptied, frozen, and its clock stepped, under live generators."""
 
 import time
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ HORIZON = "?horizon=3s&timeout=500ms"
 
 @contextmanager
 def at_work(fleet, server, **how):
-    """Four processes at a server, before and after what is done to it; they end before it does."""
+    """Two processes before the fault and two more after it; all end before the server."""
     with server:
         crowd = fleet(server.url + HORIZON, lead="3s", **how)
         crowd.start(2)
@@ -41,7 +41,7 @@ def forgotten(fleet, flavour, loss, broken=""):
         for _ in range(2):
             time.sleep(1)
             loss(server)
-            crowd.start(1)  # what it is given must not be what the others still hold
+            crowd.start(1)  # its claim must not overlap those that the others hold
     return crowd.repeats()
 
 
@@ -68,7 +68,7 @@ def test_a_frozen_server(fleet, flavour):
     server = Server(flavour)
     with at_work(fleet, server) as crowd:
         server.freeze()
-        time.sleep(30)  # ten times as long as any claim: all have come to a stop
+        time.sleep(30)  # ten times as long as any claim: all generators have stopped
         crowd.wait_for_error("no answer in time")
         server.thaw()
         crowd.progress()
@@ -86,7 +86,7 @@ def test_a_clock_stepped_back(fleet):
     assert crowd.errors() == ""
 
 
-def test_a_clock_stepped_forward_is_believed_by_nobody(fleet):
+def test_a_clock_stepped_forward_is_not_believed(fleet):
     server = Server(faked=True)
     with at_work(fleet, server) as crowd:
         server.step_clock(3600)
@@ -99,14 +99,14 @@ def test_a_clock_stepped_forward_is_believed_by_nobody(fleet):
 
 
 def test_a_loss_while_the_clock_is_back(fleet):
-    """Nothing but the members' memory says how far the claims went, which is an hour ahead."""
+    """Only the members' memory shows how far the claims went, which is an hour ahead."""
     server = Server(faked=True)
     with at_work(fleet, server) as crowd:
         server.step_clock(-3600)
         crowd.progress()
         server.restart()
         time.sleep(4)
-        crowd.wait_for_error("ClockError")  # a record that knows no time believes no hour
+        crowd.wait_for_error("ClockError")  # a new record does not believe a step of an hour
         server.step_clock(0)
         crowd.progress()
     assert crowd.repeats() == 0

@@ -1,4 +1,4 @@
-"""An etcd cluster of a test's own: members started, killed, frozen, cut off, saved and restored.
+"""An etcd cluster for one test, which starts, kills, freezes, cuts off and restores its members.
 
 The program is FRAZIL_ETCD, else ``etcd`` on PATH, with ``etcdctl`` beside it. Not 3.5.0 to 3.5.2:
 they can lose consistency when they are killed (etcd-io/etcd#13766).
@@ -27,7 +27,7 @@ _PATIENCE_S = 60
 
 
 def program(name: str = "etcd") -> str | None:
-    """The path of etcd (or etcdctl); None if it is not here."""
+    """The path of etcd (or etcdctl); None if it is not installed."""
     told = os.environ.get("FRAZIL_ETCD")
     if told:
         return str(Path(told).with_name(name))
@@ -48,11 +48,11 @@ class Member:
 
     @property
     def scheme(self) -> str:
-        """How clients talk to it."""
+        """The scheme of its URL for clients."""
         return "https" if self.tls else "http"
 
     def start(self, cluster: str, *arguments: str) -> None:
-        """Start it; it is ready some time later."""
+        """Start it; it is ready later."""
         where, peer = f"{self.scheme}://127.0.0.1:{self.port}", f"http://127.0.0.1:{self.peer_port}"
         if self.tls:
             arguments += ("--cert-file", str(self.tls[0]), "--key-file", str(self.tls[1]))
@@ -82,7 +82,7 @@ class Member:
     def ask(
         self, path: str, body: dict[str, Any] | None = None, timeout_s: float = 5
     ) -> dict[str, Any]:
-        """Ask this server something, as JSON."""
+        """Send this server a request; returns its answer."""
         request = urllib.request.Request(
             f"{self.scheme}://127.0.0.1:{self.port}/v3/{path}", json.dumps(body or {}).encode()
         )
@@ -92,7 +92,7 @@ class Member:
             return told
 
     def is_leader(self) -> bool:
-        """Whether it leads the others, as far as it knows."""
+        """Whether it believes that it is the leader."""
         with suppress(OSError):
             told = self.ask("maintenance/status")
             return bool(told.get("leader")) and told["leader"] == told["header"]["member_id"]
@@ -115,7 +115,7 @@ class Etcd:
 
     @property
     def cluster(self) -> str:
-        """What ``--initial-cluster`` says."""
+        """The value of ``--initial-cluster``."""
         return ",".join(f"{m.name}=http://127.0.0.1:{m.peer_port}" for m in self.members)
 
     def start(self, *arguments: str) -> None:
@@ -130,7 +130,7 @@ class Etcd:
         member.start(self.cluster, *self._arguments)
 
     def wait(self) -> Member:
-        """Wait for a leader; answers it."""
+        """Wait for a leader; returns it."""
         deadline = time.monotonic() + _PATIENCE_S
         while time.monotonic() < deadline:
             for member in self.members:

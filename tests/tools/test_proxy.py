@@ -1,4 +1,4 @@
-"""The proxy does what it says, seen from a client and from a server that counts."""
+"""The proxy's faults, seen from a client and from a server that counts."""
 
 import socket
 import threading
@@ -203,7 +203,7 @@ def test_repeats_requests_late(wire, server):
         assert sorted(server.heard) == [b"a\n", b"a\n", b"b\n", b"b\n"]
 
 
-def test_a_server_that_is_away(server):
+def test_an_unavailable_server(server):
     server.close()
     with Proxy(server.port) as wire, suppress(ConnectionError), client(wire) as one:
         assert is_cut(one)  # if it is not cut before it is made

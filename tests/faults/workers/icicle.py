@@ -1,6 +1,6 @@
-"""A process that asks a pool of servers for IDs, one and many, for as long as it runs.
+"""A process that requests IDs from a pool of servers, one or many at a time, until it is stopped.
 
-How long each call took goes to ``<name>.latency`` in µs, what failed to ``<name>.errors``.
+It writes the duration of each call to ``<name>.latency``, in µs, and errors to ``<name>.errors``.
 """
 
 import random

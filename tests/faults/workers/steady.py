@@ -1,6 +1,6 @@
-"""A process that issues for as long as it runs, whatever becomes of its registry.
+"""A process that issues IDs until it is stopped, whatever happens to its registry.
 
-An error is written down with its time, and does not end it. ``order.broken`` names a way to break
+It writes each error with its time, and continues. ``order.broken`` names a way to break
 frazil (see tests/processes/workers/broken.py).
 """
 

@@ -1,4 +1,4 @@
-"""A file that somebody else uses, removes or damages: errors that say so."""
+"""A file that another program uses, removes or damages: the errors name the cause."""
 
 import fcntl
 import shutil
@@ -53,7 +53,7 @@ def test_an_exclusive_lock_of_another_program_passes(tmp_path, mode):
     registry.grant(ask_of(LastSeen()), 1)
 
 
-def test_a_text_that_is_none_is_damage(tmp_path):
+def test_an_invalid_text_is_damage(tmp_path):
     path = tmp_path / "claims.db"
     registry = connect(f"sqlite:{path}", "default", frazil.scheme("icicle"))
     registry.grant(ask_of(LastSeen()), 1)
