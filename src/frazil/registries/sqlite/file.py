@@ -131,7 +131,8 @@ class ClaimsFile:
         except FileNotFoundError:
             new = forks.opened(self.path, os.O_CREAT, 0o666)
         if _is_shared(self.path.parent):
-            os.fchmod(new.fileno(), os.fstat(new.fileno()).st_mode & 0o777 | 0o660)
+            with suppress(PermissionError):  # another user has just created it, and does this
+                os.fchmod(new.fileno(), os.fstat(new.fileno()).st_mode & 0o777 | 0o660)
         return new
 
     def _roll_back(self) -> None:

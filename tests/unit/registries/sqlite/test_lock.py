@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from frazil.errors import RegistryUnavailable
-from frazil.registries.sqlite import lock
+from frazil.registries.sqlite import forks, lock
 
 __all__: list[str] = []
 
@@ -52,6 +52,12 @@ def test_a_deleted_file_is_not_a_lock(tmp_path, monkeypatch):
     held = lock.RevisionFile(path, 1)
     assert held.inode == notes.stat().st_ino
     held.close()
+
+
+def test_no_file_stays_open_if_the_main_file_was_deleted(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        lock.RevisionFile(tmp_path / "claims.db", 1)
+    assert not list(forks._open)
 
 
 FORKED_WHILE_HELD = """
