@@ -158,11 +158,10 @@ class PartitionedRegistry(Registry):
         self, verb: Callable[[Registry, VerbRequest], Claim | Wait], ask: VerbRequest
     ) -> Claim | Wait:
         """A claim from the last store or another one; otherwise the shortest wait."""
-        count = len(self.parts)
-        others = random.sample(range(count), count)
+        numbers = random.sample(range(len(self.parts)), len(self.parts))
         waits: list[Wait] = []
         failures: list[FrazilError] = []
-        for number in (self._at, *(n for n in others if n != self._at)):
+        for number in sorted(numbers, key=lambda n: n != self._at):
             try:
                 reply = self._heard(number, verb(self.parts[number], self._told(number, ask)))
             except _AWAY as error:
@@ -175,9 +174,7 @@ class PartitionedRegistry(Registry):
         if waits:
             return min(waits, key=lambda wait: wait.wait_us)
         # An unavailable store may return soon; a wrong clock must be set.
-        raise next(
-            (each for each in failures if isinstance(each, RegistryUnavailable)), failures[0]
-        )
+        raise min(failures, key=lambda error: not isinstance(error, RegistryUnavailable))
 
     def _at_home(
         self, verb: Callable[[Registry, VerbRequest], _Reply], ask: VerbRequest

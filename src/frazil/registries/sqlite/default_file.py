@@ -14,7 +14,9 @@ import grp
 import os
 import pwd
 import stat
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from frazil.errors import ConfigError
 from frazil.registries.sqlite.files import state_home
@@ -38,7 +40,8 @@ def state_folder() -> Path:
     except OSError:
         return users_folder()
     if not os.access(SHARED, os.R_OK | os.W_OK | os.X_OK, effective_ids=True):
-        user, group = _name_of(os.geteuid()), _group_of(found.st_gid)
+        user = _name_of(pwd.getpwuid, os.geteuid())
+        group = _name_of(grp.getgrgid, found.st_gid)
         raise ConfigError(
             f"all users of this host keep their claims in {SHARED}, and {user} may not write "
             f"there; with its own file {user} would repeat their IDs; join group {group} "
@@ -102,15 +105,9 @@ def other_files() -> list[tuple[str, Path]]:
     return found
 
 
-def _name_of(uid: int) -> str:
+def _name_of(entry: Callable[[int], Any], number: int) -> str:
+    """The name of a user or a group, by its number."""
     try:
-        return pwd.getpwuid(uid).pw_name
+        return str(entry(number)[0])
     except KeyError:
-        return str(uid)
-
-
-def _group_of(gid: int) -> str:
-    try:
-        return grp.getgrgid(gid).gr_name
-    except KeyError:
-        return str(gid)
+        return str(number)
