@@ -1,6 +1,7 @@
 """Stores for the conformance kit: the registries of one host, and one in a time of its own."""
 
 import copy
+import re
 import sqlite3
 import threading
 import time
@@ -14,7 +15,7 @@ from frazil.claims.slots import SlotTable
 from frazil.registries import connect, memory
 from frazil.registries.base import RecordRegistry, terms_of
 from frazil.system import clock
-from frazil.testing import check_registry
+from frazil.testing import ConformanceError, check_registry
 
 __all__ = [
     "NO_SERVER",
@@ -28,7 +29,7 @@ __all__ = [
 
 
 class UrlStore:
-    """A store that is reached by a URL. Subclass it for what can be done to that store."""
+    """A store with a URL. Subclasses add the faults that it can have."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -70,7 +71,7 @@ class MemoryStore(HostClock):
 
 
 class FileStore(HostClock):
-    """Records in a file, which can be deleted, and written over with what it was before."""
+    """Records in a file, which can be deleted, and overwritten with an older copy."""
 
     rewind_shows = True
 
@@ -94,7 +95,7 @@ class FileStore(HostClock):
 
 
 class ManualRegistry(RecordRegistry):
-    """A registry over a ManualStore; what is wrong with it is said in subclasses."""
+    """A registry over a ManualStore. Subclasses break one rule each."""
 
     record_type: type[Record] = Record
 
@@ -121,7 +122,7 @@ class ManualRegistry(RecordRegistry):
 
 
 class ManualStore:
-    """A store in a time of its own: it passes by 50 µs a verb, and when somebody waits."""
+    """A store with its own time, which advances by 50 µs a verb and by each wait."""
 
     rewind_shows = False
 
@@ -141,7 +142,7 @@ class ManualStore:
         return self.us + self.ahead_us
 
     def stumble(self):
-        """Let another thread come in between."""
+        """Let another thread interfere."""
         time.sleep(0.0005)
 
     def wall_us(self):
@@ -173,9 +174,28 @@ NO_SERVER = {
 
 # On a slow machine a store may take longer over its verbs than its short horizon lasts.
 _MAYBE = {"waits_are_long_enough"}
+_NO_ANSWER = "RegistryUnavailable: "
+_TOO_SHORT = "grants last longer than its horizon; raise it"
 
 
-def applied(store, *excepted: str) -> None:
-    """The store keeps the contract, and all checks apply but those that are named."""
-    report = check_registry(store)
+def applied(store: UrlStore, *excepted: str) -> None:
+    """The store keeps the contract, and all checks apply but those that are named.
+
+    A check of a store that did not answer in time is run once more, and so, with a horizon of a
+    minute, is a check that a slow machine needs a longer horizon for.
+    """
+    try:
+        report = check_registry(store)
+    except ConformanceError as error:
+        report = error.report
+        failed = {each.name: each.reason for each in report.results if each.outcome == "failed"}
+        late = {name for name, reason in failed.items() if reason.startswith(_NO_ANSWER)}
+        slow = {name for name, reason in failed.items() if reason.endswith(_TOO_SHORT)}
+        if failed.keys() - late - slow:
+            raise
+        if late:
+            check_registry(store, only=late)
+        if slow:
+            store.url = re.sub(r"horizon=\w+", "horizon=60s", store.url)
+            check_registry(store, only=slow)
     assert report.names("not applicable") - _MAYBE == set(excepted), str(report)

@@ -17,7 +17,7 @@ __all__: list[str] = []
 
 
 class EtcdStore(UrlStore):
-    """A cluster of its own. Its clock is the members', which is stepped for the registry alone."""
+    """Its own cluster. The clock is that of the members, stepped for the registry alone."""
 
     rewind_shows = True
 
@@ -64,7 +64,7 @@ class EtcdStore(UrlStore):
 
 
 class RestoredStore(EtcdStore):
-    """The same cluster, put back to a snapshot with all its ids."""
+    """The same cluster, restored to a snapshot with all its ids."""
 
     def __init__(self, place, *rest) -> None:
         super().__init__(*rest)
@@ -72,7 +72,7 @@ class RestoredStore(EtcdStore):
         self.known = set()
 
     def registry(self, scheme, namespace):
-        """A young cluster's log is no longer than that of one put back, so it is made longer."""
+        """Make the log longer: a young cluster's log is as short as that of a restored one."""
         if namespace not in self.known:
             self.known.add(namespace)
             for _ in range(40):

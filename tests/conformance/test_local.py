@@ -36,7 +36,7 @@ def test_in_a_time_of_its_own(seed):
     check_registry(ManualStore(), seed=seed)
 
 
-def test_a_store_with_no_abilities_is_told_what_was_not_tested():
+def test_a_report_lists_the_checks_that_a_bare_store_cannot_have():
     report = check_registry(UrlStore("memory:bare?horizon=50ms"))
     told = {r.name: r.reason for r in report.results if r.outcome == "not applicable"}
     assert told.keys() > NO_SERVER

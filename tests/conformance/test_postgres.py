@@ -16,7 +16,7 @@ __all__: list[str] = []
 
 
 class PostgresStore(UrlStore):
-    """A server of its own, whose clock is a file, and whose rows can be written over."""
+    """Its own server, whose clock is a file, and whose rows can be overwritten."""
 
     rewind_shows = True
 

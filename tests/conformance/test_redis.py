@@ -40,7 +40,7 @@ SEVERAL = {
 
 
 class RedisStore(UrlStore):
-    """Servers of its own, behind proxies; all that is done is done to each of them.
+    """Its own servers, behind proxies. Each fault happens to all of them.
 
     Their clocks are the host's: Debian's Redis does not come up under libfaketime.
     """
@@ -90,7 +90,7 @@ class RedisStore(UrlStore):
 
 
 class ValkeyStore(RedisStore):
-    """The same, with clocks of their own."""
+    """The same, each server with its own clock."""
 
     ahead_us = 0
 

@@ -69,7 +69,7 @@ class NoticesOnce(Record):
     "lost_states_are_noticed_until_written",
 )
 class NoticesALossOnce(ManualRegistry):
-    """Writes that it has seen a loss, and not what follows from it."""
+    """Writes that it noticed a loss, but not the consequences."""
 
     def perform(self, verb):
         try:
@@ -225,7 +225,7 @@ class CountsPastTheEnd(Record):
 
 
 EVERYTHING = {check.__name__ for check in CHECKS}
-THREADS = "threads_never_meet"  # what threads do to each other is another thing each time
+THREADS = "threads_never_meet"  # the effect of threads differs from run to run
 
 
 @pytest.mark.parametrize("name", WRONG)

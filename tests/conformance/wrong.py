@@ -251,7 +251,7 @@ class NoWitness(Record):
     "older_counters_stay_refused",
 )
 class WritesBeforeItRefuses(ManualRegistry):
-    """Counts and keeps what a verb did before it raised."""
+    """Keeps the changes of a verb that raised."""
 
     @contextmanager
     def step(self):

@@ -1,4 +1,4 @@
-"""A place and, on it, a fleet for each test; both are gone when it ends."""
+"""A directory and fleets for each test; both are removed when it ends."""
 
 import tempfile
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ __all__ = ["fleet", "place"]
 
 @pytest.fixture
 def place() -> Iterator[Path]:
-    """A directory for what is issued, which is not kept."""
+    """A temporary directory for the issued IDs."""
     with tempfile.TemporaryDirectory(prefix="frazil-") as name:
         yield Path(name)
 

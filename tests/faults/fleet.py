@@ -1,7 +1,7 @@
 """Generators in processes of their own that live through a fault of their store.
 
-They share two node numbers of a layout with a slow tick, so that each claim has somebody else's
-right before, after and, if anything goes wrong, on top of it.
+They share two node numbers of a layout with a slow tick, so claims of others lie directly before
+and after each claim and, after a mistake, overlap it.
 """
 
 import os
@@ -15,51 +15,70 @@ from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from tests.processes.harness import Processes, count, until
 
-__all__ = ["TIGHT", "Fleet"]
+__all__ = ["TIGHT", "UNHURRIED", "Fleet"]
 
 TIGHT = "sign:1=0 time:41 node:1 sequence:21 @10ms since 2025-01-01T00:00:00Z"
-_WORKER = Path(__file__).parent / "workers" / "steady.py"
+UNHURRIED = "300s"
+"""The timeout of calls of which none may fail: longer than a test waits for them.
+
+On a slow machine the test's own wait ends first, and that is tried again.
+"""
+
+_WORKER = Path(__file__).parent / "workers" / "steady"
+_PATIENCE_S = 180  # no store and no process takes as long, however busy the machine
+_SOME_BYTES = 8000  # a thousand IDs
 
 
 class Fleet:
-    """The processes of one test. lead: how far ahead of the clock they may go.
+    """The processes of one test. lead: how far ahead of the clock they may issue.
 
-    url: of the registry, for those that are started next.
+    url: of the registry, for those that are started next. timeout: of each call.
     """
 
     def __init__(
-        self, place: Path, url: str, *, broken: str = "", lead: str = "500ms", scheme: str = TIGHT
+        self,
+        place: Path,
+        url: str,
+        *,
+        broken: str = "",
+        lead: str = "500ms",
+        scheme: str = TIGHT,
+        timeout: str = "1s",
     ) -> None:
         self.place = place
         self.url = url
         self.crew = Processes(place)
-        self._order = {"scheme": scheme, "broken": broken, "lead": lead}
+        self._order = {"scheme": scheme, "broken": broken, "lead": lead, "timeout": timeout}
         self._workers: dict[str, Any] = {}
         self._started = 0
         connect(url, "default", frazil.scheme(scheme)).initialise(ask_of(LastSeen()), 0)
 
     def start(self, count: int) -> None:
-        """Start so many more, and wait until they work."""
+        """Start more processes, and wait until they issue IDs."""
         names = [f"w{self._started + i}" for i in range(count)]
         self._started += count
         for name in names:
             order = {"name": name, "url": self.url, **self._order}
-            self._workers[name] = self.crew.start(_WORKER.with_suffix(""), **order)
+            self._workers[name] = self.crew.start(str(_WORKER), **order)
         self.progress(names)
 
     def sizes(self) -> dict[str, int]:
-        """How much each has issued."""
+        """The size of each process's file of IDs."""
         paths = {name: self.place / f"{name}.u64" for name in self._workers}
         return {name: path.stat().st_size if path.exists() else 0 for name, path in paths.items()}
 
     def progress(self, names: list[str] | None = None) -> None:
-        """Wait until each (of those named) has issued some more."""
+        """Wait until each process (or each named one) has issued more IDs."""
         before = self.sizes()
         for name in names or self._workers:
-            until(lambda n=name: self.sizes()[n] > before[n] + 2000, f"{name} to go on")
+            until(
+                lambda n=name: self.sizes()[n] > before[n] + _SOME_BYTES,
+                f"{name} to issue more",
+                patience_s=_PATIENCE_S,
+            )
 
     def signal(self, name: str, which: signal.Signals) -> None:
-        """Send a signal to one of them: w0, w1, … in the order of their starts."""
+        """Send a signal to a process: w0, w1, … in the order of their starts."""
         worker = self._workers[name]
         os.kill(worker.pid, which)
         if which is signal.SIGKILL:
@@ -67,16 +86,20 @@ class Fleet:
             del self._workers[name]
 
     def errors(self) -> str:
-        """What went wrong, in the workers' words."""
+        """The errors that the workers' calls raised."""
         return "".join(path.read_text() for path in sorted(self.place.glob("*.errors")))
 
+    def wait_for_error(self, text: str) -> None:
+        """Wait until the errors of the workers contain a text."""
+        until(lambda: text in self.errors(), f"the error {text!r}", patience_s=_PATIENCE_S)
+
     def stop(self) -> None:
-        """Let all end, and wait until they have."""
+        """Stop all processes, and wait for their end."""
         for worker in self._workers.values():
             self.crew.stop(worker)
 
     def repeats(self) -> int:
-        """Stop all; how many IDs were issued twice. At least some must have been issued."""
+        """Stop all processes; returns how many IDs repeat. Each must have issued some."""
         self.stop()
         issued, repeated = count(self.place)
         assert issued > 1000 * len(self._workers)
@@ -84,5 +107,5 @@ class Fleet:
         return repeated
 
     def close(self) -> None:
-        """Leave no process behind."""
+        """Kill the processes that are left."""
         self.crew.close()

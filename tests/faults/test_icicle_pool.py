@@ -1,7 +1,7 @@
-"""Servers that issue IDs are killed, stopped, emptied, given other times, under live callers.
+"""Servers that issue IDs are killed, stopped, emptied, and given another time, under live callers.
 
-While one server is well, no call may fail, and no ID may come twice. The same faults with the guard
-taken out of the script, or without ``?replicas=``, must be seen to repeat.
+While one server works, no call may fail, and no ID may repeat. With the script's guard removed, or
+without ``?replicas=``, the same faults must show repeats.
 """
 
 import time
@@ -15,6 +15,7 @@ import pytest
 
 from frazil.redis_link.access import Access
 from frazil.remote.icicle.server import IcicleServer
+from tests.faults.fleet import UNHURRIED
 from tests.processes.harness import Processes, count, until
 from tests.servers.redis import Server
 
@@ -24,17 +25,17 @@ WORKER = Path(__file__).parent / "workers" / "icicle.py"
 
 
 class Callers:
-    """Processes that ask a pool. most: how many IDs they ask for at a time."""
+    """Processes that request IDs from a pool. most: the largest number of IDs in a request."""
 
     def __init__(self, place: Path, broken: str = "", most: int = 3000) -> None:
         self.place = place
         self.crew = Processes(place)
         self.names: list[str] = []
         self._workers: list[Any] = []
-        self._order = {"broken": broken, "most": most, "lead": "1s"}
+        self._order = {"broken": broken, "most": most, "lead": "1s", "timeout": UNHURRIED}
 
     def start(self, number: int, url: str, *, alone: bool = False) -> None:
-        """So many more, and wait until each has had something (alone: not the earlier ones)."""
+        """Start more, and wait until each has received IDs (alone: only the new ones)."""
         begun = len(self.names)
         for _ in range(number):
             name = f"w{len(self.names)}"
@@ -44,7 +45,7 @@ class Callers:
         self.progress(self.names[begun:] if alone else None)
 
     def progress(self, names: list[str] | None = None) -> None:
-        """Wait until each has had some more."""
+        """Wait until each has made more calls."""
         for name in names or self.names:
             path = self.place / f"{name}.latency"
 
@@ -52,20 +53,24 @@ class Callers:
                 return path.stat().st_size if path.exists() else 0
 
             before = calls()
-            until(lambda: calls() > before + 40, f"{name} to go on")  # noqa: B023 - asked here
+            until(
+                lambda: calls() > before + 40,  # noqa: B023 - asked here
+                f"{name} to make more calls",
+                patience_s=180,
+            )
 
     def errors(self) -> str:
-        """Every call that failed."""
+        """The error of every call that failed."""
         return "".join(path.read_text() for path in sorted(self.place.glob("*.errors")))
 
     def latency(self) -> str:
-        """How long calls took."""
+        """The durations of calls."""
         took = [np.fromfile(path) for path in self.place.glob("*.latency")]
         middle, high, most = np.percentile(np.concatenate(took), [50, 99, 100]) / 1e3
         return f"calls took {middle:.2f} ms (median), {high:.1f} ms (99 %), {most:.0f} ms (most)"
 
     def repeats(self) -> int:
-        """Stop all; how many IDs came twice."""
+        """Stop all processes; returns how many IDs repeat."""
         for worker in self._workers:
             self.crew.stop(worker)
         issued, repeated = count(self.place)
@@ -105,7 +110,7 @@ def pool():
 
 
 def test_everything_happens_to_a_pool(pool, place):
-    """16 processes; one server at a time is not well."""
+    """16 processes; one server at a time has a fault."""
     killed, stopped, emptied = pool
     with callers(place) as crowd:
         crowd.start(16, url_of(*pool, more="?shards=0,1,2"))
@@ -134,7 +139,7 @@ def test_everything_happens_to_a_pool(pool, place):
 def emptied_again_and_again(
     place: Path, lose: Callable[[Server], None], broken: str = ""
 ) -> tuple[int, str]:
-    """How many IDs of one server repeat, and what failed."""
+    """How many IDs of one server repeat, and the errors."""
     with Server() as server, callers(place, broken=broken, most=50_000) as crowd:
         initialise(server, 9)
         crowd.start(3, url_of(server, more="?shards=9"))
@@ -152,7 +157,7 @@ LOSSES: dict[str, Callable[[Server], Any]] = {
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_a_server_that_forgets(place, loss):
-    """Alone, so that its callers have to wait for the guard; they do, and none fails."""
+    """There is one server, so callers have to wait for the guard; they do, and no call fails."""
     assert emptied_again_and_again(place, LOSSES[loss]) == (0, "")
 
 
@@ -166,7 +171,7 @@ def test_a_script_without_guard_is_seen(place):
 
 
 def promoted(place: Path, more: str, replicas: int) -> int:
-    """How many IDs repeat when an old primary goes on beside its successor."""
+    """How many IDs repeat when an old primary continues beside its successor."""
     with ExitStack() as stack:
         old, new, third = (stack.enter_context(Server()) for _ in range(3))
         new.replicate(old)
@@ -176,11 +181,13 @@ def promoted(place: Path, more: str, replicas: int) -> int:
         new.promote()
         third.replicate(new)
         crowd.start(2, url_of(new, more=more), alone=True)
+        if not replicas:
+            crowd.progress()
         time.sleep(3)
         return crowd.repeats()
 
 
-def test_an_old_primary_that_goes_on(place):
+def test_an_old_primary_that_continues(place):
     assert promoted(place, "?replicas=1", 1) == 0
 
 

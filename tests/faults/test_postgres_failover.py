@@ -2,6 +2,7 @@
 
 import time
 
+from tests.processes.harness import until
 from tests.servers.postgres import postgres
 
 __all__: list[str] = []
@@ -18,6 +19,7 @@ def failover(fleet, broken=""):
             crowd.start(2)
             replica.sql("ALTER SYSTEM SET primary_conninfo = ''")
             replica.sql("SELECT pg_reload_conf()")
+            until(lambda: not replica.sql("TABLE pg_stat_wal_receiver"), "the standby to lag")
             time.sleep(1.5)
             crowd.start(2)
             server.kill9()

@@ -9,6 +9,7 @@ from pathlib import Path
 import psycopg
 
 from frazil.registries.postgres.registry import schema
+from tests.faults.fleet import UNHURRIED
 from tests.processes.harness import until
 from tests.servers.clock import SteppedClock
 from tests.servers.postgres import postgres
@@ -18,7 +19,7 @@ __all__: list[str] = []
 
 @contextmanager
 def stepped():
-    """A server, and what sets its clock so many seconds from the true one."""
+    """A server, and the function that sets how far its clock is from the true one."""
     with tempfile.TemporaryDirectory(prefix="frazil-") as name:
         Path(name).chmod(0o755)
         clock = SteppedClock(Path(name))
@@ -30,12 +31,17 @@ def test_killed_and_restarted(fleet):
     with postgres() as server:
         crowd = fleet(server.url(options="?horizon=2s"))
         crowd.start(4)
-        server.kill9()
-        at_kill = sum(crowd.sizes().values())
-        until(lambda: "no claim since" in crowd.errors(), "the end of a claim")
-        assert sum(crowd.sizes().values()) > at_kill  # inside what they held
-        server.start()
-        crowd.progress()
+        for _ in range(5):  # on a busy machine the claims may have ended before the test looks
+            ended = crowd.errors().count("no claim since")
+            server.kill9()
+            at_kill = sum(crowd.sizes().values())
+            until(lambda n=ended: crowd.errors().count("no claim since") > n, "the end of a claim")
+            went_on = sum(crowd.sizes().values()) > at_kill
+            server.start()
+            crowd.progress()
+            if went_on:
+                break
+        assert went_on  # inside the claims that they held
         crowd.start(2)
         assert crowd.repeats() == 0
 
@@ -46,7 +52,7 @@ def test_frozen(fleet):
         crowd.start(4)
         server.sigstop()
         time.sleep(30)
-        assert "no answer within 4 s" in crowd.errors()
+        crowd.wait_for_error("no answer within 4 s")
         server.sigcont()
         crowd.progress()
         crowd.start(2)
@@ -69,7 +75,7 @@ def test_dropped_table(fleet):
 
 def test_its_clock_stepped_back_and_forward(fleet):
     with stepped() as (server, step):
-        crowd = fleet(server.url(options="?horizon=2s"))
+        crowd = fleet(server.url(options="?horizon=2s"), timeout=UNHURRIED)
         crowd.start(2)
         step(-3600)
         crowd.progress()
@@ -77,8 +83,8 @@ def test_its_clock_stepped_back_and_forward(fleet):
         step(0)
         crowd.progress()
         assert crowd.errors() == ""
-        step(3600)  # believed by nobody
-        until(lambda: "ClockError" in crowd.errors(), "a witness")
+        step(3600)  # no member believes it
+        crowd.wait_for_error("ClockError")
         step(0)
         crowd.progress()
         crowd.start(1)

@@ -1,4 +1,4 @@
-"""What is left after a power cut at many moments of a recording, and what is given then.
+"""The states after power cuts at many moments of a recording, and the claims made on them.
 
 Its order, as JSON in the first argument: ``log``, ``root``, ``stash``, ``url``, ``seed``, ``cuts``
 (how many moments), ``first`` (each of so many at the beginning, too), ``processes`` (that were
@@ -67,7 +67,7 @@ class Real:
 
 
 class History:
-    """What the notes of a recording say of one namespace."""
+    """The notes of a recording about one namespace."""
 
     def __init__(self, notes: list[tuple[int, dict]]) -> None:
         self.notes = notes
@@ -87,7 +87,7 @@ class History:
         return [said for at, said in self.notes if at < place]
 
     def given(self, place: int) -> list[tuple[int, int, int]]:
-        """What anybody may have used up to then: slot, first value, and that behind the last."""
+        """The regions that may have been used up to then: slot, first value, end."""
         held: dict[str, list[int]] = {}
         minted = []
         for said in self.before(place):
@@ -101,7 +101,7 @@ class History:
         return minted + [tuple(each) for each in held.values()]
 
     def least(self, place: int) -> int:
-        """The index in ``states`` of what had been confirmed up to then."""
+        """The index in ``states`` of the last state confirmed up to then."""
         revisions = [said["seen"]["revision"] for said in self.before(place) if "seen" in said]
         return 1 + max(revisions) if revisions else 0
 
@@ -136,7 +136,7 @@ def look_around(order, histories: dict, place: int, now_us: int) -> Iterator[str
 
 
 def probe(name: str, registry, given: list, now_us: int) -> Iterator[str]:
-    """Claims for newcomers, who remember nothing; each must be apart from all before it."""
+    """Claims for new members without a memory; no claim may overlap an earlier one."""
     terms, waited_us = registry.terms, 0
     given = list(given)
     for _ in range(PROBES):
@@ -158,7 +158,7 @@ def probe(name: str, registry, given: list, now_us: int) -> Iterator[str]:
 
 
 def clock_at(notes: list, place: int, processes: int) -> int:
-    """What the clock said at a place of the log, or a moment later.
+    """The clock's reading at a place of the log, or a moment later.
 
     A verb under way may have kept its reading; each process has at most one, and notes it next.
     """
@@ -168,7 +168,7 @@ def clock_at(notes: list, place: int, processes: int) -> int:
 
 
 def states(disk: Disk, dice: random.Random, variants: list[str]) -> Iterator[tuple[str, dict]]:
-    """What a cut may leave now, each state once, and in which way it came about."""
+    """The states that a cut may leave now, each once, with its cause."""
     known = set()
     for variant in variants:
         state = disk.after_cut(
@@ -188,7 +188,7 @@ def contents(root: Path) -> dict[str, bytes]:
 def main():
     order = SimpleNamespace(**json.loads(sys.argv[1]))
     breakage.apply("nothing is synced")  # this process ends in peace, and sooner
-    ask_of(LastSeen())  # imports what it needs here and not in each child
+    ask_of(LastSeen())  # imports its modules here and not in each child
     dice = random.Random(order.seed)
     log = list(events(Path(order.log)))
     notes = [(each.place, json.loads(each.data)) for each in log if each.kind == "n"]

@@ -1,4 +1,4 @@
-"""Work in a process of its own, whose files are all closed when it has answered."""
+"""Run work in a separate process, whose files are all closed when it has answered."""
 
 import json
 import os
@@ -11,7 +11,7 @@ __all__ = ["alone", "faults"]
 
 
 def _answer(work: Callable[[], Iterable[Any]]) -> dict[str, Any]:
-    """What a forked child says: all that ``work`` yields, and what it raised at last."""
+    """The answer of a forked child: all that ``work`` yields, and the error that it raised."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -30,12 +30,12 @@ def _answer(work: Callable[[], Iterable[Any]]) -> dict[str, Any]:
     with os.fdopen(reader) as pipe:
         said = pipe.read()
     os.waitpid(child, 0)
-    answer: dict[str, Any] = json.loads(said or '{"items": [], "error": "ended without a word"}')
+    answer: dict[str, Any] = json.loads(said or '{"items": [], "error": "ended without an answer"}')
     return answer
 
 
 def alone(work: Callable[[], Iterable[Any]]) -> list[Any]:
-    """What ``work`` yields in a child."""
+    """The values that ``work`` yields in a child."""
     answer = _answer(work)
     assert not answer["error"], answer["error"]
     return answer["items"]  # type: ignore[no-any-return]

@@ -1,7 +1,7 @@
-"""What the processes of a power cut are told of SQLite, of the host's boot and of the clock.
+"""Changes to SQLite, the host's boot and the clock, for the processes of a power cut.
 
-Each name in ``BROKEN`` makes SQLite do what frazil must not let it do; with "same boot" nothing
-tells that the host was started again, either.
+Each name in ``BROKEN`` makes SQLite do something that frazil must prevent; with "same boot" a
+restart of the host is hidden, too.
 """
 
 import re
@@ -15,7 +15,7 @@ __all__ = ["BROKEN", "apply", "boot"]
 
 _SYNC = r"(?i)pragma\s+(main\.)?synchronous\s*=\s*\w+"
 
-# Each: which statements are changed, and into what.
+# For each: the statements that are changed, and their replacement.
 BROKEN: dict[str, tuple[str, str]] = {
     "": ("(?!)", ""),
     "nothing is synced": (_SYNC, "PRAGMA synchronous=OFF"),
@@ -26,7 +26,7 @@ BROKEN: dict[str, tuple[str, str]] = {
 
 
 def apply(broken: str, *, hurried: bool = False) -> None:
-    """Change what this process is told.
+    """Apply a change to this process.
 
     hurried: the log is copied into the database every few steps and not every hundred, so that a
     short recording holds many copies.

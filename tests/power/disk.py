@@ -1,4 +1,4 @@
-"""A disk on which only what was synced is certain, and the states that a power cut leaves on it.
+"""A disk on which only synced data is certain, and the states that a power cut leaves on it.
 
 ``Disk`` replays a recording (``recorder.c``) and can be asked at any moment what a power cut would
 leave. Between two syncs of a file the system may have written any part of it, in any order. So each
@@ -56,7 +56,7 @@ class File:
     changes: list[Event] = field(default_factory=list)
 
     def sync(self, begun: int) -> None:
-        """What was written before ``begun`` is certain now."""
+        """All writes before ``begun`` are certain now."""
         settled = [each for each in self.changes if each.place < begun]
         self.changes = [each for each in self.changes if each.place >= begun]
         self.certain = _written(self.certain, settled, lambda *_: True, b"\0")
@@ -75,7 +75,7 @@ Keep = Callable[[Event | Renaming, int], bool]
 
 
 class Disk:
-    """What the recorded processes did, up to now. A directory is a File that nobody writes."""
+    """The operations of the recorded processes, up to now. A directory is a File without writes."""
 
     def __init__(self, root_inode: int) -> None:
         self._directories = {root_inode: ""}
@@ -132,7 +132,7 @@ class Disk:
         return renaming.directory == directory and renaming.place < begun
 
     def _note(self, event: Event) -> None:
-        """What a process said changes nothing on the disk."""
+        """A process's note changes nothing on the disk."""
 
     def uncertain(self) -> list[Event | Renaming]:
         """All that a power cut may or may not undo, in the order in which it happened."""

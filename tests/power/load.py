@@ -77,7 +77,7 @@ class Member:
 
 def main():
     order = json.loads(sys.argv[1])
-    # What a cut loses reaches back to the last copy: to see it lost, copies must be few.
+    # A cut loses data since the last copy of the log: to see a loss, copies must be rare.
     breakage.apply(order["broken"], hurried=order["broken"] != "same boot")
     import frazil
 

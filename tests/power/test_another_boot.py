@@ -1,8 +1,8 @@
-"""After a restart of the host: at most one wait of a horizon, and nothing again.
+"""After a restart of the host: at most one wait of a horizon, and no repeat.
 
-What a power cut loses of layouts with time is noticed by the boot alone. Here the loss is as bad as
-it can be: all files are what they were before the last claims, the clock stands where it stood, and
-nobody who remembers is alive. Each boot is a process of its own, so that none keeps a file open.
+For layouts with time only the boot shows the loss of a power cut. Here the loss is as bad as
+possible: all files are as they were before the last claims, so is the clock, and no member that
+remembers is running. Each boot is a separate process, so no file stays open.
 """
 
 from pathlib import Path
@@ -27,7 +27,7 @@ def contents(place: Path) -> dict[Path, bytes]:
 
 
 def put_back(place: Path, before: dict[Path, bytes]) -> None:
-    """The same files with what they held before; a restart leaves no -shm that counts."""
+    """Write the old contents into the same files; a restart leaves no valid -shm."""
     for path in [path for path in place.rglob("*") if path.is_file()]:
         if path in before:
             with path.open("r+b") as file:
@@ -38,7 +38,7 @@ def put_back(place: Path, before: dict[Path, bytes]) -> None:
 
 
 def claims(url: str, boot: str, *, initialise: bool = False, want: int = 700) -> list[list[int]]:
-    """A claim on each slot by newcomers in that boot: slot, start, until; and what they waited."""
+    """New members' claims on each slot in that boot: slot, start, until, and the wait."""
 
     def work():
         breakage.apply("")
@@ -81,7 +81,7 @@ def test_a_timed_layout_after_another_boot_waits_a_horizon_and_repeats_nothing(l
     assert max(waited_us for *_, waited_us in after) <= horizon_us
 
 
-def test_it_is_the_boot_that_tells_a_loss_of_all_files(lost):
+def test_the_boot_shows_a_loss_of_all_files(lost):
     url, given = lost
     assert overlaps(given, claims(url, "first-boot"))
 

@@ -1,21 +1,21 @@
-"""Power cuts at any moment: what the SQLite registry finds afterwards, and what it gives then.
+"""Power cuts at any moment: the state that SQLite's registry finds afterwards, and its next claims.
 
 Processes claim and give back on one file while ``recorder.c`` records each of their operations on
 the database, its log or journal, and whatever lies beside it. ``disk`` replays the recording up to
-a moment and leaves what a disk may hold after a cut there: nothing that was not synced is certain.
+a moment and makes the states that a cut may leave: only synced data is certain.
 ``afterwards`` puts each such state in place, as a host that was started again, with the clock where
 it stood, and asks a newcomer to look, to claim and to count. It demands:
 
 1. Nothing is damaged, and no step fails.
-2. What is found is what some commit left, of each namespace: a commit is there whole or not at all.
+2. Each namespace is in the state that some commit left: a commit is there as a whole or not at all.
 3. With time, no claim overlaps a claim confirmed before, and none lies beyond a horizon.
 4. A counter is at least where it was last confirmed to be, and gives no value again.
 
 The same is demanded where all processes are killed at once and the host runs on: then no commit may
 be lost, of layouts with time either.
 
-What the states do not show: a cut during the recovery from another, a disk that loses what it had
-confirmed, rubbish beside what was written. ``test_real_cut`` cuts a real file system off its disk.
+The states do not show a cut during the recovery from another, a disk that loses confirmed writes,
+or garbage beside written data. ``test_real_cut`` cuts a real file system off its disk.
 """
 
 import json
@@ -36,7 +36,7 @@ FIRST = 110  # operations until the file is laid out and holds both records
 
 
 class Recording:
-    """A directory under load while it is recorded, and what cuts leave of it."""
+    """A directory under load while it is recorded, and the states that cuts leave."""
 
     def __init__(self, place: Path, recorder: Path, broken: str) -> None:
         self.root, self.stash, self.log = (place / name for name in ("root", "stash", "log"))
@@ -75,7 +75,7 @@ class Recording:
     def cut(
         self, seed: int, cuts: int, first: int, enough: list[str], *, killed: bool
     ) -> dict[str, Any]:
-        """What was found after cuts at so many moments, or up to a fault with all of some words."""
+        """The faults after these cuts, or up to a fault that contains all words of ``enough``."""
         order = {name: str(getattr(self, name)) for name in ("log", "root", "stash", "url")}
         order |= {"seed": seed, "cuts": cuts, "first": first, "enough": enough, "killed": killed}
         order["processes"] = PROCESSES
@@ -99,7 +99,7 @@ def faults_of(
     first: int = 0,
     killed: bool = False,
 ) -> list[str]:
-    """What was found to be wrong after power cuts during one recording."""
+    """The faults found after power cuts during one recording."""
     recording = Recording(place.resolve() / f"seed-{seed}", recorder, broken)
     recording.load(seed)
     report = recording.cut(seed, cuts, first, list(enough), killed=killed)

@@ -1,12 +1,12 @@
 """A file system that is cut off its disk while processes mint on it, again and again.
 
 The kernel's own means of testing file systems does it: the shutdown call of ext4 and xfs, here with
-the flag that flushes nothing. From that moment nothing reaches the disk (an image file behind a
+the flag that flushes nothing. From then on nothing reaches the disk (an image file behind a
 loop device), all calls fail, and what was only in memory is thrown away. Mounted again, the file
 system recovers as after a power cut; the processes that come next are told of another boot. All IDs
-of all rounds are counted: none may repeat, and nobody may find the file damaged.
+of all rounds are counted: none may repeat, and no process may find the file damaged.
 
-A disk that reorders what it was sent is not had this way; ``test_power_cut`` makes one up.
+This does not show a disk that reorders writes; ``test_power_cut`` simulates one.
 """
 
 import fcntl
@@ -64,15 +64,15 @@ class Cuttable:
             yield self.place
         finally:
             subprocess.run(["umount", self.place], check=True)
-            until(self._let_go, "everybody to let go of the disk")
+            until(self._let_go, "all processes to release the disk")
 
     def _let_go(self) -> bool:
-        """A copy of all mounts, made for somebody else's container, keeps this one for a while."""
+        """A container of another program may keep a copy of all mounts for a while."""
         listed = subprocess.run(["losetup", "-j", self.image], capture_output=True, check=True)
         return not listed.stdout
 
     def cut(self) -> None:
-        """Nothing more reaches the disk."""
+        """From now on nothing reaches the disk."""
         place = os.open(self.place, os.O_RDONLY)
         try:
             fcntl.ioctl(place, SHUTDOWN, NO_FLUSH)
@@ -108,7 +108,7 @@ def at_work(out: Path, name: str, process: "subprocess.Popen[bytes]") -> None:
     def ready() -> bool:
         return all(path.exists() and path.stat().st_size for path in outlets)
 
-    until(lambda: process.poll() is not None or ready(), f"{name} to be at work")
+    until(lambda: process.poll() is not None or ready(), f"{name} to be at work", patience_s=180)
     assert process.poll() is None, (out / f"{name}.said").read_text()
 
 
@@ -162,8 +162,8 @@ def test_a_real_cut_shows_that_counters_are_not_synced(tmp_path):
 
 
 def repeats_or_refuses(place: Path) -> bool:
-    """What unsynced counters come to: a repeat; or an error, where the notes beside the file say
-    that there was more."""
+    """The result of unsynced counters: a repeat; or an error, if the notes beside the file show
+    that commits are missing."""
     place.mkdir()
     try:
         return cut_again_and_again(place, "ext4", "commits are not synced")[1] > 0

@@ -256,6 +256,16 @@ def test_the_script_answers_as_the_record_does(server, world, seed, start):
         pair.step(*op)
 
 
+def test_a_loss_is_written_down_by_a_request_without_a_claim(server):
+    pair = Pair(server, *WORLDS["durable tickets"])
+    pair.initialise(0, 0)
+    pair.keep(0)
+    pair.grant(1, 10)
+    pair.restore(0)
+    pair.renew_anyhow(1)
+    pair.grant(2, 10)  # this member remembers nothing, and is refused too
+
+
 def test_a_pool_of_many_pages_is_filled_alike(server):
     """All 1,024 slots of a real layout, taken, grown at random, and given away once more."""
     pair = Pair(server, *WORLDS["two pages"])

@@ -1,4 +1,4 @@
-"""The parser of the Redis door: commands come out however they were cut, and no bytes harm."""
+"""The parser of the RESP server: it finds commands however they are cut, and no bytes harm it."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""A clock of a server's own, which a test can step: libfaketime, told by a file."""
+"""A server's own clock, which a test can step: libfaketime reads the offset from a file."""
 
 import shutil
 from pathlib import Path
@@ -9,10 +9,10 @@ __all__ = ["SteppedClock"]
 
 
 class SteppedClock:
-    """The clock of those that run with ``env``. Its files lie in ``place``.
+    """The clock of the processes that run with ``env``. Its files are in ``place``.
 
-    The library is copied there, since a server may run as a user who cannot read it where it is;
-    a library that cannot be read is left out without a word.
+    The library is copied there, because the server's user may not be able to read the original;
+    the loader ignores a library that it cannot read, without an error.
     """
 
     def __init__(self, place: Path) -> None:
@@ -29,7 +29,7 @@ class SteppedClock:
         }
 
     def step(self, seconds: float) -> None:
-        """Set it so far from the true time."""
+        """Set how far it is ahead of the true time."""
         new = self._offset.with_suffix(".new")
         new.write_text(f"{seconds:+.6f}s\n")
         new.chmod(0o644)

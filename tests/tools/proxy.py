@@ -1,16 +1,15 @@
-"""A wire that fails as told: a TCP proxy between a client and a server on this machine.
+"""A TCP proxy between a client and a server of this machine, which fails on demand.
 
-A network loses, holds up and cuts what is under way, and the worst moment is the one in which the
-server has acted and the client does not know. Killing processes rarely hits it. Here it is a line
-of a test:
+A network loses, delays and cuts messages, and the worst moment is when the server has acted and the
+client does not know. Killing processes rarely hits this moment. Here it is a line of a test:
 
     with Proxy(server.port) as wire:
         url = f"redis://127.0.0.1:{wire.port}"
         with wire.losing_replies(after=b"EVALSHA"):
             ...
 
-TCP itself never repeats a request. What does is a client, a driver or a load balancer that tries
-again; so a repeated request arrives over a second connection, whose answers go nowhere.
+TCP itself never repeats a request. A client, a driver or a load balancer does when it retries. So a
+repeated request arrives over a second connection, whose answers are dropped.
 
 Everything may be changed while connections are open. Times are in seconds.
 """
@@ -33,7 +32,7 @@ _CHUNK = 1 << 16
 
 @dataclass(frozen=True)
 class Faults:
-    """What is done to the bytes of all connections."""
+    """The faults of all connections."""
 
     request_delay_s: float = 0.0
     reply_delay_s: float = 0.0
@@ -46,7 +45,7 @@ class Faults:
 
 @dataclass(eq=False)
 class Wire:
-    """One connection of a client, the one to the server that stands for it, and its double."""
+    """A client's connection, the one to the server that belongs to it, and its double."""
 
     client: socket.socket
     server: socket.socket
@@ -57,7 +56,7 @@ class Wire:
     sending: threading.Lock = field(default_factory=threading.Lock)
 
     def cut(self) -> None:
-        """Break both sides at once, as a router does that forgets a connection."""
+        """Break both sides at once, like a router that forgets a connection."""
         for end in (self.client, self.server, self.double):
             if end is not None:
                 _break(end)
@@ -95,7 +94,7 @@ class Proxy:
         self.cut()
 
     def delay(self, *, requests_s: float = 0.0, replies_s: float = 0.0) -> None:
-        """From now on hold up what goes each way for so long."""
+        """From now on delay the bytes of each direction."""
         self._faults = replace(self._faults, request_delay_s=requests_s, reply_delay_s=replies_s)
 
     def cut(self) -> None:
@@ -106,7 +105,7 @@ class Proxy:
             wire.cut()
 
     def half_close(self, side: str) -> None:
-        """End what goes to ``"client"`` or ``"server"`` in good order; the other way stays open."""
+        """Close the direction to ``"client"`` or ``"server"``; the other one stays open."""
         with self._lock:
             wires = list(self._wires)
         for wire in wires:
@@ -115,14 +114,14 @@ class Proxy:
 
     @contextmanager
     def refusing(self) -> Iterator[None]:
-        """Break what is open, and every new connection at once."""
+        """Break the open connections, and every new one at once."""
         with self._changed(refusing=True):
             self.cut()
             yield
 
     @contextmanager
     def losing_replies(self, after: bytes = b"", *, silently: bool = False) -> Iterator[None]:
-        """Swallow the server's answers, and with the first of them break the connection.
+        """Drop the server's answers, and with the first of them break the connection.
 
         after: only on connections over which a request with these bytes has gone, so that what is
         said to open a connection is answered. silently: leave the connection open.
@@ -132,9 +131,9 @@ class Proxy:
 
     @contextmanager
     def repeating_requests(self, *, late_s: float = 0.0) -> Iterator[None]:
-        """Let every request reach the server twice, the second time so much later.
+        """Let every request reach the server twice, the second time ``late_s`` later.
 
-        What is open is cut first, so that the second connection hears everything from the start.
+        Open connections are cut first, so the second connection receives everything from the start.
         """
         with self._changed(repeating=True, repeat_late_s=late_s):
             self.cut()
@@ -158,7 +157,7 @@ class Proxy:
                 return
             try:
                 self._connect(client)
-            except OSError:  # the server is not there, and that is what the client shall see
+            except OSError:  # there is no server, and the client has to see that
                 _break(client)
                 client.close()
 
@@ -199,7 +198,7 @@ class Proxy:
         self._end(wire, "requests")
 
     def _repeat(self, wire: Wire, double: socket.socket, chunk: bytes, late_s: float) -> None:
-        """Send it once more, now or later, and never before what came before it."""
+        """Send it once more, now or later, but never before an earlier chunk."""
         wire.late.append(chunk)
 
         def send() -> None:
@@ -234,7 +233,7 @@ class Proxy:
                 setattr(self, name, getattr(self, name) + number)
 
     def _end(self, wire: Wire, way: str) -> None:
-        """Close what both ways are done with."""
+        """Close a connection whose two directions have ended."""
         with self._lock:
             wire.ended.append(way)
             if len(wire.ended) < 2:
@@ -246,7 +245,7 @@ class Proxy:
 
 
 def _break(end: socket.socket) -> None:
-    """Reset a connection, and wake whoever reads from it."""
+    """Reset a connection, and wake its readers."""
     with suppress(OSError):
         end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     with suppress(OSError):
@@ -254,7 +253,7 @@ def _break(end: socket.socket) -> None:
 
 
 def _discard(end: socket.socket) -> None:
-    """Take the answers that nobody shall have, so that the server can go on."""
+    """Read and drop the answers, so that the server does not block."""
     with suppress(OSError):
         while end.recv(_CHUNK):
             pass

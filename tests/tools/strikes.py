@@ -1,4 +1,4 @@
-"""What a signal handler does, done between any two instructions of the code under test.
+"""The effects of a signal handler, between any two instructions of the code under test.
 
 A real signal comes at some instruction; a test that waits for the right one waits for ever. Python
 tells a tracer of each instruction, and what the tracer does there is done as by a handler: it may
@@ -19,13 +19,13 @@ ROOT = str(Path(frazil.__file__).parent)
 
 
 class Struck(Exception):
-    """What a handler raises, as an alarm's does."""
+    """The exception of a handler, such as that of an alarm."""
 
 
 def strike(number: int, files: tuple[str, ...], do: Callable[[], Any], work: Callable[[], Any]):
     """Do ``work``, and ``do`` before instruction ``number`` of these files; whether it came so far.
 
-    What ``work`` raises is raised.
+    Raises what ``work`` raises.
     """
     left = number
     mine = tuple(f"{ROOT}/{file}.py" for file in files)
@@ -58,5 +58,5 @@ def every(step: int = 1) -> Iterator[int]:
 
 
 def raise_struck() -> None:
-    """What most handlers do that set a limit of time."""
+    """The action of most handlers that set a time limit."""
     raise Struck

@@ -1,4 +1,4 @@
-"""The proxy does what it says, seen from a client and from a server that counts."""
+"""The proxy's faults, seen from a client and from a server that counts."""
 
 import socket
 import threading
@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
+from tests.processes.harness import until
 from tests.tools.proxy import Proxy
 
 
@@ -141,7 +142,7 @@ def test_a_client_that_ends_its_half_hears_the_rest(wire):
 def test_refuses(wire):
     with client(wire) as one, wire.refusing():
         assert is_cut(one)
-        with client(wire) as other:
+        with suppress(ConnectionError), client(wire) as other:  # or cut before it is made
             assert is_cut(other)
     with client(wire) as one:
         assert ask(one) == b"1\n"
@@ -168,12 +169,14 @@ def test_loses_replies_to_some_requests_only(wire, server):
 
 
 def test_loses_replies_silently(wire, server):
-    with client(wire, timeout=0.3) as one:
+    with client(wire) as one:
         with wire.losing_replies(silently=True):
             one.sendall(b"hello\n")
-            server.wait_for(1)
+            until(lambda: wire.lost, "the reply to be lost")
+            one.settimeout(0.3)
             with pytest.raises(TimeoutError):
                 one.recv(100)
+        one.settimeout(10)
         assert ask(one) == b"2\n"
 
 
@@ -191,13 +194,16 @@ def test_repeats_requests_and_answers_once(wire, server):
 
 def test_repeats_requests_late(wire, server):
     with wire.repeating_requests(late_s=0.2), client(wire) as one:
+        began = time.monotonic()
         assert ask(one, b"a\n") == b"1\n"
-        assert ask(one, b"b\n") == b"2\n"
-        server.wait_for(4)
-        assert server.heard == [b"a\n", b"b\n", b"a\n", b"b\n"]
+        assert ask(one, b"b\n") in {b"2\n", b"3\n"}  # a slow machine has repeated a by then
+        server.wait_for(3)
+        assert time.monotonic() - began >= 0.2
+        server.wait_for(1)
+        assert sorted(server.heard) == [b"a\n", b"a\n", b"b\n", b"b\n"]
 
 
-def test_a_server_that_is_away(server):
+def test_an_unavailable_server(server):
     server.close()
     with Proxy(server.port) as wire, suppress(ConnectionError), client(wire) as one:
         assert is_cut(one)  # if it is not cut before it is made

@@ -11,14 +11,12 @@ __all__ = ["connect"]
 def connect(url: str | Url, namespace: str, scheme: Scheme) -> Registry:
     """The registry at a URL, for one namespace and scheme. Contacts nothing.
 
-    Raises ConfigError for a URL that is none, for one of something else, and for options that its
-    kind does not know.
+    Raises ConfigError for an invalid URL, for a URL of something else, and for unknown options.
     """
     where = parse_url(url) if isinstance(url, str) else url
     if where.maker != "registry":
         raise ConfigError(
-            f"{where.kind}: makes IDs and keeps no claims; name the registry here, like "
-            "redis://host",
+            f"{where.kind}: makes IDs and keeps no claims; name a registry, like redis://host",
             url=str(where),
         )
     if not namespace or len(namespace) > 200 or not namespace.isprintable():

@@ -125,12 +125,15 @@ class Registry(Protocol):
 
     def holdings(self) -> list[Holding]:
         """The slots in use, with their holders."""
+        found = self.look()
+        return list(found.holdings) if found else []
 
     def examine(self) -> StoreReport:
         """The store's settings, and the failures it survives. Read-only."""
 
     def close(self) -> None:
         """Release all resources. Garbage collection does the same."""
+        return  # not abstract: most registries have none to release
 
 
 def reading_ns(registry: Registry, sent_ns: int, heard_ns: int) -> int:
@@ -148,7 +151,7 @@ class _LeaveError(Exception):
     """Ends a step without saving."""
 
 
-class RecordRegistry(ABC):
+class RecordRegistry(Registry, ABC):
     """A registry over a store that can lock one record for the duration of a verb."""
 
     def __init__(self, url: Url | str, namespace: str, terms: Terms) -> None:
@@ -201,17 +204,9 @@ class RecordRegistry(ABC):
         """See Registry."""
         return self.perform(lambda r, us, inc: r.initialise(self.terms, ask, us, inc, start))
 
-    def holdings(self) -> list[Holding]:
-        """See Registry."""
-        found = self.look()
-        return list(found.holdings) if found else []
-
     def examine(self) -> StoreReport:
         """See Registry. Here: only the events that every store survives."""
         return StoreReport(type(self).__name__, (), COMMON_EVENTS)
-
-    def close(self) -> None:  # noqa: B027 - most have no resources
-        """See Registry."""
 
     def look(self) -> Snapshot | None:
         """See Registry. Raising ends the step without saving."""
@@ -219,8 +214,7 @@ class RecordRegistry(ABC):
         with suppress(_LeaveError), self.step() as (record, _):
             if record.sid:
                 now_us = self.reading_us() + record.offset_us
-                found = Snapshot(
-                    record.layout, record.fingerprint, now_us, tuple(record.holdings())
-                )
+                held = tuple(record.holdings())
+                found = Snapshot(record.layout, record.fingerprint, now_us, held)
             raise _LeaveError
         return found

@@ -1,4 +1,4 @@
-"""What ``frazil doctor`` reports about a store: facts with a verdict, and the failures it survives.
+"""The report of ``frazil doctor`` on a store: facts with a verdict, and the failures it survives.
 
 Unique IDs need a store that keeps its data and members that notice when it does not. Both depend on
 settings of the store. Each kind of store has a module that reads these settings and explains their
@@ -20,6 +20,8 @@ __all__ = [
     "StoreReport",
     "Verdict",
     "clock_offset",
+    "clock_steps",
+    "old_primary",
     "outage",
     "rollback",
     "state_loss",
@@ -79,6 +81,20 @@ def clock_offset(ahead_us: int) -> Finding:
     )
 
 
+def clock_steps(terms: Terms) -> Iterable[Finding]:
+    """The effect of a step of the server's clock, on layouts with time."""
+    if terms.timed:
+        yield Finding("the server's clock steps", "good", "survived", "forward and back")
+
+
+def old_primary(risk: str, safety: str) -> Finding:
+    """The effect of two primaries. risk: how to prevent repeats; if "", safety says why none is."""
+    event = "an old primary continues beside its successor"
+    if risk:
+        return Finding(event, "bad", "may repeat", risk)
+    return Finding(event, "good", "survived", safety)
+
+
 def outage(terms: Terms) -> Finding:
     """The effect of an outage."""
     inside = f", up to {_horizon(terms)}" if terms.timed else ""
@@ -118,5 +134,5 @@ def _horizon(terms: Terms) -> str:
 
 def worst(findings: Iterable[Finding]) -> Verdict:
     """The worst verdict of some findings."""
-    verdicts = {finding.verdict for finding in findings}
-    return "bad" if "bad" in verdicts else "note" if "note" in verdicts else "good"
+    verdicts = (finding.verdict for finding in findings)
+    return max(verdicts, key=("good", "note", "bad").index, default="good")

@@ -10,11 +10,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from threading import Lock
 
-from frazil.claims.claim import Terms
 from frazil.claims.record import Record
 from frazil.claims.slots import SlotTable
 from frazil.errors import ConfigError
-from frazil.inputs.url import Url
+from frazil.inputs.url import Options, Url
 from frazil.registries.base import RecordRegistry, terms_of
 from frazil.schemes.scheme import Scheme
 from frazil.system.process import ProcessIdentity
@@ -33,13 +32,15 @@ class MemoryRegistry(RecordRegistry):
 
     def __init__(self, url: Url, namespace: str, scheme: Scheme) -> None:
         options = url.options()
-        terms = terms_of(scheme, options.duration_us("horizon", HORIZON_US))
+        horizon_us = options.duration_us("horizon", HORIZON_US)
+        node, name = self._place(url, options)
         options.finish()
-        self._prepare(url, namespace, terms)
+        super().__init__(url, namespace, terms_of(scheme, horizon_us, node))
+        self._key = name, namespace
 
-    def _prepare(self, url: Url, namespace: str, terms: Terms) -> None:
-        super().__init__(url, namespace, terms)
-        self._key = f"memory:{url.body}", namespace
+    def _place(self, url: Url, _: Options) -> tuple[int | None, str]:
+        """The only node number to grant, if any, and the name of the records."""
+        return None, f"memory:{url.body}"
 
     @contextmanager
     def step(self) -> Iterator[tuple[Record, str]]:

@@ -25,7 +25,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from frazil.claims.claim import Claim, Holding, LastSeen, Lost, Snapshot, Terms, VerbRequest, Wait
+from frazil.claims.claim import Claim, LastSeen, Lost, Snapshot, Terms, VerbRequest, Wait
 from frazil.errors import ClockError, ConfigError, FrazilError, RegistryUnavailable
 from frazil.registries.base import Registry
 from frazil.registries.doctor import Finding, StoreReport
@@ -33,7 +33,7 @@ from frazil.registries.doctor import Finding, StoreReport
 __all__ = ["PartitionedRegistry", "share_terms"]
 
 _AWAY = (RegistryUnavailable, ClockError)
-_Reply = TypeVar("_Reply", bound=Claim | Wait | Lost)
+_Reply = TypeVar("_Reply", Claim | Wait, Claim | Lost, LastSeen | Lost)
 
 
 def share_terms(terms: Terms, number: int, count: int) -> Terms:
@@ -56,7 +56,7 @@ def share_terms(terms: Terms, number: int, count: int) -> Terms:
     )
 
 
-class PartitionedRegistry:
+class PartitionedRegistry(Registry):
     """A registry over independent ones, ``parts``, whose terms came from ``share_terms``."""
 
     def __init__(self, url: str, terms: Terms, parts: Sequence[Registry]) -> None:
@@ -64,7 +64,7 @@ class PartitionedRegistry:
         self.terms = terms
         self.read_ns: int | None = None  # unknown
         self.parts = tuple(parts)
-        self._memory: dict[int, LastSeen] = {}
+        self._memory = [LastSeen()] * len(self.parts)
         self._at = random.randrange(len(parts))  # noqa: S311 - spreads members over the stores
 
     def grant(self, ask: VerbRequest, want: int) -> Claim | Wait:
@@ -77,21 +77,11 @@ class PartitionedRegistry:
 
     def renew(self, ask: VerbRequest, until: int) -> Claim | Lost:
         """See Registry. Lost too if the claim's store is unavailable: others can grant one."""
-        number = self._home(ask)
-        try:
-            return self._heard(number, self.parts[number].renew(self._told(number, ask), until))
-        except _AWAY:
-            return Lost(_outside(number, self._memory.get(number, LastSeen())))
+        return self._at_home(lambda part, told: part.renew(told, until), ask)
 
     def release(self, ask: VerbRequest, used: int) -> LastSeen | Lost:
         """See Registry. Lost too if the claim's store is unavailable."""
-        number = self._home(ask)
-        try:
-            reply = self.parts[number].release(self._told(number, ask), used)
-        except _AWAY:
-            return Lost(_outside(number, self._memory.get(number, LastSeen())))
-        heard = self._heard(number, reply if isinstance(reply, Lost) else Lost(reply))
-        return heard if isinstance(reply, Lost) else heard.seen
+        return self._at_home(lambda part, told: part.release(told, used), ask)
 
     def initialise(self, ask: VerbRequest, start: int | None) -> LastSeen:
         """See Registry. Stores that already have a record are not changed."""
@@ -164,20 +154,14 @@ class PartitionedRegistry:
         )
         return StoreReport(", ".join(servers), tuple(facts), (*events.values(), one), ahead_us)
 
-    def holdings(self) -> list[Holding]:
-        """See Registry."""
-        found = self.look()
-        return list(found.holdings) if found else []
-
     def _somewhere(
         self, verb: Callable[[Registry, VerbRequest], Claim | Wait], ask: VerbRequest
     ) -> Claim | Wait:
         """A claim from the last store or another one; otherwise the shortest wait."""
-        count = len(self.parts)
-        others = random.sample(range(count), count)
+        numbers = random.sample(range(len(self.parts)), len(self.parts))
         waits: list[Wait] = []
         failures: list[FrazilError] = []
-        for number in (self._at, *(n for n in others if n != self._at)):
+        for number in sorted(numbers, key=lambda n: n != self._at):
             try:
                 reply = self._heard(number, verb(self.parts[number], self._told(number, ask)))
             except _AWAY as error:
@@ -190,29 +174,35 @@ class PartitionedRegistry:
         if waits:
             return min(waits, key=lambda wait: wait.wait_us)
         # An unavailable store may return soon; a wrong clock must be set.
-        raise next(
-            (each for each in failures if isinstance(each, RegistryUnavailable)), failures[0]
-        )
+        raise min(failures, key=lambda error: not isinstance(error, RegistryUnavailable))
 
-    def _home(self, ask: VerbRequest) -> int:
-        """The store of the claim that is held."""
+    def _at_home(
+        self, verb: Callable[[Registry, VerbRequest], _Reply], ask: VerbRequest
+    ) -> _Reply | Lost:
+        """The reply of the store whose claim is held; Lost if that store is unavailable."""
         slot = ask.held.slot if ask.held is not None else -1
         for number, part in enumerate(self.parts):
             if slot in part.terms.slots:
-                return number
+                try:
+                    return self._heard(number, verb(part, self._told(number, ask)))
+                except _AWAY:
+                    return Lost(_outside(number, self._memory[number]))
         raise ConfigError("renew and release need a claim; pass the one that was granted")
 
     def _told(self, number: int, ask: VerbRequest) -> VerbRequest:
         """The request with the memory of this store's record."""
         place, _, sid = ask.seen.sid.partition("@")
-        seen = self._memory.get(number, LastSeen())
+        seen = self._memory[number]
         if place == str(number):
             given = replace(ask.seen, sid=sid)
             seen = max(seen, given, key=lambda each: (each.now_us, each.revision))
         return replace(ask, seen=seen)
 
     def _heard(self, number: int, reply: _Reply) -> _Reply:
-        """Remember what the reply says of the record; returns the reply for the caller."""
+        """Remember the record's state from a reply; returns the reply for the caller."""
+        if isinstance(reply, LastSeen):
+            self._memory[number] = reply
+            return _outside(number, reply)
         self._memory[number] = reply.seen
         return replace(reply, seen=_outside(number, reply.seen))
 

@@ -25,12 +25,12 @@ from pathlib import Path
 
 from frazil.claims.record import Record
 from frazil.errors import ConfigError
-from frazil.inputs.url import Url
-from frazil.registries.base import Answer, RecordRegistry, terms_of
+from frazil.inputs.url import Options, Url
+from frazil.registries.base import Answer, RecordRegistry
 from frazil.registries.memory import MemoryRegistry
 from frazil.registries.sqlite.default_file import state_folder
-from frazil.registries.sqlite.files import file_id, make_folder
-from frazil.registries.sqlite.registry import BUSY_US, HORIZON_US, SqliteRegistry
+from frazil.registries.sqlite.files import make_folder
+from frazil.registries.sqlite.registry import SqliteRegistry
 from frazil.registries.static_lock import Hold, take, this_process
 from frazil.schemes.scheme import Scheme
 from frazil.system.uninterrupted import apart
@@ -81,23 +81,18 @@ class StaticRegistry(OwnedRegistry, SqliteRegistry):
         "if the clock goes back between two starts"
     )
 
-    def __init__(self, url: Url, namespace: str, scheme: Scheme) -> None:
-        options = url.options()
+    def _place(self, url: Url, options: Options) -> tuple[int | None, Path]:
         node = node_number(url.body)
-        terms = terms_of(scheme, options.duration_us("horizon", HORIZON_US), node)
-        busy_us = options.duration_us("busy", BUSY_US)
         state = options.text("state")
-        self._is_local = options.yes("local")
-        options.finish()
-        path = Path(state) if state else state_folder() / f"static-{node}.db"
-        self._prepare(url, namespace, terms, path, busy_us)
+        return node, Path(state) if state else state_folder() / f"static-{node}.db"
 
     def owner(self) -> tuple[str, str]:
         """See OwnedRegistry. The directory and the name: the file may be replaced."""
         where = str(self.path.parent)
         with suppress(OSError):  # the step raises the error
             make_folder(self.path.parent)
-            where = file_id(self.path.parent)
+            found = self.path.parent.stat()
+            where = f"{found.st_dev:x}:{found.st_ino:x}"
         return f"file {where} {self.path.name!r}", f"with the state file {self.path}"
 
     @contextmanager
@@ -111,14 +106,10 @@ class StaticRegistry(OwnedRegistry, SqliteRegistry):
 class StatelessRegistry(OwnedRegistry, MemoryRegistry):
     """One node number without a file. Options: ``?state=none``, ``?horizon=``."""
 
-    def __init__(self, url: Url, namespace: str, scheme: Scheme) -> None:
-        options = url.options()
-        node = node_number(url.body)
-        terms = terms_of(scheme, options.duration_us("horizon", HORIZON_US), node)
+    def _place(self, url: Url, options: Options) -> tuple[int | None, str]:
         options.text("state")
-        options.finish()
-        self._prepare(url, namespace, terms)
-        self._key = f"static:{node}", namespace  # independent of how the URL spells the number
+        node = node_number(url.body)
+        return node, f"static:{node}"  # independent of how the URL spells the number
 
     def owner(self) -> tuple[str, str]:
         """See OwnedRegistry."""

@@ -95,11 +95,11 @@ def take(key: str, name: str, *, what: str, how: str) -> Hold:
         if fd >= 0:
             return Hold(path, fd, said)
         if time.monotonic() > deadline:
-            owner = said.split("\n")[-1] or "another"
+            owner = said.split("\n")[-1] or "another process"
             raise ConfigError(
-                f"{what} is in use on this host by {owner}; here it is asked for {how}. Two owners "
-                "of a number make the same IDs: give each a number of its own, let them share one "
-                "state file (?state=/path/to/file), or use sqlite:, which gives numbers out",
+                f"{what} is in use on this host by {owner}; this process requests it {how}. Two "
+                "owners of a number make the same IDs: give each its own number, let them share "
+                "one state file (?state=/path/to/file), or use sqlite:, which assigns numbers",
                 lock=str(path),
             )
         time.sleep(random.uniform(0.001, 0.005))  # noqa: S311 - jitter
@@ -142,8 +142,8 @@ def _text(fd: int) -> str:
 
 
 def _write(fd: int, name: str, how: str) -> None:
-    who = f"process {os.getpid()} of user {os.getuid()}, {how}".replace("\n", " ")
-    text = f"{name}\n{os.urandom(8).hex()}\n{who}".encode("utf-8", "replace")
+    owner = f"process {os.getpid()} of user {os.getuid()}, {how}".replace("\n", " ")
+    text = f"{name}\n{os.urandom(8).hex()}\n{owner}".encode("utf-8", "replace")
     os.ftruncate(fd, 0)
     os.pwrite(fd, text[:_LONGEST], 0)
 

@@ -1,6 +1,6 @@
-"""A process that asks a pool of servers for IDs, one and many, for as long as it runs.
+"""A process that requests IDs from a pool of servers, one or many at a time, until it is stopped.
 
-How long each call took goes to ``<name>.latency`` in µs, what failed to ``<name>.errors``.
+It writes the duration of each call to ``<name>.latency``, in µs, and errors to ``<name>.errors``.
 """
 
 import random
@@ -24,7 +24,7 @@ def stop(*_: object) -> None:
 signal.signal(signal.SIGTERM, stop)
 order = work.order()
 id_log = work.IdLog(order, order.name)
-ids = frazil.open(order.url, lead=order.lead, timeout="10s")
+ids = frazil.open(order.url, lead=order.lead, timeout=order.timeout)
 with (
     Path(f"{id_log.path}.errors").open("a", buffering=1) as errors,
     Path(f"{id_log.path}.latency").open("ab", buffering=0) as latency,

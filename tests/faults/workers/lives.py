@@ -12,7 +12,7 @@ import work
 import frazil
 
 order = work.order()
-frazil.open(order.url, order.scheme).close()  # so that none has to load what this takes either
+frazil.open(order.url, order.scheme).close()  # so that no child has to import frazil's modules
 
 
 def live(number: int) -> None:
@@ -24,7 +24,7 @@ def live(number: int) -> None:
             return
         ids = work.opened(order)
         id_log.put(ids.take(order.n))
-        if number % 25 != 1:  # the others give nothing back
+        if number % 25 != 1:  # the others release nothing
             ids.close()
     except frazil.FrazilError as error:
         id_log.fail(error)

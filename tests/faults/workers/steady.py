@@ -1,6 +1,6 @@
-"""A process that issues for as long as it runs, whatever becomes of its registry.
+"""A process that issues IDs until it is stopped, whatever happens to its registry.
 
-An error is written down with its time, and does not end it. ``order.broken`` names a way to break
+It writes each error with its time, and continues. ``order.broken`` names a way to break
 frazil (see tests/processes/workers/broken.py).
 """
 
@@ -24,7 +24,7 @@ signal.signal(signal.SIGTERM, stop)
 order = work.order()
 passing = (frazil.errors.TryLater, frazil.errors.ConfigError, frazil.errors.ClockError)
 id_log = work.IdLog(order, order.name)
-ids = work.opened(order, lead=order.lead, timeout="1s")
+ids = work.opened(order)
 with Path(f"{id_log.path}.errors").open("a", buffering=1) as errors:
     while True:
         try:

@@ -51,7 +51,7 @@ def test_every_member_is_served_by_the_other(pair, url, wrong):
             assert claim.slot in right
 
 
-def test_what_a_member_has_of_it_cannot_be_made_longer_or_given_back(pair, url):
+def test_a_claim_on_it_cannot_be_renewed_or_released(pair, url):
     registry = connect(url, "x", ICICLE)
     claims = [grant(registry.parts[number]) for number in (0, 1)]
     step(pair[0])
@@ -61,7 +61,7 @@ def test_what_a_member_has_of_it_cannot_be_made_longer_or_given_back(pair, url):
     assert isinstance(registry.renew(ask_of(LastSeen(), there), there.until + 10), Claim)
 
 
-def test_a_generator_goes_on_with_the_other(pair, url):
+def test_a_generator_continues_with_the_other(pair, url):
     with frazil.open(url, namespace="x") as ids:
         first = ids._walk.node
         step(pair[0 if first < 512 else 1])
@@ -81,7 +81,7 @@ def test_the_error_is_raised_where_no_server_is_left(pair, url):
             grant(connect(url, "x", ICICLE))
 
 
-def test_one_that_is_wrong_is_not_left_out_of_a_new_namespace_unnoticed(pair, url):
+def test_a_wrong_store_is_not_left_out_of_a_new_namespace_unnoticed(pair, url):
     step(pair[0])
     with pytest.raises(ClockError):
         connect(url, "y", ICICLE).initialise(ask_of(LastSeen()), 0)

@@ -60,7 +60,7 @@ def test_initialise_once(registry):
         registry.initialise(ask_of(LastSeen()), 0)
 
 
-def test_what_raises_changes_nothing(registry):
+def test_a_verb_that_raises_changes_nothing(registry):
     registry.initialise(ask_of(LastSeen()), 0)
     before = registry.grant(ask_of(LastSeen()), 10)
     other = connect(registry.url, registry.namespace, frazil.scheme("snowflake"))
@@ -91,7 +91,7 @@ class TestSqlite:
     def test_paths(self, url, path):
         assert connect(url, "x", ICICLE).path == Path(path.replace("//", "/")).resolve()
 
-    def test_a_file_that_is_none(self, tmp_path):
+    def test_a_text_file_is_refused(self, tmp_path):
         path = tmp_path / "notes.txt"
         path.write_text("this is no database, and it is long enough to be looked at" * 30)
         with pytest.raises(ConfigError, match="not an SQLite file"):
@@ -148,7 +148,7 @@ class TestSqlite:
             registry.grant(ask_of(LastSeen()), 10)
         assert not caught.value.outcome_known
 
-    def test_this_machine_tells_its_file_system(self, tmp_path):
+    def test_the_file_system_of_this_machine_is_known(self, tmp_path):
         assert filesystem_of(tmp_path) in LOCAL_FILESYSTEMS
 
 

@@ -1,4 +1,4 @@
-"""A number held on this host, where somebody removes the file by which it is held."""
+"""A static number's lock, whose file is deleted."""
 
 from frazil.registries import static_lock
 
@@ -6,7 +6,7 @@ __all__: list[str] = []
 
 
 def test_a_file_that_was_deleted_holds_nothing(tmp_path, monkeypatch):
-    """Who comes next makes another file and locks that one, so both would own the number."""
+    """The next process would create and lock another file, so both would own the number."""
     monkeypatch.setenv("FRAZIL_LOCKS", str(tmp_path))
     opened = static_lock._opened
     deleted = []

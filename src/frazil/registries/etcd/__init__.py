@@ -1,3 +1,3 @@
-"""A registry in etcd: the link to a cluster, and what a member knows of its state."""
+"""A registry in etcd: the link to a cluster, and the state of a namespace as a member knows it."""
 
 __all__: list[str] = []

@@ -28,23 +28,23 @@ def examine(
     count = len(members.get("members", []))
     size_bytes = int(status.get("dbSize", 0))
     raised = [str(each.get("alarm")) for each in alarms.get("alarms", [])]
-    server = f"etcd {status.get('version', '?')}, {count} member{'s' * (count != 1)}"
+    version = f"etcd {status.get('version', '?')}"
     spare = (count - 1) // 2
+    alone = "if it fails, no claims can be made; three members survive the failure of one"
+    full = bool(raised) or size_bytes > _QUOTA_BYTES * 0.9
     facts = (
-        Finding("version", "good", f"etcd {status.get('version', '?')}"),
+        Finding("version", "good", version),
         Finding(
             "members",
             "good" if spare else "note",
             f"{count}, of which {spare} may fail",
-            ""
-            if spare
-            else "if it fails, no claims can be made; three members survive the failure of one",
+            "" if spare else alone,
         ),
         Finding(
             "space",
-            "bad" if raised or size_bytes > _QUOTA_BYTES * 0.9 else "good",
+            "bad" if full else "good",
             f"{size_bytes / 1e6:.1f} MB" + (f", alarm {', '.join(raised)}" if raised else ""),
-            "compact, defragment, then: etcdctl alarm disarm" if raised else "",
+            "compact, defragment, then: etcdctl alarm disarm" if full else "",
         ),
         Finding("persistence", "good", "each claim is on a majority's disks before it is used"),
     )
@@ -61,6 +61,7 @@ def examine(
     if terms.timed:
         clocks = "etcd has no clock; clients' clocks are compared with each other and etcd's date"
         events.append(Finding("a client's clock is wrong", "good", "survived", clocks))
+    server = f"{version}, {count} member{'s' * (count != 1)}"
     return StoreReport(server, facts, tuple(events), ahead_us)
 
 

@@ -30,7 +30,7 @@ from io import BufferedReader, RawIOBase
 from itertools import count
 from typing import Any, TypeVar
 
-from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
+from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.system.clock import boot_ns, boot_s, to_us
 from frazil.system.extras import missing_extra
 
@@ -119,14 +119,8 @@ class _Connection(HTTPConnection):
         super().connect()
 
 
-class _TlsConnection(HTTPSConnection):
+class _TlsConnection(_Connection, HTTPSConnection):
     """The same, with TLS."""
-
-    response_class = _Answer
-
-    def connect(self) -> None:
-        _last_connection[0] = next(_numbers)
-        super().connect()
 
 
 class _Pool(HTTPConnectionPool):
@@ -173,14 +167,17 @@ class Link:
         told_us, at_ns = self._heard
         return told_us + (boot_ns() - at_ns) // 1000 if told_us else 0
 
-    def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Send a request to one endpoint, once. After Unanswered the next endpoint is used.
+    def post(
+        self, path: str, body: dict[str, Any], read: Callable[[dict[str, Any]], Meaning]
+    ) -> Meaning:
+        """Send a request to one endpoint, once, and return ``read(answer)``.
 
-        ``raft_index`` is added to the first answer of a transaction over a new connection.
+        Raises Unanswered if there is no answer, or one of another form; then the next endpoint is
+        used. ``raft_index`` is added to the first answer of a transaction over a new connection.
         """
         endpoint = self._endpoints[0]
         try:
-            return self._post(endpoint, path, body)
+            return read(self._post(endpoint, path, body))
         except Etcd3Exception as error:
             code, said = _told(error)
             self._refuse(code, f"{endpoint[0]}:{endpoint[1]}: {said}", error)
@@ -188,28 +185,15 @@ class Link:
             sent = "new connection" not in said and "ConnectTimeout" not in said
             failure = self._leave(said, sent=sent)
         except _OTHER_FORM as error:
-            failure = self._stranger(error)
+            # It is not an answer of etcd, or not to this request.
+            failure = self._leave(
+                f"the answer does not match the request ({error!r})",
+                sent=True,
+                advice="check what listens at this address, and any proxy",
+            )
         except OSError as error:
             failure = self._leave(str(error), sent=True)
         raise failure
-
-    def understood(
-        self, answer: dict[str, Any], read: Callable[[dict[str, Any]], Meaning]
-    ) -> Meaning:
-        """``read(answer)`` of the latest answer; raises Unanswered if it has another form."""
-        try:
-            return read(answer)
-        except _OTHER_FORM as error:
-            failure = self._stranger(error)
-        raise failure
-
-    def _stranger(self, error: Exception) -> Unanswered:
-        """An answer that is not etcd's, or not to this request."""
-        return self._leave(
-            f"the answer does not match the request ({error!r})",
-            sent=True,
-            advice="check what listens at this address, and any proxy",
-        )
 
     def _leave(self, said: str, *, sent: bool, advice: str = _RUNS) -> Unanswered:
         """Close the connection and use the next endpoint; returns the error to raise."""
@@ -268,18 +252,15 @@ class Link:
 
     def _refuse(self, code: int, said: str, error: Etcd3Exception) -> None:
         """Raise errors that every endpoint would return."""
-        refusal: FrazilError | None = None
         for (hard, word), advice in _REFUSALS.items():
             if code == hard and word in said:
-                refusal = ConfigError(f"{self.url}: {said}; {advice}", url=self.url)
+                raise ConfigError(f"{self.url}: {said}; {advice}", url=self.url) from error
         if code == _FULL:
-            refusal = RegistryUnavailable(
+            raise RegistryUnavailable(
                 f"{self.url}: {said}; compact, defragment, then: etcdctl alarm disarm",
                 url=self.url,
                 outcome_known=True,
-            )
-        if refusal is not None:
-            raise refusal from error
+            ) from error
 
 
 def _told(error: Etcd3Exception) -> tuple[int, str]:

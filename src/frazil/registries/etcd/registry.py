@@ -102,18 +102,14 @@ class EtcdRegistry(RecordRegistry):
     def __init__(self, url: Url, namespace: str, scheme: Scheme) -> None:
         options = url.options()
         terms = terms_of(scheme, options.duration_us("horizon", HORIZON_US))
-        tls = {name: options.text(name) for name in ("ca", "cert", "key")}
+        files = {"ca_cert": "ca", "cert_cert": "cert", "cert_key": "key"}
+        tls = {argument: options.text(name) for argument, name in files.items()}
         options.finish()
         super().__init__(url, namespace, terms)
         secure = url.kind == "etcds"
         if any(tls.values()) and not secure:
             raise ConfigError(f"{self.url}: ca=, cert= and key= need etcds:", url=self.url)
-        self._client = {
-            "protocol": "https" if secure else "http",
-            "ca_cert": tls["ca"],
-            "cert_cert": tls["cert"],
-            "cert_key": tls["key"],
-        }
+        self._client = {"protocol": "https" if secure else "http", **tls}
         if url.path.strip("/"):
             raise ConfigError("etcd: has no databases; use etcd://host without a path")
         self._user = url.user if any(url.user) else None
@@ -123,7 +119,7 @@ class EtcdRegistry(RecordRegistry):
         self._tail = b64encode(f"frazil/queue/{namespace}".encode()).decode()
         self._look = [{"request_range": {"key": key}} for key in (self._key, self._tail)]
         self._ticket = 0
-        self._line = self._linked()
+        self._line: tuple[ProcessIdentity, Link] | None = None
         self._state: State | None = None
         self._era, self._store, self._index = "", 0, 0
         self._over: set[str] = set()
@@ -192,11 +188,11 @@ class EtcdRegistry(RecordRegistry):
             served = _served(self._state)
             moved_s = now_s if served != before else moved_s
             ahead = self._ticket - served - _TOGETHER
-            stalled = now_s - moved_s > _STALL_S + min(ahead, _CROWD) * _PACE_S
+            longest_s = min(ahead, _CROWD) * _PACE_S
+            stalled = now_s - moved_s > _STALL_S + longest_s
             if ahead <= 0 or stalled or now_s > deadline_s:
                 return
             self._state = None
-            longest_s = min(ahead, _CROWD) * _PACE_S
             time.sleep(longest_s * random.uniform(0.5, 1.0))  # noqa: S311 - jitter
 
     def look(self) -> Snapshot | None:
@@ -233,13 +229,10 @@ class EtcdRegistry(RecordRegistry):
     @property
     def _link(self) -> Link:
         """The link of this process: a child on its parent's would read its parent's answers."""
-        identity, link = self._line
-        if not identity.intact():
-            identity, link = self._line = self._linked()
-        return link
-
-    def _linked(self) -> tuple[ProcessIdentity, Link]:
-        return ProcessIdentity(), Link(self.url, list(self._endpoints), self._client, self._user)
+        if self._line is None or not self._line[0].intact():
+            link = Link(self.url, list(self._endpoints), self._client, self._user)
+            self._line = ProcessIdentity(), link
+        return self._line[1]
 
     def _load(self, state: State) -> tuple[Record, Noted]:
         """The record, and the notes to write beside it."""
@@ -347,8 +340,7 @@ class EtcdRegistry(RecordRegistry):
         sent = False
         while True:
             try:
-                link = self._link
-                return link.understood(link.post(path, body), read)
+                return self._link.post(path, body, read)
             except Unanswered as failure:
                 sent = sent or failure.sent
                 if time.monotonic() > deadline_s:

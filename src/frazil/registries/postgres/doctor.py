@@ -3,6 +3,7 @@
 All statements are read-only, and any role may run them.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from frazil.claims.claim import Terms
@@ -10,6 +11,8 @@ from frazil.registries.doctor import (
     COMMON_EVENTS,
     Finding,
     StoreReport,
+    clock_steps,
+    old_primary,
     outage,
     rollback,
     state_loss,
@@ -19,8 +22,8 @@ __all__ = ["QUESTION", "examine"]
 
 QUESTION = """SELECT split_part(version(), ' ', 2) AS version,
        current_setting('fsync') AS fsync,
-       current_setting('full_page_writes') AS pages,
-       current_setting('synchronous_commit') AS synchronous,
+       current_setting('full_page_writes') AS full_page_writes,
+       current_setting('synchronous_commit') AS synchronous_commit,
        current_setting('synchronous_standby_names') AS standbys,
        pg_is_in_recovery() AS standby,
        current_user AS role,
@@ -66,21 +69,15 @@ def _rights(answer: dict[str, Any]) -> Finding:
 
 
 def _disk(answer: dict[str, Any]) -> Finding:
-    found = ", ".join(
-        f"{name} {answer[key]}"
-        for name, key in (
-            ("fsync", "fsync"), ("full_page_writes", "pages"), ("synchronous_commit", "synchronous")
-        )
-    )  # fmt: skip
-    if answer["fsync"] != "on" or answer["pages"] != "on":
-        return Finding(
-            "persistence", "bad", found, "a crash of the host can damage the database; turn both on"
-        )
-    if answer["synchronous"] == "off":
-        return Finding(
-            "persistence", "good", found, "frazil's own transactions turn synchronous_commit on"
-        )
-    return Finding("persistence", "good", found, "each claim is on disk before it is used")
+    settings = ("fsync", "full_page_writes", "synchronous_commit")
+    found = ", ".join(f"{name} {answer[name]}" for name in settings)
+    if answer["fsync"] != "on" or answer["full_page_writes"] != "on":
+        both = "a crash of the host can damage the database; turn both on"
+        return Finding("persistence", "bad", found, both)
+    meaning = "each claim is on disk before it is used"
+    if answer["synchronous_commit"] == "off":
+        meaning = "frazil's own transactions turn synchronous_commit on"
+    return Finding("persistence", "good", found, meaning)
 
 
 def _standbys(answer: dict[str, Any]) -> Finding:
@@ -94,22 +91,15 @@ def _standbys(answer: dict[str, Any]) -> Finding:
     return Finding("standbys", "good", found)
 
 
-def _events(answer: dict[str, Any], terms: Terms) -> list[Finding]:
-    fenced = not answer["connected"]
-    events = [
-        Finding("the server restarts", "good", "survived", "acknowledged claims are on disk"),
-        state_loss("the table is dropped, or its rows are restored from a dump", terms),
-        rollback("the data directory, disk or machine is restored to an older state", terms),
-        state_loss("failover to a standby that missed writes", terms),
-        Finding(
-            "an old primary continues beside its successor",
-            "good" if fenced else "bad" if not answer["standbys"] else "good",
-            "survived" if fenced or answer["standbys"] else "may repeat",
-            "no standby could replace it" if fenced
-            else "it cannot commit without its synchronous standbys" if answer["standbys"]
-            else "fence it, or set synchronous_standby_names so that it cannot commit alone",
-        ),
-    ]  # fmt: skip
-    if terms.timed:
-        events.append(Finding("the server's clock steps", "good", "survived", "forward and back"))
-    return events
+def _events(answer: dict[str, Any], terms: Terms) -> Iterable[Finding]:
+    yield Finding("the server restarts", "good", "survived", "acknowledged claims are on disk")
+    yield state_loss("the table is dropped, or its rows are restored from a dump", terms)
+    yield rollback("the data directory, disk or machine is restored to an older state", terms)
+    yield state_loss("failover to a standby that missed writes", terms)
+    risk, safety = "", "no standby could replace it"
+    if answer["connected"] and answer["standbys"]:
+        safety = "it cannot commit without its synchronous standbys"
+    elif answer["connected"]:
+        risk = "fence it, or set synchronous_standby_names so that it cannot commit alone"
+    yield old_primary(risk, safety)
+    yield from clock_steps(terms)

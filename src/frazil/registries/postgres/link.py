@@ -67,20 +67,16 @@ class Link:
         self.committing = False
         try:
             if self.connection is None or not self._process.intact():
-                self._connect()
-            assert self.connection is not None
+                self.close()
+                self._process = ProcessIdentity()
+                self.connection = _Connection.connect(
+                    self.conninfo, autocommit=True, prepare_threshold=None
+                )
             with psycopg.ClientCursor(self.connection) as cursor:
                 yield cursor
         except psycopg.Error as error:
             self.close()
             raise _explained(error, self.url, committing=self.committing) from error
-
-    def _connect(self) -> None:
-        self.close()
-        self._process = ProcessIdentity()
-        self.connection = _Connection.connect(
-            self.conninfo, autocommit=True, prepare_threshold=None
-        )
 
     def close(self) -> None:
         """Close the connection; a copy of the parent's is closed without a message."""

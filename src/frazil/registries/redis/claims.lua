@@ -10,7 +10,7 @@
 --          13 sid  14 revision  15 now: what the member remembers of this record
 --          16 witness: the member's clock  17 holder: its name
 --          18 amount: want, ticks, until, used or start, as the verb has it; initialise: "" if
---             nobody knows what was given
+--             it is unknown what was given
 --          19 slot (counted from first)  20 start  21 until  22 token: of the claim held, or ""
 --          23 replicas that must confirm  24 data: what a counter's store is known by, or ""
 -- Units    ticks count from the epoch; _us are microseconds, moments since 1970.
@@ -320,6 +320,9 @@ function verbs.main()
   elseif verb == 'initialise' then
     return verbs.initialise()
   elseif not record.held then
+    if not ask.timed and record.fingerprint == ask.fingerprint then
+      verbs.refuse_loss() -- a loss is noticed before the missing claim
+    end
     verbs.refuse()
   elseif verb == 'renew' then
     return verbs.renew()

@@ -4,14 +4,23 @@ All commands are read-only and need no more rights than a member has. Settings t
 not read are reported as unseen.
 """
 
+from collections.abc import Iterable
+
 from frazil.claims.claim import Terms
 from frazil.redis_link.link import Link
-from frazil.registries.doctor import COMMON_EVENTS, Finding, StoreReport, outage, state_loss
+from frazil.registries.doctor import (
+    COMMON_EVENTS,
+    Finding,
+    StoreReport,
+    clock_steps,
+    old_primary,
+    outage,
+    state_loss,
+)
 
 __all__ = ["examine"]
 
 _OLDEST = (6, 2)
-_RIGHTS = ("eval", "evalsha", "info", "time", "hmget", "hset")
 
 
 def examine(link: Link, key: str, terms: Terms, ahead_us: int) -> StoreReport:
@@ -35,9 +44,8 @@ def _server(info: dict[str, str]) -> str:
 
 
 def _version(info: dict[str, str]) -> Finding:
-    text = info.get("redis_version", "0")
-    parts = tuple(int(part) for part in text.split(".")[:2] if part.isdecimal())
-    if parts < _OLDEST:
+    parts = info.get("redis_version", "0").split(".")[:2]
+    if tuple(int(part) for part in parts if part.isdecimal()) < _OLDEST:
         return Finding("version", "bad", _server(info), "frazil needs Redis 6.2 or newer")
     return Finding("version", "good", _server(info))
 
@@ -47,15 +55,21 @@ def _rights(link: Link, key: str) -> Finding:
     if user is None:
         return Finding("rights", "good", "not visible to this user, but the script ran")
     named = user.decode()
-    missing = []
-    wanted = (*_RIGHTS, "hgetall", *["wait"] * (link.access.replicas > 0))
-    for command in wanted:
-        arguments = {"eval": ["return 1", "1", key], "evalsha": ["0" * 40, "1", key]}.get(
-            command, {"hmget": [key, "f"], "hset": [key, "f", "v"], "hgetall": [key]}.get(command)
-        ) or {"wait": ["1", "1"]}.get(command, [])
-        answer = link.told("ACL", "DRYRUN", named, command, *arguments)
-        if answer not in (None, b"OK"):
-            missing.append(f"+{command}")
+    wanted = {
+        "eval": ("return 1", "1", key),
+        "evalsha": ("0" * 40, "1", key),
+        "info": (),
+        "time": (),
+        "hmget": (key, "f"),
+        "hset": (key, "f", "v"),
+        "hgetall": (key,),
+        **({"wait": ("1", "1")} if link.access.replicas else {}),
+    }
+    missing = [
+        f"+{command}"
+        for command, arguments in wanted.items()
+        if link.told("ACL", "DRYRUN", named, command, *arguments) not in (None, b"OK")
+    ]
     if missing:
         return Finding(
             "rights",
@@ -66,35 +80,23 @@ def _rights(link: Link, key: str) -> Finding:
     return Finding("rights", "good", f"user {named!r} has all rights that members need")
 
 
-def _fsync(link: Link) -> str:
-    told = link.told("CONFIG", "GET", "appendfsync")
-    return told[1].decode() if told and len(told) > 1 else "unseen"
-
-
 def _disk(link: Link, info: dict[str, str], terms: Terms) -> Finding:
-    logs = info.get("aof_enabled") == "1"
-    fsync = _fsync(link) if logs else ""
-    found = f"appendonly yes, appendfsync {fsync}" if logs else "appendonly no"
+    found, fsync = "appendonly no", ""
+    if info.get("aof_enabled") == "1":
+        told = link.told("CONFIG", "GET", "appendfsync")
+        fsync = told[1].decode() if told and len(told) > 1 else "unseen"
+        found = f"appendonly yes, appendfsync {fsync}"
     if info.get("aof_last_write_status", "ok") != "ok":
-        return Finding(
-            "persistence", "bad", f"{found}, and the last write failed", "check its disk"
-        )
-    if logs and fsync == "always":
+        found = f"{found}, and the last write failed"
+        return Finding("persistence", "bad", found, "check its disk")
+    if fsync == "always":
         return Finding("persistence", "good", found, "each claim is on disk before it is answered")
     if terms.timed:
-        return Finding(
-            "persistence",
-            "note",
-            found,
-            "a restart may lose claims; members notice it and wait once",
-        )
-    return Finding(
-        "persistence",
-        "bad",
-        found,
-        "a counter cannot wait out a loss: set appendonly yes and appendfsync always, and add "
-        "?durable=1",
-    )
+        waits = "a restart may lose claims; members notice it and wait once"
+        return Finding("persistence", "note", found, waits)
+    settings = "set appendonly yes and appendfsync always, and add ?durable=1"
+    meaning = f"a counter cannot wait out a loss: {settings}"
+    return Finding("persistence", "bad", found, meaning)
 
 
 def _memory(info: dict[str, str]) -> Finding:
@@ -119,39 +121,28 @@ def _replicas(link: Link, info: dict[str, str]) -> Finding:
     return Finding("replicas", "good", found)
 
 
-def _events(link: Link, info: dict[str, str], terms: Terms) -> list[Finding]:
-    durable = link.access.durable and not terms.timed
-    events = [
-        Finding(
-            "the server restarts with all its data", "good", "survived", "as ?durable=1 promises"
-        )
-        if durable
-        else state_loss("the server restarts, with or without its data", terms),
-        state_loss("FLUSHALL, or the key is deleted", terms),
-        state_loss("failover to a replica that missed writes", terms),
-        Finding(
-            "SWAPDB, RESTORE of the key, or another writer",
-            "note",
-            "may repeat",
-            "not protected: only frazil may write the key; a separate ACL user keeps others away; "
-            "after one of these, "
-            + ("DEL the key" if terms.timed else "run: frazil init --start N --forward"),
-        ),
-    ]
-    if terms.timed:
-        events.append(Finding("the server's clock steps", "good", "survived", "forward and back"))
-    connected = int(info.get("connected_slaves", "0"))
-    risky = connected > 0 and not link.access.replicas
-    events.append(
-        Finding(
-            "an old primary continues beside its successor",
-            "bad" if risky else "good",
-            "may repeat" if risky else "survived",
-            f"add ?replicas={(connected + 1) // 2}, or use independent servers: redis://a,b,c"
-            if risky
-            else "claims that too few replicas confirm do not count"
-            if link.access.replicas
-            else "no replica could replace it",
-        )
+def _events(link: Link, info: dict[str, str], terms: Terms) -> Iterable[Finding]:
+    if link.access.durable and not terms.timed:
+        kept = "the server restarts with all its data"
+        yield Finding(kept, "good", "survived", "as ?durable=1 promises")
+    else:
+        yield state_loss("the server restarts, with or without its data", terms)
+    yield state_loss("FLUSHALL, or the key is deleted", terms)
+    yield state_loss("failover to a replica that missed writes", terms)
+    after = "DEL the key" if terms.timed else "run: frazil init --start N --forward"
+    yield Finding(
+        "SWAPDB, RESTORE of the key, or another writer",
+        "note",
+        "may repeat",
+        "not protected: only frazil may write the key; a separate ACL user keeps others away; "
+        f"after one of these, {after}",
     )
-    return events
+    yield from clock_steps(terms)
+    risk, safety = "", "no replica could replace it"
+    connected = int(info.get("connected_slaves", "0"))
+    if link.access.replicas:
+        safety = "claims that too few replicas confirm do not count"
+    elif connected:
+        half = (connected + 1) // 2
+        risk = f"add ?replicas={half}, or use independent servers: redis://a,b,c"
+    yield old_primary(risk, safety)

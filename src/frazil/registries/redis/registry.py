@@ -32,6 +32,7 @@ from typing import Any
 
 from frazil.claims.claim import Claim, Holding, LastSeen, Lost, Snapshot, Terms, VerbRequest, Wait
 from frazil.claims.record import Record
+from frazil.claims.slots import SlotTable
 from frazil.errors import ConfigError, InternalError
 from frazil.inputs.url import Url
 from frazil.redis_link.access import Access, Script
@@ -90,7 +91,7 @@ def connect_redis(url: Url, namespace: str, scheme: Scheme) -> Registry:
 
 @lru_cache(maxsize=64)  # a forked child that makes one ID finds it read
 def _read(url: Url) -> tuple[Access, int, bool]:
-    """What a URL says: how to reach its hosts, the horizon in µs, whether they are one store."""
+    """Parse a URL: how to reach its hosts, the horizon in µs, whether they are one store."""
     options = url.options()
     access = access_of(url, options, TIMEOUT_US)
     whole = bool(access.cluster) or len(access.places) == 1
@@ -104,10 +105,11 @@ def _read(url: Url) -> tuple[Access, int, bool]:
     return access, horizon_us, whole
 
 
-class RedisRegistry:
+class RedisRegistry(Registry):
     """A registry in one Redis or Valkey server or cluster; see ``Registry`` for the verbs.
 
-    ``url`` is without the password. ``link`` leads to the server.
+    ``url`` is without the password. ``link`` leads to the server, and its connections are closed
+    when they are collected.
     """
 
     def __init__(self, access: Access, namespace: str, terms: Terms) -> None:
@@ -129,10 +131,9 @@ class RedisRegistry:
 
     def renew(self, ask: VerbRequest, until: int) -> Claim | Lost:
         """See Registry."""
-        answer = self._call("renew", ask, until)
+        answer, held = self._call("renew", ask, until), ask.held
         if answer[0] == "lost":
             return Lost(_seen(answer[1]))
-        held = ask.held
         longer = self._given(answer, held.token if held else "")
         if (
             held is None
@@ -152,11 +153,6 @@ class RedisRegistry:
         """See Registry."""
         return _seen(self._call("initialise", ask, start)[1])
 
-    def holdings(self) -> list[Holding]:
-        """See Registry."""
-        found = self.look()
-        return list(found.holdings) if found else []
-
     def look(self) -> Snapshot | None:
         """See Registry."""
         _, (sid, *about) = self._call("look", VerbRequest(LastSeen(), 0, token_hex(8)), 0)
@@ -174,9 +170,6 @@ class RedisRegistry:
         found.sort(key=lambda holding: holding.slot)
         return Snapshot(layout, fingerprint, int(now_us), tuple(found))
 
-    def close(self) -> None:
-        """See Registry. Connections are closed when they are collected."""
-
     def examine(self) -> StoreReport:
         """See Registry."""
         from frazil.registries.redis.doctor import examine
@@ -189,8 +182,8 @@ class RedisRegistry:
     def _call(self, verb: str, ask: VerbRequest, amount: int | None) -> tuple[str, list[str]]:
         """Run a verb in the store; returns the kind of reply and its parts."""
         again = self._arguments("incarnation", ask, 0) if self.link.access.replicas else ()
-        answer = self.link.call(self._key, self._arguments(verb, ask, amount), again)
-        kind, incarnation, parts = answer[0], answer[2], answer[3:]
+        arguments = self._arguments(verb, ask, amount)
+        kind, _, incarnation, *parts = self.link.call(self._key, arguments, again)
         if kind == "refused":
             self._refuse(verb, ask, amount, incarnation, parts)
         if kind == "replicas":
@@ -239,20 +232,10 @@ class RedisRegistry:
     def _refuse(
         self, verb: str, ask: VerbRequest, amount: int | None, incarnation: str, parts: list[str]
     ) -> None:
-        """Raise the error of the verb of ``record`` for what the script read."""
-        reading_us, sid, revision, theirs, fingerprint, layout, guard, *times = parts
-        last_us, offset_us, top_us = (int(time) for time in times)
-        record = Record(
-            sid=sid,
-            incarnation=theirs,
-            fingerprint=fingerprint,
-            layout=layout,
-            revision=int(revision),
-            guard=int(guard),
-            last_us=last_us,
-            offset_us=offset_us,
-            top_us=top_us,
-        )
+        """Raise the error of ``record``'s verb for the record that the script read."""
+        reading_us, sid, revision, theirs, fingerprint, layout, *numbers = parts
+        head: tuple[Any, ...] = (sid, theirs, fingerprint, layout, int(revision))
+        record = Record(SlotTable(), *head, *map(int, numbers))
         getattr(record, verb)(self.terms, ask, int(reading_us), incarnation, amount)
         if verb == "initialise":
             raise self.link.refused(

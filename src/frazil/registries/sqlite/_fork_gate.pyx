@@ -2,8 +2,8 @@
 """``frazil.registries.sqlite.forks`` in C: the gate that also forks made inside C go through.
 
 ``pthread_atfork`` handlers run for every ``fork()`` of the C library, in the thread that forks. If
-that thread holds the interpreter's lock, as uWSGI's does, it gives it up while it waits, because
-whoever is inside needs it to come out.
+that thread holds the interpreter's lock, as uWSGI's does, it releases the lock while it waits,
+because the threads inside need it to leave.
 """
 
 __all__ = ["cut", "enter", "leave", "reopen", "shut"]
@@ -63,17 +63,17 @@ cdef extern from *:
 
 
 def enter() -> bool:
-    """Go inside; False if a thread is about to fork, and then ``leave`` at once."""
+    """Enter; False if a thread is about to fork, and then ``leave`` at once."""
     return frazil_enter() != 0
 
 
 def leave() -> None:
-    """Come out."""
+    """Leave."""
     frazil_leave()
 
 
 def shut() -> None:
-    """Let nobody in, and wait for those inside: before a fork."""
+    """Before a fork: let no thread enter, and wait for those inside."""
     frazil_prepare()
 
 

@@ -7,14 +7,16 @@ use. So the default serves one user until root creates a directory for a group (
 an error, and no file of their own.
 
 A directory that everybody may write to would let any user of the host make IDs repeat. A sticky
-directory (such as /tmp) does not work: other users must remove what a crashed process left.
+directory (such as /tmp) does not work: other users must remove the files of a crashed process.
 """
 
 import grp
 import os
 import pwd
 import stat
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from frazil.errors import ConfigError
 from frazil.registries.sqlite.files import state_home
@@ -22,7 +24,7 @@ from frazil.registries.sqlite.files import state_home
 __all__ = ["SHARED", "make_shared", "other_files", "state_folder", "users_folder"]
 
 SHARED = Path("/var/lib/frazil-shared")
-_MODE = 0o2770  # new files are the group's, whoever makes them
+_MODE = 0o2770  # new files belong to the group
 _FILE_MODE = 0o660
 
 
@@ -38,7 +40,8 @@ def state_folder() -> Path:
     except OSError:
         return users_folder()
     if not os.access(SHARED, os.R_OK | os.W_OK | os.X_OK, effective_ids=True):
-        user, group = _name_of(os.geteuid()), _group_of(found.st_gid)
+        user = _name_of(pwd.getpwuid, os.geteuid())
+        group = _name_of(grp.getgrgid, found.st_gid)
         raise ConfigError(
             f"all users of this host keep their claims in {SHARED}, and {user} may not write "
             f"there; with its own file {user} would repeat their IDs; join group {group} "
@@ -97,27 +100,14 @@ def other_files() -> list[tuple[str, Path]]:
     found = []
     for user in pwd.getpwall():
         path = Path(user.pw_dir, ".local", "state", "frazil", "claims.db")
-        if user.pw_uid != os.geteuid() and _exists(path):
+        if user.pw_uid != os.geteuid() and os.access(path, os.F_OK):
             found.append((user.pw_name, path))
     return found
 
 
-def _exists(path: Path) -> bool:
+def _name_of(entry: Callable[[int], Any], number: int) -> str:
+    """The name of a user or a group, by its number."""
     try:
-        return path.exists()
-    except OSError:  # no permission
-        return False
-
-
-def _name_of(uid: int) -> str:
-    try:
-        return pwd.getpwuid(uid).pw_name
+        return str(entry(number)[0])
     except KeyError:
-        return str(uid)
-
-
-def _group_of(gid: int) -> str:
-    try:
-        return grp.getgrgid(gid).gr_name
-    except KeyError:
-        return str(gid)
+        return str(number)

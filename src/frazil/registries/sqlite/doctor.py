@@ -16,7 +16,7 @@ __all__ = ["examine"]
 _ROOM_BYTES = 10_000_000
 
 
-def examine(path: Path, terms: Terms, *, told_local: bool = False) -> StoreReport:
+def examine(path: Path, terms: Terms, *, told_local: bool) -> StoreReport:
     """Examine a file, or the place where it would be created.
 
     told_local: whether ``?local=yes`` says that only this host uses the file system.

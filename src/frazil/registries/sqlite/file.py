@@ -69,14 +69,20 @@ class ClaimsFile:
         try:
             self._roll_back()
             sight = _sight(main, lock.inode)
-            if not log_fits(lock.notes, sight):
-                self._discard_log()
+            if not log_fits(lock.notes, sight):  # applied to this file it would corrupt it
+                self._log.unlink(missing_ok=True)
+                self._index.unlink(missing_ok=True)
             db = self._connect(main, sight, synced=synced)
             try:
                 revision = db.execute("PRAGMA user_version").fetchone()[0]
                 note, anew = coming(self.path, lock.notes, sight, revision)
                 yield db, note.incarnation
-                _require(identity)
+                if not identity.intact():
+                    raise RegistryUnavailable(
+                        "this process was forked during a step, which its parent completes; try "
+                        "again",
+                        outcome_known=True,
+                    )
                 self._commit(db, main, lock, note, synced=synced, anew=anew)
             finally:
                 if identity.intact():
@@ -106,7 +112,13 @@ class ClaimsFile:
     def _locked(self) -> tuple[FileIO, RevisionFile]:
         main = self._main()
         try:
-            self._refuse_names(main)
+            links = os.fstat(main.fileno()).st_nlink
+            if links > 1:
+                raise ConfigError(
+                    f"{self.path} has {links} names (hard links), and SQLite would keep a separate "
+                    "log for each; remove the other names",
+                    links=links,
+                )
             return main, RevisionFile(self.path, self._busy_s)
         except BaseException:
             forks.closed(main)
@@ -119,22 +131,9 @@ class ClaimsFile:
         except FileNotFoundError:
             new = forks.opened(self.path, os.O_CREAT, 0o666)
         if _is_shared(self.path.parent):
-            os.fchmod(new.fileno(), os.fstat(new.fileno()).st_mode & 0o777 | 0o660)
+            with suppress(PermissionError):  # another user has just created it, and does this
+                os.fchmod(new.fileno(), os.fstat(new.fileno()).st_mode & 0o777 | 0o660)
         return new
-
-    def _refuse_names(self, main: FileIO) -> None:
-        links = os.fstat(main.fileno()).st_nlink
-        if links > 1:
-            raise ConfigError(
-                f"{self.path} has {links} names (hard links), and SQLite would keep a separate log "
-                "for each; remove the other names",
-                links=links,
-            )
-
-    def _discard_log(self) -> None:
-        """Remove the log of another main file: applied to this one it would corrupt it."""
-        self._log.unlink(missing_ok=True)
-        self._index.unlink(missing_ok=True)
 
     def _roll_back(self) -> None:
         """Let SQLite roll back if a process was killed while it created the tables.
@@ -165,11 +164,14 @@ class ClaimsFile:
         try:
             if not sight.known:
                 lay_out(db, self.path)
-            if (forks.cut() or not sight.logged) and not _has_log(db):
-                raise RegistryUnavailable(
-                    f"{self.path} cannot use a write-ahead log; close other programs that use it",
-                    outcome_known=True,
-                )
+            if forks.cut() or not sight.logged:
+                mode = db.execute("PRAGMA journal_mode=WAL").fetchone()[0]
+                if mode != "wal":
+                    raise RegistryUnavailable(
+                        f"{self.path} cannot use a write-ahead log; close other programs that use "
+                        "it",
+                        outcome_known=True,
+                    )
             _share(main)
             db.execute(f"PRAGMA synchronous={'FULL' if synced else 'NORMAL'}")
             db.execute("BEGIN IMMEDIATE")
@@ -209,19 +211,6 @@ class ClaimsFile:
             raise RegistryUnavailable(
                 f"{self.path} was replaced during a step; try again", outcome_known=False
             )
-
-
-def _has_log(db: sqlite3.Connection) -> bool:
-    mode: str = db.execute("PRAGMA journal_mode=WAL").fetchone()[0]
-    return mode == "wal"
-
-
-def _require(identity: ProcessIdentity) -> None:
-    if not identity.intact():
-        raise RegistryUnavailable(
-            "this process was forked during a step, which its parent completes; try again",
-            outcome_known=True,
-        )
 
 
 def _is_shared(folder: Path) -> bool:

@@ -4,9 +4,10 @@ A path is not enough: another file may be there a moment later, the host may hav
 disk may belong to another host, where file locks do not work.
 """
 
-import contextlib
 import os
 import sys
+from contextlib import suppress
+from io import FileIO
 from pathlib import Path
 
 from frazil.errors import ConfigError
@@ -15,7 +16,6 @@ from frazil.system.mounts import filesystem_of, mounts
 __all__ = [
     "LOCAL_FILESYSTEMS",
     "boot_id",
-    "file_id",
     "foreign_filesystem",
     "leads_to",
     "make_file",
@@ -35,7 +35,7 @@ LOCAL_FILESYSTEMS = frozenset(
 )
 """File systems that one kernel mounts at a time, so that its file locks hold for all users.
 
-The list names what is safe, because network file systems cannot be listed: with FUSE anybody can
+The list names the safe ones, because network file systems cannot be listed: with FUSE any user can
 write one.
 """
 
@@ -80,7 +80,7 @@ def make_file(path: Path, mode: int) -> None:
     fd = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         os.fchmod(fd, mode)
-        with contextlib.suppress(FileExistsError):
+        with suppress(FileExistsError):
             path.hardlink_to(draft)
     finally:
         os.close(fd)
@@ -136,22 +136,8 @@ def leads_to(path: Path, fd: int) -> bool:
     return os.path.samestat(there, os.fstat(fd))
 
 
-def file_id(path: Path) -> str:
-    """The identity of the file at a path; "" if there is none."""
-    try:
-        found = path.stat()
-    except FileNotFoundError:
-        return ""
-    return f"{found.st_dev:x}:{found.st_ino:x}"
-
-
 def boot_id() -> str:
     """The kernel's boot id, which changes when the host restarts; "" if it cannot be read."""
-    try:
-        file = os.open(_BOOT_ID, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return ""
-    try:
-        return os.read(file, 64).decode("ascii").strip()
-    finally:
-        os.close(file)
+    with suppress(OSError), FileIO(_BOOT_ID) as file:
+        return file.read(64).decode("ascii").strip()
+    return ""

@@ -56,9 +56,8 @@ class _PureGate:
     def enter(self) -> bool:
         """Enter; False if another thread is about to fork, and then ``leave`` at once."""
         me = self._mine()
-        self._inside.append(
-            me
-        )  # before the check: a forking thread announces itself before its own
+        # Before the check: a forking thread announces itself before its own.
+        self._inside.append(me)
         return self._inside.count(me) > 1 or not self._forking - {me}
 
     def leave(self) -> None:
@@ -85,16 +84,10 @@ class _PureGate:
         return self._was_cut
 
 
-def _the_gate() -> _PureGate:
-    try:
-        return cast(
-            "_PureGate", import_module("frazil.registries.sqlite._fork_gate")
-        )  # the same functions
-    except ImportError:
-        return _PureGate()
-
-
-_the = _the_gate()
+try:  # a module of the same functions
+    _the = cast("_PureGate", import_module("frazil.registries.sqlite._fork_gate"))
+except ImportError:
+    _the = _PureGate()
 _abandoned: list[object] = []
 _open: WeakKeyDictionary[FileIO, int] = WeakKeyDictionary()  # and the thread whose step uses it
 

@@ -108,7 +108,9 @@ def _stopped(process: int) -> str:
 def _opened(path: Path, main: Path) -> FileIO:
     """Open the file, or create it with the owner and permissions of the main file."""
     file = forks.opened(path, os.O_CREAT, 0o600)
-    if os.fstat(file.fileno()).st_size == 0:
+    if os.fstat(file.fileno()).st_size:
+        return file
+    try:
         like = main.stat()
         if os.geteuid() == 0:
             os.fchown(file.fileno(), like.st_uid, like.st_gid)
@@ -116,4 +118,7 @@ def _opened(path: Path, main: Path) -> FileIO:
         os.pwrite(file.fileno(), bytes(_HOLDER_AT + _HOLDER_BYTES), 0)
         os.fsync(file.fileno())
         sync_folder(path.parent)
+    except BaseException:
+        forks.closed(file)
+        raise
     return file

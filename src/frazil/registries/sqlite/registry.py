@@ -9,7 +9,7 @@ Failures of a file, and the measures against them:
   second file beside it shows this, and members remember the revision too.
 - *On a network file system*, where locks may not work. A file system that is not known to be local
   is refused. Only Linux reports the type; on other systems this is up to the user.
-- *Read-only, full, damaged.* The error says which, and what to do; nothing was given.
+- *Read-only, full, damaged.* The error names the cause and the next step; nothing was given.
 
 The path is made absolute, and links are resolved, when the registry is created, so a later
 ``chdir`` has no effect. Users who share a file need write permission on it and on its directory (a
@@ -24,10 +24,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import unquote
 
-from frazil.claims.claim import Snapshot, Terms
+from frazil.claims.claim import Snapshot
 from frazil.claims.record import Record
 from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
-from frazil.inputs.url import Url
+from frazil.inputs.url import Options, Url
 from frazil.registries.base import RECORD_COLUMNS, Answer, RecordRegistry, terms_of
 from frazil.registries.doctor import StoreReport
 from frazil.registries.sqlite.default_file import state_folder
@@ -50,6 +50,10 @@ _PASSING = {
     errno.EAGAIN: "another program has it locked; try again",
     errno.ENOENT: "it was removed while it was in use; try again",
 }
+_CAUSES = {  # after these nothing was committed
+    sqlite3.SQLITE_BUSY: "other processes kept it busy; try again",
+    sqlite3.SQLITE_FULL: "the disk is full; free some space",
+}
 _COLUMNS = ", ".join(RECORD_COLUMNS)
 
 
@@ -64,37 +68,41 @@ class SqliteRegistry(RecordRegistry):
     Options: ``?horizon=`` (default 1 s), ``?busy=`` (default 10 s), ``?local=yes``.
     """
 
+    advice = "or name another file: sqlite:///path/to/claims.db (or set FRAZIL_URL)"
+
     def __init__(self, url: Url, namespace: str, scheme: Scheme) -> None:
         options = url.options()
-        terms = terms_of(scheme, options.duration_us("horizon", HORIZON_US))
+        horizon_us = options.duration_us("horizon", HORIZON_US)
         busy_us = options.duration_us("busy", BUSY_US)
         self._is_local = options.yes("local")
+        node, path = self._place(url, options)
         options.finish()
-        text = unquote(url.netloc + url.path)
-        path = Path(text) if text.strip("/") else default_path()
-        self._prepare(url, namespace, terms, path, busy_us)
-
-    def _prepare(self, url: Url, namespace: str, terms: Terms, path: Path, busy_us: int) -> None:
-        super().__init__(url, namespace, terms)
+        super().__init__(url, namespace, terms_of(scheme, horizon_us, node))
         self.path = Path(os.path.realpath(path))
         self._file = ClaimsFile(self.path, busy_us / 1e6)
-        self._local = False
+        self._settled = False
 
-    advice = "or name another file: sqlite:///path/to/claims.db (or set FRAZIL_URL)"
+    def _place(self, url: Url, _: Options) -> tuple[int | None, Path]:
+        """The only node number to grant, if any, and the file."""
+        text = unquote(url.netloc + url.path)
+        return None, Path(text) if text.strip("/") else default_path()
 
     @contextmanager
     def step(self) -> Iterator[tuple[Record, str]]:
         """See RecordRegistry."""
         with _explained(self.path, self.advice):
-            if not self._local:
-                self._settle()
+            if not self._settled:
+                make_folder(self.path.parent)
+                require_local(self.path, told=self._is_local)
+                require_folder(self.path)
+                self._settled = True
             try:
                 with self._file.step(synced=not self.terms.timed) as (db, incarnation):
                     record = self._load(db)
                     yield record, incarnation
                     self._store(db, record)
             except FileNotFoundError:
-                self._local = False  # the directory may be gone; the next step creates it
+                self._settled = False  # the directory may be gone; the next step creates it
                 raise
 
     def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
@@ -110,13 +118,6 @@ class SqliteRegistry(RecordRegistry):
         from frazil.registries.sqlite.doctor import examine
 
         return examine(self.path, self.terms, told_local=self._is_local)
-
-    def _settle(self) -> None:
-        """Create the directory; refuse one where locks may not work."""
-        make_folder(self.path.parent)
-        require_local(self.path, told=self._is_local)
-        require_folder(self.path)
-        self._local = True
 
     def _load(self, db: sqlite3.Connection) -> Record:
         sql = f"SELECT {_COLUMNS} FROM namespace WHERE name=?"  # noqa: S608 - names of ours
@@ -148,31 +149,21 @@ def _explained(path: Path, elsewhere: str) -> Iterator[None]:
         raise ConfigError(
             f"{path}: {error.strerror or error}; make it writable, {elsewhere}", url=str(path)
         ) from error
-    except sqlite3.OperationalError as error:
-        if not hasattr(error, "sqlite_errorcode"):  # Python's own: invalid text
-            raise _damaged(path, error) from error
-        code = error.sqlite_errorcode & 0xFF
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # an invalid text has none
+        if not code or not isinstance(error, sqlite3.OperationalError):
+            raise ConfigError(
+                f"{path} is damaged or not an SQLite file ({error}); move it away: layouts with "
+                "time then wait one horizon, and counters need frazil init --start N",
+                url=str(path),
+            ) from error
         if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
             raise ConfigError(
                 f"{path}: {error}; make the file and its directory writable, {elsewhere}",
                 url=str(path),
             ) from error
-        causes = {
-            sqlite3.SQLITE_BUSY: "other processes kept it busy; try again",
-            sqlite3.SQLITE_FULL: "the disk is full; free some space",
-        }
-        advice = causes.get(code, "check the disk")
-        known = code in causes
         raise RegistryUnavailable(
-            f"{path}: {error}; {advice}", url=str(path), outcome_known=known
+            f"{path}: {error}; {_CAUSES.get(code, 'check the disk')}",
+            url=str(path),
+            outcome_known=code in _CAUSES,
         ) from error
-    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-        raise _damaged(path, error) from error
-
-
-def _damaged(path: Path, error: Exception) -> ConfigError:
-    return ConfigError(
-        f"{path} is damaged or not an SQLite file ({error}); move it away: layouts with time "
-        "then wait one horizon, and counters need frazil init --start N",
-        url=str(path),
-    )

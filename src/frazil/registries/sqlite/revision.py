@@ -3,7 +3,7 @@
 A file of claims that was restored from a copy looks valid. Even its inode may be the same: ``cp``
 writes into the existing file, and file systems reuse inode numbers. So every step also writes the
 latest revision *beside* the file, into ``<file>-revision``. Restoring the database does not restore
-this file, and the two no longer agree.
+this file, and then the two differ.
 
 The database stores its revision as SQLite's ``user_version``, in the first page. Two revisions can
 be compared: the one that SQLite reads, with the write-ahead log applied, and the one in the header
@@ -80,7 +80,7 @@ class Sight(NamedTuple):
 
 
 class Note(NamedTuple):
-    """A note: what a step writes beside the file.
+    """A note that a step writes beside the file.
 
     turn: counts the notes. revision: of the database. durable: the last one that was synced.
     lineage, place: random, each given anew with its sign. past_boot: the boot before this one.
@@ -116,12 +116,8 @@ class Note(NamedTuple):
         if not body.startswith(_HEAD.encode()) or check != b"%08x" % crc32(body):
             return None
         told = ["" if text == "-" else text for text in body.decode().split(" ")[2:]]
-        turn, revision, durable = map(int, told[:3])
-        lineage, place, boot, past_boot = told[3:7]
         *marks, pending = map(int, told[7:])
-        found = Found(*marks)
-        signs = (lineage, place, boot, past_boot)
-        return cls(turn, revision, durable, *signs, found, pending=bool(pending))
+        return cls._make([*map(int, told[:3]), *told[3:7], Found(*marks), bool(pending)])
 
 
 class Notes(NamedTuple):

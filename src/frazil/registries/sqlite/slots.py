@@ -109,11 +109,6 @@ class SqlSlots:
         return ((n, Slot(*rest)) for n, *rest in rows)
 
 
-def schema() -> str:
-    """The statements that make the tables."""
-    return (files("frazil.registries.sqlite") / "table.sql").read_text(encoding="utf-8")
-
-
 def lay_out(db: sqlite3.Connection, path: Path) -> None:
     """Create the tables in a new file. Raises ConfigError for another program's file."""
     known = db.execute("PRAGMA application_id").fetchone()[0]
@@ -130,7 +125,8 @@ def lay_out(db: sqlite3.Connection, path: Path) -> None:
         )
     db.execute("PRAGMA page_size=1024")  # a step logs each page that it changes as a whole
     db.execute("BEGIN IMMEDIATE")
-    for statement in schema().split(";"):
+    schema = files("frazil.registries.sqlite") / "table.sql"
+    for statement in schema.read_text(encoding="utf-8").split(";"):
         db.execute(statement)
     db.execute(f"PRAGMA application_id={APPLICATION_ID}")
     db.execute("COMMIT")

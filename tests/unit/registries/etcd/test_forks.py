@@ -1,6 +1,6 @@
 """Forks and etcd: a child never says a word on its parent's connection.
 
-Two who ask on one connection read each other's answers. A child has a copy of its parent's
+Two processes that share a connection read each other's answers. A child has a copy of its parent's
 registry, and of what that has kept: also of the state of a namespace in which members wait for
 each other, in which a verb begins with a ticket and not with a step.
 """
@@ -49,7 +49,7 @@ def wire(cluster):
 
 
 def crowded(cluster, wire, name):
-    """A registry that knows of members who wait for their turn."""
+    """A registry that knows of members waiting for their turn."""
     registry = connect(f"etcd://127.0.0.1:{wire.port}", name, ICICLE)
     registry.initialise(ask_of(LastSeen()), 0)
     for _ in range(3):
@@ -91,7 +91,7 @@ def test_a_child_has_a_connection_of_its_own(cluster, wire, verb, depth):
 
 
 def test_children_of_a_busy_parent_beside_each_other(cluster):
-    """As it was found: a parent that goes on, and children in pairs, all in one small namespace."""
+    """The original failure: a busy parent, and pairs of children, in a small namespace."""
     name = f"storm-{secrets.token_hex(4)}"
     scheme = frazil.scheme("sign:1=0 time:41 node:6 sequence:6 @1ms since 2025-01-01")
     url = f"{cluster.url}?horizon=200ms"

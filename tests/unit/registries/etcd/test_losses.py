@@ -83,7 +83,7 @@ def test_a_restore_under_what_a_member_keeps(tmp_path, name):
         assert isinstance(reply, Wait) or reply.start >= claim.until
 
 
-def test_a_restart_is_none(name):
+def test_a_restart_is_not_a_loss(name):
     with servers.etcd(1) as cluster:
         registry = new(cluster, name)
         claim = registry.grant(ask_of(LastSeen()), 100)
@@ -131,7 +131,7 @@ def test_a_restored_counter_is_refused_in_every_call(own_cluster, tmp_path, name
     assert [claim.start for claim in given] == [last.until + 5 * n for n in range(3)]
 
 
-def test_a_process_to_come_is_told_of_a_loss_that_others_saw(own_cluster, tmp_path, name):
+def test_a_later_process_learns_of_a_loss_that_others_saw(own_cluster, tmp_path, name):
     restored(own_cluster, tmp_path, new(own_cluster, name, TICKETS, 1))
     refused(connect(own_cluster.url, name, TICKETS))
     grow(own_cluster, 120)  # the new log is longer than the old one was

@@ -51,8 +51,8 @@ class Wrong(Link):
 
     losses = 0
 
-    def post(self, path, body):
-        answer = super().post(path, body)
+    def post(self, path, body, read):
+        answer = super().post(path, body, read)
         if "compare" in body and Wrong.losses:
             Wrong.losses -= 1
             raise Unanswered("read timed out", sent=True)
@@ -90,18 +90,18 @@ class TestUrl:
 
 
 class TestRequests:
-    def test_one_round_trip_when_nobody_came_between(self, cluster, name, monkeypatch):
+    def test_one_round_trip_without_a_conflict(self, cluster, name, monkeypatch):
         registry = new(cluster, name)
         asked = []
         post = Link.post
         monkeypatch.setattr(
-            Link, "post", lambda self, path, body: asked.append(path) or post(self, path, body)
+            Link, "post", lambda self, path, *more: asked.append(path) or post(self, path, *more)
         )
         for _ in range(3):
             mint(registry)
         assert asked == ["kv/txn"] * 3
 
-    def test_a_lost_reply_is_made_up_for(self, cluster, name, monkeypatch):
+    def test_a_request_is_repeated_after_a_lost_reply(self, cluster, name, monkeypatch):
         monkeypatch.setattr(etcd, "Link", Wrong)
         registry = new(cluster, name)
         Wrong.losses = 1
@@ -109,7 +109,7 @@ class TestRequests:
         assert mint(registry).seen.revision == 2
         assert len(registry.holdings()) == len({h.slot for h in registry.holdings()})
 
-    def test_replies_that_stay_lost_are_told(self, cluster, name, monkeypatch):
+    def test_replies_that_stay_lost_are_reported(self, cluster, name, monkeypatch):
         monkeypatch.setattr(etcd, "Link", Wrong)
         monkeypatch.setattr(etcd, "_PATIENCE_S", 0.2)
         registry = new(cluster, name)
@@ -136,13 +136,13 @@ class TestRequests:
         registry = connect(f"etcd://{dead},{cluster.url[7:]}", name, ICICLE)
         assert isinstance(mint(registry), Claim)
 
-    def test_nobody_listens(self, monkeypatch):
+    def test_no_server_listens(self, monkeypatch):
         monkeypatch.setattr(etcd, "_PATIENCE_S", 0.2)
         with pytest.raises(RegistryUnavailable, match="majority") as caught:
             mint(connect(f"etcd://127.0.0.1:{free_port()}", "x", ICICLE))
         assert caught.value.outcome_known
 
-    def test_a_key_of_somebody_else(self, cluster, name):
+    def test_a_key_of_another_program(self, cluster, name):
         registry = connect(cluster.url, name, ICICLE)
         cluster.members[0].ask("kv/put", {"key": registry._key, "value": "eA=="})
         with pytest.raises(ConfigError, match="written by another program"):
@@ -161,7 +161,7 @@ class TestRequests:
         assert len(cells) == sum(c.until - c.start for c in claims)
         assert max(c.seen.revision for c in claims) == len(claims)
 
-    def test_a_ticket_that_nobody_redeems_is_passed_over(self, cluster, name):
+    def test_an_abandoned_ticket_is_skipped(self, cluster, name):
         registry, other = new(cluster, name), connect(cluster.url, name, ICICLE)
         for _ in range(3):
             cluster.members[0].ask("kv/put", {"key": registry._tail, "value": ""})
@@ -209,7 +209,7 @@ class TestClock:
         with pytest.raises(ClockError, match="etcd's says"):
             connect(cluster.url, name, ICICLE).grant(ask_of(LastSeen()), 5)
 
-    def test_a_step_back_is_no_outage(self, cluster, name, monkeypatch):
+    def test_a_step_back_is_not_an_outage(self, cluster, name, monkeypatch):
         registry = new(cluster, name)
         claim = registry.grant(ask_of(LastSeen()), 100)
         behind = SimpleNamespace(wall_us=lambda: clock.wall_us() - 3_600_000_000)

@@ -138,7 +138,7 @@ class TestSynchronousCommit:
         with registry.step(), registry._link.cursor() as cursor:
             assert cursor.execute("SHOW synchronous_commit").fetchone() == (used,)
 
-    def test_what_stays_off_is_refused(self, ready, monkeypatch):
+    def test_a_setting_that_stays_off_is_refused(self, ready, monkeypatch):
         ready.sql("ALTER ROLE app SET synchronous_commit TO off")
         unset = postgres._BEGIN.replace("ELSE 'on'", "ELSE 'off'")
         monkeypatch.setattr(postgres, "_BEGIN", unset)
@@ -147,7 +147,7 @@ class TestSynchronousCommit:
 
 
 class TestTrouble:
-    def test_a_member_that_stands_still_is_undone_and_holds_nobody_up(self, ready):
+    def test_a_frozen_member_is_rolled_back_and_delays_no_other(self, ready):
         sleeper, other = open_(ready), open_(ready)
         sleeper.initialise(ask_of(LastSeen()), 0)
         locked = threading.Event()
@@ -167,7 +167,7 @@ class TestTrouble:
         assert caught.value.outcome_known is not None
         assert mint(sleeper).seen.revision == 2
 
-    def test_a_reply_to_commit_that_is_lost_is_told(self, ready, monkeypatch):
+    def test_a_lost_reply_to_commit_is_reported(self, ready, monkeypatch):
         registry = open_(ready)
         registry.initialise(ask_of(LastSeen()), 0)
         keep = postgres.PostgresRegistry._keep
@@ -192,7 +192,7 @@ class TestTrouble:
         assert caught.value.outcome_known
         assert isinstance(mint(registry), Claim)
 
-    def test_what_raises_changes_nothing(self, ready):
+    def test_a_verb_that_raises_changes_nothing(self, ready):
         registry = open_(ready)
         registry.initialise(ask_of(LastSeen()), 0)
         with pytest.raises(ConfigError, match="already"):
@@ -209,7 +209,7 @@ class TestTrouble:
         finally:
             replica.close()
 
-    def test_nobody_listens(self):
+    def test_no_server_listens(self):
         url = f"postgresql://127.0.0.1:{servers.free_port()}/x"
         with pytest.raises(RegistryUnavailable, match="can be reached") as caught:
             mint(connect(url, "x", ICICLE))

@@ -107,7 +107,7 @@ def test_a_counter_put_back_is_refused_until_it_is_moved_on(server, name):
         "ALTER TABLE frazil_namespace ALTER COLUMN since TYPE numeric",
     ],
 )
-def test_a_row_that_somebody_else_wrote_is_a_loss(server, name, change):
+def test_a_row_that_another_program_wrote_is_a_loss(server, name, change):
     registry = new(server, name, TICKETS, 1)
     server.sql("ALTER TABLE frazil_namespace ADD COLUMN IF NOT EXISTS since int DEFAULT 1")
     try:
@@ -129,14 +129,14 @@ def test_a_row_that_somebody_else_wrote_is_a_loss(server, name, change):
         "SELECT 1 FROM frazil_namespace FOR UPDATE",
     ],
 )
-def test_what_leaves_the_rows_alone_is_none(server, name, care):
+def test_a_command_that_leaves_the_rows_alone_is_not_a_loss(server, name, care):
     registry = new(server, name, TICKETS, 1)
     for first in (1, 6):
         assert mint(registry, 5).start == first
         server.sql(care)
 
 
-def test_transaction_numbers_that_wrap_around_are_none():
+def test_transaction_numbers_that_wrap_around_are_not_a_loss():
     """2^32 transactions later, of which the server notes the lower half of the number."""
     with servers.postgres() as server:
         counter = connect(server.url(), "x", TICKETS)
@@ -163,7 +163,7 @@ class TestDataDirectory:
         server.put_back()
         assert granted(connect(server.url(), name, ICICLE)).start >= claim.until
 
-    def test_a_counter_is_refused_to_who_remembers_more(self, server, name):
+    def test_a_member_that_remembers_more_is_refused_a_counter(self, server, name):
         mint(new(server, name, TICKETS, 1), 5)
         server.save()
         member = connect(server.url(), name, TICKETS)
@@ -174,7 +174,7 @@ class TestDataDirectory:
             member.mint(ask_of(last.seen), 5)
 
     def test_a_counter_moved_on_before_its_first_use_repeats_nothing(self, server, name):
-        """What the pages and the doctor say to do when nobody is alive who remembers."""
+        """The step that the docs and the doctor name if no member that remembers is running."""
         mint(new(server, name, TICKETS, 1), 5)
         server.save()
         last = mint(connect(server.url(), name, TICKETS), 500)

@@ -34,7 +34,7 @@ def grant(registry, want=10):
     ("field", "value"),
     [("head", "x"), ("head", ""), ("touched:0", "1e308"), ("touched:0", "nan"), ("page:0:0", "")],
 )
-def test_a_damaged_record_is_told_at_once(registry, server, field, value):
+def test_a_damaged_record_is_reported_at_once(registry, server, field, value):
     grant(registry)
     server.do("HSET", f"frazil:{{{registry.namespace}}}", field, value)
     with pytest.raises(ConfigError, match="are damaged; DEL the key"):
@@ -176,7 +176,7 @@ class TestUrls:
             ("redis://one?ca=/x", "unknown option ca"),
         ],
     )
-    def test_what_is_none(self, url, problem):
+    def test_invalid_urls(self, url, problem):
         with pytest.raises(ConfigError, match=problem):
             connect(url, "x", ICICLE)
 
@@ -207,7 +207,7 @@ class TestErrors:
             grant(connect(url, "errors", scheme))
         return caught.value
 
-    def test_nobody_there(self):
+    def test_no_server_there(self):
         error = self.refusal(f"redis://127.0.0.1:{free_port()}", RegistryUnavailable)
         assert error.outcome_known
         assert "see that it runs" in str(error)
@@ -270,7 +270,7 @@ class TestErrors:
             assert error.outcome_known
             assert server.do("DBSIZE") == 0
 
-    def test_eviction_of_what_is_in_use(self):
+    def test_eviction_of_claims_in_use(self):
         for policy in ("allkeys-lru", "allkeys-lfu", "allkeys-random"):
             with Server(maxmemory_policy=policy) as server:
                 assert policy in str(self.refusal(server.url, ConfigError))

@@ -63,7 +63,7 @@ def test_no_further_than_the_horizon_and_never_back(registry):
     assert again.until == longest.until
 
 
-def test_what_is_not_as_it_was_left_takes_the_long_way(registry, server):
+def test_a_changed_claim_takes_the_long_way(registry, server):
     claim = registry.grant(ask_of(LastSeen()), 1_000)
     longer = registry.renew(ask_of(claim.seen, claim), claim.until + 500)
     for held in (claim, replace(longer, token="another")):
@@ -94,13 +94,13 @@ def test_the_short_way_keeps_what_it_told(registry, server):
 
 
 @pytest.mark.parametrize("field", ["head", "slot:0:0"])
-def test_what_somebody_deleted_takes_the_long_way(registry, server, field):
+def test_a_deleted_field_takes_the_long_way(registry, server, field):
     claim = registry.grant(ask_of(LastSeen()), 1_000)
     assert server.client().hdel(f"frazil:{{{registry.namespace}}}", field) == 1
     assert isinstance(registry.renew(ask_of(claim.seen, claim), claim.until + 500), Lost)
 
 
-def test_a_table_that_somebody_deleted_is_an_error(registry, server):
+def test_a_deleted_page_is_an_error(registry, server):
     claim = registry.grant(ask_of(LastSeen()), 1_000)
     assert server.client().hdel(f"frazil:{{{registry.namespace}}}", "page:0:0") == 1
     with pytest.raises(ConfigError, match="it answered with an error"):

@@ -139,7 +139,7 @@ class TestSeveral:
         assert registry.terms.slots == range(1024)
         assert {len(share) for share in shares} == {341, 342}
 
-    def test_claims_go_home_and_others_step_in(self, servers):
+    def test_claims_go_to_their_store_and_others_replace_it(self, servers):
         registry = connect(self.url(servers), "x", ICICLE)
         registry.initialise(ask_of(NOTHING), 0)
         claim = grant(registry)
@@ -159,14 +159,14 @@ class TestSeveral:
         servers[home].start()
         assert isinstance(registry.release(ask_of(longer.seen, longer), longer.start), Lost)
 
-    def test_nobody_there(self, servers):
+    def test_no_server_there(self, servers):
         registry = connect(self.url(servers), "x", ICICLE)
         for server in servers:
             server.kill()
         with pytest.raises(RegistryUnavailable):
             grant(registry)
 
-    def test_what_is_remembered_of_one_is_not_told_to_another(self, servers):
+    def test_the_memory_of_one_store_is_not_sent_to_another(self, servers):
         """It would be taken for a loss there, and end all claims."""
         registry = connect(self.url(servers), "x", ICICLE)
         registry.initialise(ask_of(NOTHING), 0)
@@ -180,7 +180,7 @@ class TestSeveral:
             assert isinstance(reply, Claim)
             seen = reply.seen
 
-    def test_a_store_that_forgot_is_told_by_a_new_object(self, servers):
+    def test_a_new_object_tells_a_store_that_it_forgot(self, servers):
         url = self.url(servers, "?horizon=10min&timeout=300ms")
         registry = connect(url, "x", ICICLE)
         registry.initialise(ask_of(NOTHING), 0)
@@ -199,7 +199,7 @@ class TestSeveral:
         with pytest.raises(ConfigError, match="store 1 of 3"):
             grant(connect(servers[0].url + "?horizon=1s", "x", ICICLE))
 
-    def test_initialise_goes_on_where_it_stopped(self, servers):
+    def test_initialise_continues_where_it_stopped(self, servers):
         registry = connect(self.url(servers), "x", ICICLE)
         servers[1].kill()
         with pytest.raises(RegistryUnavailable):
@@ -209,7 +209,7 @@ class TestSeveral:
         with pytest.raises(ConfigError, match="already"):
             registry.initialise(ask_of(NOTHING), 0)
 
-    def test_what_cannot_be_shared(self):
+    def test_layouts_that_cannot_be_shared(self):
         with pytest.raises(ConfigError, match="cannot share"):
             connect("redis://a,b", "x", TICKETS)
         with pytest.raises(ConfigError, match="cannot share"):
@@ -239,7 +239,7 @@ class TestCluster:
         with pytest.raises(ConfigError, match=r"add \?cluster=1"):
             grant(connect(f"redis://{hosts}", "x", ICICLE))
 
-    def test_a_server_is_no_cluster(self, server):
+    def test_a_server_is_not_a_cluster(self, server):
         with pytest.raises(ConfigError, match=r"leave out \?cluster=1"):
             grant(connect(f"{server.url}?cluster=1", "x", ICICLE))
 

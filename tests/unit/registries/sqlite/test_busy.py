@@ -1,14 +1,17 @@
-"""A file that somebody else uses, removes or damages: errors that say so."""
+"""A file that another program uses, removes or damages: the errors name the cause."""
 
+import errno
 import fcntl
+import os
 import shutil
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
 import frazil
-from frazil.claims.claim import LastSeen
+from frazil.claims.claim import Claim, LastSeen, Wait
 from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
@@ -53,7 +56,7 @@ def test_an_exclusive_lock_of_another_program_passes(tmp_path, mode):
     registry.grant(ask_of(LastSeen()), 1)
 
 
-def test_a_text_that_is_none_is_damage(tmp_path):
+def test_an_invalid_text_is_damage(tmp_path):
     path = tmp_path / "claims.db"
     registry = connect(f"sqlite:{path}", "default", frazil.scheme("icicle"))
     registry.grant(ask_of(LastSeen()), 1)
@@ -61,3 +64,18 @@ def test_a_text_that_is_none_is_damage(tmp_path):
         db.execute("UPDATE namespace SET sid = CAST(x'ff' AS TEXT)")
     with pytest.raises(ConfigError, match="is damaged"):
         registry.grant(ask_of(LastSeen()), 1)
+
+
+def test_a_shared_file_that_another_user_has_just_created(tmp_path, monkeypatch):
+    """Only its owner may change its permissions."""
+    tmp_path.chmod(0o2770)
+    change = os.fchmod
+
+    def fchmod(fd, mode):
+        if Path(f"/proc/self/fd/{fd}").readlink().name == "claims.db":
+            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+        change(fd, mode)
+
+    monkeypatch.setattr(os, "fchmod", fchmod)
+    registry = connect(f"sqlite:{tmp_path}/claims.db", "x", frazil.scheme("icicle"))
+    assert isinstance(registry.grant(ask_of(LastSeen()), 1), Claim | Wait)

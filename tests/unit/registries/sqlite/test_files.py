@@ -60,14 +60,14 @@ def test_mount_points_of_any_name(mounted, name):
     assert filesystem_of(mounted(name, "nfs4") / "x") == "nfs4"
 
 
-def test_where_nobody_tells_it_is_up_to_you(tmp_path, monkeypatch):
+def test_an_unknown_type_is_accepted(tmp_path, monkeypatch):
     monkeypatch.setattr(mounts, "_MOUNTS", str(tmp_path / "nothing"))
     assert filesystem_of(tmp_path) is None
     asked(tmp_path / "claims.db")
 
 
 @pytest.mark.parametrize("kind", sorted(SHARED))
-def test_what_is_not_known_to_be_local_is_refused(mounted, kind):
+def test_an_unknown_file_system_is_refused(mounted, kind):
     path = mounted("home", kind) / "state" / "claims.db"
     with pytest.raises(ConfigError, match=rf"type {kind},.*\?local=yes") as caught:
         asked(path)
@@ -76,7 +76,7 @@ def test_what_is_not_known_to_be_local_is_refused(mounted, kind):
 
 
 @pytest.mark.parametrize("kind", sorted(LOCAL_FILESYSTEMS))
-def test_what_is_known_to_be_local_is_taken(mounted, kind):
+def test_a_local_file_system_is_accepted(mounted, kind):
     asked(mounted("home", kind) / "claims.db")
 
 
@@ -107,7 +107,7 @@ def test_a_file_that_is_mounted_by_itself(mounted, tmp_path):
         asked(tmp_path / "claims.db")
 
 
-def test_the_doctor_tells(mounted):
+def test_the_doctor_reports_it(mounted):
     path = mounted("home", "virtiofs") / "claims.db"
 
     def verdict(options):

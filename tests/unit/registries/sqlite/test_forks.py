@@ -32,7 +32,7 @@ def elsewhere(work):
     return answers[0]
 
 
-def test_who_forks_lets_nobody_else_in(gate):
+def test_no_thread_enters_while_another_forks(gate):
     gate.shut()
     refused = elsewhere(lambda: (gate.enter(), gate.leave()))
     gate.reopen()
@@ -41,7 +41,7 @@ def test_who_forks_lets_nobody_else_in(gate):
     gate.leave()
 
 
-def test_who_is_inside_may_go_deeper_while_another_forks(gate):
+def test_a_thread_inside_may_enter_again_while_another_forks(gate):
     assert gate.enter()
     forking = threading.Thread(target=lambda: (gate.shut(), gate.reopen()))
     forking.start()
@@ -107,7 +107,7 @@ def test_a_child_from_inside_is_not_cut(gate):
 
 
 def test_the_lock_is_not_kept_while_a_fork_is_waited_for(tmp_path):
-    """Somebody's at-fork hook may take long, and other processes go on meanwhile."""
+    """Another at-fork hook may take long, and other processes continue meanwhile."""
     path = tmp_path / "claims.db"
     registry = connect(f"sqlite:{path}", "default", frazil.scheme("icicle"))
     registry.initialise(ask_of(LastSeen()), 0)
@@ -137,8 +137,8 @@ def test_the_lock_is_not_kept_while_a_fork_is_waited_for(tmp_path):
             thread.join()
 
 
-def test_forks_do_not_wait_for_who_waits_for_the_file(tmp_path):
-    """Two threads fork while another waits for a file that somebody keeps locked."""
+def test_forks_do_not_wait_for_a_thread_that_waits_for_the_file(tmp_path):
+    """Two threads fork while another waits for a file that another process keeps locked."""
     path = tmp_path / "claims.db"
     url = f"sqlite:{path}?busy=20s"
     connect(url, "default", frazil.scheme("icicle")).initialise(ask_of(LastSeen()), 0)

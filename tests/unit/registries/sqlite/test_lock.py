@@ -1,4 +1,4 @@
-"""The lock on a file of claims: how those who wait for it share it."""
+"""The lock on a file of claims: how waiting processes share it."""
 
 import os
 import signal
@@ -9,12 +9,12 @@ from types import SimpleNamespace
 import pytest
 
 from frazil.errors import RegistryUnavailable
-from frazil.registries.sqlite import lock
+from frazil.registries.sqlite import forks, lock
 
 __all__: list[str] = []
 
 
-def test_who_has_waited_long_asks_more_often(tmp_path, monkeypatch):
+def test_a_long_waiter_retries_more_often(tmp_path, monkeypatch):
     path = tmp_path / "claims.db"
     path.touch()
     now_s, naps = [0.0], []
@@ -33,8 +33,8 @@ def test_who_has_waited_long_asks_more_often(tmp_path, monkeypatch):
     assert max(late) < longest / 20
 
 
-def test_a_file_that_was_deleted_is_no_lock(tmp_path, monkeypatch):
-    """Who comes next makes another file and locks that one, so both would be inside."""
+def test_a_deleted_file_is_not_a_lock(tmp_path, monkeypatch):
+    """The next process would create and lock another file, so both would be inside."""
     path = tmp_path / "claims.db"
     path.touch()
     notes = tmp_path / "claims.db-revision"
@@ -52,6 +52,12 @@ def test_a_file_that_was_deleted_is_no_lock(tmp_path, monkeypatch):
     held = lock.RevisionFile(path, 1)
     assert held.inode == notes.stat().st_ino
     held.close()
+
+
+def test_no_file_stays_open_if_the_main_file_was_deleted(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        lock.RevisionFile(tmp_path / "claims.db", 1)
+    assert not list(forks._open)
 
 
 FORKED_WHILE_HELD = """

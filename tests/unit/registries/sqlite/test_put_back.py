@@ -128,7 +128,7 @@ def test_a_counter_stops_until_a_person_says_where_to_go_on(path, copy, put_back
     given = one.grant(ask_of(NOBODY), 10)
     steps(path, after)
     put_back(path, path.with_name("older.db"))
-    for _ in range(3):  # noticed until it has been written down, and another namespace may go on
+    for _ in range(3):  # noticed until it is written down, and another namespace may continue
         steps(path, 1)
         with pytest.raises(ConfigError, match=r"replaced.*frazil init URL --start N --forward"):
             registry(path, COUNTER).grant(ask_of(NOBODY), 10)
@@ -137,7 +137,7 @@ def test_a_counter_stops_until_a_person_says_where_to_go_on(path, copy, put_back
     assert fresh.start == given.until
 
 
-def test_what_was_put_back_without_a_step_between_lost_nothing(path):
+def test_a_file_put_back_without_a_step_between_lost_nothing(path):
     one = registry(path, COUNTER)
     one.initialise(ask_of(NOBODY), 0)
     given = one.grant(ask_of(NOBODY), 10)
@@ -207,7 +207,7 @@ def test_the_notes_deleted_are_a_loss(path):
         one.grant(ask_of(NOBODY), 10)
 
 
-def test_another_device_number_is_no_loss_for_a_counter(path, monkeypatch):
+def test_another_device_number_is_not_a_loss_for_a_counter(path, monkeypatch):
     """The same file system mounted again, in another order."""
     one = registry(path, COUNTER)
     one.initialise(ask_of(NOBODY), 0)
@@ -223,7 +223,7 @@ def test_another_device_number_is_no_loss_for_a_counter(path, monkeypatch):
 
 
 def test_a_whole_folder_put_back_stops_a_counter(path):
-    """Notes and all, by renaming, while those who remember more are alive and ask later."""
+    """With its notes, by renaming, while members that remember more are running and ask later."""
     one = registry(path, COUNTER)
     one.initialise(ask_of(NOBODY), 0)
     shutil.copytree(path.parent, path.parent.with_name("backup"))
@@ -252,7 +252,7 @@ def test_a_database_of_another_program_is_refused(path):
         registry(path).grant(ask_of(NOBODY), 10)
 
 
-def test_a_replacement_while_in_use_is_told(path, monkeypatch):
+def test_a_replacement_while_in_use_is_reported(path, monkeypatch):
     one = registry(path)
     one.initialise(ask_of(NOBODY), 0)
 
@@ -265,7 +265,7 @@ def test_a_replacement_while_in_use_is_told(path, monkeypatch):
         replace()
 
 
-def test_what_one_member_alone_noticed_is_told_to_all(path):
+def test_a_loss_that_one_member_noticed_is_reported_to_all(path):
     """A whole disk is put back, inodes and all, so that only a living member's memory tells."""
     one = registry(path, COUNTER)
     one.initialise(ask_of(NOBODY), 0)

@@ -1,4 +1,4 @@
-"""A lock that is waited for: what the claim's clock says is of the end of the wait.
+"""Waiting for the lock: the clock of the claim is read at the end of the wait.
 
 Taken for the middle between question and answer, as with a server, a claim of 100 ms that was
 waited for for a second would be over by half a second when it comes, and so would the next.
@@ -51,7 +51,7 @@ def test_the_clock_is_read_at_the_end_of_the_wait(held):
     assert read_ns - sent_ns > 0.9 * HELD_S * 1e9
 
 
-def test_what_is_minted_after_a_wait_is_of_the_past(held):
+def test_ids_minted_after_a_wait_are_of_the_past(held):
     url, hold = held
     scheme = frazil.scheme("time:41 node:10 sequence:1 @10ms since 2025-01-01T00:00:00Z")
     frazil.mint(1, url, scheme, namespace="slow")
