@@ -18,9 +18,9 @@ from frazil.generator.awaiting import close, wait, wait_through
 from frazil.generator.generator import AsyncGenerator
 from frazil.generator.kept_walk import KeptWalk
 from frazil.generator.local import registry_of
-from frazil.generator.request import Request
+from frazil.generator.request import Request, UrlInput, make_request
 from frazil.inputs.arguments import check_count, refuse_unknown
-from frazil.opening import Url, open_ids, request_of
+from frazil.opening import open_ids
 from frazil.schemes.scheme import Scheme
 from frazil.system.clock import boot_ns
 from frazil.walk.walk import Pause
@@ -93,11 +93,11 @@ class AwaitedGenerator:
 
 
 def open(  # noqa: A001 - as in frazil.open
-    url: Url | None = None, scheme: str | Scheme = "icicle", **options: Any
+    url: UrlInput | None = None, scheme: str | Scheme = "icicle", **options: Any
 ) -> AsyncGenerator:
     """A generator to await. The arguments are those of ``frazil.open``; nothing is contacted."""
     refuse_unknown("open", open_ids, options)
-    request = request_of(url, scheme, **options)
+    request = make_request(url, scheme, **options)
     if request.url.maker == "registry":
         return AwaitedGenerator(KeptWalk(request, registry_of(request)))
     generator: AsyncGenerator = request.url.opened_by.load().open_async_generator(request)

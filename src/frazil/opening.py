@@ -6,44 +6,18 @@ The arguments become one ``Request``, and the kind of its URL names what opens i
 (``frazil.inputs.kinds``).
 """
 
-import os
-import re
 from collections.abc import Mapping
-from typing import Any, Never, TypeAlias
+from typing import Never
 
-from frazil.errors import ConfigError
 from frazil.generator.generator import Generator
 from frazil.generator.local import LocalGenerator, registry_of
 from frazil.generator.mint import mint
-from frazil.generator.request import Duration, Request, make_request
-from frazil.inputs.arguments import expect, refuse_unknown
+from frazil.generator.request import Duration, Request, UrlInput, make_request
+from frazil.inputs.arguments import refuse_unknown
 from frazil.schemes.scheme import Scheme
-from frazil.system.host import default_url
 from frazil.system.process import ProcessIdentity
 
-__all__ = ["mint_ids", "mint_request", "open_ids", "open_request", "request_of"]
-
-Url: TypeAlias = str | os.PathLike[str]
-
-
-def request_of(url: Url | None, scheme: str | Scheme, **options: Any) -> Request:
-    """The request that arguments of ``open`` make. Raises ConfigError and LayoutError."""
-    return make_request(_url_text(url), scheme, **options)
-
-
-def _url_text(url: Url | None) -> str:
-    """The URL as text; a path is that of a file with claims."""
-    if url is None:
-        return default_url()
-    expect("url=", url, (str, os.PathLike), "a text like 'redis://host', or a Path")
-    if isinstance(url, str):
-        if not url.strip():
-            raise ConfigError("url= is empty; leave it out for the default, or name a registry")
-        return url
-    from pathlib import Path  # which nobody else needs here
-
-    path = str(Path(url).absolute())  # whose special characters the URL would take for its own
-    return "sqlite://" + re.sub("[ #%?]", lambda found: f"%{ord(found[0]):02X}", path)
+__all__ = ["mint_ids", "mint_request", "open_ids", "open_request"]
 
 
 def open_request(request: Request) -> Generator:
@@ -75,7 +49,7 @@ def _minted(n: int, request: Request) -> list[int]:
 
 
 def open_ids(
-    url: Url | None = None,
+    url: UrlInput | None = None,
     scheme: str | Scheme = "icicle",
     *,
     namespace: str = "default",
@@ -114,7 +88,7 @@ def open_ids(
     Raises ConfigError and LayoutError.
     """
     refuse_unknown("open", open_ids, unknown)
-    request = request_of(
+    request = make_request(
         url,
         scheme,
         namespace=namespace,
@@ -130,7 +104,7 @@ def open_ids(
 
 def mint_ids(
     n: int = 1,
-    url: Url | None = None,
+    url: UrlInput | None = None,
     scheme: str | Scheme = "icicle",
     *,
     namespace: str = "default",
@@ -146,7 +120,7 @@ def mint_ids(
     the registry raises, and PoolExhausted after ``timeout`` without an ID.
     """
     refuse_unknown("mint", mint_ids, unknown)
-    request = request_of(
+    request = make_request(
         url, scheme, namespace=namespace, fields=fields, lead=lead, timeout=timeout
     )
     return mint_request(n, request)

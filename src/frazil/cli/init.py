@@ -15,13 +15,12 @@ import time
 import click
 
 from frazil.claims.claim import LastSeen, Terms
-from frazil.cli._options import layout_options, registry_argument
+from frazil.cli._options import registry_argument
 from frazil.cli.stores import store
 from frazil.errors import ConfigError
+from frazil.generator.request import Request
 from frazil.generator.verb_requests import ask_of
 from frazil.inputs.duration import duration_text
-from frazil.inputs.url import parse_url
-from frazil.registries.base import Registry
 from frazil.schemes.scheme import Scheme
 
 __all__ = ["command"]
@@ -29,7 +28,6 @@ __all__ = ["command"]
 
 @click.command
 @registry_argument
-@layout_options
 @click.option(
     "--start",
     type=click.IntRange(min=0),
@@ -61,9 +59,7 @@ __all__ = ["command"]
 )
 def command(
     *,
-    url: str,
-    namespace: str,
-    scheme: Scheme,
+    request: Request,
     start: int | None,
     forward: bool,
     shard: int | None,
@@ -89,20 +85,20 @@ def command(
     if shared is not None:
         store.share(shared)
         return
-    if parse_url(url).maker == "icicle":
+    if request.url.maker == "icicle":
         from frazil.cli.stores.icicle import initialise
 
         if start is not None:
             raise click.UsageError("--start is for counters; icicle: uses time")
-        initialise(url, namespace, scheme, shard=shard, auto=shards is not None, new=new)
+        initialise(request, shard=shard, auto=shards is not None, new=new)
         return
     if shard is not None or shards:
         raise click.UsageError("--shard and --shards are for icicle: URLs")
-    registry = store.persistent(url, namespace, scheme)
+    registry, scheme = store.persistent(request), request.scheme
     if registry.terms.timed:
         _refuse_counter_options(scheme, start, forward=forward)
         registry.initialise(ask_of(LastSeen()), 0 if new else None)
-        _show(registry, namespace, url, "is new" if new else "is set up", scheme)
+        _show(request, "is new" if new else "is set up")
         if not new:
             _wait_horizon(registry.terms)
         click.echo("The first ID does not wait.")
@@ -110,19 +106,19 @@ def command(
     start = _first_value(scheme, start, forward=forward, new=new)
     if not forward and registry.look() is not None:
         raise ConfigError(
-            f"namespace {namespace!r} of {url} exists; to move its counter to a greater value, add "
-            "--forward",
-            url=url,
+            f"namespace {request.namespace!r} of {request.url} exists; to move its counter to a "
+            "greater value, add --forward",
+            url=str(request.url),
         )
     registry.initialise(ask_of(LastSeen()), start)
-    _show(registry, namespace, url, "moves ahead" if forward else "is new", scheme)
+    _show(request, "moves ahead" if forward else "is new")
     axis = "run" if scheme.layout.axis == "run" else "number"
     click.echo(f"The next {axis} is {start}.")
 
 
-def _show(registry: Registry, namespace: str, url: str, state: str, scheme: Scheme) -> None:
-    layout = registry.terms.layout
-    click.echo(f"Namespace {namespace!r} of {url} {state}, with scheme {scheme.name}:\n{layout}")
+def _show(request: Request, state: str) -> None:
+    name, scheme = f"Namespace {request.namespace!r} of {request.url}", request.scheme
+    click.echo(f"{name} {state}, with scheme {scheme.name}:\n{scheme.layout}")
 
 
 def _refuse_counter_options(scheme: Scheme, start: int | None, *, forward: bool) -> None:

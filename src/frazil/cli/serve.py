@@ -13,7 +13,7 @@ _PORT = click.IntRange(0, 65535)
 
 
 @click.command
-@click.argument("url", required=False, envvar="FRAZIL_URL", metavar="[URL]")
+@click.argument("url", required=False, metavar="[URL]")
 @click.option(
     "--config",
     type=click.Path(path_type=Path, dir_okay=False),

@@ -23,9 +23,8 @@ from frazil.cli.files.duplicates import Duplicates
 from frazil.cli.show import terminal
 from frazil.cli.show.progress import progress
 from frazil.errors import ConfigError
-from frazil.inputs.url import parse_url
-from frazil.registries import connect
-from frazil.schemes.scheme import scheme as scheme_of
+from frazil.generator.local import registry_of
+from frazil.generator.request import make_request
 from frazil.torture import FAULTS, MIXED, OWN, SYSTEMS, Plan, known, named, run
 from frazil.torture.report import as_json as facts_of
 from frazil.torture.report import failed
@@ -164,11 +163,12 @@ def _check(url: str, system: str, own: str | None, scheme: str) -> None:
     if system not in SYSTEMS and ":" in system:
         sys.path.insert(0, "")  # as in the processes that call it
         attribute(system)
-    if url.startswith("memory:"):
+    # Errors of the scheme and the store are reported once, and early.
+    request = make_request(url or "sqlite:", scheme, namespace="torture")
+    if request.url.kind == "memory":
         raise click.UsageError("memory: is for one process, and torture starts several")
-    checked = scheme_of(scheme)
-    if url and parse_url(url).maker == "registry":
-        connect(url, "torture", checked).look()  # reports an error once, and early
+    if url and request.url.maker == "registry":
+        registry_of(request).look()
 
 
 def _check_peers(*wrong: bool) -> None:

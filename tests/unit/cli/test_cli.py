@@ -107,7 +107,7 @@ def test_exit_code_says_what_to_do(error, code, call, monkeypatch):
     def fail(*_args, **_options):
         raise error
 
-    monkeypatch.setattr("frazil.mint", fail)
+    monkeypatch.setattr("frazil.cli.mint.mint_request", fail)
     result = call("mint")
     assert result.exit_code == code
     assert result.output.startswith("Error: ")
@@ -119,7 +119,7 @@ def test_bug_elsewhere_is_not_hidden(call, monkeypatch):
     def fail(*_args, **_options):
         raise ZeroDivisionError
 
-    monkeypatch.setattr("frazil.mint", fail)
+    monkeypatch.setattr("frazil.cli.mint.mint_request", fail)
     with pytest.raises(ZeroDivisionError):
         call("mint")
 

@@ -82,6 +82,16 @@ def test_a_counter_that_was_lost_does_not_begin_anew(call, servers):
     assert servers[0].client().dbsize() == 0
 
 
+def test_a_password_is_not_shown(call, servers):
+    place = f"127.0.0.1:{servers[0].port}"
+    url = f"redis://default:secret@{place}"
+    shown = [call(*words).output for words in (["claims", url], ["init", url, "--new"])]
+    shown += [call("claims", url).output, call("bench", "-u", url, "--seconds", "0.01").output]
+    for text in shown:
+        assert f"redis://default:***@{place}" in text.replace("\n", "")
+        assert "secret" not in text
+
+
 def test_also_after_looking(call):
     """Neither a list nor a look at a missing namespace makes it."""
     call("init", "--new", "--namespace", "other")

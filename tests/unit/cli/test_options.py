@@ -6,7 +6,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from frazil.cli._options import is_default, layout_text, scheme_options
+from frazil.cli._options import is_default, scheme_options
 from frazil.schemes.scheme import Scheme, scheme
 
 __all__: list[str] = []
@@ -57,8 +57,3 @@ def test_all_of_it():
 def test_wrong_option(args, words):
     with pytest.raises(click.UsageError, match=re.escape(words)):
         chosen(*args)
-
-
-def test_layout_text():
-    assert layout_text("tickets") == "sign:1=0 sequence:63"
-    assert layout_text("time:42") == "time:42"

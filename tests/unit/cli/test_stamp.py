@@ -17,6 +17,7 @@ from click.testing import CliRunner, Result
 
 import frazil
 from frazil.cli import main
+from frazil.opening import open_request
 from tests.needs import needs
 
 __all__: list[str] = []
@@ -213,18 +214,17 @@ def test_summary_as_json(table, tmp_path):
 
 
 def test_lead_is_a_second_or_the_horizon(table, tmp_path, monkeypatch):
-    leads: list[object] = []
-    real = frazil.open
+    leads_us: list[int] = []
 
-    def spy(*args, lead, **rest):
-        leads.append(lead)
-        return real(*args, lead=lead, **rest)
+    def spy(request):
+        leads_us.append(request.lead_us)
+        return open_request(request)
 
-    monkeypatch.setattr(frazil, "open", spy)
+    monkeypatch.setattr("frazil.cli.stamp.open_request", spy)
     short = f"sqlite://{tmp_path}/ids.db?horizon=200ms"
     for options in ((), ("--url", short), ("--lead", "0"), ("--lead", "5ms")):
         assert stamp(table, *options).exit_code == 0
-    assert leads == [1.0, 0.2, 0, "5ms"]
+    assert leads_us == [1_000_000, 200_000, 0, 5_000]
     assert stamp(table, "--lead", "1h").exit_code == 2
 
 

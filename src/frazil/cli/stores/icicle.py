@@ -19,7 +19,8 @@ import click
 from frazil.cli import Failure
 from frazil.cli.show import terminal
 from frazil.errors import FrazilError
-from frazil.opening import request_of
+from frazil.generator.request import Request
+from frazil.remote.icicle.calls import IcicleConfig
 from frazil.remote.icicle.config import configure_icicle
 from frazil.remote.icicle.server import LAST_SHARD, IcicleServer, State
 from frazil.schemes.scheme import Scheme
@@ -28,7 +29,7 @@ from frazil.system.clock import moment_text
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["ShardState", "duplicate_shards", "initialise", "servers", "shard_states", "show_shards"]
+__all__ = ["ShardState", "duplicate_shards", "initialise", "shard_states", "show_shards"]
 
 
 @dataclass(frozen=True)
@@ -53,16 +54,10 @@ class ShardState:
         return self.state.shard if self.state else None
 
 
-def servers(url: str, namespace: str, scheme: Scheme) -> list[IcicleServer]:
-    """The servers of a pool."""
-    config = configure_icicle(request_of(url, scheme, namespace=namespace))
-    return config.servers(IcicleServer)
-
-
-def shard_states(pool: Sequence[IcicleServer]) -> list[ShardState]:
-    """The state of each server."""
+def shard_states(config: IcicleConfig) -> list[ShardState]:
+    """The state of each server of a pool."""
     found = []
-    for server in pool:
+    for server in config.servers(IcicleServer):
         try:
             found.append(ShardState(server, server.look()))
         except FrazilError as error:
@@ -84,20 +79,18 @@ def duplicate_shards(found: Sequence[ShardState]) -> list[str]:
     ]
 
 
-def initialise(
-    url: str, namespace: str, scheme: Scheme, *, shard: int | None, auto: bool, new: bool
-) -> None:
+def initialise(request: Request, *, shard: int | None, auto: bool, new: bool) -> None:
     """Assign a shard to each server, and print them. Raises an error if a shard is in doubt."""
-    pool = servers(url, namespace, scheme)
-    declared = [server.shard for server in pool if server.shard is not None]
+    config = configure_icicle(request)
+    declared = list(config.shards)
     if (shard is not None) + auto + bool(declared) != 1:
         raise click.UsageError(
             "icicle: needs shards; add --shard N for one server, --shards auto for a pool, or "
             "?shards=0,1,2 to the URL of a pool"
         )
-    if shard is not None and len(pool) > 1:
+    if shard is not None and len(config.accesses) > 1:
         raise click.UsageError("--shard is for one server; use --shards auto for a pool")
-    found = shard_states(pool)
+    found = shard_states(config)
     for each in found:
         if each.error is not None:
             raise each.error
@@ -117,7 +110,9 @@ def initialise(
         state = each.server.initialise(number, new=new, pool=pool_text)
         wait_us = max(wait_us, state.wait_us)
         unchanged = " (unchanged)" if each.shard == number else ""
-        click.echo(f"{each.server.name} has shard {number} of namespace {namespace!r}{unchanged}")
+        click.echo(
+            f"{each.server.name} has shard {number} of namespace {request.namespace!r}{unchanged}"
+        )
     if wait_us > 0:
         click.echo(f"The first ID waits {wait_us / 1e6:.1f} s, because a shard may have been used.")
     else:
@@ -181,13 +176,13 @@ def _free(found: Sequence[ShardState], owners: dict[int, set[str]]) -> list[int]
     return wanted
 
 
-def show_shards(url: str, namespace: str, scheme: Scheme, *, as_json: bool) -> None:
+def show_shards(request: Request, *, as_json: bool) -> None:
     """List the servers and their shards; raises Failure if two have the same."""
-    found = shard_states(servers(url, namespace, scheme))
+    found = shard_states(configure_icicle(request))
     if as_json:
-        terminal.echo_json(_as_json(each, scheme) for each in found)
+        terminal.echo_json(_as_json(each, request.scheme) for each in found)
     else:
-        terminal.echo(_table(found, scheme))
+        terminal.echo(_table(found, request.scheme))
     if duplicates := duplicate_shards(found):
         raise Failure("; ".join(duplicates))
 

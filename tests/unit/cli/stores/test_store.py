@@ -7,10 +7,15 @@ import pytest
 from frazil.claims.claim import Claim, LastSeen
 from frazil.cli.stores.store import look, persistent
 from frazil.errors import ConfigError
+from frazil.generator.request import make_request
 from frazil.generator.verb_requests import ask_of
 from frazil.schemes.scheme import scheme
 
 __all__: list[str] = []
+
+
+def request(path, scheme="icicle", **options):
+    return make_request(f"sqlite://{path}", scheme, **options)
 
 
 @pytest.fixture
@@ -19,20 +24,20 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_missing_file_is_not_made(path):
-    assert look(persistent(f"sqlite://{path}", "default", scheme())) is None
+    assert look(persistent(request(path))) is None
     assert not path.exists()
 
 
 def test_missing_namespace_is_not_made(path):
-    registry = persistent(f"sqlite://{path}", "default", scheme())
+    registry = persistent(request(path))
     registry.initialise(ask_of(LastSeen()), 0)
     before = path.read_bytes()
-    assert look(persistent(f"sqlite://{path}", "other", scheme())) is None
+    assert look(persistent(request(path, namespace="other"))) is None
     assert path.read_bytes() == before
 
 
 def test_record_is_seen_and_not_touched(path):
-    registry = persistent(f"sqlite://{path}", "default", scheme())
+    registry = persistent(request(path))
     registry.initialise(ask_of(LastSeen()), 0)
     claim = registry.grant(ask_of(LastSeen()), 100)
     assert isinstance(claim, Claim)
@@ -46,10 +51,10 @@ def test_record_is_seen_and_not_touched(path):
 
 
 def test_another_scheme_is_told_only_when_asked(path):
-    registry = persistent(f"sqlite://{path}", "default", scheme())
+    registry = persistent(request(path))
     registry.initialise(ask_of(LastSeen()), 0)
     before = path.read_bytes()
-    other = persistent(f"sqlite://{path}", "default", scheme("tsid"))
+    other = persistent(request(path, "tsid"))
     assert look(other) is not None
     with pytest.raises(ConfigError) as caught:
         look(other, same_terms=True)
@@ -61,4 +66,4 @@ def test_another_scheme_is_told_only_when_asked(path):
 
 def test_memory_is_nothing_to_look_at():
     with pytest.raises(ConfigError, match="memory of each process"):
-        persistent("memory:", "default", scheme())
+        persistent(make_request("memory:"))
