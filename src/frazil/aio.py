@@ -1,9 +1,8 @@
-"""The asyncio skin: the same generator, waiting with the loop.
+"""``frazil.aio``: the same generator, which waits with the event loop.
 
-An ``async`` twin of a library is a second copy of each of its errors. Here there is none: making an
-ID is arithmetic and needs no ``await``, and all I/O is the keeper's, in its own thread. What is
-left to do differently is how to wait, so this file is only that. A call whose ID is ready returns
-it without ever giving the loop away.
+An ``async`` copy of a library repeats each of its bugs. Here there is no copy: to make an ID is
+arithmetic and needs no ``await``, and the keeper does all I/O in its own thread. So only the
+waiting differs. A call whose ID is ready returns it without giving control to the loop.
 
     async with frazil.aio.open() as ids:
         await ids()
@@ -95,7 +94,7 @@ class AwaitedGenerator:
 def open(  # noqa: A001 - as in frazil.open
     url: UrlInput | None = None, scheme: str | Scheme = "icicle", **options: Any
 ) -> AsyncGenerator:
-    """A generator to await. The arguments are those of ``frazil.open``; nothing is contacted."""
+    """A generator to await. The arguments are those of ``frazil.open``. Contacts nothing."""
     refuse_unknown("open", open_ids, options)
     request = make_request(url, scheme, **options)
     if request.url.maker == "registry":

@@ -62,9 +62,9 @@ def make_request(
     token: str | None = None,
 ) -> Request:
     """The request for the arguments of ``open``. Raises ConfigError and LayoutError."""
-    expect("namespace=", namespace, str, "a text")
+    expect("namespace=", namespace, str, "a string")
     expect("sequence_start=", sequence_start, (int, str), '0 or "random"')
-    expect("token=", token, (str, type(None)), "a text")
+    expect("token=", token, (str, type(None)), "a string")
     check_fields(fields)
     if type(sequence_start) not in (int, str) or sequence_start not in (0, "random"):
         raise ConfigError(f'sequence_start is 0 or "random", not {sequence_start!r}')
@@ -87,7 +87,7 @@ def _url_text(url: UrlInput | None) -> str:
     """The URL as text; a path is that of a file with claims."""
     if url is None:
         return default_url()
-    expect("url=", url, (str, os.PathLike), "a text like 'redis://host', or a Path")
+    expect("url=", url, (str, os.PathLike), "a string like 'redis://host', or a Path")
     if isinstance(url, str):
         if not url.strip():
             raise ConfigError("url= is empty; leave it out for the default, or name a registry")
@@ -101,4 +101,4 @@ def _checked_block(block: Any) -> int | None:
     """The block if it is a number; the registry limits it."""
     if block is None or (isinstance(block, int) and not isinstance(block, bool) and block > 0):
         return block
-    raise ConfigError(f"block={block!r} is no whole number from 1 on", value=block)
+    raise ConfigError(f"block={block!r} is not a whole number from 1 on", value=block)

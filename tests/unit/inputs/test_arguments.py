@@ -48,7 +48,7 @@ def test_what_is_passed_in_the_wrong_place_is_not_shown():
     with pytest.raises(ConfigError) as caught:
         frazil.open(b"redis://:secret@host")
     assert "secret" not in str(caught.value)
-    assert str(caught.value) == "url= must be a text like 'redis://host', or a Path, not bytes"
+    assert str(caught.value) == "url= must be a string like 'redis://host', or a Path, not bytes"
 
 
 @pytest.mark.parametrize("name", ["claims.db", "a b", "100%", "who?x=1", "a#b", "c%20d", "ä"])

@@ -1,5 +1,7 @@
 """A URL is read once, and its file is named from the root on."""
 
+from urllib.parse import quote
+
 import pytest
 
 from frazil.inputs.url import parse_url
@@ -17,3 +19,19 @@ def test_a_relative_path_is_anchored(tmp_path, monkeypatch, name):
     assert found.text == f"sqlite://{tmp_path}/{path}{mark}{query}"
     assert str(found) == text
     assert found.anchored() == found
+
+
+@pytest.mark.parametrize("name", ["state.db", "a b+c%d", "none?"])
+def test_a_relative_state_of_a_static_number_is_anchored(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    text = f"static:7?state={quote(name)}&horizon=2s"
+    found = parse_url(text).anchored()
+    assert dict(found.query) == {"state": f"{tmp_path}/{name}", "horizon": "2s"}
+    assert found.body == "7"
+    assert str(found) == text
+    assert found.anchored() == found
+
+
+@pytest.mark.parametrize("text", ["static:7", "static:7?state=none", "sqlite:", "redis://h/1"])
+def test_a_url_without_a_file_stays_as_it_is(text):
+    assert parse_url(text).anchored() == parse_url(text)
