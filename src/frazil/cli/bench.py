@@ -149,16 +149,14 @@ def command(*, request: Request, seconds: float, as_json: bool) -> None:
         rows = [line.as_json() for line in lines]
         click.echo(json.dumps({**setting, "unique": len(bench.ids), "lines": rows}, indent=1))
         return
-    console = terminal.console()
-    console.print(terminal.facts(setting.items()))
-    console.print()
+    from rich.console import Group
+
     right = ("ns each", "per second", "relative to floor")
     table = terminal.table("", *right, right=right)
     for line in lines:
         table.add_row(*line.as_row())
-    console.print(table)
-    console.print()
-    console.print(f"{len(bench.ids):,} IDs made, no duplicates")
+    total = f"\n{len(bench.ids):,} IDs made, no duplicates"
+    terminal.echo(Group(terminal.facts(setting.items()), "", table, total))
 
 
 def _in_own_namespace(request: Request) -> Request:

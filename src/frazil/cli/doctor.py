@@ -7,7 +7,6 @@ It changes nothing, unless ``--try`` is given: then it takes, renews and release
 """
 
 import time
-from collections.abc import Iterable
 
 import click
 
@@ -19,7 +18,7 @@ from frazil.errors import ConfigError
 from frazil.generator.request import Request
 from frazil.generator.verb_requests import ask_of
 from frazil.registries.base import Registry
-from frazil.registries.doctor import Finding, StoreReport, clock_offset
+from frazil.registries.doctor import Finding, clock_offset
 
 __all__ = ["command"]
 
@@ -51,17 +50,14 @@ def command(*, request: Request, as_json: bool, trying: bool) -> None:
     registry = store.persistent(request)
     found = store.look(registry)
     told = registry.examine()
-    facts = [round_trip(registry), *_clock(told), *told.facts]
-    facts.append(_namespace(found, registry, request.namespace))
+    facts = [round_trip(registry)]
+    if told.ahead_us is not None:
+        facts.append(clock_offset(told.ahead_us))
+    facts += [*told.facts, _namespace(found, registry, request.namespace)]
     if trying:
         facts.append(_try_claim(registry))
     report = Report(registry.url, f"{registry.url}: {told.server}", facts, told.events)
     show_reports([report], as_json=as_json, with_server=False)
-
-
-def _clock(report: StoreReport) -> Iterable[Finding]:
-    if report.ahead_us is not None:
-        yield clock_offset(report.ahead_us)
 
 
 def _namespace(found: Snapshot | None, registry: Registry, namespace: str) -> Finding:

@@ -96,7 +96,10 @@ def command(
         raise click.UsageError("--shard and --shards are for icicle: URLs")
     registry, scheme = store.persistent(request), request.scheme
     if registry.terms.timed:
-        _refuse_counter_options(scheme, start, forward=forward)
+        if start is not None or forward:
+            raise click.UsageError(
+                f"--start and --forward are for counters; scheme {scheme.name} uses time"
+            )
         registry.initialise(ask_of(LastSeen()), 0 if new else None)
         _show(request, "is new" if new else "is set up")
         if not new:
@@ -119,13 +122,6 @@ def command(
 def _show(request: Request, state: str) -> None:
     name, scheme = f"Namespace {request.namespace!r} of {request.url}", request.scheme
     click.echo(f"{name} {state}, with scheme {scheme.name}:\n{scheme.layout}")
-
-
-def _refuse_counter_options(scheme: Scheme, start: int | None, *, forward: bool) -> None:
-    if start is not None or forward:
-        raise click.UsageError(
-            f"--start and --forward are for counters; scheme {scheme.name} uses time"
-        )
 
 
 def _first_value(scheme: Scheme, start: int | None, *, forward: bool, new: bool) -> int:

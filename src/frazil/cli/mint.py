@@ -22,7 +22,6 @@ from frazil.generator.request import Request
 from frazil.inputs.duration import duration_text
 from frazil.opening import mint_request, open_request
 from frazil.registries.base import RecordRegistry
-from frazil.schemes.scheme import Scheme
 
 __all__ = ["command"]
 
@@ -69,24 +68,20 @@ def command(*, count: int, request: Request, as_json: bool) -> None:
       frazil mint --namespace users --scheme uniqueid-spread --field cluster=3
       frazil mint -u icicle://redis-a,redis-b -n 1000
     """
-    scheme, ids = request.scheme, _chunks(count, request)
-    first = next(ids)
+    scheme = request.scheme
+    head = json.dumps({"scheme": scheme.name, "namespace": request.namespace})
+    separator = f'{head[:-1]}, "ids": [\n '
+    for chunk in _chunks(count, request):
+        texts = map(scheme.format, chunk)
+        if as_json:
+            # No encoding, prefix or check character needs an escape in JSON.
+            quoted = ",\n ".join(f'"{text}"' for text in texts)
+            click.echo(separator + quoted, nl=False)
+            separator = ",\n "
+        else:
+            click.echo("\n".join(texts))
     if as_json:
-        head = json.dumps({"scheme": scheme.name, "namespace": request.namespace})
-        click.echo(f'{head[:-1]}, "ids": [\n ', nl=False)
-        click.echo(_quoted(scheme, first), nl=False)
-        for chunk in ids:
-            click.echo(",\n " + _quoted(scheme, chunk), nl=False)
         click.echo("]}")
-        return
-    click.echo("\n".join(map(scheme.format, first)))
-    for chunk in ids:
-        click.echo("\n".join(map(scheme.format, chunk)))
-
-
-def _quoted(scheme: Scheme, ids: list[int]) -> str:
-    # No encoding, prefix or check character needs an escape in JSON.
-    return ",\n ".join(f'"{scheme.format(n)}"' for n in ids)
 
 
 def _chunks(count: int, request: Request) -> Iterator[list[int]]:

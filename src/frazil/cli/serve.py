@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -80,12 +81,6 @@ def command(
     if tls_cert and tls_key:
         client_ca = settings.tls.client_ca if settings.tls else ""
         settings = replace(settings, tls=tls.Tls(tls_cert, tls_key, client_ca))
-    settings = replace(
-        settings,
-        host=settings.host if host is None else host,
-        port=settings.port if port is None else port,
-        resp_port=settings.resp_port if resp is None else resp,
-        workers=settings.workers if workers is None else workers,
-        without_tokens=without_tokens,
-    )
-    serve(settings)
+    given: dict[str, Any] = {"host": host, "port": port, "resp_port": resp, "workers": workers}
+    given = {name: value for name, value in given.items() if value is not None}
+    serve(replace(settings, without_tokens=without_tokens, **given))

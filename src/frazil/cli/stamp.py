@@ -15,7 +15,7 @@ import json
 import sys
 import time
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
@@ -56,12 +56,6 @@ delimiter_option = click.option(
 header_option = click.option(
     "--header/--no-header", default=True, help="Whether the first row of a CSV file is a header."
 )
-
-
-class _Stamped(NamedTuple):
-    rows: int
-    first: str | None
-    last: str | None
 
 
 @click.command
@@ -141,8 +135,15 @@ def command(
                 rows += len(ids)
                 first, final = ids[0] if first is None else first, ids[-1]
                 update(table.bytes_read())
-    stamped = _Stamped(rows, *(None if n is None else str(n) for n in (first, final)))
-    _report(stamped, time.monotonic() - began_s, output, request.scheme, as_json=as_json)
+    found: dict[str, Any] = {
+        "rows": rows,
+        "first": None if first is None else str(first),
+        "last": None if final is None else str(final),
+        "seconds": round(time.monotonic() - began_s, 3),
+        "scheme": request.scheme.name,
+        "output": output,
+    }
+    _report(found, as_json=as_json)
 
 
 def _default_lead_us(request: Request) -> int:
@@ -174,18 +175,12 @@ def _issue(generator: frazil.Generator, count: int, *, numeric: bool) -> list[An
     return texts
 
 
-def _report(
-    stamped: _Stamped, took_s: float, output: str, scheme: Scheme, *, as_json: bool
-) -> None:
+def _report(found: dict[str, Any], *, as_json: bool) -> None:
+    output = found["output"]
     if as_json:
-        facts = stamped._asdict() | {
-            "seconds": round(took_s, 3),
-            "scheme": scheme.name,
-            "output": output,
-        }
         # Standard output may contain the table.
-        click.echo(json.dumps(facts, ensure_ascii=False), err=output == "-")
+        click.echo(json.dumps(found, ensure_ascii=False), err=output == "-")
         return
-    ids = f", {stamped.first} to {stamped.last}" if stamped.rows else ""
+    ids = f", {found['first']} to {found['last']}" if found["rows"] else ""
     where = "standard output" if output == "-" else output
-    click.echo(f"{stamped.rows:,} rows in {took_s:.1f} s{ids}, to {where}", err=True)
+    click.echo(f"{found['rows']:,} rows in {found['seconds']:.1f} s{ids}, to {where}", err=True)

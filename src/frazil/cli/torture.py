@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import click
@@ -33,7 +34,7 @@ from frazil.torture.system import attribute
 
 __all__ = ["command"]
 
-_MEMORY_BYTES = 256 << 20
+_search = partial(Duplicates, 256 << 20)
 _SECONDS = 45.0
 _FULL_BURST = 4096
 
@@ -210,7 +211,3 @@ def _test_all(plan: Plan, *, as_json: bool, as_markdown: bool) -> None:
         terminal.echo(peer_table(rows))
     ours = sum(row.duplicates for row in rows if row.plan.system.name == "frazil")
     click.get_current_context().exit(1 if ours else 0)
-
-
-def _search(folder: Path) -> Duplicates:
-    return Duplicates(_MEMORY_BYTES, folder)

@@ -41,8 +41,12 @@ def show_reports(reports: Sequence[Report], *, as_json: bool, with_server: bool)
             for finding in findings
         )
     else:
+        from rich.console import Group
+        from rich.text import Text
+
         for _, title, facts, events in reports:
-            _show(title, facts, events)
+            heading, survives = (Text(each, "bold") for each in (title, "Events and their outcome"))
+            terminal.echo(Group(heading, "", _table(facts), "", survives, "", _table(events)))
     if worst([each for report in reports for each in (*report.facts, *report.events)]) == "bad":
         raise Failure("an ID could repeat, or none can be issued; see the lines marked ✗")
 
@@ -63,15 +67,6 @@ def round_trip(store: Readable) -> Finding:
         reads_ms.append((time.perf_counter() - begun_s) * 1e3)
     median_ms = statistics.median(reads_ms)
     return Finding("round trip", "good", f"{median_ms:.2f} ms (median of {_SAMPLES} reads)")
-
-
-def _show(title: str, facts: Iterable[Finding], events: Iterable[Finding]) -> None:
-    from rich.console import Group
-    from rich.text import Text
-
-    heading = Text(title, "bold")
-    survives = Text("\nEvents and their outcome", "bold")
-    terminal.echo(Group(heading, Text(""), _table(facts), survives, Text(""), _table(events)))
 
 
 def _table(findings: Iterable[Finding]) -> Any:

@@ -103,7 +103,8 @@ def initialise(request: Request, *, shard: int | None, auto: bool, new: bool) ->
     assigned = list(zip(found, wanted, strict=True))
     for each, number in assigned:
         owners.setdefault(number, set()).add(each.address)
-    pool_text = "" if shard is not None else _text(owners)
+    by_shard = {number: sorted(addresses) for number, addresses in sorted(owners.items())}
+    pool_text = "" if shard is not None else json.dumps(by_shard)
     wait_us = 0
     # Servers with a shard store the new assignments first.
     for each, number in sorted(assigned, key=lambda pair: pair[0].shard is None):
@@ -123,27 +124,17 @@ def _owners(found: Sequence[ShardState]) -> dict[int, set[str]]:
     """The shards that the servers have stored, and the addresses each was assigned to."""
     owners: dict[int, set[str]] = {}
     for each in found:
-        for shard, addresses in _stored_pool(each).items():
+        text = each.state.pool if each.state else ""
+        try:
+            pool: dict[str, list[str]] = json.loads(text or "{}")
+        except ValueError as error:
+            raise Failure(
+                f"{each.server.name}: the stored shards of its pool are not frazil's; DEL the "
+                "key, then frazil init --shard N"
+            ) from error
+        for shard, addresses in pool.items():
             owners.setdefault(int(shard), set()).update(addresses)
     return owners
-
-
-def _stored_pool(found: ShardState) -> dict[str, list[str]]:
-    """The shards of the pool that a server has stored."""
-    text = found.state.pool if found.state else ""
-    try:
-        pool: dict[str, list[str]] = json.loads(text or "{}")
-    except ValueError as error:
-        raise Failure(
-            f"{found.server.name}: the stored shards of its pool are not frazil's; DEL the key, "
-            "then frazil init --shard N"
-        ) from error
-    return pool
-
-
-def _text(owners: dict[int, set[str]]) -> str:
-    """The shards of a pool, in the form that servers store."""
-    return json.dumps({shard: sorted(addresses) for shard, addresses in sorted(owners.items())})
 
 
 def _refuse_doubt(found: Sequence[ShardState], owners: dict[int, set[str]]) -> None:
@@ -205,15 +196,14 @@ def _table(found: Sequence[ShardState], scheme: Scheme) -> "RenderableType":
 
     table = terminal.table("server", "shard", "state", "until (UTC)", right=("shard",))
     for each in found:
-        state, until = Text("no answer", "red"), "-"
-        if each.state is not None:
-            until = moment_text(scheme.layout.us_at(each.state.tick))
-            until = until.replace("T", " ").removesuffix("Z")
-            waits = each.state.wait_us >= 1_000_000
+        if each.state is None or each.shard is None:
+            problem = "no shard" if each.state else "no answer"
+            table.add_row(each.server.name, "-", Text(problem, "red"), "-")
+            continue
+        until = moment_text(scheme.layout.us_at(each.state.tick))
+        state = Text("issues", "green")
+        if each.state.wait_us >= 1_000_000:
             state = Text(f"waits {each.state.wait_us / 1e6:.1f} s", "yellow")
-            state = state if waits else Text("issues", "green")
-        if each.state is not None and each.shard is None:
-            state, until = Text("no shard", "red"), "-"
-        shard = "-" if each.shard is None else str(each.shard)
-        table.add_row(each.server.name, shard, state, until)
+        until = until.replace("T", " ").removesuffix("Z")
+        table.add_row(each.server.name, str(each.shard), state, until)
     return table
