@@ -1,4 +1,4 @@
-"""Six options make one scheme, and what does not fit together is refused with the next step."""
+"""Six options make one scheme; contradictory options are an error with a next step."""
 
 import re
 
@@ -32,7 +32,7 @@ def test_default():
     assert not show.named
 
 
-def test_all_of_it():
+def test_all_options():
     text = "version:3=0 time:32 node:10 @1s since ?"
     got = chosen("-s", text, "--field", "version=0b101", "--epoch", "2025-01-01")
     assert show.named

@@ -1,4 +1,4 @@
-"""A URL is read once, and its file is named from the root on."""
+"""A URL is parsed once, and the path of its file becomes absolute."""
 
 from urllib.parse import quote
 
@@ -9,9 +9,9 @@ from frazil.inputs.url import parse_url
 __all__: list[str] = []
 
 
-# "lite" and "s" also stand in the URL's kind.
+# "lite" and "s" are also parts of the kind.
 @pytest.mark.parametrize("name", ["claims.db", "lite", "s", "a/sqlite:b", "c d?horizon=2s"])
-def test_a_relative_path_is_anchored(tmp_path, monkeypatch, name):
+def test_relative_path_becomes_absolute(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     text = f"sqlite:{name.replace(' ', '%20')}"
     found = parse_url(text).anchored()
@@ -22,7 +22,7 @@ def test_a_relative_path_is_anchored(tmp_path, monkeypatch, name):
 
 
 @pytest.mark.parametrize("name", ["state.db", "a b+c%d", "none?"])
-def test_a_relative_state_of_a_static_number_is_anchored(tmp_path, monkeypatch, name):
+def test_relative_state_of_a_static_number_becomes_absolute(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     text = f"static:7?state={quote(name)}&horizon=2s"
     found = parse_url(text).anchored()
@@ -33,5 +33,5 @@ def test_a_relative_state_of_a_static_number_is_anchored(tmp_path, monkeypatch, 
 
 
 @pytest.mark.parametrize("text", ["static:7", "static:7?state=none", "sqlite:", "redis://h/1"])
-def test_a_url_without_a_file_stays_as_it_is(text):
+def test_url_without_a_file_does_not_change(text):
     assert parse_url(text).anchored() == parse_url(text)

@@ -1,4 +1,4 @@
-"""A look sees what is there and leaves everything as it was."""
+"""``look`` reads a record and changes nothing."""
 
 from pathlib import Path
 
@@ -23,12 +23,12 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "claims.db"
 
 
-def test_missing_file_is_not_made(path):
+def test_missing_file_is_not_created(path):
     assert look(persistent(request(path))) is None
     assert not path.exists()
 
 
-def test_missing_namespace_is_not_made(path):
+def test_missing_namespace_is_not_created(path):
     registry = persistent(request(path))
     registry.initialise(ask_of(LastSeen()), 0)
     before = path.read_bytes()
@@ -36,7 +36,7 @@ def test_missing_namespace_is_not_made(path):
     assert path.read_bytes() == before
 
 
-def test_record_is_seen_and_not_touched(path):
+def test_record_is_read_and_does_not_change(path):
     registry = persistent(request(path))
     registry.initialise(ask_of(LastSeen()), 0)
     claim = registry.grant(ask_of(LastSeen()), 100)
@@ -50,7 +50,7 @@ def test_record_is_seen_and_not_touched(path):
     assert path.read_bytes() == before
 
 
-def test_another_scheme_is_told_only_when_asked(path):
+def test_same_terms_refuses_another_scheme(path):
     registry = persistent(request(path))
     registry.initialise(ask_of(LastSeen()), 0)
     before = path.read_bytes()
@@ -64,6 +64,6 @@ def test_another_scheme_is_told_only_when_asked(path):
     assert look(registry, same_terms=True) is not None
 
 
-def test_memory_is_nothing_to_look_at():
+def test_memory_is_refused():
     with pytest.raises(ConfigError, match="memory of each process"):
         persistent(make_request("memory:"))
