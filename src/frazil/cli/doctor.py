@@ -49,14 +49,15 @@ def command(*, request: Request, as_json: bool, trying: bool) -> None:
         return
     registry = store.persistent(request)
     found = store.look(registry)
-    told = registry.examine()
-    facts = [round_trip(registry)]
-    if told.ahead_us is not None:
-        facts.append(clock_offset(told.ahead_us))
-    facts += [*told.facts, _namespace(found, registry, request.namespace)]
+    store_report = registry.examine()
+    facts = [round_trip(registry.look)]
+    if store_report.ahead_us is not None:
+        facts.append(clock_offset(store_report.ahead_us))
+    facts += [*store_report.facts, _namespace(found, registry, request.namespace)]
     if trying:
         facts.append(_try_claim(registry))
-    report = Report(registry.url, f"{registry.url}: {told.server}", facts, told.events)
+    title = f"{registry.url}: {store_report.server}"
+    report = Report(registry.url, title, facts, store_report.events)
     show_reports([report], as_json=as_json, with_server=False)
 
 

@@ -55,7 +55,7 @@ class Auditor:
     ) -> None:
         self.scheme = scheme
         self.survey = None if scheme is None else Survey(scheme)
-        self._search = Duplicates(memory_bytes, folder)
+        self.search = Duplicates(memory_bytes, folder)
         self.kept_max = kept_max
         self.names: list[str] = []
         """The files."""
@@ -74,16 +74,6 @@ class Auditor:
         foreign = 0 if self.survey is None else self.survey.foreign_ids
         return not (self.invalid or self.duplicates or foreign)
 
-    @property
-    def spilled(self) -> int:
-        """IDs that did not fit in memory."""
-        return self._search.spilled
-
-    @property
-    def parts(self) -> int:
-        """Temporary files that were written."""
-        return self._search.parts
-
     def read(self, table: Table, column: str, on_progress: Callable[[int], None]) -> None:
         """Audit a file; ``on_progress`` receives the number of bytes read."""
         file_bits = len(self.names) << _NUMBER_BITS
@@ -98,7 +88,7 @@ class Auditor:
 
     def finish(self, on_progress: Callable[[int], None]) -> None:
         """Search the IDs that did not fit in memory; ``on_progress`` receives how many are done."""
-        rest = self._search.rest(on_progress)
+        rest = self.search.rest(on_progress)
         while batch := list(islice(rest, _BATCH)):
             self._add_duplicates(batch)
 
@@ -119,7 +109,7 @@ class Auditor:
             keys, positions = self._decode_each(values, positions)
         if self.survey is not None:
             self.survey.add(keys, positions)
-        self._add_duplicates(self._search.add(keys, positions))
+        self._add_duplicates(self.search.add(keys, positions))
 
     def _decode_all(self, values: list[Any]) -> list[int] | None:
         """The IDs, decoded in one step; None if a value is invalid or needs a step of its own."""

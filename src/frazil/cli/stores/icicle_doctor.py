@@ -44,7 +44,7 @@ def _report(
     ahead_us = state.now_us - state.offset_us - (before_us + wall_us()) // 2
     terms = terms_of(scheme, HORIZON_US)
     report = examine(server.link, key_of(server.namespace), terms, ahead_us)
-    facts = [round_trip(server), clock_offset(ahead_us), *report.facts]
+    facts = [round_trip(server.look), clock_offset(ahead_us), *report.facts]
     facts += [_shard(found), *duplicates]
     risky = any(
         event.verdict == "bad" and event.about.startswith("an old primary")
