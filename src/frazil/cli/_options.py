@@ -83,7 +83,7 @@ def request_options(run: Command) -> Command:
     url = click.option(
         "-u",
         "--url",
-        show_default="$FRAZIL_URL, or sqlite:, a file of this user on this host",
+        show_default="FRAZIL_URL, else sqlite:, a file of this user on this host",
         metavar="URL",
         help="The registry: sqlite:///path, static:7, redis://host, …",
     )

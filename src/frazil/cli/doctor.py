@@ -31,8 +31,9 @@ def command(*, request: Request, as_json: bool, trying: bool) -> None:
     """Examine a registry's store, and report the events it survives.
 
     Connects, measures, reads the store's settings, and reports the outcome of a restart, a
-    failover or a wrong clock. Without --try it changes nothing. Exit code 1 means that an ID could
-    repeat, or that no ID can be issued.
+    failover or a wrong clock. Without --try it changes nothing. Without URL, the registry is
+    FRAZIL_URL or that of this host. Exit code 1 means that an ID could repeat, or that no ID can
+    be issued.
 
     \b
       frazil doctor redis://localhost

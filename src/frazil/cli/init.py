@@ -14,13 +14,14 @@ import time
 
 import click
 
-from frazil.claims.claim import LastSeen, Terms
+from frazil.claims.claim import LastSeen
 from frazil.cli._options import registry_argument
 from frazil.cli.stores import store
 from frazil.errors import ConfigError
 from frazil.generator.request import Request
 from frazil.generator.verb_requests import ask_of
 from frazil.inputs.duration import duration_text
+from frazil.registries.base import Registry
 from frazil.schemes.scheme import Scheme
 
 __all__ = ["command"]
@@ -72,7 +73,8 @@ def command(
     For a layout with time, this waits once, 1 s on this host and 5 s on a server, because an
     earlier record may be lost; --new skips the wait. A layout without time (chibrary, tickets)
     must be set up once, with the first number to issue. A namespace that exists is an error and
-    does not change, but --forward moves a counter past lost or skipped values.
+    does not change, but --forward moves a counter past lost or skipped values. Without URL, the
+    registry is FRAZIL_URL or that of this host.
 
     \b
       frazil init
@@ -100,11 +102,7 @@ def command(
             raise click.UsageError(
                 f"--start and --forward are for counters; scheme {scheme.name} uses time"
             )
-        registry.initialise(ask_of(LastSeen()), 0 if new else None)
-        _show(request, "is new" if new else "is set up")
-        if not new:
-            _wait_horizon(registry.terms)
-        click.echo("The first ID does not wait.")
+        _set_up_timed(registry, request, new=new)
         return
     start = _first_value(scheme, start, forward=forward, new=new)
     if not forward and registry.look() is not None:
@@ -140,11 +138,15 @@ def _first_value(scheme: Scheme, start: int | None, *, forward: bool, new: bool)
     return 1 if scheme.layout.axis == "sequence" else 0
 
 
-def _wait_horizon(terms: Terms) -> None:
-    """Wait until every claim of a lost record has ended."""
-    wait_us = terms.horizon_ticks * terms.tick_us
-    click.echo(
-        f"Waiting {duration_text(wait_us)}, because an earlier record may be lost (--new skips "
-        "this)."
-    )
-    time.sleep(wait_us / 1e6)
+def _set_up_timed(registry: Registry, request: Request, *, new: bool) -> None:
+    """Create the record; unless it is new, wait until every claim of a lost record has ended."""
+    registry.initialise(ask_of(LastSeen()), 0 if new else None)
+    _show(request, "is new" if new else "is set up")
+    if not new:
+        wait_us = registry.terms.horizon_ticks * registry.terms.tick_us
+        click.echo(
+            f"Waiting {duration_text(wait_us)}, because an earlier record may be lost (--new skips "
+            "this)."
+        )
+        time.sleep(wait_us / 1e6)
+    click.echo("The first ID does not wait.")

@@ -53,8 +53,9 @@ def command(
 ) -> None:
     """Issue IDs over HTTP to programs in any language, and to Redis clients.
 
-    No setup is needed: the default is one namespace, in the default registry of this host, and
-    only this host can connect. --config defines more, each with a scheme, a registry and tokens.
+    No setup is needed: the default is one namespace, in the registry of FRAZIL_URL or of this
+    host, and only this host can connect. --config defines more, each with a scheme, a registry and
+    tokens.
 
     \b
       frazil serve
