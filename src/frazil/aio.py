@@ -10,7 +10,6 @@ waiting differs. A call whose ID is ready returns it without giving control to t
 """
 
 from collections.abc import AsyncIterator
-from types import TracebackType
 from typing import Any, Self
 
 from frazil.generator.awaiting import close, wait, wait_through
@@ -82,12 +81,7 @@ class AwaitedGenerator:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
 

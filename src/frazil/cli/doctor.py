@@ -49,7 +49,7 @@ def command(*, request: Request, as_json: bool, trying: bool) -> None:
         examine_pool(request, as_json=as_json)
         return
     registry = store.persistent(request)
-    found = store.look(registry)
+    found = registry.look()
     store_report = registry.examine()
     facts = [round_trip(registry.look)]
     if store_report.ahead_us is not None:

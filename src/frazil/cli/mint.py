@@ -15,7 +15,6 @@ import click
 
 from frazil.cli._options import json_option, request_options
 from frazil.cli.show.progress import progress
-from frazil.cli.stores.store import look
 from frazil.errors import TryLater
 from frazil.generator.local import registry_of
 from frazil.generator.request import Request
@@ -108,7 +107,7 @@ def _announce_wait(request: Request) -> None:
     if not (isinstance(registry, RecordRegistry) and registry.terms.timed):
         return
     try:
-        found = look(registry)
+        found = registry.look()
     except TryLater:  # minting retries until --timeout
         return
     if found is None:

@@ -6,7 +6,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from frazil.cli._options import is_default, scheme_options
+from frazil.cli._options import is_default, request_options, scheme_options
+from frazil.errors import ConfigError
+from frazil.generator.request import Request
 from frazil.schemes.scheme import Scheme, scheme
 
 __all__: list[str] = []
@@ -19,12 +21,27 @@ def show(*, scheme: Scheme) -> None:
     show.named = not is_default("scheme")
 
 
-def chosen(*args: str) -> Scheme:
-    result = CliRunner().invoke(show, args, standalone_mode=False)
+@click.command
+@request_options
+@click.option("--lead")
+def request(*, request: Request) -> None:
+    show.got = request
+
+
+def run(command: click.Command, args: tuple[str, ...]) -> Scheme | Request:
+    result = CliRunner().invoke(command, args, standalone_mode=False)
     if result.exception:
         raise result.exception
-    got: Scheme = show.got
+    got: Scheme | Request = show.got
     return got
+
+
+def chosen(*args: str) -> Scheme:
+    return run(show, args)
+
+
+def requested(*args: str) -> Request:
+    return run(request, args)
 
 
 def test_default():
@@ -57,3 +74,15 @@ def test_all_options():
 def test_wrong_option(args, words):
     with pytest.raises(click.UsageError, match=re.escape(words)):
         chosen(*args)
+
+
+def test_options_make_a_request(monkeypatch):
+    monkeypatch.setenv("FRAZIL_URL", "static:3")
+    assert str(requested().url) == "static:3"
+    assert (requested().lead_us, requested().timeout_us) == (0, 10_000_000)
+    got = requested("-u", "static:7", "--namespace", "x", "-s", "tsid", "--check", "--lead", "2ms")
+    assert (str(got.url), got.namespace, got.lead_us) == ("static:7", "x", 2000)
+    assert got.scheme == scheme("tsid", check=True)
+    assert requested("--lead", "0").lead_us == 0
+    with pytest.raises(ConfigError, match="is empty"):
+        requested("-u", "")

@@ -26,7 +26,7 @@ def persistent(request: Request) -> Registry:
     return registry
 
 
-def look(registry: Registry, *, same_terms: bool = False) -> Snapshot | None:
+def look(registry: Registry, *, same_terms: bool) -> Snapshot | None:
     """The record of the registry's namespace, or None; changes nothing.
 
     With ``same_terms``, raises ConfigError if the record has another scheme.
