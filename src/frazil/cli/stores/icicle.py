@@ -127,13 +127,13 @@ def _owners(found: Sequence[ShardState]) -> dict[int, set[str]]:
         text = each.state.pool if each.state else ""
         try:
             pool: dict[str, list[str]] = json.loads(text or "{}")
-        except ValueError as error:
+            for shard, addresses in pool.items():
+                owners.setdefault(int(shard), set()).update(addresses)
+        except (AttributeError, TypeError, ValueError) as error:
             raise Failure(
                 f"{each.server.name}: the stored shards of its pool are not frazil's; DEL the "
                 "key, then frazil init --shard N"
             ) from error
-        for shard, addresses in pool.items():
-            owners.setdefault(int(shard), set()).update(addresses)
     return owners
 
 
@@ -159,8 +159,8 @@ def _free(found: Sequence[ShardState], owners: dict[int, set[str]]) -> list[int]
         number = each.shard
         if number is None:
             number = former.get(each.address)
-        if number is None or (each.shard is None and number in held):
-            number = next(free, None)
+            if number is None or number in held:
+                number = next(free, None)
         if number is None:
             raise Failure(f"all {LAST_SHARD + 1} shards are assigned; choose one with --shard N")
         wanted.append(number)

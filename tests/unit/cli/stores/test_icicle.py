@@ -119,9 +119,10 @@ class TestInit:
             assert call("init", pool, "--shards", "auto").exit_code == 0
             assert shards(call, pool) == [0, 2, 3]
 
-    def test_stored_pool_is_not_readable(self, call, servers, url):
+    @pytest.mark.parametrize("stored", ["x", "[]", '{"a": []}', '{"1": 5}'])
+    def test_stored_pool_is_not_readable(self, call, servers, url, stored):
         call("init", url, "--shards", "auto", "--new")
-        servers[1].do("HSET", "frazil:icicle:{default}", "pool", "x")
+        servers[1].do("HSET", "frazil:icicle:{default}", "pool", stored)
         result = call("init", url, "--shards", "auto")
         assert result.exit_code == 1
         assert "are not frazil's" in result.output
