@@ -42,13 +42,12 @@ class Source(AbstractContextManager["Source"]):
         self.has_bom = False
         """Whether the first line began with a byte order mark; valid after it was read."""
         self._text: io.TextIOWrapper | None = None
+        self.stored: io.BufferedReader
         self.size: int | None = None
         """Bytes in the file as stored; None if unknown."""
         if path == "-":
             # The extra buffer is for ``peek``, which not every standard input has.
-            self.stored = cast(
-                "io.BufferedReader", io.BufferedReader(cast("io.RawIOBase", sys.stdin.buffer))
-            )
+            self.stored = io.BufferedReader(cast("io.RawIOBase", sys.stdin.buffer))
             return
         try:
             self.stored = Path(path).open("rb")  # noqa: SIM115 (__exit__ closes it)
