@@ -1,9 +1,8 @@
-"""The asyncio skin: the same generator, waiting with the loop.
+"""``frazil.aio``: the same generator, which waits with the event loop.
 
-An ``async`` twin of a library is a second copy of each of its errors. Here there is none: making an
-ID is arithmetic and needs no ``await``, and all I/O is the keeper's, in its own thread. What is
-left to do differently is how to wait, so this file is only that. A call whose ID is ready returns
-it without ever giving the loop away.
+An ``async`` copy of a library repeats each of its bugs. Here there is no copy: to make an ID is
+arithmetic and needs no ``await``, and the keeper does all I/O in its own thread. So only the
+waiting differs. A call whose ID is ready returns it without giving control to the loop.
 
     async with frazil.aio.open() as ids:
         await ids()
@@ -11,16 +10,15 @@ it without ever giving the loop away.
 """
 
 from collections.abc import AsyncIterator
-from types import TracebackType
 from typing import Any, Self
 
 from frazil.generator.awaiting import close, wait, wait_through
 from frazil.generator.generator import AsyncGenerator
 from frazil.generator.kept_walk import KeptWalk
 from frazil.generator.local import registry_of
-from frazil.generator.request import Request
+from frazil.generator.request import Request, UrlInput, make_request
 from frazil.inputs.arguments import check_count, refuse_unknown
-from frazil.opening import Url, open_ids, request_of
+from frazil.opening import open_ids
 from frazil.schemes.scheme import Scheme
 from frazil.system.clock import boot_ns
 from frazil.walk.walk import Pause
@@ -83,21 +81,16 @@ class AwaitedGenerator:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
 
 def open(  # noqa: A001 - as in frazil.open
-    url: Url | None = None, scheme: str | Scheme = "icicle", **options: Any
+    url: UrlInput | None = None, scheme: str | Scheme = "icicle", **options: Any
 ) -> AsyncGenerator:
-    """A generator to await. The arguments are those of ``frazil.open``; nothing is contacted."""
+    """A generator to await. The arguments are those of ``frazil.open``. Contacts nothing."""
     refuse_unknown("open", open_ids, options)
-    request = request_of(url, scheme, **options)
+    request = make_request(url, scheme, **options)
     if request.url.maker == "registry":
         return AwaitedGenerator(KeptWalk(request, registry_of(request)))
     generator: AsyncGenerator = request.url.opened_by.load().open_async_generator(request)

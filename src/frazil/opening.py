@@ -1,53 +1,27 @@
-"""``frazil.open`` and ``frazil.mint``: who makes the IDs is chosen by the URL.
+"""``frazil.open`` and ``frazil.mint``: the URL chooses where IDs are made.
 
 Most URLs name a registry, from which a generator in this process claims node numbers. ``icicle:``
-names servers that make the IDs themselves, and ``http:`` a service that does. All are used alike.
-The arguments become one ``Request``, and the kind of its URL names what opens it
+names servers that make the IDs themselves, and ``http:`` names a service. All are used alike. The
+arguments become one ``Request``, and the kind of its URL names what opens it
 (``frazil.inputs.kinds``).
 """
 
-import os
-import re
 from collections.abc import Mapping
-from typing import Any, Never, TypeAlias
+from typing import Never
 
-from frazil.errors import ConfigError
 from frazil.generator.generator import Generator
 from frazil.generator.local import LocalGenerator, registry_of
 from frazil.generator.mint import mint
-from frazil.generator.request import Duration, Request, make_request
-from frazil.inputs.arguments import expect, refuse_unknown
+from frazil.generator.request import Duration, Request, UrlInput, make_request
+from frazil.inputs.arguments import refuse_unknown
 from frazil.schemes.scheme import Scheme
-from frazil.system.host import default_url
 from frazil.system.process import ProcessIdentity
 
-__all__ = ["mint_ids", "mint_request", "open_ids", "open_request", "request_of"]
-
-Url: TypeAlias = str | os.PathLike[str]
-
-
-def request_of(url: Url | None, scheme: str | Scheme, **options: Any) -> Request:
-    """The request that arguments of ``open`` make. Raises ConfigError and LayoutError."""
-    return make_request(_url_text(url), scheme, **options)
-
-
-def _url_text(url: Url | None) -> str:
-    """The URL as text; a path is that of a file with claims."""
-    if url is None:
-        return default_url()
-    expect("url=", url, (str, os.PathLike), "a text like 'redis://host', or a Path")
-    if isinstance(url, str):
-        if not url.strip():
-            raise ConfigError("url= is empty; leave it out for the default, or name a registry")
-        return url
-    from pathlib import Path  # which nobody else needs here
-
-    path = str(Path(url).absolute())  # whose special characters the URL would take for its own
-    return "sqlite://" + re.sub("[ #%?]", lambda found: f"%{ord(found[0]):02X}", path)
+__all__ = ["mint_ids", "mint_request", "open_ids", "open_request"]
 
 
 def open_request(request: Request) -> Generator:
-    """The generator of a request. Nothing is contacted before the first ID is asked for."""
+    """The generator of a request. Contacts nothing until the first ID is requested."""
     if request.url.maker == "registry":
         return LocalGenerator(request, registry_of(request))
     generator: Generator = request.url.opened_by.load().open_generator(request)
@@ -55,18 +29,18 @@ def open_request(request: Request) -> Generator:
 
 
 def mint_request(n: int, request: Request) -> list[int]:
-    """``n`` unique IDs, for a process that will not stay."""
+    """``n`` unique IDs, for a process that ends soon."""
     while True:
         identity = ProcessIdentity()
         minted = _minted(n, request)
-        if identity.mine:  # else a signal handler has forked, and these are the parent's
+        if identity.mine:  # else a signal handler forked, and these are the parent's
             return minted
 
 
 def _minted(n: int, request: Request) -> list[int]:
-    """What ``mint_request`` answers. What it opens is gone when it returns: drivers hang up.
+    """The IDs of ``mint_request``; every connection is closed when this returns.
 
-    That may be interrupted by a handler that forks, so it has to be over when the caller looks.
+    A signal handler may fork while a connection is closed, so the caller checks the process later.
     """
     if request.url.maker == "registry":
         return mint(n, request, registry_of(request))
@@ -75,7 +49,7 @@ def _minted(n: int, request: Request) -> list[int]:
 
 
 def open_ids(
-    url: Url | None = None,
+    url: UrlInput | None = None,
     scheme: str | Scheme = "icicle",
     *,
     namespace: str = "default",
@@ -87,34 +61,33 @@ def open_ids(
     token: str | None = None,
     **unknown: Never,
 ) -> Generator:
-    """A generator of unique IDs. Nothing is contacted before the first ID is asked for.
+    """A generator of unique IDs. Contacts nothing until the first ID is requested.
 
-    url: where numbers come from. A registry: ``sqlite:///path`` (or a Path), ``redis://host``,
-    ``postgresql://host/db``, ``etcd://host``, ``static:7``, ``static:env:NAME``,
-    ``static:hostname``, ``memory:``. Or servers that make the IDs: ``icicle://host,host,...``, or a
-    service (``frazil serve``): ``http://host:8080/namespace``, ``https://...``; what these answer
-    has the same methods. The default is what the environment's FRAZIL_URL says, else ``sqlite:``, a
-    file of this user on this host (of all users after ``frazil init --shared``); in a container
-    there is no default.
-    scheme: a name (``frazil.schemes.scheme.names()``), a layout text, or a Scheme.
-    namespace: whose IDs must not repeat among each other; members share it, the scheme and the url.
+    url: a registry: ``sqlite:///path`` (or a Path), ``redis://host``, ``postgresql://host/db``,
+    ``etcd://host``, ``static:7``, ``static:env:NAME``, ``static:hostname``, ``memory:``. Or servers
+    that make the IDs: ``icicle://host,host,...``. Or a service (``frazil serve``):
+    ``http://host:8080/namespace``, ``https://...``. The default is the environment variable
+    FRAZIL_URL, else ``sqlite:``, a file of this user on this host (of all users after ``frazil init
+    --shared``); a container has no default.
+    scheme: a name (``frazil.schemes.scheme.names()``), a layout string, or a Scheme.
+    namespace: a set of IDs without duplicates. Its members use the same scheme and url.
     fields: values of the layout's constants, like ``{"cluster": 3}``.
-    lead: how far timestamps may run ahead of the clock when a tick's sequence is used up, instead
-    of waiting; a duration (``"200ms"``, seconds, a timedelta), at most the registry's horizon, or
-    1 s with ``icicle:``.
+    lead: how far timestamps may run ahead of the clock when the sequence of a tick is used up,
+    instead of waiting; a duration (``"200ms"``, seconds, a timedelta), at most the registry's
+    horizon, or 1 s with ``icicle:``.
     timeout: how long a call waits without getting an ID before it raises PoolExhausted or
-    RegistryUnavailable. A call for more IDs than their ticks hold lasts as long as those ticks.
+    RegistryUnavailable. A call for more IDs than fit in one tick also waits for the next ticks.
     sequence_start: 0, or "random" for consumers that shard by ``id % n``.
-    block: for a layout without time, how many counter values (or runs) are taken at a time; 1,000
-    (or one) unless said. The next block is asked for when half of one is used. ``block=1`` is
-    strict: each value of a counter is taken when it is asked for, so values follow each other
-    across all members, at a round trip each.
-    token: of a service that asks for one; the environment's FRAZIL_TOKEN unless said.
+    block: for a layout without time, how many counter values (or runs) to claim at a time; the
+    default is 1,000 (or one). The next block is claimed when half of one is used. ``block=1`` is
+    strict: each value of a counter is claimed when it is requested, so values are consecutive
+    across all members, and each takes a round trip.
+    token: the token of a service; the default is the environment variable FRAZIL_TOKEN.
 
     Raises ConfigError and LayoutError.
     """
     refuse_unknown("open", open_ids, unknown)
-    request = request_of(
+    request = make_request(
         url,
         scheme,
         namespace=namespace,
@@ -130,7 +103,7 @@ def open_ids(
 
 def mint_ids(
     n: int = 1,
-    url: Url | None = None,
+    url: UrlInput | None = None,
     scheme: str | Scheme = "icicle",
     *,
     namespace: str = "default",
@@ -139,14 +112,14 @@ def mint_ids(
     timeout: Duration = 10,
     **unknown: Never,
 ) -> list[int]:
-    """``n`` unique IDs, for a process that will not stay. The arguments are those of ``open``.
+    """``n`` unique IDs, for a process that ends soon. The arguments are those of ``open``.
 
-    Nothing is left behind that would have to be given back. Timestamps lie in the ticks that the
-    IDs fill, so many IDs take as long as their layout needs for them, less ``lead``. Raises what
-    the registry raises, and PoolExhausted after ``timeout`` without an ID.
+    No claim is held afterwards. Timestamps lie in the ticks that the IDs fill, so many IDs take as
+    long as their layout needs for them, less ``lead``. Raises the errors of the registry, and
+    PoolExhausted after ``timeout`` without an ID.
     """
     refuse_unknown("mint", mint_ids, unknown)
-    request = request_of(
+    request = make_request(
         url, scheme, namespace=namespace, fields=fields, lead=lead, timeout=timeout
     )
     return mint_request(n, request)

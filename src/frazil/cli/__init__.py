@@ -49,27 +49,9 @@ class Failure(click.ClickException):
     exit_code = 1
 
 
-class _MisuseFailure(Failure):
-    exit_code = 2
-
-
-class _TryLaterFailure(Failure):
-    exit_code = 3
-
-
-class _StoppedFailure(Failure):
-    exit_code = 4
-
-
-class _InternalFailure(Failure):
-    exit_code = 5
-
-
-_FAILURES: dict[type[FrazilError], type[Failure]] = {
-    Misuse: _MisuseFailure,
-    TryLater: _TryLaterFailure,
-    Stopped: _StoppedFailure,
-    FrazilError: _InternalFailure,
+_CODES = {Misuse: 2, TryLater: 3, Stopped: 4, FrazilError: 5}
+_FAILURES = {
+    error: type("Failure", (Failure,), {"exit_code": code}) for error, code in _CODES.items()
 }
 
 
@@ -124,7 +106,7 @@ def _exit_codes() -> Iterator[None]:
     except click.UsageError as error:
         raise _with_url_option(error) from None
     except click.FileError as error:
-        raise _MisuseFailure(error.format_message()) from error
+        raise _FAILURES[Misuse](error.format_message()) from error
     except BrokenPipeError:
         discard_output()
         raise click.exceptions.Exit(_PIPE_CLOSED) from None
@@ -132,7 +114,7 @@ def _exit_codes() -> Iterator[None]:
         if error.filename == OUTPUT:
             discard_output()
         where = f"{error.filename}: " if error.filename else ""
-        raise _MisuseFailure(f"{where}{error.strerror or error}") from error
+        raise _FAILURES[Misuse](f"{where}{error.strerror or error}") from error
     except KeyboardInterrupt:
         raise click.exceptions.Exit(_INTERRUPTED) from None
 

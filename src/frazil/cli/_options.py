@@ -1,173 +1,148 @@
 """Options that several commands share, with the same names and meanings.
 
-A scheme takes up to six options. ``scheme_options`` adds all six to a command and passes it one
-``Scheme``; ``layout_options`` adds only the three that affect numbers. Options that contradict each
-other are an error before the command starts. The other decorators pass their values unchanged.
+``scheme_options`` adds the six options of a scheme to a command and passes it one ``Scheme``. A
+command that uses a registry takes also the registry and the namespace, and gets all of them as one
+``Request``: ``request_options`` and ``registry_argument``. Options that contradict each other are
+an error before the command starts.
 """
 
 from collections.abc import Callable
-from functools import wraps
+from functools import reduce, wraps
 from typing import Any
 
 import click
 
+from frazil.generator.request import make_request
 from frazil.schemes.alphabet import DIGITS
 from frazil.schemes.scheme import PRESETS, Scheme
 from frazil.schemes.scheme import scheme as make_scheme
-from frazil.system.host import default_url
 
 __all__ = [
-    "count_option",
     "is_default",
     "json_option",
-    "layout_options",
-    "layout_text",
-    "namespace_option",
     "registry_argument",
-    "registry_options",
+    "request_options",
     "scheme_options",
 ]
 
 Command = Callable[..., None]
+Decorator = Callable[[Command], Command]
+
+_LAYOUT = (
+    click.option(
+        "-s",
+        "--scheme",
+        default="icicle",
+        show_default=True,
+        metavar="NAME|LAYOUT",
+        help="A scheme's name (frazil plan lists them), or a layout string.",
+    ),
+    click.option(
+        "--field",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="The value of a constant of the layout; repeatable.",
+    ),
+    click.option(
+        "--epoch",
+        metavar="MOMENT",
+        help="Count time from this moment, like 2025-01-01 or 2025-01-01T00:00:00Z.",
+    ),
+)
+_TEXT = (
+    click.option(
+        "--encoding",
+        type=click.Choice(list(DIGITS)),
+        help="The encoding of IDs, instead of the scheme's.",
+    ),
+    click.option("--prefix", default="", metavar="TEXT", help="Before each ID, like order_."),
+    click.option("--check", is_flag=True, help="Append a check character (base32 only)."),
+)
+_NAMESPACE = click.option(
+    "--namespace",
+    default="default",
+    show_default=True,
+    metavar="NAME",
+    help="A set of IDs without duplicates, like orders.",
+)
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON, with IDs as strings."
+)
 
 
 def scheme_options(run: Command) -> Command:
-    """``layout_options``, ``--encoding``, ``--prefix`` and ``--check``, as one ``scheme``."""
+    """The options of a scheme, as ``scheme``."""
+    return _decorate(_with_scheme(run), *_LAYOUT, *_TEXT)
 
-    @wraps(run)
-    def with_encoding(
-        *args: Any,
-        scheme: Scheme,
-        encoding: str | None,
-        prefix: str,
-        check: bool,
-        **rest: Any,
-    ) -> None:
-        complete = make_scheme(scheme, encoding=encoding, prefix=prefix, check=check)
-        run(*args, scheme=complete, **rest)
 
-    return _decorate(
-        with_encoding,
-        layout_options,
-        click.option(
-            "--encoding",
-            type=click.Choice(list(DIGITS)),
-            help="The encoding of IDs, instead of the scheme's.",
-        ),
-        click.option("--prefix", default="", metavar="TEXT", help="Before each ID, like order_."),
-        click.option("--check", is_flag=True, help="Append a check character (base32 only)."),
+def request_options(run: Command) -> Command:
+    """``--url``, ``--namespace`` and the options of a scheme, as ``request``.
+
+    If the command has ``--lead`` and ``--timeout``, they are part of the request.
+    """
+    url = click.option(
+        "-u",
+        "--url",
+        show_default="FRAZIL_URL, else sqlite:, a file of this user on this host",
+        metavar="URL",
+        help="The registry: sqlite:///path, static:7, redis://host, …",
     )
-
-
-def layout_options(run: Command) -> Command:
-    """``--scheme``, ``--field`` and ``--epoch``, as one ``scheme``, for commands without texts."""
-
-    @wraps(run)
-    def with_layout(
-        *args: Any, scheme: str, field: tuple[str, ...], epoch: str | None, **rest: Any
-    ) -> None:
-        run(*args, scheme=_scheme(scheme, field, epoch), **rest)
-
-    return _decorate(
-        with_layout,
-        click.option(
-            "-s",
-            "--scheme",
-            default="icicle",
-            show_default=True,
-            metavar="NAME|LAYOUT",
-            help="A scheme's name (frazil plan lists them), or a layout string.",
-        ),
-        click.option(
-            "--field",
-            multiple=True,
-            metavar="NAME=VALUE",
-            help="The value of a constant of the layout; repeatable.",
-        ),
-        click.option(
-            "--epoch",
-            metavar="MOMENT",
-            help="Count time from this moment, like 2025-01-01 or 2025-01-01T00:00:00Z.",
-        ),
-    )
-
-
-def registry_options(run: Command) -> Command:
-    """``--url`` and ``--namespace``, as ``url`` and ``namespace``."""
-    return _decorate(
-        run,
-        click.option(
-            "-u",
-            "--url",
-            default=default_url,
-            envvar="FRAZIL_URL",
-            show_default="sqlite:, a file of this user on this host",
-            show_envvar=True,
-            metavar="URL",
-            help="The registry: sqlite:///path, static:7, redis://host, …",
-        ),
-        namespace_option,
-    )
+    return _decorate(_with_scheme(_with_request(run)), url, _NAMESPACE, *_LAYOUT, *_TEXT)
 
 
 def registry_argument(run: Command) -> Command:
-    """The registry as an argument, ``url``, and ``--namespace``."""
-    return _decorate(
-        run,
-        click.argument("url", default=default_url, envvar="FRAZIL_URL", metavar="[URL]"),
-        namespace_option,
-    )
+    """The registry as an argument, ``--namespace`` and the options of a layout, as ``request``."""
+    url = click.argument("url", required=False, metavar="[URL]")
+    return _decorate(_with_scheme(_with_request(run)), url, _NAMESPACE, *_LAYOUT)
 
 
-def namespace_option(run: Command) -> Command:
-    """``--namespace``, as ``namespace``."""
-    return click.option(
-        "--namespace",
-        default="default",
-        show_default=True,
-        metavar="NAME",
-        help="A set of IDs without duplicates, like orders.",
-    )(run)
+def is_default(*names: str) -> bool:
+    """Whether these options of the running command have their default values."""
+    source = click.get_current_context().get_parameter_source
+    return all(source(name) is click.core.ParameterSource.DEFAULT for name in names)
 
 
-def count_option(run: Command) -> Command:
-    """``-n``, as ``count``, at least 1."""
-    return click.option(
-        "-n",
-        "--count",
-        type=click.IntRange(min=1),
-        default=1,
-        show_default=True,
-        metavar="N",
-        help="How many IDs.",
-    )(run)
+def _with_request(run: Command) -> Command:
+    """Pass the command a request, instead of its parts."""
 
-
-def json_option(run: Command) -> Command:
-    """``--json``, as ``as_json``."""
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON, with IDs as strings.")(
-        run
-    )
-
-
-def is_default(name: str) -> bool:
-    """Whether the option ``name`` of the running command has its default value."""
-    source = click.get_current_context().get_parameter_source(name)
-    return source is click.core.ParameterSource.DEFAULT
-
-
-def layout_text(spec: str) -> str:
-    """The layout string of a scheme's name; any other string unchanged."""
-    return PRESETS[spec].layout if spec in PRESETS else spec
-
-
-def _scheme(spec: str, fields: tuple[str, ...], epoch: str | None) -> Scheme:
-    if epoch is None and layout_text(spec).rstrip().endswith("since ?"):
-        raise click.UsageError(
-            f"{spec!r} has no epoch; choose one and pass it to every command, like "
-            "--epoch 2025-01-01"
+    @wraps(run)
+    def with_request(
+        *,
+        url: str | None,
+        scheme: Scheme,
+        namespace: str,
+        lead: str | None = None,
+        timeout: str = "10s",
+        **rest: Any,
+    ) -> None:
+        request = make_request(
+            url,
+            scheme,
+            namespace=namespace,
+            lead=0 if lead in (None, "0") else lead,
+            timeout=timeout,
         )
-    return make_scheme(spec, fields=_values(fields), epoch=epoch)
+        run(request=request, **rest)
+
+    return with_request
+
+
+def _with_scheme(run: Command) -> Command:
+    """Pass the command a scheme, instead of the values of its options."""
+
+    @wraps(run)
+    def with_scheme(*, scheme: str, field: tuple[str, ...], epoch: str | None, **rest: Any) -> None:
+        layout = PRESETS[scheme].layout if scheme in PRESETS else scheme
+        if epoch is None and layout.rstrip().endswith("since ?"):
+            raise click.UsageError(
+                f"{scheme!r} has no epoch; choose one and pass it to every command, like "
+                "--epoch 2025-01-01"
+            )
+        text = {name: rest.pop(name) for name in ("encoding", "prefix", "check") if name in rest}
+        made = make_scheme(scheme, fields=_values(field), epoch=epoch, **text)
+        run(scheme=made, **rest)
+
+    return with_scheme
 
 
 def _values(fields: tuple[str, ...]) -> dict[str, int]:
@@ -185,8 +160,6 @@ def _values(fields: tuple[str, ...]) -> dict[str, int]:
     return values
 
 
-def _decorate(run: Command, *decorators: Callable[[Command], Command]) -> Command:
-    """Apply the decorators, so that help lists their options in this order."""
-    for decorator in reversed(decorators):
-        run = decorator(run)
-    return run
+def _decorate(run: Command, *options: Decorator) -> Command:
+    """Add options to a command; help lists them in this order."""
+    return reduce(lambda decorated, option: option(decorated), reversed(options), run)

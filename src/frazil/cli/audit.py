@@ -110,7 +110,7 @@ def command(
                 table = open_table(source, kind, header=header, delimiter=delimiter, only=name)
                 _check_column(table.names, kind, name, source)
                 auditor.read(table, name, update)
-        with progress("comparing", auditor.spilled) as update:
+        with progress("comparing", auditor.search.spilled) as update:
             auditor.finish(update)
     if as_json:
         click.echo(json.dumps(json_report(auditor), ensure_ascii=False))

@@ -15,7 +15,7 @@ import platform
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from itertools import pairwise, repeat
 from typing import Any
@@ -24,13 +24,14 @@ import click
 
 import frazil
 from frazil.claims.claim import LastSeen
-from frazil.cli._options import is_default, json_option, registry_options, scheme_options
+from frazil.cli._options import is_default, json_option, request_options
 from frazil.cli.show import terminal
 from frazil.errors import ConfigError, InternalError
+from frazil.generator.local import registry_of
+from frazil.generator.request import Request
 from frazil.generator.verb_requests import ask_of
 from frazil.inputs.duration import duration_text
-from frazil.inputs.url import parse_url
-from frazil.registries import connect
+from frazil.opening import open_request
 from frazil.schemes.scheme import Scheme
 
 __all__ = ["Line", "check_unique", "command"]
@@ -106,8 +107,7 @@ class _Bench:
 
 
 @click.command
-@registry_options
-@scheme_options
+@request_options
 @click.option(
     "--seconds",
     type=click.FloatRange(min=0, min_open=True),
@@ -117,7 +117,7 @@ class _Bench:
     help="The longest time for each line.",
 )
 @json_option
-def command(url: str, namespace: str, scheme: Scheme, seconds: float, *, as_json: bool) -> None:
+def command(*, request: Request, seconds: float, as_json: bool) -> None:
     """Measure the cost of an ID on this machine, and check that no ID repeats.
 
     The IDs are made in a separate namespace, unless you name one; a scheme without time uses up
@@ -128,20 +128,20 @@ def command(url: str, namespace: str, scheme: Scheme, seconds: float, *, as_json
       frazil bench --scheme uniqueid-spread --json
       frazil bench --url static:7 --seconds 2
     """
-    if parse_url(url).maker == "icicle":
+    if request.url.maker == "icicle":
         raise ConfigError(
             "cannot measure icicle:, whose servers make the IDs; run python -m benchmarks.icicle"
         )
     if is_default("namespace"):
-        namespace = _bench_namespace(url, scheme)
+        request = _in_own_namespace(request)
     bench = _Bench(seconds)
-    lines = list(_measure(bench, url, namespace, scheme))
+    lines = list(_measure(bench, request))
     check_unique(bench.ids)
     setting = {
-        "scheme": scheme.name,
-        "layout": str(scheme.layout),
-        "url": url,
-        "namespace": namespace,
+        "scheme": request.scheme.name,
+        "layout": str(request.scheme.layout),
+        "url": str(request.url),
+        "namespace": request.namespace,
         "frazil": f"{frazil.__version__}, {'compiled' if frazil.COMPILED else 'interpreted'}",
         "python": f"{platform.python_implementation()} {platform.python_version()}",
     }
@@ -149,24 +149,22 @@ def command(url: str, namespace: str, scheme: Scheme, seconds: float, *, as_json
         rows = [line.as_json() for line in lines]
         click.echo(json.dumps({**setting, "unique": len(bench.ids), "lines": rows}, indent=1))
         return
-    console = terminal.console()
-    console.print(terminal.facts(setting.items()))
-    console.print()
+    from rich.console import Group
+
     right = ("ns each", "per second", "relative to floor")
     table = terminal.table("", *right, right=right)
     for line in lines:
         table.add_row(*line.as_row())
-    console.print(table)
-    console.print()
-    console.print(f"{len(bench.ids):,} IDs made, no duplicates")
+    total = f"\n{len(bench.ids):,} IDs made, no duplicates"
+    terminal.echo(Group(terminal.facts(setting.items()), "", table, total))
 
 
-def _bench_namespace(url: str, scheme: Scheme) -> str:
-    """A namespace for this scheme. Its IDs are not kept, so it is always set up as new."""
-    namespace = f"bench-{scheme.fingerprint[:8]}"
+def _in_own_namespace(request: Request) -> Request:
+    """The request, with a namespace whose IDs are not kept, so it is always set up as new."""
+    own = replace(request, namespace=f"bench-{request.scheme.fingerprint[:8]}")
     with suppress(ConfigError):  # it exists
-        connect(url, namespace, scheme).initialise(ask_of(LastSeen()), 0)
-    return namespace
+        registry_of(own).initialise(ask_of(LastSeen()), 0)
+    return own
 
 
 def check_unique(ids: list[int]) -> None:
@@ -179,26 +177,26 @@ def check_unique(ids: list[int]) -> None:
         )
 
 
-def _measure(bench: _Bench, url: str, namespace: str, scheme: Scheme) -> Iterator[Line]:
+def _measure(bench: _Bench, request: Request) -> Iterator[Line]:
     """The lines, each after its floor."""
-    terms = connect(url, namespace, scheme).terms
-    lead = duration_text(terms.horizon_ticks * terms.tick_us if terms.timed else 0)
-    calls, take, array = _sizes(scheme, terms.horizon_ticks)
-    limit = scheme.layout.ids_per_second
+    terms = registry_of(request).terms
+    lead_us = terms.horizon_ticks * terms.tick_us if terms.timed else 0
+    calls, take, array = _sizes(request.scheme, terms.horizon_ticks)
+    limit = request.scheme.layout.ids_per_second
 
     single = bench.line("object()", lambda: [object() for _ in repeat(None, calls)])
     yield single
-    with frazil.open(url, scheme, namespace=namespace) as ids:
+    with open_request(request) as ids:
         first = ids()
         floor = single
         if limit and limit < 1e9 / single.ns:
             floor = Line("the layout's limit", 0, 1e9 / limit)
             yield floor
         yield bench.line("ids()", lambda: [ids() for _ in repeat(None, calls)], floor)
-    with frazil.open(url, scheme, namespace=namespace, lead=lead) as early:
+    with open_request(replace(request, lead_us=lead_us)) as early:
         if limit:
             _warm_up(early)
-            what = f"ids(), lead {lead}"
+            what = f"ids(), lead {duration_text(lead_us)}"
             yield bench.line(what, lambda: [early() for _ in repeat(None, calls)], single)
         numbers = range(first, first + take)
         floor = bench.line("list(range)", lambda: list(numbers))

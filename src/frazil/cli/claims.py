@@ -20,13 +20,12 @@ import click
 
 from frazil.claims.claim import Snapshot
 from frazil.claims.holding import NodeHolding, node_holdings
-from frazil.cli._options import is_default, json_option, layout_options, registry_argument
+from frazil.cli._options import is_default, json_option, registry_argument
 from frazil.cli.show import terminal
 from frazil.cli.stores import store
 from frazil.errors import TryLater
-from frazil.inputs.url import parse_url
+from frazil.generator.request import Request
 from frazil.registries.base import Registry
-from frazil.schemes.scheme import Scheme
 from frazil.system.clock import moment_text, wall_us
 
 if TYPE_CHECKING:
@@ -39,7 +38,6 @@ _STYLES = {"held": "green", "idle": "yellow", "free": "dim"}
 
 @click.command
 @registry_argument
-@layout_options
 @json_option
 @click.option("--watch", is_flag=True, help="Repeat the list until Ctrl-C.")
 @click.option(
@@ -51,9 +49,7 @@ _STYLES = {"held": "green", "idle": "yellow", "free": "dim"}
     show_default=True,
     help="The interval of --watch.",
 )
-def command(
-    *, url: str, namespace: str, scheme: Scheme, as_json: bool, watch: bool, every_s: float
-) -> None:
+def command(*, request: Request, as_json: bool, watch: bool, every_s: float) -> None:
     """List the holder of each node number.
 
     A node number is held while its claim runs, idle after the claim expired, and free after it was
@@ -70,28 +66,28 @@ def command(
     """
     if watch and as_json:
         raise click.UsageError("--watch and --json exclude each other; use one of them")
-    if parse_url(url).maker == "icicle":
+    if request.url.maker == "icicle":
         from frazil.cli.stores.icicle import show_shards
 
         if watch:
             raise click.UsageError("icicle: has shards, which do not change; omit --watch")
-        show_shards(url, namespace, scheme, as_json=as_json)
+        show_shards(request, as_json=as_json)
         return
-    registry = store.persistent(url, namespace, scheme)
-    named = not all(map(is_default, ("scheme", "field", "epoch")))
+    registry = store.persistent(request)
+    named = not is_default("scheme", "field", "epoch")
     if watch:
-        _watch(registry, url, namespace, named=named, every_s=every_s)
+        _watch(registry, request, named=named, every_s=every_s)
         return
     found = store.look(registry, same_terms=named)
     if as_json:
         terminal.echo_json(line.as_json() for line in node_holdings(found))
     elif found is None:
-        click.echo(_absent(registry, url, namespace))  # not wrapped, so that a path can be copied
+        click.echo(_absent(registry, request))  # not wrapped, so that a path can be copied
     else:
-        terminal.echo(_listing(found, registry, url, namespace))
+        terminal.echo(_listing(found, registry, request))
 
 
-def _watch(registry: Registry, url: str, namespace: str, *, named: bool, every_s: float) -> None:
+def _watch(registry: Registry, request: Request, *, named: bool, every_s: float) -> None:
     from rich.live import Live
     from rich.text import Text
 
@@ -102,7 +98,7 @@ def _watch(registry: Registry, url: str, namespace: str, *, named: bool, every_s
         while True:
             try:
                 found = store.look(registry, same_terms=named)
-                listing = _listing(found, registry, url, namespace)
+                listing = _listing(found, registry, request)
             except TryLater as error:
                 listing = Text(f"{moment_text(wall_us())}  {error}", "red")
             if live is not None:
@@ -112,29 +108,29 @@ def _watch(registry: Registry, url: str, namespace: str, *, named: bool, every_s
             time.sleep(every_s)
 
 
-def _listing(
-    found: Snapshot | None, registry: Registry, url: str, namespace: str
-) -> "RenderableType":
+def _listing(found: Snapshot | None, registry: Registry, request: Request) -> "RenderableType":
     """The list, or a text if nothing was claimed."""
     from rich.console import Group
     from rich.text import Text
 
     if found is None:
-        return Text(_absent(registry, url, namespace))
+        return Text(_absent(registry, request))
     away = [Text(f"no answer: {server}", "red") for server in found.away]
     lines = node_holdings(found)
     if not lines:
-        empty = f"Namespace {namespace!r} of {url} is set up and has no claims yet. Its layout:"
+        name = f"Namespace {request.namespace!r} of {request.url}"
+        empty = f"{name} is set up and has no claims yet. Its layout:"
         return Group(*away, Text(f"{empty}\n{found.layout}"))
     counts = {state: sum(line.state == state for line in lines) for state in _STYLES}
     summary = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
     return Group(*away, _table(lines), Text(f"\n{summary}. The layout:\n{found.layout}"))
 
 
-def _absent(registry: Registry, url: str, namespace: str) -> str:
+def _absent(registry: Registry, request: Request) -> str:
     path = getattr(registry, "path", None)
-    missing = path is not None and not path.exists()
-    where = f"{path} does not exist" if missing else f"{url} has no namespace {namespace!r}"
+    where = f"{request.url} has no namespace {request.namespace!r}"
+    if path is not None and not path.exists():
+        where = f"{path} does not exist"
     return f"{where}: there are no claims yet.\nThe first `frazil mint` creates it."
 
 

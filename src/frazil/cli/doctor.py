@@ -7,35 +7,33 @@ It changes nothing, unless ``--try`` is given: then it takes, renews and release
 """
 
 import time
-from collections.abc import Iterable
 
 import click
 
 from frazil.claims.claim import Claim, LastSeen, Snapshot, Wait
-from frazil.cli._options import json_option, layout_options, registry_argument
+from frazil.cli._options import json_option, registry_argument
 from frazil.cli.show.doctor_report import Report, round_trip, show_reports
 from frazil.cli.stores import store
 from frazil.errors import ConfigError
+from frazil.generator.request import Request
 from frazil.generator.verb_requests import ask_of
-from frazil.inputs.url import parse_url
 from frazil.registries.base import Registry
-from frazil.registries.doctor import Finding, StoreReport, clock_offset
-from frazil.schemes.scheme import Scheme
+from frazil.registries.doctor import Finding, clock_offset
 
 __all__ = ["command"]
 
 
 @click.command
 @registry_argument
-@layout_options
 @json_option
 @click.option("--try", "trying", is_flag=True, help="Also take, renew and release a claim.")
-def command(*, url: str, namespace: str, scheme: Scheme, as_json: bool, trying: bool) -> None:
+def command(*, request: Request, as_json: bool, trying: bool) -> None:
     """Examine a registry's store, and report the events it survives.
 
     Connects, measures, reads the store's settings, and reports the outcome of a restart, a
-    failover or a wrong clock. Without --try it changes nothing. Exit code 1 means that an ID could
-    repeat, or that no ID can be issued.
+    failover or a wrong clock. Without --try it changes nothing. Without URL, the registry is
+    FRAZIL_URL or that of this host. Exit code 1 means that an ID could repeat, or that no ID can
+    be issued.
 
     \b
       frazil doctor redis://localhost
@@ -43,27 +41,25 @@ def command(*, url: str, namespace: str, scheme: Scheme, as_json: bool, trying: 
       frazil doctor etcd://a,b,c --try --json
       frazil doctor icicle://redis-a,redis-b
     """
-    if parse_url(url).maker == "icicle":
+    if request.url.maker == "icicle":
         from frazil.cli.stores.icicle_doctor import examine_pool
 
         if trying:
             raise click.UsageError("icicle: has no claims for --try; use frazil mint -u instead")
-        examine_pool(url, namespace, scheme, as_json=as_json)
+        examine_pool(request, as_json=as_json)
         return
-    registry = store.persistent(url, namespace, scheme)
-    found = store.look(registry)
-    told = registry.examine()
-    facts = [round_trip(registry), *_clock(told), *told.facts]
-    facts.append(_namespace(found, registry, namespace))
+    registry = store.persistent(request)
+    found = registry.look()
+    store_report = registry.examine()
+    facts = [round_trip(registry.look)]
+    if store_report.ahead_us is not None:
+        facts.append(clock_offset(store_report.ahead_us))
+    facts += [*store_report.facts, _namespace(found, registry, request.namespace)]
     if trying:
         facts.append(_try_claim(registry))
-    report = Report(registry.url, f"{registry.url}: {told.server}", facts, told.events)
+    title = f"{registry.url}: {store_report.server}"
+    report = Report(registry.url, title, facts, store_report.events)
     show_reports([report], as_json=as_json, with_server=False)
-
-
-def _clock(report: StoreReport) -> Iterable[Finding]:
-    if report.ahead_us is not None:
-        yield clock_offset(report.ahead_us)
 
 
 def _namespace(found: Snapshot | None, registry: Registry, namespace: str) -> Finding:

@@ -14,13 +14,13 @@ import time
 
 import click
 
-from frazil.claims.claim import LastSeen, Terms
-from frazil.cli._options import layout_options, registry_argument
+from frazil.claims.claim import LastSeen
+from frazil.cli._options import registry_argument
 from frazil.cli.stores import store
 from frazil.errors import ConfigError
+from frazil.generator.request import Request
 from frazil.generator.verb_requests import ask_of
 from frazil.inputs.duration import duration_text
-from frazil.inputs.url import parse_url
 from frazil.registries.base import Registry
 from frazil.schemes.scheme import Scheme
 
@@ -29,7 +29,6 @@ __all__ = ["command"]
 
 @click.command
 @registry_argument
-@layout_options
 @click.option(
     "--start",
     type=click.IntRange(min=0),
@@ -61,9 +60,7 @@ __all__ = ["command"]
 )
 def command(
     *,
-    url: str,
-    namespace: str,
-    scheme: Scheme,
+    request: Request,
     start: int | None,
     forward: bool,
     shard: int | None,
@@ -76,7 +73,8 @@ def command(
     For a layout with time, this waits once, 1 s on this host and 5 s on a server, because an
     earlier record may be lost; --new skips the wait. A layout without time (chibrary, tickets)
     must be set up once, with the first number to issue. A namespace that exists is an error and
-    does not change, but --forward moves a counter past lost or skipped values.
+    does not change, but --forward moves a counter past lost or skipped values. Without URL, the
+    registry is FRAZIL_URL or that of this host.
 
     \b
       frazil init
@@ -89,47 +87,39 @@ def command(
     if shared is not None:
         store.share(shared)
         return
-    if parse_url(url).maker == "icicle":
+    if request.url.maker == "icicle":
         from frazil.cli.stores.icicle import initialise
 
         if start is not None:
             raise click.UsageError("--start is for counters; icicle: uses time")
-        initialise(url, namespace, scheme, shard=shard, auto=shards is not None, new=new)
+        initialise(request, shard=shard, auto=shards is not None, new=new)
         return
     if shard is not None or shards:
         raise click.UsageError("--shard and --shards are for icicle: URLs")
-    registry = store.persistent(url, namespace, scheme)
+    registry, scheme = store.persistent(request), request.scheme
     if registry.terms.timed:
-        _refuse_counter_options(scheme, start, forward=forward)
-        registry.initialise(ask_of(LastSeen()), 0 if new else None)
-        _show(registry, namespace, url, "is new" if new else "is set up", scheme)
-        if not new:
-            _wait_horizon(registry.terms)
-        click.echo("The first ID does not wait.")
+        if start is not None or forward:
+            raise click.UsageError(
+                f"--start and --forward are for counters; scheme {scheme.name} uses time"
+            )
+        _set_up_timed(registry, request, new=new)
         return
     start = _first_value(scheme, start, forward=forward, new=new)
     if not forward and registry.look() is not None:
         raise ConfigError(
-            f"namespace {namespace!r} of {url} exists; to move its counter to a greater value, add "
-            "--forward",
-            url=url,
+            f"namespace {request.namespace!r} of {request.url} exists; to move its counter to a "
+            "greater value, add --forward",
+            url=str(request.url),
         )
     registry.initialise(ask_of(LastSeen()), start)
-    _show(registry, namespace, url, "moves ahead" if forward else "is new", scheme)
+    _show(request, "moves ahead" if forward else "is new")
     axis = "run" if scheme.layout.axis == "run" else "number"
     click.echo(f"The next {axis} is {start}.")
 
 
-def _show(registry: Registry, namespace: str, url: str, state: str, scheme: Scheme) -> None:
-    layout = registry.terms.layout
-    click.echo(f"Namespace {namespace!r} of {url} {state}, with scheme {scheme.name}:\n{layout}")
-
-
-def _refuse_counter_options(scheme: Scheme, start: int | None, *, forward: bool) -> None:
-    if start is not None or forward:
-        raise click.UsageError(
-            f"--start and --forward are for counters; scheme {scheme.name} uses time"
-        )
+def _show(request: Request, state: str) -> None:
+    name, scheme = f"Namespace {request.namespace!r} of {request.url}", request.scheme
+    click.echo(f"{name} {state}, with scheme {scheme.name}:\n{scheme.layout}")
 
 
 def _first_value(scheme: Scheme, start: int | None, *, forward: bool, new: bool) -> int:
@@ -148,11 +138,15 @@ def _first_value(scheme: Scheme, start: int | None, *, forward: bool, new: bool)
     return 1 if scheme.layout.axis == "sequence" else 0
 
 
-def _wait_horizon(terms: Terms) -> None:
-    """Wait until every claim of a lost record has ended."""
-    wait_us = terms.horizon_ticks * terms.tick_us
-    click.echo(
-        f"Waiting {duration_text(wait_us)}, because an earlier record may be lost (--new skips "
-        "this)."
-    )
-    time.sleep(wait_us / 1e6)
+def _set_up_timed(registry: Registry, request: Request, *, new: bool) -> None:
+    """Create the record; unless it is new, wait until every claim of a lost record has ended."""
+    registry.initialise(ask_of(LastSeen()), 0 if new else None)
+    _show(request, "is new" if new else "is set up")
+    if not new:
+        wait_us = registry.terms.horizon_ticks * registry.terms.tick_us
+        click.echo(
+            f"Waiting {duration_text(wait_us)}, because an earlier record may be lost (--new skips "
+            "this)."
+        )
+        time.sleep(wait_us / 1e6)
+    click.echo("The first ID does not wait.")

@@ -69,8 +69,8 @@ def command(
       frazil inspect --guess 175928847299117063
       tail -n 1 app.log | frazil inspect --json
     """
-    named = not all(map(is_default, ("scheme", "field", "epoch")))
-    strict = not all(map(is_default, ("encoding", "prefix", "check")))
+    named = not is_default("scheme", "field", "epoch")
+    strict = not is_default("encoding", "prefix", "check")
     if guess and (named or strict):
         raise click.UsageError(
             "--guess finds the scheme; omit --scheme and the other options of a scheme"

@@ -13,16 +13,14 @@ from contextlib import nullcontext
 
 import click
 
-import frazil
-from frazil.cli._options import count_option, json_option, registry_options, scheme_options
+from frazil.cli._options import json_option, request_options
 from frazil.cli.show.progress import progress
-from frazil.cli.stores.store import look
 from frazil.errors import TryLater
+from frazil.generator.local import registry_of
+from frazil.generator.request import Request
 from frazil.inputs.duration import duration_text
-from frazil.inputs.url import parse_url
-from frazil.registries import connect
+from frazil.opening import mint_request, open_request
 from frazil.registries.base import RecordRegistry
-from frazil.schemes.scheme import Scheme
 
 __all__ = ["command"]
 
@@ -31,9 +29,16 @@ _PROGRESS_MIN_S = 2.0  # the shortest expected time with a progress bar
 
 
 @click.command
-@count_option
-@registry_options
-@scheme_options
+@click.option(
+    "-n",
+    "--count",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="How many IDs.",
+)
+@request_options
 @click.option(
     "--lead",
     default="0s",
@@ -49,16 +54,7 @@ _PROGRESS_MIN_S = 2.0  # the shortest expected time with a progress bar
     help="How long to wait for the registry.",
 )
 @json_option
-def command(
-    *,
-    count: int,
-    url: str,
-    namespace: str,
-    scheme: Scheme,
-    lead: str,
-    timeout: str,
-    as_json: bool,
-) -> None:
+def command(*, count: int, request: Request, as_json: bool) -> None:
     """Print unique IDs, one per line, in the scheme's encoding.
 
     No setup is needed: claims are in a file in your state directory, which all your processes on
@@ -71,62 +67,53 @@ def command(
       frazil mint --namespace users --scheme uniqueid-spread --field cluster=3
       frazil mint -u icicle://redis-a,redis-b -n 1000
     """
-    ids = _chunks(count, url, namespace, scheme, lead, timeout)
-    first = next(ids)
+    scheme = request.scheme
+    head = json.dumps({"scheme": scheme.name, "namespace": request.namespace})
+    separator = f'{head[:-1]}, "ids": [\n '
+    for chunk in _chunks(count, request):
+        texts = map(scheme.format, chunk)
+        if as_json:
+            # No encoding, prefix or check character needs an escape in JSON.
+            quoted = ",\n ".join(f'"{text}"' for text in texts)
+            click.echo(separator + quoted, nl=False)
+            separator = ",\n "
+        else:
+            click.echo("\n".join(texts))
     if as_json:
-        head = json.dumps({"scheme": scheme.name, "namespace": namespace})
-        click.echo(f'{head[:-1]}, "ids": [\n ', nl=False)
-        click.echo(_quoted(scheme, first), nl=False)
-        for chunk in ids:
-            click.echo(",\n " + _quoted(scheme, chunk), nl=False)
         click.echo("]}")
-        return
-    click.echo("\n".join(map(scheme.format, first)))
-    for chunk in ids:
-        click.echo("\n".join(map(scheme.format, chunk)))
 
 
-def _quoted(scheme: Scheme, ids: list[int]) -> str:
-    # No encoding, prefix or check character needs an escape in JSON.
-    return ",\n ".join(f'"{scheme.format(n)}"' for n in ids)
-
-
-def _chunks(
-    count: int, url: str, namespace: str, scheme: Scheme, lead: str, timeout: str
-) -> Iterator[list[int]]:
+def _chunks(count: int, request: Request) -> Iterator[list[int]]:
     """``count`` IDs in non-empty lists."""
-    rate_hz = scheme.layout.ids_per_second or float(_CHUNK) * 4
+    rate_hz = request.scheme.layout.ids_per_second or float(_CHUNK) * 4
     chunk = max(1, min(_CHUNK, int(rate_hz / 4)))
-    if sys.stderr.isatty() and parse_url(url).maker == "registry":
-        _announce_wait(url, namespace, scheme)
+    if sys.stderr.isatty() and request.url.maker == "registry":
+        _announce_wait(request)
     if count <= chunk:
-        yield frazil.mint(count, url, scheme, namespace=namespace, lead=lead, timeout=timeout)
+        yield mint_request(count, request)
         return
     # On a terminal, the IDs themselves show the progress.
     has_bar = count / rate_hz > _PROGRESS_MIN_S and not sys.stdout.isatty()
     bar = progress("minting", count) if has_bar else nullcontext(lambda _: None)
-    with (
-        frazil.open(url, scheme, namespace=namespace, lead=lead, timeout=timeout) as generator,
-        bar as update,
-    ):
+    with open_request(request) as generator, bar as update:
         for made in range(0, count, chunk):
             update(made)
             yield generator.take(min(chunk, count - made))
 
 
-def _announce_wait(url: str, namespace: str, scheme: Scheme) -> None:
+def _announce_wait(request: Request) -> None:
     """Print why the first ID of a namespace takes longer."""
-    registry = connect(url, namespace, scheme)
+    registry = registry_of(request)
     if not (isinstance(registry, RecordRegistry) and registry.terms.timed):
         return
     try:
-        found = look(registry)
+        found = registry.look()
     except TryLater:  # minting retries until --timeout
         return
     if found is None:
         wait = duration_text(registry.terms.horizon_ticks * registry.terms.tick_us)
         click.echo(
-            f"first use of namespace {namespace!r} in {url}: waiting {wait}, because an earlier "
-            "record may be lost (`frazil init --new` skips this)",
+            f"first use of namespace {request.namespace!r} in {request.url}: waiting {wait}, "
+            "because an earlier record may be lost (`frazil init --new` skips this)",
             err=True,
         )

@@ -63,10 +63,8 @@ def command(
         _show_markdown(plans)
     elif len(plans) == 1:
         _show_one(plans[0])
-    elif len(plans) <= _SIDE_BY_SIDE_MAX:
-        _show_side_by_side(plans)
     else:
-        _show_lines(plans)
+        _show_table(plans)
 
 
 def _join_words(given: Sequence[str]) -> list[str]:
@@ -87,34 +85,29 @@ def _show_one(plan: Plan) -> None:
     terminal.echo(terminal.facts(_details(plan)))
 
 
-def _show_side_by_side(plans: Sequence[Plan]) -> None:
+def _show_table(plans: Sequence[Plan]) -> None:
+    """A few plans side by side, or one per line."""
     titles, notes = _titles(plans)
-    table = terminal.table("", *titles)
-    for rows in zip(*map(_details, plans), strict=True):
-        table.add_row(rows[0][0], *(text for _, text in rows))
+    side_by_side = len(plans) <= _SIDE_BY_SIDE_MAX
+    if side_by_side:
+        table = terminal.table("", *titles)
+        for rows in zip(*map(_details, plans), strict=True):
+            table.add_row(rows[0][0], *(text for _, text in rows))
+    else:
+        table = terminal.table(*_LINE, right=_LINE[1:5])
+        for title, plan in zip(titles, plans, strict=True):
+            table.add_row(title, *_line(plan))
     terminal.echo(table)
-    _show_notes(notes)
-
-
-def _show_lines(plans: Sequence[Plan]) -> None:
-    titles, notes = _titles(plans)
-    table = terminal.table(*_LINE, right=_LINE[1:5])
-    for title, plan in zip(titles, plans, strict=True):
-        table.add_row(title, *_line(plan))
-    terminal.echo(table)
-    _show_notes(notes)
-    click.echo(_LEGEND)
+    if notes:
+        click.echo("\n" + "\n".join(notes))
+    if not side_by_side:
+        click.echo(_LEGEND)
 
 
 def _show_markdown(plans: Sequence[Plan]) -> None:
-    titles, _ = _titles(plans)
-    names = [
-        title if title == plan.name else str(plan.layout)
-        for title, plan in zip(titles, plans, strict=True)
-    ]
     click.echo(f"| {' | '.join(_LINE)} |\n|---{'|--:' * 4}{'|---' * 4}|")
-    for name, plan in zip(names, plans, strict=True):
-        click.echo(f"| `{name}` | {' | '.join(_line(plan))} |")
+    for plan in plans:
+        click.echo(f"| `{plan.name}` | {' | '.join(_line(plan))} |")
 
 
 def _line(plan: Plan) -> tuple[str, ...]:
@@ -143,11 +136,6 @@ def _titles(plans: Sequence[Plan]) -> tuple[list[str], list[str]]:
         else:
             titles.append(plan.name)
     return titles, notes
-
-
-def _show_notes(notes: Sequence[str]) -> None:
-    if notes:
-        click.echo("\n" + "\n".join(notes))
 
 
 def _until(plan: Plan) -> str:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -13,7 +14,7 @@ _PORT = click.IntRange(0, 65535)
 
 
 @click.command
-@click.argument("url", required=False, envvar="FRAZIL_URL", metavar="[URL]")
+@click.argument("url", required=False, metavar="[URL]")
 @click.option(
     "--config",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -52,8 +53,9 @@ def command(
 ) -> None:
     """Issue IDs over HTTP to programs in any language, and to Redis clients.
 
-    No setup is needed: the default is one namespace, in the default registry of this host, and
-    only this host can connect. --config defines more, each with a scheme, a registry and tokens.
+    No setup is needed: the default is one namespace, in the registry of FRAZIL_URL or of this
+    host, and only this host can connect. --config defines more, each with a scheme, a registry and
+    tokens.
 
     \b
       frazil serve
@@ -80,12 +82,6 @@ def command(
     if tls_cert and tls_key:
         client_ca = settings.tls.client_ca if settings.tls else ""
         settings = replace(settings, tls=tls.Tls(tls_cert, tls_key, client_ca))
-    settings = replace(
-        settings,
-        host=settings.host if host is None else host,
-        port=settings.port if port is None else port,
-        resp_port=settings.resp_port if resp is None else resp,
-        workers=settings.workers if workers is None else workers,
-        without_tokens=without_tokens,
-    )
-    serve(settings)
+    given: dict[str, Any] = {"host": host, "port": port, "resp_port": resp, "workers": workers}
+    given = {name: value for name, value in given.items() if value is not None}
+    serve(replace(settings, without_tokens=without_tokens, **given))

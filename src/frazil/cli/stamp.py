@@ -14,25 +14,27 @@ import importlib.util
 import json
 import sys
 import time
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import click
 
 import frazil
-from frazil.cli._options import json_option, registry_options, scheme_options
+from frazil.cli._options import is_default, json_option, request_options
 from frazil.cli.files.streams import Source, open_output
 from frazil.cli.files.tables import FORMATS, format_of, open_table
 from frazil.cli.files.writers import open_writer
 from frazil.cli.show.progress import progress
 from frazil.errors import ConfigError
-from frazil.inputs.url import parse_url
-from frazil.registries import connect
+from frazil.generator.local import registry_of
+from frazil.generator.request import Request
+from frazil.opening import open_request
 from frazil.schemes.scheme import Scheme
 
 __all__ = ["command", "delimiter_option", "header_option"]
 
 _FORMAT = click.Choice([kind for kind in FORMATS if kind != "text"])
-_LEAD_S = 1.0
+_LEAD_US = 1_000_000
 
 
 def _delimiter(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -56,12 +58,6 @@ header_option = click.option(
 )
 
 
-class _Stamped(NamedTuple):
-    rows: int
-    first: str | None
-    last: str | None
-
-
 @click.command
 @click.argument("path", metavar="INPUT", type=click.Path(allow_dash=True))
 @click.option(
@@ -81,8 +77,7 @@ class _Stamped(NamedTuple):
 @click.option("--to", type=_FORMAT, help="The output's format, instead of that by its ending.")
 @delimiter_option
 @header_option
-@registry_options
-@scheme_options
+@request_options
 @click.option(
     "--lead",
     metavar="DURATION",
@@ -101,10 +96,7 @@ def command(
     to: str | None,
     delimiter: str | None,
     header: bool,
-    url: str,
-    namespace: str,
-    scheme: Scheme,
-    lead: str | None,
+    request: Request,
     as_json: bool,
 ) -> None:
     """Copy a table, with a new ID as the first column of each row.
@@ -125,15 +117,16 @@ def command(
     if kind_out == "parquet" and output == "-" and sys.stdout.isatty():
         raise ConfigError("cannot write Parquet to a terminal; use -o FILE")
     began_s = time.monotonic()
-    open_lead = _lead(lead, url, namespace, scheme)
+    if is_default("lead"):
+        request = replace(request, lead_us=_default_lead_us(request))
     with (
         Source(path) as source,
         open_output(output, source, force=force) as file,
-        frazil.open(url, scheme, namespace=namespace, lead=open_lead) as generator,
+        open_request(request) as generator,
         progress("stamping", source.size) as update,
     ):
         table = open_table(source, kind, header=header, delimiter=delimiter)
-        numeric = kind_out == "parquet" and _is_number(scheme)
+        numeric = kind_out == "parquet" and _is_number(request.scheme)
         rows, first, final = 0, None, None
         with open_writer(kind_out, file, table, column, last=last, numeric=numeric) as write:
             for chunk in table.chunks():
@@ -142,20 +135,25 @@ def command(
                 rows += len(ids)
                 first, final = ids[0] if first is None else first, ids[-1]
                 update(table.bytes_read())
-    stamped = _Stamped(rows, *(None if n is None else str(n) for n in (first, final)))
-    _report(stamped, time.monotonic() - began_s, output, scheme, as_json=as_json)
+    found: dict[str, Any] = {
+        "rows": rows,
+        "first": None if first is None else str(first),
+        "last": None if final is None else str(final),
+        "seconds": round(time.monotonic() - began_s, 3),
+        "scheme": request.scheme.name,
+        "output": output,
+    }
+    _report(found, as_json=as_json)
 
 
-def _lead(lead: str | None, url: str, namespace: str, scheme: Scheme) -> str | float:
-    """The given lead, or a default that every registry accepts."""
-    if lead is not None:
-        return 0 if lead == "0" else lead
-    if parse_url(url).maker == "service":
+def _default_lead_us(request: Request) -> int:
+    """A lead that the maker of the IDs accepts."""
+    if request.url.maker == "service":
         return 0  # the service has its own lead
-    if parse_url(url).maker == "icicle":
-        return _LEAD_S
-    terms = connect(url, namespace, scheme).terms
-    return min(_LEAD_S, terms.horizon_ticks * terms.tick_us / 1e6) if terms.timed else 0
+    if request.url.maker == "icicle":
+        return _LEAD_US
+    terms = registry_of(request).terms
+    return min(_LEAD_US, terms.horizon_ticks * terms.tick_us) if terms.timed else 0
 
 
 def _is_number(scheme: Scheme) -> bool:
@@ -177,18 +175,12 @@ def _issue(generator: frazil.Generator, count: int, *, numeric: bool) -> list[An
     return texts
 
 
-def _report(
-    stamped: _Stamped, took_s: float, output: str, scheme: Scheme, *, as_json: bool
-) -> None:
+def _report(found: dict[str, Any], *, as_json: bool) -> None:
+    output = found["output"]
     if as_json:
-        facts = stamped._asdict() | {
-            "seconds": round(took_s, 3),
-            "scheme": scheme.name,
-            "output": output,
-        }
         # Standard output may contain the table.
-        click.echo(json.dumps(facts, ensure_ascii=False), err=output == "-")
+        click.echo(json.dumps(found, ensure_ascii=False), err=output == "-")
         return
-    ids = f", {stamped.first} to {stamped.last}" if stamped.rows else ""
+    ids = f", {found['first']} to {found['last']}" if found["rows"] else ""
     where = "standard output" if output == "-" else output
-    click.echo(f"{stamped.rows:,} rows in {took_s:.1f} s{ids}, to {where}", err=True)
+    click.echo(f"{found['rows']:,} rows in {found['seconds']:.1f} s{ids}, to {where}", err=True)

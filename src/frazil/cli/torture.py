@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import click
@@ -23,9 +24,8 @@ from frazil.cli.files.duplicates import Duplicates
 from frazil.cli.show import terminal
 from frazil.cli.show.progress import progress
 from frazil.errors import ConfigError
-from frazil.inputs.url import parse_url
-from frazil.registries import connect
-from frazil.schemes.scheme import scheme as scheme_of
+from frazil.generator.local import registry_of
+from frazil.generator.request import make_request
 from frazil.torture import FAULTS, MIXED, OWN, SYSTEMS, Plan, known, named, run
 from frazil.torture.report import as_json as facts_of
 from frazil.torture.report import failed
@@ -34,7 +34,7 @@ from frazil.torture.system import attribute
 
 __all__ = ["command"]
 
-_MEMORY_BYTES = 256 << 20
+_search = partial(Duplicates, 256 << 20)
 _SECONDS = 45.0
 _FULL_BURST = 4096
 
@@ -164,11 +164,12 @@ def _check(url: str, system: str, own: str | None, scheme: str) -> None:
     if system not in SYSTEMS and ":" in system:
         sys.path.insert(0, "")  # as in the processes that call it
         attribute(system)
-    if url.startswith("memory:"):
+    # Errors of the scheme and the store are reported once, and early.
+    request = make_request(url or "sqlite:", scheme, namespace="torture")
+    if request.url.kind == "memory":
         raise click.UsageError("memory: is for one process, and torture starts several")
-    checked = scheme_of(scheme)
-    if url and parse_url(url).maker == "registry":
-        connect(url, "torture", checked).look()  # reports an error once, and early
+    if url and request.url.maker == "registry":
+        registry_of(request).look()
 
 
 def _check_peers(*wrong: bool) -> None:
@@ -210,7 +211,3 @@ def _test_all(plan: Plan, *, as_json: bool, as_markdown: bool) -> None:
         terminal.echo(peer_table(rows))
     ours = sum(row.duplicates for row in rows if row.plan.system.name == "frazil")
     click.get_current_context().exit(1 if ours else 0)
-
-
-def _search(folder: Path) -> Duplicates:
-    return Duplicates(_MEMORY_BYTES, folder)

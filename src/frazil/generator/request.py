@@ -1,12 +1,15 @@
-"""A request: all that ``open`` was asked for, checked and as values.
+"""A request: the arguments of ``open``, checked, as values.
 
-``open``, ``mint``, ``aio.open``, the command and the service each take the same arguments. All make
-one request of them, here, and whoever makes the IDs gets that. Nothing is contacted.
+``open``, ``mint``, ``aio.open``, the command and the service take the same arguments, and all make
+a request of them here. Nothing is contacted.
 """
 
+import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from frazil.errors import ConfigError
@@ -14,18 +17,20 @@ from frazil.inputs.arguments import check_fields, expect
 from frazil.inputs.duration import duration_us
 from frazil.inputs.url import Url, parse_url
 from frazil.schemes.scheme import Scheme, scheme
+from frazil.system.host import default_url
 
-__all__ = ["Duration", "Request", "make_request"]
+__all__ = ["Duration", "Request", "UrlInput", "make_request"]
 
 Duration: TypeAlias = str | float | timedelta
+UrlInput: TypeAlias = str | os.PathLike[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What ``open`` was asked for. Generators of equal requests share nothing but that.
+    """The arguments of ``open``. Generators of equal requests share nothing else.
 
-    scattered: whether a tick's sequence begins anywhere. block: None for the layout's usual one.
-    token: None for none.
+    scattered: whether the sequence of a tick begins at a random number. block: None for the default
+    of the layout.
     """
 
     url: Url
@@ -38,14 +43,14 @@ class Request:
     token: str | None = field(default=None, repr=False)
 
     def refuse(self, problem: str, **given: bool) -> None:
-        """ConfigError for arguments that have no meaning here; {} in it is their names."""
+        """Raise ConfigError if an argument has no meaning here; {} in the text is its name."""
         if any(given.values()):
             names = ", ".join(name for name, is_given in given.items() if is_given)
             raise ConfigError(problem.format(names), url=str(self.url))
 
 
 def make_request(
-    url: str,
+    url: UrlInput | None = None,
     scheme_: str | Scheme = "icicle",
     *,
     namespace: str = "default",
@@ -56,14 +61,14 @@ def make_request(
     block: int | None = None,
     token: str | None = None,
 ) -> Request:
-    """The request that arguments of ``open`` make. Raises ConfigError and LayoutError."""
-    expect("namespace=", namespace, str, "a text")
+    """The request for the arguments of ``open``. Raises ConfigError and LayoutError."""
+    expect("namespace=", namespace, str, "a string")
     expect("sequence_start=", sequence_start, (int, str), '0 or "random"')
-    expect("token=", token, (str, type(None)), "a text")
+    expect("token=", token, (str, type(None)), "a string")
     check_fields(fields)
     if type(sequence_start) not in (int, str) or sequence_start not in (0, "random"):
         raise ConfigError(f'sequence_start is 0 or "random", not {sequence_start!r}')
-    where = parse_url(url)
+    where = parse_url(_url_text(url))
     if token is not None and where.maker != "service":
         raise ConfigError("token= is for a service, http://host:8080/namespace")
     return Request(
@@ -78,8 +83,22 @@ def make_request(
     )
 
 
+def _url_text(url: UrlInput | None) -> str:
+    """The URL as text; a path is that of a file with claims."""
+    if url is None:
+        return default_url()
+    expect("url=", url, (str, os.PathLike), "a string like 'redis://host', or a Path")
+    if isinstance(url, str):
+        if not url.strip():
+            raise ConfigError("url= is empty; leave it out for the default, or name a registry")
+        return url
+    path = str(Path(url).absolute())
+    # A URL gives these characters another meaning.
+    return "sqlite://" + re.sub("[ #%?]", lambda found: f"%{ord(found[0]):02X}", path)
+
+
 def _checked_block(block: Any) -> int | None:
-    """ConfigError for a block that is no number; how long it may be depends on the registry."""
+    """The block if it is a number; the registry limits it."""
     if block is None or (isinstance(block, int) and not isinstance(block, bool) and block > 0):
         return block
-    raise ConfigError(f"block={block!r} is no whole number from 1 on", value=block)
+    raise ConfigError(f"block={block!r} is not a whole number from 1 on", value=block)

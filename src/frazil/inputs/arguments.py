@@ -42,7 +42,7 @@ def check_fields(fields: Mapping[str, int] | None) -> None:
 def check_count(n: int) -> int:
     """``n`` if it is a number of IDs; else ConfigError."""
     if not isinstance(n, int) or isinstance(n, bool) or n < 0:
-        raise ConfigError(f"how many IDs? {n!r} is no whole number from 0 on", value=n)
+        raise ConfigError(f"how many IDs? {n!r} is not a whole number from 0 on", value=n)
     if n > _MOST_AT_ONCE:
         raise ConfigError(f"{n} IDs at once are more than memory holds; ask for them in parts")
     return n

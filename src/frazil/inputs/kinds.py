@@ -1,7 +1,6 @@
-"""The kinds of URLs: for each, who makes the IDs, and what opens it.
+"""The kinds of URLs: for each, where IDs are made, and what opens it.
 
-``open``, ``mint``, ``aio.open``, the command and the service all look here, and nowhere else. The
-table holds names, not modules, so importing frazil imports no driver.
+The table holds names, not modules, so importing frazil imports no driver.
 """
 
 from importlib import import_module
@@ -11,20 +10,20 @@ __all__ = ["KINDS", "Kind"]
 
 
 class Kind(NamedTuple):
-    """What is behind a kind of URL.
+    """A kind of URL.
 
     maker: ``"registry"`` for a store of claims, where a generator in this process makes the IDs;
-    else who makes them, ``"icicle"`` or ``"service"``.
-    home: ``module:name`` of what opens it. For a registry that is called with a Url, a namespace
-    and a Scheme, and answers a ``frazil.registries.base.Registry``. Else the module has
-    ``open_generator(request)`` and ``open_async_generator(request)``.
+    else what makes them, ``"icicle"`` or ``"service"``.
+    home: ``module:name`` of a registry's callable, which takes a Url, a namespace and a Scheme and
+    returns a ``frazil.registries.base.Registry``. Else a module with ``open_generator(request)``
+    and ``open_async_generator(request)``.
     """
 
     maker: str
     home: str
 
     def load(self) -> Any:
-        """What opens it. Raises ImportError where its driver is missing."""
+        """Import the home. Raises ImportError if its driver is missing."""
         module, _, name = self.home.partition(":")
         found = import_module(module)
         return getattr(found, name) if name else found
@@ -35,27 +34,15 @@ def _registry(home: str) -> Kind:
 
 
 _REDIS = _registry("redis.registry:connect_redis")
-_POSTGRES = _registry("postgres.registry:PostgresRegistry")
-_ETCD = _registry("etcd.registry:EtcdRegistry")
-_ICICLE = Kind("icicle", "frazil.remote.icicle.opening")
-_SERVICE = Kind("service", "frazil.remote.http.opening")
 
 KINDS: dict[str, Kind] = {
     "memory": _registry("memory:MemoryRegistry"),
     "sqlite": _registry("sqlite.registry:SqliteRegistry"),
     "static": _registry("static:connect_static"),
-    "postgresql": _POSTGRES,
-    "postgres": _POSTGRES,
-    "etcd": _ETCD,
-    "etcds": _ETCD,
-    "redis": _REDIS,
-    "rediss": _REDIS,
-    "valkey": _REDIS,
-    "valkeys": _REDIS,
-    "unix": _REDIS,
-    "icicle": _ICICLE,
-    "icicles": _ICICLE,
-    "http": _SERVICE,
-    "https": _SERVICE,
+    **dict.fromkeys(("postgresql", "postgres"), _registry("postgres.registry:PostgresRegistry")),
+    **dict.fromkeys(("etcd", "etcds"), _registry("etcd.registry:EtcdRegistry")),
+    **dict.fromkeys(("redis", "rediss", "valkey", "valkeys", "unix"), _REDIS),
+    **dict.fromkeys(("icicle", "icicles"), Kind("icicle", "frazil.remote.icicle.opening")),
+    **dict.fromkeys(("http", "https"), Kind("service", "frazil.remote.http.opening")),
 }
-"""By the part of the URL before its colon. A package of its own may add a kind here."""
+"""By the part of the URL before its colon. Another package may add a kind here."""

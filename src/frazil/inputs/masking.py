@@ -1,7 +1,7 @@
 """URLs with masked passwords, for errors, logs and tables.
 
-Every URL that is shown is masked first. Only the options of the driver and pickled objects keep the
-password, and these are never shown.
+Every URL that is shown is masked first. Only the options of a driver and pickled objects keep the
+password.
 """
 
 import re

@@ -1,9 +1,9 @@
-"""URLs: read once, into a value whose parts are each taken at their word.
+"""URLs: parsed once, into a value, and strictly.
 
-Python's own readers are generous: ``int`` takes the digits of every script, ``urlsplit`` drops tabs
-and whatever follows a ``#``, and a password with an ``@`` that was forgotten looks like a host. A
-setting that is passed over without a word is worse than an error, so all of these are refused here.
-What is refused may hold a password, and is not shown.
+Python's own parsers are lenient: ``int`` accepts the digits of every script, ``urlsplit`` drops
+tabs and everything after a ``#``, and a password whose ``@`` was forgotten looks like a host. A
+setting that is silently ignored is worse than an error, so all of these are errors here. A URL that
+is not valid may contain a password, so it is not shown.
 """
 
 import os
@@ -18,28 +18,27 @@ from frazil.inputs.masking import masked
 
 __all__ = ["Options", "Url", "host_port", "parse_url", "whole"]
 
-_MOST = 1_000_000_000  # of an option that counts
+_MOST = 1_000_000_000  # of a number option
 _SHOWN = 40
 _PORT_MOST = 65_535
-_CONTROL = re.compile(r"[\0-\x1f\x7f-\x9f]")  # some would be passed over, and none is meant
+_CONTROL = re.compile(r"[\0-\x1f\x7f-\x9f]")  # urlsplit drops some of them
 _HOST = re.compile(r"(?:\[(?P<ip>[^\[\]@\s]+)\]|(?P<name>[^:\[\]@\s]*))(?::(?P<port>[^:]*))?")
 
 
 def whole(text: str, most: int, least: int = 0) -> int | None:
-    """The number that decimal digits write, if it is one from ``least`` to ``most``.
+    """The number in decimal digits if it is from ``least`` to ``most``; else None.
 
     ``int`` reads the digits of every script, and raises for thousands of them.
     """
-    if not re.fullmatch(r"[0-9]{1,18}", text):
-        return None
-    number = int(text)
-    return number if least <= number <= most else None
+    if re.fullmatch(r"[0-9]{1,18}", text) and least <= int(text) <= most:
+        return int(text)
+    return None
 
 
 def host_port(text: str, usual: int) -> tuple[str, int] | None:
-    """The host and the port of ``host``, ``host:port`` or ``[IPv6]:port``; None for what is none.
+    """The host and the port of ``host``, ``host:port`` or ``[IPv6]:port``; None if it is invalid.
 
-    The host may be "". A password whose ``@`` was forgotten is not taken for part of a host.
+    The host may be "". A password whose ``@`` was forgotten is not part of a host.
     """
     found = _HOST.fullmatch(text)
     if not found:
@@ -59,9 +58,9 @@ def host_port(text: str, usual: int) -> tuple[str, int] | None:
 class Url:
     """A URL and its parts. ``str()`` of it is ``shown``.
 
-    text: the URL with its password. shown: as it was given, the password hidden. kind: what stands
-    before the colon. netloc, path: as in RFC 3986, with their percent signs. query: names and
-    values, decoded, each name once.
+    text: the URL with its password. shown: the URL as the caller wrote it, with the password
+    masked. kind: the part before the colon. netloc, path: as in RFC 3986, not decoded. query: names
+    and values, decoded; each name occurs once.
     """
 
     text: str = field(repr=False)
@@ -81,12 +80,12 @@ class Url:
 
     @property
     def maker(self) -> str:
-        """Who makes the IDs: ``"registry"`` (this process), ``"icicle"`` or ``"service"``."""
+        """What makes the IDs: ``"registry"`` (this process), ``"icicle"`` or ``"service"``."""
         return KINDS[self.kind].maker
 
     @property
     def body(self) -> str:
-        """What stands between the colon and the question mark."""
+        """The part between the colon and the question mark."""
         return self.text.partition(":")[2].partition("?")[0]
 
     @property
@@ -96,16 +95,16 @@ class Url:
 
     @property
     def user(self) -> tuple[str, str]:
-        """The user's name and password, "" for what is not given."""
+        """The user's name and password; "" if not given."""
         from urllib.parse import unquote
 
         name, _, password = self.netloc.rpartition("@")[0].partition(":")
         return unquote(name), unquote(password)
 
     def at(self, place: str) -> str:
-        """The URL with one host in the place of all, for people."""
-        who, at, _ = self.netloc.rpartition("@")
-        return masked(self.text.replace(f"//{self.netloc}", f"//{who}{at}{place}", 1))
+        """The URL with one host instead of all, masked."""
+        user, at, _ = self.netloc.rpartition("@")
+        return masked(self.text.replace(f"//{self.netloc}", f"//{user}{at}{place}", 1))
 
     def without(self, *names: str) -> str:
         """The URL's text without some options, for a driver that reads the rest."""
@@ -114,66 +113,61 @@ class Url:
         return f"{base}?{'&'.join(kept)}" if kept else base
 
     def options(self) -> "Options":
-        """Its options, none of them taken yet."""
+        """Its options, to be read by name."""
         return Options(self.shown, self.query)
 
     def anchored(self) -> "Url":
-        """The same with the path of its file made absolute, through links.
+        """The same URL with the absolute path of its file, with links resolved.
 
-        A relative path means another file after a ``chdir``, and in another process.
+        A relative path names another file after a ``chdir``, and in another process.
         """
-        from urllib.parse import quote, unquote
+        from urllib.parse import quote, unquote, urlencode
 
-        def real(path: str) -> str:
-            return quote(os.path.realpath(path), errors="surrogateescape")
-
+        options = dict(self.query)
         if self.kind == "sqlite" and unquote(self.body).strip("/"):
             named = unquote(self.body.removeprefix("//"), errors="surrogateescape")
+            path = quote(os.path.realpath(named), errors="surrogateescape")
             _, mark, query = self.text.partition("?")
-            text = f"{self.kind}://{real(named)}{mark}{query}"
-        elif self.kind == "static" and dict(self.query).get("state") not in (None, "", "none"):
-            pairs = self.text.partition("?")[2].split("&")
-            for at, pair in enumerate(pairs):
-                if pair.startswith("state="):
-                    named = unquote(pair[6:].replace("+", " "), errors="surrogateescape")
-                    pairs[at] = "state=" + real(named)
-            text = f"{self.kind}:{self.body}?{'&'.join(pairs)}"
+            text = f"sqlite://{path}{mark}{query}"
+        elif self.kind == "static" and options.get("state") not in (None, "", "none"):
+            options["state"] = os.path.realpath(options["state"])
+            text = f"static:{self.body}?{urlencode(options, errors='surrogateescape')}"
         else:
             return self
         return replace(parse_url(text), shown=self.shown)
 
 
-@lru_cache(maxsize=64)  # so that a child that lives for one ID finds it read
+@lru_cache(maxsize=64)  # for a child process that lives for one ID
 def parse_url(text: str) -> Url:
-    """The URL that a text is. Raises ConfigError for one that is none, or of an unknown kind."""
+    """Parse a URL. Raises ConfigError if it is invalid, or of an unknown kind."""
     from urllib.parse import parse_qsl, unquote, urlsplit
 
     kind, colon, _ = text.partition(":")
     if not colon or kind not in KINDS:
-        from difflib import get_close_matches  # only where a person waits for the hint
+        from difflib import get_close_matches  # slow to import, and only errors need it
 
         near = get_close_matches(kind, KINDS, 1)
         hint = f"did you mean {near[0]}: ?" if near else f"known: {', '.join(KINDS)}"
         raise ConfigError(f"no registry is called {masked(text)!r}; {hint}", url=masked(text))
     try:
-        text.encode("utf-8", "surrogateescape")  # as every file's name and argument can be
+        text.encode("utf-8", "surrogateescape")  # an argument may have bytes that are not UTF-8
         if _CONTROL.search(unquote(text)):
-            raise ValueError("it holds a control character")
+            raise ValueError("it contains a control character")
         parts = urlsplit(text)
         if parts.netloc.split() not in ([], [parts.netloc]):
             raise ValueError("a space in it is written %20")
-        if parts.fragment:  # would be left out without a word, of a path or a password
+        if parts.fragment:  # the rest of a path or of a password
             raise ValueError("a '#' in it is written %23")
         pairs = parse_qsl(parts.query, keep_blank_values=True)
-    except ValueError as error:  # the text may hold a password, and is not shown
-        raise ConfigError(f"the URL that begins with {kind}: is none: {error}") from None
+    except ValueError as error:  # the text may contain a password, and is not shown
+        raise ConfigError(f"the URL that begins with {kind}: is invalid: {error}") from None
     if len(dict(pairs)) < len(pairs):
         raise ConfigError(f"{masked(text)}: an option is given twice", url=masked(text))
     return Url(text, masked(text), kind, parts.netloc, parts.path, tuple(pairs))
 
 
 class Options:
-    """The ``?name=value`` part of a URL, each taken once, by name and kind."""
+    """The ``?name=value`` part of a URL; each option is read once, by name and type."""
 
     def __init__(self, url: str, pairs: tuple[tuple[str, str], ...]) -> None:
         self.url = url
@@ -181,22 +175,22 @@ class Options:
         self._known: list[str] = []
 
     def text(self, name: str, default: str | None = None) -> str | None:
-        """The option as it stands."""
+        """The option as a string."""
         self._known.append(name)
         return self._left.pop(name, default)
 
     def number(self, name: str, most: int = _MOST) -> int:
-        """The option as a whole number, 0 where it is not given."""
+        """The option as a whole number; 0 if it is not given."""
         text = self.text(name, "0") or ""
         found = whole(text, most)
         if found is None:
             raise ConfigError(
-                f"?{name}={text[:_SHOWN]} is no whole number from 0 to {most}", url=self.url
+                f"?{name}={text[:_SHOWN]} is not a whole number from 0 to {most}", url=self.url
             )
         return found
 
     def yes(self, name: str) -> bool:
-        """Whether a person says yes; what is neither yes nor no is refused."""
+        """The option as yes or no; no if it is not given."""
         text = self.text(name, "no") or ""
         if text not in {"no", "yes"}:
             raise ConfigError(f"?{name}={text[:_SHOWN]}: write yes or no", url=self.url)
@@ -208,7 +202,7 @@ class Options:
         return default_us if text is None else duration_us(text, name=f"?{name}=")
 
     def finish(self) -> None:
-        """Refuse what nobody took: a misspelt option must not be a silent default."""
+        """Raise ConfigError for an option that was not read: it may be misspelt."""
         if self._left:
             raise ConfigError(
                 f"{self.url}: unknown option {', '.join(sorted(self._left))}; "

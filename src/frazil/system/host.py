@@ -45,21 +45,20 @@ _FIRST = {"pid": 0xEFFFFFFC, "uts": 0xEFFFFFFE, "ipc": 0xEFFFFFFF, "cgroup": 0xE
 
 
 def default_url() -> str:
-    """The registry when no URL is given: the environment's FRAZIL_URL, else this host's file.
+    """The registry if no URL is given: that of FRAZIL_URL, else the file of this host.
 
     Raises ConfigError in a container without FRAZIL_URL.
     """
-    told = os.environ.get("FRAZIL_URL")
-    if told:
-        return told
+    if url := os.environ.get("FRAZIL_URL"):
+        return url
     sign = container_sign(os.environ)
     if sign:
         raise ConfigError(
             f"this is a container, or one of many like it ({sign}): the default registry would be "
             "a file that the others do not see, and all would make the same IDs. Set FRAZIL_URL "
             "(or url=) to one that they share, like redis://redis:6379/0 or "
-            "postgresql://db/app, or to static:env:NAME with another number in each; if no other "
-            "makes IDs, FRAZIL_URL=sqlite: says so",
+            "postgresql://db/app, or to static:env:NAME with another number in each; if only this "
+            "one makes IDs, set FRAZIL_URL=sqlite:",
             sign=sign,
         )
     return "sqlite:"

@@ -16,9 +16,9 @@ from typing import Literal
 
 from frazil.claims.claim import LastSeen
 from frazil.errors import ConfigError
+from frazil.generator.request import make_request
 from frazil.generator.verb_requests import ask_of
 from frazil.inputs.url import parse_url
-from frazil.opening import request_of
 from frazil.registries import connect
 from frazil.schemes.scheme import scheme as scheme_of
 from frazil.torture.clock import FakeClock, library
@@ -273,7 +273,8 @@ def _give_shard(setting: Setting, *, new: bool) -> None:
     from frazil.remote.icicle.config import configure_icicle
     from frazil.remote.icicle.server import IcicleServer
 
-    config = configure_icicle(request_of(setting.url, setting.scheme, namespace=setting.namespace))
+    request = make_request(setting.url, setting.scheme, namespace=setting.namespace)
+    config = configure_icicle(request)
     IcicleServer(config.accesses[0], setting.namespace).initialise(0, new=new)
 
 

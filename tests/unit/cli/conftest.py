@@ -1,4 +1,4 @@
-"""Calling the command inside a test: in this process, or the real one in a process of its own."""
+"""Calls of the command in a test: in this process, or in a child process."""
 
 import subprocess
 import sys
@@ -17,7 +17,7 @@ START = "from frazil.cli import main; main(prog_name='frazil')"
 
 @pytest.fixture(autouse=True)
 def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """80 columns, no colour forced or forbidden, UTC, and the registry of the host."""
+    """80 columns, no forced or forbidden colour, UTC, and the registry of this host."""
     for name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("COLUMNS", "80")
@@ -39,7 +39,7 @@ def call() -> Call:
 
 @pytest.fixture
 def process() -> Callable[..., subprocess.Popen[bytes]]:
-    """``process("mint")``: the command in a process of its own, its output in pipes."""
+    """``process("mint")``: the command in a child process, with its output in pipes."""
 
     def start(*args: str, **options: object) -> "subprocess.Popen[bytes]":
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options

@@ -1,4 +1,4 @@
-"""``frazil audit`` as it is typed: planted faults are found, in every format and at every size."""
+"""``frazil audit`` finds planted faults, in every format and at every size."""
 
 import json
 from pathlib import Path
@@ -31,13 +31,13 @@ def found(*args: object, data: bytes | None = None) -> dict[str, Any]:
 
 
 def ids(count: int, scheme: Scheme = ICICLE) -> list[int]:
-    """Different IDs in the order of time, from two nodes."""
+    """Different IDs from two nodes, in time order."""
     tick = scheme.layout.tick_at(1_760_000_000_000_000)
     return [scheme.pack(time=tick + i // 8, node=i % 2, sequence=i % 8) for i in range(count)]
 
 
 def write(folder: Path, kind: str, texts: list[Any]) -> Path:
-    """A file of these IDs in a format, beside another column."""
+    """A file in a format, with these IDs and another column."""
     path = folder / f"ids.{'txt' if kind == 'text' else kind}"
     if kind == "parquet":
         needs("pyarrow", "auditing Parquet")
@@ -68,7 +68,7 @@ UNIT_AND_FIRST = {
 @pytest.mark.parametrize("memory", ["1MiB", "256MiB"])
 @pytest.mark.parametrize("numbers", [True, False])
 def test_planted_duplicate_is_found(tmp_path, kind, memory, numbers):
-    """The canary: one copy at the beginning, one at the end, in memory and out of it."""
+    """One copy is at the beginning and one at the end, in memory and in files."""
     made: list[Any] = [n if numbers else str(n) for n in ids(ROWS)]
     clean = found(write(tmp_path, kind, made), "--memory", memory)
     assert clean["duplicates"] == {"count": 0, "first": []}
@@ -134,7 +134,7 @@ def test_several_files_are_one_audit(tmp_path):
     assert "line 3, and" in words
 
 
-def test_clean_file_says_what_it_is(tmp_path):
+def test_report_of_a_clean_file(tmp_path):
     result = audit(write(tmp_path, "csv", ids(16)))
     assert result.exit_code == 0
     pairs = [line.split(maxsplit=1) for line in result.stdout.splitlines() if line[0] != " "]
@@ -161,7 +161,7 @@ def test_late_ids_are_counted_and_the_worst_is_shown(tmp_path):
     assert "3 IDs late, by up to 7ms (line 6)" in audit(path).stdout
 
 
-def test_late_ids_are_seen_across_chunks(tmp_path):
+def test_late_ids_are_found_across_chunks(tmp_path):
     made = ids(40_000)
     made[16_384] = made[3] + 2048  # the first row of the second chunk, of the first tick
     told = found(write(tmp_path, "text", made))
@@ -172,7 +172,7 @@ def test_late_ids_are_seen_across_chunks(tmp_path):
 @pytest.mark.parametrize(
     "text", ["", "007", "-1", "12a", " 5", "1e3", "९", str(1 << 64), "9" * 500]
 )
-def test_what_is_no_id_is_shown(tmp_path, text):
+def test_invalid_text_is_shown(tmp_path, text):
     path = tmp_path / "in.csv"
     n = ids(1)[0]
     path.write_text(f"id,x\n{n},1\n{text},2\n")
@@ -187,7 +187,7 @@ def test_what_is_no_id_is_shown(tmp_path, text):
 
 
 @pytest.mark.parametrize("value", ["null", "1.5", "true", "[1]", "-1", str(1 << 64)])
-def test_json_value_that_is_no_id_is_shown(tmp_path, value):
+def test_invalid_json_value_is_shown(tmp_path, value):
     path = tmp_path / "in.jsonl"
     path.write_text(f'{{"id": "5"}}\n{{"other": 1}}\n{{"id": {value}}}\n')
     told = found(path)
@@ -201,7 +201,7 @@ def test_one_wrong_text_does_not_hide_the_others(tmp_path):
     assert (told["invalid"]["count"], told["duplicates"]["count"]) == (1, 1)
 
 
-def test_same_answers_without_numpy(tmp_path, monkeypatch):
+def test_same_results_without_numpy(tmp_path, monkeypatch):
     made: list[Any] = list(map(str, ids(1000)))
     path = write(tmp_path, "text", [*made, "x", made[0]])
     told = found(path)
@@ -231,7 +231,7 @@ def test_foreign_constants_are_found(tmp_path):
 @pytest.mark.parametrize(
     "name", [name for name in frazil.schemes.scheme.names() if name != "chibrary-time"]
 )
-def test_fields_are_read_as_unpack_reads_them(tmp_path, name):
+def test_fields_equal_those_of_unpack(tmp_path, name):
     scheme = frazil.scheme(name)
     layout = scheme.layout
     end = 1 << scheme.bits
@@ -264,7 +264,7 @@ def test_opaque_values_are_compared_as_texts(tmp_path):
     assert "nodes" not in told
 
 
-def test_opaque_values_out_of_memory(tmp_path):
+def test_opaque_values_that_exceed_the_memory(tmp_path):
     texts = [f"user-{i * 7919}" for i in range(30_000)]
     path = write(tmp_path, "csv", [*texts, texts[29_999], texts[0]])
     told = found(path, "--no-decode", "--memory", "1MiB")
@@ -290,7 +290,7 @@ def test_standard_input_is_plain_text(tmp_path):
     assert told["duplicates"]["first"][0]["again"] == {"file": "standard input", "line": 4}
 
 
-def test_column_must_be_there(tmp_path):
+def test_unknown_column_is_an_error(tmp_path):
     path = write(tmp_path, "csv", ids(1))
     result = audit(path, "--column", "key")
     assert result.exit_code == 2
@@ -299,14 +299,14 @@ def test_column_must_be_there(tmp_path):
     assert found(path, "--no-header")["rows"] == 2
 
 
-def test_wrong_scheme_says_what_to_do(tmp_path):
+def test_wrong_scheme_has_a_next_step(tmp_path):
     path = write(tmp_path, "text", ["0JYQ3XG6J0000", "0JYQ3XG6J0001"])
     assert "--scheme" in audit(path).stdout
     assert found(path, "--scheme", "tsid")["clean"]
 
 
 @pytest.mark.parametrize("size", ["12", "1KiB", "0MiB", "1 TB", "-5MiB"])
-def test_memory_is_a_size(tmp_path, size):
+def test_memory_must_be_a_size(tmp_path, size):
     result = audit(write(tmp_path, "text", ids(1)), "--memory", size)
     assert result.exit_code == 2
     assert "256MiB" in result.stderr or "4GiB" in result.stderr
@@ -320,7 +320,7 @@ def test_empty_file_is_clean(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
-def test_what_stamp_wrote_is_clean(tmp_path, kind):
+def test_output_of_stamp_is_clean(tmp_path, kind):
     if kind == "parquet":
         needs("pyarrow", "stamping to Parquet")
     source, out = tmp_path / "in.csv", tmp_path / f"out.{kind}"

@@ -1,4 +1,4 @@
-"""Who holds what, in node numbers and moments of the layout that the record is for."""
+"""``frazil claims`` shows holders, in node numbers and moments of the record's layout."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from frazil.system.clock import moment_text
 __all__: list[str] = []
 
 
-def test_nothing_there(call, own_state_directory: Path):
+def test_missing_registry(call, own_state_directory: Path):
     result = call("claims")
     assert result.exit_code == 0
     assert "claims.db does not exist: there are no claims yet" in result.stdout.replace("\n", "")
@@ -40,7 +40,7 @@ def test_set_up_and_unused(call):
 
 
 def test_held_and_free(call):
-    """Claimed by a verb, for a generator that is idle for a moment gives its claim back."""
+    """A verb makes the claim, because an idle generator releases its claim soon."""
     s = scheme("uniqueid-spread", fields={"cluster": 3})
     call("init", "--namespace", "orders", "-s", "uniqueid-spread", "--new")
     registry = connect("sqlite:", "orders", s)
@@ -66,7 +66,7 @@ def test_held_and_free(call):
     assert "1 free. The layout:" in call("claims", "--namespace", "orders").stdout
 
 
-def test_record_knows_its_layout(call):
+def test_layout_of_the_record_is_used(call):
     call("init", "-s", "tickets", "--start", "5")
     call("mint", "-s", "tickets", "-n", "3")
     (line,) = json.loads(call("claims", "--json").stdout)
@@ -85,7 +85,7 @@ def test_static_number(call):
     assert line["node"] == 7
 
 
-def test_table_is_no_wider_than_80(call):
+def test_table_fits_80_columns(call):
     call("init", "--new")
     call("mint")
     table = call("claims").stdout.partition("\n\n")[0]

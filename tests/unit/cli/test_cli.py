@@ -1,4 +1,4 @@
-"""One way in and one way out: names, help, exit codes, and no traceback."""
+"""The whole command: names, help, exit codes, and no traceback."""
 
 import json
 import os
@@ -27,7 +27,7 @@ print(json.dumps(sorted(sys.modules)))
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"]])
-def test_help_loads_nothing_heavy(arguments):
+def test_help_imports_no_slow_module(arguments):
     answer = subprocess.run(
         [sys.executable, "-c", LOADED, *arguments], capture_output=True, text=True, check=True
     )
@@ -46,8 +46,8 @@ def test_help_names_every_command_and_exit_code(call):
     assert all(f"\n    {code}  " in text for code in range(6))
 
 
-def test_the_package_is_the_command_too():
-    """As python -m frazil, where the script is not on PATH; it calls itself so."""
+def test_python_m_frazil():
+    """Its help shows this name."""
     run = [sys.executable, "-m", "frazil"]
     answer = subprocess.run([*run, "--help"], capture_output=True, text=True, check=True)
     assert answer.stdout.startswith("Usage: python -m frazil ")
@@ -61,7 +61,7 @@ def test_version(call):
 
 
 @pytest.mark.parametrize("name", ["mint", "inspect", "plan", "claims", "init"])
-def test_each_command_teaches_by_example(name, call):
+def test_help_shows_examples(name, call):
     result = call(name, "--help")
     assert result.exit_code == 0
     assert result.stdout.count(f"\n    frazil {name}") >= 2
@@ -74,7 +74,7 @@ def test_misspelt_command(call):
     assert "unknown command 'mnt'; did you mean 'mint'?" in result.output
 
 
-def test_a_registry_without_its_option(call):
+def test_url_without_its_option(call):
     result = call("mint", "redis://somebody:secret@here:6379")
     assert result.exit_code == 2
     assert "this command takes the registry as --url URL" in result.output
@@ -82,7 +82,7 @@ def test_a_registry_without_its_option(call):
 
 
 @pytest.mark.parametrize("arguments", [["mint", "5"], ["init", "sqlite:", "redis://here"]])
-def test_other_arguments_too_many(arguments, call):
+def test_too_many_arguments(arguments, call):
     result = call(*arguments)
     assert result.exit_code == 2
     assert "Got unexpected extra argument" in result.output
@@ -103,11 +103,11 @@ def test_other_arguments_too_many(arguments, call):
         (Failure("fix it"), 1),
     ],
 )
-def test_exit_code_says_what_to_do(error, code, call, monkeypatch):
+def test_exit_code_of_each_error(error, code, call, monkeypatch):
     def fail(*_args, **_options):
         raise error
 
-    monkeypatch.setattr("frazil.mint", fail)
+    monkeypatch.setattr("frazil.cli.mint.mint_request", fail)
     result = call("mint")
     assert result.exit_code == code
     assert result.output.startswith("Error: ")
@@ -115,11 +115,11 @@ def test_exit_code_says_what_to_do(error, code, call, monkeypatch):
     assert result.stdout == ""
 
 
-def test_bug_elsewhere_is_not_hidden(call, monkeypatch):
+def test_unexpected_exception_is_not_hidden(call, monkeypatch):
     def fail(*_args, **_options):
         raise ZeroDivisionError
 
-    monkeypatch.setattr("frazil.mint", fail)
+    monkeypatch.setattr("frazil.cli.mint.mint_request", fail)
     with pytest.raises(ZeroDivisionError):
         call("mint")
 
@@ -129,7 +129,7 @@ def test_main_is_the_group_of_all_commands():
     assert main.list_commands(click.Context(main)) == list(COMMANDS)
 
 
-def test_closed_pipe_is_quiet(call, process):
+def test_closed_pipe_shows_no_message(call, process):
     call("init", "--new")
     mint = process("mint", "-n", "50000000", "--lead", "1s")
     assert mint.stdout.readline().strip().isdigit()
@@ -140,7 +140,7 @@ def test_closed_pipe_is_quiet(call, process):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="sends a signal")
-def test_interrupt_is_quiet(call, process):
+def test_interrupt_shows_no_message(call, process):
     call("init", "--new")
     mint = process("mint", "-n", "50000000", stdout=subprocess.PIPE)
     mint.stdout.readline()

@@ -1,4 +1,4 @@
-"""The doctor on real stores: what it finds, what it concludes, and that it changes nothing."""
+"""``frazil doctor`` on real stores: facts, events, and that it changes nothing."""
 
 import json
 
@@ -25,7 +25,7 @@ def told(result):
     return {each["about"]: each for each in found}
 
 
-def test_a_file(call, own_state_directory):
+def test_file(call, own_state_directory):
     result = call("doctor")
     assert result.exit_code == 0, "that a second host has a file of its own is no fault of this"
     for text in ("SQLite", "round trip", "namespace", "a second host", "may repeat"):
@@ -33,13 +33,13 @@ def test_a_file(call, own_state_directory):
     assert not own_state_directory.exists()
 
 
-def test_memory_is_nobodys(call):
+def test_memory_is_refused(call):
     result = call("doctor", "memory:")
     assert result.exit_code == 2
     assert "keeps its claims in the memory of each process" in result.output
 
 
-def test_a_server_that_forgets(call, server):
+def test_server_without_persistence(call, server):
     server.do("FLUSHALL")  # a worker may have run others here before
     result = call("doctor", server.url, "--json")
     assert result.exit_code == 0
@@ -55,7 +55,7 @@ def test_a_server_that_forgets(call, server):
     assert "Events and their outcome" in shown
 
 
-def test_a_counter_on_a_server_that_forgets(call, server):
+def test_counter_on_a_server_without_persistence(call, server):
     result = call("doctor", server.url, "-s", "tickets", "--json")
     assert result.exit_code == 1
     facts = told(result)
@@ -63,7 +63,7 @@ def test_a_counter_on_a_server_that_forgets(call, server):
     assert "frazil init --start" in facts["namespace"]["meaning"]
 
 
-def test_the_whole_way(call, server):
+def test_try_takes_and_releases_a_claim(call, server):
     call("init", server.url, "--namespace", "tried", "--new")
     found = told(call("doctor", server.url, "--namespace", "tried", "--try", "--json"))
     assert found["a claim"]["found"].startswith("taken, renewed and released")
@@ -71,7 +71,7 @@ def test_the_whole_way(call, server):
     assert line["state"] == "free"
 
 
-def test_rights_that_are_missing(call, server):
+def test_missing_permissions(call, server):
     rights = ["+eval", "+evalsha", "+info", "+time", "+hmget", "+hgetall", "+acl"]
     server.client().acl_setuser(
         "half", enabled=True, passwords="+pw", keys=["frazil:*"], commands=rights
@@ -82,7 +82,7 @@ def test_rights_that_are_missing(call, server):
     assert "may not +hset" in told(result)["rights"]["found"]
 
 
-def test_a_replica_that_may_take_over(call, server):
+def test_replica(call, server):
     with Server(server.flavour) as replica:
         replica.replicate(server)
         split = "an old primary continues beside its successor"
@@ -95,14 +95,14 @@ def test_a_replica_that_may_take_over(call, server):
         assert told(confirmed)[split]["verdict"] == "good"
 
 
-def test_another_layout(call, server):
+def test_record_with_another_layout(call, server):
     scheme = frazil.scheme("sonyflake")
     connect(server.url, "other", scheme).initialise(ask_of(LastSeen()), 0)
     found = told(call("doctor", server.url, "--namespace", "other", "--json"))
     assert str(scheme.layout) in found["namespace"]["found"]
 
 
-def test_nobody_there(call, server):
+def test_server_does_not_answer(call, server):
     with Server(server.flavour) as other:
         url = other.url
     result = call("doctor", url)
@@ -110,7 +110,7 @@ def test_nobody_there(call, server):
     assert "see that it runs" in result.output
 
 
-def test_three_of_which_one_is_away(call):
+def test_three_servers_and_one_does_not_answer(call):
     with Server() as first, Server() as second, Server() as third:
         url = f"redis://{','.join(s.url.partition('//')[2] for s in (first, second, third))}"
         third.kill()
@@ -150,8 +150,8 @@ def test_etcd(call):
 
 
 @pytest.mark.long
-def test_what_is_outside_the_promise_is_said(call, server):
-    """For counters with what to do about it."""
+def test_events_that_may_repeat_ids_are_shown(call, server):
+    """For counters, with the next step."""
     timed = told(call("doctor", server.url, "--json"))
     counter = told(call("doctor", server.url, "-s", "tickets", "--json"))
     about = "SWAPDB, RESTORE of the key, or another writer"

@@ -1,4 +1,4 @@
-"""A namespace is set up once, and waits unless a person calls it new; counters begin as told."""
+"""``frazil init``: a namespace is set up once, and waits without --new; counters need a start."""
 
 import time
 
@@ -13,7 +13,7 @@ from tests.servers.redis import Server
 __all__: list[str] = []
 
 
-def test_once(call):
+def test_namespace_is_set_up_once(call):
     result = call("init", "--new")
     assert result.exit_code == 0
     assert "Namespace 'default' of sqlite: is new, with scheme icicle" in result.stdout
@@ -25,7 +25,7 @@ def test_once(call):
         assert again.stdout == ""
 
 
-def test_what_may_have_been_given_is_waited_out(call):
+def test_without_new_it_waits_one_horizon(call):
     begun_s = time.monotonic()
     result = call("init")
     assert time.monotonic() - begun_s > 1.0
@@ -52,8 +52,8 @@ def servers(running):
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_a_script_that_sets_it_up_after_a_loss_repeats_nothing(call, servers, count):
-    """FLUSHALL under members that go on inside their claims, then ``init`` once more."""
+def test_init_after_a_loss_repeats_no_id(call, servers, count):
+    """Members continue inside their claims after FLUSHALL, and then ``init`` runs again."""
     url = f"redis://{','.join(f'127.0.0.1:{each.port}' for each in servers[:count])}?horizon=1s"
     icicle = scheme("icicle")
     connect(url, "default", icicle).initialise(ask_of(LastSeen()), 0)
@@ -72,8 +72,8 @@ def test_a_script_that_sets_it_up_after_a_loss_repeats_nothing(call, servers, co
     assert len(cells) == sum(c.until - c.start for c in claims)
 
 
-def test_a_counter_that_was_lost_does_not_begin_anew(call, servers):
-    """Neither at one, which nobody named, nor silently where a script names it."""
+def test_lost_counter_needs_a_start(call, servers):
+    """The first value of a counter has no default, and the record is not created."""
     url, counter = servers[0].url, ("--namespace", "invoices", "-s", "tickets")
     result = call("init", url, *counter)
     assert result.exit_code == 2
@@ -82,27 +82,36 @@ def test_a_counter_that_was_lost_does_not_begin_anew(call, servers):
     assert servers[0].client().dbsize() == 0
 
 
-def test_also_after_looking(call):
-    """Neither a list nor a look at a missing namespace makes it."""
+def test_a_password_is_not_shown(call, servers):
+    place = f"127.0.0.1:{servers[0].port}"
+    url = f"redis://default:secret@{place}"
+    shown = [call(*words).output for words in (["claims", url], ["init", url, "--new"])]
+    shown += [call("claims", url).output, call("bench", "-u", url, "--seconds", "0.01").output]
+    for text in shown:
+        assert f"redis://default:***@{place}" in text.replace("\n", "")
+        assert "secret" not in text
+
+
+def test_claims_does_not_create_a_namespace(call):
     call("init", "--new", "--namespace", "other")
     assert call("claims").exit_code == 0
     assert call("init", "--new").exit_code == 0
 
 
-def test_counter_starts_where_it_is_told(call):
+def test_counter_begins_at_start(call):
     args = ["--namespace", "invoices", "-s", "tickets"]
     result = call("init", *args, "--start", "20001")
     assert "The next number is 20001." in result.stdout
     assert call("mint", *args, "-n", "2").stdout == "20001\n20002\n"
 
 
-def test_a_counter_starts_at_one_and_runs_at_zero(call):
+def test_first_value_of_new_counters_and_runs(call):
     call("init", "-s", "tickets", "--new")
     assert call("mint", "-s", "tickets").stdout == "1\n"
     assert "is 0." in call("init", "-s", "chibrary", "--namespace", "runs", "--new").stdout
 
 
-def test_run_starts_where_it_is_told(call):
+def test_run_begins_at_start(call):
     result = call("init", "-s", "chibrary", "--start", "7")
     assert "The next run is 7." in result.stdout
     inspected = call("inspect", "-s", "chibrary", call("mint", "-s", "chibrary").stdout).stdout
@@ -130,7 +139,7 @@ def test_wrong_call(args, words, call):
     assert words in result.output
 
 
-def test_a_counter_is_moved_forward(call):
+def test_forward_moves_a_counter(call):
     told = ("--namespace", "invoices", "-s", "tickets")
     call("init", *told, "--start", "5")
     assert call("mint", *told, "-n", "2").stdout == "5\n6\n"

@@ -1,4 +1,4 @@
-"""What is shown of an ID is what is in it, for a person, a program and a document."""
+"""``frazil inspect`` shows the content of an ID, as text, JSON and SVG."""
 
 import json
 from pathlib import Path
@@ -51,7 +51,7 @@ def test_json(call):
 
 
 @pytest.mark.parametrize("encoding", ["decimal", "hex", "base32", "base58", "base62"])
-def test_every_text_form_is_the_same_id(encoding, call):
+def test_every_encoding_is_the_same_id(encoding, call):
     (item,) = told(call, ID)
     (again,) = told(call, item["texts"][encoding])
     assert (again["id"], again["encoding"]) == (ID, encoding)
@@ -75,7 +75,7 @@ def test_shuffled_scheme_is_shown_unshuffled(call):
     assert f"{item['fields']['run']:030b}" in text
 
 
-def test_node_in_parts(call):
+def test_node_of_several_fields(call):
     text = call("inspect", "-s", "discord", "175928847299117063").stdout
     assert "worker" in text
     assert "32 (from all its fields)" in text
@@ -92,7 +92,7 @@ def test_constants_of_another_deployment(call):
     assert s.layout.fixed == {"sign": 0}
 
 
-def test_guess_compares(call):
+def test_guess_ranks_schemes(call):
     text = call("inspect", "--guess", "175928847299117063").stdout
     table = text.partition("candidate")[2]
     assert [name in table for name in ("icicle", "discord", "snowflake")] == [True] * 3
@@ -104,7 +104,7 @@ def test_guess_compares(call):
     assert scores == sorted(scores, reverse=True)
 
 
-def test_doubtful_answer_names_its_rivals(call):
+def test_near_candidates_are_named(call):
     assert "It could also be an ID of discord" in call("inspect", "175928847299117063").stdout
 
 
@@ -120,7 +120,7 @@ def test_log_without_ids(call):
     assert "no ID was found on standard input" in result.output
 
 
-def test_bad_text_does_not_hide_the_good(call):
+def test_text_without_an_id_does_not_hide_others(call):
     result = call("inspect", "-s", "icicle", "12x", ID)
     assert result.exit_code == 1
     assert ID in result.stdout
@@ -144,14 +144,14 @@ def test_svg(call, tmp_path):
     assert "id.svg" in result.output
 
 
-def test_wrong_text_draws_nothing(call, tmp_path):
+def test_text_without_an_id_draws_nothing(call, tmp_path):
     path = tmp_path / "id.svg"
     assert call("inspect", "foo", "--svg", str(path)).exit_code == 1
     assert not path.exists()
 
 
 @pytest.mark.parametrize("name", ["icicle", "uniqueid-spread", "globalid-128", "chibrary"])
-def test_colour_changes_no_letter(name):
+def test_colour_changes_no_character(name):
     layout = scheme(name).layout
     drawing = draw(layout, 12345, width=80).partition("\n\n")[0]
     text = inspect._coloured(drawing, layout)
@@ -161,7 +161,7 @@ def test_colour_changes_no_letter(name):
 
 
 @pytest.mark.parametrize(("variable", "coloured"), [("FORCE_COLOR", True), ("NO_COLOR", False)])
-def test_colour_where_it_may_be(variable, coloured, call, monkeypatch):
+def test_colour_follows_the_environment(variable, coloured, call, monkeypatch):
     monkeypatch.setattr(
         "frazil.cli.show.terminal.console",
         lambda: Console(highlight=False, force_terminal=True, color_system="truecolor", width=80),

@@ -1,4 +1,4 @@
-"""IDs on standard output: as many as asked for, no two alike, in the scheme's text."""
+"""``frazil mint`` prints the requested number of unique IDs, in the scheme's encoding."""
 
 import io
 import json
@@ -17,7 +17,7 @@ __all__: list[str] = []
 
 @pytest.fixture(autouse=True)
 def new_namespace(call):
-    """So that no first use has to wait."""
+    """A namespace that is set up, so that its first use does not wait."""
     assert call("init", "--new").exit_code == 0
 
 
@@ -103,7 +103,7 @@ def test_counter_needs_a_start(call):
 
 
 def on_terminal(*args: str) -> tuple[bytes, bytes]:
-    """What the command prints, and what a person sees of its standard error."""
+    """The standard output of the command, and its standard error on a terminal."""
     ours, theirs = pty.openpty()
     code = "from frazil.cli import main; main(prog_name='frazil')"
     command = [sys.executable, "-c", code, *args]
@@ -119,7 +119,7 @@ def on_terminal(*args: str) -> tuple[bytes, bytes]:
     return done.stdout, seen.getvalue()
 
 
-def test_first_use_is_explained_to_whoever_waits():
+def test_wait_of_a_first_use_is_explained_on_a_terminal():
     output, seen = on_terminal("mint", "--namespace", "new")
     assert output.strip().isdigit()
     assert b"first use of namespace 'new'" in seen
@@ -127,5 +127,5 @@ def test_first_use_is_explained_to_whoever_waits():
     assert on_terminal("mint", "--namespace", "new")[1] == b""
 
 
-def test_a_program_is_told_nothing(call):
+def test_wait_of_a_first_use_is_not_explained_in_a_pipe(call):
     assert call("mint", "--namespace", "new").stderr == ""

@@ -1,4 +1,4 @@
-"""Six options make one scheme, and what does not fit together is refused with the next step."""
+"""Six options make one scheme; contradictory options are an error with a next step."""
 
 import re
 
@@ -6,7 +6,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from frazil.cli._options import is_default, layout_text, scheme_options
+from frazil.cli._options import is_default, request_options, scheme_options
+from frazil.errors import ConfigError
+from frazil.generator.request import Request
 from frazil.schemes.scheme import Scheme, scheme
 
 __all__: list[str] = []
@@ -19,12 +21,27 @@ def show(*, scheme: Scheme) -> None:
     show.named = not is_default("scheme")
 
 
-def chosen(*args: str) -> Scheme:
-    result = CliRunner().invoke(show, args, standalone_mode=False)
+@click.command
+@request_options
+@click.option("--lead")
+def request(*, request: Request) -> None:
+    show.got = request
+
+
+def run(command: click.Command, args: tuple[str, ...]) -> Scheme | Request:
+    result = CliRunner().invoke(command, args, standalone_mode=False)
     if result.exception:
         raise result.exception
-    got: Scheme = show.got
+    got: Scheme | Request = show.got
     return got
+
+
+def chosen(*args: str) -> Scheme:
+    return run(show, args)
+
+
+def requested(*args: str) -> Request:
+    return run(request, args)
 
 
 def test_default():
@@ -32,7 +49,7 @@ def test_default():
     assert not show.named
 
 
-def test_all_of_it():
+def test_all_options():
     text = "version:3=0 time:32 node:10 @1s since ?"
     got = chosen("-s", text, "--field", "version=0b101", "--epoch", "2025-01-01")
     assert show.named
@@ -59,6 +76,13 @@ def test_wrong_option(args, words):
         chosen(*args)
 
 
-def test_layout_text():
-    assert layout_text("tickets") == "sign:1=0 sequence:63"
-    assert layout_text("time:42") == "time:42"
+def test_options_make_a_request(monkeypatch):
+    monkeypatch.setenv("FRAZIL_URL", "static:3")
+    assert str(requested().url) == "static:3"
+    assert (requested().lead_us, requested().timeout_us) == (0, 10_000_000)
+    got = requested("-u", "static:7", "--namespace", "x", "-s", "tsid", "--check", "--lead", "2ms")
+    assert (str(got.url), got.namespace, got.lead_us) == ("static:7", "x", 2000)
+    assert got.scheme == scheme("tsid", check=True)
+    assert requested("--lead", "0").lead_us == 0
+    with pytest.raises(ConfigError, match="is empty"):
+        requested("-u", "")

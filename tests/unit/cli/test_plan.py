@@ -1,4 +1,4 @@
-"""What a layout carries: figures that are known from elsewhere, for every scheme there is."""
+"""``frazil plan`` shows known figures of every scheme."""
 
 import json
 import re
@@ -64,7 +64,7 @@ def test_comparison_fits_80_columns(call):
                                "decimal", "19"]  # fmt: skip
 
 
-def test_one_is_drawn(call):
+def test_one_layout_is_drawn(call):
     text = call("plan", "icicle").stdout
     assert "│ sign │ time " in text
     assert "until 2085-10-25, " in text
@@ -73,7 +73,7 @@ def test_one_is_drawn(call):
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_two_stand_side_by_side(call):
+def test_two_layouts_are_side_by_side(call):
     layout = "time:42 node:8 sequence:14 @1ms since 2025-01-01"
     text = call("plan", "tsid", layout).stdout
     assert text.split()[:3] == ["tsid", "layout", "1"]
@@ -96,7 +96,7 @@ def test_epoch(call):
     assert planned(call, "tickets", "--epoch", "2020-01-01") == planned(call, "tickets")
 
 
-def test_layout_that_ran_out(call):
+def test_layout_that_ended(call):
     layout = "time:32 sequence:8 @1ms since 2001-01-01"
     assert "ended on 2001-02-19, " in call("plan", layout).stdout
     (plan,) = planned(call, layout)
@@ -107,7 +107,7 @@ SHORT = "time:20 node:10 sequence:12 @1ms since 2025-01-01"
 
 
 def test_layout_of_minutes(call):
-    """What it lasted in all is not nothing, and its end is an hour of that day."""
+    """Its lifetime is not rounded to 0, and its end has a time of day."""
     told = " ".join(call("plan", SHORT).stdout.split())
     assert "ended on 2025-01-01T00:17:28.576Z, " in told
     assert "ago, after 17.5 minutes" in told
@@ -117,7 +117,7 @@ def test_layout_of_minutes(call):
     assert plan["years"] > 0
 
 
-def test_what_is_left_is_told_beside_what_it_is_in_all(call):
+def test_remaining_and_total_lifetime_are_shown(call):
     told = call("plan", "icicle").stdout
     assert re.search(r"until 2085-10-25, \d\d(\.\d)? of 69.7 years left", told)
     young = (datetime.now(UTC) - timedelta(minutes=5)).isoformat()
@@ -141,7 +141,7 @@ def test_what_is_left_is_told_beside_what_it_is_in_all(call):
         (1 << 63, "292,277 years"),
     ],
 )
-def test_a_length_of_time_in_words(us, words):
+def test_text_of_a_time_span(us, words):
     assert span_text(us) == words
 
 
@@ -161,7 +161,7 @@ def test_wrong_call(args, words, call):
     assert words in result.output
 
 
-def test_right_width_is_accepted(call):
+def test_bits_accepts_the_right_width(call):
     assert planned(call, "icicle", "--bits", "64")
 
 
@@ -174,13 +174,13 @@ def test_right_width_is_accepted(call):
         ("zero:3=5 time:42 node:4 @1s since ?", ""),
     ],
 )
-def test_why_it_does_not_sort(text, reason):
+def test_reason_for_no_time_order(text, reason):
     plan = Plan("x", Layout.parse(text))
     assert reason in plan.unsorted
     assert bool(plan.unsorted) == bool(reason)
 
 
-def test_a_markdown_table_has_a_line_for_each(call):
+def test_markdown_table_has_a_line_for_each_scheme(call):
     lines = call("plan", "--markdown", "icicle", "js53").output.splitlines()
     assert lines[0].startswith("| scheme | bits |")
     assert [line.split(" | ")[0] for line in lines[2:]] == ["| `icicle`", "| `js53`"]

@@ -1,4 +1,4 @@
-"""``frazil stamp`` as it is typed: every format, what it refuses, and what it says."""
+"""``frazil stamp``: every format, its errors and its messages."""
 
 import csv
 import gzip
@@ -17,6 +17,7 @@ from click.testing import CliRunner, Result
 
 import frazil
 from frazil.cli import main
+from frazil.opening import open_request
 from tests.needs import needs
 
 __all__: list[str] = []
@@ -68,7 +69,7 @@ def test_json_lines_have_ids_as_strings(table, tmp_path):
         (("--scheme", "js53"), "int64"),
     ],
 )
-def test_parquet_column_is_a_number_where_that_is_safe(table, tmp_path, options, kind):
+def test_parquet_column_is_a_number_if_that_is_safe(table, tmp_path, options, kind):
     needs("pyarrow", "stamping to Parquet")
     from pyarrow.parquet import read_table
 
@@ -94,7 +95,7 @@ def test_parquet_from_a_pipe_to_a_pipe(table, tmp_path):
 
 
 @pytest.mark.parametrize("scheme", ["tsid", "globalid-128", "uniqueid-spread", "discord"])
-def test_ids_are_the_texts_of_the_scheme(table, scheme):
+def test_ids_are_in_the_encoding_of_the_scheme(table, scheme):
     for fast in (True, False):
         with pytest.MonkeyPatch.context() as patch:
             if not fast:
@@ -126,7 +127,7 @@ def test_delimiter_and_no_header(tmp_path):
     assert stamp(tmp_path / "tabs.csv", "--delimiter", "tab").stdout.startswith("id\ta\tb, c\n")
 
 
-def test_output_that_exists_is_kept(table, tmp_path):
+def test_existing_output_is_kept(table, tmp_path):
     out = tmp_path / "out.csv"
     out.write_text("precious")
     result = stamp(table, "-o", out)
@@ -142,7 +143,7 @@ def test_input_is_never_the_output(table):
     assert table.read_text() == CSV
 
 
-def test_failure_leaves_nothing(table, tmp_path):
+def test_failure_leaves_no_file(table, tmp_path):
     table.write_text("a,b\n" + "1,2\n" * 50_000 + '"never closed\n')
     result = stamp(table, "-o", tmp_path / "out.csv")
     assert result.exit_code == 2
@@ -150,7 +151,7 @@ def test_failure_leaves_nothing(table, tmp_path):
     assert [entry.name for entry in tmp_path.iterdir()] == ["in.csv"]
 
 
-def test_failure_while_writing_parquet_leaves_nothing(tmp_path):
+def test_failure_while_writing_parquet_leaves_no_file(tmp_path):
     needs("pyarrow", "stamping to Parquet")
     path = tmp_path / "in.jsonl"
     path.write_text('{"a": 1}\n' * 40_000 + '{"a": "x"}\n')
@@ -159,7 +160,7 @@ def test_failure_while_writing_parquet_leaves_nothing(tmp_path):
     assert [entry.name for entry in tmp_path.iterdir()] == ["in.jsonl"]
 
 
-def test_interrupt_leaves_nothing(tmp_path):
+def test_interrupt_leaves_no_file(tmp_path):
     code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
     code += "from frazil.cli import main; main()"
     args = ["stamp", "-", "--format", "csv", "-o", str(tmp_path / "out.csv"), "--url", "memory:"]
@@ -175,20 +176,20 @@ def test_interrupt_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_column_that_exists_is_refused(table):
+def test_existing_column_is_an_error(table):
     result = stamp(table, "--column", "note")
     assert result.exit_code == 2
     assert "'note'; name another with --column" in result.stderr
 
 
-def test_plain_text_is_refused(tmp_path):
+def test_plain_text_is_an_error(tmp_path):
     (tmp_path / "in.txt").write_text("a\n")
     result = stamp(tmp_path / "in.txt")
     assert result.exit_code == 2
     assert "--format csv --no-header" in result.stderr
 
 
-def test_format_must_be_known():
+def test_unknown_format_is_an_error():
     result = stamp("-", data=b"a\n")
     assert result.exit_code == 2
     assert "--format" in result.stderr
@@ -213,18 +214,17 @@ def test_summary_as_json(table, tmp_path):
 
 
 def test_lead_is_a_second_or_the_horizon(table, tmp_path, monkeypatch):
-    leads: list[object] = []
-    real = frazil.open
+    leads_us: list[int] = []
 
-    def spy(*args, lead, **rest):
-        leads.append(lead)
-        return real(*args, lead=lead, **rest)
+    def spy(request):
+        leads_us.append(request.lead_us)
+        return open_request(request)
 
-    monkeypatch.setattr(frazil, "open", spy)
+    monkeypatch.setattr("frazil.cli.stamp.open_request", spy)
     short = f"sqlite://{tmp_path}/ids.db?horizon=200ms"
     for options in ((), ("--url", short), ("--lead", "0"), ("--lead", "5ms")):
         assert stamp(table, *options).exit_code == 0
-    assert leads == [1.0, 0.2, 0, "5ms"]
+    assert leads_us == [1_000_000, 200_000, 0, 5_000]
     assert stamp(table, "--lead", "1h").exit_code == 2
 
 
@@ -238,14 +238,14 @@ def test_more_rows_than_a_chunk_have_different_ids(tmp_path):
     assert ids == sorted(set(ids))
 
 
-def test_terminal_sees_progress_and_a_pipe_does_not(table, monkeypatch):
+def test_progress_is_for_terminals(table, monkeypatch):
     assert "stamping" not in stamp(table).stderr
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setattr("frazil.cli.show.progress._is_terminal", lambda: True)
     assert "stamping" in stamp(table).stderr
 
 
-def test_nothing_heavy_is_loaded_for_csv(table):
+def test_csv_imports_no_slow_module(table):
     code = (
         "import sys; from frazil.cli import main\n"
         f"main(['stamp', {str(table)!r}, '--url', 'memory:'], standalone_mode=False)\n"
@@ -255,7 +255,7 @@ def test_nothing_heavy_is_loaded_for_csv(table):
     assert done.returncode == 0, done.stderr
 
 
-def test_help_shows_the_examples_line_by_line():
+def test_help_shows_each_example_on_its_line():
     for name in ("stamp", "audit"):
         shown = CliRunner().invoke(main, [name, "--help"], terminal_width=100).stdout
         assert "\\b" not in shown

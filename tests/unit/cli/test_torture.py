@@ -1,4 +1,4 @@
-"""What ``frazil torture`` refuses, before anything is started."""
+"""``frazil torture`` reports wrong calls before it starts a process."""
 
 import pytest
 
@@ -31,26 +31,26 @@ __all__: list[str] = []
         (["--system", "json:__name__"], "cannot be called"),
     ],
 )
-def test_what_makes_no_sense_is_refused(call, arguments, said):
+def test_wrong_call(call, arguments, said):
     result = call("torture", *arguments)
     assert result.exit_code == 2
     assert said in " ".join(result.output.split())
 
 
-def test_a_store_that_is_away_is_told_at_once(call):
+def test_store_that_does_not_answer_is_reported_at_once(call):
     result = call("torture", f"redis://127.0.0.1:{free_port()}")
     assert result.exit_code == 3
     assert "no connection" in result.output
 
 
-def test_a_package_that_is_not_there(call, monkeypatch):
+def test_missing_package(call, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
     result = call("torture", "--system", "sonyflake-py")
     assert result.exit_code == 2
     assert "pip install sonyflake-py" in result.output
 
 
-def test_help_teaches_by_example(call):
+def test_help_shows_examples(call):
     result = call("torture", "--help")
     assert result.stdout.count("\n    frazil torture") >= 5
     assert max(map(len, result.stdout.splitlines())) <= 80

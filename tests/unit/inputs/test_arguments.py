@@ -1,4 +1,4 @@
-"""What is passed to ``open``, ``mint``, ``aio.open`` and ``scheme`` is checked, in plain words."""
+"""The checks of the arguments of ``open``, ``mint``, ``aio.open`` and ``scheme``."""
 
 import pytest
 
@@ -28,7 +28,7 @@ STAYS = {
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.partition(":")[0])
 @pytest.mark.parametrize("name", [*WRONG, *STAYS])
 @pytest.mark.parametrize("call", CALLS)
-def test_what_is_none_of_the_kind(call, name, target):
+def test_argument_of_another_type(call, name, target):
     for value in (WRONG | STAYS)[name]:
         with pytest.raises((ConfigError, LayoutError)) as caught:
             CALLS[call](**{"url": target, "scheme": "icicle", name: value})
@@ -37,22 +37,22 @@ def test_what_is_none_of_the_kind(call, name, target):
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.partition(":")[0])
 @pytest.mark.parametrize("call", CALLS)
-def test_an_unknown_argument(call, target):
+def test_unknown_argument(call, target):
     with pytest.raises(ConfigError, match=r"has no argument foo=; It accepts .*namespace, fields"):
         CALLS[call](url=target, foo=1)
     with pytest.raises(ConfigError, match="did you mean namespace="):
         CALLS[call](url=target, namespce="orders")
 
 
-def test_what_is_passed_in_the_wrong_place_is_not_shown():
+def test_value_of_another_type_is_not_shown():
     with pytest.raises(ConfigError) as caught:
         frazil.open(b"redis://:secret@host")
     assert "secret" not in str(caught.value)
-    assert str(caught.value) == "url= must be a text like 'redis://host', or a Path, not bytes"
+    assert str(caught.value) == "url= must be a string like 'redis://host', or a Path, not bytes"
 
 
 @pytest.mark.parametrize("name", ["claims.db", "a b", "100%", "who?x=1", "a#b", "c%20d", "ä"])
-def test_a_path_is_that_of_a_file(tmp_path, monkeypatch, name):
+def test_path_is_a_file_with_claims(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     path = tmp_path / name
     assert len(frazil.mint(1, path)) == 1
@@ -74,12 +74,12 @@ def test_a_path_is_that_of_a_file(tmp_path, monkeypatch, name):
     ],
     ids=str,
 )
-def test_a_scheme(options):
+def test_scheme(options):
     with pytest.raises((ConfigError, LayoutError)):
         frazil.scheme("uniqueid-spread", **options)
 
 
 @pytest.mark.parametrize("n", [-1, "3", 1.5, None, True])
-def test_how_many(n):
+def test_count(n):
     with pytest.raises(ConfigError, match="how many IDs"):
         frazil.mint(n, "memory:")

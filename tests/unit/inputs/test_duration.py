@@ -1,4 +1,4 @@
-"""Durations as people write them, and what is none."""
+"""Valid and invalid durations."""
 
 from datetime import timedelta
 
@@ -29,7 +29,7 @@ YEARS_US = 36_525 * 86_400_000_000
         (timedelta(hours=1), 3_600_000_000),
     ],
 )
-def test_a_duration(value, us):
+def test_duration(value, us):
     assert duration_us(value) == us
 
 
@@ -50,13 +50,13 @@ def test_a_duration(value, us):
         float("inf"),
     ],
 )
-def test_what_is_none(value):
+def test_invalid_duration(value):
     for _ in range(2):  # nor is it later
         with pytest.raises(ConfigError, match="lead"):
             duration_us(value, name="lead")
 
 
-def test_a_yes_is_none_though_it_equals_one():
+def test_bool_is_not_a_duration():
     assert duration_us(1) == 1_000_000
     assert duration_us(1.0) == 1_000_000
     for answer in (True, False):
@@ -67,12 +67,12 @@ def test_a_yes_is_none_though_it_equals_one():
 @pytest.mark.parametrize(
     ("us", "text"), [(0, "0us"), (1_500_000, "1500ms"), (1_000_000, "1s"), (7, "7us")]
 )
-def test_its_text(us, text):
+def test_duration_text(us, text):
     assert duration_text(us) == text
     assert duration_us(text) == us
 
 
-def test_a_moment_beside_now():
+def test_ago():
     assert ago(0, 500_000) == "just now"
     assert ago(0, 180_000_000) == "3 minutes ago"
     assert ago(7_200_000_000, 0) == "in 2 hours"

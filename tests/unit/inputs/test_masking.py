@@ -1,4 +1,4 @@
-"""No password is shown: not by a repr, not by an error, not by a fact of one."""
+"""No password is shown: not in a repr, an error, or an attribute of an error."""
 
 import asyncio
 
@@ -46,7 +46,7 @@ FAULTS = ["?bogus=1", "?timeout=1s&timeout=2s", "?horizon=never", "?timeout=neve
 
 
 def told(error):
-    """All that an error and its causes say."""
+    """The texts of an error and its causes."""
     while error is not None:
         yield repr(error)
         yield str(error)
@@ -55,7 +55,7 @@ def told(error):
 
 
 @pytest.mark.parametrize("url", URLS)
-def test_a_generator(url):
+def test_generator(url):
     ids = frazil.open(url, timeout=0.05)
     shown = [repr(ids), str(ids.config)]
     with pytest.raises(frazil.FrazilError) as caught:
@@ -68,7 +68,7 @@ def test_a_generator(url):
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("url", [*URLS, "mysql://me:hunter2@127.0.0.1:1", "redis://me:hunter2@["])
-def test_a_url_that_is_refused(url, fault):
+def test_invalid_url(url, fault):
     if "?" in url:
         fault = fault.replace("?", "&")
     with (
@@ -79,7 +79,7 @@ def test_a_url_that_is_refused(url, fault):
     assert not [text for text in told(caught.value) if SECRET in text]
 
 
-def test_asyncio():
+def test_asyncio_generator():
     async def main():
         ids = frazil.aio.open(URLS[-1], timeout=0.05)
         with pytest.raises(frazil.FrazilError) as caught:
@@ -90,7 +90,7 @@ def test_asyncio():
     assert not [text for text in asyncio.run(main()) if SECRET in text]
 
 
-def test_what_cannot_go_with_icicle():
+def test_options_that_icicle_does_not_accept():
     with pytest.raises(ConfigError, match="takes no block=") as caught:
         frazil.open(URLS[-1], block=3)
     assert not [text for text in told(caught.value) if SECRET in text]

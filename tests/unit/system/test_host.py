@@ -1,4 +1,4 @@
-"""Where the default registry is refused: what a container looks like, and what only seems one."""
+"""The default registry is refused in containers, and not on machines that resemble one."""
 
 import os
 
@@ -88,18 +88,18 @@ def test_machines(machine, signs):
     "name",
     ["KUBERNETES_SERVICE_HOST", "container", "AWS_LAMBDA_FUNCTION_NAME", "K_SERVICE", "DYNO"],
 )
-def test_places_that_say_what_they_are(machine, name):
+def test_variable_identifies_a_container(machine, name):
     root = machine()
     assert sign({name: "x"}, root) == f"{name} is set"
     assert sign({name: ""}, root) is None
 
 
-def test_where_nothing_can_be_read(tmp_path):
+def test_unreadable_signs(tmp_path):
     assert sign({}, tmp_path) is None
 
 
 def test_this_machine(monkeypatch):
-    """The README's first command, wherever these tests run."""
+    """The first command of the README works where these tests run."""
     monkeypatch.delenv("FRAZIL_URL")
     if sign(os.environ):
         with pytest.raises(ConfigError, match="this is a container"):
@@ -108,7 +108,7 @@ def test_this_machine(monkeypatch):
         assert len(frazil.mint()) == 1
 
 
-def test_no_call_has_a_default_there(contained):
+def test_no_call_has_a_default_in_a_container(contained):
     for call in (frazil.open, frazil.mint, frazil.aio.open, read_settings):
         with pytest.raises(ConfigError, match="KUBERNETES_SERVICE_HOST is set") as caught:
             call()
@@ -116,7 +116,7 @@ def test_no_call_has_a_default_there(contained):
             assert way in str(caught.value)
 
 
-def test_who_says_a_url_is_believed(contained, monkeypatch, tmp_path):
+def test_given_url_works_in_a_container(contained, monkeypatch, tmp_path):
     assert len(frazil.mint(1, "sqlite:")) == 1
     assert len(frazil.mint(1, tmp_path / "claims.db")) == 1
     monkeypatch.setenv("FRAZIL_URL", "sqlite:")
@@ -124,7 +124,7 @@ def test_who_says_a_url_is_believed(contained, monkeypatch, tmp_path):
     assert read_settings().namespaces[0].url == "sqlite:"
 
 
-def test_a_service_of_namespaces_that_name_theirs(contained, tmp_path):
+def test_service_whose_namespaces_have_registries(contained, tmp_path):
     file = tmp_path / "frazil.toml"
     file.write_text('[namespaces.a]\nregistry = "redis://redis:6379/0"\n')
     assert read_settings(file).namespaces[0].url == "redis://redis:6379/0"
@@ -135,7 +135,7 @@ def test_a_service_of_namespaces_that_name_theirs(contained, tmp_path):
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-def test_no_command_has_a_default_there(contained, command):
+def test_no_command_has_a_default_in_a_container(contained, command):
     from click.testing import CliRunner
 
     from frazil.cli import main

@@ -55,7 +55,7 @@ class Auditor:
     ) -> None:
         self.scheme = scheme
         self.survey = None if scheme is None else Survey(scheme)
-        self._search = Duplicates(memory_bytes, folder)
+        self.search = Duplicates(memory_bytes, folder)
         self.kept_max = kept_max
         self.names: list[str] = []
         """The files."""
@@ -74,16 +74,6 @@ class Auditor:
         foreign = 0 if self.survey is None else self.survey.foreign_ids
         return not (self.invalid or self.duplicates or foreign)
 
-    @property
-    def spilled(self) -> int:
-        """IDs that did not fit in memory."""
-        return self._search.spilled
-
-    @property
-    def parts(self) -> int:
-        """Temporary files that were written."""
-        return self._search.parts
-
     def read(self, table: Table, column: str, on_progress: Callable[[int], None]) -> None:
         """Audit a file; ``on_progress`` receives the number of bytes read."""
         file_bits = len(self.names) << _NUMBER_BITS
@@ -98,7 +88,7 @@ class Auditor:
 
     def finish(self, on_progress: Callable[[int], None]) -> None:
         """Search the IDs that did not fit in memory; ``on_progress`` receives how many are done."""
-        rest = self._search.rest(on_progress)
+        rest = self.search.rest(on_progress)
         while batch := list(islice(rest, _BATCH)):
             self._add_duplicates(batch)
 
@@ -114,59 +104,50 @@ class Auditor:
 
     def _add(self, values: list[Any], positions: list[int]) -> None:
         self.rows += len(values)
-        if self.scheme is None:
-            keys, key_positions = self._texts(values, positions)
-            self._add_duplicates(self._search.add(keys, key_positions))
-            return
-        ids = self._decode_all(values)
-        if ids is None:
-            ids, positions = self._decode_each(self.scheme, values, positions)
+        keys = self._decode_all(values)
+        if keys is None:
+            keys, positions = self._decode_each(values, positions)
         if self.survey is not None:
-            self.survey.add(ids, positions)
-        self._add_duplicates(self._search.add(ids, positions))
-
-    def _texts(self, values: list[Any], positions: list[int]) -> tuple[list[str], list[int]]:
-        keys, key_positions = [], []
-        for value, position in zip(values, positions, strict=True):
-            if (type(value) is str and not text_problem(value)) or type(value) is int:
-                keys.append(str(value))
-                key_positions.append(position)
-            else:
-                self._add_invalid(position, value, _value_problem(value))
-        return keys, key_positions
+            self.survey.add(keys, positions)
+        self._add_duplicates(self.search.add(keys, positions))
 
     def _decode_all(self, values: list[Any]) -> list[int] | None:
         """The IDs, decoded in one step; None if a value is invalid or needs a step of its own."""
-        types = set(map(type, values))
-        if types == {int} and self.scheme is not None:
-            return values if min(values) >= 0 and max(values) >> self.scheme.bits == 0 else None
-        if types != {str} or self.scheme is None or self.scheme.bits > 64 or not self._has_numpy:
+        scheme, types = self.scheme, set(map(type, values))
+        if types == {int} and scheme is not None:
+            return values if min(values) >= 0 and max(values) >> scheme.bits == 0 else None
+        if types != {str} or scheme is None or scheme.bits > 64 or not self._has_numpy:
             return None
         try:
-            ids: list[int] = self.scheme.codec.decode_array(values).tolist()
+            ids: list[int] = scheme.codec.decode_array(values).tolist()
         except CodecError:
             return None
         return ids
 
-    def _decode_each(
-        self, scheme: Scheme, values: list[Any], positions: list[int]
-    ) -> tuple[list[int], list[int]]:
-        ids, id_positions = [], []
+    def _decode_each(self, values: list[Any], positions: list[int]) -> tuple[list[Any], list[int]]:
+        """The keys of the valid values, and their positions."""
+        keys, key_positions = [], []
         for value, position in zip(values, positions, strict=True):
             try:
-                if type(value) is int:
-                    scheme.codec.encode(value)  # checks the width
-                    n = value
-                elif type(value) is str and not text_problem(value):
-                    n = scheme.parse(value)
-                else:
-                    raise CodecError(_value_problem(value))
+                keys.append(self._key(value))
+                key_positions.append(position)
             except CodecError as error:
                 self._add_invalid(position, value, str(error).partition("\n")[0])
-            else:
-                ids.append(n)
-                id_positions.append(position)
-        return ids, id_positions
+        return keys, key_positions
+
+    def _key(self, value: Any) -> Key:
+        """The ID or the text of a value. Raises CodecError if it is invalid."""
+        if type(value) is str and (problem := text_problem(value)):
+            raise CodecError(problem)
+        if type(value) not in (int, str):
+            kind = type(value).__name__
+            raise CodecError("there is no value" if value is None else f"a {kind} is not an ID")
+        if self.scheme is None:
+            return str(value)
+        if type(value) is str:
+            return self.scheme.parse(value)
+        self.scheme.codec.encode(value)  # checks the width
+        return int(value)
 
     def _add_invalid(self, position: int, value: Any, reason: str) -> None:
         self.invalid += 1
@@ -182,9 +163,3 @@ class Auditor:
             self.first_duplicates = heapq.nsmallest(
                 self.kept_max, self.first_duplicates + found, key=lambda one: one.again
             )
-
-
-def _value_problem(value: Any) -> str:
-    if type(value) is str:
-        return text_problem(value)
-    return "there is no value" if value is None else f"a {type(value).__name__} is not an ID"

@@ -63,11 +63,10 @@ class CsvTable(LineTable):
         width = len(self.names)
         for number, record in zip(chunk.numbers, chunk.records, strict=True):
             if len(record) != width:
-                raise ConfigError(
-                    f"{self.source.name}, line {number}: the row has {len(record)} fields and the "
-                    f"first line {width}; correct it, or write CSV, where rows may differ",
-                    path=self.source.path,
-                    line=number,
+                raise self.source.error_at(
+                    number,
+                    f"the row has {len(record)} fields and the first line {width}; correct it, or "
+                    "write CSV, where rows may differ",
                 )
         return [dict(zip(self.names, record, strict=True)) for record in chunk.records]
 

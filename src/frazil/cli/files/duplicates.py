@@ -111,17 +111,14 @@ class Duplicates:
 
     def _spill(self, key: Key, position: int) -> None:
         if not self._files:
-            self._open_files()
+            names = [self._folder / f"{self._level}-{part}" for part in range(_PARTS)]
+            self._files = [name.open("x", encoding="ascii") for name in names]  # closed by ``rest``
+            self._buffers = [([], []) for _ in names]
+            self.parts = _PARTS
         keys, positions = self._buffers[_hash(key) >> self._level * _PART_BITS & _PARTS - 1]
         keys.append(key)
         positions.append(position)
         self._buffered += 1
-
-    def _open_files(self) -> None:
-        names = [self._folder / f"{self._level}-{part}" for part in range(_PARTS)]
-        self._files = [name.open("x", encoding="ascii") for name in names]  # closed by ``rest``
-        self._buffers = [([], []) for _ in names]
-        self.parts = _PARTS
 
     def _flush(self) -> None:
         for file, (keys, positions) in zip(self._files, self._buffers, strict=True):

@@ -20,7 +20,10 @@ _FIRST, _LAST = "\udc80", "\udcff"  # the surrogates that represent bytes
 
 def printable(text: str) -> str:
     """The text with lone surrogates as escapes."""
-    data = text.encode("utf-8", "surrogateescape" if _is_of_bytes(text) else "backslashreplace")
+    try:
+        data = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        data = text.encode("utf-8", "backslashreplace")
     return data.decode("utf-8", "backslashreplace")
 
 
@@ -58,16 +61,4 @@ def _error(table: Table, line: int, problem: str) -> ConfigError:
     next_step = "correct it"
     if "UTF-8" in problem:
         next_step = "convert the file first, like iconv -f LATIN1 -t UTF-8"
-    return ConfigError(
-        f"{table.source.name}, {table.unit} {line}: {problem}; {next_step}",
-        path=table.source.path,
-        line=line,
-    )
-
-
-def _is_of_bytes(text: str) -> bool:
-    try:
-        text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        return False
-    return True
+    return table.source.error_at(line, f"{problem}; {next_step}", table.unit)

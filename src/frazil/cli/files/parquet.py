@@ -74,13 +74,11 @@ class ParquetTable:
 
     def rows(self, chunk: Chunk) -> list[dict[str, Any]]:
         """See Table."""
-        rows: list[dict[str, Any]] = chunk.records.to_pylist()
-        return rows
+        return list(chunk.records.to_pylist())
 
     def values(self, chunk: Chunk, column: str) -> list[Any]:
         """See Table."""
-        values: list[Any] = chunk.records.column(column).to_pylist()
-        return values
+        return list(chunk.records.column(column).to_pylist())
 
     def bytes_read(self) -> int:
         """Bytes read, of ``source.size``, estimated from the rows."""

@@ -19,10 +19,10 @@ import stat
 import sys
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import IO, Self, cast
+from typing import IO, cast
 
 from frazil.errors import ConfigError
 
@@ -33,7 +33,7 @@ _LINE_CHARACTERS = 1 << 24
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
-class Source:
+class Source(AbstractContextManager["Source"]):
     """A file to read, or ``-`` for standard input. Raises ConfigError if it cannot be read."""
 
     def __init__(self, path: str) -> None:
@@ -42,16 +42,15 @@ class Source:
         self.has_bom = False
         """Whether the first line began with a byte order mark; valid after it was read."""
         self._text: io.TextIOWrapper | None = None
+        self.stored: io.BufferedReader
         self.size: int | None = None
         """Bytes in the file as stored; None if unknown."""
         if path == "-":
             # The extra buffer is for ``peek``, which not every standard input has.
-            self.stored = cast(
-                "io.BufferedReader", io.BufferedReader(cast("io.RawIOBase", sys.stdin.buffer))
-            )
+            self.stored = io.BufferedReader(cast("io.RawIOBase", sys.stdin.buffer))
             return
         try:
-            self.stored = Path(path).open("rb")  # noqa: SIM115 (close does it)
+            self.stored = Path(path).open("rb")  # noqa: SIM115 (__exit__ closes it)
             status = os.fstat(self.stored.fileno())
         except OSError as error:
             raise ConfigError(f"cannot read {path}: {error.strerror}", path=path) from None
@@ -64,7 +63,7 @@ class Source:
 
     def lines(self, newline: str) -> Iterator[str]:
         """The lines with their ends (``newline`` as for ``open``), without a byte order mark."""
-        with self.reading():
+        try:
             start = self.stored.peek(2)[:2]
             if start in _UTF16:
                 raise ConfigError(
@@ -77,30 +76,27 @@ class Source:
             lines = iter(partial(self._text.readline, _LINE_CHARACTERS), "")
             for number, line in enumerate(lines, 1):
                 if len(line) == _LINE_CHARACTERS:
-                    raise ConfigError(
-                        f"{self.name}, line {number}: more than {_LINE_CHARACTERS} characters; "
-                        "is the format right? Set another with --format",
-                        path=self.path,
-                        line=number,
+                    raise self.error_at(
+                        number,
+                        f"more than {_LINE_CHARACTERS} characters; is the format right? Set "
+                        "another with --format",
                     )
                 if number == 1 and line[0] == "\ufeff":
                     self.has_bom = True
                     yield line[1:]
                 else:
                     yield line
-
-    @contextmanager
-    def reading(self) -> Iterator[None]:
-        """Turn errors of the file inside the block into ConfigError."""
-        try:
-            yield
         except (OSError, EOFError, zlib.error) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise ConfigError(
                 f"cannot read {self.name} to its end: {reason}", path=self.path
             ) from None
 
-    def close(self) -> None:
+    def error_at(self, number: int, problem: str, unit: str = "line") -> ConfigError:
+        """The error for a line or row."""
+        return ConfigError(f"{self.name}, {unit} {number}: {problem}", path=self.path, line=number)
+
+    def __exit__(self, *_: object) -> None:
         """Close the file; standard input stays open."""
         if self._text is not None:
             self._text.detach()  # or it would close the file below it
@@ -108,12 +104,6 @@ class Source:
             self.stored.detach()
         else:
             self.stored.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 @contextmanager

@@ -136,9 +136,5 @@ class JsonTable(LineTable):
             yield number, line, record
 
     def _not_an_object(self, number: int, reason: str) -> ConfigError:
-        return ConfigError(
-            f"{self.source.name}, line {number}: not a JSON object ({reason}); JSON Lines has one "
-            "per line",
-            path=self.source.path,
-            line=number,
-        )
+        problem = f"not a JSON object ({reason}); JSON Lines has one per line"
+        return self.source.error_at(number, problem)

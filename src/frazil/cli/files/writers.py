@@ -42,15 +42,12 @@ def open_writer(
     """
     if column in table.names:
         raise column_exists(table, column)
-    copied = CsvTable if kind == "csv" else JsonTable if kind == "jsonl" else ()
-    error = None if isinstance(table, copied) else invalid_header_error(table)
-    if error is not None:
+    copied = {"csv": CsvTable, "jsonl": JsonTable}.get(kind, ())
+    if not isinstance(table, copied) and (error := invalid_header_error(table)):
         raise error
-    if kind == "csv":
-        yield CsvWriter(file, table, column, last=last).write
-        return
-    if kind == "jsonl":
-        yield JsonWriter(file, table, column, last=last).write
+    if kind != "parquet":
+        text_writer = CsvWriter if kind == "csv" else JsonWriter
+        yield text_writer(file, table, column, last=last).write
         return
     from frazil.cli.files.parquet import ParquetWriter
 
@@ -100,12 +97,11 @@ class CsvWriter:
         rows = []
         for number, row, n in zip(chunk.numbers, records, ids, strict=True):
             if not row.keys() <= known:
-                source, unit = self._table.source, self._table.unit
-                raise ConfigError(
-                    f"{source.name}, {unit} {number}: the column {min(row.keys() - known)!r} is "
-                    "not in the first row, which defines the columns of CSV; write JSON Lines",
-                    path=source.path,
-                    line=number,
+                raise self._table.source.error_at(
+                    number,
+                    f"the column {min(row.keys() - known)!r} is not in the first row, which "
+                    "defines the columns of CSV; write JSON Lines",
+                    self._table.unit,
                 )
             try:
                 fields = [_field(row.get(name)) for name in names]
@@ -199,12 +195,8 @@ def _write(
 
 
 def _unwritable(table: Table, number: int, error: TypeError) -> ConfigError:
-    return ConfigError(
-        f"{table.source.name}, {table.unit} {number}: {error}; remove that column, or write "
-        "Parquet",
-        path=table.source.path,
-        line=number,
-    )
+    problem = f"{error}; remove that column, or write Parquet"
+    return table.source.error_at(number, problem, table.unit)
 
 
 def _field(value: Any) -> str:

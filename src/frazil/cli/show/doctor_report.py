@@ -6,8 +6,8 @@ Each store has two tables, its facts and the events it survives, with a mark on 
 
 import statistics
 import time
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 from frazil.cli import Failure
 from frazil.cli.show import terminal
@@ -41,37 +41,25 @@ def show_reports(reports: Sequence[Report], *, as_json: bool, with_server: bool)
             for finding in findings
         )
     else:
+        from rich.console import Group
+        from rich.text import Text
+
         for _, title, facts, events in reports:
-            _show(title, facts, events)
+            heading, survives = (Text(each, "bold") for each in (title, "Events and their outcome"))
+            terminal.echo(Group(heading, "", _table(facts), "", survives, "", _table(events)))
     if worst([each for report in reports for each in (*report.facts, *report.events)]) == "bad":
         raise Failure("an ID could repeat, or none can be issued; see the lines marked ✗")
 
 
-class Readable(Protocol):
-    """A store with a read of one round trip."""
-
-    def look(self) -> Any:
-        """Read the namespace's state."""
-
-
-def round_trip(store: Readable) -> Finding:
-    """The median time of a read."""
+def round_trip(look: Callable[[], object]) -> Finding:
+    """The median time of ``look``, a read of one round trip."""
     reads_ms = []
     for _ in range(_SAMPLES):
         begun_s = time.perf_counter()
-        store.look()
+        look()
         reads_ms.append((time.perf_counter() - begun_s) * 1e3)
     median_ms = statistics.median(reads_ms)
     return Finding("round trip", "good", f"{median_ms:.2f} ms (median of {_SAMPLES} reads)")
-
-
-def _show(title: str, facts: Iterable[Finding], events: Iterable[Finding]) -> None:
-    from rich.console import Group
-    from rich.text import Text
-
-    heading = Text(title, "bold")
-    survives = Text("\nEvents and their outcome", "bold")
-    terminal.echo(Group(heading, Text(""), _table(facts), survives, Text(""), _table(events)))
 
 
 def _table(findings: Iterable[Finding]) -> Any:

@@ -12,7 +12,7 @@ from frazil.torture.report import about, again, duplicates, ids
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["mix_report", "peer_table", "summary", "text_report"]
+__all__ = ["mix_report", "peer_table", "text_report"]
 
 _STYLES = {
     "unique": "green",
@@ -46,12 +46,12 @@ def mix_report(plan: Plan, results: Sequence[Result]) -> "RenderableType":
             notes.append(Text(f"seed {result.seed}: {result.outcome}", style))
             notes += [Text(f"  {note}", style) for note in _notes(result)]
             notes.append(Text(f"  {again(plan, result)}"))
-    repeated = duplicates(results)
-    text = f"{ids(results):,} IDs in {len(results)} rounds: {_count(repeated)} duplicates"
     hung = sum(result.found.hung for result in results)
-    text += f"; {hung} processes hung" if hung else "; no process hung"
-    end = Text(text, "bold red" if repeated or hung else "bold")
-    return Group(setting, Text(""), table, Text(""), *notes, end)
+    rest = f"; {hung} processes hung" if hung else "; no process hung"
+    end = _total(
+        results, f"in {len(results)} round{'s' * (len(results) != 1)}", rest, failed=hung > 0
+    )
+    return Group(setting, "", table, "", *notes, end)
 
 
 def text_report(plan: Plan, results: Sequence[Result]) -> "RenderableType":
@@ -75,27 +75,26 @@ def text_report(plan: Plan, results: Sequence[Result]) -> "RenderableType":
             Text(_WORDS.get(result.outcome, result.outcome), style),
         )
         notes += [Text(f"{result.fault.name}: {note}", style) for note in _notes(result)]
-    return Group(_setting(plan), Text(""), table, Text(""), *notes, summary(results))
+    tested = sum(result.outcome != "unavailable" for result in results)
+    unavailable = len(results) - tested
+    rest = f"; {unavailable} not available" if unavailable else ""
+    end = _total(results, f"under {tested} faults", rest)
+    return Group(_setting(plan), "", table, "", *notes, end)
 
 
 def _setting(plan: Plan) -> "RenderableType":
     return terminal.facts((name, str(value)) for name, value in about(plan).items() if value != "")
 
 
-def _count(n: int) -> str:
-    return f"{n:,}" if n else "no"
-
-
-def summary(results: Sequence[Result]) -> "RenderableType":
+def _total(
+    results: Sequence[Result], where: str, rest: str, *, failed: bool = False
+) -> "RenderableType":
     """The totals, in a line."""
     from rich.text import Text
 
     repeated = duplicates(results)
-    tested = sum(result.outcome != "unavailable" for result in results)
-    text = f"{ids(results):,} IDs under {tested} faults: {_count(repeated)} duplicates"
-    unavailable = len(results) - tested
-    text += f"; {unavailable} not available" if unavailable else ""
-    return Text(text, "bold red" if repeated else "bold")
+    text = f"{ids(results):,} IDs {where}: {f'{repeated:,}' if repeated else 'no'} duplicates{rest}"
+    return Text(text, "bold red" if repeated or failed else "bold")
 
 
 def peer_table(rows: Sequence[Row]) -> "RenderableType":
@@ -111,7 +110,7 @@ def peer_table(rows: Sequence[Row]) -> "RenderableType":
         table.add_row(fault, *(Text(cell, _colour(cell)) for cell in cells))
     table.add_row("IDs", *(f"{row.ids:,}" for row in tested))
     missing = [Text(f"{row.name}: {row.missing}", "yellow") for row in rows if row.missing]
-    return Group(table, Text(""), *missing, *(Text(line, "dim") for line in legend(rows)))
+    return Group(table, "", *missing, *(Text(line, "dim") for line in legend(rows)))
 
 
 def _colour(cell: str) -> str:

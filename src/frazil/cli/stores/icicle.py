@@ -19,7 +19,8 @@ import click
 from frazil.cli import Failure
 from frazil.cli.show import terminal
 from frazil.errors import FrazilError
-from frazil.opening import request_of
+from frazil.generator.request import Request
+from frazil.remote.icicle.calls import IcicleConfig
 from frazil.remote.icicle.config import configure_icicle
 from frazil.remote.icicle.server import LAST_SHARD, IcicleServer, State
 from frazil.schemes.scheme import Scheme
@@ -28,7 +29,7 @@ from frazil.system.clock import moment_text
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["ShardState", "duplicate_shards", "initialise", "servers", "shard_states", "show_shards"]
+__all__ = ["ShardState", "duplicate_shards", "initialise", "shard_states", "show_shards"]
 
 
 @dataclass(frozen=True)
@@ -53,16 +54,10 @@ class ShardState:
         return self.state.shard if self.state else None
 
 
-def servers(url: str, namespace: str, scheme: Scheme) -> list[IcicleServer]:
-    """The servers of a pool."""
-    config = configure_icicle(request_of(url, scheme, namespace=namespace))
-    return config.servers(IcicleServer)
-
-
-def shard_states(pool: Sequence[IcicleServer]) -> list[ShardState]:
-    """The state of each server."""
+def shard_states(config: IcicleConfig) -> list[ShardState]:
+    """The state of each server of a pool."""
     found = []
-    for server in pool:
+    for server in config.servers(IcicleServer):
         try:
             found.append(ShardState(server, server.look()))
         except FrazilError as error:
@@ -84,20 +79,18 @@ def duplicate_shards(found: Sequence[ShardState]) -> list[str]:
     ]
 
 
-def initialise(
-    url: str, namespace: str, scheme: Scheme, *, shard: int | None, auto: bool, new: bool
-) -> None:
+def initialise(request: Request, *, shard: int | None, auto: bool, new: bool) -> None:
     """Assign a shard to each server, and print them. Raises an error if a shard is in doubt."""
-    pool = servers(url, namespace, scheme)
-    declared = [server.shard for server in pool if server.shard is not None]
+    config = configure_icicle(request)
+    declared = list(config.shards)
     if (shard is not None) + auto + bool(declared) != 1:
         raise click.UsageError(
             "icicle: needs shards; add --shard N for one server, --shards auto for a pool, or "
             "?shards=0,1,2 to the URL of a pool"
         )
-    if shard is not None and len(pool) > 1:
+    if shard is not None and len(config.accesses) > 1:
         raise click.UsageError("--shard is for one server; use --shards auto for a pool")
-    found = shard_states(pool)
+    found = shard_states(config)
     for each in found:
         if each.error is not None:
             raise each.error
@@ -110,14 +103,17 @@ def initialise(
     assigned = list(zip(found, wanted, strict=True))
     for each, number in assigned:
         owners.setdefault(number, set()).add(each.address)
-    pool_text = "" if shard is not None else _text(owners)
+    by_shard = {number: sorted(addresses) for number, addresses in sorted(owners.items())}
+    pool_text = "" if shard is not None else json.dumps(by_shard)
     wait_us = 0
     # Servers with a shard store the new assignments first.
     for each, number in sorted(assigned, key=lambda pair: pair[0].shard is None):
         state = each.server.initialise(number, new=new, pool=pool_text)
         wait_us = max(wait_us, state.wait_us)
         unchanged = " (unchanged)" if each.shard == number else ""
-        click.echo(f"{each.server.name} has shard {number} of namespace {namespace!r}{unchanged}")
+        click.echo(
+            f"{each.server.name} has shard {number} of namespace {request.namespace!r}{unchanged}"
+        )
     if wait_us > 0:
         click.echo(f"The first ID waits {wait_us / 1e6:.1f} s, because a shard may have been used.")
     else:
@@ -128,27 +124,17 @@ def _owners(found: Sequence[ShardState]) -> dict[int, set[str]]:
     """The shards that the servers have stored, and the addresses each was assigned to."""
     owners: dict[int, set[str]] = {}
     for each in found:
-        for shard, addresses in _stored_pool(each).items():
-            owners.setdefault(int(shard), set()).update(addresses)
+        text = each.state.pool if each.state else ""
+        try:
+            pool: dict[str, list[str]] = json.loads(text or "{}")
+            for shard, addresses in pool.items():
+                owners.setdefault(int(shard), set()).update(addresses)
+        except (AttributeError, TypeError, ValueError) as error:
+            raise Failure(
+                f"{each.server.name}: the stored shards of its pool are not frazil's; DEL the "
+                "key, then frazil init --shard N"
+            ) from error
     return owners
-
-
-def _stored_pool(found: ShardState) -> dict[str, list[str]]:
-    """The shards of the pool that a server has stored."""
-    text = found.state.pool if found.state else ""
-    try:
-        pool: dict[str, list[str]] = json.loads(text or "{}")
-    except ValueError as error:
-        raise Failure(
-            f"{found.server.name}: the stored shards of its pool are not frazil's; DEL the key, "
-            "then frazil init --shard N"
-        ) from error
-    return pool
-
-
-def _text(owners: dict[int, set[str]]) -> str:
-    """The shards of a pool, in the form that servers store."""
-    return json.dumps({shard: sorted(addresses) for shard, addresses in sorted(owners.items())})
 
 
 def _refuse_doubt(found: Sequence[ShardState], owners: dict[int, set[str]]) -> None:
@@ -173,21 +159,21 @@ def _free(found: Sequence[ShardState], owners: dict[int, set[str]]) -> list[int]
         number = each.shard
         if number is None:
             number = former.get(each.address)
-        if number is None or (each.shard is None and number in held):
-            number = next(free, None)
+            if number is None or number in held:
+                number = next(free, None)
         if number is None:
             raise Failure(f"all {LAST_SHARD + 1} shards are assigned; choose one with --shard N")
         wanted.append(number)
     return wanted
 
 
-def show_shards(url: str, namespace: str, scheme: Scheme, *, as_json: bool) -> None:
+def show_shards(request: Request, *, as_json: bool) -> None:
     """List the servers and their shards; raises Failure if two have the same."""
-    found = shard_states(servers(url, namespace, scheme))
+    found = shard_states(configure_icicle(request))
     if as_json:
-        terminal.echo_json(_as_json(each, scheme) for each in found)
+        terminal.echo_json(_as_json(each, request.scheme) for each in found)
     else:
-        terminal.echo(_table(found, scheme))
+        terminal.echo(_table(found, request.scheme))
     if duplicates := duplicate_shards(found):
         raise Failure("; ".join(duplicates))
 
@@ -210,15 +196,14 @@ def _table(found: Sequence[ShardState], scheme: Scheme) -> "RenderableType":
 
     table = terminal.table("server", "shard", "state", "until (UTC)", right=("shard",))
     for each in found:
-        state, until = Text("no answer", "red"), "-"
-        if each.state is not None:
-            until = moment_text(scheme.layout.us_at(each.state.tick))
-            until = until.replace("T", " ").removesuffix("Z")
-            waits = each.state.wait_us >= 1_000_000
+        if each.state is None or each.shard is None:
+            problem = "no shard" if each.state else "no answer"
+            table.add_row(each.server.name, "-", Text(problem, "red"), "-")
+            continue
+        until = moment_text(scheme.layout.us_at(each.state.tick))
+        state = Text("issues", "green")
+        if each.state.wait_us >= 1_000_000:
             state = Text(f"waits {each.state.wait_us / 1e6:.1f} s", "yellow")
-            state = state if waits else Text("issues", "green")
-        if each.state is not None and each.shard is None:
-            state, until = Text("no shard", "red"), "-"
-        shard = "-" if each.shard is None else str(each.shard)
-        table.add_row(each.server.name, shard, state, until)
+        until = until.replace("T", " ").removesuffix("Z")
+        table.add_row(each.server.name, str(each.shard), state, until)
     return table

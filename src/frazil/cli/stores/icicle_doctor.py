@@ -8,11 +8,13 @@ nothing until the shard is assigned again.
 from collections.abc import Iterable, Sequence
 
 from frazil.cli.show.doctor_report import Report, round_trip, show_reports
-from frazil.cli.stores.icicle import ShardState, duplicate_shards, servers, shard_states
+from frazil.cli.stores.icicle import ShardState, duplicate_shards, shard_states
+from frazil.generator.request import Request
 from frazil.inputs.duration import duration_text
 from frazil.registries.base import terms_of
 from frazil.registries.doctor import Finding, clock_offset
 from frazil.registries.redis.doctor import examine
+from frazil.remote.icicle.config import configure_icicle
 from frazil.remote.icicle.server import IcicleServer, key_of
 from frazil.schemes.scheme import Scheme
 from frazil.system.clock import wall_us
@@ -22,12 +24,11 @@ __all__ = ["examine_pool"]
 HORIZON_US = 5_000_000
 
 
-def examine_pool(url: str, namespace: str, scheme: Scheme, *, as_json: bool) -> None:
+def examine_pool(request: Request, *, as_json: bool) -> None:
     """Show the findings of each server. Raises Failure if one of them is bad."""
-    pool = servers(url, namespace, scheme)
-    found = shard_states(pool)
+    found = shard_states(configure_icicle(request))
     duplicates = [Finding("shards", "bad", each) for each in duplicate_shards(found)]
-    reports = [_report(each, scheme, duplicates, alone=len(pool) == 1) for each in found]
+    reports = [_report(each, request.scheme, duplicates, alone=len(found) == 1) for each in found]
     show_reports(reports, as_json=as_json, with_server=True)
 
 
@@ -43,7 +44,7 @@ def _report(
     ahead_us = state.now_us - state.offset_us - (before_us + wall_us()) // 2
     terms = terms_of(scheme, HORIZON_US)
     report = examine(server.link, key_of(server.namespace), terms, ahead_us)
-    facts = [round_trip(server), clock_offset(ahead_us), *report.facts]
+    facts = [round_trip(server.look), clock_offset(ahead_us), *report.facts]
     facts += [_shard(found), *duplicates]
     risky = any(
         event.verdict == "bad" and event.about.startswith("an old primary")

@@ -5,28 +5,28 @@ import click
 from frazil.claims.claim import Snapshot
 from frazil.claims.record import layout_mismatch
 from frazil.errors import ConfigError
-from frazil.registries import connect
+from frazil.generator.local import registry_of
+from frazil.generator.request import Request
 from frazil.registries.base import Registry
 from frazil.registries.memory import MemoryRegistry
 from frazil.registries.sqlite.default_file import make_shared
-from frazil.schemes.scheme import Scheme
 
 __all__ = ["look", "persistent", "share"]
 
 
-def persistent(url: str, namespace: str, scheme: Scheme) -> Registry:
-    """The registry at a URL; ConfigError if its claims are in the memory of one process."""
-    registry = connect(url, namespace, scheme)
+def persistent(request: Request) -> Registry:
+    """The registry of a request; ConfigError if its claims are in the memory of one process."""
+    registry = registry_of(request)
     if isinstance(registry, MemoryRegistry):
         raise ConfigError(
-            f"{url} keeps its claims in the memory of each process, where this command cannot see "
-            "them; use a persistent registry, like sqlite:",
-            url=url,
+            f"{request.url} keeps its claims in the memory of each process, where this command "
+            "cannot see them; use a persistent registry, like sqlite:",
+            url=str(request.url),
         )
     return registry
 
 
-def look(registry: Registry, *, same_terms: bool = False) -> Snapshot | None:
+def look(registry: Registry, *, same_terms: bool) -> Snapshot | None:
     """The record of the registry's namespace, or None; changes nothing.
 
     With ``same_terms``, raises ConfigError if the record has another scheme.

@@ -1,4 +1,4 @@
-"""Tables in a test: a file of these bytes, what is read from it, and what is written again."""
+"""Tables in a test: make a file, read it, and stamp it."""
 
 import io
 from pathlib import Path

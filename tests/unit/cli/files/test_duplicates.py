@@ -1,4 +1,4 @@
-"""The search for duplicates: exact at every size, and never more in memory than it was given."""
+"""The search for duplicates is exact at every size, in bounded memory."""
 
 import random
 import tracemalloc
@@ -25,7 +25,7 @@ def search(keys: list[Key], folder: Path, memory: int = MIB) -> tuple[list[Dupli
 
 
 def plain(keys: list[Key]) -> list[Duplicate]:
-    """The same answer by the obvious way."""
+    """The same result, with a dict of all keys."""
     seen: dict[Key, int] = {}
     found = []
     for position, key in enumerate(keys):
@@ -46,7 +46,7 @@ def test_text_and_number_are_different_keys(tmp_path):
 
 
 @pytest.mark.parametrize("bits", [10, 64, 128])
-def test_large_input_agrees_with_the_obvious_way(tmp_path, bits):
+def test_large_input_equals_a_plain_search(tmp_path, bits):
     dice = random.Random(bits)
     keys: list[Key] = [dice.getrandbits(bits) for _ in range(60_000)]
     keys[59_999] = keys[0]  # found by the dict that is full
@@ -58,7 +58,7 @@ def test_large_input_agrees_with_the_obvious_way(tmp_path, bits):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_texts_of_any_kind_go_through_files(tmp_path):
+def test_files_keep_every_text(tmp_path):
     keys: list[Key] = [f'{i} "line\nbreak" \udc80 é' for i in range(20_000)]
     keys += [keys[3], keys[19_999]]
     found, engine = search(keys, tmp_path)
@@ -66,7 +66,7 @@ def test_texts_of_any_kind_go_through_files(tmp_path):
     assert engine.parts > 0
 
 
-def test_files_that_are_too_large_are_cut_again(tmp_path, monkeypatch):
+def test_large_files_are_divided_again(tmp_path, monkeypatch):
     monkeypatch.setattr("frazil.cli.files.duplicates._PART_BITS", 1)
     monkeypatch.setattr("frazil.cli.files.duplicates._PARTS", 2)
     levels: list[int] = []
@@ -89,7 +89,7 @@ def test_files_that_are_too_large_are_cut_again(tmp_path, monkeypatch):
 
 
 def test_all_keys_equal(tmp_path):
-    """No hash can part them; only that a key is disposed of once it is seen makes this end."""
+    """No hash separates them; the search ends because each level removes its first key."""
     found, engine = search([7] * 50_000, tmp_path)
     assert len(found) == 49_999
     assert {one.first for one in found} == {0}
@@ -100,8 +100,8 @@ def test_all_keys_equal(tmp_path):
     assert engine.parts > 0
 
 
-def test_memory_stays_within_what_was_given(tmp_path):
-    """A set of these keys would take ten times as much."""
+def test_memory_stays_within_its_limit(tmp_path):
+    """A set of these keys would need ten times as much."""
 
     def measured(count: int) -> int:
         tracemalloc.start()
@@ -114,13 +114,13 @@ def test_memory_stays_within_what_was_given(tmp_path):
         assert engine.parts > 0
         return peak
 
-    # What other threads of this process have at that moment is counted, too.
+    # This also counts the memory of other threads.
     few, many = measured(20_000), min(measured(100_000) for _ in range(3))
     assert many < 3 * MIB
     assert many < few * 1.5
 
 
-def test_rest_tells_how_far_it_is(tmp_path):
+def test_rest_reports_progress(tmp_path):
     engine = Duplicates(MIB, tmp_path)
     engine.add(list(range(30_000)), range(30_000))
     told: list[int] = []
@@ -130,8 +130,8 @@ def test_rest_tells_how_far_it_is(tmp_path):
 
 
 @pytest.mark.parametrize("stride", [1, 4096, 1 << 22])
-def test_levels_part_keys_in_ways_of_their_own(stride):
-    """IDs in a row, of one tick, of one node: none of it shows in where they go."""
+def test_each_level_divides_keys_evenly(stride):
+    """Consecutive IDs, IDs of one tick and IDs of one node spread over all files."""
     start = 1_423_867_112_857_796_608
     counts = Counter(_hash(start + i * stride) & 0xFFF for i in range(1 << 16))
     assert len(counts) == 1 << 12  # 64 files, and 64 for each of them

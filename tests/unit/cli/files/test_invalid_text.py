@@ -1,4 +1,4 @@
-"""Files that are not what their names or formats say: an error with the place, in our words."""
+"""Invalid text in files: an error with the line and the position."""
 
 import json
 
@@ -28,7 +28,7 @@ def put(tmp_path):
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 @pytest.mark.parametrize("to", FORMATS)
-def test_bytes_that_are_not_utf8_are_copied_or_told_with_their_place(call, put, tmp_path, kind, to):
+def test_bytes_that_are_not_utf8_are_copied_or_an_error(call, put, tmp_path, kind, to):
     path, out = put(f"a.{kind}", LATIN[kind]), tmp_path / f"out.{to}"
     done = call("stamp", path, "--column", "new", "-o", str(out))
     if kind == to:
@@ -72,14 +72,14 @@ def test_an_id_that_is_not_utf8_is_invalid_and_can_be_printed(call, put, kind, d
     assert "\\xfc" in last["text"]
 
 
-def test_columns_are_named_in_what_a_terminal_can_show(call, put):
+def test_names_of_columns_can_be_printed(call, put):
     done = call("audit", put("a.csv", b"i\xe4d,b\n1,2\n"), "--column", "x")
     assert done.exit_code == 2
     assert "i\\xe4d, b" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["out.xlsx", "out.csv.zst", "out.CSV.bak", "out.xlsx.gz"])
-def test_an_ending_that_is_unknown_is_refused_with_those_there_are(call, put, tmp_path, name):
+def test_unknown_ending_lists_the_known_ones(call, put, tmp_path, name):
     csv, odd = put("a.csv", b"a\n1\n"), tmp_path / name
     written = call("stamp", csv, "-o", str(odd))
     assert not odd.exists()
@@ -95,7 +95,7 @@ def test_an_ending_that_is_unknown_is_refused_with_those_there_are(call, put, tm
     assert call("stamp", csv, "-o", str(odd), "--to", "csv", "--force").exit_code == 0
 
 
-def test_a_name_without_an_ending_says_nothing(call, put, tmp_path):
+def test_name_without_an_ending_needs_a_format(call, put, tmp_path):
     done = call("stamp", put("a.csv", b"a\n1\n"), "-o", str(tmp_path / "out"))
     assert done.exit_code == 0
     assert (tmp_path / "out").read_bytes().startswith(b"id,a\n")

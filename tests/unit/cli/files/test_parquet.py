@@ -1,4 +1,4 @@
-"""Parquet: what it had stays, what comes from elsewhere gets types, and what does not fit fails."""
+"""Parquet: a copy keeps everything, other formats get types, and rows that do not fit fail."""
 
 import datetime as dt
 import json
@@ -84,7 +84,7 @@ def test_csv_and_json_to_parquet(tmp_path, arrow):
 
 
 @pytest.mark.parametrize("late", ['{"a": "x"}', '{"a": 1, "new": 2}', '{"a": 1e400}'])
-def test_later_rows_that_do_not_fit_parquet_are_refused(tmp_path, arrow, late):
+def test_later_rows_that_do_not_fit_are_an_error(tmp_path, arrow, late):
     path = put(tmp_path, '{"a": 1}\n' * 20_000 + late)
     with pytest.raises(ConfigError, match="to 20001: "):
         stamped(path, "jsonl", "parquet")
@@ -107,14 +107,14 @@ def test_parquet_to_text(tmp_path, arrow):
 
 
 @pytest.mark.parametrize("to", ["csv", "jsonl"])
-def test_bytes_have_no_text(tmp_path, arrow, to):
+def test_bytes_cannot_become_text(tmp_path, arrow, to):
     path = tmp_path / "in.parquet"
     arrow.parquet.write_table(arrow.table({"raw": [b"\xff"]}), path)
     with pytest.raises(ConfigError, match=r"row 1: .*bytes"):
         stamped(path, "parquet", to)
 
 
-def test_what_is_no_parquet_is_refused(tmp_path, arrow):
+def test_invalid_parquet_is_an_error(tmp_path, arrow):
     with pytest.raises(ConfigError, match="is not Parquet"):
         read(put(tmp_path, "a,b\n"), "parquet")
 

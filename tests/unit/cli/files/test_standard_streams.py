@@ -35,7 +35,7 @@ def run(tmp_path):
     (tmp_path / "a.csv").write_text(f"id\n{ID}\n", encoding="ascii")
 
     def run(words, streams, **options):
-        """The command under a shell that closes or redirects what is said."""
+        """The command in a shell that closes or redirects its streams."""
         line = f'exec "$0" -c "$1" {words} {streams}'
         done = subprocess.run(
             ["/bin/bash", "-c", line, sys.executable, START],
@@ -67,14 +67,14 @@ def test_output_that_cannot_be_written_is_an_error(run, words, streams, why):
 
 @pytest.mark.parametrize("words", TELLING.values(), ids=TELLING)
 @pytest.mark.parametrize("streams", ["2>&-", "2>/dev/full"], ids=["closed", "full"])
-def test_what_cannot_be_told_to_people_is_no_failure(run, words, streams):
+def test_message_that_cannot_be_written_is_not_an_error(run, words, streams):
     code, out, _ = run(words, streams)
     assert code == 0
     assert out
 
 
 @pytest.mark.parametrize("streams", ["2>&-", "2>/dev/full"], ids=["closed", "full"])
-def test_an_error_that_cannot_be_told_keeps_its_code(run, streams):
+def test_error_that_cannot_be_written_keeps_its_exit_code(run, streams):
     assert run("inspect nothing", streams)[0] == 1
     assert run("mint --scheme icicel", streams)[0] == 2
     assert run("mint -n x", streams)[0] == 2
@@ -82,15 +82,15 @@ def test_an_error_that_cannot_be_told_keeps_its_code(run, streams):
 
 
 @pytest.mark.parametrize("streams", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
-def test_a_command_that_tells_nothing_needs_no_output(run, tmp_path, streams):
-    """And what it writes goes to its file, which must not get the number of one that is closed."""
+def test_command_without_messages_needs_no_output(run, tmp_path, streams):
+    """Its output file must not get the number of a closed stream."""
     code, _, told = run("stamp a.csv --column new -u static:7?state=none -o b.csv", streams)
     assert (code, "Error" in told) == (0, False)
     assert (tmp_path / "b.csv").read_text(encoding="ascii").endswith(f",{ID}\n")
 
 
 @pytest.mark.parametrize("words", TELLING.values(), ids=TELLING)
-def test_a_pipe_without_a_reader_ends_it_without_a_word(tmp_path, words):
+def test_pipe_without_a_reader_shows_no_message(tmp_path, words):
     (tmp_path / "a.csv").write_text(f"id\n{ID}\n", encoding="ascii")
     reader, writer = os.pipe()
     os.close(reader)

@@ -1,4 +1,4 @@
-"""Files in and out: any packing, clear errors, and never a half-written file."""
+"""Input and output files: compression, clear errors, and no half-written file."""
 
 import gzip
 
@@ -11,7 +11,7 @@ from tests.unit.cli.files.tabled import put, read
 __all__: list[str] = []
 
 
-def test_gzip_is_known_by_its_bytes(tmp_path):
+def test_gzip_is_recognised_by_its_bytes(tmp_path):
     path = put(tmp_path, gzip.compress(b"a\n1\n"), "misleading.csv")
     assert read(path, "csv")[1] == [["1"]]
 
@@ -27,12 +27,12 @@ def test_damaged_gzip_is_an_error(tmp_path, damage):
         read(put(tmp_path, bytes(packed)), "csv")
 
 
-def test_utf16_is_refused(tmp_path):
+def test_utf16_is_an_error(tmp_path):
     with pytest.raises(ConfigError, match="iconv"):
         read(put(tmp_path, "a,b\n".encode("utf-16")), "csv")
 
 
-def test_file_without_line_ends_is_refused(tmp_path, monkeypatch):
+def test_file_without_line_ends_is_an_error(tmp_path, monkeypatch):
     monkeypatch.setattr("frazil.cli.files.streams._LINE_CHARACTERS", 1000)
     with pytest.raises(ConfigError, match="line 1: more than 1000 characters"):
         read(put(tmp_path, "[" + "{}, " * 1000), "jsonl")
@@ -43,7 +43,7 @@ def test_missing_file_is_an_error(tmp_path):
         Source(str(tmp_path / "none"))
 
 
-def test_target_appears_at_the_end_or_not_at_all(tmp_path):
+def test_output_appears_at_the_end_or_not_at_all(tmp_path):
     path = tmp_path / "out"
     with Source(str(put(tmp_path, ""))) as source:
         with open_output(str(path), source, force=False) as file:
@@ -56,7 +56,7 @@ def test_target_appears_at_the_end_or_not_at_all(tmp_path):
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["in", "out"]
 
 
-def test_target_that_appears_meanwhile_is_not_replaced(tmp_path):
+def test_output_that_appears_meanwhile_is_not_replaced(tmp_path):
     path = tmp_path / "out"
     with (
         Source(str(put(tmp_path, ""))) as source,
@@ -68,7 +68,7 @@ def test_target_that_appears_meanwhile_is_not_replaced(tmp_path):
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["in", "out"]
 
 
-def test_target_follows_a_link_and_keeps_the_mode(tmp_path):
+def test_output_follows_a_link_and_keeps_the_mode(tmp_path):
     real = put(tmp_path, "old", "real")
     real.chmod(0o640)
     link = tmp_path / "link"
@@ -84,7 +84,7 @@ def test_target_follows_a_link_and_keeps_the_mode(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["in", "hard", "soft"])
-def test_target_is_never_the_source(tmp_path, name):
+def test_output_is_never_the_input(tmp_path, name):
     path = put(tmp_path, "a")
     (tmp_path / "hard").hardlink_to(path)
     (tmp_path / "soft").symlink_to(path)
@@ -97,7 +97,7 @@ def test_target_is_never_the_source(tmp_path, name):
     assert path.read_text() == "a"
 
 
-def test_target_in_a_missing_folder(tmp_path):
+def test_output_in_a_missing_folder(tmp_path):
     with (
         Source(str(put(tmp_path, ""))) as source,
         pytest.raises(ConfigError, match=r"cannot write .*: No such file"),

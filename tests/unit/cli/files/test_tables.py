@@ -1,4 +1,4 @@
-"""Reading and writing tables: what a row is, where it begins, and that its text survives."""
+"""Tables: rows, their lines, and that the text of a row is kept."""
 
 import csv
 import io
@@ -27,7 +27,7 @@ __all__: list[str] = []
         ("a.txt", "text"),
     ],
 )
-def test_format_is_told_from_the_name(path, kind):
+def test_format_by_the_name(path, kind):
     assert format_of(path, None) == kind
     assert format_of(path, "csv") == "csv"
 
@@ -52,7 +52,7 @@ ODD = (
 )
 
 
-def test_csv_rows_know_their_lines(tmp_path):
+def test_csv_rows_have_their_lines(tmp_path):
     numbers, records, names = read(put(tmp_path, ODD), "csv")
     assert names == ("name", "note, long", "n")
     assert numbers == [2, 5, 6, 7]
@@ -112,12 +112,12 @@ def test_csv_bytes_that_are_not_utf8_are_copied(tmp_path):
         ("a,b\n" + "1,2\n" * 30, ","),
     ],
 )
-def test_csv_delimiter_is_found(tmp_path, text, delimiter):
+def test_csv_delimiter_is_detected(tmp_path, text, delimiter):
     with Source(str(put(tmp_path, text))) as source:
         assert open_table(source, "csv").delimiter == delimiter
 
 
-def test_csv_delimiter_can_be_said(tmp_path):
+def test_csv_delimiter_can_be_given(tmp_path):
     path = put(tmp_path, "a:b;c\n1:2;3\n")
     assert read(path, "csv", delimiter=":")[1] == [["1", "2;3"]]
     assert stamped(path, "csv", "csv", delimiter=":") == b"id:a:b;c\n1:1:2;3\n"
@@ -130,18 +130,18 @@ def test_csv_without_a_header(tmp_path):
     assert stamped(path, "csv", "csv", header=False) == b"1,1,2\n2,3,4\n"
 
 
-def test_csv_header_alone(tmp_path):
+def test_csv_with_only_a_header(tmp_path):
     assert stamped(put(tmp_path, "a,b"), "csv", "csv") == b"id,a,b"
 
 
-def test_csv_quote_that_never_closes_is_refused(tmp_path):
+def test_csv_quote_that_never_closes_is_an_error(tmp_path):
     path = put(tmp_path, 'a,b\n1,2\n3,"4\n5,6\n')
     with pytest.raises(ConfigError, match=r"line 3 .*never closed") as caught:
         read(path, "csv")
     assert caught.value.line == 3
 
 
-def test_csv_empty_file_is_refused(tmp_path):
+def test_csv_empty_file_is_an_error(tmp_path):
     with pytest.raises(ConfigError, match="is empty"):
         read(put(tmp_path, "\n\n"), "csv")
 
@@ -155,14 +155,14 @@ def test_csv_chunks_are_bounded(tmp_path):
     assert sizes[-1] == 1
 
 
-def test_csv_rows_of_another_width_stay_csv(tmp_path):
+def test_csv_rows_of_another_width_need_csv(tmp_path):
     path = put(tmp_path, "a,b\n1\n1,2,3\n")
     assert stamped(path, "csv", "csv") == b"id,a,b\n1,1\n2,1,2,3\n"
     with pytest.raises(ConfigError, match=r"line 2: the row has 1 fields .* line 2"):
         stamped(path, "csv", "jsonl")
 
 
-def test_csv_columns_of_one_name_stay_csv(tmp_path):
+def test_csv_columns_with_the_same_name_need_csv(tmp_path):
     path = put(tmp_path, "a,a\n1,2\n")
     assert stamped(path, "csv", "csv") == b"id,a,a\n1,1,2\n"
     with pytest.raises(ConfigError, match="two columns named 'a'"):
@@ -187,18 +187,18 @@ def test_json_text_is_copied(tmp_path):
 
 
 @pytest.mark.parametrize("line", ["[1]", "{", "1", '{"a": 1} {"b": 2}', "nul"])
-def test_json_line_that_is_no_object_is_refused(tmp_path, line):
+def test_json_line_that_is_not_an_object_is_an_error(tmp_path, line):
     with pytest.raises(ConfigError, match="line 2: not a JSON object"):
         read(put(tmp_path, '{"a": 1}\n' + line), "jsonl")
 
 
-def test_json_key_that_is_there_already_is_found_in_any_row(tmp_path):
+def test_json_key_that_exists_is_found_in_any_row(tmp_path):
     path = put(tmp_path, '{"a": 1}\n{"a": 1, "\\u0069d": 5}\n')
     with pytest.raises(ConfigError, match=r"already has a column 'id'.*--column"):
         stamped(path, "jsonl", "jsonl")
 
 
-# --- from one format to another
+# --- conversions
 
 
 def test_csv_to_json(tmp_path):
@@ -217,7 +217,7 @@ def test_json_to_csv(tmp_path):
     ]
 
 
-def test_json_to_csv_with_a_new_key_is_refused(tmp_path):
+def test_json_to_csv_with_a_new_key_is_an_error(tmp_path):
     with pytest.raises(ConfigError, match="line 2: the column 'b'"):
         stamped(put(tmp_path, '{"a": 1}\n{"a": 1, "b": 2}\n'), "jsonl", "csv")
 

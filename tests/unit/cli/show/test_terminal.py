@@ -1,4 +1,4 @@
-"""Moments beside now, moments here, and JSON that is JSON at any length."""
+"""Relative times, local times, and JSON lists of any length."""
 
 import json
 import time
@@ -60,7 +60,7 @@ def test_json(count, capsys):
     assert json.loads(capsys.readouterr().out) == items
 
 
-def test_pipe_gets_no_blanks_at_line_ends(capsys):
+def test_pipe_gets_no_spaces_at_line_ends(capsys):
     shown = table("name", "count", right=("count",))
     shown.add_row("[not markup]", "1")
     shown.add_row("a", "1,000")

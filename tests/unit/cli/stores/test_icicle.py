@@ -43,49 +43,49 @@ class TestInit:
         assert "The first ID waits 5.0 s" in result.stdout
         assert shards(call, one(servers[0])) == [5]
 
-    def test_a_new_one_need_not_wait(self, call, servers, url):
+    def test_new_does_not_wait(self, call, servers, url):
         result = call("init", one(servers[0]), "--shard", "5", "--new")
         assert "The first ID does not wait" in result.stdout
         assert call("mint", "-u", one(servers[0])).exit_code == 0
 
-    def test_again_is_as_before(self, call, servers, url):
+    def test_second_init_changes_nothing(self, call, servers, url):
         call("init", one(servers[0]), "--shard", "5")
         assert "(unchanged)" in call("init", one(servers[0]), "--shard", "5").stdout
         result = call("init", one(servers[0]), "--shard", "6")
         assert result.exit_code == 2
         assert "its shard is 5 and not 6" in result.output
 
-    def test_a_pool(self, call, servers, url):
+    def test_pool(self, call, servers, url):
         call("init", one(servers[1]), "--shard", "1", "--new")
         assert call("init", url, "--shards", "auto", "--new").exit_code == 0
         assert shards(call, url) == [0, 1, 2]
         assert call("init", url, "--shards", "auto").stdout.count("(unchanged)") == 3
 
-    def test_a_declared_pool(self, call, url):
+    def test_declared_pool(self, call, url):
         assert call("init", url + "?shards=7,8,9", "--new").exit_code == 0
         assert shards(call, url) == [7, 8, 9]
 
-    def test_a_server_that_is_away_could_have_any(self, call, servers, url):
+    def test_server_that_does_not_answer_may_have_any_shard(self, call, servers, url):
         result = call("init", f"{url},127.0.0.1:{free_port()}", "--shards", "auto")
         assert result.exit_code == 3
         assert shards(call, url) == [None, None, None]
 
-    def test_one_shard_on_two(self, call, servers, url):
+    def test_one_shard_on_two_servers(self, call, servers, url):
         for server in servers[:2]:
             Caller(server, "default").init(4)
         result = call("init", url, "--shards", "auto")
         assert result.exit_code == 1
         assert "shard 4 is on" in result.output
 
-    def test_a_server_that_is_not_named_keeps_its_shard(self, call, servers, url):
-        """The first is away; the third has lost everything, and nobody but the second remembers."""
+    def test_server_missing_from_the_url_keeps_its_shard(self, call, servers, url):
+        """The URL omits the first server; the third lost its data; the second stores the pool."""
         call("init", url, "--shards", "auto", "--new")
         servers[2].do("FLUSHALL")
         rest = "icicle://" + url.removeprefix("icicle://").partition(",")[2]
         assert call("init", rest, "--shards", "auto").exit_code == 0
         assert shards(call, url) == [0, 1, 2]
 
-    def test_a_server_that_is_new_gets_none_of_theirs(self, call, servers, url):
+    def test_new_server_gets_an_unassigned_shard(self, call, servers, url):
         call("init", f"{one(servers[0])},127.0.0.1:{servers[1].port}", "--shards", "auto", "--new")
         servers[0].do("FLUSHALL")
         assert call("init", f"{one(servers[1])},127.0.0.1:{servers[2].port}", "--shards", "auto")
@@ -93,7 +93,7 @@ class TestInit:
         call("init", url, "--shards", "auto")
         assert shards(call, url) == [0, 1, 2]
 
-    def test_shards_given_by_hand_are_known_to_nobody(self, call, servers, url):
+    def test_shards_assigned_by_hand_are_not_stored(self, call, servers, url):
         for shard, server in enumerate(servers):
             call("init", one(server), "--shard", str(shard), "--new")
         servers[2].do("FLUSHALL")
@@ -109,7 +109,7 @@ class TestInit:
         assert call("init", rest, "--shards", "auto").exit_code == 0
         assert shards(call, url) == [0, 1, 2]
 
-    def test_a_server_that_is_lost_for_good_leaves_its_shard_unused(self, call, servers, url):
+    def test_shard_of_a_lost_server_stays_unused(self, call, servers, url):
         call("init", url, "--shards", "auto", "--new")
         for server in servers[1:]:
             server.do("FLUSHALL")
@@ -119,9 +119,10 @@ class TestInit:
             assert call("init", pool, "--shards", "auto").exit_code == 0
             assert shards(call, pool) == [0, 2, 3]
 
-    def test_what_is_remembered_of_the_pool_is_not_readable(self, call, servers, url):
+    @pytest.mark.parametrize("stored", ["x", "[]", '{"a": []}', '{"1": 5}'])
+    def test_stored_pool_is_not_readable(self, call, servers, url, stored):
         call("init", url, "--shards", "auto", "--new")
-        servers[1].do("HSET", "frazil:icicle:{default}", "pool", "x")
+        servers[1].do("HSET", "frazil:icicle:{default}", "pool", stored)
         result = call("init", url, "--shards", "auto")
         assert result.exit_code == 1
         assert "are not frazil's" in result.output
@@ -140,12 +141,12 @@ class TestInit:
         assert call("init", url, *options).exit_code == 2
         assert shards(call, url) == [None, None, None]
 
-    def test_not_for_registries(self, call):
+    def test_shards_are_not_for_registries(self, call):
         assert "are for icicle:" in call("init", "--shard", "1").output
 
 
 class TestClaims:
-    def test_shown(self, call, servers, url):
+    def test_states(self, call, servers, url):
         call("init", one(servers[0]), "--shard", "3", "--new")
         call("init", one(servers[1]), "--shard", "4")
         shown = call("claims", url).stdout
@@ -153,12 +154,12 @@ class TestClaims:
         assert "waits" in shown
         assert "no shard" in shown
 
-    def test_away(self, call):
+    def test_server_does_not_answer(self, call):
         url = f"icicle://127.0.0.1:{free_port()}"
         assert "no answer" in call("claims", url).stdout
         assert json.loads(call("claims", url, "--json").stdout)[0]["error"]
 
-    def test_one_shard_on_two(self, call, servers, url):
+    def test_one_shard_on_two_servers(self, call, servers, url):
         for server in servers[:2]:
             Caller(server, "default").init(4)
         result = call("claims", url)
@@ -167,7 +168,7 @@ class TestClaims:
 
 
 class TestDoctor:
-    def test_a_pool(self, call, servers, url):
+    def test_pool(self, call, servers, url):
         call("init", url, "--shards", "auto", "--new")
         before = [Caller(server, "default").state() for server in servers]
         result = call("doctor", url)
@@ -212,18 +213,18 @@ class TestOthers:
         assert call("stamp", str(tmp_path / "in.csv"), "-u", url, "-o", str(out)).exit_code == 0
         assert len({line.split(",")[0] for line in out.read_text().splitlines()}) == 5001
 
-    def test_bench_says_where_it_is_measured(self, call, url):
+    def test_bench_names_another_tool(self, call, url):
         result = call("bench", "-u", url)
         assert result.exit_code == 2
         assert "benchmarks.icicle" in result.output
 
 
 class TestScript:
-    def test_as_it_is(self, call):
+    def test_source(self, call):
         assert call("script").stdout == icicle_script().source
         assert call("script", "--library").stdout == icicle_library()
 
-    def test_as_its_help_says(self, servers):
+    def test_example_of_the_help(self, servers):
         needs("redis-cli", "loading the script as its help says")
         load = ["redis-cli", "-p", str(servers[0].port), "-x", "SCRIPT", "LOAD"]
         source = icicle_script().source.encode()

@@ -1,4 +1,4 @@
-"""A look sees what is there and leaves everything as it was."""
+"""``look`` reads a record and changes nothing."""
 
 from pathlib import Path
 
@@ -7,10 +7,15 @@ import pytest
 from frazil.claims.claim import Claim, LastSeen
 from frazil.cli.stores.store import look, persistent
 from frazil.errors import ConfigError
+from frazil.generator.request import make_request
 from frazil.generator.verb_requests import ask_of
 from frazil.schemes.scheme import scheme
 
 __all__: list[str] = []
+
+
+def request(path, scheme="icicle", **options):
+    return make_request(f"sqlite://{path}", scheme, **options)
 
 
 @pytest.fixture
@@ -18,26 +23,26 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "claims.db"
 
 
-def test_missing_file_is_not_made(path):
-    assert look(persistent(f"sqlite://{path}", "default", scheme())) is None
+def test_missing_file_is_not_created(path):
+    assert look(persistent(request(path)), same_terms=False) is None
     assert not path.exists()
 
 
-def test_missing_namespace_is_not_made(path):
-    registry = persistent(f"sqlite://{path}", "default", scheme())
+def test_missing_namespace_is_not_created(path):
+    registry = persistent(request(path))
     registry.initialise(ask_of(LastSeen()), 0)
     before = path.read_bytes()
-    assert look(persistent(f"sqlite://{path}", "other", scheme())) is None
+    assert look(persistent(request(path, namespace="other")), same_terms=False) is None
     assert path.read_bytes() == before
 
 
-def test_record_is_seen_and_not_touched(path):
-    registry = persistent(f"sqlite://{path}", "default", scheme())
+def test_record_is_read_and_does_not_change(path):
+    registry = persistent(request(path))
     registry.initialise(ask_of(LastSeen()), 0)
     claim = registry.grant(ask_of(LastSeen()), 100)
     assert isinstance(claim, Claim)
     before = path.read_bytes()
-    found = look(registry)
+    found = look(registry, same_terms=False)
     assert found is not None
     assert found.layout == str(scheme().layout)
     (holding,) = found.holdings
@@ -45,12 +50,12 @@ def test_record_is_seen_and_not_touched(path):
     assert path.read_bytes() == before
 
 
-def test_another_scheme_is_told_only_when_asked(path):
-    registry = persistent(f"sqlite://{path}", "default", scheme())
+def test_same_terms_refuses_another_scheme(path):
+    registry = persistent(request(path))
     registry.initialise(ask_of(LastSeen()), 0)
     before = path.read_bytes()
-    other = persistent(f"sqlite://{path}", "default", scheme("tsid"))
-    assert look(other) is not None
+    other = persistent(request(path, "tsid"))
+    assert look(other, same_terms=False) is not None
     with pytest.raises(ConfigError) as caught:
         look(other, same_terms=True)
     assert "since 2016-02-18" in str(caught.value)
@@ -59,6 +64,6 @@ def test_another_scheme_is_told_only_when_asked(path):
     assert look(registry, same_terms=True) is not None
 
 
-def test_memory_is_nothing_to_look_at():
+def test_memory_is_refused():
     with pytest.raises(ConfigError, match="memory of each process"):
-        persistent("memory:", "default", scheme())
+        persistent(make_request("memory:"))

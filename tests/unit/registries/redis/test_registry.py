@@ -170,7 +170,7 @@ class TestUrls:
             ("redis://one:port", "a host or port is not valid"),
             ("redis://me:secretAone:6379", "^redis: a host or port is not valid"),
             ("redis://one/first", "database 'first' is not a number"),
-            ("redis://one?replicas=-1", "no whole number"),
+            ("redis://one?replicas=-1", "not a whole number"),
             ("redis://one,one", "named twice"),
             ("unix://", "path"),
             ("redis://one?ca=/x", "unknown option ca"),
