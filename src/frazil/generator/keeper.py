@@ -318,7 +318,7 @@ class KeeperPolicy:
         self.failures += 1
         if self.trouble is None:
             self.trouble_since_us = self._wall_us()
-        self.trouble = error
+        self.trouble = error.with_traceback(None)  # whose frames hold the walk
         self._rest(int(self._retries.pause_s(self.jitter()) * 1e6))
 
     def _rest(self, us: int) -> None:

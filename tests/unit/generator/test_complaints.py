@@ -4,6 +4,7 @@ import re
 import socket
 import threading
 import time
+import weakref
 from contextlib import suppress
 
 import pytest
@@ -68,6 +69,21 @@ def test_the_claim_goes_on_and_then_it_says_since_when(url, away):
         assert caught.outcome_known
         away.down = False
         assert soon(ids)
+
+
+def test_a_generator_dropped_while_its_store_is_away_is_freed(url, away):
+    """The error that the keeper remembers holds no frame, and so no walk."""
+    away.down = True
+    ids = opened(url, timeout="100ms")
+    with pytest.raises(RegistryUnavailable):
+        ids()
+    walk, keeper = weakref.ref(ids._walk), ids._walk.keeper
+    assert keeper.trouble is not None
+    del ids
+    deadline = time.monotonic() + 5
+    while walk() is not None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert walk() is None
 
 
 def test_the_registry_answers_again_while_a_caller_is_told(url):
