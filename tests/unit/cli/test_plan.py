@@ -169,7 +169,7 @@ def test_bits_accepts_the_right_width(call):
     ("text", "reason"),
     [
         ("time:42~ node:10 sequence:12 @1ms since 2020-01-01", "reversed"),
-        ("node:10 time:42 sequence:12 @1ms since ?", "node stands above"),
+        ("node:10 time:42 sequence:12 @1ms since ?", "node is above"),
         ("sequence:40", "no time"),
         ("zero:3=5 time:42 node:4 @1s since ?", ""),
     ],

@@ -42,7 +42,7 @@ def test_an_id_drawn() -> None:
 │ 1    │ 000000111101 │ 10   │ 101      │ 01   │
 └──────┴──────────────┴──────┴──────────┴──────┘
 
-sign      1 (not 0, as this layout has it)
+sign      1 (not 0, as in this layout)
 time      61 = 1970-01-01T00:01:01Z
 node      9
 sequence  5"""
@@ -91,7 +91,7 @@ def test_every_bit_is_drawn_once_and_rows_keep_the_width(layout: Layout, width: 
 def test_a_node_in_parts_is_shown_whole_too() -> None:
     drawing = draw(DISCORD, 175928847299117063)
     assert drawing.endswith(
-        "worker    1\nprocess   0\nsequence  7\nnode      32 (its parts together)"
+        "worker    1\nprocess   0\nsequence  7\nnode      32 (from all its fields)"
     )
     assert "= 2016-04-30T11:18:25.796Z" in drawing
 
