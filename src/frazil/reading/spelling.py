@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from frazil.errors import CodecError
-from frazil.schemes.alphabet import DIGITS, worth
+from frazil.schemes.alphabet import DIGITS, digit_values
 from frazil.schemes.codec import Codec
 from frazil.schemes.scheme import Scheme
 
@@ -85,7 +85,7 @@ def _read(text: str, prefix: str, body: str, codec: Codec) -> list[Reading]:
     # would take most of the time.
     if codec.width is not None and len(body) != len(codec.prefix) + codec.width + codec.check:
         return []
-    if not (codec.prefix or codec.check or worth(codec.encoding).keys() >= set(body)):
+    if not (codec.prefix or codec.check or digit_values(codec.encoding).keys() >= set(body)):
         return []
     try:
         number = codec.decode(body)

@@ -151,7 +151,7 @@ def test_text_of_a_time_span(us, words):
         (["icycle"], "did you mean 'icicle'?"),
         (["time:42 sequence:12 @1ms since 2025-01-01", "--bits", "64"], "54 bits"),
         (["time:42"], "no tick"),
-        (["js53", "--epoch", "tomorrow"], "is no moment"),
+        (["js53", "--epoch", "tomorrow"], "is not a moment"),
         (["js53", "--bits", "129"], "--bits"),
     ],
 )
