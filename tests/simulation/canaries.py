@@ -246,8 +246,8 @@ class SkipsValues(interpreted().Walk):
 class LooksAhead(interpreted().Walk):
     """With blocks of one value too, the next is fetched before it is requested."""
 
-    def halve(self, start):
-        super().halve(start)
+    def mark_half(self, start):
+        super().mark_half(start)
         self.mark = start
 
 

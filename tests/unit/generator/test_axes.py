@@ -149,7 +149,7 @@ class TestAhead:
     def test_asked_for_at_half_and_made_longer(self, url, monkeypatch):
         with begun(url, block=100) as ids:
             ids.take(50)
-            assert ids._walk.keeper.claim.until == 101
+            assert ids._walk.keeper.policy.claim.until == 101
             with gated(monkeypatch) as (gate, asked):
                 assert ids._walk.take_ready(1) == [51]
                 assert asked.acquire(timeout=20)
@@ -191,7 +191,7 @@ class TestAhead:
 
             monkeypatch.setattr(MemoryRegistry, "step", broken)
             assert ids._walk.take_ready(1) == [51]
-            wait_until(lambda: ids._walk.keeper.trouble is not None)
+            wait_until(lambda: ids._walk.keeper.policy.trouble is not None)
             down[0] = False
             wait_until(lambda: ids._walk.until == 201)
 
@@ -215,7 +215,7 @@ class TestRuns:
     def test_the_next_run_is_taken_at_half(self, url):
         with begun(url, "chibrary", 7) as ids:
             ids.take(8192)
-            assert ids._walk.keeper.claim.until == 8
+            assert ids._walk.keeper.policy.claim.until == 8
             ids.take(1)
             wait_until(lambda: ids._walk.until == 9)
             assert len(ids._walk.take_ready(8191 + 8192)) == 8191 + 8192
@@ -391,8 +391,8 @@ def test_a_counter_is_looked_after_when_called_and_in_trouble_by_itself(url, wan
     with begun(url) as ids:
         ids()
         keeper = ids._walk.keeper
-        assert keeper.policy._next_look_s(SimpleNamespace(wanting=wanting)) is None
+        assert keeper.policy._next_round_s(SimpleNamespace(wanting=wanting)) is None
         keeper.policy.trouble = RegistryUnavailable("away", url=url, outcome_known=True)
-        assert keeper.policy._next_look_s(SimpleNamespace(wanting=wanting)) == (
+        assert keeper.policy._next_round_s(SimpleNamespace(wanting=wanting)) == (
             0.001 if wanting else None
         )

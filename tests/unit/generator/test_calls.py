@@ -43,7 +43,7 @@ def away():
     """A registry that is not there, asked once so that its driver is loaded."""
     url = f"redis://127.0.0.1:{free_port()}"
     with frazil.open(url, timeout="200ms") as ids:
-        while ids._walk.keeper.trouble is None:
+        while ids._walk.keeper.policy.trouble is None:
             with suppress(RegistryUnavailable):
                 ids()
     return url

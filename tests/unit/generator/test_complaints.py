@@ -78,7 +78,7 @@ def test_a_generator_dropped_while_its_store_is_away_is_freed(url, away):
     with pytest.raises(RegistryUnavailable):
         ids()
     walk, keeper = weakref.ref(ids._walk), ids._walk.keeper
-    assert keeper.trouble is not None
+    assert keeper.policy.trouble is not None
     del ids
     deadline = time.monotonic() + 5
     while walk() is not None and time.monotonic() < deadline:
@@ -95,7 +95,7 @@ def test_the_registry_answers_again_while_a_caller_is_told(url):
 
     with opened(url) as ids:
         ids._walk.keeper.policy.__class__ = Forgetful
-        assert re.search("no claim since .*gone", str(ids._walk.keeper.complaint(1.0)))
+        assert re.search("no claim since .*gone", str(ids._walk.keeper.policy.complaint(1.0)))
 
 
 def test_a_silent_one_is_no_crowded_one(url, monkeypatch):
@@ -120,10 +120,10 @@ def test_a_silent_one_is_not_called_new(url, monkeypatch):
         with monkeypatch.context() as changed:
             changed.setattr(keeper.registry, "look", silence)
             drive(keeper.policy._grant(ids), keeper.registry)
-        assert "node numbers are in use" in str(keeper.complaint(1.0))
+        assert "node numbers are in use" in str(keeper.policy.complaint(1.0))
         keeper.policy._new = None  # nobody has asked yet
         drive(keeper.policy._grant(ids), keeper.registry)
-        assert "nothing was ever given" in str(keeper.complaint(1.0))
+        assert "nothing was ever granted" in str(keeper.policy.complaint(1.0))
 
 
 def silence():
@@ -193,7 +193,7 @@ def test_a_first_use_is_no_crowd(tmp_path):
         for ids in (one, opened(url, slow, timeout="300ms", lead=0)):
             with pytest.raises(PoolExhausted) as caught:
                 ids()
-            assert "nothing was ever given" in str(caught.value)
+            assert "nothing was ever granted" in str(caught.value)
             assert "waits for 40s" in str(caught.value)
             assert f"frazil init {url}" in str(caught.value)
             assert "node numbers" not in str(caught.value)

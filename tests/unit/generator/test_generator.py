@@ -150,7 +150,7 @@ def test_a_busy_generator_keeps_its_claim_and_grows_it(url):
         end = time.monotonic() + 2.5
         while time.monotonic() < end:
             ids()
-            claim = ids._walk.keeper.claim
+            claim = ids._walk.keeper.policy.claim
             starts.add((claim.slot, claim.start))
             untils.append(claim.until)
         assert len(starts) == 1
@@ -164,7 +164,7 @@ def test_copies_and_pickles_carry_the_configuration_only(url):
     for other in (copy.copy(ids), copy.deepcopy(ids), pickle.loads(pickle.dumps(ids))):
         assert other.config == ids.config
         assert other() != ids()
-        slots = {other._walk.keeper.claim.slot, ids._walk.keeper.claim.slot}
+        slots = {other._walk.keeper.policy.claim.slot, ids._walk.keeper.policy.claim.slot}
         assert len(slots) == 2
         other.close()
     ids.close()
@@ -184,7 +184,7 @@ def test_namespaces_and_constants_are_separate(url):
     ]
     a, b = (ids() for ids in spread)
     assert [spread[0].scheme.unpack(n)["cluster"] for n in (a, b)] == [0, 3]
-    assert len({ids._walk.keeper.claim.slot for ids in spread}) == 2
+    assert len({ids._walk.keeper.policy.claim.slot for ids in spread}) == 2
     for ids in spread:
         ids.close()
 

@@ -24,9 +24,9 @@ def test_retries_are_jittered_and_double(supplied, monkeypatch):
     assert keeper.policy.jitter() == 1 - 100 / 512
     monkeypatch.setattr(keeper.policy, "jitter", lambda: 1)
     rests_us = []
-    monkeypatch.setattr(keeper.policy, "_rest", rests_us.append)
+    monkeypatch.setattr(keeper.policy, "_back_off", rests_us.append)
     for _ in range(8):
-        keeper.policy._complain(RegistryUnavailable("away", outcome_known=True))
+        keeper.policy._note_failure(RegistryUnavailable("away", outcome_known=True))
     assert rests_us == [50_000, 100_000, 200_000, 400_000, 800_000, 1_600_000, *2 * [2_000_000]]
 
 

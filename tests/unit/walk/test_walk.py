@@ -54,7 +54,7 @@ def manual_identity(module):
 class Toy:
     """A walk over 8-bit time, 3-bit node, 2-bit sequence in 1 ms ticks, and its clock."""
 
-    def __init__(self, module, *, lead_ms=0, bits=13, dice=None, tick_ns=MS, constant=0):
+    def __init__(self, module, *, lead_ms=0, bits=13, seed=None, tick_ns=MS, constant=0):
         self.identity = manual_identity(module)
         self.walk = module.Walk(
             self.identity,
@@ -65,7 +65,7 @@ class Toy:
             constant,
             tick_ns,
             lead_ms * MS,
-            dice,
+            seed,
         )
         self.caller = module.Caller(self.walk)
         self.module = module
@@ -281,7 +281,7 @@ def test_a_queued_claim_that_lies_behind_is_not_walked_again(toy):
 
 
 def test_scattered_start_keeps_the_order_and_uses_all_of_a_busy_tick(toy):
-    t = toy(lead_ms=60, dice=12345)
+    t = toy(lead_ms=60, seed=12345)
     t.adopt(10, 90)
     ids = t.walk.take_ready(100)
     assert ids == sorted(set(ids))

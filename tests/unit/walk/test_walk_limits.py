@@ -149,15 +149,15 @@ class TestTheWalkBefore:
         t.walk.prolong(11, 0, 0, 0)
         assert t.walk.wanting
 
-    @pytest.mark.parametrize("dice", range(20))
-    def test_scattered_runs_reach_their_end(self, toy, dice):
-        t = toy(tick_ns=0, dice=dice * 77_777)
+    @pytest.mark.parametrize("seed", range(20))
+    def test_scattered_runs_reach_their_end(self, toy, seed):
+        t = toy(tick_ns=0, seed=seed * 77_777)
         t.walk.adopt(1, 10, 11, 0, 0, 0)
         cells = t.cells(5)
         first = cells[0][2]
         assert cells[: 5 - first] == [(10, 1, s) for s in range(first, 4)] + [t.module.SPENT]
         assert t.walk.wanting
-        other = toy(tick_ns=0, dice=dice * 77_777)
+        other = toy(tick_ns=0, seed=seed * 77_777)
         other.walk.adopt(1, 10, 13, 0, 0, 0)
         assert other.cells(1) == cells[:1]  # wherever half of the claim is
 
@@ -195,7 +195,7 @@ def test_a_walk_without_a_clock_has_always_begun(toy):
 def test_the_dice_are_those_of_drand48(toy):
     """Java's too, whose ``new Random(42).nextInt()`` has these for its first answers."""
     javas = [-1170105035, 234785527, -1360544799, 205897768]
-    t = toy(dice=42 ^ 0x5DEECE66D)
+    t = toy(seed=42 ^ 0x5DEECE66D)
     t.adopt(10, 90)
     starts = []
     for _ in javas:
