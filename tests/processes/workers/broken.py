@@ -153,7 +153,7 @@ def unguarded_store() -> None:
 
     def is_loss(self: Record, terms: Any, ask: Any, incarnation: str) -> bool:
         if not self.sid:
-            self._found(terms, replace(ask, token="same"), incarnation)
+            self._set_identity(terms, replace(ask, token="same"), incarnation)
         return False
 
     Record._is_loss = is_loss

@@ -124,5 +124,5 @@ def test_a_counter_that_its_member_knows_as_another_is_refused(sid):
     """Whichever of the two names sorts first."""
     world = World(COUNTER)
     told = world.grant(1).seen
-    with pytest.raises(ConfigError, match="older than what was already given away"):
+    with pytest.raises(ConfigError, match="older than values that were already granted"):
         world.grant(1, seen=replace(told, sid=sid))
