@@ -152,7 +152,7 @@ def test_a_lost_claim_is_used_to_its_end_and_then_there_is_another(supplied, wor
     assert isinstance(ids.poll(), int)
 
 
-def test_a_store_that_makes_up_for_a_step_back_starves_nobody(supplied, world):
+def test_a_caller_is_served_while_the_store_absorbs_a_step_back(supplied, world):
     ids, keeper, answers = supplied
     call(ids, keeper, answers)
     ids.poll()
@@ -240,7 +240,7 @@ class TestTrouble:
         assert tend(keeper, ids) == pytest.approx(0.012)  # an eighth of what is wanted
         assert keeper.policy.trouble is None
 
-    def test_a_bug_is_told_as_one(self, failing):
+    def test_a_bug_is_an_internal_error(self, failing):
         ids, keeper, answers, errors = failing
         errors.append(ZeroDivisionError("oops"))
         call(ids, keeper, answers)
@@ -260,7 +260,7 @@ class TestTrouble:
         assert keeper.policy.claim is None
 
 
-def test_trouble_is_no_reason_to_look_before_anything_is_due(supplied, world, monkeypatch):
+def test_after_a_failure_the_next_round_is_at_the_usual_time(supplied, world, monkeypatch):
     ids, keeper, answers = supplied
     call(ids, keeper, answers)
     ids.poll()
@@ -278,9 +278,7 @@ def test_trouble_is_no_reason_to_look_before_anything_is_due(supplied, world, mo
     assert tend(keeper, ids) == pytest.approx(0.05)
 
 
-def test_a_claim_that_can_be_no_longer_is_asked_about_again_in_a_while(
-    supplied, world, monkeypatch
-):
+def test_a_claim_at_the_horizon_is_renewed_later(supplied, world, monkeypatch):
     ids, keeper, answers = supplied
     call(ids, keeper, answers)
     ids.poll()
@@ -301,7 +299,7 @@ def test_a_claim_that_can_be_no_longer_is_asked_about_again_in_a_while(
     assert (answers, keeper.policy._told_to_wait) == ([None], False)
 
 
-def test_finishing_gives_the_claim_back_and_twice_is_no_error():
+def test_finish_gives_the_claim_back_and_may_be_repeated():
     ids = frazil.open("memory:finishing")
     ids()
     keeper = ids._walk.keeper
@@ -320,7 +318,7 @@ def test_the_thread_ends_when_its_walk_is_gone(supplied):
     assert answers == []
 
 
-def test_a_busy_walk_whose_claim_was_lost_goes_on_to_its_end(supplied, world):
+def test_a_busy_walk_uses_a_lost_claim_to_its_end(supplied, world):
     ids, keeper, answers = supplied
     call(ids, keeper, answers)
     ids.poll()
@@ -339,7 +337,7 @@ def test_counters_complain_of_blocks():
     assert "no block from memory:complaint within 1.5 s" in str(told)
 
 
-def test_a_rate_is_what_was_issued_since_it_was_last_asked(supplied, world):
+def test_a_rate_counts_the_ids_since_the_last_one(supplied, world):
     ids, keeper, answers = supplied
     call(ids, keeper, answers)
     assert keeper.policy._rate_hz(SimpleNamespace(issued=5)) == 5 * 10**9  # in no time at all
@@ -387,9 +385,7 @@ def test_a_rest_is_counted_in_microseconds(supplied, world):
         (2, 0, True, 0.001),
     ],
 )
-def test_less_than_half_is_looked_after_and_what_is_near_is_not_hurried(
-    supplied, want, reach, ending, look_s
-):
+def test_the_next_round_is_when_half_is_left_but_not_at_once(supplied, want, reach, ending, look_s):
     ids, keeper, answers = supplied
     call(ids, keeper, answers)
     keeper.policy._want = want

@@ -14,7 +14,7 @@ from tests.unit.generator.test_keeper import Told, call, supplied, tend, world
 __all__ = ["supplied", "world"]
 
 
-def test_a_claim_that_came_after_the_close_is_given_back_whole(supplied):
+def test_a_claim_granted_after_the_close_is_given_back_whole(supplied):
     ids, keeper, _ = supplied
     used = ids.finish()
     drive(keeper.policy._grant(ids), keeper.registry)  # as if the close had come meanwhile
@@ -27,9 +27,7 @@ def test_a_claim_that_came_after_the_close_is_given_back_whole(supplied):
 
 
 @pytest.mark.parametrize("waits", [True, False])
-def test_a_close_while_a_renewal_is_asked_for_gives_back_what_is_left(
-    supplied, world, monkeypatch, waits
-):
+def test_a_close_during_a_renewal_gives_back_the_rest(supplied, world, monkeypatch, waits):
     """Also where another caller is heard before the close is."""
     ids, keeper, answers = supplied
     call(ids, keeper, answers)
@@ -61,7 +59,7 @@ def test_a_close_while_a_renewal_is_asked_for_gives_back_what_is_left(
     assert (holding.held, holding.until) == (False, tick)
 
 
-def test_a_claim_that_was_lost_is_somebody_elses_and_not_given_back(supplied, monkeypatch):
+def test_a_lost_claim_is_not_given_back(supplied, monkeypatch):
     ids, keeper, answers = supplied
     call(ids, keeper, answers)
     monkeypatch.setattr(keeper.registry, "renew", lambda *_: Lost(LastSeen()))
@@ -82,7 +80,7 @@ def test_the_thread_ends_with_a_close(supplied):
     assert answers == [None, None]
 
 
-def test_who_calls_after_the_end_is_told_at_once(supplied, monkeypatch):
+def test_a_call_after_the_end_gets_an_error_at_once(supplied, monkeypatch):
     """So no thread is started for it."""
     ids, keeper, answers = supplied
     drive(keeper.policy._last_round(ids.finish()), keeper.registry)
@@ -109,7 +107,7 @@ def test_a_closed_walk_is_not_renewed(supplied, world):
     assert (holding.held, holding.until) == (False, used)
 
 
-def test_a_registry_that_is_away_at_the_end_keeps_nobody(supplied, monkeypatch):
+def test_a_registry_that_is_down_does_not_delay_the_close(supplied, monkeypatch):
     ids, keeper, answers = supplied
     call(ids, keeper, answers)
     closed = []

@@ -22,22 +22,22 @@ def reaching(ticks):
     return SimpleNamespace(reach=lambda: ticks, closed=False)
 
 
-def test_somebody_who_waits_is_seen_to_at_once(keeper):
+def test_a_waiting_caller_has_a_round_at_once(keeper):
     keeper.policy._callers_wait = True
     assert keeper.policy._next_round_s(reaching(0)) == 0.0
 
 
-def test_after_a_rest(keeper):
+def test_after_a_pause(keeper):
     keeper.policy._callers_wait = True
     keeper.policy._back_off(10_000_000)
     assert keeper.policy._next_round_s(reaching(0)) == pytest.approx(10, abs=1)
 
 
-def test_nobody_looks_after_no_claim(keeper):
+def test_without_a_claim_no_round_is_due(keeper):
     assert keeper.policy._next_round_s(reaching(0)) is None
 
 
-def test_nobody_looks_after_a_spent_claim_that_is_somebody_else_s(keeper):
+def test_for_a_spent_and_lost_claim_no_round_is_due(keeper):
     keeper.policy.claim, keeper.policy._renewable = object(), False
     assert keeper.policy._next_round_s(reaching(0)) is None
     keeper.policy.claim = None
@@ -51,7 +51,9 @@ def test_a_claim_that_is_renewable_and_spent_is_ahead_of_the_clock(keeper):
 
 
 @pytest.mark.parametrize(("reach", "look_s"), [(49, 0.001), (50, 0.012)])
-def test_in_trouble_what_is_due_is_tried_each_millisecond_after_its_rest(keeper, reach, look_s):
+def test_after_a_failure_a_due_renewal_is_tried_each_millisecond_after_the_pause(
+    keeper, reach, look_s
+):
     keeper.policy.claim, keeper.policy._renewable, keeper.policy._want = object(), True, 100
     keeper.policy.trouble = RegistryUnavailable("away", url="memory:", outcome_known=True)
     assert keeper.policy._next_round_s(reaching(reach)) == pytest.approx(look_s)

@@ -9,7 +9,7 @@ from tests.unit.generator.test_keeper import supplied, world
 __all__ = ["supplied", "world"]
 
 
-def test_those_who_wait_for_one_tick_do_not_come_at_one_moment():
+def test_members_that_wait_for_one_tick_retry_at_different_moments():
     wait = Wait(700_000, LastSeen())
     slow = Terms("d41d8cd9", "", range(1), 1, 1 << 40, 1_000_000, 0, 5)
     assert pause_us(wait, slow, 1.0) == 700_000

@@ -20,7 +20,7 @@ def test_positions_of_a_field_in_pieces() -> None:
     assert (node.fixed, mode.fixed) == (None, 1)
 
 
-def test_reversal_comes_before_the_cut() -> None:
+def test_a_value_is_reversed_before_it_is_cut() -> None:
     pieces = (
         Piece("time", "time", 3, 2, True),
         Piece("sequence", "sequence", 1),
@@ -42,7 +42,7 @@ def test_place_and_positions_say_the_same() -> None:
 
 
 @pytest.mark.parametrize("value", [-1, 8, 2**200, True, 1.0, "1", None])
-def test_fit_refuses_what_does_not_fit(value: object) -> None:
+def test_fit_refuses_a_value_that_does_not_fit(value: object) -> None:
     with pytest.raises(LayoutError) as caught:
         fit("node", 3, value)
     assert caught.value.facts == {"field": "node", "value": value, "limit": 7}
@@ -98,7 +98,7 @@ def test_a_number_too_long_to_write_is_still_reported() -> None:
         ([Piece("node", "node", 3), Piece("rack", "node", 3)], "node", "whole and in parts"),
     ],
 )
-def test_pieces_that_make_no_fields(pieces: list[Piece], field: str, words: str) -> None:
+def test_invalid_pieces(pieces: list[Piece], field: str, words: str) -> None:
     with pytest.raises(LayoutError) as caught:
         fields_of(tuple(pieces))
     assert words in str(caught.value)

@@ -133,7 +133,7 @@ def test_a_canonical_text_round_trips(text: str) -> None:
         ("time:8=3 sequence:2 @1s since ?", "time", "cannot be fixed"),
     ],
 )
-def test_a_text_that_is_no_layout(text: str, field: str | None, words: str) -> None:
+def test_invalid_layout_texts(text: str, field: str | None, words: str) -> None:
     with pytest.raises(LayoutError) as caught:
         Layout.parse(text)
     assert words in str(caught.value)
@@ -248,7 +248,7 @@ def test_pack_masks_nothing(values: dict[str, Any], field: str, limit: int) -> N
     assert caught.value.facts == {"field": field, "value": values[field], "limit": limit}
 
 
-def test_pack_wants_each_name_and_no_other() -> None:
+def test_pack_needs_each_field_and_refuses_other_names() -> None:
     layout = LAYOUTS["icicle"]
     with pytest.raises(LayoutError, match="no value for sequence") as caught:
         layout.pack(time=1, node=2)
@@ -286,7 +286,7 @@ def test_a_field_is_an_attribute_of_what_unpack_returns() -> None:
 
 
 @pytest.mark.parametrize("number", [-1, 2**64, True, 1.0, "7"])
-def test_unpack_refuses_what_is_no_id_of_the_width(number: Any) -> None:
+def test_unpack_refuses_a_number_of_another_width(number: Any) -> None:
     with pytest.raises(LayoutError) as caught:
         LAYOUTS["icicle"].unpack(number)
     assert caught.value.limit == 2**64 - 1
@@ -376,6 +376,8 @@ def test_the_end_of_time() -> None:
         ("zero[11..6]=0 zero[5..0] sequence:52", True, True),
     ],
 )
-def test_what_holds_every_id(text: str, signed: bool, javascript: bool) -> None:
+def test_whether_a_bigint_and_javascript_hold_every_id(
+    text: str, signed: bool, javascript: bool
+) -> None:
     layout = Layout.parse(text)
     assert (layout.signed_safe, layout.javascript_safe) == (signed, javascript)

@@ -44,7 +44,7 @@ def test_the_constants_above_the_time_are_in_the_window() -> None:
         ("run:3 sequence:14", "no time field", "time"),
     ],
 )
-def test_windows_that_cannot_be(text: str, words: str, field: str) -> None:
+def test_windows_that_are_not_one_range(text: str, words: str, field: str) -> None:
     with pytest.raises(LayoutError, match=words) as caught:
         Layout.parse(text).window(0, 1_000_000)
     assert caught.value.field == field

@@ -144,7 +144,7 @@ def test_another_page_is_not_watched(run, tmp_path, wrong):
 
 
 @CORES
-def test_a_live_migration_is_no_restore_where_the_two_are_told_apart(run, tmp_path):
+def test_a_live_migration_is_not_a_restore_if_the_kernel_distinguishes_them(run, tmp_path):
     run(WATCHED + "write(16, 2)\nassert identity.intact()", device(tmp_path / "vmclock"))
 
 
@@ -186,7 +186,7 @@ def test_a_life_begins_once(module):
 
 @CORES
 @pytest.mark.parametrize("call", ["frazil.open('memory:x')", "frazil.mint(1, 'memory:x')"])
-def test_without_the_interpreters_lock_there_is_no_generator(run, call):
+def test_a_generator_needs_the_interpreters_lock(run, call):
     """Nothing of the kind can be run here, so this takes the lock away in name only."""
     body = f"""
 sys._is_gil_enabled = lambda: False

@@ -162,7 +162,7 @@ def test_a_start_ahead_of_the_clock_is_waited_for_or_led_into(toy):
     assert t.cells(5) == [(10, 1, 0), (10, 1, 1), (10, 1, 2), (10, 1, 3), MS]
 
 
-def test_lead_walks_ahead_and_no_further(toy):
+def test_the_cursor_goes_at_most_lead_ahead(toy):
     t = toy(lead_ms=2)
     t.adopt(10, 20)
     cells = t.cells(13)
@@ -248,7 +248,7 @@ def test_take_ready_crosses_ticks_and_answers_less_at_the_end(toy):
     assert t.walk.take_ready(1) == []
 
 
-def test_fill_writes_what_take_would(module):
+def test_fill_writes_the_ids_that_take_would_return(module):
     from array import array
 
     t, u = Toy(module, lead_ms=50), Toy(module, lead_ms=50)
@@ -322,7 +322,7 @@ def test_a_wiped_page_stops_everything(toy):
     assert t.cells(1) == [(10, 1, 1)]
 
 
-def test_a_bare_walk_answers_a_pause_when_there_is_no_id(toy):
+def test_a_bare_walk_returns_a_pause_without_an_id(toy):
     t = toy()
     assert repr(t.walk()) == "<Pause spent>"
     t.adopt(10, 20)
