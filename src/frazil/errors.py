@@ -63,11 +63,9 @@ class FrazilError(Exception):
         return copy
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self.args[0], self.facts)
+        from functools import partial
 
-
-def _rebuild(kind: type[FrazilError], message: str, facts: dict[str, Any]) -> FrazilError:
-    return kind(message, **facts)
+        return partial(type(self), self.args[0], **self.facts), ()
 
 
 class Misuse(FrazilError, ValueError):

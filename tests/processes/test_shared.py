@@ -127,7 +127,7 @@ def test_wrong_calls(host):
         assert "omit all other options" in said
 
 
-def test_a_foreign_file_keeps_its_owner(host, place):
+def test_a_foreign_file_keeps_its_mode_and_group(host, place):
     target = place / "target"
     target.write_text("root's")
     target.chmod(0o600)

@@ -43,7 +43,6 @@ class Keeper:
         self._wakeups: SimpleQueue[object] = SimpleQueue()
         self._running = allocate_lock()
         self.registry = registry
-        self.terms = registry.terms
         self.policy = KeeperPolicy(
             weakref.ref(walk, self._wakeups.put),
             registry.url,

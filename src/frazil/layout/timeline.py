@@ -38,8 +38,25 @@ class Timeline:
                 value=self.tick_us,
                 limit=1,
             )
-        if self.epoch_us is not None:
-            _check_epoch(self.epoch_us)
+        now_us = clock.wall_us()
+        if self.epoch_us is None:
+            return
+        if type(self.epoch_us) is not int or self.epoch_us < _EARLIEST_US:
+            raise misfit(
+                f"{self.epoch_us!r} is not an epoch; give µs since 1970, an int from the year 1 on",
+                field="since",
+                value=self.epoch_us,
+                limit=_EARLIEST_US,
+            )
+        if self.epoch_us > now_us:
+            raise misfit(
+                f"the epoch {clock.moment_text(self.epoch_us)} is in the future (it is "
+                f"{clock.moment_text(now_us)}); choose an earlier one, or set the clock of this "
+                "host",
+                field="since",
+                value=self.epoch_us,
+                limit=now_us,
+            )
 
     @property
     def end(self) -> int:
@@ -99,23 +116,4 @@ class Timeline:
             field="time",
             value=us,
             limit=(start_us, end_us),
-        )
-
-
-def _check_epoch(epoch_us: int) -> None:
-    now_us = clock.wall_us()
-    if type(epoch_us) is not int or epoch_us < _EARLIEST_US:
-        raise misfit(
-            f"an epoch is an int of µs since 1970, not before the year 1; {epoch_us!r} is not one",
-            field="since",
-            value=epoch_us,
-            limit=_EARLIEST_US,
-        )
-    if epoch_us > now_us:
-        raise misfit(
-            f"the epoch {clock.moment_text(epoch_us)} is in the future (it is "
-            f"{clock.moment_text(now_us)}); choose an earlier one, or set the clock of this host",
-            field="since",
-            value=epoch_us,
-            limit=now_us,
         )

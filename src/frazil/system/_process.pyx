@@ -2,8 +2,8 @@
 # cython: freethreading_compatible=False
 """``process`` in C: the boot clock without a Python call, the fork page by its address.
 
-A reading of even the fastest clock is a third of an ID's cost. So the clock is read once in a number
-of cycles of the processor's own counter (about 2 us), and the reading is used again in between. The
+To read even the fastest clock is a third of an ID's cost. So the clock is read once in a number of
+cycles of the processor's own counter (about 2 us), and the reading is used again in between. The
 walk may notice the end of a tick that much later; nothing else depends on the counter. If the
 counter jumps or is another core's, the clock is read; without a counter, it is always read.
 

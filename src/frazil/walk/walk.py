@@ -256,8 +256,7 @@ class Walk:
         first = 0
         # After a used-up tick the next one starts at 0: all its cells may be needed.
         if self.scattered_start and not follows:
-            # The step of drand48.
-            self.random_state = (self.random_state * 25214903917 + 11) & 0xFFFFFFFFFFFF
+            self.random_state = (self.random_state * 25214903917 + 11) & 0xFFFFFFFFFFFF  # drand48
             first = (self.random_state >> 16) % self.cells
         end = self.cells
         if self.tick_ns == 0 and tick == self.mark:

@@ -357,7 +357,7 @@ class TestWalk:
         assert t.cells(3) == [(11, 1, s) for s in range(3)]
         assert t.walk.wanting
 
-    def test_forget_drops_the_queued_claim(self, module):
+    def test_a_queued_claim_ends_with_the_claim_held(self, module):
         walk, _ = self.counter(module)
         walk.queue(0, 5, 9)
         assert walk.poll().wait_ns == module.SPENT  # nothing to go on from

@@ -155,7 +155,7 @@ def test_a_busy_generator_keeps_its_claim_and_grows_it(url):
             untils.append(claim.until)
         assert len(starts) == 1
         assert untils == sorted(untils)
-        assert ids._walk.keeper.policy._want == ids._walk.keeper.terms.horizon_ticks
+        assert ids._walk.keeper.policy._want == ids._walk.keeper.policy.terms.horizon_ticks
 
 
 def test_copies_and_pickles_carry_the_configuration_only(url):
@@ -269,7 +269,7 @@ class TestMint:
         assert len(ids) == 10_000
         assert not set(ids) & set(frazil.mint(10_000, url, WIDE, lead="1s"))
 
-    def test_after_the_exit_no_claim_is_held(self, url):
+    def test_minting_leaves_no_claim_held(self, url):
         frazil.mint(1, url, WIDE, lead="1s")
         with opened(url) as ids:
             assert not any(h.held for h in ids._walk.registry.holdings())

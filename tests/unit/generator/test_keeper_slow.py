@@ -72,4 +72,4 @@ def test_a_claim_is_renewed_from_when_the_answer_will_come_on(supplied, world, m
 
     monkeypatch.setattr(keeper.registry, "renew", renew)
     drive(keeper.policy._renew(ids), keeper.registry)
-    assert asked == [now + 600 + keeper.terms.horizon_ticks]
+    assert asked == [now + 600 + keeper.policy.terms.horizon_ticks]
