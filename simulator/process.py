@@ -79,7 +79,7 @@ class SimulatedKeeper:
         mine, self.policy = self.policy, copy(other.policy)
         self.policy.walk, self.policy.identity = mine.walk, mine.identity
         self.policy.request, self.policy.jitter = mine.request, mine.jitter
-        self.policy.calls, self.policy.farewells = Calls(), Calls()
+        self.policy.calls, self.policy.closers = Calls(), Calls()
 
     def call(self, call: Call) -> None:
         """As ``Keeper.call``."""
@@ -312,7 +312,7 @@ class Process:
         """In a child: drop the parent's claim, as a generator does."""
         self.world.marks.hit("forked")
         self.identity = SimulatedSense(self, self.era)
-        self.walk.rise(self.identity)
+        self.walk.restart(self.identity)
         self.keeper = SimulatedKeeper(self, self.walk, self.identity)
         self._last = _NOTHING_YET
         self._counts = {}

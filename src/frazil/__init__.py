@@ -10,14 +10,13 @@
 
 A **layout** cuts the number. A **claim** owns a region of the cut. A **generator** walks its own
 region and meets nobody. A **codec** shows the number. No two IDs of a namespace are ever equal,
-whatever clocks, pauses, forks, crashes and stores do; docs/explain/why-unique.md says how, and what
-is outside that promise.
+whatever clocks, pauses, forks, crashes and stores do; docs/explain/why-unique.md explains how, and
+the limits of that promise.
 
-Importing the package loads none of that: each name below brings its module when it is first asked
-for, so that a program which imports frazil and mints nothing pays next to nothing.
+``import frazil`` is cheap: the first use of a name below loads its module.
 """
 
-TYPE_CHECKING = False  # as in typing, which takes longer to load than all of this
+TYPE_CHECKING = False  # as in typing, which is slow to load
 if TYPE_CHECKING:
     from frazil import aio, errors
     from frazil.errors import FrazilError
@@ -65,7 +64,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    """The thing of that name, from the module where it lives; asked once for each name."""
+    """The value of that name, from its module. Runs once for each name."""
     if name not in _HOMES:
         raise AttributeError(f"module 'frazil' has no attribute {name!r}")
     from importlib import import_module

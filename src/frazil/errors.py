@@ -1,4 +1,4 @@
-"""All errors of frazil, grouped by what the caller should do.
+"""All errors of frazil, grouped by the caller's next step.
 
     FrazilError
     ├── Misuse                   fix the call: nothing was changed
@@ -15,13 +15,13 @@
     │   └── ClockError           a clock reading is implausible
     └── InternalError            a broken invariant: a bug in frazil, please report it
 
-An error carries its facts as attributes (like ``error.limit``, and all of them in ``error.facts``)
-for programs. The message is for people and ends with the next step.
+An error has its facts as attributes (like ``error.limit``, and all of them in ``error.facts``) for
+programs. The message is for people and ends with the next step.
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # as in typing, which `import frazil` should not have to load
+TYPE_CHECKING = False  # as in typing, which is slow to load
 if TYPE_CHECKING:
     from typing import Any
 
@@ -63,11 +63,9 @@ class FrazilError(Exception):
         return copy
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self.args[0], self.facts)
+        from functools import partial
 
-
-def _rebuild(kind: type[FrazilError], message: str, facts: dict[str, Any]) -> FrazilError:
-    return kind(message, **facts)
+        return partial(type(self), self.args[0], **self.facts), ()
 
 
 class Misuse(FrazilError, ValueError):

@@ -130,7 +130,7 @@ def test_a_text_is_typed(page):
     expect(border(page, "time", "node")).to_have_attribute("aria-valuenow", "32")
     text(page).fill("time:32 nodes:8 @1s since 2025-01-01T00:00:00Z")
     problem = page.locator("#plan-problem")
-    expect(problem).to_contain_text("nodes is none of time, run, node and sequence")
+    expect(problem).to_contain_text("nodes is not one of time, run, node, sequence")
     expect(text(page)).to_have_attribute("aria-invalid", "true")
     text(page).fill("tsid")
     expect(problem).to_be_hidden()

@@ -44,9 +44,9 @@ class NotAtomic(ManualRegistry):
     "older_counters_stay_refused",
 )
 class CountsNoWrites(Record):
-    def _arrive(self, *arguments):
+    def _begin_verb(self, *arguments):
         before = self.revision
-        now_us = super()._arrive(*arguments)
+        now_us = super()._begin_verb(*arguments)
         self.revision = before
         return now_us
 
@@ -57,11 +57,11 @@ class NoticesOnce(Record):
 
     heard: ClassVar[set[LastSeen]] = set()
 
-    def _arrive(self, terms, ask, *rest):
+    def _begin_verb(self, terms, ask, *rest):
         if ask.seen in self.heard:
             ask = replace(ask, seen=LastSeen())
         self.heard.add(ask.seen)
-        return super()._arrive(terms, ask, *rest)
+        return super()._begin_verb(terms, ask, *rest)
 
 
 @wrong(
@@ -212,7 +212,7 @@ class CountsFromWhereItLikes(Record):
     "counters_move_forward_only",
 )
 class CountsBack(Record):
-    def _move_on(self, start):
+    def _advance_counter(self, start):
         """Goes anywhere."""
 
 

@@ -102,7 +102,7 @@ class ReleasesTooMuch(Record):
     """Takes back whatever it is told to."""
 
     def release(self, terms, ask, reading_us, incarnation, used):
-        now_us = self._arrive(terms, ask, reading_us, incarnation)
+        now_us = self._begin_verb(terms, ask, reading_us, incarnation)
         held, slot = self._held(ask)
         if slot is None:
             return Lost(self._seen(now_us))
@@ -137,9 +137,9 @@ class KeepsTheTokenOfAReleasedSlot(Record):
 class NoGuard(Record):
     """Notices a loss, voids the tokens, and waits for nothing."""
 
-    def _arrive(self, *arguments):
+    def _begin_verb(self, *arguments):
         guard = self.guard
-        now_us = super()._arrive(*arguments)
+        now_us = super()._begin_verb(*arguments)
         self.guard = guard
         return now_us
 
@@ -154,9 +154,9 @@ class NoGuard(Record):
 class FirstUseAtOnce(Record):
     """Takes a record that is not there for one that never was."""
 
-    def _arrive(self, *arguments):
+    def _begin_verb(self, *arguments):
         new = not self.sid
-        now_us = super()._arrive(*arguments)
+        now_us = super()._begin_verb(*arguments)
         if new and arguments[0].timed:
             self.guard = 0
         return now_us
@@ -168,9 +168,9 @@ class FirstUseAtOnce(Record):
     "older_copies_are_noticed_until_written",
 )
 class TokensOutliveALoss(Record):
-    def _arrive(self, *arguments):
+    def _begin_verb(self, *arguments):
         before = dict(self.slots)
-        now_us = super()._arrive(*arguments)
+        now_us = super()._begin_verb(*arguments)
         self.slots.update(before)
         return now_us
 
@@ -184,8 +184,8 @@ class TokensOutliveALoss(Record):
     "older_counters_stay_refused",
 )
 class DeafToTheRevision(Record):
-    def _arrive(self, terms, ask, *rest):
-        return super()._arrive(terms, replace(ask, seen=replace(ask.seen, revision=0)), *rest)
+    def _begin_verb(self, terms, ask, *rest):
+        return super()._begin_verb(terms, replace(ask, seen=replace(ask.seen, revision=0)), *rest)
 
 
 @wrong(
@@ -201,8 +201,8 @@ class DeafToTheUntil(Record):
     "losses_while_the_clock_is_absorbed",
 )
 class DeafToTheClock(Record):
-    def _arrive(self, terms, ask, *rest):
-        return super()._arrive(terms, replace(ask, seen=replace(ask.seen, now_us=0)), *rest)
+    def _begin_verb(self, terms, ask, *rest):
+        return super()._begin_verb(terms, replace(ask, seen=replace(ask.seen, now_us=0)), *rest)
 
 
 @wrong(
@@ -237,8 +237,8 @@ class RenewsBeyondTheHorizon(Record):
     "older_copies_are_noticed_until_written",
 )
 class NoWitness(Record):
-    def _tell_time(self, terms, ask, reading_us):
-        return super()._tell_time(terms, replace(ask, witness_us=reading_us), reading_us)
+    def _read_clock(self, terms, ask, reading_us):
+        return super()._read_clock(terms, replace(ask, witness_us=reading_us), reading_us)
 
 
 @wrong(
@@ -274,8 +274,8 @@ class WritesBeforeItRefuses(ManualRegistry):
 class ClockGoesBack(Record):
     """Takes every reading as it comes."""
 
-    def _tell_time(self, terms, ask, reading_us):
-        now_us = super()._tell_time(terms, ask, reading_us)
+    def _read_clock(self, terms, ask, reading_us):
+        now_us = super()._read_clock(terms, ask, reading_us)
         self.offset_us = 0
         return reading_us if terms.timed else now_us
 
@@ -287,10 +287,10 @@ class ClockGoesBack(Record):
 class StepBackIsAnOutage(Record):
     """Waits until a clock that went back has caught up."""
 
-    def _tell_time(self, terms, ask, reading_us):
+    def _read_clock(self, terms, ask, reading_us):
         if reading_us < self.last_us:
             raise ConfigError("the clock went back; wait until it has caught up")
-        return super()._tell_time(terms, ask, reading_us)
+        return super()._read_clock(terms, ask, reading_us)
 
 
 @wrong(
@@ -301,8 +301,8 @@ class StepBackIsAnOutage(Record):
 class ClockWobbles(Record):
     """Tells every other member an earlier time than the one before."""
 
-    def _tell_time(self, terms, ask, reading_us):
-        return super()._tell_time(terms, ask, reading_us) - 7000 * (self.revision % 2)
+    def _read_clock(self, terms, ask, reading_us):
+        return super()._read_clock(terms, ask, reading_us) - 7000 * (self.revision % 2)
 
 
 @wrong(
@@ -336,9 +336,9 @@ class RefusesLateRenewals(Record):
     "strangers_are_refused",
 )
 class TakesStrangers(Record):
-    def _arrive(self, terms, *rest):
+    def _begin_verb(self, terms, *rest):
         self.fingerprint = terms.fingerprint if self.sid else self.fingerprint
-        return super()._arrive(terms, *rest)
+        return super()._begin_verb(terms, *rest)
 
 
 @wrong(

@@ -21,5 +21,5 @@ def test_50_tasks(crew, place):
     assert count(place) == (50_000, 0)
 
 
-def test_a_loop_that_stands_still_is_seen(crew, place):
+def test_a_blocked_loop_is_noticed(crew, place):
     assert run(crew, place, broken="blocking")["beats_before_the_first"] < 20

@@ -59,5 +59,5 @@ def test_the_default_is_refused(container):
         assert "the root file system is of type overlay" in said
 
 
-def test_whoever_says_that_there_is_one_host_is_believed(container):
+def test_an_explicit_single_host_is_accepted(container):
     assert len(set(container("only", FRAZIL_URL="sqlite:"))) == 100

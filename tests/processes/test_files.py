@@ -154,13 +154,13 @@ def test_three_users_share_a_file(crew, place):
 
 
 @only_root
-def test_three_users_who_do_not_share_are_seen(crew, place):
+def test_three_users_without_a_shared_file_are_noticed(crew, place):
     share(crew, place, broken="forgetful")
     assert count(place / "out")[1] > 0
 
 
 @only_root
-def test_a_user_without_permission_is_told(crew, place):
+def test_a_user_without_permission_gets_an_error(crew, place):
     root, nobody, daemon = share(crew, place, groups=())
     assert root == ""
     for said in (nobody, daemon):
@@ -187,7 +187,7 @@ def test_full_disk(crew, place):
     assert count(place)[1] == 0
 
 
-def test_others_who_hold_the_lock(crew, place):
+def test_a_lock_held_by_another_process(crew, place):
     """For longer than a claim, so that one who has a claim, too, comes to wait."""
     path = place / "claims.db"
     url = initialise(f"sqlite:{path}", ONE_SLOT)

@@ -119,7 +119,7 @@ def test_a_forked_child_is_a_second_owner(peer):
     assert len(second.begin(BARE)) == 1000
 
 
-def test_two_who_take_turns(peer):
+def test_two_processes_that_take_turns(peer):
     """Each of the two comes back to a number that the other had meanwhile, 50 ms ahead."""
     first, second = peer(), peer()
     given = []
@@ -199,7 +199,7 @@ def test_where_the_host_keeps_it(peer):
             path.unlink()
 
 
-def test_where_no_lock_can_be_made(peer, place):
+def test_a_folder_without_a_lock_file(peer, place):
     one = peer(FRAZIL_LOCKS=str(place / "nowhere"))
     said = one.begin(BARE)
     assert said.startswith("ConfigError: ")

@@ -94,7 +94,7 @@ def test_a_folder_for_a_group(host):
     assert '"users"' not in said
 
 
-def test_who_is_not_in_the_group_gets_no_file_of_his_own(host, place):
+def test_a_user_outside_the_group_gets_no_file(host, place):
     host(0, "init", "--shared", grp.getgrgid(DAEMON).gr_name)
     for command in (["mint"], ["mint", "-u", "static:7"], ["claims"]):
         code, said = host(NOBODY, *command)
@@ -127,7 +127,7 @@ def test_wrong_calls(host):
         assert "omit all other options" in said
 
 
-def test_what_is_no_file_of_ours_is_not_given_away(host, place):
+def test_a_foreign_file_keeps_its_mode_and_group(host, place):
     target = place / "target"
     target.write_text("root's")
     target.chmod(0o600)

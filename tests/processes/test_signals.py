@@ -68,5 +68,5 @@ def test_a_handler_at_every_bytecode(crew, handler, kind, pure):
     env = INTERPRETED if pure else {}
     said = json.loads(crew.run("thrown", env=env, kind=kind, handler=handler))
     assert said["compiled"] == (frazil.COMPILED and not pure)
-    assert said["bytecodes"]["reborn"] > 10
+    assert said["bytecodes"]["restart_after_fork"] > 10
     assert said["bytecodes"]["take_ready"] > (10 if said["compiled"] else 200)

@@ -45,7 +45,7 @@ def test_a_relative_path_means_one_file_for_good(crew, place, url):
     assert count(place) == (3 * 2000, 0)
 
 
-def test_a_program_that_reads_the_file_takes_no_lock_away(crew, place):
+def test_a_program_that_reads_the_file_leaves_the_lock(crew, place):
     url = initialise(f"sqlite:{place}/claims.db", COUNTER)
     path = str(place / "claims.db")
     workers = [
@@ -58,7 +58,7 @@ def test_a_program_that_reads_the_file_takes_no_lock_away(crew, place):
     assert count(place) == (600, 0)
 
 
-def test_who_waits_is_told_whom_for_and_forks_do_not_wait(crew, place):
+def test_a_waiting_process_names_the_holder_and_forks_do_not_wait(crew, place):
     """A process is stopped inside a step; others can fork, and go on when it does."""
     url = initialise(f"sqlite:{place}/claims.db?busy=1s", COUNTER)
     holder = crew.start("holding", url=url, scheme=COUNTER)
@@ -133,7 +133,7 @@ def test_two_kernels_at_one_file_are_refused(place, monkeypatch):
         frazil.mint(1, url, WIDE)
 
 
-def test_what_the_file_is_told_of_its_holder(place):
+def test_the_file_names_its_holder(place):
     url = initialise(f"sqlite:{place}/claims.db", WIDE)
     said = (place / "claims.db-revision").read_bytes()
     assert f"process {os.getpid()} since ".encode() in said

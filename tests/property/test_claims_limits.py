@@ -103,7 +103,7 @@ def test_a_counter_begins_before_its_end(server, below):
 @pytest.mark.parametrize("verb", ["renew", "release"])
 @pytest.mark.parametrize("start", [0, 1, 2])
 @pytest.mark.parametrize("until", [0, 1, 2, 3])
-def test_a_claim_that_nobody_gave(pair, verb, start, until):
+def test_a_claim_that_was_never_granted(pair, verb, start, until):
     """The record is an older one where it ends behind all that this one knows of."""
     same(pair, verb, until, held=Claim(0, start, until, "nobody", pair.us))
     assert (pair.record.guard > 0) == (until > 0 < start)
@@ -142,7 +142,7 @@ def test_with_replicas_their_comings_are_of_the_incarnation(server, replicas, pa
 
 
 @pytest.mark.parametrize("size", [1, 31, 32, 33, 40, 64])
-def test_a_pool_is_given_to_its_last_slot_and_no_further(server, size):
+def test_a_pool_grants_exactly_its_slots(server, size):
     """A server that is one of several has a share of the slots, which fills no whole pages."""
     pair = pair_of(server, "time:41 node:10 sequence:2 @1ms since 2025-01-01T00:00:00Z")
     registry = pair.members[0]

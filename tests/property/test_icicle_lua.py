@@ -168,7 +168,7 @@ def emptied_while_its_clock_is_behind(source: str) -> None:
         about["client"].close()
 
 
-def test_what_callers_saw_is_not_forgotten():
+def test_replies_that_callers_saw_are_kept():
     source = icicle_script().source
     emptied_while_its_clock_is_behind(source)
     careless = source.replace("math.max(reading_us, now_us, top_us, seen_us)", "reading_us")

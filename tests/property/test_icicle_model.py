@@ -165,7 +165,7 @@ def test_a_jump_and_its_witness(server, over_us, apart_us):
     assert refused == (over_us == 1 and abs(apart_us or 0) > 10 * S)
 
 
-def test_a_witness_whose_clock_was_never_set(server):
+def test_a_witness_with_an_unset_clock(server):
     pair = Pair(server)
     pair.ask("init", None, 0, 7, new=1)
     pair.us += 60 * S + 1
@@ -188,7 +188,7 @@ def test_a_clock_that_is_set_right(server, back_us, on_us):
 
 
 @pytest.mark.parametrize("shard", [None, 0, 5, 1023])
-def test_a_shard_that_was_lost_comes_back_with_who_knows_it(server, shard):
+def test_a_lost_shard_is_restored_by_a_caller_that_knows_it(server, shard):
     pair = Pair(server)
     answer = pair.ask("issue", 1, shard=shard)
     assert (answer == "UNSET") == (shard is None)
@@ -205,7 +205,7 @@ def test_a_shard_that_is_another(server, shard):
 
 @pytest.mark.parametrize("number", [2**53, 2**53 + 2])
 @pytest.mark.parametrize("name", ["seen", "witness"])
-def test_numbers_that_no_script_can_count(server, number, name):
+def test_numbers_that_lua_cannot_count(server, number, name):
     pair = Pair(server)
     pair.ask("init", None, 0, 7, new=1)
     about = {"seen": number} if name == "seen" else {"apart_us": number - pair.us}

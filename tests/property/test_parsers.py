@@ -40,7 +40,7 @@ def changed(draw, inputs):
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_what_is_near_a_valid_input_is_read_or_refused(name):
+def test_an_input_near_a_valid_one_is_read_or_refused(name):
     target = TARGETS[name]
     texts = st.text(st.characters(exclude_categories=()), max_size=60)
     written = texts.map(lambda text: text.encode("utf-8", "surrogatepass"))
@@ -119,7 +119,7 @@ def test_urls_of_each_kind(kind, rest):
         ("settings", b"a=" + b"9" * 5000),
     ],
 )
-def test_what_was_once_found(name, data):
+def test_inputs_that_once_failed(name, data):
     TARGETS[name].check(data)
 
 

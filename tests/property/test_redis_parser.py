@@ -90,7 +90,7 @@ def test_a_typed_line_is_not_the_same_as_an_array_before_it():
 
 
 @given(st.lists(PIECES, max_size=40))
-def test_no_bytes_do_harm(pieces):
+def test_any_bytes_are_parsed_or_refused(pieces):
     """Commands within the limits, or a ProtocolError; and what is kept is at most one command."""
     parser = Parser()
     for piece in pieces:

@@ -84,7 +84,7 @@ def ways(walk, scheme, n):
 
 @pytest.mark.parametrize("module", CORES, ids=["in use", "interpreted"])
 @given(st.data())
-def test_each_cell_is_what_the_layout_packs(module, data):
+def test_each_cell_equals_the_packed_id(module, data):
     scheme = frazil.scheme(
         data.draw(layouts()), shuffle=data.draw(st.sampled_from([None, "seed:v1:w"]))
     )

@@ -26,9 +26,9 @@ class NoFloor(Record):
 class ShortGuard(Record):
     """The guard is set to now, without the horizon."""
 
-    def _arrive(self, terms, *arguments):
+    def _begin_verb(self, terms, *arguments):
         guard = self.guard
-        now_us = super()._arrive(terms, *arguments)
+        now_us = super()._begin_verb(terms, *arguments)
         if self.guard > guard:
             self.guard = max(guard, self.guard - terms.horizon_ticks)
         return now_us
@@ -44,16 +44,16 @@ class LossUnnoticed(Record):
 class NoMemory(Record):
     """The members' memory is ignored."""
 
-    def _arrive(self, terms, ask, *arguments):
-        return super()._arrive(terms, replace(ask, seen=LastSeen(), held=None), *arguments)
+    def _begin_verb(self, terms, ask, *arguments):
+        return super()._begin_verb(terms, replace(ask, seen=LastSeen(), held=None), *arguments)
 
 
 class TokensSurvive(Record):
     """A loss voids no token."""
 
-    def _arrive(self, *arguments):
+    def _begin_verb(self, *arguments):
         before = list(self.slots.stored())
-        now_us = super()._arrive(*arguments)
+        now_us = super()._begin_verb(*arguments)
         for n, slot in before:
             self.slots.put(n, slot)
         return now_us
@@ -85,7 +85,7 @@ class RenewsWithoutToken(Record):
     """A renewal checks no token."""
 
     def renew(self, terms, ask, reading_us, incarnation, until):
-        now_us = self._arrive(terms, ask, reading_us, incarnation)
+        now_us = self._begin_verb(terms, ask, reading_us, incarnation)
         held = ask.held
         bound = self._bound(terms, terms.tick_at(now_us), held.until)
         reached = max(held.until, min(until, bound))
@@ -98,7 +98,7 @@ class ReleasesWithoutToken(Record):
     """A release checks no token."""
 
     def release(self, terms, ask, reading_us, incarnation, used):
-        now_us = self._arrive(terms, ask, reading_us, incarnation)
+        now_us = self._begin_verb(terms, ask, reading_us, incarnation)
         self.slots.put(ask.held.slot, Slot(used, ask.held.start))
         return self._seen(now_us)
 
@@ -130,8 +130,8 @@ class ForgetsGrants(Record):
 class TimeGoesBack(Record):
     """A step back of the clock is not absorbed."""
 
-    def _tell_time(self, terms, ask, reading_us):
-        now_us = super()._tell_time(terms, ask, reading_us)
+    def _read_clock(self, terms, ask, reading_us):
+        now_us = super()._read_clock(terms, ask, reading_us)
         self.offset_us = 0
         return min(now_us, reading_us)
 
@@ -139,9 +139,9 @@ class TimeGoesBack(Record):
 class NeverSetRight(Record):
     """A correction of the clock shrinks the offset by an eighth, like passing time."""
 
-    def _tell_time(self, terms, ask, reading_us):
+    def _read_clock(self, terms, ask, reading_us):
         passed_us, offset_us = reading_us - self.last_us, self.offset_us
-        now_us = super()._tell_time(terms, ask, reading_us)
+        now_us = super()._read_clock(terms, ask, reading_us)
         if passed_us > 0:
             self.offset_us = offset_us - min(offset_us, passed_us // 8)
             now_us = reading_us + self.offset_us
@@ -152,8 +152,8 @@ class NeverSetRight(Record):
 class NeverEnough(Record):
     """The guard is set at every verb: no member gets a claim after a loss."""
 
-    def _found(self, terms, ask, incarnation):
-        super()._found(terms, ask, incarnation)
+    def _set_identity(self, terms, ask, incarnation):
+        super()._set_identity(terms, ask, incarnation)
         self.incarnation = "another"
 
 
@@ -221,12 +221,12 @@ class TickAhead(interpreted().Walk):
 class CountersStartAnew(Record):
     """A missing or foreign counter is accepted."""
 
-    def _arrive(self, terms, ask, reading_us, incarnation):
+    def _begin_verb(self, terms, ask, reading_us, incarnation):
         if not (terms.timed or self.sid):
-            self._found(terms, ask, incarnation)
+            self._set_identity(terms, ask, incarnation)
         if not terms.timed:
             self.incarnation, ask = incarnation, replace(ask, seen=LastSeen())
-        return super()._arrive(terms, ask, reading_us, incarnation)
+        return super()._begin_verb(terms, ask, reading_us, incarnation)
 
 
 class LeavesValuesOut(Record):
@@ -246,8 +246,8 @@ class SkipsValues(interpreted().Walk):
 class LooksAhead(interpreted().Walk):
     """With blocks of one value too, the next is fetched before it is requested."""
 
-    def halve(self, start):
-        super().halve(start)
+    def mark_half(self, start):
+        super().mark_half(start)
         self.mark = start
 
 

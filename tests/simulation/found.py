@@ -99,10 +99,10 @@ class LooksAfterTheClosed(KeeperPolicy):
             return (yield from super().round())
         self.looked = True
         self.wake(None)
-        yield from self._tend(walk)
+        yield from self._regular_round(walk)
         return 0.0
 
-    def _ending(self, walk):
+    def _needs_renewal(self, walk):
         return 2 * walk.reach() < self._want if self.terms.timed else walk.wanting
 
 

@@ -1,12 +1,12 @@
-"""Claims: who owns which region of a layout, as plain values.
+"""Claims: the owners of the regions of a layout, as plain values.
 
-A claim is a slot (a node number; 0 where the layout has none) and a half-open interval
-``[start, until)`` on the layout's axis: ticks, run numbers or counter values. Whoever holds it may
-use every cell inside, at any later moment, whatever the clocks say then. It is not a lease: nothing
-is taken back when time passes. Only the right to renew it can end.
+A claim is a slot (a node number; 0 if the layout has none) and a half-open interval
+``[start, until)`` on the layout's axis: ticks, run numbers or counter values. The holder may use
+every cell inside, at any later moment, whatever the clocks say then. A claim is not a lease: it
+does not end when time passes. Only the right to renew it can end.
 
-``Terms`` are the constants that all members of a namespace must share; a member with other terms
-would draw other regions from the same record, so it is refused. ``LastSeen`` is what a member
+``Terms`` are the constants that all members of a namespace share. A member with other terms is
+refused, because it would draw other regions from the same record. ``LastSeen`` is what a member
 remembers of the record and sends with every verb, so that a loss in the store is noticed.
 ``Claim``, ``Wait`` and ``Lost`` are the replies.
 
@@ -34,7 +34,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What all members of a namespace agree on.
+    """The constants of a namespace.
 
     identity: fingerprint of the numbers (layout, constants, shuffle). layout: its text, for error
     messages. slots: what this registry grants; a slot modulo ``nodes`` is a node number, and the
@@ -54,7 +54,7 @@ class Terms:
     def __post_init__(self) -> None:
         assert self.slots
         assert self.end > 0
-        assert self.horizon_ticks > 0  # else no region could be given at all
+        assert self.horizon_ticks > 0  # else no region could be granted
 
     @property
     def timed(self) -> bool:
@@ -63,17 +63,17 @@ class Terms:
 
     @property
     def fingerprint(self) -> str:
-        """One short text that differs when any of the terms that matter does."""
+        """A short text that differs if any of the terms that matter does."""
         return _digest(f"{self.identity} {self.tick_us} {self.epoch_us} {self.horizon_ticks}")
 
     def tick_at(self, us: int) -> int:
-        """The tick in which a moment (microseconds since 1970) lies."""
+        """The tick of a moment (microseconds since 1970)."""
         return (us - self.epoch_us) // self.tick_us
 
 
 @dataclass(frozen=True, slots=True)
 class LastSeen:
-    """What a member was last told of the record: its identity, revision and clock."""
+    """The identity, revision and clock of the record in the last reply."""
 
     sid: str = ""
     revision: int = 0
@@ -82,7 +82,7 @@ class LastSeen:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A region, its owner's token, and the registry's clock when it was given.
+    """A region, its owner's token, and the registry's clock when it was granted.
 
     token is "" for a region that cannot be renewed or released (``mint``).
     """
@@ -95,7 +95,7 @@ class Claim:
     seen: LastSeen = field(default=LastSeen(), repr=False)
 
     def time(self, terms: Terms) -> tuple[int, int]:
-        """The registry's clock when this was given: a tick, and nanoseconds into it."""
+        """The registry's clock when this was granted: a tick, and nanoseconds into it."""
         if not terms.timed:
             return 0, 0
         since_us = self.now_us - terms.epoch_us
@@ -118,7 +118,7 @@ class VerbRequest:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Nothing can be given now; ask again after ``wait_us``."""
+    """Nothing can be granted now; ask again after ``wait_us``."""
 
     wait_us: int
     seen: LastSeen
@@ -154,7 +154,7 @@ class LossNoticed(ConfigError):
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """One slot and its holder. since_us: when the present holder got it."""
+    """One slot and its holder. since_us: the moment of the holder's grant."""
 
     slot: int
     start: int
@@ -166,10 +166,10 @@ class Holding:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A record as it is seen from outside.
+    """A copy of a record's contents.
 
-    layout and fingerprint: of the terms it was made for. now_us: the registry's clock. away: for
-    each store of a partitioned registry that did not answer, its error.
+    layout and fingerprint: of its terms. now_us: the registry's clock. away: the errors of the
+    stores of a partitioned registry that did not answer.
     """
 
     layout: str
@@ -179,8 +179,8 @@ class Snapshot:
     away: tuple[str, ...] = ()
 
 
-@lru_cache(maxsize=64)  # every verb asks
+@lru_cache(maxsize=64)  # every verb needs it
 def _digest(text: str) -> str:
-    from hashlib import sha256  # loads OpenSSL, which takes longer than all of frazil
+    from hashlib import sha256  # loads OpenSSL, which is slower than all of frazil
 
     return sha256(text.encode()).hexdigest()[:16]

@@ -44,7 +44,7 @@ class Holder(NamedTuple):
 
 
 def _host_name() -> str:
-    if hasattr(os, "uname"):  # `socket` takes long to load, and every program would wait for it
+    if hasattr(os, "uname"):  # `socket` is slow to load
         return os.uname().nodename
     from socket import gethostname
 

@@ -19,7 +19,7 @@ __all__ = ["NodeHolding", "node_holdings"]
 
 @dataclass(frozen=True)
 class NodeHolding:
-    """A slot of a record of ``layout``, seen at ``now_us`` by the registry's clock."""
+    """A slot of a record of ``layout``, at ``now_us`` by the registry's clock."""
 
     holding: Holding
     layout: Layout
@@ -55,7 +55,7 @@ class NodeHolding:
         return "idle" if over else "held"
 
     def on_axis(self, value: int) -> str:
-        """A value of the axis as text: a moment where that is time."""
+        """A value of the axis as text: a moment if the axis is time."""
         return moment_text(self.layout.us_at(value)) if self._timed else str(value)
 
     @property

@@ -35,19 +35,13 @@ _HEX = frozenset("0123456789abcdef")
 
 
 class PackedSlots:
-    """The slots of a namespace; see ``slots.Slots`` for what each method means.
-
-    ``PackedSlots(slots.pack())`` holds the same slots.
-    """
+    """The slots of a namespace; see ``slots.Slots``. ``PackedSlots(slots.pack())`` is a copy."""
 
     __slots__ = ("_holder", "_n", "_names", "_others", "_since", "_start", "_token", "_until")
 
     def __init__(self, packed: bytes = b"") -> None:
         columns = [array(code) for code in _CODES]
-        names, others = [""], {}
-        if packed:
-            text = _unpack(packed, columns)
-            names, others = json.loads(text)
+        names, others = json.loads(_unpack(packed, columns)) if packed else ([""], {})
         self._n, self._until, self._start, self._since, self._token, self._holder = columns
         self._names: list[str] = names
         self._others: dict[int, str] = {int(n): token for n, token in others.items()}
@@ -139,28 +133,28 @@ class PackedSlots:
         return _OTHER
 
     def _span(self, among: range) -> tuple[int, int]:
-        """Where the slots of a range lie in the columns."""
+        """The indices of a range of slots in the columns."""
         return bisect_left(self._n, among.start), bisect_left(self._n, among.stop)
 
     def _untouched(self, among: range) -> int | None:
         """The lowest slot of a range that was never put; None if there is none.
 
-        Up to there, numbers and places go together.
+        Up to that slot, the difference between a slot's number and its index is constant.
         """
         low, high = self._span(among)
-        together = among.start - low
-        gap = bisect_right(range(low, high), together, key=lambda i: self._n[i] - i)
-        return gap + low + together if gap + low + together < among.stop else None
+        offset = among.start - low
+        free = bisect_right(range(low, high), offset, key=lambda i: self._n[i] - i) + low + offset
+        return free if free < among.stop else None
 
     def _forget_names(self) -> None:
-        """Drop the names of past holders when there are many."""
+        """Drop the names of past holders if there are many."""
         used = set(self._holder)
         if len(self._names) < 2 * len(used) + 16:
             return
         kept = sorted(used | {0})
-        place = {old: new for new, old in enumerate(kept)}
+        new_index = {old: new for new, old in enumerate(kept)}
         self._names = [self._names[old] for old in kept]
-        self._holder = array("I", [place[old] for old in self._holder])
+        self._holder = array("I", [new_index[old] for old in self._holder])
 
 
 def _little(column: "array[int]") -> bytes:

@@ -1,8 +1,8 @@
 """The record of a namespace, and the verbs on it: the one home of "no two claims overlap".
 
-The obvious way to hand out node numbers is a lease: "number 7 is yours for 10 s". A holder that is
-paused for 11 s does not know that it lost the number, and goes on. Checking the clock before each
-ID does not help, since a pause fits between the check and the use.
+The obvious way to assign node numbers is a lease: "number 7 is yours for 10 s". A holder that
+pauses for 11 s does not know that it lost the number, and continues. A check of the clock before
+each ID does not help, because a pause fits between the check and the use.
 
 So nothing is leased. For each slot the record keeps one number, the *floor*: the first tick not
 yet granted. A grant returns ``[floor, until)`` and moves the floor to ``until`` in the same atomic
@@ -10,8 +10,8 @@ step. The claims on one slot are then disjoint, whatever clocks, pauses, crashes
 do; a late, lost or repeated request only wastes ticks. A token only decides which member may renew
 a claim, or release its unused end.
 
-A store may forget (a flush, a restart without its last writes, a failover, a restored copy). Three
-things together answer that:
+A store may lose data (a flush, a restart without its last writes, a failover, a restored copy).
+Three things together protect against that:
 
 - the **horizon**: no verb grants a tick at or beyond ``now + horizon``;
 - the **incarnation**: a text that changes when a store may have lost or forked its history; with
@@ -22,9 +22,9 @@ things together answer that:
 **Clock.** ``now`` is the store's reading plus an offset, and never goes back: a step back of the
 clock is added to the offset, which shrinks by at most an eighth of the time that passes. A step
 forward of more than a minute needs a witness, the asking member's clock, because a wrong reading
-would move the namespace into the future. If the step makes up for most of the offset, a clock was
-corrected (for example one that booted in 1970), and the whole step is subtracted. Microseconds let
-the offset shrink between verbs of one millisecond.
+would move the namespace into the future. If the step is most of the offset, a clock was corrected
+(for example one that booted in 1970), and the whole step is subtracted. Microseconds let the offset
+shrink between verbs of one millisecond.
 
 The verbs do no I/O: they change the record and return a reply. A store locks the record, and saves
 it before it sends the reply; when a verb raises, nothing is saved (but see ``LossNoticed``).
@@ -76,7 +76,7 @@ class Record:
     top_us: int = 0
 
     def floor(self, n: int) -> int:
-        """The first tick of slot n that may still be given away."""
+        """The first tick of slot n that may still be granted."""
         return max(self.slots.get(n).until, self.guard)
 
     def grant(
@@ -87,7 +87,7 @@ class Record:
         Raises ConfigError (other terms, missing counter), ClockError, LayoutExhausted; then
         nothing was changed.
         """
-        now_us = self._arrive(terms, ask, reading_us, incarnation)
+        now_us = self._begin_verb(terms, ask, reading_us, incarnation)
         now = terms.tick_at(now_us) if terms.timed else 0
         n = self._choose(terms, now)
         floor = self.floor(n)
@@ -122,7 +122,7 @@ class Record:
 
         A late renewal, past the claim's end, is valid: the token shows that no other member came.
         """
-        now_us = self._arrive(terms, ask, reading_us, incarnation)
+        now_us = self._begin_verb(terms, ask, reading_us, incarnation)
         held, slot = self._held(ask)
         if slot is None or slot.until != held.until:
             return Lost(self._seen(now_us))
@@ -137,7 +137,7 @@ class Record:
         self, terms: Terms, ask: VerbRequest, reading_us: int, incarnation: str, used: int
     ) -> LastSeen | Lost:
         """Give back every tick from ``used`` on. The holder closes before it releases."""
-        now_us = self._arrive(terms, ask, reading_us, incarnation)
+        now_us = self._begin_verb(terms, ask, reading_us, incarnation)
         held, slot = self._held(ask)
         if slot is None or not slot.start <= used <= slot.until:
             return Lost(self._seen(now_us))
@@ -156,27 +156,27 @@ class Record:
             raise layout_mismatch(self.layout, terms)
         if self.sid and (terms.timed or start is None):
             raise ConfigError(
-                "this namespace has a record already; to start anew choose another name",
+                "this namespace already has a record; to start again, choose another name",
                 revision=self.revision,
             )
         if start is None:
-            return self._seen(self._arrive(terms, ask, reading_us, incarnation))
+            return self._seen(self._begin_verb(terms, ask, reading_us, incarnation))
         if not 0 <= start < terms.end:
             raise ConfigError(f"--start {start} is not within 0..{terms.end - 1}", value=start)
         if self.sid:
-            self._move_on(start)
-        self._found(terms, ask, incarnation)
+            self._advance_counter(start)
+        self._set_identity(terms, ask, incarnation)
         assert start >= self.guard  # the guard only rises
         self.guard = start
-        now_us = self._tell_time(terms, ask, reading_us)
+        now_us = self._read_clock(terms, ask, reading_us)
         return self._seen(now_us)
 
-    def _move_on(self, start: int) -> None:
+    def _advance_counter(self, start: int) -> None:
         """Void all claims of a counter; members notice by the revision."""
         top = max([self.guard, *(slot.until for _, slot in self.slots.stored())])
         if start <= top:
             raise ConfigError(
-                f"this counter has come to {top} already; --start must be greater, or choose "
+                f"this counter has already reached {top}; give a greater --start, or choose "
                 "another namespace",
                 value=start,
                 limit=top,
@@ -191,8 +191,8 @@ class Record:
             for n, s in self.slots.stored()
         ]
 
-    def _arrive(self, terms: Terms, ask: VerbRequest, reading_us: int, incarnation: str) -> int:
-        """What every verb does first: check the terms, notice a loss, tell the time."""
+    def _begin_verb(self, terms: Terms, ask: VerbRequest, reading_us: int, incarnation: str) -> int:
+        """The beginning of every verb: check the terms, notice a loss, read the clock."""
         if self.sid and self.fingerprint != terms.fingerprint:
             raise layout_mismatch(self.layout, terms)
         if not terms.timed:
@@ -201,9 +201,9 @@ class Record:
             return 0
         before = self.revision, self.guard
         lost = self._is_loss(terms, ask, incarnation)
-        now_us = self._tell_time(terms, ask, reading_us)
+        now_us = self._read_clock(terms, ask, reading_us)
         if lost:
-            self._found(terms, ask, incarnation)
+            self._set_identity(terms, ask, incarnation)
             latest_us = max(reading_us, self.top_us, ask.seen.now_us)
             self.guard = max(self.guard, terms.tick_at(latest_us) + terms.horizon_ticks)
             if ask.held is not None:
@@ -237,8 +237,8 @@ class Record:
         elif self.incarnation.partition("/")[0] != incarnation.partition("/")[0]:
             problem = "the store of this counter was replaced"
         elif seen.sid and (seen.sid != self.sid or seen.revision > self.revision):
-            problem = "this counter is older than what was already given away"
-            if seen.sid == self.sid:  # only this member knows, so it is written down for all
+            problem = "this counter is older than values that were already granted"
+            if seen.sid == self.sid:  # only this member knows, so the record notes it for all
                 kind, self.incarnation, self.revision = LossNoticed, "", self.revision + 1
         else:
             self.incarnation = incarnation
@@ -249,8 +249,8 @@ class Record:
             revision=self.revision,
         )
 
-    def _found(self, terms: Terms, ask: VerbRequest, incarnation: str) -> None:
-        """Make the record this incarnation's; its identity is given once."""
+    def _set_identity(self, terms: Terms, ask: VerbRequest, incarnation: str) -> None:
+        """Set the incarnation and the terms; the identity of the record is set once."""
         if not self.sid:
             self.sid = ask.token
         if ask.seen.sid == self.sid:
@@ -259,8 +259,8 @@ class Record:
         self.fingerprint = terms.fingerprint
         self.layout = terms.layout
 
-    def _tell_time(self, terms: Terms, ask: VerbRequest, reading_us: int) -> int:
-        """Take a reading of the store's clock, and return ``now``, which never goes back."""
+    def _read_clock(self, terms: Terms, ask: VerbRequest, reading_us: int) -> int:
+        """Use a reading of the store's clock, and return ``now``, which never goes back."""
         if not terms.timed:
             return 0
         passed_us = reading_us - self.last_us
@@ -268,7 +268,7 @@ class Record:
         if passed_us > JUMP_US and apart_us > WITNESS_US:
             raise ClockError(
                 f"the registry's clock says {clock.moment_text(reading_us)}, this host's says "
-                f"{clock.moment_text(ask.witness_us)}; set the one that is wrong and try again",
+                f"{clock.moment_text(ask.witness_us)}; set the wrong one and try again",
                 reading_us=reading_us,
                 witness_us=ask.witness_us,
             )
@@ -301,9 +301,9 @@ class Record:
         return min(ahead + terms.horizon_ticks, terms.end)
 
     def _held(self, ask: VerbRequest) -> tuple[Claim, Slot | None]:
-        """The claim asked about, and its slot if the token on it is still that claim's."""
+        """The claim of the request, and its slot if the token on it is still that claim's."""
         if ask.held is None or not ask.held.token:
-            raise ConfigError("renew and release need the claim that they are about")
+            raise ConfigError("renew and release need a claim with a token")
         slot = self.slots.get(ask.held.slot)
         return ask.held, slot if slot.token == ask.held.token else None
 
@@ -314,14 +314,14 @@ class Record:
 def _exhausted(terms: Terms) -> LayoutExhausted:
     what = "time field" if terms.timed else "counter"
     return LayoutExhausted(
-        f"the {what} of {terms.layout!r} has come to its end ({terms.end}); "
-        "choose a wider layout under a new namespace",
+        f"the {what} of {terms.layout!r} is used up ({terms.end}); choose a wider layout under a "
+        "new namespace",
         limit=terms.end,
     )
 
 
 def layout_mismatch(theirs: str, terms: Terms) -> ConfigError:
-    """The error for a namespace of other terms than ours: it shows both layouts."""
+    """The error for a namespace with other terms; it shows both layouts."""
     from frazil.layout.drawing import draw
     from frazil.layout.layout import Layout
 

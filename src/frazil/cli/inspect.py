@@ -21,7 +21,7 @@ from frazil.inputs.duration import ago
 from frazil.layout.drawing import COLOURS, draw, svg
 from frazil.layout.layout import Layout
 from frazil.reading.guess import Fit
-from frazil.reading.search import Finding, Search
+from frazil.reading.search import Match, Search
 from frazil.schemes.alphabet import DIGITS
 from frazil.schemes.codec import Codec
 from frazil.schemes.scheme import Scheme
@@ -92,7 +92,7 @@ def command(
         raise Failure("\n".join(failures))
 
 
-def _findings(texts: tuple[str, ...], search: Search, failures: list[str]) -> Iterator[Finding]:
+def _findings(texts: tuple[str, ...], search: Search, failures: list[str]) -> Iterator[Match]:
     """The IDs in texts, or in standard input; appends a reason to ``failures`` if there is none.
 
     Each text must contain an ID; of standard input, only some line must.
@@ -112,7 +112,7 @@ def _findings(texts: tuple[str, ...], search: Search, failures: list[str]) -> It
             failures.append("no ID was found on standard input")
 
 
-def _draw_first(findings: Iterable[Finding], picture: IO[str]) -> Iterator[Finding]:
+def _draw_first(findings: Iterable[Match], picture: IO[str]) -> Iterator[Match]:
     """The same findings; draws the first to a file."""
     for i, finding in enumerate(findings):
         if i == 0:
@@ -131,7 +131,7 @@ def _unshuffled(fit: Fit) -> int:
 # --- JSON
 
 
-def _as_json(finding: Finding, now_us: int) -> dict[str, Any]:
+def _as_json(finding: Match, now_us: int) -> dict[str, Any]:
     best = finding.fits[0]
     us = best.values.moment_us
     return {
@@ -163,7 +163,7 @@ def _texts(fit: Fit) -> dict[str, str]:
 # --- text
 
 
-def _show(finding: Finding, now_us: int) -> None:
+def _show(finding: Match, now_us: int) -> None:
     best = finding.fits[0]
     console = terminal.console()
     kind = f"{best.reading.encoding_text}, {best.scheme.bits} bits"
@@ -235,7 +235,7 @@ def _facts(fit: Fit, now_us: int) -> Iterator[tuple[str, str]]:
         yield "BIGINT", f"overflows; a signed column shows {number - (1 << 64)}"
 
 
-def _show_candidates(finding: Finding) -> None:
+def _show_candidates(finding: Match) -> None:
     """The schemes that fit, with their scores, and those that do not."""
     fitting = [fit for fit in finding.fits if not fit.refused]
     refused = [fit for fit in finding.fits if fit.refused]

@@ -1,11 +1,11 @@
-"""How a task waits for a walk: its loop goes on meanwhile."""
+"""Waiting for a walk in a task, while its event loop runs."""
 
 import asyncio
 from contextlib import suppress
 
 from frazil.errors import FrazilError
 from frazil.generator.calls import Call
-from frazil.generator.keeper_thread import FAREWELL_S
+from frazil.generator.keeper_thread import CLOSE_WAIT_S
 from frazil.generator.kept_walk import KeptWalk, Pauses
 from frazil.system.clock import boot_ns
 from frazil.system.event_loop import the_loop
@@ -14,7 +14,7 @@ __all__ = ["close", "wait", "wait_through"]
 
 
 async def wait_through(walk: KeptWalk, pauses: Pauses) -> None:
-    """Do what lies between the pauses, and wait for each of them."""
+    """Run the steps between the pauses, and wait for each pause."""
     for pause_ns, since_ns in pauses:
         await wait(walk, pause_ns, since_ns)
 
@@ -33,9 +33,9 @@ async def wait(walk: KeptWalk, pause_ns: int, since_ns: int) -> None:
         try:
             error = await asyncio.wait_for(woken, walk.patience_s(since_ns))
         except TimeoutError:
-            raise keeper.complaint((boot_ns() - since_ns) / 1e9) from None
+            raise keeper.policy.complaint((boot_ns() - since_ns) / 1e9) from None
     finally:
-        del call  # the call ends here, also where a traceback keeps this frame
+        del call  # the call ends here, even if a traceback keeps this frame
     if error is not None:
         raise error.again()
 
@@ -47,11 +47,11 @@ async def close(walk: KeptWalk) -> None:
     call = _Awaited(loop, done)
     walk.keeper.end(walk.finish(), call)
     with suppress(TimeoutError):
-        await asyncio.wait_for(done, FAREWELL_S)
+        await asyncio.wait_for(done, CLOSE_WAIT_S)
 
 
 class _Awaited(Call):
-    """The call of a task. Its keeper's thread wakes it, also when the loop is gone by then."""
+    """The call of a task. The keeper's thread may wake it after the end of its loop."""
 
     __slots__ = ("_loop", "_woken")
 

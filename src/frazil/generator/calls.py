@@ -1,12 +1,12 @@
-"""Calls: callers who wait for their keeper, and how each of them is told.
+"""Calls of callers that wait for their keeper.
 
 A caller may stop waiting at any moment: its timeout passes, its task is cancelled, or a signal
-handler raises an exception between any two of its instructions. A list from which callers had to
-take themselves would keep those who did not come so far, and would grow for as long as the store
-is away. So calls are held weakly here. A call belongs to its caller's frame, and ends with it.
+handler raises an exception between any two of its instructions. If callers had to remove themselves
+from a list, the list would keep the interrupted ones and grow while the store is away. So a call
+is held weakly here. It belongs to its caller's frame, and ends with it.
 
-Nothing here takes a lock. Callers add a call with one operation of a set, so a signal handler that
-interrupts a caller anywhere can make a call of its own.
+Nothing here takes a lock. A caller adds a call with one operation of a set, so a signal handler may
+interrupt it anywhere and make a call of its own.
 """
 
 from _thread import allocate_lock
@@ -19,17 +19,17 @@ __all__ = ["Call", "Calls", "Gate"]
 
 
 class Call(ABC):
-    """A caller who waits. Its frame holds the call, and nothing else does."""
+    """A caller that waits. Only its frame holds the call."""
 
     __slots__ = ("__weakref__",)
 
     @abstractmethod
     def wake(self, error: FrazilError | None) -> None:
-        """The wait is over: look again, or raise ``error``. Called once, mostly by the keeper."""
+        """End the wait: the caller tries again, or raises ``error``. Runs once per call."""
 
 
 class Gate(Call):
-    """The call of a thread, which sleeps until it is woken. ``error`` is what it is told then."""
+    """The call of a thread, which sleeps until ``wake`` sets ``error``."""
 
     __slots__ = ("_lock", "error")
 
@@ -44,12 +44,12 @@ class Gate(Call):
         self._lock.release()
 
     def wait(self, seconds: float) -> bool:
-        """Sleep; answers whether it was woken in time."""
+        """Sleep; whether it was woken in time."""
         return self._lock.acquire(timeout=seconds)
 
 
 class Calls:
-    """The calls that nobody has answered yet, as long as their callers wait."""
+    """The calls without an answer yet, while their callers wait."""
 
     def __init__(self) -> None:
         self._refs: set[ref[Call]] = set()
@@ -58,11 +58,11 @@ class Calls:
         return len(self._refs)
 
     def add(self, call: Call) -> None:
-        """Remember a call, for as long as its caller holds it."""
+        """Remember a call while its caller holds it."""
         self._refs.add(ref(call, self._refs.discard))
 
     def answer(self, error: FrazilError | None) -> None:
-        """Wake every caller, each once, whoever else does the same at this moment."""
+        """Wake each caller once, even if another thread does the same at this moment."""
         for each in self._refs.copy():
             try:
                 self._refs.remove(each)

@@ -1,7 +1,7 @@
-"""Complaints: why a caller has no ID, in words that name the next step.
+"""Errors for a caller that has waited and has no ID. Each names the reason and the next step.
 
-A registry that is silent, one that is full, and one that is used for the first time look alike to a
-caller who has waited in vain. The keeper knows the difference; this module says it.
+To a caller, a silent registry, a full one and a new one look the same. The keeper knows the
+difference, and this module describes it.
 """
 
 from dataclasses import dataclass
@@ -11,23 +11,23 @@ from frazil.errors import Closed, FrazilError, PoolExhausted, RegistryUnavailabl
 from frazil.inputs.duration import duration_text
 from frazil.system import clock
 
-__all__ = ["Standing", "closed", "complaint", "no_thread"]
+__all__ = ["KeeperState", "closed", "complaint", "no_thread"]
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """How a keeper stands with its registry at ``url``.
+class KeeperState:
+    """What a keeper knows of its registry at ``url``.
 
-    trouble: the error of a registry that does not answer, since ``since_us``. put_off: it answered
-    that the caller has to wait. ahead: the claim that is held begins, or goes on, ahead of the
-    clock. new: nothing was ever given from this namespace.
+    trouble: the error of a registry that does not answer, since ``since_us``. told_to_wait: its
+    last answer was to wait. ahead: the claim that is held is ahead of the clock. new: nothing was
+    ever granted in this namespace.
     """
 
     url: str
     terms: Terms
     trouble: TryLater | None
     since_us: int
-    put_off: bool
+    told_to_wait: bool
     ahead: bool
     new: bool
 
@@ -38,60 +38,59 @@ def closed() -> Closed:
 
 
 def no_thread(url: str, error: Exception) -> RegistryUnavailable:
-    """The system starts no thread for the keeper."""
+    """The system cannot start the keeper's thread."""
     return RegistryUnavailable(
-        f"{url} was not asked, since no thread could be started for that ({error}): the process "
-        "has as many as it may have, or is about to exit; end some threads or raise the limit "
-        "(ulimit -u, pids.max), then ask again",
+        f"{url} got no request, because no thread could be started ({error}): the process has as "
+        "many threads as it may have, or exits; end some threads or raise the limit "
+        "(ulimit -u, pids.max), then try again",
         url=url,
         outcome_known=True,
     )
 
 
-def complaint(standing: Standing, waited_s: float) -> FrazilError:
-    """Why a caller who waited so long has no ID."""
-    url, terms, trouble = standing.url, standing.terms, standing.trouble
+def complaint(state: KeeperState, waited_s: float) -> FrazilError:
+    """Why a caller that has waited so long has no ID."""
+    url, terms, trouble = state.url, state.terms, state.trouble
     if isinstance(trouble, RegistryUnavailable):
         return RegistryUnavailable(
-            f"no claim since {clock.moment_text(standing.since_us)}: {trouble}. "
-            "IDs go on by themselves when the registry answers again",
+            f"no claim since {clock.moment_text(state.since_us)}: {trouble}. "
+            "IDs continue when the registry answers again",
             **trouble.facts,
         )
     if not terms.timed:
         return PoolExhausted(
-            f"no block from {url} within {waited_s:.1f} s; take larger ones (block=), or wait "
+            f"no block from {url} within {waited_s:.1f} s; use larger blocks (block=), or wait "
             "longer (timeout=)",
             waited_s=waited_s,
         )
     none = f"no claim from {url} within {waited_s:.1f} s"
-    if not (standing.put_off or standing.ahead):
+    if not (state.told_to_wait or state.ahead):
         return RegistryUnavailable(
-            f"{none}: it has not answered yet, or this machine is too busy to hear it; wait "
+            f"{none}: it has not answered yet, or this host is too busy to read the answer; wait "
             "longer (timeout=)",
             url=url,
             outcome_known=False,
         )
-    return PoolExhausted(f"{none}: {_reason(standing)}", waited_s=waited_s)
+    return PoolExhausted(f"{none}: {_reason(state)}", waited_s=waited_s)
 
 
-def _reason(standing: Standing) -> str:
+def _reason(state: KeeperState) -> str:
     """Why a registry that answers gives no claim that can be used now, and what to do."""
-    terms = standing.terms
-    if standing.new:
+    terms = state.terms
+    if state.new:
         horizon = duration_text(terms.horizon_ticks * terms.tick_us)
         return (
-            "nothing was ever given from this namespace, and a first use cannot be told from a "
-            f"loss of all that was given, so the first claim waits for {horizon}; if the namespace "
-            f"is new, run frazil init {standing.url} with its name and scheme, else wait longer "
-            "(timeout=)"
+            "nothing was ever granted in this namespace, and a store that lost its claims looks "
+            f"the same, so the first claim waits for {horizon}; if the namespace is new, run "
+            f"frazil init {state.url} with its name and scheme, else wait longer (timeout=)"
         )
-    if standing.ahead:
+    if state.ahead:
         return (
-            "the one held is ahead of the clock, as after a first use, a loss or a step of a "
-            "clock; wait longer (timeout=), or allow a greater lead="
+            "the claim held is ahead of the clock, as after a first use, a loss or a clock step; "
+            "wait longer (timeout=), or allow a greater lead="
         )
     return (
-        f"all {len(terms.slots)} node numbers are in use, or it has forgotten who has them; wait "
+        f"all {len(terms.slots)} node numbers are in use, or the registry lost its claims; wait "
         "longer (timeout=), run fewer processes, or use a layout with more node bits; frazil "
-        "claims shows who has them"
+        "claims shows the holders"
     )

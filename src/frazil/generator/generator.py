@@ -1,15 +1,13 @@
-"""Generators: what users hold, whoever makes the IDs.
+"""The public types of generators.
 
 Three things make IDs: a walk in this process, a pool of Redis servers (``icicle:``), and a service
-(``http:``). Users hold each in the same way. So the public types are these protocols, and mypy
-checks that all three keep them.
+(``http:``). Users use each in the same way, so the public types are protocols.
 
-No generator is an iterable. It has no end, so ``set(ids)``, ``pd.Series(ids)`` and every library
-that takes an iterable for a collection would eat all memory. ``ids.stream()`` is the loop.
+A generator is not an iterable. It has no end, so ``set(ids)``, ``pd.Series(ids)`` and each library
+that treats an iterable as a collection would use all memory. ``ids.stream()`` is for loops.
 """
 
 from collections.abc import AsyncIterator, Iterator
-from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
 from frazil.generator.request import Request
@@ -27,15 +25,15 @@ class Generator(Protocol):
     """Unique IDs: call it for one, or take many at once. Made by ``frazil.open``.
 
     Threads may share it. A fork, a copy and a pickle of it issue IDs of their own. Each method
-    raises PoolExhausted or RegistryUnavailable after the timeout without an ID, and ConfigError
-    once it is closed.
+    raises PoolExhausted or RegistryUnavailable after the timeout without an ID, and Closed after
+    ``close``.
     """
 
     scheme: Scheme
-    """How its IDs are cut and shown: formats, parses, packs and unpacks them."""
+    """Formats, parses, packs and unpacks its IDs."""
 
     config: Request
-    """What it was opened with."""
+    """The arguments of ``open``."""
 
     def __call__(self) -> int:
         """The next ID."""
@@ -49,28 +47,23 @@ class Generator(Protocol):
     def array(self, n: int) -> "NDArray[np.uint64]":
         """The next ``n`` IDs as a numpy array of uint64.
 
-        IDs wider than 64 bits come as a structured array with the fields ``hi`` and ``lo``. Raises
-        ConfigError where numpy is not installed.
+        IDs wider than 64 bits are a structured array with the fields ``hi`` and ``lo``. Raises
+        ConfigError if numpy is not installed.
         """
 
     def text(self) -> str:
         """The next ID in the scheme's text form."""
 
     def stream(self) -> Iterator[int]:
-        """IDs without end, each made when it is asked for: ``for id in ids.stream(): ...``."""
+        """IDs without end, each made at its turn: ``for id in ids.stream(): ...``."""
 
     def close(self) -> None:
-        """Issue nothing more, and give back what is unused. Twice is no error."""
+        """Stop issuing, and give back the unused rest. A second call does nothing."""
 
     def __enter__(self) -> Self:
         """The generator itself; the end of the ``with`` closes it."""
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """See close."""
 
 
@@ -94,18 +87,13 @@ class AsyncGenerator(Protocol):
         """The next ID in the scheme's text form."""
 
     def stream(self) -> AsyncIterator[int]:
-        """IDs without end, each made when it is asked for."""
+        """IDs without end, each made at its turn."""
 
     async def aclose(self) -> None:
-        """Issue nothing more, and give back what is unused. Twice is no error."""
+        """Stop issuing, and give back the unused rest. A second call does nothing."""
 
     async def __aenter__(self) -> Self:
         """The generator itself; the end of the ``async with`` closes it."""
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         """See aclose."""

@@ -1,10 +1,10 @@
 """The keeper of a generator: a thread that runs the rounds of a ``KeeperPolicy``.
 
-All I/O is done here, since the thread that needs an ID may be in a signal handler or an event loop.
-The thread is started at the first need, and not by ``threading``, which waits for locks of its own.
-It sleeps until the next round is due or a caller rings the bell.
+The thread does all I/O, because the thread that needs an ID may be in a signal handler or an event
+loop. It starts at the first request, without ``threading``, which waits for locks of its own. It
+sleeps until the next round is due or a caller wakes it.
 
-``atexit`` closes what is still open while the threads still run.
+``atexit`` closes the open generators while the threads still run.
 """
 
 import atexit
@@ -14,8 +14,7 @@ from _thread import allocate_lock, start_new_thread
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 
-from frazil.claims.claim import Claim
-from frazil.errors import FrazilError, RegistryUnavailable, TryLater
+from frazil.errors import RegistryUnavailable
 from frazil.generator.calls import Call, Gate
 from frazil.generator.complaints import no_thread
 from frazil.generator.keeper import KeeperPolicy, Result, Steps
@@ -27,29 +26,25 @@ from frazil.system.process import ProcessIdentity
 from frazil.system.steps import run_by
 from frazil.walk.walk import Walk
 
-__all__ = ["FAREWELL_S", "Keeper", "drive"]
+__all__ = ["CLOSE_WAIT_S", "Keeper", "drive"]
 
-FAREWELL_S = 2.0
+CLOSE_WAIT_S = 2.0
 
 
 def drive(steps: Steps[Result], registry: Registry) -> Result:
-    """Run each verb that ``steps`` yields on the registry; answers what the steps return."""
+    """Run each verb that ``steps`` yields on the registry; returns the result of the steps."""
     return run_by(steps, lambda verb: verb(registry))
 
 
 class Keeper:
-    """Keeps one walk supplied from one registry. Arguments and attributes: see ``KeeperPolicy``.
-
-    walk: held weakly.
-    """
+    """Keeps one walk, which it holds weakly, supplied from one registry; see ``KeeperPolicy``."""
 
     def __init__(self, walk: Walk, registry: Registry, block: int) -> None:
-        self._bell: SimpleQueue[object] = SimpleQueue()
+        self._wakeups: SimpleQueue[object] = SimpleQueue()
         self._running = allocate_lock()
         self.registry = registry
-        self.terms = registry.terms
         self.policy = KeeperPolicy(
-            weakref.ref(walk, self._bell.put),
+            weakref.ref(walk, self._wakeups.put),
             registry.url,
             registry.terms,
             block,
@@ -60,77 +55,53 @@ class Keeper:
         )
         _live.add(self)
 
-    @property
-    def claim(self) -> Claim | None:
-        """See ``KeeperPolicy``."""
-        return self.policy.claim
-
-    @property
-    def trouble(self) -> TryLater | None:
-        """See ``KeeperPolicy``."""
-        return self.policy.trouble
-
-    @property
-    def trouble_since_us(self) -> int:
-        """See ``KeeperPolicy``."""
-        return self.policy.trouble_since_us
-
-    @property
-    def failures(self) -> int:
-        """See ``KeeperPolicy``."""
-        return self.policy.failures
-
-    def complaint(self, waited_s: float) -> FrazilError:
-        """See ``KeeperPolicy``."""
-        return self.policy.complaint(waited_s)
-
     def call(self, call: Call) -> None:
-        """Have ``call`` woken when the walk can go on, or cannot. Raises RegistryUnavailable."""
+        """See ``KeeperPolicy``. Raises RegistryUnavailable if no thread can be started."""
         if self.policy.call(call):
-            self._ring()
+            self._wake_thread()
 
     def look_ahead(self) -> None:
-        """Half of a block is used: have the next one fetched, and do not wait for it."""
+        """Half of a block is used: fetch the next one in the background."""
         if self.policy.look_ahead():
-            with suppress(RegistryUnavailable):  # no thread: the caller has an ID, and goes on
-                self._ring()
+            with suppress(RegistryUnavailable):  # no thread: the caller has an ID
+                self._wake_thread()
 
     def end(self, used: int, call: Call) -> None:
-        """The walk has closed: give back its claim from ``used`` on, then wake ``call``."""
+        """See ``KeeperPolicy``."""
         if self.policy.end(used, call):
             try:
-                self._ring()
-            except RegistryUnavailable:  # no thread: so nothing is held
-                self.policy.farewells.answer(None)
+                self._wake_thread()
+            except RegistryUnavailable:  # no thread
+                self.policy.closers.answer(None)
 
     def close(self, used: int) -> None:
-        """End, and wait for it as long as is decent."""
+        """End, and wait for the release, but not long."""
         self.end(used, gate := Gate())
-        gate.wait(FAREWELL_S)
+        gate.wait(CLOSE_WAIT_S)
 
     def finish(self) -> None:
-        """At the interpreter's exit: close the walk, if it is this process's, and release."""
+        """At the interpreter's exit: close the walk, if it is this process's."""
         walk = self.policy.walk()
         if walk is not None and self.policy.identity.intact() and not walk.closed:
             self.close(walk.finish())
 
-    def awaken(self) -> None:
-        """In a child: whoever forked inside a call looks again, and finds that it is a child."""
+    def wake_in_child(self) -> None:
+        """In a child: a caller that forked inside a call tries again, and notices the fork."""
         self.policy.calls.answer(None)
-        self.policy.farewells.answer(None)
+        self.policy.closers.answer(None)
 
-    def _ring(self) -> None:
-        """Have the thread begin a round now; start it if there is none."""
-        if self._bell.empty():
-            self._bell.put(None)
-        if not self._running.locked():  # maybe twice, by a signal handler; one of them stays
+    def _wake_thread(self) -> None:
+        """Begin a round now; start the thread if it does not run."""
+        if self._wakeups.empty():
+            self._wakeups.put(None)
+        if not self._running.locked():  # a signal handler may start a second thread, which ends
             try:
                 start_new_thread(self._run, ())
             except RuntimeError as error:
                 raise no_thread(self.registry.url, error) from error
 
     def _run(self) -> None:
-        """The thread. Should it die, the next caller starts another."""
+        """The thread. If it fails, the next caller starts another."""
         if not self._running.acquire(blocking=False):
             return
         policy = self.policy
@@ -138,9 +109,9 @@ class Keeper:
             wait_s: float | None = None
             while not policy.ended and policy.identity.intact():
                 with suppress(Empty):
-                    self._bell.get(timeout=wait_s)
+                    self._wakeups.get(timeout=wait_s)
                 wait_s = drive(policy.round(), self.registry)
-            if not policy.identity.intact():  # the machine was restored: who waits looks again
+            if not policy.identity.intact():  # the machine was restored: callers try again
                 policy.wake(None)
         finally:
             self._running.release()
@@ -157,7 +128,7 @@ def _finish() -> None:
 
 def _in_child() -> None:
     for keeper in list(_live):
-        keeper.awaken()
+        keeper.wake_in_child()
 
 
 os.register_at_fork(after_in_child=_in_child)

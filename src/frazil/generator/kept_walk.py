@@ -1,22 +1,22 @@
-"""A walk with its keeper: IDs as long as claims come, and how to wait until they do.
+"""A walk with its keeper: IDs while there are claims, and a wait until there is one.
 
-The walk answers an ID, a wait, or "no claim"; a caller wants an ID. Here is what lies between: it
-names how long to sleep, calls the keeper when there is no claim, starts a new life after a fork,
-and raises what cannot be waited for. Neither a lock nor the interpreter is held while it waits, and
-it polls nothing: it sleeps for the time that the walk named, or until the keeper wakes it.
+The walk returns an ID, a wait, or "no claim"; a caller needs an ID. This module sleeps for a wait,
+calls the keeper without a claim, starts a new keeper after a fork, and raises an error if a wait
+does not help. A waiting caller holds neither a lock nor the interpreter, and does not poll: it
+sleeps for the time of the walk's answer, or until the keeper wakes it.
 
-Threads wait here, tasks wait in ``frazil.aio``. What both do between two waits is written once, as
-Python generators (``taking``, ``filling``) that yield each pause.
+Threads wait here, tasks in ``frazil.aio``. Their common steps between two waits are Python
+generators (``taking``, ``filling``) that yield each pause.
 
-**Fork is a new owner.** In a child every walk finds its process identity gone (see
-``system.process``), forgets the claim, which is its parent's, and calls a keeper of its own when it
-needs an ID. A fork made by a signal handler, while a call gathers many IDs, makes the child begin
+**A fork is a new owner.** In a child the identity check of each walk fails (see
+``system.process``). The walk forgets the claim, which is its parent's, and calls a keeper of its
+own when it needs an ID. If a signal handler forks while a call collects many IDs, the child begins
 that call again.
 
-**An exception may come between any two lines**: a signal handler raised it (Ctrl-C, an alarm, a
-task queue's time limit). So nothing here is put right later. IDs are in no list that outlives the
-call, a step of the walk is done or not done, and what a call begins for all (a life after a fork,
-the end at ``close``) the next call begins again or finds begun. Nobody waits for another's half.
+**An exception may come between any two lines**, from a signal handler (Ctrl-C, an alarm, a task
+queue's time limit). So no line repairs what an earlier one did. No list of IDs outlives the call, a
+step of the walk is done or not done, and a change for all callers (a new keeper after a fork, the
+end at ``close``) is complete, or the next call makes it again. No caller waits for another one.
 """
 
 import os
@@ -39,28 +39,28 @@ from frazil.walk.walk import CLOSED, COMPILED, FORKED, SPENT, Pause, Walk
 __all__ = ["KeptWalk", "Pauses", "walk_arguments"]
 
 Pauses: TypeAlias = Generator[tuple[int, int], None, None]
-"""Yields a pause of the walk, and since when the caller has waited, each time it has to wait."""
+"""Yields each pause of the walk, with the moment at which the caller began to wait."""
 
-_LONGEST_NAP_NS = 50_000_000  # so that a close by another thread is noticed
-_ROW_BITS = 12  # of a counter: few enough for a short step when a claim is left, many for speed
-_CELL_BITS = 62  # of a tick: what fits a machine's word, and more than any tick has time for
+_LONGEST_NAP_NS = 50_000_000  # then a close by another thread is noticed
+_ROW_BITS = 12  # of a counter: few for a short step at the end of a claim, many for speed
+_CELL_BITS = 62  # of a tick: a machine's word, and more than any tick has time for
 _BLOCKS = {"run": 1, "sequence": 1000}
 
 
 def walk_arguments(
-    scheme: Scheme, lead_us: int, dice: int | None, *, clocked: bool = True
+    scheme: Scheme, lead_us: int, seed: int | None, *, clocked: bool = True
 ) -> tuple[Any, ...]:
     """The arguments of ``Walk`` for a scheme, after the identity.
 
-    clocked=False is for a walk that takes each claim as due when it comes.
+    clocked=False: the whole claim is due at once.
     """
     tick_us = scheme.layout.tick_us or 0
-    return *_places(scheme), tick_us * 1000 if clocked else 0, lead_us * 1000, dice
+    return *_places(scheme), tick_us * 1000 if clocked else 0, lead_us * 1000, seed
 
 
-@lru_cache(maxsize=64)  # so that a child that lives for one ID finds it worked out
+@lru_cache(maxsize=64)  # for a child that lives for one ID
 def _places(scheme: Scheme) -> tuple[Any, ...]:
-    """Where in an ID the walk writes what it counts, and the bits that it never changes."""
+    """The places of the bits that the walk changes, and the bits that it never changes."""
     layout = scheme.layout
     free = {each.name: 0 for each in layout.fields if each.fixed is None}
     sequence = scheme.positions("sequence")
@@ -80,22 +80,22 @@ else:
 
 
 class KeptWalk(_Base):
-    """A walk of the claims that its keeper gets from ``registry``. Threads may share it."""
+    """A walk through the claims that its keeper gets from ``registry``. Threads may share it."""
 
     def __init__(self, request: Request, registry: Registry) -> None:
         require_gil()
         self.request = request
         self.registry = registry
-        dice = int.from_bytes(os.urandom(6), "big") if request.scattered else None
-        super().__init__(ProcessIdentity(), *walk_arguments(request.scheme, request.lead_us, dice))
+        seed = int.from_bytes(os.urandom(6), "big") if request.scattered else None
+        super().__init__(ProcessIdentity(), *walk_arguments(request.scheme, request.lead_us, seed))
         usual = _BLOCKS.get(request.scheme.layout.axis, 0)
         self._block = usual if request.block is None else request.block
-        self._lives = {self.identity.era: Keeper(self, registry, self._block)}
+        self._keepers = {self.identity.era: Keeper(self, registry, self._block)}
 
     @property
     def keeper(self) -> Keeper:
-        """Who brings the claims in this process."""
-        return self._lives[self.identity.era]
+        """The keeper of this process."""
+        return self._keepers[self.identity.era]
 
     def poll(self) -> int | Pause:
         """An ID, or a Pause."""
@@ -105,21 +105,21 @@ class KeptWalk(_Base):
         return answer
 
     def take_ready(self, count: int) -> list[int]:
-        """Up to ``count`` IDs in order: all that may be had without waiting. Maybe none."""
+        """See Walk."""
         ids = super().take_ready(count)
         if self.wanting:
             self.keeper.look_ahead()
         return ids
 
     def fill(self, out: Any, at: int) -> int:
-        """Write IDs into ``out`` from index ``at`` on (see ``Walk``)."""
+        """See Walk."""
         at = super().fill(out, at)
         if self.wanting:
             self.keeper.look_ahead()
         return at
 
     def taking(self, ids: list[int], count: int) -> Pauses:
-        """Take more IDs until the list has ``count``; a tick's end is no obstacle."""
+        """Take more IDs until the list has ``count``."""
         since_ns = boot_ns()
         while len(ids) < count:
             yield self.pause_ns(), since_ns
@@ -142,16 +142,16 @@ class KeptWalk(_Base):
     def own_identity(self) -> ProcessIdentity:
         """The identity of this process, for a call that begins.
 
-        A signal handler may fork in the middle of a call. The child goes on in it, with what was
-        gathered before, which is its parent's. So whoever gathers asks this identity, as the last
-        thing before it returns, whether it is still in the process in which it began.
+        A signal handler may fork in the middle of a call. The child continues the call with IDs of
+        its parent. So each call that collects IDs checks this identity as the last thing before it
+        returns.
         """
         if not self.identity.mine:
-            self.reborn()
+            self.restart_after_fork()
         return self.identity
 
     def stalled(self) -> int:
-        """The next ID, when the tick's cells are used up or there is no claim."""
+        """The next ID, after the end of a tick or without a claim."""
         since_ns = boot_ns()
         while True:
             identity = self.own_identity()
@@ -161,18 +161,18 @@ class KeptWalk(_Base):
             elif identity.mine:
                 return answer
 
-    def reborn(self) -> None:
-        """After a fork: forget what is the parent's.
+    def restart_after_fork(self) -> None:
+        """After a fork: forget the parent's claim, and start a keeper.
 
-        Threads and signal handlers may all do it at once. They come to one keeper, and one of them
-        changes the walk, in one step; none waits for another.
+        Threads and signal handlers may do it at the same time. They agree on one keeper, and one of
+        them changes the walk, in one step; none waits for another.
         """
         identity = ProcessIdentity()
-        self._lives.setdefault(identity.era, Keeper(self, self.registry, self._block))
-        self.rise(identity)
+        self._keepers.setdefault(identity.era, Keeper(self, self.registry, self._block))
+        self.restart(identity)
 
     def call_keeper(self, call: Call) -> Keeper:
-        """Have ``call`` woken when there is a claim, or an error; answers the keeper asked."""
+        """Wake ``call`` when there is a claim, or an error. Returns the keeper."""
         keeper = self.keeper
         keeper.call(call)
         return keeper
@@ -180,10 +180,10 @@ class KeptWalk(_Base):
     def nap_ns(self, pause_ns: int, since_ns: int) -> int | None:
         """How long to sleep for a pause of the walk; None: until the keeper has a claim.
 
-        since_ns: when the caller began to wait. Raises what waiting does not help.
+        since_ns: when the caller began to wait. Raises an error if a wait does not help.
         """
         if pause_ns == FORKED:
-            self.reborn()
+            self.restart_after_fork()
             return 0
         if pause_ns == CLOSED:
             raise closed()
@@ -191,15 +191,15 @@ class KeptWalk(_Base):
             return None
         waited_ns = boot_ns() - since_ns
         if waited_ns + pause_ns > self.request.timeout_us * 1000 + _LONGEST_NAP_NS:
-            raise self.keeper.complaint(waited_ns / 1e9)
+            raise self.keeper.policy.complaint(waited_ns / 1e9)
         return min(pause_ns, _LONGEST_NAP_NS)
 
     def patience_s(self, since_ns: int) -> float:
-        """Seconds that a caller who waits since then may still wait for a claim."""
+        """The seconds left for a caller that began to wait at ``since_ns``."""
         return max(self.request.timeout_us / 1e6 - (boot_ns() - since_ns) / 1e9, 0.0)
 
     def wait(self, pause_ns: int, since_ns: int) -> None:
-        """Wait as long as the walk says, or for a claim; raises what waiting does not help."""
+        """Wait as long as the walk says, or for a claim. Raises as ``nap_ns`` does."""
         nap_ns = self.nap_ns(pause_ns, since_ns)
         if nap_ns is not None:
             time.sleep(nap_ns / 1e9)
@@ -208,17 +208,17 @@ class KeptWalk(_Base):
         try:
             keeper = self.call_keeper(gate)
             if not gate.wait(self.patience_s(since_ns)):
-                raise keeper.complaint((boot_ns() - since_ns) / 1e9)
+                raise keeper.policy.complaint((boot_ns() - since_ns) / 1e9)
             error = gate.error
         finally:
-            del gate  # the call ends here, also where a traceback keeps this frame
+            del gate  # the call ends here, even if a traceback keeps this frame
         if error is not None:
             raise error.again()
 
     def close(self) -> None:
-        """Issue nothing more, and give back the unused part of the claim. Twice is no error."""
+        """Stop issuing, and give back the unused rest of the claim."""
         self.keeper.close(self.finish())
 
     def __del__(self) -> None:
-        if "_lives" in self.__dict__:
+        if "_keepers" in self.__dict__:
             self.keeper.end(self.finish(), Gate())

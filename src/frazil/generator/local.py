@@ -1,18 +1,17 @@
-"""The generator in this process: what ``frazil.open`` answers for a registry.
+"""The generator in this process, which ``frazil.open`` returns for a registry.
 
-It holds a walk and is none: whoever could reach the walk's verbs (adopt, queue, prolong, leave)
-could make an ID repeat. The everyday call costs no more for that: the compiled ``Caller`` reads the
-walk's fields in C, while its tick has cells left. Only a tick's end comes to ``KeptWalk``.
+It holds a walk and is not one, because a caller of the walk's verbs (adopt, queue, prolong, leave)
+could make an ID repeat. The everyday call is as fast as the walk's: the compiled ``Caller`` reads
+the walk's fields in C while its tick has cells left. Only the end of a tick calls ``KeptWalk``.
 
 Pickling and copying carry the request and never the claim.
 """
 
 from collections.abc import Iterator
 from functools import cache
-from types import ModuleType, TracebackType
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-from frazil.claims.claim import Terms
 from frazil.errors import ConfigError
 from frazil.generator.kept_walk import KeptWalk
 from frazil.generator.request import Request
@@ -91,12 +90,7 @@ class LocalGenerator(_Base):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -124,33 +118,27 @@ def _reopen(config: Request) -> LocalGenerator:
 def registry_of(request: Request) -> Registry:
     """The registry of a request. Contacts nothing.
 
-    Raises ConfigError for a lead or a block that it would never give.
+    Raises ConfigError for a lead or a block that it never grants.
     """
     registry = connect(request.url, request.namespace, request.scheme)
-    terms = registry.terms
-    if request.block is not None:
-        _check_block(request.block, terms)
+    terms, block, lead_us = registry.terms, request.block, request.lead_us
     horizon_us = terms.horizon_ticks * terms.tick_us
-    if request.lead_us > horizon_us and terms.timed:
+    if terms.timed and block is not None:
         raise ConfigError(
-            f"lead={duration_text(request.lead_us)} is more than the registry's horizon "
-            f"{duration_text(horizon_us)}; nothing is given away that far ahead "
-            "(raise ?horizon= for all members, or lower lead=)",
-            value=request.lead_us,
-            limit=horizon_us,
-        )
-    return registry
-
-
-def _check_block(block: int, terms: Terms) -> None:
-    if terms.timed:
-        raise ConfigError(
-            f"block= is for counters and runs, and {terms.layout!r} goes by time; leave it out",
+            f"block= is for counters and runs, and {terms.layout!r} has a time; leave it out",
             value=block,
         )
-    if block > terms.horizon_ticks:
+    if terms.timed and lead_us > horizon_us:
         raise ConfigError(
-            f"block={block!r} is not within 1..{terms.horizon_ticks}, what may be taken at a time",
+            f"lead={duration_text(lead_us)} is more than the registry's horizon "
+            f"{duration_text(horizon_us)}; lower lead=, or raise ?horizon= for all members",
+            value=lead_us,
+            limit=horizon_us,
+        )
+    if not terms.timed and block is not None and block > terms.horizon_ticks:
+        raise ConfigError(
+            f"block={block!r} is not within 1..{terms.horizon_ticks}, the limit of one claim",
             value=block,
             limit=terms.horizon_ticks,
         )
+    return registry

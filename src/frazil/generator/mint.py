@@ -1,8 +1,8 @@
-"""Minting: a few IDs for a process that will not stay.
+"""Minting: a few IDs for a process that ends soon.
 
-A command or a cloud function that wants one ID would claim 100 ms of a node number, use one cell of
-it and die. ``mint`` asks the registry for just the ticks that it fills and leaves nothing behind:
-one round trip, no thread, no claim to give back.
+A command or a cloud function would claim 100 ms of a node number, use one cell of it and end.
+``mint`` asks the registry only for the ticks that it fills: one round trip, no thread, and no claim
+to give back.
 """
 
 import time
@@ -23,18 +23,18 @@ from frazil.walk.walk import Walk
 
 __all__ = ["mint"]
 
-_LEAST_S = 0.1  # for a registry to answer, however short the timeout
+_LEAST_S = 0.1  # a registry has this time to answer, even with a shorter timeout
 
 
 def mint(n: int, request: Request, registry: Registry) -> list[int]:
-    """``n`` unique IDs, in order; see ``frazil.mint`` for when they come and what is raised.
+    """``n`` unique IDs, in order; see ``frazil.mint`` for the moments and the errors.
 
-    In a child that a signal handler has forked meanwhile they are the parent's, and maybe fewer.
+    In a child that a signal handler forks meanwhile they are the parent's, and maybe fewer.
     """
     require_gil()
     terms = registry.terms
     per_tick = 1 if request.scheme.layout.axis == "sequence" else request.scheme.layout.sequences
-    # What is minted is ours for good and used at once, so this walk needs no clock.
+    # Minted ticks have no other owner and are used at once, so this walk needs no clock.
     identity = ProcessIdentity()
     walk = Walk(identity, *walk_arguments(request.scheme, 0, None, clocked=False))
     ids: list[int] = []
@@ -61,10 +61,10 @@ def mint(n: int, request: Request, registry: Registry) -> list[int]:
 def _asked(
     registry: Registry, seen: LastSeen, ticks: int, deadline_ns: int
 ) -> tuple[Claim | Wait, int]:
-    """What the registry answers, and when it read its clock for that.
+    """The registry's reply, and when it read its clock for it.
 
-    While it does not answer it is asked again, until the deadline, each time with another token: an
-    answer that was lost gave its ticks to nobody.
+    A failed request is repeated until the deadline, each time with another token: the ticks of a
+    lost reply have no owner.
     """
     retries = Retries()
     while True:
@@ -75,8 +75,8 @@ def _asked(
             return reply, reading_ns(registry, sent_ns, boot_ns())
         except TimeoutError:
             raise RegistryUnavailable(
-                f"{registry.url} has not answered within {patience_s:.1f} s; it is away, or kept "
-                "busy by another process; try again, or wait longer (timeout=)",
+                f"{registry.url} has not answered within {patience_s:.1f} s, because it is down or "
+                "another process keeps it busy; try again, or wait longer (timeout=)",
                 url=registry.url,
                 outcome_known=False,
             ) from None
@@ -88,7 +88,7 @@ def _asked(
 
 
 def _early_ns(claim: Claim, terms: Terms, lead_us: int, read_ns: int) -> int:
-    """How long until the claim's last tick is no more than ``lead_us`` ahead of the clock."""
+    """The time until the claim's last tick is at most ``lead_us`` ahead of the clock."""
     if not terms.timed:
         return 0
     now, into_ns = claim.time(terms)
@@ -101,7 +101,7 @@ def _sleep(wait_ns: int, deadline_ns: int, url: str) -> None:
         return
     if boot_ns() + wait_ns > deadline_ns:
         raise PoolExhausted(
-            f"{url} has nothing to give for the next {wait_ns / 1e9:.1f} s; try again then",
+            f"{url} can grant nothing for the next {wait_ns / 1e9:.1f} s; try again then",
             retry_after_s=wait_ns / 1e9,
         )
     time.sleep(wait_ns / 1e9)

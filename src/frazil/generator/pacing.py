@@ -1,7 +1,7 @@
-"""Pacing: when a registry is asked again, after it failed or had nothing to give.
+"""Pauses before a registry is asked again, after it failed or had nothing to grant.
 
-A registry that does not answer is asked again after 50 ms, then after twice as long each time, up
-to 2 s. Each pause has a random part, so that a fleet does not return as one.
+The first pause after a failure is at most 50 ms. Each further one is twice as long, up to 2 s. A
+random part of each pause keeps the members of a fleet apart.
 """
 
 import os
@@ -15,26 +15,27 @@ _LAST_S = 2.0
 
 
 class Retries:
-    """The pauses between attempts that fail one after the other."""
+    """The pauses between consecutive failures."""
 
     def __init__(self) -> None:
         self._next_s = _FIRST_S
 
     def pause_s(self, part: float) -> float:
-        """How long to pause before the next attempt. part: of the longest that this may be."""
+        """The pause before the next attempt. part: its fraction of the longest one."""
         longest_s = self._next_s
         self._next_s = min(2 * longest_s, _LAST_S)
         return longest_s * part
 
 
 def jitter() -> float:
-    """Between a half and one."""
+    """A random number between a half and one."""
     return 1 - os.urandom(1)[0] / 512
 
 
 def pause_us(wait: Wait, terms: Terms, part: float) -> int:
-    """How long to leave the registry in peace. part: of a tick; what is left of one is added.
+    """The pause before the next request. part: a fraction of a tick; the rest of it is added.
 
-    Of those who wait for one tick the nearest to the registry would else come first each time.
+    Without the addition, of all members that wait for one tick the nearest to the registry would be
+    first each time.
     """
     return max(wait.wait_us, 1_000) + int(terms.tick_us * (1 - part))

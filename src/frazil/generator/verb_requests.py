@@ -1,4 +1,4 @@
-"""Requests: what this process tells a registry of itself with each verb."""
+"""The request that this process sends with each verb."""
 
 import os
 
@@ -10,5 +10,5 @@ __all__ = ["ask_of"]
 
 
 def ask_of(seen: LastSeen, held: Claim | None = None, rate_hz: int | None = None) -> VerbRequest:
-    """A verb's request from this process, now. rate_hz: how many IDs a second it issues."""
+    """A verb's request from this process, now. rate_hz: its IDs per second."""
     return VerbRequest(seen, clock.wall_us(), os.urandom(8).hex(), str(Holder.here(rate_hz)), held)

@@ -1,13 +1,12 @@
-"""Drawings: a layout, or an ID in it, so that a person sees the cut.
+"""Drawings of a layout, or of an ID in it.
 
-Drawings of bit layouts that are kept by hand go wrong: one well known project shows 8 bits of
-generator in its README, has 11 in its code, and claims both on one page of its manual. So frazil
-draws from the layout itself. There is one model, rows of cells, and three ways to show it: ``draw``
-in plain text, ``svg`` for documents, and ``spans`` for a terminal that brings its own colours.
+A drawing that people keep by hand becomes wrong: one well-known project shows 8 bits of generator
+in its README and has 11 in its code. So frazil draws the layout itself, as rows of cells: ``draw``
+makes plain text, ``svg`` a picture for documents, and ``spans`` the parts for a coloured terminal.
 
-A cell is a piece, or as much of one as fits a row. Over it stands the ID's bit at its left edge,
-inside it the name, the bits of the field's value (``~`` where they run backwards), and with an ID
-its bits as they are. A row breaks between pieces and cuts only what is wider than a row.
+A cell is a piece, or as much of one as fits a row. Above it is the ID's bit at its left edge.
+Inside are the name, the bits of the field's value (with ``~`` if reversed), and the ID's bits. A
+row breaks between pieces, and inside a piece only if it is wider than a row.
 """
 
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from frazil.system.clock import moment_text
 
 __all__ = ["COLOURS", "draw", "spans", "svg"]
 
-_PADDING = 3  # columns of a cell beside its content: a blank on both sides and one border
+_PADDING = 3  # columns of a cell beside its content: two blanks and one border
 _SVG_COLUMNS = 100
 _COLUMN, _LINE, _MARGIN = 8.6, 20.0, 12.0  # SVG units; a monospaced 14 px letter is 8.4 wide
 COLOURS = {
@@ -32,7 +31,7 @@ COLOURS = {
     "sequence": ("#ffe3b5", "#5f3c0c"),
     "fixed": ("#e3e6eb", "#363d48"),
 }
-"""What is drawn in which colour, (on light, on dark): the ground, two kinds of text, each role."""
+"""The colours (on light, on dark) of the ground, of two kinds of text, and of each role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +49,8 @@ class _Cell:
 def draw(layout: Layout, value: int | None = None, *, width: int = 100) -> str:
     """The layout in boxes, most significant bit first, in rows of at most ``width`` columns.
 
-    With an ID as ``value`` its bits and its decoded fields too. Only a single name that is wider
-    than ``width`` makes a row longer. LayoutError if the ID does not fit the layout.
+    With an ID as ``value``, its bits and its decoded fields too. Only a single name that is wider
+    than ``width`` makes a row longer. Raises LayoutError if the ID does not fit the layout.
     """
     readings = _readings(layout, value)
     rows = [line for row in _rows(layout, value, width) for line in _boxes(row)]
@@ -62,9 +61,9 @@ def draw(layout: Layout, value: int | None = None, *, width: int = 100) -> str:
 
 
 def spans(layout: Layout, value: int) -> list[tuple[str, Role, str]]:
-    """(field name, role, bits) for each piece of an ID, most significant first.
+    """(field name, role, binary digits) of each piece of an ID, most significant first.
 
-    The bits of all spans, joined, are the ID in binary. LayoutError if it does not fit.
+    Raises LayoutError if the ID does not fit the layout.
     """
     layout.unpack(value)
     bits = f"{value:0{layout.bits}b}"
@@ -76,7 +75,7 @@ def spans(layout: Layout, value: int) -> list[tuple[str, Role, str]]:
 
 
 def _readings(layout: Layout, value: int | None) -> list[tuple[str, str]]:
-    """(name, text) for each field value of an ID; nothing without one."""
+    """(name, text) of each field value of an ID; nothing without an ID."""
     if value is None:
         return []
     values = layout.unpack(value)
@@ -87,10 +86,10 @@ def _readings(layout: Layout, value: int | None) -> list[tuple[str, str]]:
             us = values.moment_us
             text += " = " + ("a tick of an epoch not chosen yet" if us is None else moment_text(us))
         if field.name in values.foreign:
-            text += f" (not {field.fixed}, as this layout has it)"
+            text += f" (not {field.fixed}, as in this layout)"
         readings.append((field.name, text))
     if "node" in values and "node" not in dict(readings):
-        readings.append(("node", f"{values['node']} (its parts together)"))
+        readings.append(("node", f"{values['node']} (from all its fields)"))
     return readings
 
 
@@ -117,12 +116,11 @@ def _rows(layout: Layout, value: int | None, width: int) -> list[list[_Cell]]:
 
 def _cell(layout: Layout, piece: Piece, high: int, low: int, top: int, digits: str) -> _Cell:
     """The cell of bits ``high`` to ``low`` of a piece; without an ID, ``digits`` is empty."""
-    whole = high - low + 1 == next(f.bits for f in layout.fields if f.name == piece.name)
-    extent = str(high + 1) if whole else f"{high}..{low}"
-    lines = [piece.name, extent + "~" * piece.reversed]
-    if digits:
-        lines.append(digits)
-    return _Cell(piece.role, top, high - low + 1, tuple(lines))
+    bits = high - low + 1
+    whole = bits == next(f.bits for f in layout.fields if f.name == piece.name)
+    extent = str(bits) if whole else f"{high}..{low}"
+    lines = (piece.name, extent + "~" * piece.reversed, digits)
+    return _Cell(piece.role, top, bits, lines if digits else lines[:2])
 
 
 def _boxes(row: list[_Cell]) -> Iterator[str]:
@@ -137,10 +135,10 @@ def _boxes(row: list[_Cell]) -> Iterator[str]:
 
 
 def svg(layout: Layout, value: int | None = None) -> str:
-    """The drawing as one SVG element that needs nothing else, for a document or a page.
+    """The drawing as one SVG element, for a document or a page.
 
-    It has a title and a description for screen readers, and its own ground and colours for light
-    and dark displays. LayoutError if the ID does not fit the layout.
+    It has a title and a description for screen readers, and colours for light and dark displays.
+    Raises LayoutError if the ID does not fit the layout.
     """
     rows, readings = _rows(layout, value, _SVG_COLUMNS), _readings(layout, value)
     body: list[str] = []
@@ -157,29 +155,23 @@ def svg(layout: Layout, value: int | None = None) -> str:
     lengths += [column + len(text) for _, text in readings]
     size = f"{_MARGIN * 2 + max(lengths) * _COLUMN:g} {y + _MARGIN + 2:g}"
     key = f"frazil-{layout.fingerprint}" + ("" if value is None else f"-{value:x}")
-    title = (
-        f"Layout of {layout.bits} bits" if value is None else f"ID {value} of {layout.bits} bits"
-    )
+    title = f"{'Layout' if value is None else f'ID {value}'} of {layout.bits} bits"
     told = ["Most significant bit first: " + str(layout), *(" ".join(pair) for pair in readings)]
-    head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" class="frazil-drawing" '
-        f'role="img" aria-labelledby="{key}-title {key}-desc">'
-    )
-    return "\n".join(
-        [
-            head,
-            f'<title id="{key}-title">{title}</title>',
-            f'<desc id="{key}-desc">{"; ".join(told)}</desc>',
-            f"<style>{_style()}</style>",
-            '<rect class="ground" width="100%" height="100%" rx="6"/>',
-            *body,
-            "</svg>\n",
-        ]
-    )
+    lines = [
+        '<svg xmlns="http://www.w3.org/2000/svg" class="frazil-drawing" role="img"',
+        f'viewBox="0 0 {size}" aria-labelledby="{key}-title {key}-desc">',
+        f'<title id="{key}-title">{title}</title>',
+        f'<desc id="{key}-desc">{"; ".join(told)}</desc>',
+        f"<style>{_style()}</style>",
+        '<rect class="ground" width="100%" height="100%" rx="6"/>',
+        *body,
+        "</svg>\n",
+    ]
+    return "\n".join(lines)
 
 
 def _svg_row(row: list[_Cell], y: float) -> Iterator[str]:
-    """One row of boxes from ``y`` down. Names are of letters, digits and _: nothing to escape."""
+    """One row of boxes from ``y`` down. Names need no escapes: letters, digits and _."""
     x = _MARGIN
     for cell in row:
         length = (cell.columns + _PADDING) * _COLUMN

@@ -1,24 +1,21 @@
 """Fields: what the bits of an ID mean, and where each of them lies.
 
-The usual code writes ``time << 22 | node << 12 | sequence`` once to build and again, with masks,
-to read. That fails in three ways: the formulas drift apart, a mask turns a value that is too
-large into another valid one (node 1024 into node 0), and a field that lies in two places, or
-backwards, needs a third formula.
+The usual code has one formula to build an ID (``time << 22 | node << 12 | sequence``) and another,
+with masks, to read it. The two drift apart. A mask turns a value that is too large into another
+valid one (node 1024 into node 0). A field in two places, or backwards, needs a third formula.
 
-Here a cut is data. A *piece* is a run of neighbouring bits of one field, written as the range
-``high..low`` of the field's value; a layout is nothing but its pieces, most significant first. A
-*field* is what the pieces of one name amount to: a width, and for every bit of the value the bit of
-the ID that carries it. Reversal turns the whole value round before it is cut, so a reversed field
-in pieces has one meaning. ``place`` and ``read`` follow the same list, and ``fit`` refuses; nothing
-masks.
+Here the cut is data. A *piece* is a run of neighbouring bits of one field, written as the range
+``high..low`` of the field's value. A layout is its pieces, most significant first. A *field* is all
+pieces of one name. A reversed value is reversed as a whole, before it is cut. ``pack`` and
+``unpack`` follow the same pieces, and a value that does not fit is refused, never masked.
 
-A name says the role: ``time``, ``run``, ``node`` and ``sequence``; every other name is a constant
-and has a value. Parts of a node (``node.worker``, ``node.process``) are fields of role ``node``
-with names of their own.
+The names ``time``, ``run``, ``node`` and ``sequence`` are roles. Every other name is a constant and
+has a value. Parts of a node (``node.worker``, ``node.process``) are fields of role ``node`` with
+names of their own.
 """
 
 import re
-from collections.abc import Iterator
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -36,8 +33,8 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 class Piece:
     """Bits ``high`` to ``low`` of the field ``name``, side by side in the ID.
 
-    ``reversed`` belongs to the field and is the same on each of its pieces. ``value``, the value
-    of a constant, stands on the field's first piece only.
+    ``reversed`` is the same for all pieces of a field. Only the first piece of a constant has a
+    ``value``.
     """
 
     name: str
@@ -49,12 +46,12 @@ class Piece:
 
     @property
     def bits(self) -> int:
-        """How many bits of the ID the piece takes."""
+        """Its width."""
         return self.high - self.low + 1
 
     @property
     def label(self) -> str:
-        """The name as a layout text has it: ``node.worker`` for a part of the node."""
+        """The name in a layout text: ``node.worker`` for a part of the node."""
         return f"node.{self.name}" if self.role == "node" != self.name else self.name
 
 
@@ -62,8 +59,8 @@ class Piece:
 class Field:
     """All bits of one name.
 
-    ``fixed`` is the value of a constant, and None for the roles whose value changes. ``places``
-    holds, for each piece, (low, mask, shift into the ID).
+    ``fixed`` is the value of a constant, else None. ``places`` holds (low, mask, shift into the
+    ID) for each piece.
     """
 
     name: str
@@ -75,7 +72,7 @@ class Field:
 
     @property
     def limit(self) -> int:
-        """The largest value the field holds."""
+        """The largest value."""
         return (1 << self.bits) - 1
 
     @property
@@ -84,66 +81,59 @@ class Field:
         cut = {
             low + i: shift + i for low, mask, shift in self.places for i in range(mask.bit_length())
         }
-        order = range(self.bits)
-        return tuple(cut[i] for i in (reversed(order) if self.reversed else order))
+        return tuple(cut[i] for i in sorted(cut, reverse=self.reversed))
 
-    def place(self, value: int) -> int:
-        """The ID whose only set bits are those of ``value``; LayoutError where it does not fit."""
-        raw = self._turned(fit(self.name, self.bits, value))
+    def pack(self, value: int) -> int:
+        """The bits of ``value`` at their places in the ID; LayoutError if it does not fit."""
+        raw = self._ordered(fit(self.name, self.bits, value))
         number = 0
         for low, mask, shift in self.places:
             number |= (raw >> low & mask) << shift
         return number
 
-    def read(self, number: int) -> int:
-        """The value that an ID holds in this field; the inverse of ``place``."""
+    def unpack(self, number: int) -> int:
+        """The value that an ID holds in this field."""
         raw = 0
         for low, mask, shift in self.places:
             raw |= (number >> shift & mask) << low
-        return self._turned(raw)
+        return self._ordered(raw)
 
-    def _turned(self, value: int) -> int:
+    def _ordered(self, value: int) -> int:
         return int(f"{value:0{self.bits}b}"[::-1], 2) if self.reversed else value
 
 
 def fit(name: str, bits: int, value: Any) -> int:
-    """``value`` if it is an int of at most ``bits`` bits and not negative; else a LayoutError."""
+    """``value``; LayoutError if it is not an int of at most ``bits`` bits, or negative."""
     limit = (1 << bits) - 1
     if isinstance(value, bool) or not isinstance(value, int):
-        raise misfit(
-            f"{name} must be an int from 0 to {limit}, not {value!r}",
-            field=name,
-            value=value,
-            limit=limit,
-        )
-    if not 0 <= value <= limit:
-        raise misfit(
+        problem = f"{name} must be an int from 0 to {limit}, not {value!r}"
+    elif not 0 <= value <= limit:
+        problem = (
             f"{name} {shown(value)} does not fit: the field has {bits} bit{'s' * (bits > 1)}, for "
-            f"0 to {limit}; give a value in that range, or use a layout with more bits there",
-            field=name,
-            value=value,
-            limit=limit,
+            f"0 to {limit}; give a value in that range, or use a layout with more bits there"
         )
-    return value
+    else:
+        return value
+    raise misfit(problem, field=name, value=value, limit=limit)
 
 
 def misfit(
     message: str, *, field: str | None = None, value: object = None, limit: object = None
 ) -> LayoutError:
-    """A LayoutError to raise, with the three facts that every one carries."""
+    """A LayoutError with the three facts that each one has."""
     return LayoutError(message, field=field, value=value, limit=limit)
 
 
 def shown(value: int) -> str:
-    """An int for a message; Python refuses to write one of many thousand digits, this does not."""
+    """An int for a message. Python refuses to write an int of many thousand digits."""
     return str(value) if value.bit_length() <= 256 else f"(an int of {value.bit_length()} bits)"
 
 
 def fields_of(pieces: tuple[Piece, ...]) -> tuple[Field, ...]:
-    """The fields that pieces (most significant first) make up, in the order of first pieces.
+    """The fields of pieces (most significant first), in the order of their first pieces.
 
-    Raises LayoutError for a name or role that cannot be, a field written twice, pieces that
-    overlap or leave bits out, and a constant without a value or whose value does not fit.
+    Raises LayoutError for an invalid name or role, a field written twice, pieces that overlap or
+    leave bits out, and a constant without a value or whose value does not fit.
     """
     shifts: list[int] = []
     shift = sum(piece.bits for piece in pieces)
@@ -157,29 +147,27 @@ def fields_of(pieces: tuple[Piece, ...]) -> tuple[Field, ...]:
     parts = [field.name for field in fields if field.role == "node" != field.name]
     if parts and "node" in groups:
         raise misfit(
-            f"node stands in the layout whole and in parts ({', '.join(parts)}); keep one of the "
-            "two",
+            f"the layout has node whole and in parts ({', '.join(parts)}); keep one of the two",
             field="node",
             value=parts[0],
-            limit=None,
         )
     return fields
 
 
 def _check_piece(piece: Piece) -> None:
-    """Refuse a piece that is wrong by itself, whatever stands beside it."""
+    """Refuse a piece that is invalid by itself."""
     name, role = piece.name, piece.role
     facts: dict[str, Any] = {"field": name, "value": piece.value}
     if role not in (*ROLES, "fixed") or not _NAME.fullmatch(name):
         raise misfit(
-            f"{name!r} of role {role!r} is not a field; a name is small letters, digits and _, and "
-            f"a role is one of {', '.join(ROLES)}, fixed",
+            f"{name!r} of role {role!r} is not a field; a name has small letters, digits and _, "
+            f"and a role is one of {', '.join(ROLES)}, fixed",
             **facts,
         )
     if (name in ROLES and name != role) or role not in ("node", "fixed", name):
         raise misfit(
-            f"{piece.label} cannot be a field of role {role}: the names time, run, node and "
-            "sequence are kept for their roles; choose another name",
+            f"{piece.label} cannot be a field of role {role}: the names {', '.join(ROLES)} are "
+            "reserved for their roles; choose another name",
             **facts,
         )
     if not 0 <= piece.low <= piece.high < MOST_BITS:
@@ -191,22 +179,22 @@ def _check_piece(piece: Piece) -> None:
         )
     if role != "fixed" and piece.value is not None:
         raise misfit(
-            f"{piece.label} has role {role} and gets its value anew in every ID, so it cannot be "
+            f"{piece.label} has role {role} and another value in every ID, so it cannot be "
             f"fixed at {shown(piece.value)}; leave =value out or choose another name",
             **facts,
         )
 
 
 def _field(group: list[tuple[Piece, int]]) -> Field:
-    """One field of its pieces and their shifts; refuses pieces that do not belong together."""
+    """One field of its pieces and their shifts. Refuses pieces that do not belong together."""
     first = group[0][0]
     pieces = [piece for piece, _ in group]
     bits = max(piece.high for piece in pieces) + 1
     facts: dict[str, Any] = {"field": first.name, "value": first.value, "limit": bits}
     if len(pieces) > 1 and any(piece.bits == bits or piece.role != first.role for piece in pieces):
         raise misfit(
-            f"field {first.name} is written twice; give the second another name, or write pieces "
-            f"as {first.name}[high..low]",
+            f"the layout has field {first.name} twice; give the second another name, or write "
+            f"pieces as {first.name}[high..low]",
             **facts,
         )
     _check_cover(first.name, bits, pieces)
@@ -218,14 +206,14 @@ def _field(group: list[tuple[Piece, int]]) -> Field:
         )
     if any(piece.value is not None for piece in pieces[1:]):
         raise misfit(
-            f"a later piece of {first.name} carries a value; write =value on the first one only",
+            f"a later piece of {first.name} has a value; write =value on the first one only",
             **facts,
         )
     if first.role == "fixed":
         if first.value is None:
             raise misfit(
-                f"{first.name} is none of time, run, node and sequence, so it is a constant and "
-                f"needs its value: write {first.name}:{bits}=0, say",
+                f"{first.name} is not one of {', '.join(ROLES)}, so it is a constant and needs a "
+                f"value: write {first.name}:{bits}=0, for example",
                 **facts,
             )
         fit(first.name, bits, first.value)
@@ -235,28 +223,16 @@ def _field(group: list[tuple[Piece, int]]) -> Field:
 
 def _check_cover(name: str, bits: int, pieces: list[Piece]) -> None:
     """Refuse pieces that do not cover every bit of a value of ``bits`` bits exactly once."""
-    count = [0] * bits
-    for piece in pieces:
-        for bit in range(piece.low, piece.high + 1):
-            count[bit] += 1
+    count = Counter(bit for piece in pieces for bit in range(piece.low, piece.high + 1))
     for what, wrong in (
-        ("lie in more than one piece", [bit for bit in range(bits) if count[bit] > 1]),
-        ("are in no piece", [bit for bit in range(bits) if count[bit] == 0]),
+        ("are in more than one piece", [bit for bit in range(bits) if count[bit] > 1]),
+        ("are in no piece", [bit for bit in range(bits) if not count[bit]]),
     ):
         if wrong:
             raise misfit(
-                f"of {name}, bits {', '.join(_ranges(wrong))} {what}; the pieces together must "
+                f"bits {', '.join(map(str, wrong))} of {name} {what}; the pieces together must "
                 f"hold each of the bits {bits - 1}..0 once",
                 field=name,
                 value=tuple(wrong),
                 limit=bits,
             )
-
-
-def _ranges(bits: list[int]) -> Iterator[str]:
-    """Ascending bit numbers as texts of ranges: 3, 4, 5, 9 is ``5..3`` and ``9``."""
-    start = bits[0]
-    for here, following in zip(bits, [*bits[1:], None], strict=True):
-        if following != here + 1:
-            yield f"{here}..{start}" if here > start else str(here)
-            start = following if following is not None else here

@@ -1,16 +1,15 @@
 """Layouts: how an ID is cut into fields, as a value.
 
-Libraries of this kind keep the cut in constants, or in globals that the decoder reads again later.
-Then a second layout in one process decodes the IDs of the first, and nobody can ask how long the
-time lasts. A ``Layout`` is frozen and equal by value. From its pieces, its tick and its epoch
-everything else follows, once: packing and unpacking, how many IDs a node has per tick, the day on
-which the time runs out, whether a database column or JavaScript holds every ID, the drawing.
+Most libraries keep the cut in constants, or in globals that the decoder reads again later. Then a
+second layout in one process decodes the IDs of the first, and a program cannot ask how long the
+time lasts. A ``Layout`` is frozen and equal by value. Everything else follows from its pieces, its
+tick and its epoch: packing and unpacking, the IDs of a node per tick, the day on which the time
+ends, whether a database column or JavaScript holds every ID, and the drawing.
 
-At most one field is the *axis* along which claims advance: the time, else the run, else the
-sequence. A tick is a whole number of microseconds. Widths go up to 128 bits; a time of 71 bits
-outlives every calendar, so moments are integers (µs since 1970) and become ``datetime`` only
-where one exists. A value that does not fit is a LayoutError with the field, the value and the
-limit. This module is the plain form; where speed counts, ``positions`` says what to compute.
+The *axis* is the field along which claims advance: the time, else the run, else the sequence. A
+tick is a whole number of microseconds. Widths go up to 128 bits. A time of 71 bits outlasts every
+calendar, so moments are integers (µs since 1970), and a ``datetime`` only where there is one. Code
+that must be fast uses ``positions`` and not ``pack``.
 """
 
 from dataclasses import dataclass, replace
@@ -28,8 +27,6 @@ from frazil.system.cached import Cached
 __all__ = ["Axis", "Layout"]
 
 Axis = Literal["time", "run", "sequence"]
-_BIGINT_END = 1 << 63
-_JAVASCRIPT_END = 1 << 53
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,7 +35,7 @@ class Layout:
 
     ``tick_us`` is the length of a tick in µs and ``epoch_us`` the moment of tick 0 in µs since
     1970; both are None without a time field. With one, an ``epoch_us`` of None is an epoch that
-    is chosen at deployment (``with_epoch``). Raises LayoutError for what is no layout.
+    is chosen at deployment (``with_epoch``). Raises LayoutError if the parts are not a layout.
     """
 
     pieces: tuple[Piece, ...]
@@ -58,9 +55,10 @@ class Layout:
 
     @classmethod
     def parse(cls, text: str, *, bits: int | None = None) -> "Layout":
-        """The layout of a text (``str(layout)`` gives it back), of ``bits`` bits if that is said.
+        """The layout of a text, which ``str(layout)`` returns.
 
-        Raises LayoutError with the position of the word that is wrong, or naming the field.
+        Raises LayoutError with the position of the wrong word, or the field; and for a layout that
+        is not ``bits`` wide.
         """
         layout = cls(*parse_layout(text))
         if bits is not None and layout.bits != bits:
@@ -112,24 +110,24 @@ class Layout:
         return {field.name: field.fixed for field in self.fields if field.fixed is not None}
 
     def bits_of(self, role: Role) -> int:
-        """The bits of a role, all its fields together; 0 where the layout has none."""
+        """The bits of all fields of a role; 0 without one."""
         return sum(field.bits for field in self._of(role))
 
     def positions(self, role: Role) -> tuple[int, ...]:
         """For each bit of the role's value from the least significant, its bit in the ID (0 = lsb).
 
-        Reversal and pieces are in it; the parts of a node count as one number, first part on top.
+        The parts of a node count as one number, with the first part on top.
         """
         return tuple(bit for field in reversed(self._of(role)) for bit in field.positions)
 
     def with_fixed(self, **values: int) -> "Layout":
-        """The same layout with other values of constant fields; LayoutError if one is not one."""
+        """The same layout with other values of constants; LayoutError for any other field."""
         present = self.fixed
         for name, value in values.items():
             if name not in present:
                 raise misfit(
                     f"{name} is not a constant of this layout, which has "
-                    f"{', '.join(present) or 'none'}; only constants are given a value here",
+                    f"{', '.join(present) or 'none'}; only constants have a fixed value",
                     field=name,
                     value=value,
                 )
@@ -150,7 +148,7 @@ class Layout:
     # --- numbers
 
     def pack(self, /, **values: int) -> int:
-        """The ID of raw field values (ticks for the time); constants may be left out.
+        """The ID of raw field values (ticks for the time); constants are optional.
 
         A node in parts is given part by part or as ``node=``. Raises LayoutError for an unknown
         or missing name and for a value that does not fit.
@@ -165,23 +163,21 @@ class Layout:
             )
         number = 0
         for field in self.fields:
-            if field.name in given:
-                number |= field.place(given[field.name])
-            elif field.fixed is not None:
-                number |= field.place(field.fixed)
-            else:
+            value = given.get(field.name, field.fixed)
+            if value is None:
                 raise misfit(
                     f"no value for {field.name}, which is 0 to {field.limit}; pack needs every "
-                    f"field of {self._names} that is no constant",
+                    f"field of {self._names} that is not a constant",
                     field=field.name,
                     limit=field.limit,
                 )
+            number |= field.pack(value)
         return number
 
     def unpack(self, number: int) -> Values:
         """The field values of an ID, as read: a constant may differ (``Values.foreign``)."""
         fit("ID", self.bits, number)
-        read = {field.name: field.read(number) for field in self.fields}
+        read = {field.name: field.unpack(number) for field in self.fields}
         foreign = tuple(name for name, value in self.fixed.items() if read[name] != value)
         node = None
         if "node" not in read and self.bits_of("node"):
@@ -194,14 +190,19 @@ class Layout:
         return Values(read, node=node, moment_us=us, foreign=foreign)
 
     @Cached
+    def id_max(self) -> int:
+        """The largest ID."""
+        return self.pack(**{f.name: f.limit for f in self.fields if f.fixed is None})
+
+    @Cached
     def signed_safe(self) -> bool:
-        """Whether a signed 64-bit column holds every ID: none reaches 2**63."""
-        return self._highest < _BIGINT_END
+        """Whether a signed 64-bit column holds every ID."""
+        return self.id_max < 1 << 63
 
     @Cached
     def javascript_safe(self) -> bool:
-        """Whether JavaScript, whose numbers are doubles, holds every ID: none reaches 2**53."""
-        return self._highest < _JAVASCRIPT_END
+        """Whether JavaScript, whose numbers are doubles, holds every ID."""
+        return self.id_max < 1 << 53
 
     # --- capacity
 
@@ -212,17 +213,17 @@ class Layout:
 
     @property
     def sequences(self) -> int:
-        """IDs of a node in one tick, or of a run; all IDs of a node where there is neither."""
+        """IDs of a node in one tick, or of a run; without either, all IDs of a node."""
         return 1 << self.bits_of("sequence")
 
     @property
     def nodes(self) -> int:
-        """How many nodes may issue at once; 1 without a node field."""
+        """The number of nodes; 1 without a node field."""
         return 1 << self.bits_of("node")
 
     @property
     def ids_per_second(self) -> float | None:
-        """What one node can issue in a second; None without a time."""
+        """IDs of one node in a second; None without a time."""
         return None if self.tick_us is None else self.sequences * 1_000_000 / self.tick_us
 
     @property
@@ -233,20 +234,19 @@ class Layout:
     # --- time
 
     def tick_at(self, us: int) -> int:
-        """The tick that a moment (µs since 1970) falls into; LayoutError outside the field."""
+        """The tick of a moment (µs since 1970); LayoutError outside the field."""
         return self._time.tick_at(us)
 
     def us_at(self, tick: int) -> int:
-        """The moment (µs since 1970) at which a tick begins; ``axis_end`` is taken as a bound."""
+        """The moment (µs since 1970) at which a tick begins; ``axis_end`` is valid as a bound."""
         return self._time.us_at(tick)
 
     def window(self, start: datetime | int, stop: datetime | int) -> range:
         """The IDs whose tick begins at or after ``start`` and before ``stop``, as one range.
 
-        Moments are datetimes (naive ones are UTC) or µs since 1970. An ID of this layout is in
-        the range exactly if its moment is in ``[start, stop)``. LayoutError where no one range
-        has that property (the time must lead, with none but constants above it, in order, in one
-        run of bits), and where a moment is outside the time field.
+        Moments are datetimes (naive ones are UTC) or µs since 1970. Raises LayoutError for a moment
+        outside the time field, and if the IDs are not one range: the time must lead, with only
+        constants above it, in order, in one run of bits.
         """
         start_us, stop_us = (
             clock.to_us(when) if isinstance(when, datetime) else when for when in (start, stop)
@@ -267,18 +267,10 @@ class Layout:
     def _time(self) -> Timeline:
         if self.tick_us is None:
             raise misfit(
-                "this layout has no time field, so its IDs have no moment; choose one with a time",
+                "the layout has no time field, so its IDs have no moment; use one with a time",
                 field="time",
             )
         return Timeline(self.bits_of("time"), self.tick_us, self.epoch_us)
-
-    @Cached
-    def _highest(self) -> int:
-        """No ID of this layout is above this: its constants, and ones everywhere else."""
-        return sum(
-            field.place(field.limit if field.fixed is None else field.fixed)
-            for field in self.fields
-        )
 
     @property
     def _names(self) -> str:
@@ -286,27 +278,27 @@ class Layout:
 
     @property
     def _sum(self) -> str:
-        """What the width is made of, for a message."""
+        """The widths that add up to ``bits``, for a message."""
         words = " + ".join(f"{piece.name} {piece.bits}" for piece in self.pieces)
         return f" ({words})" if words else ""
 
     def _of(self, role: Role) -> tuple[Field, ...]:
         if role not in ROLES:
             raise misfit(
-                f"{role!r} is not a role of changing bits; those are {', '.join(ROLES)}",
+                f"{role!r} is not a role of changing bits; the roles are {', '.join(ROLES)}",
                 field=str(role),
             )
         return tuple(field for field in self.fields if field.role == role)
 
     def _in_parts(self, values: dict[str, int]) -> dict[str, int]:
-        """The values with ``node=`` cut into the parts that the layout names."""
+        """The values with ``node=`` cut into its parts."""
         parts = [field for field in self._of("node") if field.name != "node"]
         if not parts or "node" not in values:
             return values
         twice = [part.name for part in parts if part.name in values]
         if twice:
             raise misfit(
-                f"node and its part {twice[0]} are both given; give the node or its parts",
+                f"the values have node and its part {twice[0]}; give the node or its parts",
                 field="node",
                 value=values["node"],
             )
@@ -320,14 +312,14 @@ class Layout:
     def _check_axis(self) -> None:
         if self.bits_of("time") and self.bits_of("run"):
             raise misfit(
-                "a layout counts along a time or along a run, not both; leave one out",
+                "the layout has a time and a run, and claims advance along one; leave one out",
                 field="run",
                 value=self.bits_of("run"),
             )
         if not self.bits_of(self.axis):
             raise misfit(
-                f"the layout has only {self._names}, so a node could issue one ID and no more; add "
-                "a time, a run or a sequence",
+                f"the layout has only {self._names}, so a node could issue only one ID; add a "
+                "time, a run or a sequence",
                 field="sequence",
                 value=0,
                 limit=1,
@@ -337,8 +329,8 @@ class Layout:
         if not self.bits_of("time"):
             if self.tick_us is not None or self.epoch_us is not None:
                 raise misfit(
-                    "the layout has no time field, so it takes no tick and no epoch; leave them "
-                    "out, or add a time",
+                    "the layout has a tick or an epoch but no time field; leave them out, or add a "
+                    "time",
                     field="time",
                     value=self.tick_us,
                 )
@@ -349,4 +341,4 @@ class Layout:
                 field="time",
             )
         else:
-            _ = self._time  # built here, so that a wrong tick or epoch shows at once
+            _ = self._time  # made here, so that a wrong tick or epoch is refused at once

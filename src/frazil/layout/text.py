@@ -1,18 +1,18 @@
-"""The text form of a layout: read and written here, and nowhere else.
+"""The text form of a layout.
 
-A layout that exists only as code cannot be typed at a prompt, stored beside the IDs it made, or
-compared with what another host runs. So a layout has a text that round-trips, most significant bit
-first, short enough to type::
+A layout that exists only as code cannot be typed at a prompt, stored beside its IDs, or compared
+with that of another host. So a layout has a short text that round-trips, most significant bit
+first::
 
     sign:1=0 time:41 node:10 sequence:12 @1ms since 2016-02-18T09:43:20.316Z
     time:42~ sequence:6 node[10..8] mode:1=0 node[7..0] cluster:4=0 @1ms since 1970-01-01T00:00:00Z
     version:3=0 time:32 sequence:8 node:4 @1s since ?
 
 A word is ``name:bits``, or ``name[high..low]`` for a piece, then ``~`` if the value is reversed,
-then ``=value`` for a constant. ``node.worker:5`` is a part of the node. Layouts with a time end
-with the tick and the epoch; ``?`` is an epoch that is chosen at deployment, and a date alone is
-its midnight in UTC. An unknown unit, or a moment without ``Z``, is refused rather than guessed.
-This module knows the words; whether the pieces make a layout is for ``field`` and ``layout``.
+then ``=value`` for a constant. ``node.worker:5`` is a part of the node. A layout with a time ends
+with the tick and the epoch. ``?`` is an epoch that is chosen at deployment, and a date alone is its
+midnight in UTC. An unknown unit, or a moment without ``Z``, is an error. This module reads words;
+``field`` and ``layout`` check the pieces.
 """
 
 import re
@@ -27,7 +27,6 @@ from frazil.system.clock import moment_text, to_us
 __all__ = ["Parsed", "format_layout", "parse_layout"]
 
 Parsed = tuple[tuple[Piece, ...], int | None, int | None]
-_ROLE_OF: dict[str, Role] = {role: role for role in ROLES}
 _WORD = re.compile(
     r"(?P<part>node\.)?(?P<name>[a-z][a-z0-9_]*)"
     r"(?::(?P<bits>[0-9]{1,4})|\[(?P<high>[0-9]{1,4})\.\.(?P<low>[0-9]{1,4})\])"
@@ -49,22 +48,20 @@ def parse_layout(text: str) -> Parsed:
         )
     words = [(match[0], match.start() + 1) for match in re.finditer(r"\S+", text)]
     end = next((i for i, (word, _) in enumerate(words) if word.startswith("@")), len(words))
-    pieces = tuple(_piece(word, position) for word, position in words[:end])
+    pieces = tuple(_piece(*word) for word in words[:end])
     if end == len(words):
         return pieces, None, None
     tick_us = _tick(*words[end])
     rest = words[end + 1 :]
     if len(rest) != 2 or rest[0][0] != "since":
-        led = [word for word, _ in rest[:1]] == ["since"]
-        word, position = next(iter(rest[2:] if led else rest), words[-1])
-        raise _refused(
-            word, position, "a tick is followed by 'since' and the epoch, and nothing after it"
-        )
+        wrong = rest[2:] if rest and rest[0][0] == "since" else rest
+        rule = "a tick is followed by 'since' and the epoch, and nothing after it"
+        raise _refused(*(wrong or words[-1:])[0], rule)
     return pieces, tick_us, _epoch(*rest[1])
 
 
 def format_layout(pieces: Iterable[Piece], tick_us: int | None, epoch_us: int | None) -> str:
-    """The canonical text of a layout; ``parse_layout`` gives the arguments back."""
+    """The canonical text of a layout; ``parse_layout`` returns the arguments."""
     pieces = tuple(pieces)
     names = [piece.name for piece in pieces]
     words = [_word(piece, whole=names.count(piece.name) == 1) for piece in pieces]
@@ -77,13 +74,12 @@ def format_layout(pieces: Iterable[Piece], tick_us: int | None, epoch_us: int | 
 def _piece(word: str, position: int) -> Piece:
     match = _WORD.fullmatch(word)
     if match is None:
-        raise _refused(
-            word,
-            position,
-            "a field is name:bits or name[high..low], then ~ if reversed, then =value if constant",
+        rule = (
+            "a field is name:bits or name[high..low], then ~ if reversed, then =value if constant"
         )
+        raise _refused(word, position, rule)
     name = match["name"]
-    role: Role = "node" if match["part"] else _ROLE_OF.get(name, "fixed")
+    role: Role = "node" if match["part"] else next((r for r in ROLES if r == name), "fixed")
     if match["part"] and name == "node":
         raise _refused(word, position, "a part of the node needs a name of its own")
     if match["bits"] is not None:
@@ -107,9 +103,8 @@ def _tick(word: str, position: int) -> int:
     match = _TICK.fullmatch(word)
     tick_us, rest, _ = exact_us(match[1], match[2]) if match else (0, 0, 0)
     if not tick_us or rest:
-        raise _refused(
-            word, position, "a tick is @ and a whole number of microseconds, like @1ms, @10us, @1s"
-        )
+        rule = "a tick is @ and a whole number of microseconds, like @1ms, @10us, @1s"
+        raise _refused(word, position, rule)
     return tick_us
 
 
@@ -126,9 +121,8 @@ def _epoch(word: str, position: int) -> int | None:
             raise ValueError(word)
         return to_us(datetime.fromisoformat(word.removesuffix("Z")).replace(tzinfo=UTC))
     except ValueError:
-        raise _refused(
-            word, position, "an epoch is a UTC moment like 2025-01-01T00:00:00Z, or ?"
-        ) from None
+        rule = "an epoch is a UTC moment like 2025-01-01T00:00:00Z, or ?"
+        raise _refused(word, position, rule) from None
 
 
 def _refused(word: str, position: int, rule: str) -> LayoutError:

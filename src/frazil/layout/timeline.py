@@ -1,13 +1,12 @@
-"""The timeline of a layout: which tick is now, and which moment a tick is.
+"""The timeline of a layout: from moments to ticks, and back.
 
 A tick number means nothing without the length of a tick and the moment of tick 0. Code that keeps
-the three apart reads one of them in the wrong unit sooner or later: a field of 47 bits holds
-milliseconds for 4,459 years and microseconds for less than five. A ``Timeline`` holds them together
-with the width of the field, so it knows where it ends, and it refuses a moment outside of itself
-by date instead of letting it wrap.
+the three apart will read one of them in the wrong unit: a field of 47 bits holds milliseconds for
+4,459 years and microseconds for less than five. A ``Timeline`` holds them together with the width
+of the field. It refuses a moment outside the field and never lets it wrap.
 
-All moments are ints, µs since 1970, exact at any width; a timeline may end long after the last
-year of ``datetime``. The epoch may be unset (None): such a timeline has a tick but no moments.
+All moments are ints, µs since 1970, exact at any width. A timeline may end long after the last year
+of ``datetime``. The epoch may be None: then the timeline has a tick but no moments.
 """
 
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from frazil.system import clock
 
 __all__ = ["Timeline"]
 
-_EARLIEST_US = clock.to_us(datetime(1, 1, 1, tzinfo=UTC))  # a text has no year before
+_EARLIEST_US = clock.to_us(datetime(1, 1, 1, tzinfo=UTC))  # no text has an earlier year
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +38,25 @@ class Timeline:
                 value=self.tick_us,
                 limit=1,
             )
-        if self.epoch_us is not None:
-            _check_epoch(self.epoch_us)
+        now_us = clock.wall_us()
+        if self.epoch_us is None:
+            return
+        if type(self.epoch_us) is not int or self.epoch_us < _EARLIEST_US:
+            raise misfit(
+                f"{self.epoch_us!r} is not an epoch; give µs since 1970, an int from the year 1 on",
+                field="since",
+                value=self.epoch_us,
+                limit=_EARLIEST_US,
+            )
+        if self.epoch_us > now_us:
+            raise misfit(
+                f"the epoch {clock.moment_text(self.epoch_us)} is in the future (it is "
+                f"{clock.moment_text(now_us)}); choose an earlier one, or set the clock of this "
+                "host",
+                field="since",
+                value=self.epoch_us,
+                limit=now_us,
+            )
 
     @property
     def end(self) -> int:
@@ -49,24 +65,24 @@ class Timeline:
 
     @property
     def end_us(self) -> int:
-        """The moment at which the last tick is over."""
+        """The moment at which the last tick ends."""
         return self.us_at(self.end)
 
     def us_at(self, tick: int) -> int:
-        """The moment at which a tick begins. ``end`` is taken too, as the bound of an interval."""
+        """The moment at which a tick begins. ``end`` is valid too, as the bound of an interval."""
         if tick != self.end:
             fit("time", self.bits, tick)
         return self._since() + tick * self.tick_us
 
     def tick_at(self, us: int) -> int:
-        """The tick that a moment falls into; LayoutError if the field does not reach it."""
+        """The tick of a moment; LayoutError outside the field."""
         tick = self._passed(us) // self.tick_us
         if not 0 <= tick < self.end:
             raise self._outside(us)
         return tick
 
     def tick_from(self, us: int) -> int:
-        """The first tick that begins at ``us`` or later, ``end`` included; else LayoutError."""
+        """The first tick, or ``end``, that begins at ``us`` or later; LayoutError outside."""
         passed = self._passed(us)
         tick = -(-passed // self.tick_us)
         if passed < 0 or tick > self.end:
@@ -76,8 +92,8 @@ class Timeline:
     def _since(self) -> int:
         if self.epoch_us is None:
             raise misfit(
-                "the epoch of this layout is chosen at deployment and is not set; write a moment "
-                "after 'since', or call with_epoch",
+                "the layout's epoch is not chosen yet; write a moment after 'since', or call "
+                "with_epoch",
                 field="since",
             )
         return self.epoch_us
@@ -94,31 +110,10 @@ class Timeline:
     def _outside(self, us: int) -> LayoutError:
         start_us, end_us = self._since(), self.end_us
         return misfit(
-            f"{clock.moment_text(us)} is outside the time field, which holds "
-            f"{clock.moment_text(start_us)} up to {clock.moment_text(end_us)}; choose a moment "
-            "inside, or a layout with another epoch or more bits of time",
+            f"{clock.moment_text(us)} is outside the time field, which begins at "
+            f"{clock.moment_text(start_us)} and ends before {clock.moment_text(end_us)}; choose a "
+            "moment inside, or a layout with another epoch or more bits of time",
             field="time",
             value=us,
             limit=(start_us, end_us),
-        )
-
-
-def _check_epoch(epoch_us: int) -> None:
-    now_us = clock.wall_us()
-    if type(epoch_us) is not int or epoch_us < _EARLIEST_US:
-        raise misfit(
-            f"an epoch is an int of µs since 1970, from the year 1 on, not {epoch_us!r}; give "
-            "another one",
-            field="since",
-            value=epoch_us,
-            limit=_EARLIEST_US,
-        )
-    if epoch_us > now_us:
-        raise misfit(
-            f"the epoch {clock.moment_text(epoch_us)} is in the future (it is "
-            f"{clock.moment_text(now_us)}), so no tick is now; choose an earlier one, or set the "
-            "clock of this host",
-            field="since",
-            value=epoch_us,
-            limit=now_us,
         )

@@ -1,9 +1,8 @@
 """What an ID holds, field by field.
 
-Reading an ID into a plain dict loses three things: the moment, which needs the layout's tick and
-epoch; the node, where the layout names its parts; and the fact that a constant is not what the
-layout says, which is the usual sign of an ID of another deployment. ``Values`` is a read-only
-mapping of the raw numbers that keeps the three beside them.
+A plain dict would lose three things: the moment, which needs the layout's tick and epoch; the node,
+if the layout names its parts; and whether a constant differs from the layout's, the usual sign of
+an ID of another deployment. ``Values`` is a read-only mapping of the raw numbers with these three.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,10 +14,10 @@ __all__ = ["Values"]
 
 
 class Values(Mapping[str, int]):
-    """Raw field values in the order of the layout; ``layout.pack(**values)`` gives the ID back.
+    """Raw field values in the order of the layout; ``layout.pack(**values)`` returns the ID.
 
-    ``values["node"]`` is the whole node number, also where the layout has it in named parts; the
-    parts are what iteration shows then. ``values.node`` is the same for a name that no method has.
+    ``values["node"]`` is the whole node number, also if the layout names its parts; iteration
+    yields the parts. ``values.node`` is the same, for a name that is not a method's.
     """
 
     __slots__ = ("_node", "_read", "foreign", "moment_us")
@@ -40,7 +39,7 @@ class Values(Mapping[str, int]):
 
     @property
     def moment(self) -> datetime | None:
-        """``moment_us`` in UTC; None where there is none, or past the years of ``datetime``."""
+        """``moment_us`` in UTC; None without one, and past the years of ``datetime``."""
         return None if self.moment_us is None else clock.moment(self.moment_us)
 
     def __getitem__(self, name: str) -> int:
@@ -49,11 +48,11 @@ class Values(Mapping[str, int]):
         return self._read[name]
 
     def __getattr__(self, name: str) -> int:
-        if name.startswith("_"):  # a copy that is being made has none of them yet
+        if name.startswith("_"):  # while a copy is made, it has none of them
             raise AttributeError(name)
         if name in self:
             return self[name]
-        raise AttributeError(f"no field is called {name!r}; there are {', '.join(self._read)}")
+        raise AttributeError(f"no field is called {name!r}; the fields are {', '.join(self)}")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._read)

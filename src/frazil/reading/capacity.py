@@ -34,8 +34,7 @@ class Plan:
     @Cached
     def id_max(self) -> int:
         """The largest ID."""
-        layout = self.layout
-        n = layout.pack(**{f.name: f.limit for f in layout.fields if f.fixed is None})
+        n = self.layout.id_max
         return n if self.shuffle is None else self.shuffle.apply(n)
 
     @Cached

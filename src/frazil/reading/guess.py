@@ -105,18 +105,13 @@ def fit_of(scheme: Scheme, reading: Reading, now_us: int) -> Fit:
             if values[name] >> max(0, bits - _NEAT_BITS) == 0:
                 reasons.append(f"{name} {values[name]:,}")
     reasons += [f"{name} is {values[name]}" for name in layout.fixed if name not in adopted]
-    score = _texts_bits(scheme, reading) - neat_ids_bits
+    decimal = reading.encoding == "decimal"
+    texts_bits = len(str(reading.number)) * log2(10) if decimal else scheme.bits
+    score = texts_bits - neat_ids_bits
     if reading.encoding == scheme.encoding:
         score += _OWN_ENCODING_BITS
-        reasons += [f"{reading.encoding_text} is its encoding"] * (reading.encoding != "decimal")
+        reasons += [f"{reading.encoding_text} is its encoding"] * (not decimal)
     return Fit(scheme, reading, values, score, tuple(reasons), refused)
-
-
-def _texts_bits(scheme: Scheme, reading: Reading) -> float:
-    """log2 of the number of texts of this length and encoding."""
-    if reading.encoding == "decimal":
-        return len(str(reading.number)) * log2(10)
-    return scheme.bits
 
 
 def _refusal(scheme: Scheme, values: Values, now_us: int) -> str:

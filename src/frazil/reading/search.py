@@ -18,14 +18,14 @@ from frazil.reading.guess import LIKELY_BITS, Fit, fits_of, presets
 from frazil.reading.spelling import words
 from frazil.schemes.scheme import Scheme
 
-__all__ = ["Finding", "Search"]
+__all__ = ["Match", "Search"]
 
 _WORD_CHARACTERS_MIN = 8  # chibrary's; an ID with time has more
 _SHOWN_CHARACTERS = 60
 
 
 @dataclass(frozen=True)
-class Finding:
+class Match:
     """A text that is an ID, with its possible schemes, the best first.
 
     guessed: whether the scheme was guessed, so that the others should be shown.
@@ -49,20 +49,20 @@ class Search:
     guess: bool = False
     strict: bool = False
 
-    def find(self, line: str, limit: int | None = None) -> list[Finding]:
+    def find(self, line: str, limit: int | None = None) -> list[Match]:
         """The first ``limit`` IDs in a text, in order."""
         whole = self._in_text(line.strip())
         if whole is not None:
             return [whole]
         long_words = (word for word in words(line) if len(word) >= _WORD_CHARACTERS_MIN)
         candidates = map(self._in_word, long_words)
-        return list(islice((finding for finding in candidates if finding is not None), limit))
+        return list(islice((match for match in candidates if match is not None), limit))
 
     def explain(self, text: str) -> str:
         """The reason why a text contains no ID."""
         text = text.strip()
-        shortened = f"{text[: _SHOWN_CHARACTERS - 3]}..."
-        shown = text if len(text) <= _SHOWN_CHARACTERS else shortened
+        long = len(text) > _SHOWN_CHARACTERS
+        shown = f"{text[: _SHOWN_CHARACTERS - 3]}..." if long else text
         if len(text.split()) != 1:
             return f"no ID was found in {shown!r}"
         refused = () if self.named else fits_of(text, presets(), self.now_us)
@@ -76,32 +76,32 @@ class Search:
             return f"{error}{hint}"
         return f"{shown!r} is not an ID of scheme {self.scheme.name}"
 
-    def _in_text(self, text: str) -> Finding | None:
+    def _in_text(self, text: str) -> Match | None:
         own = self._own_fits(text)
         if self.named:
-            return Finding(tuple(own)) if own else None
+            return Match(tuple(own)) if own else None
         return self._choose(own, fits_of(text, presets(), self.now_us))
 
-    def _in_word(self, word: str) -> Finding | None:
+    def _in_word(self, word: str) -> Match | None:
         own = self._own_fits(word)
         if self.named:
             accepted = own and (_is_plausible(own[0]) or own[0].likely)
-            return Finding(tuple(own)) if accepted else None
+            return Match(tuple(own)) if accepted else None
         found = self._choose(own, fits_of(word, _guessable(), self.now_us))
         return found if found and (found.fits[0].likely or not found.guessed) else None
 
     def _own_fits(self, text: str) -> list[Fit]:
         return fits_of(text, [self.scheme], self.now_us, strict=self.strict)
 
-    def _choose(self, own: list[Fit], fits: list[Fit]) -> Finding | None:
+    def _choose(self, own: list[Fit], fits: list[Fit]) -> Match | None:
         """The expected scheme, unless another is far more likely."""
         fitting = [fit for fit in fits if not fit.refused]
         if not fitting:
             return None
         is_close = own and own[0].score > fitting[0].score - LIKELY_BITS
         if is_close and _is_plausible(own[0]) and not self.guess:
-            return Finding((*own, *(fit for fit in fitting if fit.scheme != self.scheme)))
-        return Finding(tuple(fits), guessed=True)
+            return Match((*own, *(fit for fit in fitting if fit.scheme != self.scheme)))
+        return Match(tuple(fits), guessed=True)
 
 
 @cache

@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import chain
 
 from frazil.errors import CodecError
-from frazil.schemes.alphabet import DIGITS, worth
+from frazil.schemes.alphabet import DIGITS, digit_values
 from frazil.schemes.codec import Codec
 from frazil.schemes.scheme import Scheme
 
@@ -63,29 +64,22 @@ def readings(text: str, bits: int) -> tuple[Reading, ...]:
 
 def read_as(text: str, scheme: Scheme) -> list[Reading]:
     """The reading of ``text`` by the scheme's own codec, if it is valid."""
-    codec = scheme.codec
-    return [
-        Reading(text, codec.encoding, found.number, codec.prefix, codec.check)
-        for found in _read(text, "", text, codec)
-    ]
+    return _read(text, scheme.codec.prefix, text, scheme.codec)
 
 
 def words(line: str) -> Iterator[str]:
     """The parts of a line that may be an ID, each once: words, and numbers with their sign."""
-    seen = set()
-    for match in _WORD.finditer(line):
-        for word in (match[0], match[0].rstrip(_CHECK_MARKS), match[0].lstrip("-")):
-            if word and word not in seen:
-                seen.add(word)
-                yield word
+    found = (match[0] for match in _WORD.finditer(line))
+    forms = ((word, word.rstrip(_CHECK_MARKS), word.lstrip("-")) for word in found)
+    return filter(None, dict.fromkeys(chain.from_iterable(forms)))
 
 
 def _read(text: str, prefix: str, body: str, codec: Codec) -> list[Reading]:
-    # Most words of a log have another length or alphabet. To make and discard a CodecError for each
-    # would take most of the time.
+    # Most words of a log have another length or alphabet. A CodecError for each would take most of
+    # the time.
     if codec.width is not None and len(body) != len(codec.prefix) + codec.width + codec.check:
         return []
-    if not (codec.prefix or codec.check or worth(codec.encoding).keys() >= set(body)):
+    if not (codec.prefix or codec.check or digit_values(codec.encoding).keys() >= set(body)):
         return []
     try:
         number = codec.decode(body)

@@ -1,19 +1,17 @@
-"""Alphabets: the characters that stand for numbers, and plain conversion between the two.
+"""Alphabets: the digits of each encoding, and the conversion of numbers and texts.
 
-A codec decides what a text must look like; an alphabet only knows which character is worth what.
-The conversions are free functions on numbers and texts that were checked before.
+A codec checks numbers and texts; the functions here expect valid ones.
 
 Sources: base58 is Bitcoin's alphabet, base32 and its check symbols (number modulo 37) are
-Crockford's (https://www.crockford.com/base32.html), base62 is ``0-9A-Za-z``. The digits of every
-alphabet stand in the order of their character codes, so that texts of one length sort as their
-numbers do.
+Crockford's (https://www.crockford.com/base32.html), base62 is ``0-9A-Za-z``. The digits of each
+alphabet are in the order of their character codes, so texts of one length sort as their numbers do.
 """
 
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
 
-__all__ = ["CHECKS", "CHECK_WORTH", "DIGITS", "number_of", "stranger", "text_of", "worth"]
+__all__ = ["CHECKS", "CHECK_VALUES", "DIGITS", "digit_values", "number_of", "text_of", "why_wrong"]
 
 _ALL = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
@@ -26,20 +24,20 @@ DIGITS: Mapping[str, str] = MappingProxyType(
         "base62": _ALL,
     }
 )
-"""For every encoding its digits, from the value 0 up."""
+"""The digits of each encoding, from the value 0 up."""
 
 CHECKS = DIGITS["base32"] + "*~$=U"
 """The check characters of base32, by number modulo 37."""
 
-CHECK_WORTH = {c: i for i, symbol in enumerate(CHECKS) for c in (symbol, symbol.lower())}
-"""What each check character stands for, in either case."""
+CHECK_VALUES = {c: i for i, symbol in enumerate(CHECKS) for c in (symbol, symbol.lower())}
+"""The value of each check character, in either case."""
 
 _MISREAD = {"I": "1", "L": "1", "O": "0", "U": "V"}
 
 
 @cache
-def worth(encoding: str) -> Mapping[str, int]:
-    """The value of every character that is a digit; base32 is read in either case."""
+def digit_values(encoding: str) -> Mapping[str, int]:
+    """The value of each digit; in base32, of either case."""
     values = {character: value for value, character in enumerate(DIGITS[encoding])}
     if encoding == "base32":
         values |= {character.lower(): value for character, value in values.items()}
@@ -47,7 +45,7 @@ def worth(encoding: str) -> Mapping[str, int]:
 
 
 def text_of(n: int, encoding: str, places: int) -> str:
-    """``n`` in exactly ``places`` digits (decimal: in as many as it has); ``n`` must fit them."""
+    """``n`` in exactly ``places`` digits; in decimal, without leading zeros."""
     if encoding == "decimal":
         return str(n)
     if encoding == "hex":
@@ -62,12 +60,12 @@ def text_of(n: int, encoding: str, places: int) -> str:
 
 
 def number_of(body: str, encoding: str) -> int:
-    """The number that digits write; every character must be one of ``worth(encoding)``."""
+    """The number of a text, which has only digits of the encoding."""
     if encoding == "decimal":
         return int(body)
     if encoding == "hex":
         return int(body, 16)
-    values = worth(encoding)
+    values = digit_values(encoding)
     base = len(DIGITS[encoding])
     n = 0
     for character in body:
@@ -75,8 +73,8 @@ def number_of(body: str, encoding: str) -> int:
     return n
 
 
-def stranger(character: str, encoding: str) -> str:
-    """Why ``character`` is no digit, with what was probably meant."""
+def why_wrong(character: str, encoding: str) -> str:
+    """Why ``character`` is not a digit, and which one was probably meant."""
     reason = f"{character!a} is not a character of {encoding}"
     if encoding == "base32" and character.upper() in _MISREAD:
         return f"{reason}; did you mean {_MISREAD[character.upper()]}?"
@@ -89,6 +87,6 @@ def stranger(character: str, encoding: str) -> str:
 
 @cache
 def _pairs(encoding: str) -> list[str]:
-    # Two digits at a time is half the divisions of one at a time.
+    # Two digits at a time need half as many divisions.
     digits = DIGITS[encoding]
     return [high + low for high in digits for low in digits]

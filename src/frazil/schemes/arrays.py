@@ -1,12 +1,12 @@
 """Numbers and texts by the million: numpy kernels for the codec and the shuffle.
 
-Converting a column of IDs one by one spends its time in the interpreter. Here a column is a matrix
-of character codes, one row a text, and the loops run over its few columns. The kernels know nothing
-of codecs: they get alphabets and widths, assume what their first lines say, and answer which rows
-are good; saying what is wrong with a row is left to the code for one.
+To convert IDs one by one takes most of its time in the interpreter. Here a column of texts is a
+matrix of character codes with a text in each row, and the loops run over its few columns. The
+kernels get alphabets and widths, and report which rows are valid. The code for a single text finds
+the fault.
 
 IDs of up to 64 bits are uint64. Wider ones are a structured array with the fields ``hi`` and
-``lo``. This is the only module that loads numpy, and it is imported at first use.
+``lo``. Only this module loads numpy, at first use.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,12 +39,12 @@ __all__ = [
 ]
 
 WIDE = np.dtype([("hi", "<u8"), ("lo", "<u8")])
-_NONE = 255  # the worth of a character that is no digit
+_NONE = 255  # the value of a character that is not a digit
 _LOW = (1 << 64) - 1
 
 
 def empty(count: int, bits: int) -> tuple[NDArray[Any], NDArray[np.uint64]]:
-    """An array for ``count`` IDs of that width, and its memory as 64-bit words."""
+    """An array for ``count`` IDs of ``bits`` bits, and its memory as 64-bit words."""
     if bits <= 64:
         row: NDArray[np.uint64] = np.empty(count, np.uint64)
         return row, row
@@ -53,7 +53,7 @@ def empty(count: int, bits: int) -> tuple[NDArray[Any], NDArray[np.uint64]]:
 
 
 def filled(spans: Iterable[tuple[int, int]], count: int) -> NDArray[np.uint64]:
-    """The ``count`` IDs of spans, each the first ID and how many follow each other."""
+    """The ``count`` IDs of spans. A span is a first ID and the number of consecutive IDs."""
     row, at = np.empty(count, np.uint64), 0
     for first, number in spans:
         row[at : at + number] = np.arange(first, first + number, dtype=np.uint64)
@@ -62,15 +62,17 @@ def filled(spans: Iterable[tuple[int, int]], count: int) -> NDArray[np.uint64]:
 
 
 def checked(numbers: Any, limit: int) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """A row of IDs as uint64, or as WIDE if ``limit`` needs it; and which lie in 0 to ``limit``.
+    """IDs as uint64, or as WIDE if ``limit`` needs it; and which of them are at most ``limit``.
 
-    ``limit`` is all ones. Raises Misuse for what is no row of whole numbers of that kind.
+    ``limit`` is all ones. Raises Misuse if ``numbers`` is not such an array of one dimension.
     """
     wide = limit > _LOW
     row = isinstance(numbers, np.ndarray) and numbers.ndim == 1
     if not row or not (numbers.dtype == WIDE if wide else numbers.dtype.kind in "iu"):
         want = "[('hi', '<u8'), ('lo', '<u8')]" if wide else "'uint64'"
-        raise Misuse(f"{_kind(numbers)} is no row of IDs; give a numpy array of dtype {want}")
+        raise Misuse(
+            f"expected IDs as a numpy array of dtype {want}, one dimension, not {_kind(numbers)}"
+        )
     if wide:
         return numbers, numbers["hi"] <= np.uint64(limit >> 64)
     values = numbers.astype(np.uint64)
@@ -78,15 +80,14 @@ def checked(numbers: Any, limit: int) -> tuple[NDArray[Any], NDArray[np.bool_]]:
 
 
 def ints(numbers: NDArray[Any]) -> list[int]:
-    """The numbers of a row, of either kind, as ints."""
+    """The numbers of an array of either kind, as ints."""
     if numbers.dtype == WIDE:
         return [hi << 64 | lo for hi, lo in numbers.tolist()]
-    values: list[int] = numbers.tolist()
-    return values
+    return list(numbers.tolist())
 
 
 def to_wide(numbers: Sequence[int]) -> NDArray[Any]:
-    """A row of the fields ``hi`` and ``lo`` from ints of up to 128 bits."""
+    """Ints of up to 128 bits as WIDE."""
     return np.array([(n >> 64, n & _LOW) for n in numbers], dtype=WIDE)
 
 
@@ -98,9 +99,9 @@ def text_row(texts: Sequence[str], length: int) -> NDArray[np.bytes_]:
 def write(
     values: NDArray[np.uint64], prefix: str, digits: str, places: int, checks: str
 ) -> NDArray[np.bytes_]:
-    """Texts of ``places`` digits, in decimal without leading zeros, ``checks[n % 37]`` at the end.
+    """Texts of ``places`` digits, in decimal without leading zeros, with ``checks[n % 37]``.
 
-    Every value must fit its places; ``checks`` may be empty.
+    Every value must fit ``places`` digits; ``checks`` may be empty.
     """
     start, end = len(prefix), len(prefix) + places
     matrix = np.zeros((len(values), end + bool(checks)), np.uint8)
@@ -122,24 +123,24 @@ def write(
 def read(
     matrix: NDArray[np.uint8],
     prefix: str,
-    worth: Mapping[str, int],
+    digit_values: Mapping[str, int],
     places: int,
     limit: int,
     checks: Mapping[str, int],
 ) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-    """The numbers of rows of codes, and which rows are what ``write`` makes of 0 to ``limit``.
+    """The numbers of rows of codes, and which rows ``write`` makes of the numbers 0 to ``limit``.
 
-    ``places`` must be the fewest that hold the limit: then the digits before the last one never
-    leave 64 bits, and the last is compared with the limit before it is added.
+    ``places`` must be the fewest for the limit. Then the digits before the last one fit 64 bits,
+    and the last digit is compared with the limit before it is added.
     """
-    start, end, base = len(prefix), len(prefix) + places, len(set(worth.values()))
+    start, end, base = len(prefix), len(prefix) + places, len(set(digit_values.values()))
     good: NDArray[np.bool_] = (matrix[:, :start] == _codes_of(prefix)).all(axis=1)
     body = matrix[:, start:end]
     if base == 10:
         count = np.count_nonzero(body, axis=1)
         good &= (count > 0) & ((count == 1) | (body[:, 0] != ord("0")))
         body = _at_right(body, count)
-    digits = _table(worth)[body]
+    digits = _table(digit_values)[body]
     good &= (digits != _NONE).all(axis=1)
     values = np.zeros(len(matrix), np.uint64)
     for column in range(places - 1):
@@ -153,9 +154,9 @@ def read(
 
 
 def text_column(texts: Iterable[str] | NDArray[Any]) -> list[Any] | NDArray[Any]:
-    """Texts as numpy characters where they are such already, else as a list."""
+    """Texts as the numpy array that they are, else as a list."""
     if isinstance(texts, str | bytes) or (isinstance(texts, np.ndarray) and texts.ndim != 1):
-        raise Misuse(f"{_kind(texts)} is no row of texts; give a list of str")
+        raise Misuse(f"expected texts as a list of str, not {_kind(texts)}")
     if isinstance(texts, np.ndarray) and texts.dtype.kind in "SU":
         return texts
     return list(texts)
@@ -170,7 +171,7 @@ def listed(column: list[Any] | NDArray[Any]) -> list[Any]:
 
 
 def codes(column: list[Any] | NDArray[Any], length: int) -> NDArray[np.uint8] | None:
-    """A row of ``length`` ASCII codes for each text, zeros behind; None if one has no such row."""
+    """``length`` ASCII codes for each text, padded with zeros; None if a text has no such row."""
     if isinstance(column, np.ndarray):
         unit = np.dtype(np.uint8 if column.dtype.kind == "S" else np.uint32)
         plain = np.ascontiguousarray(column, dtype=column.dtype.newbyteorder("="))
@@ -191,10 +192,7 @@ def codes(column: list[Any] | NDArray[Any], length: int) -> NDArray[np.uint8] | 
 
 
 def permute(numbers: NDArray[Any], tables: Sequence[Sequence[int]]) -> NDArray[Any]:
-    """The bitwise OR of ``tables[i][byte i]`` over the bytes of every number, lowest byte first.
-
-    ``numbers`` is uint64 or WIDE, and so is the result.
-    """
+    """The bitwise OR of ``tables[i][byte i]`` over the bytes of every number, lowest byte first."""
     if numbers.dtype != WIDE:
         return _permuted([numbers], tables)
     words = [numbers["lo"], numbers["hi"]]
@@ -226,7 +224,7 @@ def _table(values: Mapping[str, int]) -> NDArray[np.uint8]:
 
 
 def _at_left(body: NDArray[np.uint8], count: NDArray[np.intp]) -> NDArray[np.uint8]:
-    """The last ``count`` characters of each row at its beginning, zero bytes behind them."""
+    """Rows with their last ``count`` characters moved to the beginning, then zero bytes."""
     moved = np.zeros_like(body)
     for n in np.unique(count):
         rows = count == n
@@ -235,7 +233,7 @@ def _at_left(body: NDArray[np.uint8], count: NDArray[np.intp]) -> NDArray[np.uin
 
 
 def _at_right(body: NDArray[np.uint8], count: NDArray[np.intp]) -> NDArray[np.uint8]:
-    """The first ``count`` characters of each row at its end, the digit 0 before them."""
+    """Rows with their first ``count`` characters moved to the end, after digits 0."""
     moved = np.full_like(body, ord("0"))
     for n in np.unique(count[count > 0]):
         rows = count == n

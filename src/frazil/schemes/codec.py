@@ -1,22 +1,21 @@
-"""Text for numbers: one ID has one text, and a wrong text is shown where it is wrong.
+"""Text for numbers: one ID has one text, and an error shows the wrong character.
 
-An ID leaves the program as text: in a URL, a log, over the phone. ``str`` and ``int`` look like
-enough, but ``int`` reads ``" 1_0"``, ``"+10"`` and the digits of other scripts as ten, so that one
-ID has many texts, and a cache, a signature or a unique column sees many IDs. And texts that are not
-padded do not sort as their numbers do.
+An ID leaves the program as text: in a URL, a log, over the phone. ``str`` and ``int`` are not
+enough. ``int`` reads ``" 1_0"``, ``"+10"`` and the digits of other scripts as ten, so one ID has
+many texts, and a cache, a signature or a unique column sees many IDs. Texts without padding do not
+sort as their numbers do.
 
-So a codec is a value: an encoding, a width in bits, a prefix, perhaps a check character. What it
-writes is what it reads. Except in decimal, which stays the natural text, all digits are always
-written, so that text sorts (by character code) as the number does. hex, base58 and base62 tell
-upper from lower case; base32 writes upper case and reads both, for texts that people type.
+So a codec is a value: an encoding, a width in bits, a prefix and an optional check character. It
+reads only what it writes. Except in decimal it writes all digits, so texts sort (by character
+code) as the numbers do. In hex, base58 and base62 the case matters; base32 writes upper case and
+reads both, for texts that people type.
 
-A prefix names the type of the record, ``order_``: one or more parts of ASCII letters and digits,
-each closed by ``_``, a letter first, at most 32 characters. No encoding uses ``_``, so it is always
-clear where the prefix ends and the ID begins.
+A prefix names the type of the record, like ``order_``: one or more parts of ASCII letters and
+digits, each with a ``_`` at its end, a letter first, at most 32 characters. No encoding uses ``_``,
+so the end of the prefix is always clear.
 
-Limits: 1 to 128 bits. Reading looks at no more characters than an ID can have, however long the
-text is. A check character finds every single wrong character and every swap of two neighbours; it
-is no signature.
+Limits: 1 to 128 bits. Decoding reads only as many characters as an ID can have. A check character
+finds every single wrong character and every swap of two neighbours. It is not a signature.
 """
 
 from __future__ import annotations
@@ -28,7 +27,15 @@ from operator import index as whole
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from frazil.errors import CodecError, ConfigError, InternalError
-from frazil.schemes.alphabet import CHECK_WORTH, CHECKS, DIGITS, number_of, stranger, text_of, worth
+from frazil.schemes.alphabet import (
+    CHECK_VALUES,
+    CHECKS,
+    DIGITS,
+    digit_values,
+    number_of,
+    text_of,
+    why_wrong,
+)
 from frazil.system.cached import Cached
 
 if TYPE_CHECKING:
@@ -44,7 +51,7 @@ _FACT_MAX = 256  # characters of a refused text that an error keeps
 
 @dataclass(frozen=True)
 class Codec:
-    """How numbers of ``bits`` bits are written; raises ConfigError for what cannot be.
+    """The text form of numbers of ``bits`` bits. Raises ConfigError for invalid arguments.
 
     ``encoding`` is decimal, hex, base32, base58 or base62; ``check`` adds a check character, in
     base32 only.
@@ -63,14 +70,14 @@ class Codec:
             )
         if type(self.bits) is not int or not 1 <= self.bits <= _BITS_MAX:
             raise ConfigError(
-                f"{self.bits!r} is no width for an ID; write 1 to {_BITS_MAX} bits",
+                f"an ID has 1 to {_BITS_MAX} bits, not {self.bits!r}; give an int in that range",
                 bits=self.bits,
                 limit=_BITS_MAX,
             )
         if self.prefix != "" and not _PREFIX.fullmatch(str(self.prefix)):
             raise ConfigError(
-                f"prefix {self.prefix!r} could not be told from an ID; write at most 32 ASCII "
-                "letters and digits, a letter first and '_' last, like 'order_'",
+                f"prefix {self.prefix!r} is invalid; write at most 32 ASCII letters and digits, a "
+                "letter first and '_' last, like 'order_'",
                 prefix=self.prefix,
             )
         if self.check and self.encoding != "base32":
@@ -81,7 +88,7 @@ class Codec:
 
     @Cached
     def width(self) -> int | None:
-        """Digits of every text, without prefix and check character; None for decimal."""
+        """The number of digits, without prefix and check character; None for decimal."""
         return None if self.encoding == "decimal" else self._places
 
     @Cached
@@ -101,37 +108,37 @@ class Codec:
 
     @Cached
     def _digits(self) -> str:
-        return "".join(worth(self.encoding))
+        return "".join(digit_values(self.encoding))
 
     def encode(self, n: int) -> str:
-        """The text of ``n``; raises CodecError (value, limit) for what is no ID of this width."""
+        """The text of ``n``. Raises CodecError (value, limit) if it is not an ID of this width."""
         n = self._checked(n)
         body = text_of(n, self.encoding, self._places)
         return f"{self.prefix}{body}{CHECKS[n % 37]}" if self.check else self.prefix + body
 
     def decode(self, text: str) -> int:
-        """The number of ``text``; raises CodecError (text, position, character) for other texts.
+        """The number of ``text``. Raises CodecError (text, position, character) for other texts.
 
-        ``position`` counts from 0 and includes the prefix; ``character`` is empty where the text
-        ends too early. Of a long text the error keeps the first 256 characters.
+        ``position`` counts from 0 and includes the prefix; ``character`` is empty if the text
+        ends too early. The error keeps the first 256 characters of a long text.
         """
         given: object = text
         if not isinstance(given, str):
-            raise CodecError(f"the text of an ID is str, not {type(given).__name__}", text=given)
+            raise CodecError(f"the text of an ID is a str, not {type(given).__name__}", text=given)
         if len(text) <= self._length and text.startswith(self.prefix):
             body = text[len(self.prefix) : len(text) - self.check]
             if self._is_written(body):
                 n = number_of(body, self.encoding)
-                if n <= self._limit and not (self.check and CHECK_WORTH.get(text[-1]) != n % 37):
+                if n <= self._limit and not (self.check and CHECK_VALUES.get(text[-1]) != n % 37):
                     return n
         self._refuse(text)
 
     def to_bytes(self, n: int) -> bytes:
-        """``n`` as raw bytes, big endian, the bits rounded up to whole bytes."""
+        """``n`` as raw bytes, big endian."""
         return self._checked(n).to_bytes((self.bits + 7) // 8, "big")
 
     def from_bytes(self, data: bytes | bytearray | memoryview) -> int:
-        """The number of raw bytes; raises CodecError for a wrong length or too large a number."""
+        """The number of raw bytes. Raises CodecError for a wrong length or too large a number."""
         if not isinstance(data, bytes | bytearray | memoryview):
             raise CodecError(f"from_bytes reads bytes, not {type(data).__name__}", value=data)
         size, given = (self.bits + 7) // 8, memoryview(data).nbytes
@@ -162,9 +169,9 @@ class Codec:
     def decode_array(self, texts: Iterable[str] | NDArray[Any]) -> NDArray[Any]:
         """The numbers of many texts, as uint64 (more than 64 bits: the fields ``hi`` and ``lo``).
 
-        ``texts`` is an array of one dimension of texts or bytes, or any iterable of ``str``. As
-        strict as ``decode``: raises its CodecError, with the ``index`` of the first wrong text.
-        Misuse and ConfigError are as for ``encode_array``.
+        ``texts`` is an array of one dimension of texts or bytes, or any iterable of ``str``. Raises
+        the CodecError of ``decode``, with the ``index`` of the first wrong text; Misuse and
+        ConfigError as ``encode_array``.
         """
         from frazil.schemes import arrays
 
@@ -174,9 +181,9 @@ class Codec:
         codes = arrays.codes(column, self._length)
         first = 0
         if codes is not None:
-            checks = CHECK_WORTH if self.check else {}
+            checks = CHECK_VALUES if self.check else {}
             values, good = arrays.read(
-                codes, self.prefix, worth(self.encoding), self._places, self._limit, checks
+                codes, self.prefix, digit_values(self.encoding), self._places, self._limit, checks
             )
             if good.all():
                 return values
@@ -185,7 +192,7 @@ class Codec:
         raise InternalError("reading many texts refused what reading one accepts")
 
     def _checked(self, n: int) -> int:
-        """``n`` as an int of the width; an integer of numpy is one too, a bool is not."""
+        """``n`` as an int of the width. An integer of numpy is valid, a bool is not."""
         if type(n) is int and 0 <= n <= self._limit:
             return n
         try:
@@ -206,7 +213,7 @@ class Codec:
 
     def _is_written(self, body: str) -> bool:
         """Whether these are digits in the one way that ``encode`` writes them."""
-        if body.strip(self._digits):  # what is left begins with a stranger
+        if body.strip(self._digits):  # another character
             return False
         if self.encoding == "decimal":
             return body == "0" or (body != "" and body[0] != "0")
@@ -223,7 +230,7 @@ class Codec:
         )
 
     def _fault(self, text: str) -> tuple[int, str]:
-        """Where a refused text is first wrong, and why."""
+        """The position of the first fault of a refused text, and the reason."""
         for position, expected in enumerate(self.prefix):
             if text[position : position + 1] != expected:
                 return position, f"it must begin with {self.prefix!r}"
@@ -231,7 +238,7 @@ class Codec:
         body = text[start:end]
         for position, character in enumerate(body, start):
             if character not in self._digits:
-                return position, stranger(character, self.encoding)
+                return position, why_wrong(character, self.encoding)
         if self.encoding == "decimal":
             if body == "":
                 return start, "the number is missing"
@@ -239,21 +246,21 @@ class Codec:
                 return start, "a decimal ID has no leading zeros"
         elif len(text) < self._length:
             return len(text), f"it ends after {len(text)} of {self._length} characters"
-        if self.check and text[end] not in CHECK_WORTH:
-            return end, stranger(text[end], self.encoding)
+        if self.check and text[end] not in CHECK_VALUES:
+            return end, why_wrong(text[end], self.encoding)
         if len(text) > self._length:
             return self._length, f"it must end after {self._length} characters"
         most = text_of(self._limit, self.encoding, self._places)
         if number_of(body, self.encoding) > self._limit:
-            values = worth(self.encoding)
+            values = digit_values(self.encoding)
             places = enumerate(zip(body, most, strict=True), start)
             position = next(i for i, (one, other) in places if values[one] != values[other])
             return position, f"it is larger than {most}, the largest"
-        return end, "the check character does not fit; some character was misread"
+        return end, "the check character does not fit; a character was misread"
 
 
 def _drawing(text: str, position: int) -> str:
-    """The text as printable ASCII, cut soon after the wrong character, and a caret below that."""
+    """The text as printable ASCII, cut soon after the wrong character, with a caret below it."""
     shown = [c if " " <= c <= "~" else ascii(c)[1:-1] for c in text[: position + 24]]
     before = len("".join(shown[:position]))
     cut = "..." if len(text) > len(shown) else ""

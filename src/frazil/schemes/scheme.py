@@ -1,17 +1,15 @@
 """Schemes: a layout with its shuffle and its text form, by one name.
 
-A layout alone does not say what an ID looks like. Chibrary's numbers are shuffled after they are
-packed, TSIDs are written in base32, and an application that has to put three objects together
-in the right order will one day skip a step and store numbers that nobody else can read. A scheme is
-the three together, as one frozen value with one direction: ``pack`` then ``format`` out, ``parse``
-then ``unpack`` in. **An ID of a shuffled scheme is the shuffled number**: ``pack`` answers it,
+A layout alone does not define how an ID looks. Chibrary shuffles its numbers after packing, and
+TSIDs are base32. An application that must apply three objects in the right order will one day skip
+a step. A scheme is one frozen value of the three: ``pack`` then ``format`` out, ``parse`` then
+``unpack`` in. **An ID of a shuffled scheme is the shuffled number**: ``pack`` returns it,
 ``format`` writes it, ``unpack`` expects it.
 
-The presets are the layouts of published systems, bit for bit, as data. What changes from one
-deployment to the next is said beside the name: constants (``fields={"cluster": 3}``), the epoch,
-the text, a shuffle. The ``fingerprint`` is that of the numbers: it covers the layout with its
-constants, epoch and tick and the shuffle, and not the text, since one ID may be written in two ways
-and is still the same.
+The presets are the layouts of published systems, bit for bit, as data. A deployment sets its
+constants (``fields={"cluster": 3}``), epoch, text form and shuffle by arguments. The
+``fingerprint`` covers the layout with its constants, epoch and tick, and the shuffle. It does not
+cover the text form, because one ID may be written in two ways.
 """
 
 import re
@@ -82,15 +80,15 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
         "tickets": Preset("sign:1=0 sequence:63"),
     }
 )
-"""Every scheme that has a name."""
+"""The schemes that have a name."""
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """A layout, how its numbers are shuffled, and how they are written.
+    """A layout, a shuffle of its numbers, and their text form.
 
     ``encoding``, ``prefix`` and ``check`` are those of ``Codec``. Raises ConfigError for a shuffle
-    of another width, a text that cannot be, and a layout whose epoch is still to be chosen.
+    of another width, an invalid text form, and a layout without a chosen epoch.
     """
 
     name: str
@@ -103,18 +101,18 @@ class Scheme:
     def __post_init__(self) -> None:
         if self.layout.tick_us is not None and self.layout.epoch_us is None:
             raise ConfigError(
-                f"scheme {self.name!r} leaves its epoch to the deployment; choose it once and for "
-                "all, like epoch='2025-01-01T00:00:00Z'",
+                f"scheme {self.name!r} has no epoch yet; choose it once and for all, like "
+                "epoch='2025-01-01T00:00:00Z'",
                 scheme=self.name,
             )
         if self.shuffle is not None and self.shuffle.bits != self.layout.bits:
             raise ConfigError(
-                f"the shuffle moves {self.shuffle.bits} bits and the layout has "
-                f"{self.layout.bits}; give a shuffle of that width",
+                f"the shuffle has {self.shuffle.bits} bits and the layout {self.layout.bits}; give "
+                "a shuffle of that width",
                 value=self.shuffle.bits,
                 limit=self.layout.bits,
             )
-        _ = self.codec  # built here, so that a text that cannot be shows at once
+        _ = self.codec  # made here, so that an invalid text form is refused at once
 
     @Cached
     def codec(self) -> Codec:
@@ -128,7 +126,7 @@ class Scheme:
 
     @Cached
     def fingerprint(self) -> str:
-        """16 hex characters of what the numbers mean; the text form is not in it.
+        """16 hex characters of the layout and the shuffle, without the text form.
 
         Without a shuffle it is the fingerprint of the layout.
         """
@@ -140,20 +138,20 @@ class Scheme:
         return sha256(both.encode()).hexdigest()[:16]
 
     def format(self, n: int) -> str:
-        """The text of an ID; raises CodecError for a number that is not of the width."""
+        """The text of an ID. Raises CodecError for a number of another width."""
         return self.codec.encode(n)
 
     def parse(self, text: str) -> int:
-        """The ID of a text; raises CodecError, which shows the wrong character."""
+        """The ID of a text. Raises CodecError, which shows the wrong character."""
         return self.codec.decode(text)
 
     def pack(self, /, **values: int) -> int:
-        """The ID of raw field values (see ``Layout.pack``), shuffled where the scheme shuffles."""
+        """The ID of raw field values (see ``Layout.pack``), shuffled if it has a shuffle."""
         n = self.layout.pack(**values)
         return n if self.shuffle is None else self.shuffle.apply(n)
 
     def unpack(self, n: int) -> Values:
-        """The field values of an ID; raises LayoutError for a number that is not of the width."""
+        """The field values of an ID. Raises LayoutError for a number of another width."""
         return self.layout.unpack(n if self.shuffle is None else self.shuffle.invert(n))
 
     def positions(self, role: Role) -> tuple[int, ...]:
@@ -162,20 +160,20 @@ class Scheme:
         return bits if self.shuffle is None else tuple(map(self.shuffle.position_of, bits))
 
     def window(self, start: datetime | int, stop: datetime | int) -> range:
-        """The IDs of a stretch of time as one range (see ``Layout.window``).
+        """The IDs of a time interval as one range (see ``Layout.window``).
 
-        Raises LayoutError where there is none; a shuffle never leaves one.
+        Raises LayoutError if they are not one range, as after a shuffle.
         """
         if self.shuffle is not None:
             raise LayoutError(
-                f"scheme {self.name!r} shuffles its bits, so the IDs of an interval are no one "
+                f"scheme {self.name!r} shuffles its bits, so the IDs of an interval are not one "
                 "range; filter by the unpacked moment instead",
                 field="time",
             )
         return self.layout.window(start, stop)
 
     def with_fields(self, /, **fixed: int) -> "Scheme":
-        """The same scheme with other constants; LayoutError for a field that is not one."""
+        """The same scheme with other constants. Raises LayoutError for any other field."""
         layout = self.layout.with_fixed(**fixed)
         return self if layout is self.layout else replace(self, layout=layout)
 
@@ -185,7 +183,7 @@ class Scheme:
 
 
 def names() -> tuple[str, ...]:
-    """The names that ``scheme`` knows, the default first."""
+    """The names of the presets, the default first."""
     return tuple(PRESETS)
 
 
@@ -200,13 +198,12 @@ def scheme(
     check: bool = False,
     **unknown: Never,
 ) -> Scheme:
-    """The scheme of a name, of a layout text (decimal), or of a scheme, with the changes given.
+    """The scheme of a name, a layout text (decimal) or a scheme, with some changes.
 
-    ``fields`` sets constants; ``epoch`` is an aware datetime, an ISO 8601 text with its offset (or
-    a date alone, midnight in UTC), or µs since 1970; ``shuffle`` is a ``Shuffle`` or its text. What
-    is left out stays as it is in ``spec``. Raises ConfigError for an unknown name, an epoch
-    that is no moment or is missing, a shuffle or text that does not fit; LayoutError for a
-    layout, or fields of it, that cannot be.
+    ``fields`` sets constants. ``epoch`` is an aware datetime, an ISO 8601 text with its offset (or
+    a date alone, midnight in UTC), or µs since 1970. ``shuffle`` is a ``Shuffle`` or its text.
+    Raises ConfigError for an unknown name, an invalid or missing epoch, a shuffle or text form that
+    does not fit; LayoutError for an invalid layout or field.
     """
     refuse_unknown("scheme", scheme, unknown)
     check_fields(fields)
@@ -245,13 +242,13 @@ def _preset(spec: str) -> Preset:
         return PRESETS[spec]
     if ":" in spec:
         return Preset(spec)
-    from difflib import get_close_matches  # only where a person waits for the hint
+    from difflib import get_close_matches  # slow to load
 
     near = get_close_matches(spec[:80].lower(), PRESETS, n=1)
     hint = f"did you mean {near[0]!r}? The" if near else "the"
     raise ConfigError(
-        f"no scheme is called {spec[:80]!r}; {hint} names are {', '.join(PRESETS)}; a layout "
-        "text like 'time:42 node:10 sequence:12 @1ms since 2025-01-01T00:00:00Z' will do as well",
+        f"no scheme is called {spec[:80]!r}; {hint} names are {', '.join(PRESETS)}; or write a "
+        "layout like 'time:42 node:10 sequence:12 @1ms since 2025-01-01T00:00:00Z'",
         scheme=spec,
         near=near,
     )
@@ -261,7 +258,7 @@ def _epoch_us(epoch: datetime | str | int) -> int:
     when: object = epoch
     if isinstance(epoch, str):
         when = None
-        # fromisoformat alone takes "+0100" with anything behind it, and "2025W01T05" for a date.
+        # fromisoformat alone reads "+0100" before anything, and "2025W01T05" as a date.
         if found := _MOMENT.fullmatch(epoch):
             with suppress(ValueError):
                 moment = datetime.fromisoformat(epoch)
@@ -271,7 +268,7 @@ def _epoch_us(epoch: datetime | str | int) -> int:
     if isinstance(when, int) and not isinstance(when, bool):
         return when
     raise ConfigError(
-        f"epoch {epoch!r} is no moment; write it with its offset, like '2025-01-01T00:00:00Z', or "
-        "give an aware datetime or microseconds since 1970",
+        f"epoch {epoch!r} is not a moment; write it with its offset, like '2025-01-01T00:00:00Z', "
+        "or give an aware datetime or microseconds since 1970",
         value=epoch,
     )

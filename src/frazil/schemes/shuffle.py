@@ -5,23 +5,23 @@ an index. Random numbers are not unique, and a hash cannot be inverted. A permut
 unique and invertible at every width.
 
 The convention is Chibrary's: output bit i, counted from the most significant, is input bit
-``table[i]``. A table is either written down or derived from a seed by a method with a version, so
-that a better method can come without moving the IDs of today. Method ``v1``: the SHA-256 digests
+``table[i]``. A table is written down or derived from a seed. The method of derivation has a
+version, so a later method leaves the IDs of today as they are. Method ``v1``: the SHA-256 digests
 of ``frazil shuffle v1 <bits> <counter> <seed>`` (UTF-8, counter from 0) are read as big-endian
-words of 64 bits; Fisher and Yates's exchange, from the last position to the second, swaps
-position i with position (next word modulo i + 1). That prefers some tables by less than one part
-in 2**50.
+words of 64 bits; a Fisher-Yates shuffle, from the last position to the second, swaps position i
+with position (next word modulo i + 1). It prefers some tables by less than one part in 2**50.
 
-Limits: this hides order from casual eyes and is not encryption. The map is linear: numbers
-that differ in one bit have images that differ in one bit, and a few known pairs give the table
-away. And because every bit moves, a version number inside an ID can only be read by somebody who
-knows the table; ``position_of`` says where it went.
+Limits: this hides the order from people and is not encryption. The map is linear: numbers that
+differ in one bit have images that differ in one bit, and a few known pairs reveal the table. Every
+bit moves, so only a reader that knows the table finds a version number inside an ID;
+``position_of`` returns its place.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -37,7 +37,7 @@ __all__ = ["METHODS", "Shuffle"]
 _Tables = tuple[tuple[int, ...], ...]
 
 METHODS = ("v1",)
-"""The versions of the way from a seed to a table, newest last."""
+"""The methods that derive a table from a seed, newest last."""
 
 _BITS_MAX = 128
 _VERSION = re.compile(r"[a-z][a-z0-9]{0,15}", re.ASCII)
@@ -50,9 +50,9 @@ _SEED_TEXT = re.compile(r"seed:([a-z][a-z0-9]*):(.+)", re.DOTALL)
 class Shuffle:
     """The permutation of ``len(table)`` bits that ``table`` defines.
 
-    ``version`` is a name of your own (small letters and digits), for a deployment that may come to
-    have a second table; a shuffle from a seed has its method there. Raises ConfigError for a
-    table that does not name each of its positions once, or has not 1 to 128 of them.
+    ``version`` is a name of your own (small letters and digits), for a deployment that may need a
+    second table; for a shuffle from a seed it is the method. Raises ConfigError for a table that
+    does not name each of its 1 to 128 positions once.
     """
 
     table: tuple[int, ...]
@@ -62,18 +62,13 @@ class Shuffle:
     def __post_init__(self) -> None:
         table = tuple(self.table)
         object.__setattr__(self, "table", table)
-        if not 1 <= len(table) <= _BITS_MAX:
-            raise ConfigError(
-                f"a shuffle of {len(table)} bits cannot be; write a table of 1 to {_BITS_MAX}",
-                value=len(table),
-                limit=_BITS_MAX,
-            )
+        _check_bits(len(table))
         left = set(range(len(table)))
         for i, source in enumerate(table):
             if type(source) is not int or source not in left:
                 raise ConfigError(
                     f"entry {i} of the shuffle table, {source!r}, is out of range or a repeat; "
-                    f"name each of 0 to {len(table) - 1} once",
+                    f"write each of 0 to {len(table) - 1} once",
                     position=i,
                     value=source,
                     limit=len(table) - 1,
@@ -88,7 +83,7 @@ class Shuffle:
 
     @classmethod
     def from_seed(cls, seed: int | str, bits: int, *, version: str = METHODS[-1]) -> Shuffle:
-        """The shuffle of ``bits`` bits that a seed stands for; 7 and ``"7"`` are the same seed.
+        """The shuffle of ``bits`` bits of a seed; 7 and ``"7"`` are the same seed.
 
         ``version`` is the method (see the module). Raises ConfigError for an empty seed, an
         unknown method or a width that is not 1 to 128.
@@ -99,12 +94,7 @@ class Shuffle:
                 f"shuffle method {version!r} is unknown; this version has {', '.join(METHODS)}",
                 value=version,
             )
-        if type(bits) is not int or not 1 <= bits <= _BITS_MAX:
-            raise ConfigError(
-                f"a shuffle of {bits!r} bits cannot be; write 1 to {_BITS_MAX}",
-                value=bits,
-                limit=_BITS_MAX,
-            )
+        _check_bits(bits)
         shuffle = cls(_table_v1(text, bits), version=version)
         object.__setattr__(shuffle, "seed", text)
         return shuffle
@@ -113,15 +103,15 @@ class Shuffle:
     def parse(cls, text: str, bits: int) -> Shuffle:
         """The shuffle of a text (``seed:v1:hello``, ``table:2,0,1``), for IDs of ``bits`` bits.
 
-        Raises ConfigError for any other text, and for a table of another width.
+        Raises ConfigError for another text, and for a table of another width.
         """
         if seeded := _SEED_TEXT.fullmatch(text):
             return cls.from_seed(seeded[2], bits, version=seeded[1])
         written = _TABLE_TEXT.fullmatch(text)
         if written is None:
             raise ConfigError(
-                f"{text[:80]!r} is no shuffle; write 'seed:{METHODS[-1]}:' and a seed, or 'table:' "
-                "and the input bit of each output bit, like 'table:2,0,1'",
+                f"{text[:80]!r} is not a shuffle; write 'seed:{METHODS[-1]}:' and a seed, or "
+                "'table:' and the input bit of each output bit, like 'table:2,0,1'",
                 value=text,
             )
         shuffle = cls(tuple(map(int, written[2].split(","))), version=written[1] or "")
@@ -136,7 +126,7 @@ class Shuffle:
 
     @property
     def text(self) -> str:
-        """The text that ``parse`` reads; it holds the seed, which is no secret."""
+        """The text that ``parse`` reads. It holds the seed, which is not a secret."""
         if self.seed is not None:
             return f"seed:{self.version}:{self.seed}"
         version = f"{self.version}:" if self.version else ""
@@ -144,7 +134,7 @@ class Shuffle:
 
     @Cached
     def fingerprint(self) -> str:
-        """16 hex characters of what the shuffle does to numbers, whatever it is called."""
+        """16 hex characters of the table, whatever its seed or version."""
         from hashlib import sha256
 
         return sha256(",".join(map(str, self.table)).encode()).hexdigest()[:16]
@@ -156,17 +146,17 @@ class Shuffle:
 
     @Cached
     def inverse(self) -> tuple[int, ...]:
-        """The table of the way back."""
+        """The table of the inverse permutation."""
         inverse = [0] * self.bits
         for i, source in enumerate(self.table):
             inverse[source] = i
         return tuple(inverse)
 
     def position_of(self, bit: int) -> int:
-        """Where input bit ``bit`` comes out; both count from the least significant, 0."""
+        """The output bit of input bit ``bit``; both count from the least significant, 0."""
         if type(bit) is not int or not 0 <= bit < self.bits:
             raise LayoutError(
-                f"bit {bit!r} is none of the {self.bits} bits, which are 0 to {self.bits - 1}",
+                f"bit {bit!r} is not in 0 to {self.bits - 1}, the bits of the shuffle",
                 field="bit",
                 value=bit,
                 limit=self.bits - 1,
@@ -174,15 +164,15 @@ class Shuffle:
         return self.bits - 1 - self.inverse[self.bits - 1 - bit]
 
     def apply(self, n: int) -> int:
-        """The image of ``n``; raises LayoutError (value, limit) for what is not of this width."""
+        """The image of ``n``. Raises LayoutError (value, limit) for a number of another width."""
         return _looked_up(self._checked(n), self._forth)
 
     def invert(self, n: int) -> int:
-        """The number whose image is ``n``; raises LayoutError like ``apply``."""
+        """The number whose image is ``n``. Raises LayoutError as ``apply`` does."""
         return _looked_up(self._checked(n), self._back)
 
     def apply_array(self, numbers: NDArray[Any]) -> NDArray[Any]:
-        """The images of a numpy array of one dimension, of an integer dtype; they are uint64.
+        """The images, as uint64, of a numpy array of one dimension with an integer dtype.
 
         More than 64 bits are an array with the uint64 fields ``hi`` and ``lo``. Raises LayoutError
         (index, value, limit), Misuse for another kind of array, ConfigError without numpy.
@@ -217,8 +207,8 @@ class Shuffle:
         where = "".join(f"element {index}: " for index in facts.values())
         shown = n if type(n) is not int or n.bit_length() <= 256 else "the number"
         raise LayoutError(
-            f"{where}{shown!r} is no int of {self.bits} bits, 0 to {limit}; a shuffle changes "
-            "whole IDs only",
+            f"{where}{shown!r} is not an int of {self.bits} bits, 0 to {limit}; a shuffle needs "
+            "a whole ID",
             field="ID",
             value=n,
             limit=limit,
@@ -229,14 +219,16 @@ class Shuffle:
 def _seed_text(seed: int | str) -> str:
     given: object = seed
     if isinstance(given, int | str) and not isinstance(given, bool) and given != "":
-        try:
-            text = str(given)
-            text.encode()
-        except ValueError:  # an int too long to write, a text that is no Unicode
-            pass
-        else:
-            return text
+        with suppress(ValueError):  # an int that is too long to write, a text with lone surrogates
+            return str(given).encode().decode()
     raise ConfigError("a seed is an int or a text that is not empty", value=seed)
+
+
+def _check_bits(bits: int) -> None:
+    if type(bits) is not int or not 1 <= bits <= _BITS_MAX:
+        raise ConfigError(
+            f"a shuffle has 1 to {_BITS_MAX} bits, not {bits!r}", value=bits, limit=_BITS_MAX
+        )
 
 
 def _table_v1(seed: str, bits: int) -> tuple[int, ...]:
@@ -258,9 +250,9 @@ def _words_v1(seed: str, bits: int) -> Iterator[int]:
 
 
 def _byte_tables(position: Sequence[int]) -> _Tables:
-    """For each byte of the input, lowest first, what each of its 256 values adds to the output.
+    """For each byte of the input, lowest first, the output bits of each of its 256 values.
 
-    ``position[bit]`` is where input bit ``bit`` comes out, both from the least significant.
+    ``position[bit]`` is the output bit of input bit ``bit``, both from the least significant.
     """
     tables = []
     for start in range(0, len(position), 8):

@@ -12,7 +12,7 @@ from frazil.inputs.duration import UNITS_US, ago, duration_text
 from frazil.layout.drawing import spans
 from frazil.reading.capacity import Plan
 from frazil.reading.guess import Fit
-from frazil.reading.search import Finding, Search
+from frazil.reading.search import Match, Search
 from frazil.schemes.alphabet import DIGITS
 from frazil.schemes.codec import Codec
 from frazil.schemes.scheme import Scheme
@@ -136,7 +136,7 @@ def _facts(scheme: Scheme, n: int, now_us: int) -> dict[str, Any]:
     }
 
 
-def _finding_json(finding: Finding, now_us: int) -> dict[str, Any]:
+def _finding_json(finding: Match, now_us: int) -> dict[str, Any]:
     """Return a finding: its best fit with all context, and what else it could be."""
     best = finding.fits[0]
     scheme, n, us = best.scheme, best.reading.number, best.values.moment_us
@@ -157,7 +157,7 @@ def _finding_json(finding: Finding, now_us: int) -> dict[str, Any]:
     }
 
 
-def _others(finding: Finding, best: Fit) -> list[Fit]:
+def _others(finding: Match, best: Fit) -> list[Fit]:
     """Return the other fits that are still plausible."""
     near = [fit for fit in finding.fits[1:] if fit.score > best.score - _NEAR_BITS]
     return [fit for fit in near if not fit.refused][:_OTHERS_MOST]

@@ -157,7 +157,7 @@ class ServedNamespace:
         """Return why calls fail, or are about to, as the generator knows it."""
         if self._walk.closed:
             return "the namespace is closing"
-        keeper = self._walk.keeper
+        keeper = self._walk.keeper.policy
         if keeper.trouble is not None and keeper.claim is not None and self._walk.reach() > 0:
             return "the registry does not answer; the rest of the claim is being used"
         since_ns = self._refused_ns
@@ -177,7 +177,7 @@ class ServedNamespace:
 
     def gauge(self) -> Gauge:
         """Return the current state."""
-        keeper, walk = self._walk.keeper, self._walk
+        keeper, walk = self._walk.keeper.policy, self._walk
         terms = keeper.terms
         lead_s = left_s = offset_s = None
         if terms.timed:

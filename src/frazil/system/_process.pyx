@@ -2,13 +2,13 @@
 # cython: freethreading_compatible=False
 """``process`` in C: the boot clock without a Python call, the fork page by its address.
 
-Asking even the fastest clock is a third of what an ID costs. So it is asked once in so many cycles
-of the processor's own counter (about 2 us), and in between the answer is the one before: the end of
-a tick may be noticed that much later, and nothing else can come of it, whatever the counter does.
-Where it jumps or is another core's, the clock is asked; where a processor has none, always.
+To read even the fastest clock is a third of an ID's cost. So the clock is read once in a number of
+cycles of the processor's own counter (about 2 us), and the reading is used again in between. The
+walk may notice the end of a tick that much later; nothing else depends on the counter. If the
+counter jumps or is another core's, the clock is read; without a counter, it is always read.
 
-A fork made by any libc ``fork()``, in C too, also runs ``pthread_atfork`` handlers, and one of them
-wipes the page, whether the kernel has done so or not.
+Every libc ``fork()``, in C too, also runs ``pthread_atfork`` handlers. One of them wipes the page,
+even if the kernel has already done so.
 """
 
 from libc.string cimport memset
@@ -97,7 +97,7 @@ prepare()
 
 
 def watch(const unsigned long long[::1] words not None):
-    """Take the first of these words for the one that changes when the machine is restored."""
+    """Watch the first of these words, which changes when the machine is restored."""
     global vm, vm_seen, vm_words
     vm_words = words
     vm = &words[0]
@@ -105,7 +105,7 @@ def watch(const unsigned long long[::1] words not None):
 
 
 cdef class ProcessIdentity:
-    """The two senses of one generator. Make a new one after each fork."""
+    """The clock and the identity check of one generator. Make a new one after each fork."""
 
     def __cinit__(self):
         global eras, vm_seen
@@ -134,5 +134,5 @@ cdef class ProcessIdentity:
 
     @property
     def mine(self):
-        """The same, for whoever is about to return what it gathered; see PureIdentity."""
+        """The same, as the last check before a ``return``; see PureIdentity."""
         return self.intact()

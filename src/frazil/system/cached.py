@@ -1,9 +1,8 @@
 """Properties that are computed once, without a lock.
 
-``functools.cached_property`` has, before Python 3.12, one lock for all objects of a class. A fork
-copies that lock as it is: where another thread of the parent was inside, the child waits for ever
-for a thread that it does not have. What is kept here follows from values that do not change, so
-two threads that compute it at once get the same, and neither has to wait.
+Before Python 3.12, ``functools.cached_property`` has one lock for all objects of a class. A fork
+copies that lock: if another thread of the parent held it, the child waits forever. The values here
+depend only on constants, so two threads that compute one at the same time get the same value.
 """
 
 from collections.abc import Callable
@@ -15,10 +14,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Cached(Generic[T_co]):
-    """A property whose value is kept in the object's ``__dict__``, where it is found from then on.
-
-    The first value that is kept stays, so all threads see the same object.
-    """
+    """A property that keeps its first value in the object's ``__dict__``, for all threads."""
 
     def __init__(self, compute: Callable[[Any], T_co]) -> None:
         self._compute = compute

@@ -1,10 +1,9 @@
-"""Two clocks, told apart by what may be asked of them.
+"""The wall clock and the boot clock.
 
-A wall clock says which moment it is and may be wrong, step or stand still. A boot clock says how
-much time has passed and may not step, but has no idea of the moment. An ID library that mixes
-them repeats IDs: it treats a wall-clock reading as progress. frazil reads the wall clock only where
-a registry asks "which moment is it" (and absorbs its steps there, see ``claim``); between two
-such readings it counts with the boot clock, which goes on during a suspend where the system has
+A wall clock tells the moment and may be wrong, step or stop. A boot clock tells how much time has
+passed and does not step, but does not know the moment. An ID library that uses the wall clock as
+progress repeats IDs. frazil reads the wall clock only for a registry (which absorbs its steps, see
+``record``). Between two readings it uses the boot clock, which includes a suspend if the system has
 such a clock (Linux: ``CLOCK_BOOTTIME``) and is the monotonic clock elsewhere.
 
 Units: wall time in microseconds since 1970-01-01T00:00:00Z (they fit a double exactly until the
@@ -30,7 +29,7 @@ def wall_us() -> int:
 boot_ns: Callable[[], int] = (
     time.monotonic_ns if _BOOTTIME is None else partial(time.clock_gettime_ns, _BOOTTIME)
 )
-"""Time passed since boot, suspend included where the system can tell, in nanoseconds."""
+"""Nanoseconds since boot, suspend included if the system has such a clock."""
 
 
 def boot_s() -> float:
@@ -54,7 +53,7 @@ def moment(us: int) -> datetime | None:
 
 
 def moment_text(us: int) -> str:
-    """An ISO 8601 text of a moment, as short as it is exact; a year past 9999 as ``year 12345``."""
+    """The shortest exact ISO 8601 text of a moment; past the year 9999, ``year 12345``."""
     when = moment(us)
     if when is None:
         return f"year {1970 + round(us / 31_556_952_000_000)}"

@@ -1,4 +1,4 @@
-"""The event loop of a call that is awaited."""
+"""The event loop of an awaited call."""
 
 from typing import TYPE_CHECKING
 
@@ -11,8 +11,8 @@ __all__ = ["the_loop"]
 
 
 def the_loop() -> "AbstractEventLoop":
-    """The loop that runs; ConfigError in a child that goes on inside its parent's."""
-    from asyncio import get_running_loop  # what uses no loop need not load it
+    """The running loop; ConfigError in a child that was forked inside its parent's loop."""
+    from asyncio import get_running_loop  # slow to load
 
     try:
         return get_running_loop()

@@ -6,5 +6,5 @@ __all__ = ["missing_extra"]
 
 
 def missing_extra(what: str, extra: str, error: ImportError) -> ConfigError:
-    """The error to raise. what: which feature needs which package. extra: of frazil, to install."""
+    """The error to raise. what: the feature and its package. extra: the extra of frazil."""
     return ConfigError(f'{what}; run: pip install "frazil[{extra}]" ({error})', extra=extra)

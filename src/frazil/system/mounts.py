@@ -1,7 +1,4 @@
-"""Which file system a path lies on, by what the kernel lists as mounted.
-
-Format: proc(5), ``/proc/pid/mountinfo``.
-"""
+"""The file system of a path, from the kernel's list of mounts (proc(5), ``mountinfo``)."""
 
 import os
 import re
@@ -13,9 +10,9 @@ _MOUNTS = "/proc/self/mountinfo"
 
 
 def filesystem_of(path: Path, mountinfo: str = "") -> str | None:
-    """The type of the file system that holds ``path`` (``ext4``); None where the kernel lists none.
+    """The type of the file system of ``path``, like ``ext4``; None if the kernel lists none.
 
-    Links are followed. The longest mount point that leads to the path counts, and of equal ones the
+    Links are followed. It is that of the longest mount point above the path, and of equal ones the
     last, which covers the others.
     """
     real = os.path.realpath(path)
@@ -28,7 +25,7 @@ def filesystem_of(path: Path, mountinfo: str = "") -> str | None:
 
 
 def mounts(mountinfo: str = "") -> list[tuple[str, str]]:
-    """Each mount point with the type of its file system; none where the kernel lists none."""
+    """Each mount point with the type of its file system."""
     try:
         text = Path(mountinfo or _MOUNTS).read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:

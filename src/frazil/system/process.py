@@ -1,30 +1,28 @@
-"""What a walk checks before every ID: how much time has passed, and is this the same process?
+"""The two checks before every ID: how much time has passed, and is this the same process?
 
-Both checks precede every single ID, so both must cost nanoseconds.
+Both checks must cost nanoseconds.
 
-*Time* is the boot clock (see ``clock``). A reading may be a few microseconds old: then the end of a
-tick is noticed so much later, and no ID depends on that (see ``walk``).
+*Time* is the boot clock (see ``clock``). A reading may be a few microseconds old: then the walk
+notices the end of a tick later, and no ID depends on that (see ``walk``).
 
-*Same process?* After ``fork`` two processes hold the same claim, and both would issue from
-it. Comparing ``os.getpid()`` costs a system call each time, and is wrong where both sides have
-the same number (two pid namespaces). So the answer is one word of memory, which holds the *era* of
-this process and is zero in a child. A child that finds zero starts a new era; what was made in an
-older era is then known to belong to somebody else. The word is made zero in two ways, because each
-misses some copies:
+*Same process?* After ``fork`` two processes hold the same claim, and both would issue from it. A
+comparison of ``os.getpid()`` costs a system call each time, and is wrong if both have the same
+number (in two pid namespaces). So the check reads one word of memory, which holds the *era* of this
+process and is zero in a child. A child that reads zero starts a new era; objects of an older era
+belong to another process. The word becomes zero in two ways, because each misses some copies:
 
-- The kernel wipes its page in the child (``MADV_WIPEONFORK``, Linux 4.14), whoever forked. A page
-  that reaches another process in some other way than by the kernel's fork is not wiped.
-- An at-fork hook writes the zero: of the C library for the C one, which forks made in C run too,
+- The kernel wipes its page in the child (``MADV_WIPEONFORK``, Linux 4.14) after every fork. A page
+  that another process gets without a fork is not wiped.
+- An at-fork hook writes the zero: of the C library for the C identity, which a fork in C runs too,
   and of Python (``os.register_at_fork``) for the one in Python.
 
-A *virtual machine* resumed twice from one snapshot is two copies as well, with all their processes.
-Linux shows a restore in a page that it shares with the hypervisor (``/dev/vmclock0``): a word on it
-changes before the guest goes on. Where this process may read that page, another value of the word
-ends the era too. Where not, a constant word stands in its place and nothing shows the restore.
+A *virtual machine* resumed twice from one snapshot makes two copies of all its processes. Linux
+shows a restore in a page that it shares with the hypervisor (``/dev/vmclock0``): a word on it
+changes before the guest continues. If this process may read that page, a new value of the word ends
+the era too. If not, a constant word is in its place and a restore is not noticed.
 
 ``PureIdentity`` is the reference in plain Python, ``_process.pyx`` the same in C, and
-``ProcessIdentity`` the one in use: C where it was built, unless the environment says
-``FRAZIL_PURE=1``.
+``ProcessIdentity`` the one in use: C if it was built, unless the environment has ``FRAZIL_PURE=1``.
 """
 
 import mmap
@@ -53,7 +51,7 @@ _words = memoryview(_page).cast("Q")
 _eras = count(1)
 _vm_word = memoryview(bytes(8)).cast("Q")
 _vm_seen = 0
-TYPE_CHECKING = False  # as in typing, which every `import frazil` would have to load
+TYPE_CHECKING = False  # as in typing, which is slow to load
 
 
 def _wipe() -> None:
@@ -61,16 +59,16 @@ def _wipe() -> None:
 
 
 os.register_at_fork(after_in_child=_wipe)
-try:  # noqa: SIM105 - contextlib is not for every `import frazil`
+try:  # noqa: SIM105 - contextlib is slow to load
     _page.madvise(_WIPE_ON_FORK)
 except OSError:
     pass
 
 
 def _era(vm_now: int) -> int:
-    """The era of this process; a fresh one if the page was wiped or the machine restored.
+    """The era of this process; a new one if the page was wiped or the machine restored.
 
-    The era comes before what it is known by: an exception between the two starts another era.
+    The era is written first: an exception before the second line starts another era.
     """
     global _vm_seen
     if not _words[0] or vm_now != _vm_seen:
@@ -83,7 +81,7 @@ class PureIdentity:
     """The clock and the identity check of one generator. Make a new one after each fork.
 
     word: its first entry is the era, or zero after a fork. vm_word: its first entry is vm_seen, or
-    something else after the machine was restored.
+    another value after a restore of the machine.
     """
 
     __slots__ = ("era", "vm_seen", "vm_word", "word")
@@ -98,24 +96,24 @@ class PureIdentity:
     """Nanoseconds since boot, suspend included."""
 
     def intact(self) -> bool:
-        """Whether this process is the one that made this object."""
+        """Whether this process made this object."""
         return self.mine
 
     @property
     def mine(self) -> bool:
-        """The same, for a caller that is about to return its IDs.
+        """The same, as the last check before a ``return``.
 
-        Python runs signal handlers after calls, also between the answer of ``intact()`` and the
-        ``return`` that follows it, and a handler may fork. It runs none after an attribute is read.
+        Python runs signal handlers after a call, so a handler may fork between ``intact()`` and the
+        ``return`` after it. It runs none after it reads an attribute.
         """
         return self.word[0] == self.era and self.vm_word[0] == self.vm_seen
 
 
 def require_gil() -> None:
-    """ConfigError where several threads may run Python code at the same moment.
+    """ConfigError if several threads may run Python code at the same moment.
 
-    Both walks rely on the interpreter's lock: the compiled one runs its steps under it, and the
-    interpreted one has iterators that give each cell once only where one thread at a time asks.
+    Both walks need the interpreter's lock: the compiled one runs its steps under it, and the
+    iterators of the interpreted one yield each cell once only to one thread at a time.
     """
     enabled = getattr(sys, "_is_gil_enabled", None)  # Python 3.13
     if enabled is not None and not enabled():
@@ -126,7 +124,7 @@ def require_gil() -> None:
 
 
 def _vm_words(path: str) -> memoryview | None:
-    """The words of the page that the hypervisor writes; None where there is none to be read."""
+    """The words of the page that the hypervisor writes; None without a readable page."""
     try:
         device = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -143,7 +141,7 @@ def _vm_words(path: str) -> memoryview | None:
 
 
 def watch(path: str) -> None:
-    """From now on, a new value of the VM clock's word at ``path`` ends the era, if there is one."""
+    """From now on, a new value of the VM clock's word at ``path``, if it exists, ends the era."""
     global _vm_word, _vm_seen
     words = _vm_words(path)
     if words is not None:

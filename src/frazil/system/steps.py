@@ -1,12 +1,12 @@
-"""A call written once, and run by a thread that waits or by an event loop.
+"""A call that is written once, for a thread and for an event loop.
 
-A call is a generator. It yields a step, what has to be waited for, and is sent what comes of it or
-thrown what it raises. Every decision is in the generator, so a thread and a loop cannot differ in
-one. A step is a function without arguments, which a loop awaits; seconds to sleep; or a list of
-calls, whose answers are wanted: a loop makes them at the same time.
+A call is a generator. It yields a step, and is sent its result or thrown its error. All decisions
+are in the generator, so a thread and a loop make the same ones. A step is a function without
+arguments, which a loop awaits; seconds to sleep; or a list of calls, which a loop runs at the same
+time.
 
-A call that is given up ends at a ``yield``, where it must not yield again: so it cleans up with
-``except Exception``, which leaves GeneratorExit out.
+A cancelled call ends at a ``yield``, and must not yield again: so it cleans up with ``except
+Exception``, which excludes GeneratorExit.
 """
 
 import time
@@ -22,7 +22,7 @@ Steps: TypeAlias = Generator[Step, Any, Answer]
 
 
 def run_by(call: Generator[StepT, Any, Answer], do: Callable[[StepT], Any]) -> Answer:
-    """The call's answer, where ``do`` does each of its steps."""
+    """The call's answer; ``do`` does each of its steps."""
     try:
         step = next(call)
         while True:
@@ -67,7 +67,7 @@ async def run_async(call: Steps[Answer]) -> Answer:
 async def _awaited(step: Step) -> Any:
     if callable(step):
         return await step()
-    import asyncio  # what uses no loop need not load it
+    import asyncio  # slow to load
 
     if isinstance(step, list):
         return await asyncio.gather(*map(run_async, step))

@@ -1,21 +1,22 @@
-"""Work that no signal handler can interrupt: done in a thread of its own while the caller waits.
+"""Work that no signal handler can interrupt, in a thread of its own.
 
 Python runs signal handlers in the main thread, between any two bytecodes. A handler may raise
-(Ctrl-C, an alarm), call back into the interrupted code, or fork. In the middle of a step of a
-registry each of these is a disaster: half of the step is done, a second step waits for a lock that
-its own thread holds, or a child and its parent both go on to commit one transaction.
+(Ctrl-C, an alarm), call the interrupted code again, or fork. In the middle of a step of a registry
+each of these does harm: half of the step is done, a second step waits for a lock that its own
+thread holds, or a child and its parent both commit one transaction.
 
-Masking signals does not help, because Python only notes a signal when it arrives and runs the
-handler later. A thread helps: handlers never run in it. The main thread only waits, and a handler
-may interrupt the wait. If the handler raises, the work still completes and its result is dropped;
-if it calls the same function, another thread does that work; if it forks, the child notices that it
-has no such thread, and does the work again.
+To mask signals does not help, because Python only notes a signal when it arrives and runs the
+handler later. Handlers never run in another thread. The main thread only waits, and a handler may
+interrupt the wait. If the handler raises, the work still completes and its result is dropped. If it
+calls the same function, another thread does that work. If it forks, the child notices that it has
+no such thread, and does the work again.
 """
 
 import threading
 import time
 from _thread import start_new_thread
 from collections.abc import Callable
+from math import inf
 from threading import Lock
 from typing import TypeVar
 
@@ -25,15 +26,15 @@ __all__ = ["apart"]
 
 Answer = TypeVar("Answer")
 
-_LOOK_S = 0.05  # how often a waiting caller asks whether it has been forked
+_CHECK_S = 0.05  # how often a waiting caller checks for a fork
 
 
 def apart(work: Callable[[], Answer], patience_s: float | None = None) -> Answer:
     """Return or raise what ``work()`` does, without interruption by signal handlers.
 
     Raises TimeoutError if the work takes longer than ``patience_s``; it still completes, and its
-    result is dropped. Without ``patience_s`` in a thread other than the main one, or where no
-    thread can be started (at the interpreter's exit), the work is called directly.
+    result is dropped. Without ``patience_s`` in a thread other than the main one, or if no thread
+    can be started (at the interpreter's exit), the work is called directly.
     """
     if patience_s is None and threading.current_thread() is not threading.main_thread():
         return work()
@@ -44,21 +45,19 @@ def apart(work: Callable[[], Answer], patience_s: float | None = None) -> Answer
     def run() -> None:
         try:
             outcome.append(work())
-        except BaseException as error:  # noqa: BLE001 - raised again by whoever waits
+        except BaseException as error:  # noqa: BLE001 - the caller raises it
             outcome.append(error)
         finally:
             done.release()
 
     identity = ProcessIdentity()
-    deadline = time.monotonic() + (float("inf") if patience_s is None else patience_s)
+    most_s = inf if patience_s is None else patience_s
+    deadline = time.monotonic() + most_s
     try:
         start_new_thread(run, ())
     except RuntimeError:
         return work()
-    look_s = _LOOK_S if patience_s is None else min(_LOOK_S, patience_s)
-    while not done.acquire(timeout=look_s):
-        if not identity.intact():
-            return apart(work, patience_s)
+    while not done.acquire(timeout=min(_CHECK_S, most_s)) and identity.intact():
         if time.monotonic() > deadline:
             raise TimeoutError
     if not identity.intact():

@@ -44,7 +44,7 @@ def _frazil_ways(setting: Setting, holder: Any) -> list[Callable[[int], list[Any
 def _frazil_claim(holder: Any) -> Claim | None:
     """The claim of a generator with a registry; a server's has none."""
     walk = getattr(holder, "_walk", None)
-    return None if walk is None else walk.keeper.claim
+    return None if walk is None else walk.keeper.policy.claim
 
 
 def _frazil_reading(setting: Setting) -> Reading:

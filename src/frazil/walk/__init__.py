@@ -1,8 +1,8 @@
 """A walk never leaves its claim: ``walk`` holds the only proof of that sentence.
 
-The walk is one Python source. Where a compiler was found it is there compiled too, and that one is
-used, unless the environment says ``FRAZIL_PURE=1``. Both halves of the core are of one kind, for
-the compiled walk reads the fields of the compiled ``ProcessIdentity``.
+The walk is one Python source. If the install found a compiler, the compiled module is used, unless
+the environment has ``FRAZIL_PURE=1``. The walk and ``ProcessIdentity`` are both compiled or both
+interpreted, because the compiled walk reads the fields of the compiled identity.
 """
 
 import importlib.util
@@ -16,7 +16,7 @@ __all__: list[str] = []
 
 
 def _interpret(name: str) -> None:
-    """Load a module of this package from its source although a compiled one is there."""
+    """Load a module of this package from its source, even if a compiled one exists."""
     path = Path(__file__).with_name(name.rpartition(".")[2] + ".py")
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:

@@ -1,33 +1,33 @@
-"""The interpreted walk's guard: makes each step of ``walk`` atomic where the compiler does not.
+"""The interpreted walk: each step of ``walk`` is atomic, as the compiler makes it.
 
-Interpreted, another thread may run between any two lines of a step. So may a signal handler or a
-finalizer, in the thread that is inside the step, and it may do three things: ask for an ID, raise
-an exception through the step, or fork. A lock helps against the first of these only: a handler
-that waits for its own thread's lock waits for ever, and a lock does not undo the half of a step
-that ran before an exception.
+In interpreted code another thread may run between any two lines of a step. So may a signal handler
+or a finalizer, in the thread that is inside the step. It may ask for an ID, raise an exception
+through the step, or fork. A lock does not help: a handler that waits for the lock of its own thread
+waits forever, and a lock does not undo the half of a step before an exception.
 
-So there is no lock, and no step changes what others can see. A step works on a *draft*, a copy of
-the walk's present *stage*, and at its end links the draft behind that stage: one call of
+So there is no lock, and a step changes nothing that others see. It works on a *draft*, a copy of
+the walk's current *stage*. At its end it links the draft to that stage with one call of
 ``dict.setdefault``, which the interpreter does not interrupt, and which succeeds for one draft
-only. From then on the draft is the present stage. A step that comes second drops its draft and
-begins again from the new stage. A step that an exception ends has changed nothing.
+only. Then the draft is the current stage. A step that comes second drops its draft and begins again
+from the new stage. A step that an exception ends has changed nothing.
 
-A stage's cells are an *iterator* over a range, which hands out every cell once, whoever calls: one
-call again. Each stage is the stage before it after one whole step of ``walk``, so the iterators of
-all linked stages have no cell in common, and what a late caller draws from an old one is nobody
-else's. Nothing is drawn from a draft. Cells that are drawn and then dropped, by an exception or by
-a step that came second, are wasted and never repeated.
+A stage's cells are an *iterator* over a range, which yields each cell once, to any caller, again in
+one call. Each stage is the previous one after a whole step of ``walk``, so the iterators of all
+linked stages have no cell in common, and a late caller may draw from an old stage. Nothing draws
+from a draft. A cell that is drawn and then dropped, by an exception or by a step that came second,
+is wasted and never repeated.
 
-The everyday call reads one tuple (the present stage, when its tick ends, its cells, ...), draws,
-and then asks whether this is still the same process. The tuple may be an older stage's, where two
-threads wrote it one after the other; then there is a later one linked to it, and the call goes the
-long way, which sets it right.
+The everyday call reads one tuple (the current stage, the end of its tick, its cells, ...), draws,
+and then checks that this is still the same process. If two threads wrote the tuple one after the
+other, it may be that of an older stage. Then a later stage is linked to it, and the call takes the
+slow path, which corrects the tuple.
 """
 
 from collections.abc import Callable, Iterator
+from functools import wraps
 from itertools import islice
 from operator import length_hint
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from frazil.walk.walk import Pause, Walk
 
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 __all__ = ["AtomicCaller", "AtomicWalk"]
 
 Answer = TypeVar("Answer")
+Method = TypeVar("Method", bound=Callable[..., Any])
 
-# What an everyday call reads, as a bare tuple because unpacking that is fastest: the clock, the
-# identity's two words and what they show as long as this is the same process; when the tick ends;
-# the cells (in a plain layout they are the IDs themselves); what is linked behind the stage; the
-# stage.
-Turn: TypeAlias = (
+# The values that an everyday call reads, as a tuple because that is fastest to unpack: the clock;
+# the identity's two words, each with its value in this process; the end of the tick; the cells (in
+# a plain layout, the IDs themselves); the later stage; the stage.
+FastPath: TypeAlias = (
     "tuple[Callable[[], int], memoryview, int, memoryview, int, int, Iterator[int], "
     "dict[str, _Stage], _Stage]"
 )
@@ -51,9 +51,9 @@ _NEXT = "next"
 
 
 class _Stage(Walk):
-    """A walk as a step left it. Once linked nothing of it changes, but that cells are drawn.
+    """A walk after a step. Once it is linked, nothing in it changes, but cells are drawn.
 
-    undrawn: the cells left of the tick, row or stretch. later: the stage after this one.
+    undrawn: the cells left of the tick, row or stretch. later: the next stage.
     """
 
     def __init__(self, *arguments: Any) -> None:
@@ -70,11 +70,11 @@ class _Stage(Walk):
         return draft
 
     def count_drawn(self) -> None:
-        """Move the cursor to where the cells were drawn to."""
+        """Move the cursor to the first cell that is not drawn."""
         self.sequence = self.sequences - length_hint(self.undrawn)
 
     def stretch(self, first: int, end: int) -> None:
-        """See Walk. The only place where there come to be cells to draw."""
+        """See Walk. Only this makes cells to draw."""
         self.count_drawn()
         super().stretch(first, end)
         if self.plain:
@@ -84,41 +84,45 @@ class _Stage(Walk):
             self.undrawn = iter(range(first, end))
 
     def leave(self, era: int = 0) -> int:
-        """See Walk. What is left of a counter's row is drawn, so that nobody else draws it."""
+        """See Walk. Draws the rest of a counter's row, so that no other caller does."""
         if self.counting and not self.fresh:
             self.sequence = self.sequences - len(list(self.undrawn))
         return super().leave(era)
 
-    def drawn(self, most: int) -> list[int]:
-        """Up to so many IDs of the cells that are left."""
+    def draw_up_to(self, most: int) -> list[int]:
+        """Up to ``most`` IDs of the cells left."""
         cells = list(islice(self.undrawn, most))
         if self.plain:
             return cells
         return [self.scatter(self.low, self.high, cell) for cell in cells]
 
-    def as_turn(self) -> Turn:
-        """What an everyday call has to know of this stage."""
+    def fast_path(self) -> FastPath:
+        """What an everyday call reads of this stage."""
         identity: PureIdentity = self.identity
-        clock, ends_ns = identity.now_ns, self.turn_ns
-        word, era, vm_word, vm_seen = (
-            identity.word,
-            identity.era,
-            identity.vm_word,
-            identity.vm_seen,
-        )
-        return clock, word, era, vm_word, vm_seen, ends_ns, self.undrawn, self.later, self
+        same_process = identity.word, identity.era, identity.vm_word, identity.vm_seen
+        return identity.now_ns, *same_process, self.tick_end_ns, self.undrawn, self.later, self
+
+
+def _in_one_step(method: Method) -> Method:
+    """A method of Walk as one step of an AtomicWalk."""
+
+    @wraps(method)
+    def step(self: "AtomicWalk", *arguments: Any) -> Any:
+        return self._step(lambda draft: getattr(draft, method.__name__)(*arguments))[0]
+
+    return cast("Method", step)
 
 
 class AtomicWalk(Walk):
     """A Walk whose steps are atomic for threads, signal handlers, finalizers and exceptions.
 
-    Its attributes are those of its present stage. shown: what an everyday call reads of it.
+    Its attributes are those of its current stage.
     """
 
     def __init__(self, *arguments: Any) -> None:
         stage = _Stage(*arguments)
         self.plain, self.wide = stage.plain, stage.wide
-        self.shown = stage.as_turn()
+        self.shown = stage.fast_path()
 
     if not TYPE_CHECKING:
 
@@ -129,7 +133,7 @@ class AtomicWalk(Walk):
 
     @property
     def identity(self) -> "PureIdentity":
-        """The life that this walk is of."""
+        """See Walk."""
         return self._stage().identity
 
     @identity.setter
@@ -149,7 +153,7 @@ class AtomicWalk(Walk):
         return ids[0] if ids else Pause(wait_ns)
 
     def pause_ns(self) -> int:
-        """See Walk. May say that there is an ID when the tick's last one has just been drawn."""
+        """See Walk. May be 0 just after the last ID of the tick was drawn."""
         return self._step(_Stage.ready)[0]
 
     def take_ready(self, count: int) -> list[int]:
@@ -167,33 +171,13 @@ class AtomicWalk(Walk):
             out[at : at + len(ids)] = ids
         return at + len(ids)
 
-    def adopt(self, *arguments: int) -> None:
-        """See Walk."""
-        self._step(lambda draft: draft.adopt(*arguments))
-
-    def queue(self, *arguments: int) -> None:
-        """See Walk."""
-        self._step(lambda draft: draft.queue(*arguments))
-
-    def prolong(self, *arguments: int) -> None:
-        """See Walk."""
-        self._step(lambda draft: draft.prolong(*arguments))
-
-    def rise(self, identity: "PureIdentity") -> None:
-        """See Walk."""
-        self._step(lambda draft: draft.rise(identity))
-
-    def leave(self, era: int = 0) -> int:
-        """See Walk."""
-        return self._step(lambda draft: draft.leave(era))[0]
-
-    def finish(self) -> int:
-        """See Walk."""
-        return self._step(_Stage.finish)[0]
-
-    def forget(self) -> None:
-        """See Walk."""
-        self._step(_Stage.forget)
+    adopt = _in_one_step(Walk.adopt)
+    queue = _in_one_step(Walk.queue)
+    prolong = _in_one_step(Walk.prolong)
+    restart = _in_one_step(Walk.restart)
+    leave = _in_one_step(Walk.leave)
+    finish = _in_one_step(Walk.finish)
+    forget = _in_one_step(Walk.forget)
 
     def left(self) -> int:
         """See Walk."""
@@ -212,31 +196,31 @@ class AtomicWalk(Walk):
         return self._stage().due(now_ns)
 
     def _take(self, n: int) -> tuple[list[int], int]:
-        """Up to so many IDs; and where that is fewer, why."""
+        """Up to ``n`` IDs; and if there are fewer, the reason (see ``Walk.ready``)."""
         ids: list[int] = []
         wait_ns = 0
         while len(ids) < n:
             wait_ns, stage = self._step(_Stage.ready)
             if wait_ns:
                 break
-            ids += stage.drawn(n - len(ids))
+            ids += stage.draw_up_to(n - len(ids))
         return ids, wait_ns
 
     def _stage(self) -> _Stage:
-        """The present stage: the last one of the chain."""
+        """The current stage: the last one of the chain."""
         stage = self.shown[-1]
         while stage.later:
             stage = stage.later[_NEXT]
         return stage
 
     def _step(self, do: Callable[[_Stage], Answer]) -> tuple[Answer, _Stage]:
-        """Do something to the walk, wholly or not at all; the answer, and the stage after it."""
+        """Do a whole step or nothing of it; the answer, and the stage after it."""
         while True:
             stage = self._stage()
             draft = stage.draft()
             answer = do(draft)
             if stage.later.setdefault(_NEXT, draft) is draft:
-                self.shown = draft.as_turn()
+                self.shown = draft.fast_path()
                 return answer, draft
 
 
@@ -251,7 +235,7 @@ class AtomicCaller:
         walk = self._walk
         now_ns, word, era, vm_word, vm_seen, ends_ns, ready, later, stage = walk.shown
         if not later and now_ns() < ends_ns:
-            for cell in ready:  # the first one; a loop is the fastest way to ask for it
+            for cell in ready:  # only the first one; a loop is the fastest way to get it
                 n = cell if walk.plain else stage.scatter(stage.low, stage.high, cell)
                 if word[0] != era or vm_word[0] != vm_seen:
                     break

@@ -1,6 +1,6 @@
-# The C types of frazil/walk/walk.py, which stays ordinary Python (Cython's pure-Python mode with an
-# augmenting file). Compiled, a method body here runs from start to end without another thread or
-# a signal handler in between; walk.py says which of its steps rely on that.
+# The C types of frazil/walk/walk.py, which is ordinary Python (Cython's pure-Python mode with an
+# augmenting file). Compiled, no other thread and no signal handler runs inside a method; walk.py
+# says which of its steps need that.
 
 from frazil.system._process cimport ProcessIdentity
 
@@ -36,9 +36,9 @@ cdef class Walk:
     cdef unsigned long long sequence     # the next cell to draw
     cdef unsigned long long sequences    # the first cell after those to draw; equal: none are left
     cdef readonly bint fresh             # no cell of this claim was entered yet
-    cdef unsigned long long dice         # state of the generator of random first cells
-    # The cursor's part of an ID: changed by begin, place, stretch, stand and draw.
-    cdef unsigned long long placed       # the axis value that stands in low and high
+    cdef unsigned long long random_state  # of the random first cells
+    # The cursor's part of an ID: changed by begin, flip, stretch, set_here and draw.
+    cdef unsigned long long placed       # the axis value whose bits are in low and high
     cdef unsigned long long low          # the ID of cell 0
     cdef unsigned long long high
     cdef unsigned long long here_low     # in a scattered layout: the ID of the cell `sequence`
@@ -47,7 +47,7 @@ cdef class Walk:
     # The registry's clock: set by anchor, at each answer of the registry.
     cdef long long anchor_tick           # the tick it was in
     cdef long long anchor_ns             # when that tick began, by the boot clock
-    cdef long long turn_ns               # when the cursor's tick ends; before, a call may just draw
+    cdef long long tick_end_ns           # when the cursor's tick ends; until then a call only draws
     # The next claim, without a clock: set by queue, moved into the one held by proceed.
     cdef readonly bint queued            # there is one
     cdef unsigned long long next_node
@@ -76,19 +76,19 @@ cdef class Walk:
     cdef enter(self, long long tick)
     cdef enter_row(self, long long value)
     cdef stretch(self, unsigned long long first, unsigned long long end)
-    cdef place(self, unsigned long long flips, unsigned long long[::1] low,
-               unsigned long long[::1] high)
-    cdef stand(self)
+    cdef flip(self, unsigned long long flips, unsigned long long[::1] low,
+              unsigned long long[::1] high)
+    cdef set_here(self)
     cdef object draw(self)
     cdef object scatter(self, unsigned long long low, unsigned long long high,
                         unsigned long long cell)
     cpdef object poll(self)
     cpdef long long pause_ns(self)
     cpdef list take_ready(self, Py_ssize_t count)
-    cdef extend(self, list ids, unsigned long long first, unsigned long long stop)
+    cdef append_ids(self, list ids, unsigned long long first, unsigned long long stop)
     cpdef Py_ssize_t fill(self, unsigned long long[::1] out, Py_ssize_t at)
-    cdef paint(self, unsigned long long[::1] out, Py_ssize_t at, unsigned long long first,
-               unsigned long long stop)
+    cdef write_ids(self, unsigned long long[::1] out, Py_ssize_t at, unsigned long long first,
+                   unsigned long long stop)
     cpdef adopt(self, unsigned long long node, long long start, long long until,
                 long long now, long long into_ns, long long read_ns,
                 unsigned long long era=*)
@@ -96,7 +96,7 @@ cdef class Walk:
                 unsigned long long era=*)
     cdef check(self, unsigned long long node, long long start, long long until)
     cdef begin(self, unsigned long long node, long long start, long long until)
-    cdef halve(self, long long start)
+    cdef mark_half(self, long long start)
     cpdef prolong(self, long long until, long long now, long long into_ns, long long read_ns,
                   unsigned long long era=*)
     cdef anchor(self, long long now_tick, long long into_ns, long long read_ns)
@@ -106,7 +106,7 @@ cdef class Walk:
     cpdef bint begun(self)
     cpdef long long leave(self, unsigned long long era=*)
     cpdef long long finish(self)
-    cpdef rise(self, ProcessIdentity identity)
+    cpdef restart(self, ProcessIdentity identity)
     cpdef forget(self)
 
 cdef object next_of(Walk walk)

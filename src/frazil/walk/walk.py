@@ -3,42 +3,42 @@
 """The walk: a generator visits the cells of its claim in order, one ID per cell, none twice.
 
 A claim is a slot (a node number) and a half-open interval of ticks. Its cells are the pairs
-(tick, sequence). The walk visits them in increasing order, and no other walk visits them, because
-the claim has one holder. That is the second of the two sentences that make IDs unique, and only
-this file is responsible for it; ``record`` is for the first, "no two claims overlap".
+(tick, sequence). The walk visits them in increasing order. No other walk visits them, because the
+claim has one holder. That is the second of the two sentences that make IDs unique, and only this
+file is responsible for it; ``record`` is for the first, "no two claims overlap".
 
-The obvious walk reads the wall clock, resets the sequence when the millisecond changed, and waits
-when it did not. It repeats cells when the clock is stepped back, when it is ``==`` where ``<=`` is
-meant, when two processes walk one claim, and when two threads stand between its reads and writes.
-Here no cell depends on a clock being right:
+The obvious walk reads the wall clock, resets the sequence when the millisecond has changed, and
+waits when it has not. It repeats cells when the clock steps back, when the code has ``==`` instead
+of ``<=``, when two processes walk one claim, and when two threads run between its reads and writes.
+Here no cell depends on a correct clock:
 
 - The *cursor* (tick, sequence) only moves forward, by comparison with itself.
-- The clock only says which tick is *due*. It is the registry's ``now`` at the last verb, carried
-  on with the boot clock. When it says an earlier tick than the cursor's, the cursor stays.
-- A tick at or past ``until`` is not entered: the claim is spent, however late it is by then.
-- The tick's cells used up, the next tick is entered early if it is at most ``lead`` ahead of the
-  due one (it is inside the claim, so it is ours); otherwise the answer is "wait so long".
+- The clock only says which tick is *due*. It is the registry's ``now`` at the last verb, continued
+  with the boot clock. If the due tick is before the cursor's, the cursor stays.
+- The walk does not enter a tick at or past ``until``: the claim is spent.
+- When the tick's cells are used up, the walk enters the next tick early if it is at most ``lead``
+  ahead of the due one (it is inside the claim); otherwise the answer is a time to wait.
 
 So ``poll`` has three results: an ID, a wait, or "no claim" (spent, closed, or lost by a fork). It
-never sleeps and does no I/O; the caller decides what to do about the last two.
+never sleeps and does no I/O. The caller decides what to do about a wait and a missing claim.
 
-**Without a clock** (counters, run numbers, what is minted) every cell of the claim is due at once.
-Then there is no time in which a next claim could be fetched, so one may be *queued* before this one
-is spent, and the walk is ``wanting`` when half of its claim is used and nothing is queued. The walk
-goes in stretches that end where that is to be noticed. A counter has one cell per axis value; for
-speed it is walked in rows of values, whose lowest bits are the cells.
+**Without a clock** (counters, run numbers, minted IDs) every cell of the claim is due at once. This
+leaves no time to fetch the next claim, so one may be *queued* before this one is spent. The walk is
+``wanting`` when half of its claim is used and nothing is queued. It divides its cells into
+stretches, which end where it must check this. A counter has one cell per axis value; for speed, the
+walk takes rows of values, whose lowest bits are the cells.
 
-**Cost.** Packing a number bit by bit for each ID would cost more than all the rest. Every field is
-scattered linearly: each bit of a value owns one bit of the ID, also where the layout reverses time,
-cuts a field in pieces or shuffles everything. So a tick's part of the ID changes by XOR with the
-places of just those bits that differ from the last tick's, about two for a step of one. Within a
-tick an ID is ``base + (sequence << shift)``, or, where the sequence lies scattered, the ID before
-it XOR one word out of a short table.
+**Cost.** To pack each ID bit by bit would cost more than everything else. Every field is scattered
+linearly: each bit of a value has one bit of the ID, also if the layout reverses the time, cuts a
+field in pieces or shuffles the bits. So a tick's part of the ID changes by XOR with the places of
+the bits that differ from the last tick, about two for a step of one. Within a tick an ID is
+``base + (sequence << shift)``; if the sequence is scattered, it is the previous ID XOR one word of
+a short table.
 
 **Atomic steps.** Compiled (``walk.pxd`` gives C types), no other thread and no signal handler runs
-between the lines of a method, as none of them runs Python code before the cells it takes are marked
-as taken. It is the interpreter's lock (GIL) that keeps other threads out, so the module declares
-that it needs it. Interpreted all this is not so, and ``atomic`` has each step done on a copy.
+between the lines of a method, because a method runs no Python code before it marks its cells as
+taken. The interpreter's lock (GIL) keeps other threads out, so the module declares that it needs
+it. The interpreted walk has no such guarantee; ``atomic`` does each of its steps on a copy.
 
 Units: ticks count from the layout's epoch and are below 2^62, ``_ns`` are boot-clock nanoseconds.
 """
@@ -70,7 +70,7 @@ _NEVER_NS = 0x3FFF_FFFF_FFFF_FFFF
 
 
 class Pause:
-    """The reason for no ID now. ``wait_ns``: how long to wait, or SPENT, CLOSED or FORKED."""
+    """The reason for no ID now. ``wait_ns``: nanoseconds to wait, or SPENT, CLOSED or FORKED."""
 
     def __init__(self, wait_ns: int) -> None:
         self.wait_ns = wait_ns
@@ -81,7 +81,7 @@ class Pause:
 
 
 def _steps(positions: Sequence[int]) -> tuple[array[int], array[int]]:
-    """What changes from a cell to the next, by how many ones the cell's number ends with.
+    """The bits that change from a cell to the next, by the number of trailing ones of the cell.
 
     Adding one to a number flips its trailing ones and the zero above them.
     """
@@ -91,7 +91,7 @@ def _steps(positions: Sequence[int]) -> tuple[array[int], array[int]]:
 
 
 def trailing_ones(cell: int) -> int:
-    """How many ones a number ends with."""
+    """The number of trailing ones."""
     ones = 0
     while cell & 1:
         cell >>= 1
@@ -118,13 +118,13 @@ def _halves(positions: Sequence[int]) -> tuple[array[int], array[int]]:
 
 
 class Walk:
-    """One generator's cursor. See the module; ``poll`` does all of it, the rest makes it fast.
+    """One generator's cursor. ``poll`` is the whole walk; the other methods make it fast.
 
     bits: width of the ID. axis, node, sequence: for each bit of that value, least significant
-    first, its position in the ID; where the sequence is the axis, ``sequence`` is the lowest bits
-    of it, those of a row. constant: the fixed fields, in place. tick_ns: length of a tick, 0 for a
-    walk without a clock. lead_ns: how far ahead of the due tick the cursor may go.
-    scattered_start: begin each tick at a random sequence, for consumers that use ``id % n``.
+    first, its position in the ID; if the sequence is the axis, ``sequence`` has only its lowest
+    bits, those of a row. constant: the fixed fields, in place. tick_ns: length of a tick, 0 for a
+    walk without a clock. lead_ns: how far ahead of the due tick the cursor may go. seed: begin each
+    tick at a random sequence, for consumers that use ``id % n``; None begins at 0.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class Walk:
         constant: int,
         tick_ns: int,
         lead_ns: int,
-        dice: int | None,
+        seed: int | None,
     ) -> None:
         self.identity = identity
         self.wide, self.word = bits > 64, 1 << 64
@@ -157,25 +157,25 @@ class Walk:
         self.plain = self.shifted and not self.wide
         self.tick_ns = tick_ns
         self.lead_ticks = lead_ns // tick_ns if tick_ns else 0
-        self.scattered_start = dice is not None
-        self.dice = dice or 0
+        self.scattered_start = seed is not None
+        self.random_state = seed or 0
         self.wide_base = 0
         self.tick = -1
         self.low = self.high = self.here_low = self.here_high = self.placed = 0
         self.node = self.start = self.until = self.mark = self.mark_cell = 0
         self.next_node = self.next_start = self.next_until = 0
-        self.anchor_tick = self.anchor_ns = self.turn_ns = 0
+        self.anchor_tick = self.anchor_ns = self.tick_end_ns = 0
         self.wanting = self.queued = self.closed = self.held = False
         self.fresh = True
         self.issued = 0
         self.counted = self.sequence = self.sequences = self.cells
 
     def __call__(self) -> int:
-        """The next ID; ``stalled`` decides how to wait for it."""
+        """The next ID; ``stalled`` waits for it."""
         return next_of(self)
 
     def stalled(self) -> int:
-        """What ``__call__`` does when no ID is ready. The bare walk waits for nothing."""
+        """The answer of ``__call__`` when no ID is ready. The bare walk does not wait."""
         return self.poll()  # type: ignore[return-value]
 
     def poll(self) -> int | Pause:
@@ -223,7 +223,7 @@ class Walk:
         return 0
 
     def proceed(self) -> int:
-        """Without a clock, the stretch used up: begin the next one. 0, or SPENT."""
+        """Without a clock, at the end of a stretch: begin the next one. 0, or SPENT."""
         if not self.counting and self.sequences < self.cells:
             if self.tick == self.mark:
                 self.wanting = not self.queued
@@ -246,18 +246,18 @@ class Walk:
         """Move the cursor to the first cell of a later tick inside the claim."""
         assert self.tick < tick  # I4: the cursor only moves forward,
         assert self.start <= tick < self.until  # and inside the claim
-        self.place(tick ^ self.placed, self.axis_low, self.axis_high)
+        self.flip(tick ^ self.placed, self.axis_low, self.axis_high)
         follows = tick == self.tick + 1 and not self.fresh and self.sequence >= self.sequences
         self.placed = tick
         self.tick = tick
         self.fresh = False
         if self.tick_ns:
-            self.turn_ns = self.anchor_ns + (tick + 1 - self.anchor_tick) * self.tick_ns
+            self.tick_end_ns = self.anchor_ns + (tick + 1 - self.anchor_tick) * self.tick_ns
         first = 0
-        # A tick that follows a used-up one starts at 0: there the room is needed.
+        # After a used-up tick the next one starts at 0: all its cells may be needed.
         if self.scattered_start and not follows:
-            self.dice = (self.dice * 25214903917 + 11) & 0xFFFFFFFFFFFF  # drand48's step
-            first = (self.dice >> 16) % self.cells
+            self.random_state = (self.random_state * 25214903917 + 11) & 0xFFFFFFFFFFFF  # drand48
+            first = (self.random_state >> 16) % self.cells
         end = self.cells
         if self.tick_ns == 0 and tick == self.mark:
             if first < self.mark_cell:
@@ -267,7 +267,7 @@ class Walk:
         self.stretch(first, end)
 
     def enter_row(self, value: int) -> None:
-        """Move a counter's cursor to ``value``, and on to the end of its row, claim or half."""
+        """Move a counter's cursor to ``value``; the stretch ends with its row, claim or half."""
         first = value & (self.cells - 1)
         row = value - first
         stop = row + self.cells
@@ -279,28 +279,28 @@ class Walk:
             self.wanting = not self.queued
         assert self.tick < value  # I4, as in enter
         assert self.start <= value < stop <= self.until
-        self.place(row ^ self.placed, self.axis_low, self.axis_high)
+        self.flip(row ^ self.placed, self.axis_low, self.axis_high)
         self.placed = row
         self.tick = stop - 1
         self.fresh = False
         self.stretch(first, stop - row)
 
     def stretch(self, first: int, end: int) -> None:
-        """Make cells ``first`` to before ``end`` of the tick or row entered those to draw from.
+        """Draw next from cells ``first`` to before ``end`` of the tick or row entered.
 
-        Both ``cells``: none. What was drawn before is counted in ``issued``.
+        Both ``cells``: from none. The cells drawn before are counted in ``issued``.
         """
         assert self.counted <= self.sequence <= self.sequences
         assert first <= end <= self.cells
         self.issued += self.sequence - self.counted
         self.counted = self.sequence = first
         self.sequences = end
-        self.stand()
+        self.set_here()
         if self.wide:
             self.wide_base = self.word * self.high + self.low
 
-    def place(self, flips: int, low: Words, high: Words) -> None:
-        """Flip the places of the bits in ``flips`` in the base."""
+    def flip(self, flips: int, low: Words, high: Words) -> None:
+        """Flip the places of the bits of ``flips`` in the base."""
         self.low = spread(self.low, flips, low)
         self.high = spread(self.high, flips, high)
 
@@ -322,20 +322,20 @@ class Walk:
         return low
 
     def scatter(self, low: int, high: int, cell: int) -> int:
-        """The ID with base (high, low) and the bits of ``cell`` each in its own place."""
+        """The ID with base (high, low) and each bit of ``cell`` in its place."""
         low = spread(low, cell, self.sequence_low)
         if self.wide:
             return self.word * spread(high, cell, self.sequence_high) + low
         return low
 
-    def stand(self) -> None:
-        """In a scattered layout: place the bits of the cell under the cursor, for ``draw``."""
+    def set_here(self) -> None:
+        """In a scattered layout: the ID of the cell under the cursor, for ``draw``."""
         if not self.shifted and self.sequence < self.cells:
             self.here_low = spread(self.low, self.sequence, self.sequence_low)
             self.here_high = spread(self.high, self.sequence, self.sequence_high)
 
     def take_ready(self, count: int) -> list[int]:
-        """Up to ``count`` IDs in order, as many as are available without waiting (maybe none)."""
+        """Up to ``count`` IDs in order: as many as there are without waiting (maybe none)."""
         ids: list[int] = []
         while count > 0 and self.ready() == 0:
             first = self.sequence
@@ -344,12 +344,12 @@ class Walk:
                 room = count
             assert 0 < room <= self.sequences - first  # each cell is marked once, and then used
             self.sequence = first + room
-            self.stand()
-            self.extend(ids, first, first + room)
+            self.set_here()
+            self.append_ids(ids, first, first + room)
             count -= room
         return ids
 
-    def extend(self, ids: list[int], first: int, stop: int) -> None:
+    def append_ids(self, ids: list[int], first: int, stop: int) -> None:
         """Append the IDs of this tick's cells, already marked as taken, to a list."""
         low = self.low
         high = self.high
@@ -367,7 +367,7 @@ class Walk:
             ids.extend([base + (cell << shift) for cell in range(first, stop)])
         elif (low + ((stop - 1) << shift)) >> 63:
             ids.extend([low + (cell << shift) for cell in range(first, stop)])
-        else:  # a range of numbers that fit a C long is the fastest list there is
+        else:  # a range of numbers that fit a C long is the fastest list
             step = ((first + 1) << shift) - (first << shift)
             ids.extend(range(low + (first << shift), low + ((stop - 1) << shift) + 1, step))
 
@@ -384,12 +384,12 @@ class Walk:
                 room = size - at
             assert 0 < room <= self.sequences - first  # as in take_ready
             self.sequence = first + room
-            self.stand()
-            self.paint(out, at, first, first + room)
+            self.set_here()
+            self.write_ids(out, at, first, first + room)
             at += room
         return at
 
-    def paint(self, out: Words, at: int, first: int, stop: int) -> None:
+    def write_ids(self, out: Words, at: int, first: int, stop: int) -> None:
         """Write the IDs of this tick's cells, already marked as taken, into a buffer."""
         low = self.low
         shift = self.shift
@@ -416,15 +416,15 @@ class Walk:
     ) -> None:
         """Begin a claim: ticks ``start`` to before ``until`` of one node, after all ticks walked.
 
-        The registry's clock stood ``into_ns`` within tick ``now`` when the boot clock read
-        ``read_ns``. era: the keeper's, whose thread outlives its era where a virtual machine is
-        restored; then nothing is done. Precondition: 0 <= start <= until.
+        The registry's clock was ``into_ns`` within tick ``now`` when the boot clock read
+        ``read_ns``. era: the keeper's. Its thread outlives its era if a virtual machine is
+        restored; then this does nothing. Precondition: 0 <= start <= until.
         """
         self.check(node, start, until)
         if era and era != self.identity.era:
             return
         self.begin(node, start, until)
-        self.turn_ns = 0
+        self.tick_end_ns = 0
         self.anchor(now, into_ns, read_ns)
         self.held = not self.closed
         assert self.sequence == self.sequences  # nothing of the old claim is left
@@ -452,7 +452,7 @@ class Walk:
         self.low = self.constant_low
         self.high = self.constant_high
         self.placed = 0
-        self.place(node, self.node_low, self.node_high)
+        self.flip(node, self.node_low, self.node_high)
         self.start = start
         self.until = until
         # Without a clock there is no order to keep between the cells of two nodes.
@@ -462,9 +462,9 @@ class Walk:
         self.node = node
         self.fresh = True
         self.stretch(self.cells, self.cells)
-        self.halve(start)
+        self.mark_half(start)
 
-    def halve(self, start: int) -> None:
+    def mark_half(self, start: int) -> None:
         """Mark where half is used of what reaches from ``start`` to the claim's end."""
         ticks = self.until - start
         self.mark = start + (ticks + 1) // 2 if self.counting else start + ticks // 2
@@ -480,7 +480,7 @@ class Walk:
             start = self.until
             self.check(self.node, start, until)
             self.until = until
-            self.halve(start)
+            self.mark_half(start)
         self.anchor(now, into_ns, read_ns)
 
     def anchor(self, now_tick: int, into_ns: int, read_ns: int) -> None:
@@ -488,9 +488,9 @@ class Walk:
         self.anchor_tick = now_tick
         self.anchor_ns = read_ns - into_ns
         if not self.tick_ns:
-            self.turn_ns = _NEVER_NS
+            self.tick_end_ns = _NEVER_NS
         elif not self.fresh:
-            self.turn_ns = self.anchor_ns + (self.tick + 1 - now_tick) * self.tick_ns
+            self.tick_end_ns = self.anchor_ns + (self.tick + 1 - now_tick) * self.tick_ns
 
     def left(self) -> int:
         """Ticks of the claim that are still ahead of the cursor and of the clock; 0 when spent."""
@@ -538,7 +538,7 @@ class Walk:
         self.closed = True
         return self.leave()
 
-    def rise(self, identity: process.ProcessIdentity) -> None:
+    def restart(self, identity: process.ProcessIdentity) -> None:
         """In a copy of the process: start anew with ``identity``, unless another call did."""
         if identity.intact() and not self.identity.intact():
             self.forget()
@@ -553,14 +553,14 @@ class Walk:
         self.fresh = True
         self.stretch(self.cells, self.cells)
         assert self.sequence == self.sequences  # the everyday call looks at these, not at `held`
-        self.turn_ns = 0
+        self.tick_end_ns = 0
 
 
 def next_of(walk: Walk) -> int:
     """The next ID of a walk: of its tick's cells, or else what ``stalled`` answers."""
-    if walk is None:  # a Caller whose __init__ never ran: in C the next line would read no memory
+    if walk is None:  # a Caller whose __init__ never ran: in C the next line would crash
         raise TypeError("this generator was never opened; call frazil.open")
-    if walk.identity.now_ns() < walk.turn_ns and walk.sequence < walk.sequences:
+    if walk.identity.now_ns() < walk.tick_end_ns and walk.sequence < walk.sequences:
         if walk.identity.intact():
             if walk.plain:
                 cell = walk.sequence

@@ -105,7 +105,7 @@ def child_releases() -> None:
 
     def end(self: keeper_thread.Keeper, used: int, call: calls.Call) -> None:
         self.policy.identity = ProcessIdentity()  # as if it were the parent
-        keeper_thread.drive(self.policy._depart(used), self.registry)
+        keeper_thread.drive(self.policy._last_round(used), self.registry)
         call.wake(None)
 
     def finish(self: keeper_thread.Keeper) -> None:
@@ -153,7 +153,7 @@ def unguarded_store() -> None:
 
     def is_loss(self: Record, terms: Any, ask: Any, incarnation: str) -> bool:
         if not self.sid:
-            self._found(terms, replace(ask, token="same"), incarnation)
+            self._set_identity(terms, replace(ask, token="same"), incarnation)
         return False
 
     Record._is_loss = is_loss
@@ -191,7 +191,7 @@ def carried() -> None:
     """A pickle that carries the claim."""
 
     def state(self: local.LocalGenerator) -> tuple[Any, ...]:
-        return _carry, (self.config, self._walk.keeper.claim)
+        return _carry, (self.config, self._walk.keeper.policy.claim)
 
     local.LocalGenerator.__reduce__ = state
 

@@ -13,9 +13,9 @@ order = work.order()
 ids = frazil.open(order.url, order.scheme, timeout=30, block=1)
 waiting = threading.Thread(target=ids)
 waiting.start()
-while "RegistryUnavailable" not in repr(ids._walk.keeper.trouble):
+while "RegistryUnavailable" not in repr(ids._walk.keeper.policy.trouble):
     time.sleep(0.01)
-message = str(ids._walk.keeper.trouble)
+message = str(ids._walk.keeper.policy.trouble)
 forked = []
 
 

@@ -256,10 +256,10 @@ def be_reborn(world: World, handle: Callable[[], None]) -> None:
         world.put(world.ids._walk.take_ready(2))
         world.ids._walk.identity.word[0] = 0
         world.claims = {}
-        reached, _ = struck(at, handle, world.ids._walk.reborn)
+        reached, _ = struck(at, handle, world.ids._walk.restart_after_fork)
         world.put(world.ids._walk.take_ready(2))
         if world.ids._walk.pause_ns() == FORKED:
-            world.ids._walk.reborn()
+            world.ids._walk.restart_after_fork()
         assert world.ids._walk.pause_ns() != FORKED, f"{world.op}: it is nobody"
         world.elsewhere(world.adopt)
         world.go_on(reached)
@@ -280,7 +280,7 @@ def everything(kind: str, handler: str) -> None:
         if op != "queue" or kind in ("run", "counter"):
             keep(*begun(op), bring)
     leave(*begun("leave"))
-    be_reborn(*begun("reborn"))
+    be_reborn(*begun("restart_after_fork"))
 
 
 order = work.order()

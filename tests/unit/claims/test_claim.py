@@ -26,7 +26,7 @@ VALUES = [
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
-def test_what_is_told_stays_as_it_was_told(value):
+def test_replies_and_requests_are_immutable(value):
     """Several threads read it, and a keeper compares it with what it is told later."""
     first = fields(value)[0].name
     with pytest.raises(FrozenInstanceError):
@@ -36,7 +36,7 @@ def test_what_is_told_stays_as_it_was_told(value):
     assert hash(replace(value)) == hash(value)
 
 
-def test_a_claim_is_shown_without_what_is_known_of_the_record():
+def test_the_repr_of_a_claim_omits_last_seen():
     assert repr(CLAIM) == "Claim(slot=3, start=10, until=20, token='token', now_us=12345678)"
 
 
@@ -57,7 +57,7 @@ def test_the_fingerprint_tells_terms_apart(other):
     assert replace(TERMS, **other).fingerprint != TERMS.fingerprint
 
 
-def test_a_claim_tells_the_time_in_ticks_and_what_is_over():
+def test_a_claim_converts_its_time_to_ticks_and_nanoseconds():
     assert CLAIM.time(TERMS) == (12_345, 678_000)
     assert CLAIM.time(replace(TERMS, epoch_us=2_000_001)) == (10_345, 677_000)
     assert CLAIM.time(replace(TERMS, tick_us=0)) == (0, 0)
@@ -72,6 +72,6 @@ def test_a_wait_ends_where_a_tick_begins():
     assert Wait.ticks(1, replace(TERMS, tick_us=0), SEEN) == Wait(0, SEEN)
 
 
-def test_a_member_that_was_told_nothing_knows_nothing():
+def test_a_new_member_has_an_empty_last_seen():
     """A revision above 0 would be taken for the memory of a record that was lost."""
     assert LastSeen() == LastSeen(sid="", revision=0, now_us=0)

@@ -107,7 +107,7 @@ def test_a_full_pool_waits_at_the_horizon():
     assert isinstance(world.grant(10), Claim)
 
 
-def test_of_equal_floors_one_that_nobody_holds_is_taken():
+def test_of_equal_floors_one_without_a_holder_is_taken():
     world = World()
     claims = [world.grant(10) for _ in range(4)]
     world.release(claims[2], NOW + 10)
@@ -141,7 +141,7 @@ def test_release_gives_back_the_rest_once():
 
 
 @pytest.mark.parametrize("used", [NOW - 1, NOW + 51])
-def test_release_refuses_what_is_outside_the_claim(used):
+def test_release_refuses_a_tick_outside_the_claim(used):
     world = World()
     assert isinstance(world.release(world.grant(50), used), Lost)
 
@@ -164,7 +164,7 @@ class TestClock:
             nows.append(world.mint(1).now_us)
         assert nows == sorted(nows)
 
-    def test_a_step_back_is_no_outage(self):
+    def test_after_a_step_back_claims_are_still_granted(self):
         world = World()
         claim = world.grant(50)
         world.tick(-3_600_000)
@@ -210,7 +210,7 @@ class TestClock:
             (280_000, 100_000, False),
         ],
     )
-    def test_what_is_taken_off_the_offset(self, back_ms, on_ms, whole):
+    def test_how_the_offset_shrinks(self, back_ms, on_ms, whole):
         world = World()
         world.tick(-back_ms)
         world.mint(1)
@@ -270,7 +270,7 @@ class TestLoss:
         assert world.record.guard == NOW + 100
         assert world.record.revision > seen.revision
 
-    def test_members_remember_what_they_hold(self):
+    def test_a_request_with_a_claim_reveals_a_loss(self):
         world = World()
         claim = world.grant(50)
         world.record.slots = SlotTable()
@@ -294,7 +294,7 @@ class TestLoss:
         world.grant(10, seen=LastSeen("another", 9_999, world.us - 50_000_000))
         assert world.record.guard == guard
 
-    def test_holders_go_on_to_their_until_and_nobody_comes_into_it(self):
+    def test_holders_use_their_claims_to_the_end_and_no_new_claim_overlaps(self):
         world = World()
         claim = world.grant(100)
         world.incarnation = "data/2"
@@ -372,7 +372,7 @@ def test_a_namespace_with_other_terms_is_not_initialised_anew(identity):
     assert world.record.revision == before
 
 
-def test_the_epoch_itself_is_no_time_before_it():
+def test_the_epoch_itself_is_a_valid_time():
     record = Record()
     ask = VerbRequest(LastSeen(), T0, "token", "me")
     terms = replace(TERMS, epoch_us=T0)
@@ -381,7 +381,7 @@ def test_the_epoch_itself_is_no_time_before_it():
     assert region(claim) == (0, 0, 1)
 
 
-def test_what_ends_now_is_not_held():
+def test_a_claim_that_ends_now_is_not_held():
     """On a tie of floors the lowest slot that nobody holds is given, and that is not the second."""
     table = SlotTable({0: Slot(NOW, NOW - 5, "token", "me")})
     assert table.lowest_floor(NOW, NOW + 10, range(2)) == 0

@@ -39,7 +39,7 @@ def test_start():
     assert region(world.grant(1)) == (0, 700, 701)
 
 
-def test_a_restart_is_no_loss_and_another_store_is():
+def test_a_restart_is_not_a_loss_but_another_store_is():
     world = World(TERMS)
     world.incarnation = "data/another boot"
     assert isinstance(world.grant(1), Claim)

@@ -14,7 +14,7 @@ from tests.unit.claims.test_record_counters import TERMS as COUNTER
 __all__: list[str] = []
 
 
-def test_what_nobody_has_touched_is_at_zero():
+def test_an_untouched_slot_has_a_floor_of_zero():
     assert Slot() == Slot(0, 0, "", "", 0)
     record = Record()
     assert (record.revision, record.guard) == (0, 0)
@@ -61,7 +61,7 @@ def test_a_hundredth_of_the_horizon_is_worth_waiting_for(horizon, want, least):
     [(replace(TERMS, end=NOW + 100), "time field"), (replace(COUNTER, end=1000), "counter")],
     ids=["time", "counter"],
 )
-def test_the_end_is_told_of_the_field_that_has_come_to_it(terms, what):
+def test_the_error_at_the_end_names_the_field(terms, what):
     with pytest.raises(LayoutExhausted, match=f"the {what} of"):
         mint_to_the_end(World(terms))
 
@@ -90,7 +90,7 @@ def test_a_slot_stays_as_it_was_read():
     assert not hasattr(Record(), "__dict__")
 
 
-def test_a_floor_at_the_guard_is_no_greater_than_one_before_it():
+def test_floors_at_and_before_the_guard_are_equal():
     """Both may be given away from the guard on, so the lowest is taken."""
     slots = SlotTable({0: Slot(3), 1: Slot(5), 2: Slot(6), 3: Slot(11)})
     assert slots.best_free(10, 5, range(2)) == 0
@@ -124,5 +124,5 @@ def test_a_counter_that_its_member_knows_as_another_is_refused(sid):
     """Whichever of the two names sorts first."""
     world = World(COUNTER)
     told = world.grant(1).seen
-    with pytest.raises(ConfigError, match="older than what was already given away"):
+    with pytest.raises(ConfigError, match="older than values that were already granted"):
         world.grant(1, seen=replace(told, sid=sid))

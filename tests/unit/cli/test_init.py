@@ -21,7 +21,7 @@ def test_namespace_is_set_up_once(call):
     assert "Waiting" not in result.stdout
     for again in (call("init", "--new"), call("init")):
         assert again.exit_code == 2
-        assert "has a record already" in again.output
+        assert "already has a record" in again.output
         assert again.stdout == ""
 
 

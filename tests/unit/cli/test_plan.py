@@ -151,7 +151,7 @@ def test_text_of_a_time_span(us, words):
         (["icycle"], "did you mean 'icicle'?"),
         (["time:42 sequence:12 @1ms since 2025-01-01", "--bits", "64"], "54 bits"),
         (["time:42"], "no tick"),
-        (["js53", "--epoch", "tomorrow"], "is no moment"),
+        (["js53", "--epoch", "tomorrow"], "is not a moment"),
         (["js53", "--bits", "129"], "--bits"),
     ],
 )
@@ -169,7 +169,7 @@ def test_bits_accepts_the_right_width(call):
     ("text", "reason"),
     [
         ("time:42~ node:10 sequence:12 @1ms since 2020-01-01", "reversed"),
-        ("node:10 time:42 sequence:12 @1ms since ?", "node stands above"),
+        ("node:10 time:42 sequence:12 @1ms since ?", "node is above"),
         ("sequence:40", "no time"),
         ("zero:3=5 time:42 node:4 @1s since ?", ""),
     ],

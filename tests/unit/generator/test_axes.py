@@ -80,7 +80,7 @@ class TestTickets:
             assert ids._walk.registry.holdings()[0].until == 8
 
     @pytest.mark.parametrize("drawn", [1, 5, 500, 999, 1000, 1001, 4095, 4096, 5000])
-    def test_close_gives_back_exactly_what_was_not_used(self, url, drawn):
+    def test_close_gives_back_exactly_the_unused_rest(self, url, drawn):
         with begun(url) as ids:
             first = [ids() for _ in range(drawn // 2)] + ids.take(drawn - drawn // 2)
         with frazil.open(url, "tickets") as ids:
@@ -149,7 +149,7 @@ class TestAhead:
     def test_asked_for_at_half_and_made_longer(self, url, monkeypatch):
         with begun(url, block=100) as ids:
             ids.take(50)
-            assert ids._walk.keeper.claim.until == 101
+            assert ids._walk.keeper.policy.claim.until == 101
             with gated(monkeypatch) as (gate, asked):
                 assert ids._walk.take_ready(1) == [51]
                 assert asked.acquire(timeout=20)
@@ -159,7 +159,7 @@ class TestAhead:
             assert ids._walk.take_ready(51) == list(range(101, 152))
             wait_until(lambda: ids._walk.until == 301)  # and once more
 
-    def test_another_block_is_queued_where_somebody_came_between(self, url):
+    def test_another_block_is_queued_after_another_members_block(self, url):
         with begun(url, block=100) as ids, frazil.open(url, "tickets", block=100) as other:
             ids.take(50)
             assert other() == 101
@@ -191,11 +191,11 @@ class TestAhead:
 
             monkeypatch.setattr(MemoryRegistry, "step", broken)
             assert ids._walk.take_ready(1) == [51]
-            wait_until(lambda: ids._walk.keeper.trouble is not None)
+            wait_until(lambda: ids._walk.keeper.policy.trouble is not None)
             down[0] = False
             wait_until(lambda: ids._walk.until == 201)
 
-    def test_what_was_queued_is_given_back(self, url):
+    def test_close_gives_back_the_queued_block(self, url):
         with begun(url, block=100) as ids, frazil.open(url, "tickets", block=100) as other:
             ids.take(50)
             other()
@@ -215,7 +215,7 @@ class TestRuns:
     def test_the_next_run_is_taken_at_half(self, url):
         with begun(url, "chibrary", 7) as ids:
             ids.take(8192)
-            assert ids._walk.keeper.claim.until == 8
+            assert ids._walk.keeper.policy.claim.until == 8
             ids.take(1)
             wait_until(lambda: ids._walk.until == 9)
             assert len(ids._walk.take_ready(8191 + 8192)) == 8191 + 8192
@@ -238,7 +238,7 @@ class TestRuns:
 
 class TestMisuse:
     @pytest.mark.parametrize("scheme", ["chibrary", "tickets", "chibrary-40"])
-    def test_a_missing_counter_names_what_to_do(self, url, scheme):
+    def test_the_error_for_a_missing_counter_names_the_next_step(self, url, scheme):
         with (
             frazil.open(url, scheme) as ids,
             pytest.raises(ConfigError, match="frazil init URL --start N"),
@@ -250,7 +250,7 @@ class TestMisuse:
         with pytest.raises(ConfigError, match="block="):
             frazil.open(url, "tickets", block=block)
 
-    def test_time_has_no_blocks(self, url):
+    def test_block_is_refused_for_a_layout_with_time(self, url):
         with pytest.raises(ConfigError, match="leave it out"):
             frazil.open(url, "icicle", block=5)
 
@@ -357,7 +357,7 @@ class TestWalk:
         assert t.cells(3) == [(11, 1, s) for s in range(3)]
         assert t.walk.wanting
 
-    def test_what_is_queued_goes_with_the_claim(self, module):
+    def test_a_queued_claim_ends_with_the_claim_held(self, module):
         walk, _ = self.counter(module)
         walk.queue(0, 5, 9)
         assert walk.poll().wait_ns == module.SPENT  # nothing to go on from
@@ -391,8 +391,8 @@ def test_a_counter_is_looked_after_when_called_and_in_trouble_by_itself(url, wan
     with begun(url) as ids:
         ids()
         keeper = ids._walk.keeper
-        assert keeper.policy._next_look_s(SimpleNamespace(wanting=wanting)) is None
+        assert keeper.policy._next_round_s(SimpleNamespace(wanting=wanting)) is None
         keeper.policy.trouble = RegistryUnavailable("away", url=url, outcome_known=True)
-        assert keeper.policy._next_look_s(SimpleNamespace(wanting=wanting)) == (
+        assert keeper.policy._next_round_s(SimpleNamespace(wanting=wanting)) == (
             0.001 if wanting else None
         )

@@ -43,7 +43,7 @@ def away():
     """A registry that is not there, asked once so that its driver is loaded."""
     url = f"redis://127.0.0.1:{free_port()}"
     with frazil.open(url, timeout="200ms") as ids:
-        while ids._walk.keeper.trouble is None:
+        while ids._walk.keeper.policy.trouble is None:
             with suppress(RegistryUnavailable):
                 ids()
     return url
@@ -175,7 +175,7 @@ class TestHandlersThatRaise:
                 break
         assert struck > 20
 
-    def test_a_close_that_nobody_repeats_is_seen_by_the_keeper(self, url):
+    def test_the_keeper_notices_an_interrupted_close(self, url):
         """The walk has closed, and the exception kept its closer from telling the keeper."""
         ids = opened(url, 0)
         ids()
@@ -312,7 +312,7 @@ class TestNoThread:
         yield
         threading.stack_size(before)
 
-    def test_a_caller_is_told_and_the_next_one_served(self, url):
+    def test_a_caller_gets_an_error_and_the_next_one_an_id(self, url):
         with frazil.open(url, timeout=5) as ids:
             before = threading.stack_size(1 << 46)
             try:

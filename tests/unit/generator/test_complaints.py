@@ -4,6 +4,7 @@ import re
 import socket
 import threading
 import time
+import weakref
 from contextlib import suppress
 
 import pytest
@@ -59,7 +60,7 @@ def away(monkeypatch):
     return Away
 
 
-def test_the_claim_goes_on_and_then_it_says_since_when(url, away):
+def test_the_claim_is_used_to_its_end_and_then_an_error_says_since_when(url, away):
     with opened(url, timeout="300ms") as ids:
         ids()
         away.down = True
@@ -70,7 +71,22 @@ def test_the_claim_goes_on_and_then_it_says_since_when(url, away):
         assert soon(ids)
 
 
-def test_the_registry_answers_again_while_a_caller_is_told(url):
+def test_a_generator_dropped_while_its_store_is_away_is_freed(url, away):
+    """The error that the keeper remembers holds no frame, and so no walk."""
+    away.down = True
+    ids = opened(url, timeout="100ms")
+    with pytest.raises(RegistryUnavailable):
+        ids()
+    walk, keeper = weakref.ref(ids._walk), ids._walk.keeper
+    assert keeper.policy.trouble is not None
+    del ids
+    deadline = time.monotonic() + 5
+    while walk() is not None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert walk() is None
+
+
+def test_the_registry_answers_again_while_the_error_is_made(url):
     """The keeper's thread forgets its trouble between two words of the sentence."""
     told = [RegistryUnavailable("gone", url="memory:", outcome_known=True)]
 
@@ -79,10 +95,10 @@ def test_the_registry_answers_again_while_a_caller_is_told(url):
 
     with opened(url) as ids:
         ids._walk.keeper.policy.__class__ = Forgetful
-        assert re.search("no claim since .*gone", str(ids._walk.keeper.complaint(1.0)))
+        assert re.search("no claim since .*gone", str(ids._walk.keeper.policy.complaint(1.0)))
 
 
-def test_a_silent_one_is_no_crowded_one(url, monkeypatch):
+def test_the_error_of_a_silent_registry(url, monkeypatch):
     answers = threading.Event()
     original = MemoryRegistry.step
     with opened(url, timeout="100ms") as ids:
@@ -96,7 +112,7 @@ def test_a_silent_one_is_no_crowded_one(url, monkeypatch):
         assert soon(ids)
 
 
-def test_a_silent_one_is_not_called_new(url, monkeypatch):
+def test_a_silent_registry_is_not_called_new(url, monkeypatch):
     """It says to wait, and is away when it is asked why."""
     with opened(url) as ids:
         keeper = ids._walk.keeper
@@ -104,10 +120,10 @@ def test_a_silent_one_is_not_called_new(url, monkeypatch):
         with monkeypatch.context() as changed:
             changed.setattr(keeper.registry, "look", silence)
             drive(keeper.policy._grant(ids), keeper.registry)
-        assert "node numbers are in use" in str(keeper.complaint(1.0))
+        assert "node numbers are in use" in str(keeper.policy.complaint(1.0))
         keeper.policy._new = None  # nobody has asked yet
         drive(keeper.policy._grant(ids), keeper.registry)
-        assert "nothing was ever given" in str(keeper.complaint(1.0))
+        assert "nothing was ever granted" in str(keeper.policy.complaint(1.0))
 
 
 def silence():
@@ -156,7 +172,7 @@ def message_of(ids, part):
     raise AssertionError(str(caught.value))
 
 
-def test_a_claim_ahead_of_the_clock_is_no_crowd(url):
+def test_the_error_for_a_claim_ahead_of_the_clock(url):
     url += "?horizon=10min"
     with frazil.open(url, WIDE, timeout="300ms") as ids:
         ids._walk.registry.initialise(ask_of(LastSeen()), 0)
@@ -166,7 +182,7 @@ def test_a_claim_ahead_of_the_clock_is_no_crowd(url):
             assert "first use" in message_of(late, "ahead of the clock")
 
 
-def test_a_first_use_is_no_crowd(tmp_path):
+def test_the_error_of_a_first_use(tmp_path):
     """Also for those who come second, while nothing was given yet."""
     slow = "time:32 node:4 sequence:20 @10s since 2025-01-01T00:00:00Z"
     url = f"sqlite:{tmp_path}/claims.db"
@@ -177,7 +193,7 @@ def test_a_first_use_is_no_crowd(tmp_path):
         for ids in (one, opened(url, slow, timeout="300ms", lead=0)):
             with pytest.raises(PoolExhausted) as caught:
                 ids()
-            assert "nothing was ever given" in str(caught.value)
+            assert "nothing was ever granted" in str(caught.value)
             assert "waits for 40s" in str(caught.value)
             assert f"frazil init {url}" in str(caught.value)
             assert "node numbers" not in str(caught.value)

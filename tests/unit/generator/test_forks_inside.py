@@ -264,19 +264,19 @@ def run(script, *arguments, pure=""):
 
 
 @pytest.mark.parametrize("pure", ["", "1"], ids=["default", "interpreted"])
-def test_what_parent_and_child_return_differs(tmp_path, pure):
+def test_parent_and_child_return_different_ids(tmp_path, pure):
     run(LOCAL, f"sqlite:{tmp_path}/claims.db", pure=pure)
 
 
 @pytest.mark.parametrize("options", ["", "?prefetch=100"])
-def test_what_a_service_made(tmp_path, options):
+def test_generators_of_a_service(tmp_path, options):
     config = '[namespaces.a]\nscheme = "icicle"\nregistry = "memory:"\n'
     with Service(tmp_path, config) as service:
         run(SERVED, f"{service.url}/a{options}")
 
 
 @pytest.mark.parametrize("options", ["", "?prefetch=100"])
-def test_what_an_icicle_server_made(options):
+def test_generators_of_an_icicle_server(options):
     with Server() as server:
         Caller(server, "default").init(3)
         run(SERVED, f"icicle://127.0.0.1:{server.port}{options}")

@@ -42,13 +42,13 @@ def test_iteration(url):
     assert got == sorted(set(got))
 
 
-def test_a_generator_is_no_collection(url):
+def test_a_generator_is_not_a_collection(url):
     """It has no end, so whatever takes an iterable for a collection would eat all memory."""
     with opened(url) as ids, pytest.raises(TypeError):
         set(ids)
 
 
-def test_users_see_what_they_may_use(url):
+def test_only_the_public_methods_are_visible(url):
     with opened(url) as ids:
         assert isinstance(ids, frazil.Generator)
         shown = {name for name in dir(ids) if not name.startswith("_")}
@@ -67,7 +67,7 @@ def test_take_and_array_cross_ticks(url, scheme):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=list(LAYOUTS))
-def test_every_way_to_ask_gives_whole_ids(url, layout):
+def test_every_method_returns_whole_ids(url, layout):
     """Interpreted, a generator has another walk below it than test_walk drives."""
     with opened(url, layout) as ids:
         numbers = [ids() for _ in range(5)] + [next(ids) for _ in range(5)] + ids.take(300)
@@ -102,7 +102,7 @@ def test_counts_are_checked(url, n):
             method(n)
 
 
-def test_close_is_final_and_twice_is_no_error(url):
+def test_close_is_final_and_may_be_repeated(url):
     ids = opened(url)
     ids()
     ids.close()
@@ -112,7 +112,7 @@ def test_close_is_final_and_twice_is_no_error(url):
             call()
 
 
-def test_close_gives_the_rest_back(url):
+def test_close_gives_back_the_rest(url):
     ids = opened(url)
     ids.take(10)
     registry = ids._walk.registry
@@ -134,7 +134,7 @@ def test_a_dropped_generator_gives_its_claim_back(url):
     assert not any(h.held for h in registry.holdings())
 
 
-def test_an_idle_generator_lets_go_and_comes_back(url):
+def test_an_idle_generator_releases_its_claim_and_gets_another(url):
     with opened(url) as ids:
         first = ids()
         deadline = time.monotonic() + 5
@@ -150,12 +150,12 @@ def test_a_busy_generator_keeps_its_claim_and_grows_it(url):
         end = time.monotonic() + 2.5
         while time.monotonic() < end:
             ids()
-            claim = ids._walk.keeper.claim
+            claim = ids._walk.keeper.policy.claim
             starts.add((claim.slot, claim.start))
             untils.append(claim.until)
         assert len(starts) == 1
         assert untils == sorted(untils)
-        assert ids._walk.keeper.policy._want == ids._walk.keeper.terms.horizon_ticks
+        assert ids._walk.keeper.policy._want == ids._walk.keeper.policy.terms.horizon_ticks
 
 
 def test_copies_and_pickles_carry_the_configuration_only(url):
@@ -164,7 +164,7 @@ def test_copies_and_pickles_carry_the_configuration_only(url):
     for other in (copy.copy(ids), copy.deepcopy(ids), pickle.loads(pickle.dumps(ids))):
         assert other.config == ids.config
         assert other() != ids()
-        slots = {other._walk.keeper.claim.slot, ids._walk.keeper.claim.slot}
+        slots = {other._walk.keeper.policy.claim.slot, ids._walk.keeper.policy.claim.slot}
         assert len(slots) == 2
         other.close()
     ids.close()
@@ -184,7 +184,7 @@ def test_namespaces_and_constants_are_separate(url):
     ]
     a, b = (ids() for ids in spread)
     assert [spread[0].scheme.unpack(n)["cluster"] for n in (a, b)] == [0, 3]
-    assert len({ids._walk.keeper.claim.slot for ids in spread}) == 2
+    assert len({ids._walk.keeper.policy.claim.slot for ids in spread}) == 2
     for ids in spread:
         ids.close()
 
@@ -269,7 +269,7 @@ class TestMint:
         assert len(ids) == 10_000
         assert not set(ids) & set(frazil.mint(10_000, url, WIDE, lead="1s"))
 
-    def test_leaves_nobody_holding(self, url):
+    def test_minting_leaves_no_claim_held(self, url):
         frazil.mint(1, url, WIDE, lead="1s")
         with opened(url) as ids:
             assert not any(h.held for h in ids._walk.registry.holdings())

@@ -81,12 +81,12 @@ class Told(Call):
 
 def tend(keeper, ids):
     """A round of a walk in use."""
-    return drive(keeper.policy._tend(ids), keeper.registry)
+    return drive(keeper.policy._regular_round(ids), keeper.registry)
 
 
 def call(ids, keeper, answers):
     keeper.policy.calls.add(Told(answers))
-    keeper.policy._needed = True
+    keeper.policy._callers_wait = True
     return tend(keeper, ids)
 
 
@@ -94,7 +94,7 @@ def test_a_call_brings_a_claim_of_a_tenth_of_a_second(supplied):
     ids, keeper, answers = supplied
     look_s = call(ids, keeper, answers)
     assert answers == [None]
-    assert keeper.claim.until - keeper.claim.start == 100
+    assert keeper.policy.claim.until - keeper.policy.claim.start == 100
     assert look_s == pytest.approx(0.05)
     assert isinstance(ids.poll(), int)
 
@@ -103,7 +103,7 @@ def test_a_thread_that_was_started_twice_leaves_the_calls_to_the_first(supplied)
     _, keeper, answers = supplied
     keeper.call(Told(answers))
     keeper._run()
-    assert keeper._bell.get_nowait() is None
+    assert keeper._wakeups.get_nowait() is None
     assert len(keeper.policy.calls) == 1
 
 
@@ -129,7 +129,7 @@ def test_an_idle_walk_is_released(supplied, world):
     tend(keeper, ids)  # busy: renewed
     world.advance(160)
     assert tend(keeper, ids) is None
-    assert keeper.claim is None
+    assert keeper.policy.claim is None
     assert not any(h.held for h in keeper.registry.holdings())
     assert look_s
 
@@ -137,7 +137,7 @@ def test_an_idle_walk_is_released(supplied, world):
 def test_a_lost_claim_is_used_to_its_end_and_then_there_is_another(supplied, world):
     ids, keeper, answers = supplied
     call(ids, keeper, answers)
-    first = keeper.claim
+    first = keeper.policy.claim
     ids.poll()
     with keeper.registry.step() as (record, _):
         record.slots.void_tokens()
@@ -148,11 +148,11 @@ def test_a_lost_claim_is_used_to_its_end_and_then_there_is_another(supplied, wor
     world.advance(60)
     assert ids.poll().wait_ns < 0
     call(ids, keeper, answers)
-    assert keeper.claim.token != first.token
+    assert keeper.policy.claim.token != first.token
     assert isinstance(ids.poll(), int)
 
 
-def test_a_store_that_makes_up_for_a_step_back_starves_nobody(supplied, world):
+def test_a_caller_is_served_while_the_store_absorbs_a_step_back(supplied, world):
     ids, keeper, answers = supplied
     call(ids, keeper, answers)
     ids.poll()
@@ -202,15 +202,15 @@ class TestTrouble:
         assert answers == []
         assert rests[0] <= 0.05
         assert 1.0 <= rests[-1] <= 2.0
-        assert keeper.trouble is errors[0]
-        assert keeper.failures == len(rests)
-        assert clock.moment_text(keeper.trouble_since_us) == since
-        assert f"no claim since {since}: away" in str(keeper.complaint(1.0))
+        assert keeper.policy.trouble is errors[0]
+        assert keeper.policy.failures == len(rests)
+        assert clock.moment_text(keeper.policy.trouble_since_us) == since
+        assert f"no claim since {since}: away" in str(keeper.policy.complaint(1.0))
         errors.clear()
         world.advance(2001)
         tend(keeper, ids)
         assert answers == [None]
-        assert keeper.trouble is None
+        assert keeper.policy.trouble is None
 
     def test_a_call_while_resting_does_not_ask(self, failing):
         ids, keeper, answers, errors = failing
@@ -236,11 +236,11 @@ class TestTrouble:
         errors[0] = frazil.errors.ClockError("two o'clocks")
         world.advance(10)
         ids.poll()
-        keeper.policy._rest_until_ns = 0
+        keeper.policy._back_off_until_ns = 0
         assert tend(keeper, ids) == pytest.approx(0.012)  # an eighth of what is wanted
-        assert keeper.trouble is None
+        assert keeper.policy.trouble is None
 
-    def test_a_bug_is_told_as_one(self, failing):
+    def test_a_bug_is_an_internal_error(self, failing):
         ids, keeper, answers, errors = failing
         errors.append(ZeroDivisionError("oops"))
         call(ids, keeper, answers)
@@ -257,10 +257,10 @@ class TestTrouble:
         tend(keeper, ids)
         world.advance(3000)
         assert tend(keeper, ids) is None
-        assert keeper.claim is None
+        assert keeper.policy.claim is None
 
 
-def test_trouble_is_no_reason_to_look_before_anything_is_due(supplied, world, monkeypatch):
+def test_after_a_failure_the_next_round_is_at_the_usual_time(supplied, world, monkeypatch):
     ids, keeper, answers = supplied
     call(ids, keeper, answers)
     ids.poll()
@@ -271,20 +271,18 @@ def test_trouble_is_no_reason_to_look_before_anything_is_due(supplied, world, mo
 
     monkeypatch.setattr(keeper.registry, "renew", fails)
     assert tend(keeper, ids) <= 0.05
-    assert keeper.trouble is not None
+    assert keeper.policy.trouble is not None
     world.advance(50)
-    claim = keeper.claim
+    claim = keeper.policy.claim
     ids.prolong(claim.until, claim.start, 0, world.ns)  # the clock is found to be at its start
     assert tend(keeper, ids) == pytest.approx(0.05)
 
 
-def test_a_claim_that_can_be_no_longer_is_asked_about_again_in_a_while(
-    supplied, world, monkeypatch
-):
+def test_a_claim_at_the_horizon_is_renewed_later(supplied, world, monkeypatch):
     ids, keeper, answers = supplied
     call(ids, keeper, answers)
     ids.poll()
-    longest = keeper.claim.until
+    longest = keeper.policy.claim.until
     renew = keeper.registry.renew
     monkeypatch.setattr(keeper.registry, "renew", lambda ask, _: renew(ask, longest))
     monkeypatch.setattr(keeper.policy, "jitter", lambda: 0.75)
@@ -298,10 +296,10 @@ def test_a_claim_that_can_be_no_longer_is_asked_about_again_in_a_while(
     monkeypatch.setattr(keeper.registry, "renew", renew)
     world.advance(30)
     assert tend(keeper, ids) > 0.025
-    assert (answers, keeper.policy._put_off) == ([None], False)
+    assert (answers, keeper.policy._told_to_wait) == ([None], False)
 
 
-def test_finishing_gives_the_claim_back_and_twice_is_no_error():
+def test_finish_gives_the_claim_back_and_may_be_repeated():
     ids = frazil.open("memory:finishing")
     ids()
     keeper = ids._walk.keeper
@@ -320,26 +318,26 @@ def test_the_thread_ends_when_its_walk_is_gone(supplied):
     assert answers == []
 
 
-def test_a_busy_walk_whose_claim_was_lost_goes_on_to_its_end(supplied, world):
+def test_a_busy_walk_uses_a_lost_claim_to_its_end(supplied, world):
     ids, keeper, answers = supplied
     call(ids, keeper, answers)
     ids.poll()
     keeper.policy._renewable = False
     world.advance(60)
-    claim = keeper.claim
-    drive(keeper.policy._look_after(ids), keeper.registry)
-    assert keeper.claim == claim
+    claim = keeper.policy.claim
+    drive(keeper.policy._maintain_claim(ids), keeper.registry)
+    assert keeper.policy.claim == claim
     assert ids.left() > 0
 
 
 def test_counters_complain_of_blocks():
     with frazil.open("memory:complaint", "tickets") as ids:
-        told = ids._walk.keeper.complaint(1.5)
+        told = ids._walk.keeper.policy.complaint(1.5)
     assert isinstance(told, PoolExhausted)
     assert "no block from memory:complaint within 1.5 s" in str(told)
 
 
-def test_a_rate_is_what_was_issued_since_it_was_last_asked(supplied, world):
+def test_a_rate_counts_the_ids_since_the_last_one(supplied, world):
     ids, keeper, answers = supplied
     call(ids, keeper, answers)
     assert keeper.policy._rate_hz(SimpleNamespace(issued=5)) == 5 * 10**9  # in no time at all
@@ -364,13 +362,13 @@ def test_one_tick_is_as_good_as_many(supplied, monkeypatch, ticks):
     call(ids, keeper, answers)
     answers.clear()
     monkeypatch.setattr(keeper.policy, "walk", lambda: SimpleNamespace(left=lambda: ticks))
-    assert isinstance(keeper.complaint(1.0), PoolExhausted if ticks else RegistryUnavailable)
+    assert isinstance(keeper.policy.complaint(1.0), PoolExhausted if ticks else RegistryUnavailable)
 
 
 def test_a_rest_is_counted_in_microseconds(supplied, world):
     _, keeper, _ = supplied
-    keeper.policy._rest(7)
-    assert keeper.policy._rest_until_ns == world.ns + 7_000
+    keeper.policy._back_off(7)
+    assert keeper.policy._back_off_until_ns == world.ns + 7_000
 
 
 @pytest.mark.parametrize(
@@ -387,12 +385,10 @@ def test_a_rest_is_counted_in_microseconds(supplied, world):
         (2, 0, True, 0.001),
     ],
 )
-def test_less_than_half_is_looked_after_and_what_is_near_is_not_hurried(
-    supplied, want, reach, ending, look_s
-):
+def test_the_next_round_is_when_half_is_left_but_not_at_once(supplied, want, reach, ending, look_s):
     ids, keeper, answers = supplied
     call(ids, keeper, answers)
     keeper.policy._want = want
     walk = SimpleNamespace(closed=False, reach=lambda: reach)
-    assert keeper.policy._ending(walk) is ending
-    assert keeper.policy._next_look_s(walk) == pytest.approx(look_s)
+    assert keeper.policy._needs_renewal(walk) is ending
+    assert keeper.policy._next_round_s(walk) == pytest.approx(look_s)

@@ -14,11 +14,11 @@ from tests.unit.generator.test_keeper import Told, call, supplied, tend, world
 __all__ = ["supplied", "world"]
 
 
-def test_a_claim_that_came_after_the_close_is_given_back_whole(supplied):
+def test_a_claim_granted_after_the_close_is_given_back_whole(supplied):
     ids, keeper, _ = supplied
     used = ids.finish()
     drive(keeper.policy._grant(ids), keeper.registry)  # as if the close had come meanwhile
-    assert keeper.claim is not None
+    assert keeper.policy.claim is not None
     assert ids.poll().wait_ns == -2
     drive(keeper.policy._release(used), keeper.registry)
     (holding,) = keeper.registry.holdings()
@@ -27,9 +27,7 @@ def test_a_claim_that_came_after_the_close_is_given_back_whole(supplied):
 
 
 @pytest.mark.parametrize("waits", [True, False])
-def test_a_close_while_a_renewal_is_asked_for_gives_back_what_is_left(
-    supplied, world, monkeypatch, waits
-):
+def test_a_close_during_a_renewal_gives_back_the_rest(supplied, world, monkeypatch, waits):
     """Also where another caller is heard before the close is."""
     ids, keeper, answers = supplied
     call(ids, keeper, answers)
@@ -47,28 +45,28 @@ def test_a_close_while_a_renewal_is_asked_for_gives_back_what_is_left(
     monkeypatch.setattr(keeper.registry, "renew", closed_meanwhile)
     tend(keeper, ids)
     (tick,) = used
-    assert tick == keeper.claim.start + 61
+    assert tick == keeper.policy.claim.start + 61
     (holding,) = keeper.registry.holdings()
     assert holding.held
-    assert holding.until == keeper.claim.until > tick
+    assert holding.until == keeper.policy.claim.until > tick
     if waits:
         keeper.call(Told(answers))
         assert drive(keeper.policy.round(), keeper.registry) is None
         assert isinstance(answers[-1], Closed)
     else:
-        drive(keeper.policy._depart(tick), keeper.registry)
+        drive(keeper.policy._last_round(tick), keeper.registry)
     (holding,) = keeper.registry.holdings()
     assert (holding.held, holding.until) == (False, tick)
 
 
-def test_a_claim_that_was_lost_is_somebody_elses_and_not_given_back(supplied, monkeypatch):
+def test_a_lost_claim_is_not_given_back(supplied, monkeypatch):
     ids, keeper, answers = supplied
     call(ids, keeper, answers)
     monkeypatch.setattr(keeper.registry, "renew", lambda *_: Lost(LastSeen()))
     drive(keeper.policy._renew(ids), keeper.registry)
     given_back = []
     monkeypatch.setattr(keeper.registry, "release", lambda *what: given_back.append(what))
-    drive(keeper.policy._depart(ids.finish()), keeper.registry)
+    drive(keeper.policy._last_round(ids.finish()), keeper.registry)
     assert given_back == []
     assert answers == [None]
 
@@ -82,11 +80,11 @@ def test_the_thread_ends_with_a_close(supplied):
     assert answers == [None, None]
 
 
-def test_who_calls_after_the_end_is_told_at_once(supplied, monkeypatch):
+def test_a_call_after_the_end_gets_an_error_at_once(supplied, monkeypatch):
     """So no thread is started for it."""
     ids, keeper, answers = supplied
-    drive(keeper.policy._depart(ids.finish()), keeper.registry)
-    monkeypatch.setattr(keeper, "_ring", None)
+    drive(keeper.policy._last_round(ids.finish()), keeper.registry)
+    monkeypatch.setattr(keeper, "_wake_thread", None)
     keeper.call(Told(answers))
     (told,) = answers
     assert isinstance(told, Closed)
@@ -96,20 +94,20 @@ def test_a_closed_walk_is_not_renewed(supplied, world):
     """Where the close comes between the keeper's look at the walk and what it does then."""
     ids, keeper, answers = supplied
     call(ids, keeper, answers)
-    claim = keeper.claim
+    claim = keeper.policy.claim
     ids.poll()
     world.advance(60)
     used = ids.finish()
     tend(keeper, ids)
-    assert keeper.claim is claim
+    assert keeper.policy.claim is claim
     (holding,) = keeper.registry.holdings()
     assert (holding.held, holding.until) == (True, claim.until)
-    drive(keeper.policy._depart(used), keeper.registry)
+    drive(keeper.policy._last_round(used), keeper.registry)
     (holding,) = keeper.registry.holdings()
     assert (holding.held, holding.until) == (False, used)
 
 
-def test_a_registry_that_is_away_at_the_end_keeps_nobody(supplied, monkeypatch):
+def test_a_registry_that_is_down_does_not_delay_the_close(supplied, monkeypatch):
     ids, keeper, answers = supplied
     call(ids, keeper, answers)
     closed = []
@@ -135,13 +133,13 @@ def test_an_idle_walk_of_another_life_is_not_given_back(supplied, world):
     ids.poll()
     world.advance(60)
     tend(keeper, ids)  # busy: renewed
-    claim = keeper.claim
+    claim = keeper.policy.claim
     world.advance(160)  # and idle
     keeper.policy.identity = SimpleNamespace(
         era=ids.identity.era + 1, intact=lambda: False, now_ns=ids.identity.now_ns
     )
     tend(keeper, ids)
-    assert keeper.claim is claim
+    assert keeper.policy.claim is claim
     (holding,) = keeper.registry.holdings()
     assert (holding.held, holding.until) == (True, claim.until)
     assert isinstance(ids.poll(), int)
@@ -150,7 +148,7 @@ def test_an_idle_walk_of_another_life_is_not_given_back(supplied, world):
 def test_a_generator_that_was_never_used_has_nothing_to_give_back(monkeypatch):
     """So no thread is started for it."""
     ids = frazil.open("memory:unused")
-    monkeypatch.setattr(ids._walk.keeper, "_ring", None)
+    monkeypatch.setattr(ids._walk.keeper, "_wake_thread", None)
     ids.close()
     assert ids._walk.closed
 
@@ -169,4 +167,4 @@ def test_a_step_that_a_close_interrupted_begins_again_and_finds_it(supplied):
 
     assert ids._step(interrupted)[0] == CLOSED
     assert given_back == [ids.leave()] == [ids.finish()]
-    assert given_back[0] < keeper.claim.until
+    assert given_back[0] < keeper.policy.claim.until

@@ -22,39 +22,41 @@ def reaching(ticks):
     return SimpleNamespace(reach=lambda: ticks, closed=False)
 
 
-def test_somebody_who_waits_is_seen_to_at_once(keeper):
-    keeper.policy._needed = True
-    assert keeper.policy._next_look_s(reaching(0)) == 0.0
+def test_a_waiting_caller_has_a_round_at_once(keeper):
+    keeper.policy._callers_wait = True
+    assert keeper.policy._next_round_s(reaching(0)) == 0.0
 
 
-def test_after_a_rest(keeper):
-    keeper.policy._needed = True
-    keeper.policy._rest(10_000_000)
-    assert keeper.policy._next_look_s(reaching(0)) == pytest.approx(10, abs=1)
+def test_after_a_pause(keeper):
+    keeper.policy._callers_wait = True
+    keeper.policy._back_off(10_000_000)
+    assert keeper.policy._next_round_s(reaching(0)) == pytest.approx(10, abs=1)
 
 
-def test_nobody_looks_after_no_claim(keeper):
-    assert keeper.policy._next_look_s(reaching(0)) is None
+def test_without_a_claim_no_round_is_due(keeper):
+    assert keeper.policy._next_round_s(reaching(0)) is None
 
 
-def test_nobody_looks_after_a_spent_claim_that_is_somebody_else_s(keeper):
+def test_for_a_spent_and_lost_claim_no_round_is_due(keeper):
     keeper.policy.claim, keeper.policy._renewable = object(), False
-    assert keeper.policy._next_look_s(reaching(0)) is None
+    assert keeper.policy._next_round_s(reaching(0)) is None
     keeper.policy.claim = None
 
 
 def test_a_claim_that_is_renewable_and_spent_is_ahead_of_the_clock(keeper):
-    keeper.policy._put_off = keeper.policy._renewable = True
-    assert "is ahead of the clock" in str(keeper.complaint(1.0))
+    keeper.policy._told_to_wait = keeper.policy._renewable = True
+    assert "is ahead of the clock" in str(keeper.policy.complaint(1.0))
     keeper.policy._renewable = False
-    assert "node numbers are in use" in str(keeper.complaint(1.0))
+    assert "node numbers are in use" in str(keeper.policy.complaint(1.0))
 
 
 @pytest.mark.parametrize(("reach", "look_s"), [(49, 0.001), (50, 0.012)])
-def test_in_trouble_what_is_due_is_tried_each_millisecond_after_its_rest(keeper, reach, look_s):
+def test_after_a_failure_a_due_renewal_is_tried_each_millisecond_after_the_pause(
+    keeper, reach, look_s
+):
     keeper.policy.claim, keeper.policy._renewable, keeper.policy._want = object(), True, 100
     keeper.policy.trouble = RegistryUnavailable("away", url="memory:", outcome_known=True)
-    assert keeper.policy._next_look_s(reaching(reach)) == pytest.approx(look_s)
+    assert keeper.policy._next_round_s(reaching(reach)) == pytest.approx(look_s)
     keeper.policy.claim, keeper.policy._renewable = None, False
 
 
@@ -70,4 +72,4 @@ def test_a_namespace_of_which_a_claim_was_begun_is_not_new(supplied, world, monk
     monkeypatch.setattr(keeper.registry, "look", lambda: None)
     world.advance(10_000)
     call(ids, keeper, answers)
-    assert "nothing was ever given" not in str(keeper.complaint(1.0))
+    assert "nothing was ever granted" not in str(keeper.policy.complaint(1.0))

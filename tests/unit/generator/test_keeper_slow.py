@@ -43,7 +43,7 @@ def test_the_first_claim_after_an_idle_time_is_as_long_as_answers_are_slow(
     assert ids.reach() == 280
 
 
-def test_a_claim_that_was_waited_for_is_whole(supplied, world, monkeypatch):
+def test_a_claim_after_a_wait_has_all_its_ticks(supplied, world, monkeypatch):
     """The registry read its clock when the wait was over."""
     ids, keeper, answers = supplied
     at_once = keeper.registry.grant
@@ -72,4 +72,4 @@ def test_a_claim_is_renewed_from_when_the_answer_will_come_on(supplied, world, m
 
     monkeypatch.setattr(keeper.registry, "renew", renew)
     drive(keeper.policy._renew(ids), keeper.registry)
-    assert asked == [now + 600 + keeper.terms.horizon_ticks]
+    assert asked == [now + 600 + keeper.policy.terms.horizon_ticks]

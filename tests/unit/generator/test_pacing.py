@@ -9,7 +9,7 @@ from tests.unit.generator.test_keeper import supplied, world
 __all__ = ["supplied", "world"]
 
 
-def test_those_who_wait_for_one_tick_do_not_come_at_one_moment():
+def test_members_that_wait_for_one_tick_retry_at_different_moments():
     wait = Wait(700_000, LastSeen())
     slow = Terms("d41d8cd9", "", range(1), 1, 1 << 40, 1_000_000, 0, 5)
     assert pause_us(wait, slow, 1.0) == 700_000
@@ -24,9 +24,9 @@ def test_retries_are_jittered_and_double(supplied, monkeypatch):
     assert keeper.policy.jitter() == 1 - 100 / 512
     monkeypatch.setattr(keeper.policy, "jitter", lambda: 1)
     rests_us = []
-    monkeypatch.setattr(keeper.policy, "_rest", rests_us.append)
+    monkeypatch.setattr(keeper.policy, "_back_off", rests_us.append)
     for _ in range(8):
-        keeper.policy._complain(RegistryUnavailable("away", outcome_known=True))
+        keeper.policy._note_failure(RegistryUnavailable("away", outcome_known=True))
     assert rests_us == [50_000, 100_000, 200_000, 400_000, 800_000, 1_600_000, *2 * [2_000_000]]
 
 

@@ -42,7 +42,7 @@ def test_an_id_drawn() -> None:
 │ 1    │ 000000111101 │ 10   │ 101      │ 01   │
 └──────┴──────────────┴──────┴──────────┴──────┘
 
-sign      1 (not 0, as this layout has it)
+sign      1 (not 0, as in this layout)
 time      61 = 1970-01-01T00:01:01Z
 node      9
 sequence  5"""
@@ -91,12 +91,12 @@ def test_every_bit_is_drawn_once_and_rows_keep_the_width(layout: Layout, width: 
 def test_a_node_in_parts_is_shown_whole_too() -> None:
     drawing = draw(DISCORD, 175928847299117063)
     assert drawing.endswith(
-        "worker    1\nprocess   0\nsequence  7\nnode      32 (its parts together)"
+        "worker    1\nprocess   0\nsequence  7\nnode      32 (from all its fields)"
     )
     assert "= 2016-04-30T11:18:25.796Z" in drawing
 
 
-def test_moments_that_no_calendar_has() -> None:
+def test_moments_past_the_years_of_datetime() -> None:
     assert "= year 7482" in draw(WIDE, WIDE.pack(time=2**71 - 1, node=0, sequence=0))
     unset = Layout.parse("time:8 sequence:3 @1s since ?")
     assert "time      1 = a tick of an epoch not chosen yet" in draw(unset, 8)
@@ -123,7 +123,7 @@ def test_an_id_of_another_width_is_refused(show: object) -> None:
 
 
 @pytest.mark.parametrize("number", [None, SMALL.pack(time=61, node=9, sequence=5)])
-def test_an_svg_is_whole_and_says_what_it_shows(number: int | None) -> None:
+def test_an_svg_is_complete_and_has_a_description(number: int | None) -> None:
     root = ET.fromstring(svg(SMALL, number))
     title, desc = root.find(f"{SVG}title"), root.find(f"{SVG}desc")
     assert title is not None

@@ -20,7 +20,7 @@ def test_positions_of_a_field_in_pieces() -> None:
     assert (node.fixed, mode.fixed) == (None, 1)
 
 
-def test_reversal_comes_before_the_cut() -> None:
+def test_a_value_is_reversed_before_it_is_cut() -> None:
     pieces = (
         Piece("time", "time", 3, 2, True),
         Piece("sequence", "sequence", 1),
@@ -28,8 +28,8 @@ def test_reversal_comes_before_the_cut() -> None:
     )
     time, _ = fields_of(pieces)
     # 0b1101 turned round is 0b1011: 10 on the left of the two sequence bits, 11 on the right.
-    assert time.place(0b1101) == 0b10_00_11
-    assert time.read(0b10_01_11) == 0b1101
+    assert time.pack(0b1101) == 0b10_00_11
+    assert time.unpack(0b10_01_11) == 0b1101
     assert time.positions == (5, 4, 1, 0)
 
 
@@ -37,12 +37,12 @@ def test_place_and_positions_say_the_same() -> None:
     for field in fields_of(SPLIT):
         for value in range(field.limit + 1):
             by_bits = sum((value >> i & 1) << p for i, p in enumerate(field.positions))
-            assert field.place(value) == by_bits
-            assert field.read(by_bits) == value
+            assert field.pack(value) == by_bits
+            assert field.unpack(by_bits) == value
 
 
 @pytest.mark.parametrize("value", [-1, 8, 2**200, True, 1.0, "1", None])
-def test_fit_refuses_what_does_not_fit(value: object) -> None:
+def test_fit_refuses_a_value_that_does_not_fit(value: object) -> None:
     with pytest.raises(LayoutError) as caught:
         fit("node", 3, value)
     assert caught.value.facts == {"field": "node", "value": value, "limit": 7}
@@ -66,21 +66,29 @@ def test_a_number_too_long_to_write_is_still_reported() -> None:
         ([Piece("Node", "fixed", 3, value=0)], "Node", "small letters"),
         ([Piece("a b", "fixed", 3, value=0)], "a b", "small letters"),
         ([Piece("x", "axis", 3)], "x", "a role is one of"),  # type: ignore[arg-type]
-        ([Piece("time", "fixed", 3, value=1)], "time", "kept for their roles"),
-        ([Piece("clock", "time", 3)], "clock", "kept for their roles"),
+        ([Piece("time", "fixed", 3, value=1)], "time", "reserved for their roles"),
+        ([Piece("clock", "time", 3)], "clock", "reserved for their roles"),
         ([Piece("run", "node", 3)], "run", "node.run"),
         ([Piece("node", "node", 0, 3)], "node", "higher bit first"),
         ([Piece("node", "node", 3, -1)], "node", "higher bit first"),
         ([Piece("node", "node", 128, 128)], "node", "from 127 down"),
         ([Piece("run", "run", 3, value=2)], "run", "cannot be fixed at 2"),
-        ([Piece("mode", "fixed", 3)], "mode", "needs its value"),
+        ([Piece("mode", "fixed", 3)], "mode", "needs a value"),
         ([Piece("mode", "fixed", 3, value=16)], "mode", "0 to 15"),
         ([Piece("mode", "fixed", 3, value=-1)], "mode", "0 to 15"),
-        ([Piece("run", "run", 3), Piece("run", "run", 3)], "run", "written twice"),
-        ([Piece("run", "run", 3), Piece("run", "run", 1)], "run", "written twice"),
-        ([Piece("a", "node", 3), Piece("a", "fixed", 7, 4, value=1)], "a", "written twice"),
-        ([Piece("run", "run", 4, 2), Piece("run", "run", 2, 0)], "run", "bits 2 lie in more"),
-        ([Piece("run", "run", 9, 8), Piece("run", "run", 4, 1)], "run", "bits 0, 7..5 are in no"),
+        ([Piece("run", "run", 3), Piece("run", "run", 3)], "run", "has field run twice"),
+        ([Piece("run", "run", 3), Piece("run", "run", 1)], "run", "has field run twice"),
+        ([Piece("a", "node", 3), Piece("a", "fixed", 7, 4, value=1)], "a", "has field a twice"),
+        (
+            [Piece("run", "run", 4, 2), Piece("run", "run", 2, 0)],
+            "run",
+            "bits 2 of run are in more",
+        ),
+        (
+            [Piece("run", "run", 9, 8), Piece("run", "run", 4, 1)],
+            "run",
+            "bits 0, 5, 6, 7 of run are in no",
+        ),
         ([Piece("run", "run", 3, 2, True), Piece("run", "run", 1)], "run", "some are not"),
         (
             [Piece("mode", "fixed", 3, 2, value=1), Piece("mode", "fixed", 1, value=1)],
@@ -90,7 +98,7 @@ def test_a_number_too_long_to_write_is_still_reported() -> None:
         ([Piece("node", "node", 3), Piece("rack", "node", 3)], "node", "whole and in parts"),
     ],
 )
-def test_pieces_that_make_no_fields(pieces: list[Piece], field: str, words: str) -> None:
+def test_invalid_pieces(pieces: list[Piece], field: str, words: str) -> None:
     with pytest.raises(LayoutError) as caught:
         fields_of(tuple(pieces))
     assert words in str(caught.value)

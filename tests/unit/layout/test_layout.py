@@ -121,19 +121,19 @@ def test_a_canonical_text_round_trips(text: str) -> None:
     [
         ("", None, "0 bits"),
         ("time:99 sequence:30 @1s since ?", None, "129 bits (time 99 + sequence 30)"),
-        ("shard:5 sequence:3", "shard", "needs its value"),
+        ("shard:5 sequence:3", "shard", "needs a value"),
         ("sign:1=2 sequence:3", "sign", "0 to 1"),
-        ("run:4 run:4", "run", "written twice"),
-        ("node[4..2] sequence:3 node[2..0]", "node", "bits 2 lie in more than one piece"),
-        ("node[4..3] sequence:3 node[1..0]", "node", "bits 2 are in no piece"),
-        ("time:8 run:8 @1s since ?", "run", "not both"),
+        ("run:4 run:4", "run", "has field run twice"),
+        ("node[4..2] sequence:3 node[2..0]", "node", "bits 2 of node are in more than one piece"),
+        ("node[4..3] sequence:3 node[1..0]", "node", "bits 2 of node are in no piece"),
+        ("time:8 run:8 @1s since ?", "run", "a time and a run"),
         ("node:8 zero:3=0", "sequence", "add a time"),
         ("time:8 sequence:3", "time", "no tick"),
         ("sequence:3 @1ms since ?", "time", "no time field"),
         ("time:8=3 sequence:2 @1s since ?", "time", "cannot be fixed"),
     ],
 )
-def test_a_text_that_is_no_layout(text: str, field: str | None, words: str) -> None:
+def test_invalid_layout_texts(text: str, field: str | None, words: str) -> None:
     with pytest.raises(LayoutError) as caught:
         Layout.parse(text)
     assert words in str(caught.value)
@@ -248,7 +248,7 @@ def test_pack_masks_nothing(values: dict[str, Any], field: str, limit: int) -> N
     assert caught.value.facts == {"field": field, "value": values[field], "limit": limit}
 
 
-def test_pack_wants_each_name_and_no_other() -> None:
+def test_pack_needs_each_field_and_refuses_other_names() -> None:
     layout = LAYOUTS["icicle"]
     with pytest.raises(LayoutError, match="no value for sequence") as caught:
         layout.pack(time=1, node=2)
@@ -267,7 +267,7 @@ def test_a_node_in_parts_is_given_whole_or_in_parts() -> None:
     assert "node" in values
     assert len(values) == 4
     assert layout.pack(**values) == whole
-    with pytest.raises(LayoutError, match="both given"):
+    with pytest.raises(LayoutError, match="give the node or its parts"):
         layout.pack(time=5, node=33, worker=1, process=1, sequence=1)
     with pytest.raises(LayoutError, match="no value for process"):
         layout.pack(time=5, worker=1, sequence=1)
@@ -281,12 +281,12 @@ def test_a_field_is_an_attribute_of_what_unpack_returns() -> None:
     assert values.node == values["node"]
     assert values.sequence == values["sequence"]
     assert copy.deepcopy(values) == pickle.loads(pickle.dumps(values)) == values
-    with pytest.raises(AttributeError, match="no field is called 'nodes'; there are time"):
+    with pytest.raises(AttributeError, match="no field is called 'nodes'; the fields are time"):
         _ = values.nodes
 
 
 @pytest.mark.parametrize("number", [-1, 2**64, True, 1.0, "7"])
-def test_unpack_refuses_what_is_no_id_of_the_width(number: Any) -> None:
+def test_unpack_refuses_a_number_of_another_width(number: Any) -> None:
     with pytest.raises(LayoutError) as caught:
         LAYOUTS["icicle"].unpack(number)
     assert caught.value.limit == 2**64 - 1
@@ -376,6 +376,8 @@ def test_the_end_of_time() -> None:
         ("zero[11..6]=0 zero[5..0] sequence:52", True, True),
     ],
 )
-def test_what_holds_every_id(text: str, signed: bool, javascript: bool) -> None:
+def test_whether_a_bigint_and_javascript_hold_every_id(
+    text: str, signed: bool, javascript: bool
+) -> None:
     layout = Layout.parse(text)
     assert (layout.signed_safe, layout.javascript_safe) == (signed, javascript)

@@ -18,7 +18,7 @@ from frazil.layout.layout import Layout
         ("c[3..2]~=5 run:4 c[1..0]~", "c[3..2]~=5 run:4 c[1..0]~"),
     ],
 )
-def test_what_people_type_has_one_canonical_text(typed: str, canonical: str) -> None:
+def test_a_typed_text_has_one_canonical_form(typed: str, canonical: str) -> None:
     assert str(Layout.parse(typed)) == canonical
     assert str(Layout.parse(canonical)) == canonical
 

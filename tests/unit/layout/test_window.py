@@ -38,13 +38,13 @@ def test_the_constants_above_the_time_are_in_the_window() -> None:
     ("text", "words", "field"),
     [
         ("time:4~ sequence:3 @1s since 1970-01-01", "is reversed", "time"),
-        ("node:3 time:4 @1s since 1970-01-01", "node stands above", "node"),
-        ("time[3..2] sequence:3 time[1..0] @1s since 1970-01-01", "lies in pieces", "time"),
-        ("node[3..2] time:4 node[1..0] @1s since 1970-01-01", "node stands above", "node"),
+        ("node:3 time:4 @1s since 1970-01-01", "node is above", "node"),
+        ("time[3..2] sequence:3 time[1..0] @1s since 1970-01-01", "is in pieces", "time"),
+        ("node[3..2] time:4 node[1..0] @1s since 1970-01-01", "node is above", "node"),
         ("run:3 sequence:14", "no time field", "time"),
     ],
 )
-def test_windows_that_cannot_be(text: str, words: str, field: str) -> None:
+def test_windows_that_are_not_one_range(text: str, words: str, field: str) -> None:
     with pytest.raises(LayoutError, match=words) as caught:
         Layout.parse(text).window(0, 1_000_000)
     assert caught.value.field == field
@@ -54,7 +54,9 @@ def test_a_window_stays_inside_the_time_field() -> None:
     layout = Layout.parse("time:4 sequence:2 @1s since 1970-01-01T00:00:10Z")
     assert layout.window(10_000_000, 26_000_000) == range(64)
     for start, stop in ((9_999_999, 11_000_000), (10_000_000, 26_000_001)):
-        with pytest.raises(LayoutError, match="1970-01-01T00:00:10Z up to 1970-01-01T00:00:26Z"):
+        with pytest.raises(
+            LayoutError, match="1970-01-01T00:00:10Z and ends before 1970-01-01T00:00:26Z"
+        ):
             layout.window(start, stop)
     for start in (12_000_000, 11_000_001):
         with pytest.raises(LayoutError, match="ends before it starts"):

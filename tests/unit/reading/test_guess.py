@@ -85,7 +85,7 @@ def test_constant_must_be_right():
     assert fit.refused == "its sign is 1, not 0"
 
 
-def test_nobody_counts_that_far():
+def test_a_counter_that_is_too_large_is_refused():
     s = scheme("tickets")
     assert not fit_of(s, Reading("", "decimal", (1 << 48) - 1), NOW_US).refused
     assert "no counter" in fit_of(s, Reading("", "decimal", 1 << 48), NOW_US).refused

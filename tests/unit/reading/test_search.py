@@ -28,7 +28,7 @@ def found(search: Search, line: str) -> list[str]:
     return [finding.fits[0].reading.text for finding in search.find(line)]
 
 
-def test_noise_has_no_id():
+def test_noise_contains_no_id():
     assert found(Search(scheme(), NOW_US), NOISE) == []
     assert found(Search(scheme(), NOW_US, guess=True), NOISE) == []
 
@@ -71,7 +71,7 @@ def test_named_scheme_is_the_only_one():
     assert found(search, f"{NOISE} {made('tsid')}") == [made("tsid")]
 
 
-def test_named_scheme_is_believed_for_a_whole_text():
+def test_a_named_scheme_reads_a_whole_text():
     search = Search(scheme(), NOW_US, named=True)
     (finding,) = search.find("1")
     assert "first week" in finding.fits[0].refused

@@ -2,7 +2,7 @@
 
 import pytest
 
-from frazil.schemes.alphabet import CHECKS, DIGITS, worth
+from frazil.schemes.alphabet import CHECKS, DIGITS, digit_values
 
 __all__: list[str] = []
 
@@ -25,6 +25,6 @@ def test_digits_are_distinct_and_in_the_order_of_their_codes(encoding: str, base
 
 
 def test_only_base32_reads_either_case() -> None:
-    assert worth("base32")["z"] == worth("base32")["Z"] == 31
-    assert worth("base62")["z"] != worth("base62")["Z"]
-    assert "A" not in worth("hex")
+    assert digit_values("base32")["z"] == digit_values("base32")["Z"] == 31
+    assert digit_values("base62")["z"] != digit_values("base62")["Z"]
+    assert "A" not in digit_values("hex")

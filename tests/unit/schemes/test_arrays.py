@@ -13,7 +13,7 @@ __all__: list[str] = []
 
 
 @pytest.mark.parametrize("encoding", DIGITS)
-def test_a_column_is_what_its_elements_are(encoding: str) -> None:
+def test_a_column_equals_its_elements(encoding: str) -> None:
     codec = Codec(encoding, 64, prefix="order_", check=encoding == "base32")
     numbers = np.array(
         [0, 2**64 - 1] + [10**i for i in range(20)] + [10**i - 1 for i in range(20)], np.uint64
@@ -112,7 +112,7 @@ def test_decimal_bytes_are_read_as_strictly(text: bytes) -> None:
     ],
     ids=repr,
 )
-def test_what_is_no_row_of_numbers(numbers: object) -> None:
+def test_arguments_that_are_not_arrays_of_numbers(numbers: object) -> None:
     for call in (Codec("hex", 8).encode_array, Shuffle((1, 0)).apply_array):
         with pytest.raises(Misuse, match="uint64"):
             call(numbers)  # type: ignore[arg-type]
@@ -121,7 +121,7 @@ def test_what_is_no_row_of_numbers(numbers: object) -> None:
 
 
 @pytest.mark.parametrize("texts", ["07", b"07", np.array([["07"]]), np.array("07")], ids=repr)
-def test_what_is_no_row_of_texts(texts: object) -> None:
+def test_arguments_that_are_not_lists_of_texts(texts: object) -> None:
     with pytest.raises(Misuse, match="list"):
         Codec("hex", 8).decode_array(texts)  # type: ignore[arg-type]
 

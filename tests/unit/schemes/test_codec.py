@@ -164,7 +164,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("shape", "text", "position", "reason"), WRONG)
-def test_wrong_texts_are_shown_where_they_are_wrong(
+def test_an_error_shows_the_wrong_character(
     shape: tuple[str, int, str, bool], text: str, position: int, reason: str
 ) -> None:
     encoding, bits, prefix, check = shape
@@ -226,7 +226,7 @@ def test_numbers_out_of_range(n: int) -> None:
 
 
 @pytest.mark.parametrize("n", [True, 1.0, "1", None, np.bool_(True)])
-def test_only_whole_numbers_are_ids(n: object) -> None:
+def test_only_integers_are_ids(n: object) -> None:
     with pytest.raises(CodecError, match="whole number"):
         Codec("hex", 8).encode(n)  # type: ignore[arg-type]
 

@@ -213,7 +213,7 @@ def test_a_layout_text_is_a_scheme() -> None:
     assert s.fingerprint == Layout.parse(text).fingerprint
 
 
-def test_a_scheme_is_changed_only_as_said() -> None:
+def test_a_scheme_has_only_the_given_changes() -> None:
     s = scheme("tsid", prefix="order_", check=True)
     assert s.format(0) == "order_00000000000000"
     assert scheme(s) == s
@@ -267,7 +267,7 @@ def test_epochs(epoch: datetime | str | int) -> None:
 
 
 @pytest.mark.parametrize("epoch", ["", "today", "2025-01-01T00:00:00", NAIVE, True, 1.5], ids=repr)
-def test_what_is_no_epoch(epoch: Any) -> None:
+def test_invalid_epochs(epoch: Any) -> None:
     with pytest.raises(ConfigError, match="Z"):
         scheme("chibrary-time", epoch=epoch)
 
@@ -280,7 +280,7 @@ def test_an_open_epoch_must_be_chosen() -> None:
         scheme("chibrary", epoch=0)
 
 
-def test_unknown_names_are_told_the_names() -> None:
+def test_an_unknown_name_is_refused_with_the_known_names() -> None:
     with pytest.raises(ConfigError) as error:
         scheme("iciclee")
     assert "did you mean 'icicle'?" in str(error.value)
@@ -308,7 +308,7 @@ def test_unknown_names_are_told_the_names() -> None:
     ],
     ids=repr,
 )
-def test_what_does_not_fit_the_layout(options: dict[str, Any]) -> None:
+def test_arguments_that_do_not_fit_the_layout(options: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):
         scheme("icicle", **options)
 
@@ -336,7 +336,7 @@ def test_a_scheme_is_a_value() -> None:
         s.name = "mine"  # type: ignore[misc]
 
 
-def test_what_changes_nothing_gives_the_same_object() -> None:
+def test_no_change_returns_the_same_object() -> None:
     """A scheme keeps what it has worked out, and a generator is opened with it again and again."""
     s = scheme("uniqueid-spread", fields={"cluster": 3})
     assert scheme(s) is s

@@ -35,7 +35,7 @@ def test_the_version_of_a_call_number_lies_at_7_16_and_22_from_the_top() -> None
     assert sorted(46 - CHIBRARY.position_of(bit) for bit in (46, 45, 44)) == [7, 16, 22]
 
 
-def test_seeds_stand_for_the_same_table_for_ever() -> None:
+def test_the_table_of_a_seed_never_changes() -> None:
     assert METHODS == ("v1",)
     assert Shuffle.from_seed("hello", 8).table == HELLO_8
     wide = Shuffle.from_seed("hello", 128).table
@@ -50,7 +50,7 @@ def test_seed_width_and_only_they_decide() -> None:
     assert narrow != list(Shuffle.from_seed(7, 63).table)
 
 
-def test_every_order_of_three_bits_comes_up_about_equally_often() -> None:
+def test_all_orders_of_three_bits_are_about_equally_frequent() -> None:
     counts: dict[tuple[int, ...], int] = {}
     for seed in range(3000):
         table = Shuffle.from_seed(seed, 3).table
@@ -64,7 +64,7 @@ def test_every_order_of_three_bits_comes_up_about_equally_often() -> None:
     [(), (1,), (0, 0), (0, 2), (-1, 0), (True, False), (0.0, 1), ("0",), tuple(range(129))],
     ids=lambda table: str(table)[:20],
 )
-def test_tables_that_are_no_permutation(table: tuple[int, ...]) -> None:
+def test_tables_that_are_not_a_permutation(table: tuple[int, ...]) -> None:
     with pytest.raises(ConfigError):
         Shuffle(table)
 
@@ -74,7 +74,7 @@ def test_tables_that_are_no_permutation(table: tuple[int, ...]) -> None:
     ["", True, None, 1.5, 1 << 100_000, "\ud800"],
     ids=["empty", "bool", "None", "float", "long", "surrogate"],
 )
-def test_what_is_no_seed(seed: object) -> None:
+def test_invalid_seeds(seed: object) -> None:
     with pytest.raises(ConfigError, match="seed"):
         Shuffle.from_seed(seed, 64)  # type: ignore[arg-type]
 
@@ -124,7 +124,7 @@ def test_texts_round_trip(shuffle: Shuffle) -> None:
         "table:\u0661,0",
     ],
 )
-def test_texts_that_are_no_shuffle_of_two_bits(text: str) -> None:
+def test_invalid_texts_of_a_shuffle_of_two_bits(text: str) -> None:
     with pytest.raises(ConfigError):
         Shuffle.parse(text, 2)
 

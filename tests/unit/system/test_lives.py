@@ -111,7 +111,7 @@ def write(at, value):
         file.write(value.to_bytes(8, "little"))
 ids = ids.__reduce__()[0](ids.config)
 before = ids.take(1000)
-first, claim, identity = ids._walk.keeper, ids._walk.keeper.claim, ids._walk.identity
+first, claim, identity = ids._walk.keeper, ids._walk.keeper.policy.claim, ids._walk.identity
 """
 
 
@@ -124,10 +124,10 @@ write(at, 2)
 assert not identity.intact()
 after = [ids(), *ids.take(1000)]
 assert ids._walk.keeper is not first
-assert ids._walk.keeper.claim.slot != claim.slot
+assert ids._walk.keeper.policy.claim.slot != claim.slot
 assert not set(before) & set(after)
 nodes = {ids.scheme.unpack(number)["node"] for number in after}
-assert nodes == {ids._walk.keeper.claim.slot}, (nodes, claim.slot)
+assert nodes == {ids._walk.keeper.policy.claim.slot}, (nodes, claim.slot)
 write(at, 3)
 assert ids.scheme.unpack(next(ids))["node"] not in {claim.slot, *nodes}
 write(at, 1)  # as the first one had it
@@ -144,7 +144,7 @@ def test_another_page_is_not_watched(run, tmp_path, wrong):
 
 
 @CORES
-def test_a_live_migration_is_no_restore_where_the_two_are_told_apart(run, tmp_path):
+def test_a_live_migration_is_not_a_restore_if_the_kernel_distinguishes_them(run, tmp_path):
     run(WATCHED + "write(16, 2)\nassert identity.intact()", device(tmp_path / "vmclock"))
 
 
@@ -169,24 +169,24 @@ def test_a_life_begins_once(module):
     toy = Toy(module)
     toy.adopt(10, 20)
     before, first, second = toy.identity, manual_identity(module), manual_identity(module)
-    toy.walk.rise(first)
+    toy.walk.restart(first)
     assert toy.walk.identity is before  # this is no copy
     assert toy.cells(1) == [(10, 1, 0)]
     before.intact = lambda: False
-    toy.walk.rise(before)
+    toy.walk.restart(before)
     assert toy.walk.held  # whoever made this identity is another's copy by now
-    toy.walk.rise(first)
+    toy.walk.restart(first)
     assert (toy.walk.identity is first, toy.walk.held) == (True, False)
     toy.identity = first
     toy.adopt(30, 40)
-    toy.walk.rise(second)
+    toy.walk.restart(second)
     assert toy.walk.identity is first
     assert toy.cells(1) == [(30, 1, 0)]
 
 
 @CORES
 @pytest.mark.parametrize("call", ["frazil.open('memory:x')", "frazil.mint(1, 'memory:x')"])
-def test_without_the_interpreters_lock_there_is_no_generator(run, call):
+def test_a_generator_needs_the_interpreters_lock(run, call):
     """Nothing of the kind can be run here, so this takes the lock away in name only."""
     body = f"""
 sys._is_gil_enabled = lambda: False

@@ -27,7 +27,7 @@ def ran(request):
     return request.param
 
 
-def test_it_is_sent_what_a_step_answers(ran):
+def test_a_call_is_sent_the_result_of_a_step(ran):
     def call(done):
         one = yield lambda: done(1)
         several = yield [other(done, n) for n in (2, 3)]
@@ -42,7 +42,7 @@ def test_it_is_sent_what_a_step_answers(ran):
     assert ran(call) == [1, 2, 3]
 
 
-def test_it_is_thrown_what_a_step_raises(ran):
+def test_a_call_is_thrown_the_error_of_a_step(ran):
     def call(done):
         try:
             yield lambda: done(1 // 0)

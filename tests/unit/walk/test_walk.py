@@ -54,7 +54,7 @@ def manual_identity(module):
 class Toy:
     """A walk over 8-bit time, 3-bit node, 2-bit sequence in 1 ms ticks, and its clock."""
 
-    def __init__(self, module, *, lead_ms=0, bits=13, dice=None, tick_ns=MS, constant=0):
+    def __init__(self, module, *, lead_ms=0, bits=13, seed=None, tick_ns=MS, constant=0):
         self.identity = manual_identity(module)
         self.walk = module.Walk(
             self.identity,
@@ -65,7 +65,7 @@ class Toy:
             constant,
             tick_ns,
             lead_ms * MS,
-            dice,
+            seed,
         )
         self.caller = module.Caller(self.walk)
         self.module = module
@@ -162,7 +162,7 @@ def test_a_start_ahead_of_the_clock_is_waited_for_or_led_into(toy):
     assert t.cells(5) == [(10, 1, 0), (10, 1, 1), (10, 1, 2), (10, 1, 3), MS]
 
 
-def test_lead_walks_ahead_and_no_further(toy):
+def test_the_cursor_goes_at_most_lead_ahead(toy):
     t = toy(lead_ms=2)
     t.adopt(10, 20)
     cells = t.cells(13)
@@ -248,7 +248,7 @@ def test_take_ready_crosses_ticks_and_answers_less_at_the_end(toy):
     assert t.walk.take_ready(1) == []
 
 
-def test_fill_writes_what_take_would(module):
+def test_fill_writes_the_ids_that_take_would_return(module):
     from array import array
 
     t, u = Toy(module, lead_ms=50), Toy(module, lead_ms=50)
@@ -281,7 +281,7 @@ def test_a_queued_claim_that_lies_behind_is_not_walked_again(toy):
 
 
 def test_scattered_start_keeps_the_order_and_uses_all_of_a_busy_tick(toy):
-    t = toy(lead_ms=60, dice=12345)
+    t = toy(lead_ms=60, seed=12345)
     t.adopt(10, 90)
     ids = t.walk.take_ready(100)
     assert ids == sorted(set(ids))
@@ -322,7 +322,7 @@ def test_a_wiped_page_stops_everything(toy):
     assert t.cells(1) == [(10, 1, 1)]
 
 
-def test_a_bare_walk_answers_a_pause_when_there_is_no_id(toy):
+def test_a_bare_walk_returns_a_pause_without_an_id(toy):
     t = toy()
     assert repr(t.walk()) == "<Pause spent>"
     t.adopt(10, 20)

@@ -17,13 +17,13 @@ __all__ = ["module", "toy"]
 ASKED = [pytest.param(lambda walk: walk(), id="called"), pytest.param(next, id="next")]
 
 
-def test_reasons_are_no_times(module):
+def test_the_reasons_of_a_pause_are_not_times(module):
     reasons = {module.SPENT, module.CLOSED, module.FORKED}
     assert len(reasons) == 3
     assert max(reasons) < 0
 
 
-def test_the_reason_for_a_pause_is_told_without_drawing(toy):
+def test_pause_ns_draws_nothing(toy):
     t = toy()
     assert t.walk.pause_ns() == t.module.SPENT
     t.adopt(10, 20)
@@ -142,27 +142,27 @@ class TestTheWalkBefore:
         t.walk.leave()
         assert (t.walk.wanting, t.walk.queued, t.walk.left()) == (False, False, 0)
 
-    def test_a_claim_made_no_longer_is_still_wanted_longer(self, toy):
+    def test_after_a_renewal_without_new_ticks_the_walk_still_wants_more(self, toy):
         t = toy(tick_ns=0)
         t.walk.adopt(1, 10, 11, 0, 0, 0)
         t.cells(3)
         t.walk.prolong(11, 0, 0, 0)
         assert t.walk.wanting
 
-    @pytest.mark.parametrize("dice", range(20))
-    def test_scattered_runs_reach_their_end(self, toy, dice):
-        t = toy(tick_ns=0, dice=dice * 77_777)
+    @pytest.mark.parametrize("seed", range(20))
+    def test_scattered_runs_reach_their_end(self, toy, seed):
+        t = toy(tick_ns=0, seed=seed * 77_777)
         t.walk.adopt(1, 10, 11, 0, 0, 0)
         cells = t.cells(5)
         first = cells[0][2]
         assert cells[: 5 - first] == [(10, 1, s) for s in range(first, 4)] + [t.module.SPENT]
         assert t.walk.wanting
-        other = toy(tick_ns=0, dice=dice * 77_777)
+        other = toy(tick_ns=0, seed=seed * 77_777)
         other.walk.adopt(1, 10, 13, 0, 0, 0)
         assert other.cells(1) == cells[:1]  # wherever half of the claim is
 
 
-def test_before_its_anchor_a_clock_stands(toy):
+def test_before_its_anchor_the_clock_does_not_advance(toy):
     t = toy()
     t.walk.adopt(1, 10, 20, 10, 0, t.identity.ns + 5)
     assert [t.walk.due(t.identity.ns + late) for late in (0, 4, 5, 6)] == [10] * 4
@@ -177,7 +177,7 @@ def test_a_tick_used_up_is_not_left(toy, drawn):
     assert t.walk.left() == 10 - drawn // 4
 
 
-def test_a_claim_of_ticks_walked_before_is_left_whole(toy):
+def test_leaving_a_claim_before_the_cursor_gives_it_back_whole(toy):
     t = toy()
     t.adopt(10, 20)
     t.cells(1)
@@ -192,10 +192,10 @@ def test_a_walk_without_a_clock_has_always_begun(toy):
     assert t.walk.begun()
 
 
-def test_the_dice_are_those_of_drand48(toy):
+def test_random_first_cells_are_those_of_drand48(toy):
     """Java's too, whose ``new Random(42).nextInt()`` has these for its first answers."""
     javas = [-1170105035, 234785527, -1360544799, 205897768]
-    t = toy(dice=42 ^ 0x5DEECE66D)
+    t = toy(seed=42 ^ 0x5DEECE66D)
     t.adopt(10, 90)
     starts = []
     for _ in javas:
@@ -243,7 +243,7 @@ class TestBlocks:
         wanting = [t.cells(1)[0] and t.walk.wanting for _ in range(4 * runs)]
         assert wanting == [drawn >= 2 * runs for drawn in range(4 * runs)]
 
-    def test_what_is_queued_is_left_too(self, module):
+    def test_left_includes_the_queued_claim(self, module):
         walk = counter(module)
         walk.adopt(0, 10, 20, 0, 0, 0)
         walk.queue(0, 30, 36)

@@ -28,7 +28,7 @@ LAYOUTS = {
 
 @pytest.mark.parametrize("name", LAYOUTS)
 @pytest.mark.parametrize("shift", [0, 20, 40])
-def test_each_id_is_what_the_scheme_packs(module, name, shift):
+def test_each_id_equals_the_packed_one(module, name, shift):
     scheme = frazil.scheme(f"{LAYOUTS[name]} {SINCE}")
     layout = scheme.layout
     identity = manual_identity(module)
@@ -51,7 +51,7 @@ def test_a_new_walk_has_issued_nothing(module):
 @pytest.mark.parametrize(
     ("text", "end"), [("sign:1=0 sequence:63", 1 << 62), ("sequence:9", 1 << 9)]
 )
-def test_an_axis_is_walked_to_its_end_and_no_further(module, text, end):
+def test_the_walk_ends_at_the_end_of_the_axis(module, text, end):
     walk = module.Walk(manual_identity(module), *walk_arguments(frazil.scheme(text), 0, None))
     with pytest.raises(InternalError):
         walk.adopt(0, end - 1, end + 1, 0, 0, 0)

@@ -124,8 +124,8 @@ def _constants(scheme: Scheme) -> tuple[int, int]:
     mask = value = 0
     for field in scheme.layout.fields:
         if field.fixed is not None:
-            mask |= field.place(field.limit)
-            value |= field.place(field.fixed)
+            mask |= field.pack(field.limit)
+            value |= field.pack(field.fixed)
     if scheme.shuffle is None:
         return mask, value
     return scheme.shuffle.apply(mask), scheme.shuffle.apply(value)

@@ -194,7 +194,7 @@ class TestClock:
             for registry, ahead_us[0] in ((fast, 3_000_000), (slow, 0)):
                 readings.append(mint(registry).now_us)
                 reading_us = fake.wall_us()
-                plain._tell_time(slow.terms, ask_of(LastSeen()), reading_us)
+                plain._read_clock(slow.terms, ask_of(LastSeen()), reading_us)
         assert readings == sorted(readings)
         assert readings[-1] <= clock.wall_us() + 3_000_000
         assert plain.top_us > clock.wall_us() + 30_000_000  # had each been the store's clock
