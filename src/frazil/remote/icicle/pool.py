@@ -97,8 +97,11 @@ class Pool(Generic[Server]):
         standing.out_until_s = self.clock() + _jitter(longest_s / 2, longest_s)
 
     def note(self, standing: ServerHealth[Server], shard: int | None) -> None:
-        """Store the shard of a server. Raises ConfigError if another server has it too."""
-        if standing.shard == shard:
+        """Store the shard of a server. Raises ConfigError if another server has it too.
+
+        Each call is refused until they differ: other processes may use the other server.
+        """
+        if self.checked and standing.shard == shard:
             return
         standing.shard = shard
         for other in self.standings:
