@@ -12,7 +12,7 @@ waiting differs. A call whose ID is ready returns it without giving control to t
 from collections.abc import AsyncIterator
 from typing import Any, Self
 
-from frazil.generator.awaiting import close, wait, wait_through
+from frazil.generator.awaiting import AwaitedStream, close, wait, wait_through
 from frazil.generator.generator import AsyncGenerator
 from frazil.generator.kept_walk import KeptWalk
 from frazil.generator.local import registry_of
@@ -66,13 +66,9 @@ class AwaitedGenerator:
             if identity.mine:
                 return text
 
-    async def stream(self) -> AsyncIterator[int]:
+    def stream(self) -> AsyncIterator[int]:
         """See AsyncGenerator."""
-        while True:
-            identity = self._walk.own_identity()
-            n = await self()
-            if identity.mine:
-                yield n
+        return AwaitedStream(self)
 
     async def aclose(self) -> None:
         """See AsyncGenerator."""

@@ -101,6 +101,12 @@ class Server:
         return f"redis://127.0.0.1:{self.port}"
 
     @property
+    def pid(self) -> int:
+        """The number of its process."""
+        assert self._process is not None
+        return self._process.pid
+
+    @property
     def log(self) -> str:
         """The server's log so far."""
         return (self.place / "log").read_text(errors="replace")

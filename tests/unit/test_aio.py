@@ -103,6 +103,23 @@ def test_users_see_what_is_for_them(pool, service):
         assert asyncio.run(awaited(url)) == {*both, "aclose"}
 
 
+def test_a_stream_continues_after_a_cancelled_wait(url):
+    async def main():
+        async with aio.open(url) as ids:
+            stream = ids.stream()
+            waiting = asyncio.ensure_future(anext(stream))  # for the first claim
+            await asyncio.sleep(0)
+            waiting.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await waiting
+            first = await anext(stream)
+            async for n in stream:
+                return first, n
+
+    first, second = asyncio.run(main())
+    assert first < second
+
+
 WIDE = "sign:1=0 time:63 node:8 sequence:56 @1ms since 2025-01-01T00:00:00Z"
 
 

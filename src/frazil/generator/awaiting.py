@@ -1,6 +1,7 @@
 """Waiting for a walk in a task, while its event loop runs."""
 
 import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 
 from frazil.errors import FrazilError
@@ -10,7 +11,20 @@ from frazil.generator.kept_walk import KeptWalk, Pauses
 from frazil.system.clock import boot_ns
 from frazil.system.event_loop import the_loop
 
-__all__ = ["close", "wait", "wait_through"]
+__all__ = ["AwaitedStream", "close", "wait", "wait_through"]
+
+
+class AwaitedStream(AsyncIterator[int]):
+    """Awaits the same call again and again, also after one that failed or was cancelled.
+
+    An asynchronous generator would have ended.
+    """
+
+    def __init__(self, call: Callable[[], Awaitable[int]]) -> None:
+        self._call = call
+
+    def __anext__(self) -> Awaitable[int]:
+        return self._call()
 
 
 async def wait_through(walk: KeptWalk, pauses: Pauses) -> None:

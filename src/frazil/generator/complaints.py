@@ -11,7 +11,7 @@ from frazil.errors import Closed, FrazilError, PoolExhausted, RegistryUnavailabl
 from frazil.inputs.duration import duration_text
 from frazil.system import clock
 
-__all__ = ["KeeperState", "closed", "complaint", "no_thread"]
+__all__ = ["KeeperState", "closed", "complaint", "inside_the_keeper", "no_thread"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,17 @@ def no_thread(url: str, error: Exception) -> RegistryUnavailable:
         f"{url} got no request, because no thread could be started ({error}): the process has as "
         "many threads as it may have, or exits; end some threads or raise the limit "
         "(ulimit -u, pids.max), then try again",
+        url=url,
+        outcome_known=True,
+    )
+
+
+def inside_the_keeper(url: str) -> RegistryUnavailable:
+    """The keeper's own thread asks for an ID."""
+    return RegistryUnavailable(
+        f"{url} was not asked: Python runs this finalizer (__del__, a weakref's callback) in the "
+        "thread that fetches claims, and no ID is ready; make the ID in the program and not in a "
+        "finalizer, or try again elsewhere",
         url=url,
         outcome_known=True,
     )

@@ -10,13 +10,13 @@ sleeps until the next round is due or a caller wakes it.
 import atexit
 import os
 import weakref
-from _thread import allocate_lock, start_new_thread
+from _thread import allocate_lock, get_ident, start_new_thread
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 
 from frazil.errors import RegistryUnavailable
 from frazil.generator.calls import Call, Gate
-from frazil.generator.complaints import no_thread
+from frazil.generator.complaints import inside_the_keeper, no_thread
 from frazil.generator.keeper import KeeperPolicy, Result, Steps
 from frazil.generator.pacing import jitter
 from frazil.generator.verb_requests import ask_of
@@ -42,6 +42,7 @@ class Keeper:
     def __init__(self, walk: Walk, registry: Registry, block: int) -> None:
         self._wakeups: SimpleQueue[object] = SimpleQueue()
         self._running = allocate_lock()
+        self._thread = 0  # what get_ident() returns in it; 0 if there is none
         self.registry = registry
         self.policy = KeeperPolicy(
             weakref.ref(walk, self._wakeups.put),
@@ -56,7 +57,13 @@ class Keeper:
         _live.add(self)
 
     def call(self, call: Call) -> None:
-        """See ``KeeperPolicy``. Raises RegistryUnavailable if no thread can be started."""
+        """See ``KeeperPolicy``.
+
+        Raises RegistryUnavailable if no thread can be started, and in the thread itself, where
+        Python may run a finalizer that asks for an ID: the thread would wait for itself.
+        """
+        if get_ident() == self._thread:
+            raise inside_the_keeper(self.registry.url)
         if self.policy.call(call):
             self._wake_thread()
 
@@ -106,6 +113,7 @@ class Keeper:
             return
         policy = self.policy
         try:
+            self._thread = get_ident()
             wait_s: float | None = None
             while not policy.ended and policy.identity.intact():
                 with suppress(Empty):
@@ -114,6 +122,7 @@ class Keeper:
             if not policy.identity.intact():  # the machine was restored: callers try again
                 policy.wake(None)
         finally:
+            self._thread = 0
             self._running.release()
 
 

@@ -9,7 +9,6 @@ Pickling and copying carry the request and never the claim.
 
 from collections.abc import Iterator
 from functools import cache
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from frazil.errors import ConfigError
@@ -20,6 +19,7 @@ from frazil.inputs.duration import duration_text
 from frazil.registries import connect
 from frazil.registries.base import Registry
 from frazil.schemes.scheme import Scheme
+from frazil.system.imports import load
 from frazil.walk.atomic import AtomicCaller
 from frazil.walk.walk import COMPILED, Caller
 
@@ -104,11 +104,9 @@ class LocalGenerator(_Base):
         )
 
 
-@cache  # an import statement costs more than a short array
-def _arrays() -> ModuleType:
-    from frazil.schemes import arrays
-
-    return arrays
+@cache  # an import costs more than a short array
+def _arrays() -> Any:
+    return load("frazil.schemes.arrays")
 
 
 def _reopen(config: Request) -> LocalGenerator:

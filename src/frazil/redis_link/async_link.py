@@ -11,6 +11,7 @@ from typing import Any
 
 from frazil.redis_link.access import Place
 from frazil.redis_link.calls import Line, LinkCalls, greeted_until_s
+from frazil.system.cut_sockets import cut_in_children
 from frazil.system.steps import run_async
 
 __all__ = ["AsyncLink"]
@@ -53,7 +54,9 @@ class AsyncLink(LinkCalls):
 
     async def _connect(self, line: Line, until_s: float) -> None:
         line.connection.until_s = greeted_until_s(self.access.timeout_s, until_s)
-        await self._within(line, line.connection.until_s, line.connection.connect)
+        connection = line.connection
+        await self._within(line, connection.until_s, connection.connect)
+        cut_in_children(connection, connection._writer.get_extra_info("socket"))  # noqa: SLF001
 
     async def _within(self, _line: Line, until_s: float, step: Callable[[], Any]) -> Any:
         async with asyncio.timeout(until_s - monotonic()):

@@ -241,6 +241,8 @@ class LinkCalls:
         (info,) = yield from self._exchange(line, [("INFO",)], line.connection.until_s)
         if isinstance(info, Exception):
             raise info
+        if not isinstance(info, bytes):
+            raise (yield from self.distrust())
         yield from self._examine(info, line)
 
     def _connection(self, kinds: Any, place: Place, limit_s: float) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 from frazil.errors import RegistryUnavailable
 from frazil.redis_link.access import Place
 from frazil.redis_link.calls import Line, LinkCalls, greeted_until_s
+from frazil.system.cut_sockets import cut_in_children
 from frazil.system.steps import run
 
 __all__ = ["Link"]
@@ -50,6 +51,7 @@ class _Wire:
 
 def _on_a_wire(connection: Any) -> None:
     """Do the driver's first exchange on a new connection, on a ``_Wire``."""
+    cut_in_children(connection, connection._sock)  # noqa: SLF001
     connection.until_s = greeted_until_s(connection.socket_timeout, connection.until_s)
     connection._sock = _Wire(connection._sock, connection.until_s)  # noqa: SLF001
     connection.wire = connection._sock  # noqa: SLF001

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from frazil.errors import Closed, ConfigError, FrazilError
+from frazil.generator.awaiting import AwaitedStream
 from frazil.generator.complaints import closed
 from frazil.generator.request import Request
 from frazil.inputs.arguments import check_count
@@ -208,7 +209,7 @@ class AsyncServed(_Living[LifeT]):
 
     def stream(self) -> AsyncIterator[int]:
         """Return an endless asynchronous iterator. Each ID is requested when it is needed."""
-        return _AsyncStream(self)
+        return AwaitedStream(self)
 
     async def aclose(self) -> None:
         """Issue no more IDs, and close the connections. Calling it twice is safe."""
@@ -227,13 +228,3 @@ class AsyncServed(_Living[LifeT]):
 
     async def __aexit__(self, *_error: object) -> None:
         await self.aclose()
-
-
-class _AsyncStream(AsyncIterator[int]):
-    """Continues after an error, which an asynchronous generator would not."""
-
-    def __init__(self, ids: AsyncServed[Any]) -> None:
-        self._ids = ids
-
-    async def __anext__(self) -> int:
-        return await self._ids()

@@ -302,6 +302,24 @@ def test_handlers_that_fork(tmp_path):
     assert number > 100
 
 
+def test_a_call_in_the_keepers_own_thread_does_not_wait_for_itself(url, monkeypatch):
+    """Python may run a finalizer there, in the middle of a grant."""
+    with frazil.open(url, timeout=60) as ids:
+        registry, told = ids._walk.registry, []
+        grant = registry.grant
+
+        def granted(*asked):
+            try:
+                ids()
+            except RegistryUnavailable as error:
+                told.append(str(error))
+            return grant(*asked)
+
+        monkeypatch.setattr(registry, "grant", granted)
+        assert len(ids.take(3)) == 3
+        assert "finalizer" in told[0]
+
+
 class TestNoThread:
     @pytest.fixture
     def no_thread(self):

@@ -15,6 +15,7 @@ from frazil.remote.http.attempts import AttemptLoop
 from frazil.remote.http.config import NONCE, ServiceConfig
 from frazil.remote.http.reply import Gathered, in_words
 from frazil.system.clock import boot_s
+from frazil.system.imports import load
 from frazil.system.steps import Steps
 
 if TYPE_CHECKING:
@@ -53,11 +54,11 @@ class ServiceCalls(Life):
 
     def array(self, count: int) -> "Steps[NDArray[Any]]":
         """See Life."""
-        from frazil.schemes.arrays import WIDE
-
+        arrays = load("frazil.schemes.arrays")
         body = b"".join((yield from self.bodies(count)))
-        rows = wire_ids.words(body, self.config.width)
-        return (rows.view(WIDE) if self.config.request.scheme.bits > 64 else rows).reshape(-1)
+        words = wire_ids.words(body, self.config.width)
+        row: NDArray[Any] = words.view(arrays.WIDE) if self.config.width > 8 else words
+        return row.reshape(-1)
 
     def bodies(self, count: int) -> Steps[list[bytes]]:
         """Get ``count`` packed IDs, in steps."""

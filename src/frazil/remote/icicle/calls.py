@@ -15,6 +15,7 @@ from frazil.remote.base import Life
 from frazil.remote.icicle.pool import Asking, Pool, ServerHealth
 from frazil.remote.icicle.server import MOST_IDS, ServerCalls
 from frazil.system.clock import boot_s
+from frazil.system.imports import load
 from frazil.system.steps import Steps
 
 if TYPE_CHECKING:
@@ -72,9 +73,9 @@ class PoolCalls(Life):
 
     def array(self, count: int) -> "Steps[NDArray[Any]]":
         """See Life."""
-        from frazil.schemes.arrays import filled
-
-        return filled((yield from self.spans(count)), count)
+        arrays = load("frazil.schemes.arrays")
+        row: NDArray[Any] = arrays.filled((yield from self.spans(count)), count)
+        return row
 
     def spans(self, count: int) -> Steps[list[tuple[int, int]]]:
         """Get ``count`` IDs as spans: the first ID and how many."""
@@ -108,8 +109,8 @@ class PoolCalls(Life):
         pool = self.pool
         shards = yield [self._shard(each) for each in pool.standings]
         for standing, shard in zip(pool.standings, shards, strict=True):
-            pool.note(standing, shard)
-        pool.checked = True
+            standing.shard = shard
+        pool.compare()
 
     def _shard(self, standing: ServerHealth[ServerCalls]) -> Steps[int | None]:
         """Return the shard of a server. A server that fails is compared at its first answer."""

@@ -16,7 +16,7 @@ error has the reason of each server.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import combinations, count
 from random import random
 from typing import Generic, NamedTuple, TypeVar
 
@@ -98,19 +98,26 @@ class Pool(Generic[Server]):
 
     def note(self, standing: ServerHealth[Server], shard: int | None) -> None:
         """Store the shard of a server. Raises ConfigError if another server has it too."""
-        if standing.shard == shard:
-            return
-        standing.shard = shard
-        for other in self.standings:
-            if other is not standing and shard is not None and other.shard == shard:
-                self.checked = False
+        if standing.shard != shard or not self.checked:
+            standing.shard = shard
+            self.compare()
+
+    def compare(self) -> None:
+        """Raise ConfigError if two servers have one shard, and at each call until they differ.
+
+        One refusal is not enough: another process may use the other server of the two.
+        """
+        self.checked = False
+        for one, other in combinations(self.standings, 2):
+            if one.shard is not None and one.shard == other.shard:
                 raise ConfigError(
-                    f"{standing.name} and {other.name} both have shard {shard}, or are one server, "
+                    f"{one.name} and {other.name} both have shard {one.shard}, or are one server, "
                     "so their IDs would repeat; name each server once, and give one of the two "
                     "another shard: DEL its key frazil:icicle:{namespace}, then frazil init "
                     "icicle://THAT-SERVER --shard N",
-                    shard=shard,
+                    shard=one.shard,
                 )
+        self.checked = True
 
 
 @dataclass(eq=False)

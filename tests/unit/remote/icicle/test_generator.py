@@ -286,13 +286,19 @@ class TestRefusals:
                 ids()
             assert len(caught.value.reasons) == 3  # each server was asked once
 
-    def test_one_shard_for_two_is_refused_at_the_start(self, servers, url):
+    def test_one_shard_for_two_is_refused_by_each_call(self, servers, url):
+        """Other processes may use the other server, so one refusal is not enough."""
         servers[1].do("DEL", "frazil:icicle:{test}")
         Caller(servers[1]).init(0)
         before = [Caller(server).state() for server in servers]
-        with pytest.raises(ConfigError, match="both have shard 0"):
-            frazil.open(url, namespace="test")()
-        assert [Caller(server).state() for server in servers] == before
+        with frazil.open(url, namespace="test") as ids:
+            for call in (ids, lambda: ids.take(9), ids.text, lambda: ids.array(9)) * 3:
+                with pytest.raises(ConfigError, match="both have shard 0"):
+                    call()
+            assert [Caller(server).state() for server in servers] == before
+            servers[1].do("DEL", "frazil:icicle:{test}")
+            Caller(servers[1]).init(1)
+            assert len(set(ids.take(9))) == 9  # from the same generator, now that they differ
 
     def test_one_server_by_two_names(self, servers, url):
         port = servers[0].port

@@ -1,0 +1,36 @@
+"""Imports that are done when a call first needs them, and that no fork interrupts.
+
+Python locks a module while a thread imports it. If another thread forks then, the child has the
+lock and not the thread, and its own import of the module waits forever. So a fork waits until such
+an import has ended.
+"""
+
+import os
+from importlib import import_module
+from threading import RLock
+from typing import Any
+
+__all__ = ["load"]
+
+_PATIENCE_S = 5.0  # a fork inside of an import may be what the import waits for
+
+_importing = RLock()
+_waited: list[bool] = []
+
+
+def load(name: str) -> Any:
+    """Return the module, imported if it is not yet. Raises what the import raises."""
+    with _importing:
+        return import_module(name)
+
+
+def _before() -> None:
+    _waited.append(_importing.acquire(timeout=_PATIENCE_S))
+
+
+def _after() -> None:
+    if _waited.pop():
+        _importing.release()
+
+
+os.register_at_fork(before=_before, after_in_parent=_after, after_in_child=_after)

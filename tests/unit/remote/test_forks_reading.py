@@ -1,0 +1,113 @@
+"""A signal handler forks while its call reads a reply: the reply is for the parent alone.
+
+The server is stopped, so the call is inside its read. The parent's handler then sleeps, and the
+server goes on: if the child can read from its parent's connection, it is the first to do so.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tests.servers.icicle import Caller
+from tests.servers.redis import Server
+
+__all__: list[str] = []
+
+SYNC = """
+ids = frazil.open(url, timeout=12)
+ids.take(2)
+stop_and_fork()
+try:
+    tell(ids.take(3))
+    tell(ids.take(3))
+except BaseException as error:
+    tell(repr(error))
+"""
+
+ASYNC = """
+async def main():
+    async with frazil.aio.open(url, timeout=12) as ids:
+        await ids.take(2)
+        stop_and_fork()
+        tell(await ids.take(3))
+        tell(await ids.take(3))
+
+import asyncio
+try:
+    asyncio.run(main())
+except BaseException as error:
+    tell(repr(error))
+"""
+
+AROUND = """
+import json, os, signal, sys, threading, time
+import frazil, frazil.aio
+
+url, server, parent = sys.argv[1], int(sys.argv[2]), os.getpid()
+
+def tell(what):
+    line = json.dumps(["parent" if os.getpid() == parent else "child", what])
+    os.write(1, line.encode() + b"\\n")
+
+def fork(*_):
+    if os.fork():
+        time.sleep(0.7)
+
+def stop_and_fork():
+    os.kill(server, signal.SIGSTOP)
+    signal.signal(signal.SIGALRM, fork)
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    threading.Timer(0.5, os.kill, (server, signal.SIGCONT)).start()
+{body}
+if os.getpid() != parent:
+    os._exit(0)
+os.wait()
+"""
+
+
+def told(body, url, pid):
+    """What the parent and its child got."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", AROUND.format(body=body), url, str(pid)],
+            capture_output=True,
+            text=True,
+            timeout=90,
+            check=False,
+        )
+    finally:
+        signal_server(pid)
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    return ([what for who, what in lines if who == name] for name in ("parent", "child"))
+
+
+def signal_server(pid):
+    """Let it go on, whatever became of the test."""
+    os.kill(pid, signal.SIGCONT)
+
+
+@pytest.fixture
+def server():
+    with Server() as server:
+        Caller(server, "default").init(3)
+        yield server
+
+
+def test_a_thread(server):
+    url = f"icicle://127.0.0.1:{server.port}?timeout=60s"
+    parent, child = told(SYNC, url, server.pid)
+    assert [len(ids) for ids in parent + child] == [3] * 4, (parent, child)
+    assert len({n for ids in parent + child for n in ids}) == 12
+
+
+def test_an_event_loop(server):
+    """What becomes of the child, whose loop is its parent's, does not matter here."""
+    url = f"icicle://127.0.0.1:{server.port}?timeout=60s"
+    parent, _ = told(ASYNC, url, server.pid)
+    assert [len(ids) for ids in parent] == [3] * 2, parent
+    assert len({n for ids in parent for n in ids}) == 6
