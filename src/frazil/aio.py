@@ -74,6 +74,13 @@ class AwaitedGenerator:
         """See AsyncGenerator."""
         await close(self._walk)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopen, (self.config,)
+
+    def __repr__(self) -> str:
+        config, state = self.config, " closed" * self._walk.closed
+        return f"<frazil.AwaitedGenerator {config.namespace!r} at {self._walk.registry.url}{state}>"
+
     async def __aenter__(self) -> Self:
         return self
 
@@ -88,6 +95,10 @@ def open(  # noqa: A001 - as in frazil.open
     refuse_unknown("open", open_ids, options)
     request = make_request(url, scheme, **options)
     if request.url.maker == "registry":
-        return AwaitedGenerator(KeptWalk(request, registry_of(request)))
+        return _reopen(request)
     generator: AsyncGenerator = request.url.opened_by.load().open_async_generator(request)
     return generator
+
+
+def _reopen(request: Request) -> AwaitedGenerator:
+    return AwaitedGenerator(KeptWalk(request, registry_of(request)))

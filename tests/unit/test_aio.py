@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import pickle
 import signal
 from contextlib import suppress
 
@@ -101,6 +102,18 @@ def test_users_see_what_is_for_them(pool, service):
     for url in (pool, service):
         assert seen(frazil.open(url)) == {*both, "array", "close"}
         assert asyncio.run(awaited(url)) == {*both, "aclose"}
+
+
+def test_a_pickle_has_the_configuration_only(url):
+    ids = pickle.loads(pickle.dumps(aio.open(url, namespace="pickled")))
+    assert ids.config.namespace == "pickled"
+    assert repr(ids).startswith("<frazil.AwaitedGenerator 'pickled' at memory:")
+
+    async def closed():
+        await ids.aclose()
+        return repr(ids)
+
+    assert asyncio.run(closed()).endswith(" closed>")
 
 
 def test_a_stream_continues_after_a_cancelled_wait(url):

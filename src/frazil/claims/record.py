@@ -245,7 +245,7 @@ class Record:
             return
         raise kind(
             f"{problem}; find the highest value in use and run: frazil init URL --start N"
-            + (" --forward" if self.sid else ""),
+            f"{' --forward' if self.sid else ''}, with the counter's --scheme and --namespace",
             revision=self.revision,
         )
 
@@ -328,15 +328,14 @@ def layout_mismatch(theirs: str, terms: Terms) -> ConfigError:
     def show(text: str) -> str:
         return f"{text}\n{draw(Layout.parse(text.partition(' | ')[0]))}"
 
-    same = theirs == terms.layout
-    return ConfigError(
-        "this namespace belongs to other members: "
-        + (
-            "they use another horizon or shuffle"
-            if same
-            else f"their layout is\n{show(theirs)}\nyours is\n{show(terms.layout)}"
+    problem = "this namespace has another horizon or shuffle than yours"
+    if theirs != terms.layout:
+        problem = (
+            f"this namespace has the layout\n{show(theirs)}\nand yours is\n{show(terms.layout)}"
         )
-        + "\nUse the same scheme, or another namespace.",
+    return ConfigError(
+        f"{problem}\nA namespace has one scheme, which all members use. Use that one, or another "
+        'namespace (namespace="orders"; in the command, --namespace orders).',
         theirs=theirs,
         ours=terms.layout,
     )

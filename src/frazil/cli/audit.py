@@ -124,7 +124,8 @@ def _check_column(names: tuple[str, ...], kind: str, column: str, source: Source
     if kind in ("csv", "parquet") and column not in names:
         raise ConfigError(
             f"{source.name} has no column {column!r}; choose one of "
-            f"{', '.join(map(printable, names))} with --column",
+            f"{', '.join(map(printable, names))} with --column"
+            + (", or use --no-header if its first line is a row" if kind == "csv" else ""),
             path=source.path,
             column=column,
         )

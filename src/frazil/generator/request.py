@@ -68,7 +68,12 @@ def make_request(
     check_fields(fields)
     if type(sequence_start) not in (int, str) or sequence_start not in (0, "random"):
         raise ConfigError(f'sequence_start is 0 or "random", not {sequence_start!r}')
-    where = parse_url(_url_text(url))
+    try:
+        where = parse_url(_url_text(url))
+    except ConfigError as error:
+        if url is None and "url" in error.facts:
+            raise ConfigError(f"FRAZIL_URL: {error}", **error.facts) from None
+        raise
     if token is not None and where.maker != "service":
         raise ConfigError("token= is for a service, http://host:8080/namespace")
     return Request(

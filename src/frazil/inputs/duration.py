@@ -20,6 +20,7 @@ UNITS_US = {
     "h": 3_600_000_000,
     "d": 86_400_000_000,
 }
+_SHOWN = 40  # characters of a wrong value
 _DURATION_MAX_US = 36_525 * UNITS_US["d"]  # sockets, locks and sleeps overflow at 292 years
 YEAR_S = 31_556_952
 """The average year of the Gregorian calendar."""
@@ -43,7 +44,7 @@ def duration_us(value: str | float | timedelta, *, name: str = "duration") -> in
         match = _TEXT.fullmatch(value.strip())
         if match is None:
             raise ConfigError(
-                f"{name} {value!r} is not a duration; write a number and a unit "
+                f"{name} {value[:_SHOWN]!r} is not a duration; write a number and a unit "
                 f"({', '.join(UNITS_US)}), like '200ms'",
                 value=value,
             )
@@ -51,7 +52,7 @@ def duration_us(value: str | float | timedelta, *, name: str = "duration") -> in
         us += 2 * rest >= scale
     elif isinstance(value, bool) or not _is_finite(value):
         raise ConfigError(
-            f"{name} {str(value)[:40]} is not a duration; use '200ms', seconds or a timedelta",
+            f"{name} {str(value)[:_SHOWN]} is not a duration; use '200ms', seconds or a timedelta",
             value=value,
         )
     else:

@@ -148,6 +148,8 @@ def parse_url(text: str) -> Url:
 
         near = get_close_matches(kind, KINDS, 1)
         hint = f"did you mean {near[0]}: ?" if near else f"known: {', '.join(KINDS)}"
+        if not colon and "/" in text:
+            hint = f"a file's URL begins with sqlite:, like sqlite://{os.path.realpath(text)}"
         raise ConfigError(f"no registry is called {masked(text)!r}; {hint}", url=masked(text))
     try:
         text.encode("utf-8", "surrogateescape")  # an argument may have bytes that are not UTF-8

@@ -367,7 +367,7 @@ def test_a_namespace_with_other_terms_is_not_initialised_anew(identity):
     world = World()
     before = world.record.revision
     other = replace(TERMS, identity=identity)
-    with pytest.raises(ConfigError, match="belongs to other members"):
+    with pytest.raises(ConfigError, match="A namespace has one scheme"):
         world.record.initialise(other, world.ask(), T0, world.incarnation, 5)
     assert world.record.revision == before
 

@@ -77,3 +77,9 @@ def test_ago():
     assert ago(0, 180_000_000) == "3 minutes ago"
     assert ago(7_200_000_000, 0) == "in 2 hours"
     assert ago(0, 1_000_000) == "1 second ago"
+
+
+def test_the_error_names_the_units_and_is_short():
+    with pytest.raises(ConfigError, match=r"number and a unit \(us, ms, s, min, h, d\)") as caught:
+        duration_us("x" * 3000, name="lead")
+    assert len(str(caught.value)) < 200

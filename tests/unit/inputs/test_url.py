@@ -1,9 +1,12 @@
 """A URL is parsed once, and the path of its file becomes absolute."""
 
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
+from frazil.errors import ConfigError
+from frazil.generator.request import make_request
 from frazil.inputs.url import parse_url
 
 __all__: list[str] = []
@@ -35,3 +38,18 @@ def test_relative_state_of_a_static_number_becomes_absolute(tmp_path, monkeypatc
 @pytest.mark.parametrize("text", ["static:7", "static:7?state=none", "sqlite:", "redis://h/1"])
 def test_url_without_a_file_does_not_change(text):
     assert parse_url(text).anchored() == parse_url(text)
+
+
+def test_an_error_names_the_variable_that_the_url_is_from(monkeypatch):
+    monkeypatch.setenv("FRAZIL_URL", "redes://host")
+    with pytest.raises(ConfigError, match=r"^FRAZIL_URL: .*did you mean redis:"):
+        make_request(None)
+    with pytest.raises(ConfigError, match=r"^no registry is called 'redas:"):
+        make_request("redas:")
+
+
+@pytest.mark.parametrize("path", ["/tmp/claims.db", "data/claims.db"])
+def test_a_path_gets_the_url_of_its_file(path):
+    with pytest.raises(ConfigError) as caught:
+        parse_url(path)
+    assert str(caught.value).endswith(f"like sqlite://{Path(path).absolute()}")

@@ -18,6 +18,7 @@ TIMED = [s.name for s in presets() if s.layout.axis == "time"]
 
 def made(name: str, us: int, node: int = 5, sequence: int = 9) -> str:
     s = scheme(name)
+    node %= s.layout.nodes  # a layout may have no node
     return s.format(s.pack(time=s.layout.tick_at(us), node=node, sequence=sequence))
 
 

@@ -93,7 +93,8 @@ def test_globalid_128(case: dict[str, Any]) -> None:
 
 
 def test_known_ids() -> None:
-    discord, instagram = cases("known")
+    known = {case["scheme"]: case for case in cases("known")}
+    discord, instagram = known["discord"], known["instagram"]
     s = scheme("discord")
     read = s.unpack(discord["id"])
     assert read.moment == datetime.fromisoformat(discord["time"])

@@ -274,7 +274,7 @@ def test_a_loss_that_one_member_noticed_is_reported_to_all(path):
     given = one.grant(ask_of(NOBODY), 10)
     for each, content in older.items():
         each.write_bytes(content)
-    with pytest.raises(ConfigError, match="older than what was already given"):
+    with pytest.raises(ConfigError, match="older than values that were already granted"):
         one.grant(ask_of(given.seen), 10)
     for member in (registry(path, COUNTER), one):
         with pytest.raises(ConfigError, match="replaced"):
