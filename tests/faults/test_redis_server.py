@@ -95,7 +95,7 @@ def test_a_clock_stepped_forward_is_not_believed(fleet):
         server.step_clock(0)
         crowd.progress()
     assert crowd.repeats() == 0
-    assert "set the one that is wrong" in crowd.errors()
+    assert "set the wrong one" in crowd.errors()
 
 
 def test_a_loss_while_the_clock_is_back(fleet):

@@ -277,7 +277,7 @@ def test_a_page_shows_everything_and_loads_nothing():
 
 
 def test_a_life_notes_each_claim_of_its_generator(trial):
-    setting = Setting(url="memory:?horizon=5ms", scheme="icicle")
+    setting = Setting(url="memory:?horizon=500ms", scheme="icicle")
     job = Job("frazil", setting, trial, "p0", 0, "steady", 3, 0, False, 16, 0.0)
     life = Life.begin(job)
     life.burst(16)

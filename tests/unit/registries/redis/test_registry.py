@@ -340,5 +340,5 @@ class TestErrors:
 def test_an_ask_without_a_claim(server):
     registry = connect(server.url, "x", ICICLE)
     registry.initialise(ask_of(NOTHING), 0)
-    with pytest.raises(ConfigError, match="need the claim"):
+    with pytest.raises(ConfigError, match="need a claim"):
         registry.renew(VerbRequest(NOTHING, 0, "t"), 5)
