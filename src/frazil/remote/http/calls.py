@@ -102,9 +102,10 @@ class ServiceCalls(Life):
         lock: after an exception in the middle of one, the driver would wait for it. The driver has
         no public option for either. A driver with other internals works without.
         """
-        with suppress(IndexError):
+        try:
             return self.idle.pop()
-        wire = self._wire()
+        except IndexError:
+            wire = self._wire()
         client = getattr(self._driver, self._kind)(verify=self._trusted, timeout=None)
         with suppress(AttributeError):
             for transport in (client._transport, *client._mounts.values()):  # noqa: SLF001

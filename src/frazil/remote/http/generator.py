@@ -36,8 +36,6 @@ class _Wire:
         if self.socket is not None:
             self.socket.close()
 
-    __del__ = close  # a handler may raise before the call that uses it can close it
-
 
 class _Timed:
     """The driver's network, or a connection: its reads end when the attempt does."""
@@ -69,8 +67,8 @@ class _Life(ServiceCalls):
     def attempt(self, n: int, patience_s: float) -> bytes:
         url, headers = self.config.asking(n)
         line = self.line()
-        line.wire.until_s = boot_s() + patience_s
         try:
+            line.wire.until_s = boot_s() + patience_s
             with (
                 self.in_words(patience_s),
                 line.client.stream("POST", url, headers=headers, timeout=patience_s) as reply,
