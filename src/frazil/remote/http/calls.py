@@ -8,6 +8,7 @@ used by one call at a time, and is closed if the call does not read a whole repl
 no call uses are ``idle``; taking one from a deque and putting one back are atomic.
 """
 
+import ssl
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -50,8 +51,8 @@ _FOR_A_LOOP = (
 def the_driver(*, awaited: bool = False) -> Any:
     """Return httpx. Raises ConfigError if it is not installed.
 
-    This also imports what the first call would import. A fork during an import in another thread
-    would leave the child with an import that never ends.
+    This also imports what the first call would import, and makes OpenSSL start. A fork during
+    either in another thread would leave the child with one that never ends.
     """
     try:
         import httpx
@@ -60,7 +61,13 @@ def the_driver(*, awaited: bool = False) -> Any:
     for name in (*_FOR_A_CALL, *_FOR_A_LOOP * awaited):
         with suppress(ImportError):  # a driver with other internals
             import_module(name)
+    _no_tls()
     return httpx
+
+
+def _no_tls() -> ssl.SSLContext:
+    """Return a context that trusts nobody, for clients that do not use it."""
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 @dataclass(slots=True)
@@ -87,7 +94,8 @@ class ServiceCalls(Life):
         self.closed = False
         self.idle: deque[Line] = deque()
         self._driver = the_driver()
-        self._trusted = self._driver.create_ssl_context()  # it takes longer than all the rest
+        tls = config.base.startswith("https:")  # it is slow to make, so clients share it
+        self._trusted = self._driver.create_ssl_context() if tls else _no_tls()
 
     def check(self) -> None:
         """See Life. Raises Closed also after ``close``."""
@@ -111,7 +119,8 @@ class ServiceCalls(Life):
             for transport in (client._transport, *client._mounts.values()):  # noqa: SLF001
                 if transport is not None:
                     pool = transport._pool  # noqa: SLF001
-                    pool._network_backend = self._network(wire, pool._network_backend)  # noqa: SLF001
+                    network = self._network(wire, pool._network_backend)  # noqa: SLF001
+                    pool._network_backend = network  # noqa: SLF001
                     pool._optional_thread_lock = nullcontext()  # noqa: SLF001
         return Line(client, wire)
 
