@@ -19,5 +19,5 @@ def open_async_generator(request: Request) -> AsyncGenerator:
     """Open a generator for asyncio."""
     from frazil.remote.http.async_generator import AsyncService
 
-    the_driver()
+    the_driver(awaited=True)
     return AsyncService(configure_service(request))

@@ -14,12 +14,11 @@ the request: the IDs of a repeated reply would be duplicates.
 
 import json
 import ssl
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from frazil.errors import ConfigError, FrazilError, PoolExhausted, RegistryUnavailable, Stopped
-from frazil.generator.complaints import closed
 from frazil.remote.http.config import NONCE, ServiceConfig
 
 if TYPE_CHECKING:
@@ -121,13 +120,8 @@ class Gathered:
 
 
 @contextmanager
-def in_words(
-    config: ServiceConfig, patience_s: float, is_closed: Callable[[], bool]
-) -> Iterator[None]:
-    """Translate the driver's errors during an attempt.
-
-    is_closed: whether another thread or task closed the generator; the driver has no error for it.
-    """
+def in_words(config: ServiceConfig, patience_s: float) -> Iterator[None]:
+    """Translate the driver's errors during an attempt."""
     import httpx
 
     try:
@@ -138,10 +132,6 @@ def in_words(
         ) from None
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise _explained(config, error) from None
-    except RuntimeError:
-        if is_closed():
-            raise closed() from None
-        raise
 
 
 def _explained(config: ServiceConfig, error: "httpx.HTTPError | httpx.InvalidURL") -> FrazilError:

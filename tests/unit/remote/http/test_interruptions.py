@@ -1,0 +1,245 @@
+"""Calls that end in the middle: cancelled, interrupted by a signal handler, or closed."""
+
+import asyncio
+import random
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from httpcore import _synchronization
+
+import frazil
+from frazil import aio
+from frazil.errors import Closed
+from tests.needs import needs
+from tests.tools.proxy import Proxy
+from tests.unit.service.conftest import Service
+
+needs("httpx", "the client of a service")
+
+__all__: list[str] = []
+
+CONFIG = '[namespaces.a]\nregistry = "memory:"\n'
+FDS = Path("/proc/self/fd")
+LITTLE = 12  # connections that are kept: fewer than are lost by old drivers
+PATIENCE_S = 15.0
+
+counts_fds = pytest.mark.skipif(not FDS.exists(), reason="it counts file descriptors")
+
+FIRST_CALL = """
+import asyncio, sys
+import frazil, frazil.aio
+
+async def awaited():
+    ids = frazil.aio.open(sys.argv[1])
+    before = set(sys.modules)
+    await ids()
+    print(*set(sys.modules) - before)
+    await ids.aclose()
+
+def called():
+    with frazil.open(sys.argv[1]) as ids:
+        before = set(sys.modules)
+        ids()
+        print(*set(sys.modules) - before)
+
+asyncio.run(awaited()) if sys.argv[2] == "awaited" else called()
+"""
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    with Service(tmp_path_factory.mktemp("service"), CONFIG) as service:
+        yield service
+
+
+@pytest.fixture
+def url(service):
+    return f"{service.url}/a"
+
+
+@pytest.fixture
+def silent(service):
+    with (
+        Proxy(int(service.url.rpartition(":")[2])) as wire,
+        wire.losing_replies(silently=True),
+    ):
+        yield f"http://127.0.0.1:{wire.port}/a"
+
+
+def fds():
+    return len(list(FDS.iterdir()))
+
+
+def completes(work):
+    """Return what ``work`` returns in a thread. Fails if it does not end."""
+    found = []
+    thread = threading.Thread(target=lambda: found.append(work()), daemon=True)
+    thread.start()
+    thread.join(PATIENCE_S)
+    assert not thread.is_alive(), "it waits for ever"
+    return found[0]
+
+
+class Struck(Exception):
+    """What a signal handler raises."""
+
+
+def struck_at(number, do, work):
+    """Do ``work``, and ``do`` before an instruction of the driver's locks; whether it got there."""
+    left = number
+
+    def tracer(frame, event, _):
+        nonlocal left
+        if frame.f_code.co_filename != _synchronization.__file__:
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            left -= 1
+            if left == 0:
+                sys.settrace(None)
+                do()
+        return tracer
+
+    sys.settrace(tracer)
+    try:
+        work()
+    except Struck:
+        pass
+    finally:
+        sys.settrace(None)
+    return left <= 0
+
+
+def strikes(do, ids):
+    """Interrupt calls at each instruction of the driver's locks; return how many there are."""
+    number = 1
+    while struck_at(number, do, ids):
+        ids()
+        number += 1
+    return number
+
+
+class TestHandlers:
+    # A connection that was just made when the handler raised is closed by the collector.
+    @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+    def test_one_that_raises(self, url):
+        def strike():
+            raise Struck
+
+        ids = frazil.open(url, timeout=3)
+        assert completes(lambda: strikes(strike, ids)) > 20
+        assert isinstance(completes(ids), int)
+        ids.close()
+
+    def test_one_that_calls(self, url):
+        ids = frazil.open(url, timeout=3)
+        assert completes(lambda: strikes(ids, ids)) > 20
+        assert len(set(completes(lambda: ids.take(5)))) == 5
+        ids.close()
+
+
+@counts_fds
+class TestCancelled:
+    def test_calls(self, url):
+        async def cancelled(ids):
+            try:
+                await asyncio.wait_for(ids(), random.random() * 0.01)
+            except TimeoutError:
+                return 1
+            return 0
+
+        async def some():
+            async with aio.open(url, timeout=3) as ids:
+                await ids()
+                before, count, end_s = fds(), 0, time.monotonic() + 4
+                while count < 1_000 and time.monotonic() < end_s:
+                    count += sum(await asyncio.gather(*(cancelled(ids) for _ in range(8))))
+                grown = fds() - before
+                return count, grown, await ids()
+
+        count, grown, n = asyncio.run(some())
+        assert count > 100
+        assert grown <= LITTLE
+        assert isinstance(n, int)
+
+    def test_tls_handshakes(self):
+        async def some():
+            async with aio.open(f"https://127.0.0.1:{port}/a", timeout=30) as ids:
+                before = fds()
+                for _ in range(20):
+                    with pytest.raises(TimeoutError):
+                        await asyncio.wait_for(ids(), 0.02)
+                await asyncio.sleep(0.05)
+                return fds() - before
+
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            port = server.getsockname()[1]
+            assert asyncio.run(some()) <= LITTLE
+
+    def test_many_tasks(self, url):
+        """They share a limited number of connections, and few of them are kept."""
+
+        async def some():
+            before = fds()
+            async with aio.open(url, timeout=60) as ids:
+                found = await asyncio.gather(*(ids() for _ in range(150)))
+                await asyncio.sleep(0.05)
+                kept = fds() - before
+            await asyncio.sleep(0.05)
+            return found, kept, fds() - before
+
+        found, kept, left = asyncio.run(some())
+        assert len(set(found)) == 150
+        assert kept <= 40
+        assert left <= 2
+
+
+class TestClosed:
+    def test_during_calls(self, url):
+        def called():
+            try:
+                while True:
+                    ids.take(3)
+            except Closed:
+                return True
+
+        ids = frazil.open(url)
+        ended = []
+        threads = [
+            threading.Thread(target=lambda: ended.append(called()), daemon=True) for _ in range(4)
+        ]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.3)
+        ids.close()
+        for thread in threads:
+            thread.join(PATIENCE_S)
+        assert ended == [True] * 4
+        assert not ids._life.idle
+
+    def test_while_tasks_wait(self, silent):
+        async def some():
+            ids = aio.open(silent, timeout=30)
+            tasks = [asyncio.ensure_future(ids()) for _ in range(150)]  # more than go at once
+            await asyncio.sleep(0.5)
+            began_s = time.monotonic()
+            await ids.aclose()
+            found = await asyncio.gather(*tasks, return_exceptions=True)
+            return found, time.monotonic() - began_s
+
+        found, lasted_s = asyncio.run(some())
+        assert {type(each) for each in found} == {Closed}
+        assert lasted_s < 5
+
+
+@pytest.mark.parametrize("how", ["called", "awaited"])
+def test_the_first_call_imports_nothing(url, how):
+    """A fork during an import in another thread leaves the child with one that never ends."""
+    asked = [sys.executable, "-c", FIRST_CALL, url.replace("127.0.0.1", "localhost"), how]
+    told = subprocess.run(asked, capture_output=True, text=True, timeout=60, check=True)
+    assert told.stdout.split() == []
