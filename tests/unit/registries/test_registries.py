@@ -64,7 +64,7 @@ def test_a_verb_that_raises_changes_nothing(registry):
     registry.initialise(ask_of(LastSeen()), 0)
     before = registry.grant(ask_of(LastSeen()), 10)
     other = connect(registry.url, registry.namespace, frazil.scheme("snowflake"))
-    with pytest.raises(ConfigError, match="other members"):
+    with pytest.raises(ConfigError, match="A namespace has one scheme"):
         other.grant(ask_of(LastSeen()), 10)
     after = registry.mint(ask_of(LastSeen()), 1)
     assert after.seen.revision == before.seen.revision + 1

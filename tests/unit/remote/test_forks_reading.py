@@ -4,6 +4,7 @@ The server is stopped, so the call is inside its read. The parent's handler then
 server goes on: if the child can read from its parent's connection, it is the first to do so.
 """
 
+import asyncio
 import json
 import os
 import signal
@@ -12,8 +13,11 @@ import sys
 
 import pytest
 
+import frazil
+from frazil import aio
 from tests.servers.icicle import Caller
 from tests.servers.redis import Server
+from tests.unit.service.conftest import Service
 
 __all__: list[str] = []
 
@@ -111,3 +115,42 @@ def test_an_event_loop(server):
     parent, _ = told(ASYNC, url, server.pid)
     assert [len(ids) for ids in parent] == [3] * 2, parent
     assert len({n for ids in parent for n in ids}) == 6
+
+
+def found_in_child(fd):
+    """What a child reads from a connection of its parent: "" at its end, else an error."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            os.set_blocking(fd, False)
+            os.write(writing, os.read(fd, 1) + b"the end")
+        except OSError as error:
+            os.write(writing, repr(error).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    os.waitpid(child, 0)
+    with os.fdopen(reading) as found:
+        return found.read()
+
+
+CONFIG = '[namespaces.a]\nscheme = "icicle"\nregistry = "memory:?horizon=100ms"\n'
+
+
+def test_a_service(tmp_path):
+    async def awaited(url):
+        async with aio.open(url) as ids:
+            await ids()
+            (line,) = ids._life.idle
+            fd = line.wire.stream.get_extra_info("socket").fileno()
+            return found_in_child(fd), await ids()
+
+    with Service(tmp_path, CONFIG) as service, frazil.open(f"{service.url}/a") as ids:
+        ids()
+        (line,) = ids._life.idle
+        assert found_in_child(line.wire.socket.fileno()) == "the end"
+        assert isinstance(ids(), int)
+        found, n = asyncio.run(awaited(f"{service.url}/a"))
+        assert found == "the end"
+        assert isinstance(n, int)

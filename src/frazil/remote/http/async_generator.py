@@ -11,6 +11,7 @@ from typing import Any
 from frazil.remote.base import AsyncServed
 from frazil.remote.http.calls import ServiceCalls
 from frazil.remote.http.config import ServiceConfig
+from frazil.system.cut_sockets import cut_in_children
 from frazil.system.event_loop import the_loop
 
 __all__ = ["AsyncService"]
@@ -46,6 +47,7 @@ class _Network:
 
     async def connect_tcp(self, *where: Any, **options: Any) -> Any:
         stream = self._wire.stream = await self._inner.connect_tcp(*where, **options)
+        cut_in_children(self._wire, stream.get_extra_info("socket"))
         return stream
 
 

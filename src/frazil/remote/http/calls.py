@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from frazil.errors import ConfigError, FrazilError
@@ -60,7 +59,7 @@ def the_driver(*, awaited: bool = False) -> Any:
         raise ConfigError('a service is asked with httpx: pip install "frazil[http]"') from None
     for name in (*_FOR_A_CALL, *_FOR_A_LOOP * awaited):
         with suppress(ImportError):  # a driver with other internals
-            import_module(name)
+            load(name)
     _no_tls()
     return httpx
 

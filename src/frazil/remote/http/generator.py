@@ -11,6 +11,7 @@ from typing import Any
 from frazil.remote.base import Served
 from frazil.remote.http.calls import ServiceCalls
 from frazil.system.clock import boot_s
+from frazil.system.cut_sockets import cut_in_children
 
 __all__ = ["ServiceGenerator"]
 
@@ -21,7 +22,7 @@ class _Wire:
     ``close`` takes no lock, and ends neither the connection of a parent nor TLS.
     """
 
-    __slots__ = ("socket", "until_s")
+    __slots__ = ("__weakref__", "socket", "until_s")
 
     def __init__(self) -> None:
         self.socket: Any = None
@@ -30,6 +31,7 @@ class _Wire:
     def holding(self, stream: Any) -> "_Timed":
         """Return a stream of the driver, limited. The driver has closed the one before."""
         self.socket = stream.get_extra_info("socket")
+        cut_in_children(self, self.socket)
         return _Timed(self, stream)
 
     def close(self) -> None:
