@@ -28,9 +28,16 @@ def _before() -> None:
     _waited.append(_importing.acquire(timeout=_PATIENCE_S))
 
 
-def _after() -> None:
+def _in_parent() -> None:
     if _waited.pop():
         _importing.release()
 
 
-os.register_at_fork(before=_before, after_in_parent=_after, after_in_child=_after)
+def _in_child() -> None:
+    """A process that C code forked was never waited for, so the lock may be anybody's."""
+    global _importing  # noqa: PLW0603
+    _importing = RLock()
+    _waited.clear()
+
+
+os.register_at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_in_child)

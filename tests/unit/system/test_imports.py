@@ -45,6 +45,22 @@ def test_a_fork_during_ones_own_import(tmp_path):
     assert done.stdout.split() == ["7"]
 
 
+def test_a_fork_in_c(tmp_path):
+    """No hook runs before it, and nothing is written about the hook in the child."""
+    script = (
+        "from frazil.system.imports import load\n"
+        "from frazil.torture.life import fork_c\n"
+        "import os\n"
+        "child = fork_c()\n"
+        "load('json')\n"
+        "if not child:\n    os._exit(0)\n"
+        "os.waitpid(child, 0)\n"
+    )
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stderr == ""
+
+
 def test_what_the_import_raises_is_raised():
     with pytest.raises(ModuleNotFoundError, match="nothing"):
         load("frazil.nothing")
