@@ -7,7 +7,7 @@ an import has ended.
 
 import os
 from importlib import import_module
-from threading import RLock
+from threading import RLock, get_ident
 from typing import Any
 
 __all__ = ["load"]
@@ -15,7 +15,7 @@ __all__ = ["load"]
 _PATIENCE_S = 5.0  # a fork inside of an import may be what the import waits for
 
 _importing = RLock()
-_waited: list[bool] = []
+_waited: dict[int, bool] = {}  # by the thread that forks: whether it has the lock
 
 
 def load(name: str) -> Any:
@@ -25,11 +25,11 @@ def load(name: str) -> Any:
 
 
 def _before() -> None:
-    _waited.append(_importing.acquire(timeout=_PATIENCE_S))
+    _waited[get_ident()] = _importing.acquire(timeout=_PATIENCE_S)
 
 
 def _in_parent() -> None:
-    if _waited.pop():
+    if _waited.pop(get_ident(), False):
         _importing.release()
 
 
