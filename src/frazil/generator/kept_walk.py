@@ -33,7 +33,6 @@ from frazil.registries.base import Registry
 from frazil.schemes.scheme import Scheme
 from frazil.system.clock import boot_ns
 from frazil.system.process import ProcessIdentity, require_gil
-from frazil.walk.atomic import AtomicWalk
 from frazil.walk.walk import CLOSED, COMPILED, FORKED, SPENT, Pause, Walk
 
 __all__ = ["KeptWalk", "Pauses", "walk_arguments"]
@@ -73,10 +72,10 @@ def _places(scheme: Scheme) -> tuple[Any, ...]:
     )
 
 
-if TYPE_CHECKING:
-    _Base: TypeAlias = AtomicWalk
+if TYPE_CHECKING or not COMPILED:
+    from frazil.walk.atomic import AtomicWalk as _Base
 else:
-    _Base = Walk if COMPILED else AtomicWalk
+    _Base = Walk
 
 
 class KeptWalk(_Base):

@@ -9,7 +9,7 @@ Pickling and copying carry the request and never the claim.
 
 from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self
 
 from frazil.errors import ConfigError
 from frazil.generator.kept_walk import KeptWalk
@@ -20,7 +20,6 @@ from frazil.registries import connect
 from frazil.registries.base import Registry
 from frazil.schemes.scheme import Scheme
 from frazil.system.imports import load
-from frazil.walk.atomic import AtomicCaller
 from frazil.walk.walk import COMPILED, Caller
 
 if TYPE_CHECKING:
@@ -29,10 +28,10 @@ if TYPE_CHECKING:
 
 __all__ = ["LocalGenerator", "registry_of"]
 
-if TYPE_CHECKING:
-    _Base: TypeAlias = AtomicCaller
+if TYPE_CHECKING or not COMPILED:
+    from frazil.walk.atomic import AtomicCaller as _Base
 else:
-    _Base = Caller if COMPILED else AtomicCaller
+    _Base = Caller
 
 
 class LocalGenerator(_Base):

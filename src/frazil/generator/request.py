@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from frazil.errors import ConfigError
@@ -17,7 +16,7 @@ from frazil.inputs.arguments import check_fields, expect
 from frazil.inputs.duration import duration_us
 from frazil.inputs.url import Url, parse_url
 from frazil.schemes.scheme import Scheme, scheme
-from frazil.system.host import default_url
+from frazil.system.imports import load
 
 __all__ = ["Duration", "Request", "UrlInput", "make_request"]
 
@@ -91,13 +90,14 @@ def make_request(
 def _url_text(url: UrlInput | None) -> str:
     """The URL as text; a path is that of a file with claims."""
     if url is None:
-        return default_url()
+        found: str = load("frazil.system.host").default_url()
+        return found
     expect("url=", url, (str, os.PathLike), "a string like 'redis://host', or a Path")
     if isinstance(url, str):
         if not url.strip():
             raise ConfigError("url= is empty; leave it out for the default, or name a registry")
         return url
-    path = str(Path(url).absolute())
+    path = str(load("pathlib").Path(url).absolute())
     # A URL gives these characters another meaning.
     return "sqlite://" + re.sub("[ #%?]", lambda found: f"%{ord(found[0]):02X}", path)
 

@@ -5,9 +5,7 @@ the environment has ``FRAZIL_PURE=1``. The walk and ``ProcessIdentity`` are both
 interpreted, because the compiled walk reads the fields of the compiled identity.
 """
 
-import importlib.util
 import sys
-from pathlib import Path
 
 from frazil.errors import InternalError
 from frazil.system.process import ProcessIdentity, PureIdentity
@@ -17,7 +15,9 @@ __all__: list[str] = []
 
 def _interpret(name: str) -> None:
     """Load a module of this package from its source, even if a compiled one exists."""
-    path = Path(__file__).with_name(name.rpartition(".")[2] + ".py")
+    import importlib.util
+
+    path = f"{__file__.removesuffix('__init__.py')}{name.rpartition('.')[2]}.py"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise InternalError(f"no source for {name} at {path}")

@@ -116,13 +116,14 @@ def _in_one_step(method: Method) -> Method:
 class AtomicWalk(Walk):
     """A Walk whose steps are atomic for threads, signal handlers, finalizers and exceptions.
 
-    Its attributes are those of its current stage.
+    Its attributes are those of its current stage. shown: one fast path, in a list because callers
+    hold the list and read it faster than an attribute of this object.
     """
 
     def __init__(self, *arguments: Any) -> None:
         stage = _Stage(*arguments)
         self.plain, self.wide = stage.plain, stage.wide
-        self.shown = stage.fast_path()
+        self.shown = [stage.fast_path()]
 
     if not TYPE_CHECKING:
 
@@ -208,7 +209,7 @@ class AtomicWalk(Walk):
 
     def _stage(self) -> _Stage:
         """The current stage: the last one of the chain."""
-        stage = self.shown[-1]
+        stage = self.shown[0][-1]
         while stage.later:
             stage = stage.later[_NEXT]
         return stage
@@ -220,7 +221,7 @@ class AtomicWalk(Walk):
             draft = stage.draft()
             answer = do(draft)
             if stage.later.setdefault(_NEXT, draft) is draft:
-                self.shown = draft.fast_path()
+                self.shown[0] = draft.fast_path()
                 return answer, draft
 
 
@@ -229,17 +230,18 @@ class AtomicCaller:
 
     def __init__(self, walk: AtomicWalk) -> None:
         self._walk = walk
+        self._shown = walk.shown
+        self._plain = walk.plain
 
     def __call__(self) -> int:
         """See Caller."""
-        walk = self._walk
-        now_ns, word, era, vm_word, vm_seen, ends_ns, ready, later, stage = walk.shown
+        now_ns, word, era, vm_word, vm_seen, ends_ns, ready, later, stage = self._shown[0]
         if not later and now_ns() < ends_ns:
             for cell in ready:  # only the first one; a loop is the fastest way to get it
-                n = cell if walk.plain else stage.scatter(stage.low, stage.high, cell)
+                n = cell if self._plain else stage.scatter(stage.low, stage.high, cell)
                 if word[0] != era or vm_word[0] != vm_seen:
                     break
                 return n
-        return walk.stalled()
+        return self._walk.stalled()
 
     __next__ = __call__
