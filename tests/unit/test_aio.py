@@ -4,6 +4,7 @@ import asyncio
 import os
 import pickle
 import signal
+import time
 from contextlib import suppress
 
 import numpy as np
@@ -19,7 +20,7 @@ from frazil.remote.http import wire_ids
 from frazil.remote.icicle import server
 from tests.needs import needs
 from tests.servers.icicle import Caller
-from tests.servers.redis import Server
+from tests.servers.redis import Server, until
 from tests.tools.strikes import Struck, every, raise_struck, strike
 from tests.unit.service.conftest import Service
 
@@ -131,6 +132,28 @@ def test_a_stream_continues_after_a_cancelled_wait(url):
 
     first, second = asyncio.run(main())
     assert first < second
+
+
+def stand_still(calls):
+    """Hold the event loop until the keeper has answered all calls."""
+    until(lambda: not len(calls), "the answers")
+    time.sleep(0.05)
+
+
+def test_a_cancellation_that_comes_with_the_claim_is_not_lost(url):
+    """Python 3.11's ``asyncio.wait_for`` loses it: the task would go on."""
+
+    async def main():
+        async with aio.open(url) as ids:
+            task = asyncio.create_task(ids.take(3))
+            await asyncio.sleep(0)  # the task waits for the first claim
+            stand_still(ids._walk.keeper.policy.calls)
+            await asyncio.sleep(0)  # the loop settles what the task waits for
+            assert task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    asyncio.run(main())
 
 
 WIDE = "sign:1=0 time:63 node:8 sequence:56 @1ms since 2025-01-01T00:00:00Z"

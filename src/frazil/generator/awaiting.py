@@ -1,4 +1,8 @@
-"""Waiting for a walk in a task, while its event loop runs."""
+"""Waiting for a walk in a task, while its event loop runs.
+
+``asyncio.wait_for`` of Python 3.11 loses a cancellation that comes together with the result: the
+task would go on. ``asyncio.timeout`` keeps it.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -45,7 +49,8 @@ async def wait(walk: KeptWalk, pause_ns: int, since_ns: int) -> None:
     try:
         keeper = walk.call_keeper(call)
         try:
-            error = await asyncio.wait_for(woken, walk.patience_s(since_ns))
+            async with asyncio.timeout(walk.patience_s(since_ns)):
+                error = await woken
         except TimeoutError:
             raise keeper.policy.complaint((boot_ns() - since_ns) / 1e9) from None
     finally:
@@ -61,7 +66,8 @@ async def close(walk: KeptWalk) -> None:
     call = _Awaited(loop, done)
     walk.keeper.end(walk.finish(), call)
     with suppress(TimeoutError):
-        await asyncio.wait_for(done, CLOSE_WAIT_S)
+        async with asyncio.timeout(CLOSE_WAIT_S):
+            await done
 
 
 class _Awaited(Call):
