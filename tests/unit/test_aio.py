@@ -135,23 +135,41 @@ def test_a_stream_continues_after_a_cancelled_wait(url):
 
 
 def stand_still(calls):
-    """Hold the event loop until the keeper has answered all calls."""
+    """Hold the event loop until the keeper has answered all calls, and a moment longer."""
     until(lambda: not len(calls), "the answers")
     time.sleep(0.05)
 
 
-def test_a_cancellation_that_comes_with_the_claim_is_not_lost(url):
+@pytest.mark.parametrize("call", ["take", "aclose"])
+def test_a_cancellation_that_comes_with_the_answer_is_not_lost(url, call):
     """Python 3.11's ``asyncio.wait_for`` loses it: the task would go on."""
 
     async def main():
         async with aio.open(url) as ids:
-            task = asyncio.create_task(ids.take(3))
-            await asyncio.sleep(0)  # the task waits for the first claim
-            stand_still(ids._walk.keeper.policy.calls)
+            if call == "aclose":
+                await ids()
+            policy = ids._walk.keeper.policy
+            task = asyncio.create_task(ids.take(3) if call == "take" else ids.aclose())
+            await asyncio.sleep(0)  # the task waits for the keeper
+            stand_still(policy.calls if call == "take" else policy.closers)
             await asyncio.sleep(0)  # the loop settles what the task waits for
             assert task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
+
+    asyncio.run(main())
+
+
+def test_a_claim_that_comes_with_the_end_of_the_timeout_is_used(url):
+    """A loop that stands still sees both at once."""
+
+    async def main():
+        async with aio.open(url, "tickets", timeout="50ms") as ids:
+            ids._walk.registry.initialise(ask_of(LastSeen()), 0)
+            task = asyncio.create_task(ids.take(3))
+            await asyncio.sleep(0)
+            stand_still(ids._walk.keeper.policy.calls)
+            assert len(await task) == 3
 
     asyncio.run(main())
 

@@ -1,12 +1,13 @@
 """Waiting for a walk in a task, while its event loop runs.
 
-``asyncio.wait_for`` of Python 3.11 loses a cancellation that comes together with the result: the
-task would go on. ``asyncio.timeout`` keeps it.
+A claim may come in the same turn of the loop as a cancellation or the end of the timeout. If the
+task is cancelled, it must end; ``asyncio.wait_for`` of Python 3.11 loses the cancellation. If the
+timeout ends, the task has its claim; ``asyncio.timeout`` would raise an error. ``asyncio.wait`` is
+right in both cases.
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import suppress
 
 from frazil.errors import FrazilError
 from frazil.generator.calls import Call
@@ -48,11 +49,10 @@ async def wait(walk: KeptWalk, pause_ns: int, since_ns: int) -> None:
     call = _Awaited(loop, woken)
     try:
         keeper = walk.call_keeper(call)
-        try:
-            async with asyncio.timeout(walk.patience_s(since_ns)):
-                error = await woken
-        except TimeoutError:
-            raise keeper.policy.complaint((boot_ns() - since_ns) / 1e9) from None
+        await asyncio.wait({woken}, timeout=walk.patience_s(since_ns))
+        if not woken.done():
+            raise keeper.policy.complaint((boot_ns() - since_ns) / 1e9)
+        error = woken.result()
     finally:
         del call  # the call ends here, even if a traceback keeps this frame
     if error is not None:
@@ -65,9 +65,7 @@ async def close(walk: KeptWalk) -> None:
     done: asyncio.Future[FrazilError | None] = loop.create_future()
     call = _Awaited(loop, done)
     walk.keeper.end(walk.finish(), call)
-    with suppress(TimeoutError):
-        async with asyncio.timeout(CLOSE_WAIT_S):
-            await done
+    await asyncio.wait({done}, timeout=CLOSE_WAIT_S)
 
 
 class _Awaited(Call):
