@@ -13,7 +13,8 @@ import frazil
 from frazil.claims.claim import LastSeen
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
-from tests.processes.harness import Processes, count, until
+from tests.processes.harness import Processes, count
+from tests.tools.waiting import until
 
 __all__ = ["TIGHT", "UNHURRIED", "Fleet"]
 

@@ -16,8 +16,9 @@ import pytest
 from frazil.redis_link.access import Access
 from frazil.remote.icicle.server import IcicleServer
 from tests.faults.fleet import UNHURRIED
-from tests.processes.harness import Processes, count, until
+from tests.processes.harness import Processes, count
 from tests.servers.redis import Server
+from tests.tools.waiting import until
 
 __all__: list[str] = []
 

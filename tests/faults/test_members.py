@@ -9,10 +9,10 @@ import pytest
 
 import frazil
 from tests.faults.fleet import TIGHT
-from tests.processes.harness import until
 from tests.servers.etcd import etcd
 from tests.servers.postgres import postgres
 from tests.servers.redis import Server
+from tests.tools.waiting import until
 
 __all__: list[str] = []
 

@@ -2,8 +2,8 @@
 
 import time
 
-from tests.processes.harness import until
 from tests.servers.postgres import postgres
+from tests.tools.waiting import until
 
 __all__: list[str] = []
 

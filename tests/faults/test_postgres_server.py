@@ -10,9 +10,9 @@ import psycopg
 
 from frazil.registries.postgres.registry import schema
 from tests.faults.fleet import UNHURRIED
-from tests.processes.harness import until
 from tests.servers.clock import SteppedClock
 from tests.servers.postgres import postgres
+from tests.tools.waiting import until
 
 __all__: list[str] = []
 

@@ -27,7 +27,8 @@ from typing import Any
 import pytest
 
 from tests.power.mint import COUNTED, TIMED
-from tests.processes.harness import count, until
+from tests.processes.harness import count
+from tests.tools.waiting import until
 
 __all__: list[str] = []
 

@@ -14,7 +14,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -42,7 +41,6 @@ __all__ = [
     "initialise",
     "issued",
     "seen",
-    "until",
 ]
 
 WORKERS = Path(__file__).parent / "workers"
@@ -166,16 +164,6 @@ def count(place: Path, pattern: str = "*.u64") -> tuple[int, int]:
 def errors(place: Path) -> list[str]:
     """What stopped workers before their end, in their own words."""
     return [path.read_text() for path in sorted(place.glob("*.error"))]
-
-
-def until(ready: Callable[[], Any], what: str, *, patience_s: float = 60.0) -> Any:
-    """Wait for something to come true; answers it."""
-    deadline = time.monotonic() + patience_s
-    while time.monotonic() < deadline:
-        if found := ready():
-            return found
-        time.sleep(0.005)
-    raise AssertionError(f"waited {patience_s} s for {what}")
 
 
 def seen(attempt: Callable[[Path], Any], place: Path) -> bool:

@@ -10,7 +10,8 @@ import time
 import numpy as np
 
 from tests.needs import needs
-from tests.processes.harness import WORKERS, initialise, until
+from tests.processes.harness import WORKERS, initialise
+from tests.tools.waiting import until
 
 __all__: list[str] = []
 

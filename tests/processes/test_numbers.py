@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes.harness import WORKERS, until
+from tests.processes.harness import WORKERS
+from tests.tools.waiting import until
 
 __all__: list[str] = []
 

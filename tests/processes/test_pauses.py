@@ -7,7 +7,8 @@ import time
 import numpy as np
 import pytest
 
-from tests.processes.harness import ONE_SLOT, count, errors, held, initialise, issued, until
+from tests.processes.harness import ONE_SLOT, count, errors, held, initialise, issued
+from tests.tools.waiting import until
 
 __all__: list[str] = []
 

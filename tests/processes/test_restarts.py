@@ -7,7 +7,8 @@ import time
 import pytest
 
 from tests.needs import needs
-from tests.processes.harness import WIDE, clock_set_to, count, errors, initialise, until
+from tests.processes.harness import WIDE, clock_set_to, count, errors, initialise
+from tests.tools.waiting import until
 
 __all__: list[str] = []
 

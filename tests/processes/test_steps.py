@@ -9,7 +9,8 @@ import sys
 
 import pytest
 
-from tests.processes.harness import WIDE, count, errors, initialise, until
+from tests.processes.harness import WIDE, count, errors, initialise
+from tests.tools.waiting import until
 
 __all__: list[str] = []
 

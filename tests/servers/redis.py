@@ -26,6 +26,7 @@ import redis
 from frazil.torture.clock import sweep
 from tests.needs import needs
 from tests.servers.clock import SteppedClock
+from tests.tools import waiting
 
 __all__ = ["FLAVOURS", "Cluster", "Server", "free_port", "program", "three", "until"]
 
@@ -58,14 +59,13 @@ def free_port() -> int:
 
 
 def until(ready: Callable[[], Any], what: str, *, patience_s: float = _PATIENCE_S) -> Any:
-    """Wait for something to come true; answers it."""
-    deadline = time.monotonic() + patience_s
-    while time.monotonic() < deadline:
+    """Wait for something to come true of servers, which may be away meanwhile; answers it."""
+
+    def asked() -> Any:
         with suppress(redis.RedisError, OSError):
-            if found := ready():
-                return found
-        time.sleep(0.01)
-    raise AssertionError(f"waited {patience_s} s for {what}")
+            return ready()
+
+    return waiting.until(asked, what, patience_s=patience_s)
 
 
 class Server:

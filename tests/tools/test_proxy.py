@@ -7,8 +7,8 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from tests.processes.harness import until
 from tests.tools.proxy import Proxy
+from tests.tools.waiting import until
 
 
 class Counter:

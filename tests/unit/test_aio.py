@@ -20,8 +20,9 @@ from frazil.remote.http import wire_ids
 from frazil.remote.icicle import server
 from tests.needs import needs
 from tests.servers.icicle import Caller
-from tests.servers.redis import Server, until
+from tests.servers.redis import Server
 from tests.tools.strikes import Struck, every, raise_struck, strike
+from tests.tools.waiting import until
 from tests.unit.service.conftest import Service
 
 needs("httpx", "the client of a service")

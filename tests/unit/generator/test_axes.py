@@ -1,7 +1,6 @@
 """Layouts without time: runs and counters, their blocks, and the next block ahead of need."""
 
 import threading
-import time
 from contextlib import contextmanager
 from types import SimpleNamespace
 
@@ -15,6 +14,7 @@ from frazil.generator.kept_walk import walk_arguments
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.memory import MemoryRegistry
+from tests.tools import waiting
 from tests.unit.walk.test_walk import Toy, interpreted, manual_identity, walk_in_use
 
 SMALL = "sign:1=0 sequence:8"
@@ -26,13 +26,6 @@ def begun(url, scheme="tickets", start=1, **options):
     registry = connect(url, "default", frazil.scheme(scheme))
     registry.initialise(ask_of(LastSeen()), start)
     return frazil.open(url, scheme, **options)
-
-
-def wait_until(true):
-    deadline = time.monotonic() + 20
-    while not true():
-        assert time.monotonic() < deadline, "it never came"
-        time.sleep(0.002)
 
 
 @contextmanager
@@ -155,16 +148,16 @@ class TestAhead:
                 assert asked.acquire(timeout=20)
                 assert ids._walk.take_ready(49) == list(range(52, 101))  # nobody waits meanwhile
                 gate.set()
-            wait_until(lambda: ids._walk.until == 201)
+            waiting.until(lambda: ids._walk.until == 201, "the next block")
             assert ids._walk.take_ready(51) == list(range(101, 152))
-            wait_until(lambda: ids._walk.until == 301)  # and once more
+            waiting.until(lambda: ids._walk.until == 301, "the block after it")  # and once more
 
     def test_another_block_is_queued_after_another_members_block(self, url):
         with begun(url, block=100) as ids, frazil.open(url, "tickets", block=100) as other:
             ids.take(50)
             assert other() == 101
             assert ids._walk.take_ready(1) == [51]
-            wait_until(lambda: ids._walk.queued)
+            waiting.until(lambda: ids._walk.queued, "a queued claim")
             assert ids._walk.take_ready(100) == [*range(52, 101), *range(201, 252)]
             assert ids.take(1000)[-1] > 1000
 
@@ -176,7 +169,7 @@ class TestAhead:
                     assert ids._walk.take_ready(1) == [n]
                 assert asked.acquire(timeout=20)
                 gate.set()
-                wait_until(lambda: ids._walk.until == 201)
+                waiting.until(lambda: ids._walk.until == 201, "the next block")
                 assert not asked.acquire(timeout=0.2)
 
     def test_a_registry_that_was_away_is_asked_again_by_itself(self, url, monkeypatch):
@@ -191,16 +184,16 @@ class TestAhead:
 
             monkeypatch.setattr(MemoryRegistry, "step", broken)
             assert ids._walk.take_ready(1) == [51]
-            wait_until(lambda: ids._walk.keeper.policy.trouble is not None)
+            waiting.until(lambda: ids._walk.keeper.policy.trouble is not None, "the failure")
             down[0] = False
-            wait_until(lambda: ids._walk.until == 201)
+            waiting.until(lambda: ids._walk.until == 201, "the next block")
 
     def test_close_gives_back_the_queued_block(self, url):
         with begun(url, block=100) as ids, frazil.open(url, "tickets", block=100) as other:
             ids.take(50)
             other()
             ids._walk.take_ready(1)
-            wait_until(lambda: ids._walk.queued)
+            waiting.until(lambda: ids._walk.queued, "a queued claim")
         with frazil.open(url, "tickets") as ids:
             assert ids() == 201
 
@@ -217,7 +210,7 @@ class TestRuns:
             ids.take(8192)
             assert ids._walk.keeper.policy.claim.until == 8
             ids.take(1)
-            wait_until(lambda: ids._walk.until == 9)
+            waiting.until(lambda: ids._walk.until == 9, "the last ticket")
             assert len(ids._walk.take_ready(8191 + 8192)) == 8191 + 8192
 
     def test_a_process_of_one_id_takes_one_run(self, url):
