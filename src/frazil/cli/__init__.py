@@ -9,6 +9,7 @@ whether to fix the call, try again or stop. Ctrl-C and a closed pipe are not err
 ends without a message, with the exit codes that shells use for them.
 """
 
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -121,7 +122,7 @@ def _exit_codes() -> Iterator[None]:
 
 def _with_url_option(error: click.UsageError) -> click.UsageError:
     """The error; for a URL that was passed as an argument, one that names the option."""
-    is_url = "extra argument" in error.message and "://" in error.message
+    is_url = re.search(r"extra arguments?\b.*[( ][a-z]+:", error.message)
     options = error.ctx.command.params if error.ctx else []
     if is_url and any("--url" in option.opts for option in options):
         return click.UsageError("this command takes the registry as --url URL", error.ctx)

@@ -74,8 +74,9 @@ def test_misspelt_command(call):
     assert "unknown command 'mnt'; did you mean 'mint'?" in result.output
 
 
-def test_url_without_its_option(call):
-    result = call("mint", "redis://somebody:secret@here:6379")
+@pytest.mark.parametrize("url", ["redis://somebody:secret@here:6379", "sqlite:ids.db", "static:7"])
+def test_url_without_its_option(call, url):
+    result = call("mint", url)
     assert result.exit_code == 2
     assert "this command takes the registry as --url URL" in result.output
     assert "secret" not in result.output
