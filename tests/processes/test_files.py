@@ -18,8 +18,8 @@ from tests.processes.harness import (
     count,
     errors,
     initialise,
-    until,
 )
+from tests.tools.waiting import until
 
 __all__: list[str] = []
 
