@@ -44,12 +44,24 @@ SYSTEM_PLACES = (
 )
 TERMINAL = {"click", "rich"}
 # Loaded by the registry that is asked for, and by no other module.
-DRIVERS = {"etcd3gw", "psycopg", "redis", "urllib3"}
+DRIVERS = {"MySQLdb", "etcd3gw", "kazoo", "psycopg", "pymysql", "redis", "urllib3"}
 # Loaded by whoever opens the address of a service.
 CLIENT = {"httpx"}
 # Known to the service alone, which is loaded when it is asked for.
 SERVER = {"opentelemetry", "prometheus_client", "starlette", "uvicorn"}
 OWNED = {
+    # Named after the package that they serve.
+    "attrs": {"attr", "attrs"},
+    "dask": {"dask", "distributed", "pandas"},
+    "django": {"django", "rest_framework"},
+    "duckdb": {"duckdb"},
+    "msgspec": {"msgspec"},
+    "polars": {"polars"},
+    "pydantic": {"pydantic", "pydantic_core"},
+    "ray": {"ray"},
+    "spark": {"pyspark"},
+    "sqlalchemy": {"sqlalchemy"},
+    "cli.files": {"duckdb"},
     "redis_link": DRIVERS,
     "registries": DRIVERS,
     "remote.http": CLIENT,

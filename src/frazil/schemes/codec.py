@@ -92,6 +92,19 @@ class Codec:
         return None if self.encoding == "decimal" else self._places
 
     @Cached
+    def pattern(self) -> str:
+        """A regular expression of all texts, for JSON schemas (ECMA 262) and Python alike.
+
+        ``decode`` is stricter: it also refuses numbers that are too large, and wrong check
+        characters.
+        """
+        if self.encoding == "decimal":
+            more = f"[0-9]{{0,{self._places - 1}}}" if self._places > 1 else ""
+            return f"^{self.prefix}(0|[1-9]{more})$"
+        check = "".join(dict.fromkeys(CHECK_VALUES)).replace("*", "\\*") if self.check else ""
+        return f"^{self.prefix}[{self._digits}]{{{self._places}}}{check and f'[{check}]'}$"
+
+    @Cached
     def _limit(self) -> int:
         return (1 << self.bits) - 1
 
@@ -112,7 +125,7 @@ class Codec:
 
     def encode(self, n: int) -> str:
         """The text of ``n``. Raises CodecError (value, limit) if it is not an ID of this width."""
-        n = self._checked(n)
+        n = self.checked(n)
         body = text_of(n, self.encoding, self._places)
         return f"{self.prefix}{body}{CHECKS[n % 37]}" if self.check else self.prefix + body
 
@@ -135,7 +148,7 @@ class Codec:
 
     def to_bytes(self, n: int) -> bytes:
         """``n`` as raw bytes, big endian."""
-        return self._checked(n).to_bytes((self.bits + 7) // 8, "big")
+        return self.checked(n).to_bytes((self.bits + 7) // 8, "big")
 
     def from_bytes(self, data: bytes | bytearray | memoryview) -> int:
         """The number of raw bytes. Raises CodecError for a wrong length or too large a number."""
@@ -146,7 +159,7 @@ class Codec:
             raise CodecError(
                 f"an ID of {self.bits} bits has {size} bytes, not {given}", value=given, limit=size
             )
-        return self._checked(int.from_bytes(bytes(data), "big"))
+        return self.checked(int.from_bytes(bytes(data), "big"))
 
     def encode_array(self, numbers: NDArray[Any]) -> NDArray[np.bytes_]:
         """The texts of a numpy array of one dimension, as an array of bytes (dtype ``S``).
@@ -191,8 +204,11 @@ class Codec:
         _each(self.decode, arrays.listed(column), first)
         raise InternalError("reading many texts refused what reading one accepts")
 
-    def _checked(self, n: int) -> int:
-        """``n`` as an int of the width. An integer of numpy is valid, a bool is not."""
+    def checked(self, n: int) -> int:
+        """``n`` as an int of the width. An integer of numpy is valid, a bool is not.
+
+        Raises CodecError (value, limit) for anything else.
+        """
         if type(n) is int and 0 <= n <= self._limit:
             return n
         try:

@@ -18,9 +18,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import NamedTuple, Never
+from typing import Any, NamedTuple, Never
 
-from frazil.errors import ConfigError, LayoutError
+from frazil.errors import CodecError, ConfigError, LayoutError
 from frazil.inputs.arguments import check_fields, expect, refuse_unknown
 from frazil.layout.field import Role
 from frazil.layout.layout import Layout
@@ -144,6 +144,37 @@ class Scheme:
     def parse(self, text: str) -> int:
         """The ID of a text. Raises CodecError, which shows the wrong character."""
         return self.codec.decode(text)
+
+    def read(self, value: object) -> int:
+        """The ID that a value from outside stands for: an int, its text, or a UUID of 128 bits.
+
+        Raises CodecError (value) for anything else, also for a number whose constants differ from
+        the layout's, like a 64-bit number with the sign bit set.
+        """
+        if isinstance(value, str):
+            n = self.parse(value)
+        else:
+            # A UUID has its number as ``int``; a number has no such attribute.
+            given: Any = getattr(value, "int", value) if self.bits == 128 else value
+            n = self.codec.checked(given)
+        if foreign := self.unpack(n).foreign:
+            raise CodecError(
+                f"{value!r} is not an ID of scheme {self.name!r}: its {', '.join(foreign)} differs "
+                f"from {self.layout.fixed}; give an ID that this scheme made",
+                value=value,
+            )
+        return n
+
+    @property
+    def id_max(self) -> int:
+        """The largest ID."""
+        n = self.layout.id_max
+        return n if self.shuffle is None else self.shuffle.apply(n)
+
+    @property
+    def signed_safe(self) -> bool:
+        """Whether a signed 64-bit column (BIGINT) holds every ID."""
+        return self.id_max < 1 << 63
 
     def pack(self, /, **values: int) -> int:
         """The ID of raw field values (see ``Layout.pack``), shuffled if it has a shuffle."""

@@ -2,9 +2,11 @@
 
 import json
 import pickle
+import re
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -345,3 +347,36 @@ def test_no_change_returns_the_same_object() -> None:
     assert s.with_fields(cluster=3) is s
     assert s.layout.with_fixed(cluster=3) is s.layout
     assert s.with_fields(cluster=4) is not s
+
+
+@pytest.mark.parametrize("name", [name for name in PRESETS if name != "chibrary-time"])
+def test_a_value_from_outside_is_read(name: str) -> None:
+    s = scheme(name)
+    for n in (0, s.id_max) if not s.layout.fixed.get("mode") else (s.id_max,):
+        assert s.read(n) == s.read(s.format(n)) == n
+        assert re.match(s.codec.pattern, s.format(n))
+    assert s.signed_safe == (s.id_max < 1 << 63)
+
+
+@pytest.mark.parametrize(
+    "value", [True, 1.0, None, b"1", -1, 1 << 63, 1 << 70, "", "01", "9" * 20, UUID(int=1)]
+)
+def test_what_is_no_id_is_refused(value: object) -> None:
+    with pytest.raises(CodecError):
+        scheme("icicle").read(value)
+
+
+def test_a_uuid_is_read_where_an_id_has_128_bits() -> None:
+    assert scheme("globalid-128").read(UUID(int=7)) == 7
+
+
+@pytest.mark.parametrize(
+    ("encoding", "prefix", "check"),
+    [("decimal", "order_", False), ("base62", "order_", False), ("base32", "", True)],
+)
+def test_the_pattern_matches_what_is_written(encoding: str, prefix: str, check: bool) -> None:
+    s = scheme("icicle", encoding=encoding, prefix=prefix, check=check)
+    for n in (0, 1, 36, 12345, s.id_max):
+        assert re.match(s.codec.pattern, s.format(n))
+        assert not re.match(s.codec.pattern, s.format(n) + "0" * 20)
+        assert not re.match(s.codec.pattern, " " + s.format(n))
