@@ -15,6 +15,7 @@ TESTS = Path(__file__).parent
 LONG = {
     "browser",
     "conformance/test_etcd.py",
+    "conformance/test_mysql.py",
     "faults",
     "model",
     "power",

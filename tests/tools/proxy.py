@@ -162,6 +162,7 @@ class Proxy:
                 client.close()
 
     def _connect(self, client: socket.socket) -> None:
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         repeating = self._faults.repeating
         wire = Wire(client, self._dial(), self._dial() if repeating else None)
         with self._lock:

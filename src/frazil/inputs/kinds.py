@@ -33,6 +33,7 @@ def _registry(home: str) -> Kind:
     return Kind("registry", f"frazil.registries.{home}")
 
 
+_MYSQL = _registry("mysql.registry:MysqlRegistry")
 _REDIS = _registry("redis.registry:connect_redis")
 
 KINDS: dict[str, Kind] = {
@@ -40,6 +41,7 @@ KINDS: dict[str, Kind] = {
     "sqlite": _registry("sqlite.registry:SqliteRegistry"),
     "static": _registry("static:connect_static"),
     **dict.fromkeys(("postgresql", "postgres"), _registry("postgres.registry:PostgresRegistry")),
+    **dict.fromkeys(("mysql", "mysqls", "mariadb", "mariadbs"), _MYSQL),
     **dict.fromkeys(("etcd", "etcds"), _registry("etcd.registry:EtcdRegistry")),
     **dict.fromkeys(("redis", "rediss", "valkey", "valkeys", "unix"), _REDIS),
     **dict.fromkeys(("icicle", "icicles"), Kind("icicle", "frazil.remote.icicle.opening")),

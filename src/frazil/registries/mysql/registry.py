@@ -1,0 +1,241 @@
+"""``mysql://`` and ``mariadb://``: claims in a MySQL (8.0) or MariaDB (10.6) database, or newer.
+
+A verb is one transaction on the one row of its namespace: ``SELECT ... FOR UPDATE``, the pure verb,
+``UPDATE``, ``COMMIT``, in two messages. The row lock of InnoDB queues the members. A locking read
+sees the row that the predecessor wrote, whatever the isolation level. The clock is read by a
+separate statement after the row is locked; its functions are constant within one.
+
+Failures of a database, and the measures against them:
+
+- *Acknowledged data is not on disk* (``innodb_flush_log_at_trx_commit`` is not 1), *a restored
+  data directory, a promoted replica*. The incarnation contains the server's id (``server_uuid``;
+  MariaDB: ``server_uid``) and the second in which it started. Neither system shows the start
+  itself. But within one statement ``UNIX_TIMESTAMP()`` and the status variable ``Uptime`` use one
+  reading of the clock. So their difference is the same number until the server starts again,
+  whatever its clock does. For a counter a new start is not a loss, because every restart has one.
+- *A table that was dropped and loaded from a dump* has another time of creation, which is part of
+  the incarnation as well.
+- *A restored or edited row.* A trigger notes whether a member wrote the row: a member tells its
+  session beforehand what it writes. A row that anybody else wrote counts as a loss. Without the
+  triggers, which not every user may create, members that remember more notice such a row.
+- *A lost reply to a COMMIT.* The error then says that the outcome is unknown.
+- *A frozen process.* The client limits the time it waits for the server. If a *member* freezes
+  while the row is locked, the server ends its session (``wait_timeout``) and rolls back.
+
+Limits: two starts in the same second of the server's clock look like one. A group of servers that
+all accept writes (Galera, Group Replication) must be used through one of them: each server is
+another incarnation, and each change of server costs one horizon. MariaDB computes its id from the
+port and the address of its network card; if they change, a counter must be moved on
+(``frazil init --start N --forward``).
+"""
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import resources
+from typing import Any
+from urllib.parse import unquote
+
+from frazil.claims.claim import LastSeen, Snapshot, VerbRequest
+from frazil.claims.packed_slots import PackedSlots
+from frazil.claims.record import Record
+from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
+from frazil.inputs.url import Options, Url, host_port
+from frazil.registries.base import RECORD_COLUMNS, Answer, RecordRegistry, terms_of
+from frazil.registries.doctor import StoreReport
+from frazil.registries.mysql.doctor import QUESTION, STATUS, examine
+from frazil.registries.mysql.link import COLLISIONS, DENIED, EXISTS, NO_TABLE, Link
+from frazil.schemes.scheme import Scheme
+from frazil.system.clock import wall_us
+
+__all__ = ["MysqlRegistry", "statements"]
+
+HORIZON_US = 5_000_000
+_IDLE_S = 5
+_PORT = 3306
+_TRIES = 6
+_WORD = 1 << 64
+_COLUMNS = ", ".join(RECORD_COLUMNS)
+_BEGIN = f"SET wait_timeout={_IDLE_S}; SET TRANSACTION READ WRITE; START TRANSACTION"
+_LOCK = (
+    f"SELECT writer, {_COLUMNS}, slots FROM frazil_namespace "  # noqa: S608
+    "WHERE name = %(name)s FOR UPDATE"
+)
+_CREATED = """(SELECT UNIX_TIMESTAMP(create_time) FROM information_schema.tables
+    WHERE table_schema = DATABASE() AND table_name = 'frazil_namespace')"""
+_UPTIME = "(SELECT variable_value FROM {}.global_status WHERE variable_name = 'Uptime')"
+_TELL = """SELECT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED),
+    CONCAT_WS('.', {uid}, CAST({created} AS SIGNED)),
+    UNIX_TIMESTAMP(), {uptime}"""
+_TELLS = {
+    True: _TELL.format(
+        uid="@@server_uid", created=_CREATED, uptime=_UPTIME.format("information_schema")
+    ),
+    False: _TELL.format(
+        uid="@@server_uuid", created=_CREATED, uptime=_UPTIME.format("performance_schema")
+    ),
+}
+_INSERT = "INSERT IGNORE INTO frazil_namespace (name, slots) VALUES (%(name)s, '')"
+_SET = ", ".join(f"{column} = %({column})s" for column in RECORD_COLUMNS)
+_UPDATE = (
+    f"UPDATE frazil_namespace SET {_SET}, slots = %(slots)s, writer = 'member' "  # noqa: S608
+    "WHERE name = %(name)s AND revision = %(found)s"
+)
+_END = "COMMIT; SET wait_timeout=DEFAULT, @frazil_writes=NULL"
+
+
+def statements() -> list[str]:
+    """The statements that create the table and its triggers. The file is also shipped."""
+    text = (resources.files("frazil.registries.mysql") / "table.sql").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if not line.startswith("--")]
+    return [each.strip() for each in "\n".join(lines).split(";") if each.strip()]
+
+
+class MysqlRegistry(RecordRegistry):
+    """A registry in a table. ``mysql://user:password@host[:port]/database``; ``mysqls:`` for TLS.
+
+    Options: ``?horizon=`` (default 5 s), ``?socket=`` (a path, instead of host and port); for TLS
+    ``?ca=``, ``?cert=`` and ``?key=``, files.
+    """
+
+    def __init__(self, url: Url, namespace: str, scheme: Scheme) -> None:
+        options = url.options()
+        terms = terms_of(scheme, options.duration_us("horizon", HORIZON_US))
+        super().__init__(url, namespace, terms)
+        self._link = Link(self.url, _driver_options(url, options))
+        options.finish()
+        self._read_us = 0
+
+    def reading_us(self) -> int:
+        """See RecordRegistry: the server's clock, read after the row was locked."""
+        return self._read_us
+
+    def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
+        """See RecordRegistry. Repeats a transaction that collided with another."""
+        for tried in range(1, _TRIES):
+            try:
+                return super().perform(verb)
+            except RegistryUnavailable as error:
+                if error.facts.get("number") not in COLLISIONS:
+                    raise
+                time.sleep(random.uniform(0.0, 0.01 * 2**tried))  # noqa: S311 - jitter
+        return super().perform(verb)
+
+    def initialise(self, ask: VerbRequest, start: int | None) -> LastSeen:
+        """See Registry. Creates the table if it does not exist, and the triggers if it may."""
+        try:
+            return super().initialise(ask, start)
+        except ConfigError as error:
+            if error.facts.get("number") != NO_TABLE:
+                raise
+        table, *triggers = statements()
+        with self._link.connected() as connection:
+            connection.ask(table)
+        for trigger in triggers:
+            try:
+                with self._link.connected() as connection:
+                    connection.ask(trigger)
+            except FrazilError as error:
+                if error.facts.get("number") not in (EXISTS, *DENIED):
+                    raise
+        return super().initialise(ask, start)
+
+    def look(self) -> Snapshot | None:
+        """See Registry."""
+        try:
+            return super().look()
+        except ConfigError as error:
+            if error.facts.get("number") != NO_TABLE:
+                raise
+            return None
+
+    def examine(self) -> StoreReport:
+        """See Registry."""
+        before_us = wall_us()
+        with self._link.connected() as connection:
+            status, (row,) = connection.ask(f"{STATUS}; {QUESTION}")
+        told = {str(name).lower(): value for name, value in status}
+        ahead_us = int(row[0]) - (before_us + wall_us()) // 2
+        return examine(told, row[1:], self.terms, ahead_us, mariadb=self._link.mariadb)
+
+    @contextmanager
+    def step(self) -> Iterator[tuple[Record, str]]:
+        """See RecordRegistry."""
+        with self._link.connected() as connection:
+            name = {"name": self.namespace.encode()}
+            tell = _TELLS[self._link.mariadb]
+            *_, rows, told = connection.ask(f"{_BEGIN}; {_LOCK}; {tell}", name)
+            if not rows:
+                *_, rows, told = connection.ask(f"{_INSERT}; {_LOCK}; {tell}", name)
+            (self._read_us, data, now_s, uptime_s), (writer, *head, slots) = told[0], rows[0]
+            start_s = (now_s - int(uptime_s)) % _WORD  # a clock set back makes Uptime negative
+            record = Record(PackedSlots(bytes(slots)), *head)
+            found = record.revision
+            if not writer:
+                record.incarnation = ""
+            yield (
+                record,
+                f"{data.replace('/', '_')}/{start_s}",
+            )  # after an error the connection is closed: a rollback
+            self._keep(connection, record, found)
+
+    def _keep(self, connection: Any, record: Record, found: int) -> None:
+        """Replace the record that was read, and no other: a message may arrive twice."""
+        assert isinstance(record.slots, PackedSlots)
+        values = {name: getattr(record, name) for name in RECORD_COLUMNS}
+        values |= {"name": self.namespace.encode(), "found": found, "slots": record.slots.pack()}
+        self._link.committing = True
+        tell = "SET @frazil_writes = %(revision)s"
+        _, changed, *_ = connection.ask(f"{tell}; {_UPDATE}; {_END}", values)
+        if changed[0] != (1,):
+            raise RegistryUnavailable(
+                f"{self.url}: the row changed although it was locked; try again",
+                url=self.url,
+                outcome_known=True,
+            )
+
+    def close(self) -> None:
+        """See Registry."""
+        self._link.close()
+
+
+def _driver_options(url: Url, options: Options) -> dict[str, Any]:
+    """PyMySQL's options for a URL. Raises ConfigError."""
+    place = host_port(url.hosts[0], _PORT) if len(url.hosts) == 1 else None
+    if place is None:
+        raise ConfigError(
+            f"{url.kind}: name one server, like {url.kind}://user@host:3306/database; for several, "
+            "give the address of a proxy or a name that follows the primary"
+        )
+    name, password = url.user
+    found: dict[str, Any] = {"host": place[0] or "localhost", "port": place[1]}
+    found["database"] = unquote(url.path.strip("/")) or None
+    if found["database"] is None:
+        raise ConfigError(
+            f"{url}: name the database: {url.kind}://user@host/database", url=str(url)
+        )
+    found |= {key: text for key, text in (("user", name), ("password", password)) if text}
+    if path := options.text("socket"):
+        found["unix_socket"] = path
+    files = {name: options.text(name) for name in ("ca", "cert", "key")}
+    if url.kind in ("mysqls", "mariadbs"):
+        found["ssl"] = _tls(url, **files)
+    elif any(files.values()):
+        raise ConfigError(f"{url}: ca=, cert= and key= need {url.kind}s:", url=str(url))
+    else:
+        found["ssl_disabled"] = True  # else the driver loads all certificates for each connection
+    return found
+
+
+def _tls(url: Url, ca: str | None, cert: str | None, key: str | None) -> Any:
+    """The context of a connection whose certificate and host name are verified."""
+    from ssl import create_default_context  # slow to load
+
+    try:
+        context = create_default_context(cafile=ca)
+        if cert:
+            context.load_cert_chain(cert, key)
+    except OSError as error:
+        raise ConfigError(f"{url}: ca=, cert= or key=: {error}", url=str(url)) from error
+    return context

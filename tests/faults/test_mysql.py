@@ -1,0 +1,114 @@
+"""MariaDB killed, frozen, put back, replaced by a stale replica, without its table, misled.
+
+Live generators of other processes issue IDs meanwhile, and every ID is compared.
+"""
+
+import re
+import tempfile
+import time
+from pathlib import Path
+
+from frazil.registries.mysql.registry import statements
+from tests.faults.fleet import UNHURRIED
+from tests.servers.clock import SteppedClock
+from tests.servers.mariadb import mariadb
+from tests.tools.proxy import Proxy
+from tests.tools.waiting import until
+
+__all__: list[str] = []
+
+
+def test_killed_frozen_and_without_its_table(fleet):
+    with mariadb() as server:
+        crowd = fleet(server.url("?horizon=2s"))
+        crowd.start(3)
+        ended = crowd.errors().count("no claim since")
+        server.kill9()
+        until(lambda: crowd.errors().count("no claim since") > ended, "the end of a claim")
+        server.start()
+        crowd.progress()
+        server.sigstop()
+        crowd.wait_for_error("no answer within 4 s")
+        server.sigcont()
+        crowd.progress()
+        server.sql("DROP TABLE frazil_namespace")
+        said = until(lambda: re.search("ConfigError.*init URL.*", crowd.errors()), "an error")
+        assert "table.sql" in said[0]
+        for statement in statements():
+            server.sql(statement)
+        crowd.start(1)
+        crowd.progress()
+        assert crowd.repeats() == 0
+
+
+def put_back(fleet, broken=""):
+    """The data directory of three seconds ago, under members that hold claims."""
+    with mariadb() as server:
+        crowd = fleet(server.url("?horizon=3s"), broken=broken, lead="3s")
+        server.save()
+        crowd.start(2)
+        time.sleep(1.5)
+        server.put_back()
+        crowd.start(2)
+        crowd.progress()
+        return crowd.repeats()
+
+
+def test_data_directory_put_back(fleet):
+    assert put_back(fleet) == 0
+
+
+def test_that_test_can_see(fleet):
+    assert put_back(fleet, broken="unguarded_store") > 0
+
+
+def failover(fleet, broken=""):
+    """A replica that missed the last writes becomes the primary."""
+    with mariadb("log-bin") as server, Proxy(server.port) as wire:
+        url = f"mysql://root@127.0.0.1:{wire.port}/app?horizon=3s"
+        crowd = fleet(url, broken=broken, lead="3s")
+        replica = server.replica()
+        try:
+            crowd.start(2)
+            rows = "SELECT count(*) FROM frazil_namespace"
+            until(lambda: replica.sql(rows) == ((1,),), "the replica to have the row")
+            replica.sql("STOP SLAVE")
+            time.sleep(1.5)
+            crowd.start(2)
+            server.kill9()
+            replica.sql("RESET SLAVE ALL")
+            wire.target = replica.port
+            wire.cut()
+            crowd.start(2)
+            crowd.progress()
+            return crowd.repeats()
+        finally:
+            replica.close()
+
+
+def test_stale_replica_promoted(fleet):
+    assert failover(fleet) == 0
+
+
+def test_that_failover_can_be_seen(fleet):
+    assert failover(fleet, broken="unguarded_store") > 0
+
+
+def test_its_clock_stepped_back_and_forward(fleet):
+    with tempfile.TemporaryDirectory(prefix="frazil-") as name:
+        Path(name).chmod(0o755)
+        clock = SteppedClock(Path(name))
+        with mariadb(env=clock.env) as server:
+            crowd = fleet(server.url("?horizon=2s"), timeout=UNHURRIED)
+            crowd.start(2)
+            clock.step(-3600)
+            crowd.progress()
+            crowd.start(1)
+            clock.step(0)
+            crowd.progress()
+            assert crowd.errors() == ""
+            clock.step(3600)  # no member believes it
+            crowd.wait_for_error("ClockError")
+            clock.step(0)
+            crowd.progress()
+            assert crowd.repeats() == 0

@@ -1,0 +1,371 @@
+"""The MySQL registry against a real MariaDB: rights, errors, restored rows, forks, slow wires."""
+
+import os
+import shutil
+import signal
+import tempfile
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pymysql
+import pytest
+
+import frazil
+from frazil.claims.claim import Claim, LastSeen, Lost, Wait
+from frazil.errors import ConfigError, RegistryUnavailable
+from frazil.generator.verb_requests import ask_of
+from frazil.registries import connect
+from frazil.registries.mysql import registry as mysql
+from frazil.registries.mysql.registry import statements
+from tests.needs import needs
+from tests.servers.certificates import make_certificates
+from tests.servers.mariadb import mariadb
+from tests.servers.postgres import free_port
+from tests.tools.trickle import Trickle
+
+__all__: list[str] = []
+
+pytestmark = pytest.mark.long  # MariaDB comes in no wheel
+
+ICICLE = frazil.scheme("icicle")
+TICKETS = frazil.scheme("tickets")
+APP = "SELECT, INSERT, UPDATE"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    needs("openssl", "a server with TLS")
+    certificates = tmp_path_factory.mktemp("tls")
+    make_certificates(certificates)
+    for path in (certificates, *certificates.iterdir()):
+        path.chmod(0o755)
+    with tempfile.TemporaryDirectory(prefix="frazil-") as name:  # which the server's user may read
+        public = shutil.copytree(certificates, f"{name}/tls")
+        Path(name).chmod(0o755)
+        tls = [f"ssl-{k}={public}/{v}.pem" for k, v in (("ca", "ca"), ("cert", "server"))]
+        with mariadb(*tls, f"ssl-key={public}/server.key", "log-bin") as running:
+            running.certificates = certificates
+            yield running
+
+
+@pytest.fixture
+def fresh(server):
+    """The server without the table, and with a user who may do nothing yet."""
+    server.sql("DROP TABLE IF EXISTS frazil_namespace")
+    server.sql("DROP USER IF EXISTS app@'%'")
+    server.sql("CREATE USER app@'%'")
+    return server
+
+
+@pytest.fixture
+def ready(fresh):
+    """The same with the table, made from the file that is shipped, and the rights it names."""
+    for statement in statements():
+        fresh.sql(statement)
+    fresh.sql(f"GRANT {APP} ON frazil_namespace TO app@'%'")
+    return fresh
+
+
+def open_(server, user="app", namespace="x", scheme=ICICLE):
+    return connect(server.url(user=user), namespace, scheme)
+
+
+def new(server, scheme=ICICLE, start=0):
+    registry = open_(server, scheme=scheme)
+    registry.initialise(ask_of(LastSeen()), start)
+    return registry
+
+
+def mint(registry, ticks=1):
+    return registry.mint(ask_of(LastSeen()), ticks)
+
+
+def granted(registry):
+    """The claim that a newcomer gets."""
+    while isinstance(reply := registry.grant(ask_of(LastSeen()), 5), Wait):
+        time.sleep(reply.wait_us / 1e6)
+    return reply
+
+
+class TestRights:
+    def test_a_user_who_may_only_use_the_table(self, ready):
+        registry = new(ready)
+        claim = registry.grant(ask_of(LastSeen()), 100)
+        longer = registry.renew(ask_of(claim.seen, claim), claim.until + 10)
+        assert isinstance(registry.release(ask_of(longer.seen, longer), longer.start + 1), LastSeen)
+        assert [h.slot for h in registry.holdings()] == [claim.slot]
+        assert {fact.verdict for fact in registry.examine().facts} == {"good"}
+
+    def test_a_missing_table_names_both_ways_to_make_it(self, fresh):
+        fresh.sql("GRANT ALL ON app.* TO app@'%'")
+        with pytest.raises(ConfigError, match=r"frazil init URL.*table\.sql"):
+            mint(open_(fresh))
+        assert open_(fresh).look() is None
+
+    def test_initialising_makes_the_table_and_the_triggers(self, fresh):
+        fresh.sql("GRANT ALL ON app.* TO app@'%'")
+        fresh.sql("SET GLOBAL log_bin_trust_function_creators=1")
+        new(fresh)
+        assert len(fresh.sql("SHOW TRIGGERS")) == 2
+
+    def test_a_user_who_may_create_no_trigger_gets_the_table(self, fresh):
+        fresh.sql("GRANT CREATE, SELECT, INSERT, UPDATE ON app.* TO app@'%'")
+        registry = new(fresh)
+        assert isinstance(mint(registry), Claim)
+        assert fresh.sql("SHOW TRIGGERS") == ()
+        assert any("no triggers" in fact.found for fact in registry.examine().facts)
+
+    def test_initialising_without_the_right_names_the_file(self, fresh):
+        fresh.sql("GRANT SELECT ON app.* TO app@'%'")
+        with pytest.raises(ConfigError, match=r"CREATE.*table\.sql"):
+            new(fresh)
+
+    def test_a_right_that_is_missing(self, ready):
+        ready.sql("REVOKE UPDATE ON frazil_namespace FROM app@'%'")
+        with pytest.raises(ConfigError, match="SELECT, INSERT and UPDATE"):
+            mint(open_(ready))
+
+    def test_no_such_database_and_a_wrong_password(self, ready):
+        with pytest.raises(ConfigError, match="database"):
+            mint(connect(ready.url(user="root").replace("/app", "/nowhere"), "x", ICICLE))
+        with pytest.raises(ConfigError, match="right user and password") as caught:
+            mint(open_(ready, "app:wr%20ong"))
+        assert "wr%20ong" not in str(caught.value)
+        assert "app:***@" in str(caught.value)
+
+    def test_a_read_only_server(self, ready):
+        registry = new(ready)
+        ready.sql("SET GLOBAL read_only=1")
+        try:
+            with pytest.raises(RegistryUnavailable, match="use the primary") as caught:
+                mint(registry)
+            assert caught.value.outcome_known
+        finally:
+            ready.sql("SET GLOBAL read_only=0")
+        assert isinstance(mint(registry), Claim)
+
+    def test_tls(self, ready):
+        ca = ready.certificates / "ca.pem"
+        url = f"mysqls://app@localhost:{ready.port}/app?ca={ca}"
+        assert isinstance(mint(connect(url, "tls", ICICLE)), Claim | Wait)
+        with pytest.raises(RegistryUnavailable, match="certificate"):
+            mint(connect(url.partition("?")[0], "tls", ICICLE))
+        with pytest.raises(RegistryUnavailable, match=r"certificate|match"):
+            mint(connect(url.replace("localhost", "127.0.0.1"), "tls", ICICLE))
+
+
+class TestLosses:
+    def test_the_incarnation_names_server_table_and_start(self, ready):
+        with open_(ready).step() as (record, incarnation):
+            record.revision += 1
+        data, start_s = incarnation.split("/")
+        created_s = "SELECT UNIX_TIMESTAMP(create_time) FROM information_schema.tables"
+        ((found_s,),) = ready.sql(f"{created_s} WHERE table_name='frazil_namespace'")
+        assert int(data.rpartition(".")[2]) == found_s
+        assert abs(int(start_s) - time.time()) < 3600
+
+    @pytest.mark.parametrize("how", ["REPLACE", "UPDATE"])
+    def test_rows_put_back_are_waited_out(self, ready, how):
+        holder = new(ready)
+        first = mint(holder)
+        ready.sql("DROP TABLE IF EXISTS kept")
+        ready.sql("CREATE TABLE kept AS SELECT * FROM frazil_namespace")
+        claim = holder.grant(ask_of(LastSeen()), 4000)
+        if how == "REPLACE":
+            ready.sql("REPLACE INTO frazil_namespace SELECT * FROM kept")
+        else:
+            columns = ("revision", "slots", "last_us", "top_us", "writer")
+            sets = ", ".join(f"n.{column}=k.{column}" for column in columns)
+            ready.sql(f"UPDATE frazil_namespace n JOIN kept k ON n.name=k.name SET {sets}")
+        newcomer = open_(ready)
+        reply = granted(newcomer)
+        horizon = newcomer.terms.horizon_ticks
+        assert reply.start >= max(claim.until, newcomer.terms.tick_at(first.now_us) + horizon)
+        assert isinstance(holder.renew(ask_of(claim.seen, claim), claim.until + 1), Lost)
+        with newcomer.step() as (record, incarnation):
+            record.revision += 1
+            assert record.incarnation == incarnation  # noticed once
+
+    def test_a_counter_put_back_is_refused_until_it_is_moved_on(self, ready):
+        before = new(ready, TICKETS, 1)
+        mint(before, 5)
+        ready.sql("DROP TABLE IF EXISTS kept")
+        ready.sql("CREATE TABLE kept AS SELECT * FROM frazil_namespace")
+        last = mint(before, 5000)
+        ready.sql("REPLACE INTO frazil_namespace SELECT * FROM kept")
+        newcomer = open_(ready, scheme=TICKETS)
+        for registry in (newcomer, newcomer, before, newcomer):
+            with pytest.raises(ConfigError, match=r"was replaced.*--forward"):
+                mint(registry, 5)
+        newcomer.initialise(ask_of(LastSeen()), last.until)
+        assert [mint(r, 5).start for r in (before, newcomer)] == [last.until, last.until + 5]
+
+    def test_names_differ_by_spaces_and_case(self, ready):
+        for name in ("a", "a ", "A", "ä"):
+            open_(ready, namespace=name).initialise(ask_of(LastSeen()), 0)
+        assert ready.sql("SELECT count(*) FROM frazil_namespace") == ((4,),)
+
+
+class TestTrouble:
+    def test_many_at_once(self, fresh):
+        fresh.sql("GRANT ALL ON app.* TO app@'%'")
+        first = [open_(fresh, namespace=f"n{i}") for i in range(6)]
+        members = [open_(fresh) for _ in range(8)]
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda r: r.initialise(ask_of(LastSeen()), 0), first))
+            members[0].initialise(ask_of(LastSeen()), 0)
+            work = pool.map(lambda r: [mint(r, 3) for _ in range(20)], members)
+            claims = [claim for some in work for claim in some]
+        cells = {(c.slot, tick) for c in claims for tick in range(c.start, c.until)}
+        assert len(cells) == sum(c.until - c.start for c in claims)
+        assert max(c.seen.revision for c in claims) == len(claims)
+
+    def test_a_frozen_member_is_rolled_back(self, ready):
+        sleeper, other = new(ready), open_(ready)
+        locked = threading.Event()
+
+        def sleep():
+            with sleeper.step() as (record, _):
+                record.revision += 1000
+                locked.set()
+                time.sleep(mysql._IDLE_S + 2.5)
+
+        with ThreadPoolExecutor(1) as pool:
+            asleep = pool.submit(sleep)
+            locked.wait(10)
+            # The lock is waited for less long than the server waits for the sleeper.
+            with pytest.raises(RegistryUnavailable, match="locked"):
+                mint(other)
+            assert mint(other).seen.revision == 1
+            with pytest.raises(RegistryUnavailable):
+                asleep.result()
+        assert mint(sleeper).seen.revision == 2
+
+    def test_a_session_that_was_ended_is_replaced(self, ready):
+        registry = new(ready)
+        ready.sql(f"KILL {session_of(registry)}")
+        with pytest.raises(RegistryUnavailable) as caught:
+            mint(registry)
+        assert caught.value.outcome_known
+        assert isinstance(mint(registry), Claim)
+
+    def test_a_verb_that_raises_changes_nothing_and_keeps_the_session(self, ready):
+        registry = new(ready)
+        session = session_of(registry)
+        with pytest.raises(ConfigError, match="already"):
+            registry.initialise(ask_of(LastSeen()), 0)
+        assert mint(registry).seen.revision == 1
+        assert session_of(registry) == session
+        registry.close()
+        assert isinstance(mint(registry), Claim)
+
+    def test_an_alarm_during_an_exchange_ends_the_session(self, ready):
+        registry, other = new(ready), open_(ready)
+
+        def strike(*_: object) -> None:
+            raise TimeoutError("alarm")
+
+        before = signal.signal(signal.SIGALRM, strike)
+        try:
+            with other.step() as (record, _):
+                signal.setitimer(signal.ITIMER_REAL, 0.3)
+                with pytest.raises((TimeoutError, RegistryUnavailable)):
+                    mint(registry)
+                record.revision += 1
+        finally:
+            signal.signal(signal.SIGALRM, before)
+        assert registry._link._connection is None
+        assert mint(registry).seen.revision == 2
+
+    def test_a_lost_reply_to_commit_is_reported(self, ready, monkeypatch):
+        registry = new(ready)
+        keep = mysql.MysqlRegistry._keep
+
+        def cut(self, *arguments):
+            keep(self, *arguments)
+            raise pymysql.OperationalError(2013, "Lost connection")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(mysql.MysqlRegistry, "_keep", cut)
+            with pytest.raises(RegistryUnavailable) as caught:
+                mint(registry)
+        assert caught.value.outcome_known is False
+        assert mint(registry).seen.revision == 2
+
+    def test_a_reply_that_trickles_is_given_up(self, ready):
+        with Trickle(ready.port) as wire:
+            registry = connect(f"mysql://app@127.0.0.1:{wire.port}/app", "x", ICICLE)
+            assert isinstance(mint(registry), Claim | Wait)
+            with wire.trickling(), pytest.raises(RegistryUnavailable, match="no answer within 4 s"):
+                mint(registry)
+
+    def test_no_server_listens(self):
+        with pytest.raises(RegistryUnavailable, match="can be reached") as caught:
+            mint(connect(f"mysql://root@127.0.0.1:{free_port()}/x", "x", ICICLE))
+        assert caught.value.outcome_known
+
+
+def child(work):
+    """The exit status of a child that does this."""
+    pid = os.fork()
+    if not pid:
+        status = 1
+        try:
+            status = 0 if work() else 2
+        finally:
+            os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def session_of(registry):
+    return registry._link._connection.thread_id()
+
+
+def test_a_child_has_a_session_of_its_own(ready):
+    registry = new(ready)
+    session = session_of(registry)
+    assert child(lambda: mint(registry).seen.revision == 1 and session_of(registry) != session) == 0
+    assert mint(registry).seen.revision == 2
+    assert session_of(registry) == session
+
+
+def test_a_child_inside_its_parents_step_neither_commits_nor_ends_it(ready):
+    registry = new(ready)
+
+    with registry.step() as (record, _):
+        pid = os.fork()
+        if not pid:
+            break_out = 1
+            try:
+                with pytest.raises((pymysql.Error, OSError)):
+                    registry._keep(registry._link._connection, record, record.revision)
+                break_out = 0
+            finally:
+                os._exit(break_out)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+        record.revision += 1
+    assert mint(registry).seen.revision == 2
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("mysql://h", "name the database"),
+        ("mysql://a,b/db", "name one server"),
+        ("mysql://h/db?ca=x", "mysqls:"),
+        ("mysql://h/db?horizn=2s", "horizn"),
+        ("mysqls://h/db?ca=/nowhere", "ca="),
+    ],
+)
+def test_urls_that_are_refused(url, said):
+    with pytest.raises(ConfigError, match=said):
+        connect(url, "x", ICICLE)
+
+
+def test_options():
+    registry = connect("mariadb://ids:secret@h:3307/app?horizon=2s", "x", ICICLE)
+    assert registry.terms.horizon_ticks * registry.terms.tick_us == 2_000_000
+    assert "secret" not in registry.url
+    assert registry._link._options["port"] == 3307
