@@ -22,7 +22,9 @@ needs a file from outside says so there: ``<!-- needs: /path (where it comes fro
 where the file is, and in CI the file has to be there.
 
 Ports that a page names may be taken where it is run. A page that says
-``<!-- free ports: 8080 6380 -->`` is run with free ones in their place.
+``<!-- free ports: 8080 6380 -->`` is run with free ones in their place. A page that says
+``<!-- postgres: localhost:5432 -->`` is run with a PostgreSQL of its own, whose address stands in
+place of that one; its superuser ``postgres`` needs no password, and there is a database ``app``.
 """
 
 import ast
@@ -39,11 +41,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Block", "blocks", "commands", "end_all", "matches", "run_console", "run_python"]
+__all__ = [
+    "Block",
+    "blocks",
+    "commands",
+    "end_all",
+    "matches",
+    "needs_postgres",
+    "run_console",
+    "run_python",
+]
 
 _FENCE = re.compile(r"(?P<indent> *)(?P<fence>```+|~~~+)\s*(?P<kind>\S*)")
 _NOT_RUN = re.compile(r"\s*<!-- not run: (?P<reason>.+?) -->\s*")
 _NEEDS = re.compile(r"\s*<!-- needs: (?P<path>\S+) (?P<origin>\(.+\)) -->\s*")
+_POSTGRES = re.compile(r"<!-- postgres: (\S+) -->")
 _PORTS = re.compile(r"<!-- free ports: ([\d ]+) -->")
 _ARROW = re.compile(r"# → ?(.*)")
 
@@ -63,9 +75,21 @@ class Block:
         return f"{self.page.name}:{self.line}"
 
 
-def blocks(page: Path) -> Iterator[Block]:
-    """The fenced blocks of a page, in order; one that is never closed is an error."""
-    lines = iter(enumerate(_with_free_ports(page.read_text(encoding="utf-8")).splitlines(), 1))
+def needs_postgres(page: Path) -> bool:
+    """Whether a page is run with a PostgreSQL of its own."""
+    return _POSTGRES.search(page.read_text(encoding="utf-8")) is not None
+
+
+def blocks(page: Path, postgres: str | None = None) -> Iterator[Block]:
+    """The fenced blocks of a page, in order; one that is never closed is an error.
+
+    postgres: the address (host:port) of the server that the page needs.
+    """
+    text = _with_free_ports(page.read_text(encoding="utf-8"))
+    named = _POSTGRES.search(text)
+    if named and postgres:
+        text = text.replace(named[1], postgres)
+    lines = iter(enumerate(text.splitlines(), 1))
     above = ""
     for number, line in lines:
         opening = _FENCE.match(line)

@@ -6,6 +6,8 @@ kept in ``docblocks.py``; here stand the pages, and the proof that a wrong page 
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import pytest
 import frazil
 from tests.house import docblocks
 from tests.house.docblocks import Block, blocks, commands, matches
+from tests.servers.postgres import postgres
 
 __all__: list[str] = []
 
@@ -32,26 +35,42 @@ def is_here(block: Block) -> bool:
     return here
 
 
+@contextmanager
+def server_of(page: Path) -> Iterator[str | None]:
+    """The address of a PostgreSQL for a page that needs one."""
+    if not docblocks.needs_postgres(page):
+        yield None
+        return
+    with postgres() as server:
+        server.sql("CREATE DATABASE app")
+        yield f"127.0.0.1:{server.port}"
+
+
 def run(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run every block of a page, from top to bottom, in an empty folder."""
     folder.mkdir()
     monkeypatch.chdir(folder)
     namespace: dict[str, Any] = {"__name__": "page"}
-    try:
-        for block in blocks(page):
-            if block.not_run or not is_here(block):
-                continue
-            if block.kind == "python":
-                docblocks.run_python(block, namespace)
-            elif block.kind == "console":
-                docblocks.run_console(block, folder)
-            else:
-                raise AssertionError(f"{block}: a {block.kind!r} block needs a reason not to run")
-    finally:
-        for value in namespace.values():
-            if isinstance(value, frazil.Generator):
-                value.close()
-        docblocks.end_all(folder.resolve())
+    with server_of(page) as address:
+        try:
+            for block in blocks(page, address):
+                if not block.not_run and is_here(block):
+                    run_block(block, folder, namespace)
+        finally:
+            for value in namespace.values():
+                if isinstance(value, frazil.Generator):
+                    value.close()
+            docblocks.end_all(folder.resolve())
+
+
+def run_block(block: Block, folder: Path, namespace: dict[str, Any]) -> None:
+    """Run one block, as its kind tells."""
+    if block.kind == "python":
+        docblocks.run_python(block, namespace)
+    elif block.kind == "console":
+        docblocks.run_console(block, folder)
+    else:
+        raise AssertionError(f"{block}: a {block.kind!r} block needs a reason not to run")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -191,6 +210,18 @@ def test_a_block_that_needs_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     page = page_of(tmp_path, text.format(page))
     with pytest.raises(AssertionError, match="what happens"):
         run(page, tmp_path / "three", monkeypatch)
+
+
+def test_a_page_with_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = """<!-- postgres: localhost:5432 -->
+```python
+import psycopg
+with psycopg.connect("postgresql://postgres@localhost:5432/app") as link:
+    answer = link.execute("SELECT current_database(), inet_server_port()").fetchone()
+answer      # → ('app', …)
+answer[1] == 5432  # → False
+```"""
+    run(page_of(tmp_path, text), tmp_path / "empty", monkeypatch)
 
 
 def test_ports_are_free_ones(tmp_path: Path) -> None:

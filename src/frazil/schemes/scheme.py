@@ -124,6 +124,11 @@ class Scheme:
         """The width of an ID."""
         return self.layout.bits
 
+    @property
+    def pattern(self) -> str:
+        """A regular expression of all texts, for JSON schemas; see ``Codec.pattern``."""
+        return self.codec.pattern
+
     @Cached
     def fingerprint(self) -> str:
         """16 hex characters of the layout and the shuffle, without the text form.
