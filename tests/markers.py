@@ -20,6 +20,7 @@ LONG = {
     "model",
     "power",
     "processes",
+    "stack",
     "unit/registries/etcd/test_losses.py",
 }
 

@@ -14,6 +14,7 @@ from frazil.generator.local import LocalGenerator, registry_of
 from frazil.generator.mint import mint
 from frazil.generator.request import Duration, Request, UrlInput, make_request
 from frazil.inputs.arguments import refuse_unknown
+from frazil.registries.base import Registry
 from frazil.schemes.scheme import Scheme
 from frazil.system.process import ProcessIdentity
 
@@ -59,6 +60,7 @@ def open_ids(
     sequence_start: int | str = 0,
     block: int | None = None,
     token: str | None = None,
+    registry: Registry | None = None,
     **unknown: Never,
 ) -> Generator:
     """A generator of unique IDs. Contacts nothing until the first ID is requested.
@@ -83,6 +85,8 @@ def open_ids(
     strict: each value of a counter is claimed when it is requested, so values are consecutive
     across all members, and each takes a round trip.
     token: the token of a service; the default is the environment variable FRAZIL_TOKEN.
+    registry: a registry of your own, instead of ``url`` and ``namespace``, for this generator alone
+    (``docs/how-to/own-registry.md``).
 
     Raises ConfigError and LayoutError.
     """
@@ -97,6 +101,7 @@ def open_ids(
         sequence_start=sequence_start,
         block=block,
         token=token,
+        registry=registry,
     )
     return open_request(request)
 
@@ -110,6 +115,7 @@ def mint_ids(
     fields: Mapping[str, int] | None = None,
     lead: Duration = 0,
     timeout: Duration = 10,
+    registry: Registry | None = None,
     **unknown: Never,
 ) -> list[int]:
     """``n`` unique IDs, for a process that ends soon. The arguments are those of ``open``.
@@ -120,6 +126,12 @@ def mint_ids(
     """
     refuse_unknown("mint", mint_ids, unknown)
     request = make_request(
-        url, scheme, namespace=namespace, fields=fields, lead=lead, timeout=timeout
+        url,
+        scheme,
+        namespace=namespace,
+        fields=fields,
+        lead=lead,
+        timeout=timeout,
+        registry=registry,
     )
     return mint_request(n, request)

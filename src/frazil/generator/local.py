@@ -17,7 +17,7 @@ from frazil.generator.request import Request
 from frazil.inputs.arguments import check_count
 from frazil.inputs.duration import duration_text
 from frazil.registries import connect
-from frazil.registries.base import Registry
+from frazil.registries.base import Registry, terms_of
 from frazil.schemes.scheme import Scheme
 from frazil.system.imports import load
 from frazil.walk.walk import COMPILED, Caller
@@ -117,9 +117,11 @@ def registry_of(request: Request) -> Registry:
 
     Raises ConfigError for a lead or a block that it never grants.
     """
-    registry = connect(request.url, request.namespace, request.scheme)
+    registry = request.registry or connect(request.url, request.namespace, request.scheme)
     terms, block, lead_us = registry.terms, request.block, request.lead_us
     horizon_us = terms.horizon_ticks * terms.tick_us
+    if request.registry is not None:
+        _check_scheme(registry, request.scheme)
     if terms.timed and block is not None:
         raise ConfigError(
             f"block= is for counters and runs, and {terms.layout!r} has a time; leave it out",
@@ -139,3 +141,15 @@ def registry_of(request: Request) -> Registry:
             limit=terms.horizon_ticks,
         )
     return registry
+
+
+def _check_scheme(registry: Registry, scheme: Scheme) -> None:
+    """Raise ConfigError if a registry that was passed as an object grants another scheme."""
+    terms, wanted = registry.terms, terms_of(scheme, 1)
+    inside = terms.slots[0] in wanted.slots and terms.slots[-1] in wanted.slots
+    if not terms.identity.startswith(wanted.identity) or not inside:
+        raise ConfigError(
+            f"registry= grants regions of {terms.layout!r}, and scheme= is {str(scheme.layout)!r}; "
+            "make the registry for this scheme, or pass its scheme as scheme=",
+            url=registry.url,
+        )

@@ -14,7 +14,9 @@ from typing import Any, TypeAlias
 from frazil.errors import ConfigError
 from frazil.inputs.arguments import check_fields, expect
 from frazil.inputs.duration import duration_us
+from frazil.inputs.kinds import GIVEN
 from frazil.inputs.url import Url, parse_url
+from frazil.registries.base import Registry
 from frazil.schemes.scheme import Scheme, scheme
 from frazil.system.imports import load
 
@@ -29,7 +31,7 @@ class Request:
     """The arguments of ``open``. Generators of equal requests share nothing else.
 
     scattered: whether the sequence of a tick begins at a random number. block: None for the default
-    of the layout.
+    of the layout. registry: an object that was passed instead of a URL, for this generator alone.
     """
 
     url: Url
@@ -40,6 +42,7 @@ class Request:
     scattered: bool = False
     block: int | None = None
     token: str | None = field(default=None, repr=False)
+    registry: Registry | None = field(default=None, repr=False)
 
     def refuse(self, problem: str, **given: bool) -> None:
         """Raise ConfigError if an argument has no meaning here; {} in the text is its name."""
@@ -59,6 +62,7 @@ def make_request(
     sequence_start: int | str = 0,
     block: int | None = None,
     token: str | None = None,
+    registry: Registry | None = None,
 ) -> Request:
     """The request for the arguments of ``open``. Raises ConfigError and LayoutError."""
     expect("namespace=", namespace, str, "a string")
@@ -67,12 +71,7 @@ def make_request(
     check_fields(fields)
     if type(sequence_start) not in (int, str) or sequence_start not in (0, "random"):
         raise ConfigError(f'sequence_start is 0 or "random", not {sequence_start!r}')
-    try:
-        where = parse_url(_url_text(url))
-    except ConfigError as error:
-        if url is None and "url" in error.facts:
-            raise ConfigError(f"FRAZIL_URL: {error}", **error.facts) from None
-        raise
+    where = _where(url) if registry is None else _where_given(registry, url, namespace)
     if token is not None and where.maker != "service":
         raise ConfigError("token= is for a service, http://host:8080/namespace")
     return Request(
@@ -84,7 +83,36 @@ def make_request(
         scattered=sequence_start == "random",
         block=_checked_block(block),
         token=token,
+        registry=registry,
     )
+
+
+def _where(url: UrlInput | None) -> Url:
+    """The URL of a registry, of a pool or of a service."""
+    try:
+        return parse_url(_url_text(url))
+    except ConfigError as error:
+        if url is None and "url" in error.facts:
+            raise ConfigError(f"FRAZIL_URL: {error}", **error.facts) from None
+        raise
+
+
+def _where_given(registry: Registry, url: UrlInput | None, namespace: str) -> Url:
+    """What stands for the URL of a registry that was passed as an object."""
+    given: object = registry
+    if not isinstance(given, Registry):
+        raise ConfigError(
+            "registry= is an object with the methods of frazil.registries.base.Registry, not "
+            f"{type(given).__name__}",
+            value=given,
+        )
+    if url is not None or namespace != "default":
+        raise ConfigError(
+            "registry= is an object with a store and a namespace of its own; leave out url= and "
+            "namespace=",
+            url=registry.url,
+        )
+    return Url(registry.url, registry.url, GIVEN, "", "", ())
 
 
 def _url_text(url: UrlInput | None) -> str:

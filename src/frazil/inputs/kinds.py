@@ -1,12 +1,21 @@
 """The kinds of URLs: for each, where IDs are made, and what opens it.
 
-The table holds names, not modules, so importing frazil imports no driver.
+The table holds names, not modules, so importing frazil imports no driver. Other packages add kinds
+of registries by an entry point of the group ``frazil.registries``: its name is the kind, and its
+value is the home. They are looked for only if a URL has a kind that the table lacks, and cannot
+replace one of the table.
 """
 
+from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
 
-__all__ = ["KINDS", "Kind"]
+from frazil.errors import ConfigError
+
+__all__ = ["GIVEN", "GROUP", "KINDS", "Kind", "kind_of", "kinds"]
+
+GROUP = "frazil.registries"
+"""The group of entry points of packages that bring a registry."""
 
 
 class Kind(NamedTuple):
@@ -47,4 +56,36 @@ KINDS: dict[str, Kind] = {
     **dict.fromkeys(("icicle", "icicles"), Kind("icicle", "frazil.remote.icicle.opening")),
     **dict.fromkeys(("http", "https"), Kind("service", "frazil.remote.http.opening")),
 }
-"""By the part of the URL before its colon. Another package may add a kind here."""
+"""By the part of the URL before its colon."""
+
+GIVEN = ""
+"""The kind of a registry that was passed as an object (``open(registry=)``), and has no URL."""
+
+
+def kind_of(name: str) -> Kind | None:
+    """The kind of that name, of frazil or of an installed package; None if there is none."""
+    if name == GIVEN:
+        return Kind("registry", "")
+    return KINDS.get(name) or _installed().get(name)
+
+
+def kinds() -> list[str]:
+    """The names of all kinds, those of installed packages last."""
+    return list(KINDS | _installed())
+
+
+@cache  # it reads the metadata of every package
+def _installed() -> dict[str, Kind]:
+    """The kinds of installed packages. Raises ConfigError for two packages with one kind."""
+    from importlib.metadata import entry_points  # slow to load
+
+    found: dict[str, Kind] = {}
+    for point in entry_points(group=GROUP):
+        kind = Kind("registry", point.value)
+        if found.setdefault(point.name, kind) != kind:
+            raise ConfigError(
+                f"two installed packages have a registry {point.name}: ({found[point.name].home} "
+                f"and {point.value}); uninstall one",
+                kind=point.name,
+            )
+    return found

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from frazil.errors import ConfigError
 from frazil.inputs.duration import duration_us
-from frazil.inputs.kinds import KINDS, Kind
+from frazil.inputs.kinds import GIVEN, Kind, kind_of, kinds
 from frazil.inputs.masking import masked
 
 __all__ = ["Options", "Url", "host_port", "parse_url", "whole"]
@@ -76,12 +76,14 @@ class Url:
     @property
     def opened_by(self) -> Kind:
         """What opens it."""
-        return KINDS[self.kind]
+        found = kind_of(self.kind)
+        assert found is not None  # it was there when the URL was parsed
+        return found
 
     @property
     def maker(self) -> str:
         """What makes the IDs: ``"registry"`` (this process), ``"icicle"`` or ``"service"``."""
-        return KINDS[self.kind].maker
+        return self.opened_by.maker
 
     @property
     def body(self) -> str:
@@ -143,11 +145,11 @@ def parse_url(text: str) -> Url:
     from urllib.parse import parse_qsl, unquote, urlsplit
 
     kind, colon, _ = text.partition(":")
-    if not colon or kind not in KINDS:
+    if not colon or kind == GIVEN or kind_of(kind) is None:
         from difflib import get_close_matches  # slow to import, and only errors need it
 
-        near = get_close_matches(kind, KINDS, 1)
-        hint = f"did you mean {near[0]}: ?" if near else f"known: {', '.join(KINDS)}"
+        near = get_close_matches(kind, kinds(), 1)
+        hint = f"did you mean {near[0]}: ?" if near else f"known: {', '.join(kinds())}"
         if not colon and "/" in text:
             hint = f"a file's URL begins with sqlite:, like sqlite://{os.path.realpath(text)}"
         raise ConfigError(f"no registry is called {masked(text)!r}; {hint}", url=masked(text))

@@ -21,5 +21,13 @@ def connect(url: str | Url, namespace: str, scheme: Scheme) -> Registry:
         )
     if not namespace or len(namespace) > 200 or not namespace.isprintable():
         raise ConfigError(f"namespace {namespace!r}: 1 to 200 printable characters")
-    registry: Registry = where.opened_by.load()(where, namespace, scheme)
+    try:
+        make = where.opened_by.load()
+    except ImportError as error:  # of another package: those of frazil name their extra
+        raise ConfigError(
+            f"{where.kind}: {where.opened_by.home} cannot be imported ({error}); install its "
+            "driver, or uninstall the package that brings it",
+            url=str(where),
+        ) from error
+    registry: Registry = make(where, namespace, scheme)
     return registry

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import fields
 from functools import lru_cache
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 from frazil.claims.claim import (
     Claim,
@@ -92,6 +92,7 @@ def terms_of(scheme: Scheme, horizon_us: int, node: int | None = None) -> Terms:
     )
 
 
+@runtime_checkable
 class Registry(Protocol):
     """The verbs of ``record`` on one namespace of one store.
 
