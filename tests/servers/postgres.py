@@ -161,7 +161,7 @@ class Postgres:
 
     def replica(self, name: str = "replica") -> "Postgres":
         """A running standby that streams from this server."""
-        other = Postgres(self.place.parent / name, self.bin)
+        other = Postgres(self.place.parent / name, self.bin, self.env)
         self.run("pg_basebackup", "-D", str(other.data), "-R", "-c", "fast", "-X", "stream",
                  "-d", f"host=127.0.0.1 port={self.port} user=postgres")  # fmt: skip
         other.start()

@@ -144,6 +144,32 @@ class Record:
         self.slots.put(held.slot, Slot(used, slot.start))
         return self._seen(now_us)
 
+    def reserve(self, terms: Terms, ask: VerbRequest, reading_us: int, incarnation: str) -> Claim:
+        """Give a slot away for ever, from its floor to the end of the axis.
+
+        For a maker of IDs that asks no more, such as a function of the store itself. This is beyond
+        the horizon (I0): after a loss of this record the guard does not cover it. So the new owner
+        may not use a tick one horizon after the moment at which it last found its reservation.
+
+        Raises ConfigError if no slot is free, or no other one would be left.
+        """
+        now_us = self._begin_verb(terms, ask, reading_us, incarnation)
+        now = terms.tick_at(now_us) if terms.timed else 0
+        n = self._choose(terms, now)
+        slot, start = self.slots.get(n), max(self.floor(n), now)
+        gone = sum(s.until >= terms.end for m, s in self.slots.stored() if m in terms.slots)
+        if (slot.token and slot.until > now) or start >= terms.end or gone + 1 >= len(terms.slots):
+            raise ConfigError(
+                f"none of the {len(terms.slots)} node numbers can be reserved ({gone} are); one "
+                "must be free, and another one left; stop a generator, or use a layout with more "
+                "bits of node",
+                value=gone,
+                limit=len(terms.slots),
+            )
+        self.slots.put(n, Slot(terms.end, start, ask.token, ask.holder, now_us))
+        assert self.floor(n) == terms.end > start  # I1; and I2: no other verb grants from there
+        return Claim(n, start, terms.end, "", now_us, self._seen(now_us))
+
     def initialise(
         self, terms: Terms, ask: VerbRequest, reading_us: int, incarnation: str, start: int | None
     ) -> LastSeen:

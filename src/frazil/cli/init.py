@@ -53,6 +53,12 @@ __all__ = ["command"]
     help="Create a folder for a group; all users of this host then keep claims there by default.",
 )
 @click.option(
+    "--sql",
+    "in_database",
+    is_flag=True,
+    help="PostgreSQL: also install frazil_id(), which makes IDs of this namespace in the database.",
+)
+@click.option(
     "--new",
     is_flag=True,
     help="The namespace was never used, so do not wait. A counter begins at 1, a run at 0. Do not "
@@ -66,6 +72,7 @@ def command(
     shard: int | None,
     shards: str | None,
     shared: str | None,
+    in_database: bool,
     new: bool,
 ) -> None:
     """Set up a namespace, so that its first use does not wait.
@@ -73,14 +80,15 @@ def command(
     For a layout with time, this waits once, 1 s on this host and 5 s on a server, because an
     earlier record may be lost; --new skips the wait. A layout without time (chibrary, tickets)
     must be set up once, with the first number to issue. A namespace that exists is an error and
-    does not change, but --forward moves a counter past lost or skipped values. Without URL, the
-    registry is FRAZIL_URL or that of this host.
+    does not change, but --forward moves a counter past lost or skipped values, and --sql adds
+    frazil_id() to it. Without URL, the registry is FRAZIL_URL or that of this host.
 
     \b
       frazil init
       frazil init redis://localhost --new
       frazil init --namespace invoices --scheme tickets --start 20001
       frazil init --namespace invoices --scheme tickets --start 30000 --forward
+      frazil init postgresql://ids@db/app --namespace orders --sql
       frazil init icicle://redis-a --shard 1
       frazil init icicle://redis-a,redis-b,redis-c --shards auto
     """
@@ -97,6 +105,9 @@ def command(
     if shard is not None or shards:
         raise click.UsageError("--shard and --shards are for icicle: URLs")
     registry, scheme = store.persistent(request), request.scheme
+    if in_database:
+        _add_ids(registry, request, new=new)
+        return
     if registry.terms.timed:
         if start is not None or forward:
             raise click.UsageError(
@@ -115,6 +126,22 @@ def command(
     _show(request, "moves ahead" if forward else "is new")
     axis = "run" if scheme.layout.axis == "run" else "number"
     click.echo(f"The next {axis} is {start}.")
+
+
+def _add_ids(registry: Registry, request: Request, *, new: bool) -> None:
+    """Install ``frazil_id`` and set it up; the namespace too, if it does not exist."""
+    if request.url.kind not in ("postgresql", "postgres"):
+        raise click.UsageError("--sql is for postgresql: URLs")
+    from frazil.registries.postgres.registry import PostgresRegistry
+
+    assert isinstance(registry, PostgresRegistry)
+    if registry.look() is None:
+        _set_up_timed(registry, request, new=new)
+    node = registry.add_ids(ask_of(LastSeen()), request.scheme)
+    name = request.namespace.replace("'", "''")
+    click.echo(f"frazil_id('{name}') makes IDs with node {node}. Use it as a column's default:")
+    click.echo(f"  id bigint PRIMARY KEY DEFAULT frazil_id('{name}')")
+    click.echo("Other roles need: GRANT EXECUTE ON FUNCTION frazil_id(text) TO ROLE")
 
 
 def _show(request: Request, state: str) -> None:

@@ -38,11 +38,12 @@ from typing import Any
 
 from frazil.claims.claim import LastSeen, Snapshot, VerbRequest
 from frazil.claims.packed_slots import PackedSlots
-from frazil.claims.record import Record
+from frazil.claims.record import Record, layout_mismatch
 from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.inputs.url import Url
 from frazil.registries.base import RECORD_COLUMNS, Answer, RecordRegistry, terms_of
 from frazil.registries.doctor import StoreReport
+from frazil.registries.postgres import ids
 from frazil.registries.postgres.doctor import QUESTION, examine
 from frazil.registries.postgres.link import NO_TABLE, STATEMENT_S, Cursor, Link
 from frazil.schemes.scheme import Scheme
@@ -118,6 +119,29 @@ class PostgresRegistry(RecordRegistry):
             cursor.execute(schema().encode())
             cursor.execute("COMMIT")
         return super().initialise(ask, start)
+
+    def add_ids(self, ask: VerbRequest, scheme: Scheme) -> int:
+        """Set up ``frazil_id`` for this namespace, which has a record; returns its node number.
+
+        Raises ConfigError for a scheme that it cannot make, or if no node number is free.
+        """
+        ids.cut_of(scheme, 0)  # refuse the scheme before anything is changed
+        with self._link.cursor() as cursor:
+            cursor.execute("BEGIN; SELECT pg_advisory_xact_lock(7384926105)")
+            ids.install(cursor)
+            cursor.execute("COMMIT")
+
+        def add(record: Record, reading_us: int, incarnation: str) -> int:
+            if record.sid and record.fingerprint != self.terms.fingerprint:
+                raise layout_mismatch(record.layout, self.terms)
+            assert self._link.connection is not None  # the step's
+            with self._link.connection.cursor() as cursor:
+                if (node := ids.node_of(cursor, self.namespace)) is not None:
+                    return node
+                claim = record.reserve(self.terms, ask, reading_us, incarnation)
+                return ids.add(cursor, self.namespace, self.terms, scheme, claim)
+
+        return self.perform(add)
 
     def look(self) -> Snapshot | None:
         """See Registry."""

@@ -1,0 +1,3 @@
+"""SQL that reads IDs, and that makes them: what ``frazil sql`` prints."""
+
+__all__: list[str] = []

@@ -1,0 +1,125 @@
+"""``frazil_id('orders')``: IDs that PostgreSQL makes itself, by one function in PL/pgSQL.
+
+A service in any language gets its IDs from the column's default. The obvious functions fail: a
+counter in a table makes every inserting transaction wait for the end of the one before it, and a
+transaction that is rolled back gives its IDs, which its client has seen, to the next one. A time
+with a sequence's value beside it repeats when the clock steps back, when the sequence wraps within
+a tick, and on a promoted standby that has not seen the last values.
+
+So the function does what a generator does, with the server's means:
+
+- *One cell after the other.* The last cell, (tick, sequence) as one number, is the value of a
+  sequence, which no rollback takes back. It is read and moved ahead under an advisory lock. The lock
+  is taken in a subtransaction that always ends with an exception, so it is released at once, also
+  if the statement is cancelled; sequences keep their values.
+- *A node number of its own.* It is reserved in the record of the namespace
+  (``Record.reserve``), so generators share the namespace and never its IDs.
+- *A clock that never goes back.* A step back is added to the clock's readings, and taken off slowly,
+  as in the record.
+- *A mark on the disk.* A sequence is written to the disk only with the next commit of anyone. So
+  before a tick is used that is a quarter of the horizon after the last mark, the function sets a new
+  mark and flushes the log (PostgreSQL 17 or newer). Whatever a crash takes away lies less than a
+  quarter of the horizon after a mark that is on the disk.
+- *A guard.* Who wrote the sequences is kept beside them: the start of the server, its timeline and
+  the sequence itself. If that differs, the server has crashed, was restored, or is a promoted
+  standby. Nothing is then used until one horizon after everything known: the mark, the last cell
+  and the clock.
+
+That gives: no ID repeats after a crash of a server of version 17 or newer, whatever its clock says
+afterwards, because the guard lies behind the mark. On a promoted standby, or on an older version,
+it takes a clock that is less than a horizon behind what the lost server used. Two primaries, and a
+copy of the database that continues beside the original, are outside of the promise.
+
+**Sharing a namespace.** The record would give the reserved number away if it were lost. Then its
+guard lies a horizon ahead, and this function finds within a quarter of it that the number is no
+longer noted in the row, and refuses.
+
+Limits: BIGINT, so layouts below 2**63; a time and a sequence in one piece each, in order.
+"""
+
+from dataclasses import dataclass
+from importlib import resources
+
+from frazil.errors import ConfigError
+from frazil.schemes.scheme import Scheme
+from frazil.sql.identifiers import quoted
+
+__all__ = ["LIFE", "Cut", "cut_of", "drop_ids", "ids_sql"]
+
+LIFE = (
+    "hashtextextended(concat_ws('.', extract(epoch FROM pg_postmaster_start_time()), "
+    "left(pg_walfile_name(pg_current_wal_lsn()), 8), {cell}::oid), 0) & 9223372036854775807"
+)
+"""An expression that tells which server wrote a sequence; ``{cell}`` is the sequence."""
+
+_BLOCKS_PER_SECOND = 50_000  # so many sessions may each take a block and use one ID of it
+_BLOCK_MAX = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Where the parts of an ID lie, as frazil_ids keeps it.
+
+    base: the ID of tick 0, sequence 0. block: the IDs that a session takes at a time.
+    """
+
+    node: int
+    base: int
+    time_shift: int
+    sequence_shift: int
+    sequence_bits: int
+    block: int
+
+
+def cut_of(scheme: Scheme, node: int) -> Cut:
+    """The cut of a scheme for one node number.
+
+    Raises ConfigError for a scheme whose IDs the function cannot make.
+    """
+    layout = scheme.layout
+    if layout.axis != "time" or layout.nodes < 2:
+        raise ConfigError(
+            f"frazil_id needs a time and at least two node numbers; {str(layout)!r} has no such "
+            "fields; use a scheme like 'icicle'",
+            scheme=scheme.name,
+        )
+    if not scheme.signed_safe:
+        raise ConfigError(
+            f"IDs of scheme {scheme.name!r} go up to {scheme.id_max} and a BIGINT to {2**63 - 1}; "
+            "use a scheme with a sign bit, like 'icicle'",
+            scheme=scheme.name,
+            limit=2**63 - 1,
+        )
+    time, sequence = scheme.positions("time"), scheme.positions("sequence")
+    for positions in (time, sequence):
+        first = positions[0] if positions else 0
+        if positions != tuple(range(first, first + len(positions))):
+            raise ConfigError(
+                f"scheme {scheme.name!r} has its time or its sequence in pieces, reversed or "
+                "shuffled, which frazil_id cannot make; use a scheme like 'icicle'",
+                scheme=scheme.name,
+            )
+    free = {f.name: 0 for f in layout.fields if f.fixed is None and f.role != "node"}
+    base = scheme.pack(**free, node=node)
+    fair = max(1, int(layout.ids_per_second or 0) // _BLOCKS_PER_SECOND)
+    block = min(1 << fair.bit_length() - 1, _BLOCK_MAX, layout.sequences)
+    return Cut(node, base, time[0], sequence[0] if sequence else 0, len(sequence), block)
+
+
+def ids_sql(schema: str = "public") -> str:
+    """The statements that make the table and the function in a schema. They may be repeated."""
+    source = resources.files("frazil.sql") / "frazil_id.sql"
+    text = source.read_text(encoding="utf-8")
+    return text.replace("@schema@", quoted(schema)).replace("@life@", LIFE.format(cell="c.cell"))
+
+
+def drop_ids(schema: str = "public") -> str:
+    """The statements that remove all that ``ids_sql`` and the set-up of namespaces have made.
+
+    The node numbers stay reserved, so that no later ID repeats one of these.
+    """
+    place = quoted(schema)
+    return (
+        f"DROP FUNCTION IF EXISTS {place}.frazil_id(text);\n"
+        f"DROP TABLE IF EXISTS {place}.frazil_ids; -- with the sequences of each namespace\n"
+    )

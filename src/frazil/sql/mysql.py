@@ -1,0 +1,140 @@
+"""Functions for MySQL (8 or newer) and MariaDB that read the IDs of one scheme.
+
+Each body is one expression, so that the ``mysql`` client needs no other delimiter. An expression
+cannot raise an error: what is not an ID, and a text that is not the text of one, is NULL.
+
+A time is a DATETIME(6) in UTC, and so is the moment that ``from`` takes. Neither server accepts a
+stored function in an index or a generated column. A bound of ``from`` uses the index of the IDs,
+because it is a constant (DETERMINISTIC).
+
+An ID is BIGINT UNSIGNED, which holds all of 64 bits; a signed column is converted.
+"""
+
+from frazil.errors import ConfigError, LayoutError
+from frazil.schemes.scheme import Scheme
+from frazil.sql.digits import largest, limit_of, places, symbols
+from frazil.sql.identifiers import checked_name, quoted
+from frazil.sql.parts import fixed_of, parts_of, refuse_unreadable, runs, window
+
+__all__ = ["drop_functions", "functions"]
+
+_LAST_US = 253_402_300_800_000_000  # the year 10000
+_TEXT = "VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
+_ID = "BIGINT UNSIGNED"
+
+
+def functions(scheme: Scheme, name: str) -> str:
+    """The statements that make the functions ``name_time(id)`` and so on. They may be repeated.
+
+    Raises ConfigError for a scheme of more than 64 bits, or an invalid name.
+    """
+    head = (
+        f"-- Functions for IDs of scheme {scheme.name}, for MySQL 8 or MariaDB:\n"
+        f"-- {scheme.layout}\n"
+        "-- NULL stands for what is no ID or no text of one. Times are UTC.\n"
+    )
+    return head + "".join(
+        f"\nDROP FUNCTION IF EXISTS {called};\n"
+        f"CREATE FUNCTION {called}({given}) RETURNS {kind} DETERMINISTIC NO SQL\n"
+        f"    RETURN {expression};\n"
+        for called, (given, kind, expression) in _all(scheme, name).items()
+    )
+
+
+def drop_functions(scheme: Scheme, name: str) -> str:
+    """The statements that remove the functions."""
+    return "".join(f"DROP FUNCTION IF EXISTS {called};\n" for called in _all(scheme, name))
+
+
+def _all(scheme: Scheme, name: str) -> dict[str, tuple[str, str, str]]:
+    """Parameter, type and expression of each function."""
+    checked_name(name, "--name")
+    refuse_unreadable(scheme)
+    if scheme.bits > 64:
+        raise ConfigError(
+            f"IDs of scheme {scheme.name!r} have {scheme.bits} bits, and MySQL's expressions 64; "
+            "use a scheme of up to 64 bits, or read the IDs in the application",
+            scheme=scheme.name,
+            limit=64,
+        )
+    valid, given = _valid(scheme, "id"), f"id {_ID}"
+    parts = {part: _value(positions) for part, positions in parts_of(scheme).items()}
+    found = {}
+    tick_us, epoch_us = scheme.layout.tick_us, scheme.layout.epoch_us
+    if tick_us is not None and epoch_us is not None:
+        last = (_LAST_US - epoch_us) // tick_us
+        us = f"({parts['tick']}) * {tick_us} + {epoch_us}"
+        time = f"TIMESTAMP'1970-01-01 00:00:00' + INTERVAL ({us}) MICROSECOND"
+        time = f"CASE WHEN {valid} AND ({parts['tick']}) < {last} THEN {time} END"
+        found["time"] = given, "DATETIME(6)", time
+    for part, value in parts.items():
+        found[part] = given, _ID, f"CASE WHEN {valid} THEN {value} END"
+    found["text"] = given, _TEXT, f"CASE WHEN {valid} THEN {_text(scheme)} END"
+    found["id"] = f"value {_TEXT}", _ID, _id(scheme)
+    try:
+        base, shift = window(scheme)
+    except LayoutError:
+        return {quoted(f"{name}_{part}", "`"): function for part, function in found.items()}
+    us = f"(TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', moment) - {epoch_us})"
+    tick = f"(({us} + {(tick_us or 0) - 1}) DIV {tick_us})"
+    bound = f"CASE WHEN {us} >= 0 AND {tick} < {scheme.layout.axis_end} THEN "
+    bound += f"{base} + (CAST({tick} AS UNSIGNED) << {shift}) END"
+    found["from"] = "moment DATETIME(6)", _ID, bound
+    return {quoted(f"{name}_{part}", "`"): function for part, function in found.items()}
+
+
+def _valid(scheme: Scheme, n: str) -> str:
+    mask, value = fixed_of(scheme, 64)
+    return f"({n} & {mask}) = {value}"
+
+
+def _value(positions: tuple[int, ...]) -> str:
+    return " | ".join(f"(((id >> {run.shift}) & {run.mask}) << {run.low})" for run in
+                      runs(positions))  # fmt: skip
+
+
+def _text(scheme: Scheme) -> str:
+    digits, checks = symbols(scheme)
+    if scheme.encoding == "decimal":
+        found = ["CAST(id AS CHAR)"]
+    elif scheme.encoding == "hex":
+        found = [f"LPAD(LOWER(HEX(id)), {scheme.codec.width}, '0')"]
+    else:
+        found = [f"SUBSTRING('{digits}', id DIV {power} % {len(digits)} + 1, 1)" for power in
+                 places(scheme)]  # fmt: skip
+    if checks:
+        found.append(f"SUBSTRING('{checks}', id % {len(checks)} + 1, 1)")
+    return f"CONCAT({', '.join([repr(scheme.prefix), *found])})"
+
+
+def _id(scheme: Scheme) -> str:
+    """The ID of ``value``; NULL for any other text."""
+    digits, checks = symbols(scheme)
+    start = len(scheme.prefix) + 1
+    pattern = scheme.codec.pattern.replace("\\*", "*")
+    inner = f"SUBSTRING(value, {start})"
+    if scheme.encoding == "decimal":
+        limit = str(limit_of(scheme, 64))
+        fits = (
+            f"value REGEXP '{pattern}' AND value NOT REGEXP '[^0-9A-Za-z_]' AND "
+            f"(LENGTH({inner}) < {len(limit)} OR {inner} <= '{limit}')"
+        )
+        number = f"CAST({inner} AS UNSIGNED)"
+    else:
+        powers = places(scheme)
+        inner = f"SUBSTRING(value, {start}, {len(powers)})"
+        if scheme.encoding == "base32":
+            inner = f"UPPER({inner})"
+        length = start - 1 + len(powers) + bool(checks)
+        fits = (
+            f"LENGTH(value) = {length} AND value REGEXP '{pattern}' AND "
+            f"{inner} <= '{largest(scheme, 64)}'"
+        )
+        number = " + ".join(
+            f"CAST(LOCATE(SUBSTRING({inner}, {i}, 1), '{digits}') - 1 AS UNSIGNED) * {power}"
+            for i, power in enumerate(powers, 1)
+        )
+        if checks:
+            symbol = f"UPPER(SUBSTRING(value, {length}, 1))"
+            fits += f" AND SUBSTRING('{checks}', ({number}) % {len(checks)} + 1, 1) = {symbol}"
+    return f"CASE WHEN {fits} THEN CASE WHEN {_valid(scheme, f'({number})')} THEN {number} END END"

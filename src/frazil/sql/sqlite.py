@@ -1,0 +1,153 @@
+"""Expressions and a view for SQLite that read the IDs of one scheme.
+
+SQLite has no stored functions. What a program registers is missing in the console and in every
+other program, and an index on it breaks the file for them. So the view of a table has columns for
+the time, the node, the fields and the text. Its expressions are deterministic, and so they may also
+stand in a generated column or an index. The two conversions towards an ID, of a text and of a
+moment, are printed as expressions with a parameter.
+
+A time is text in UTC, ``2026-11-24T18:00:00.123456Z``, which sorts as time does. It is NULL after
+the year 9999. SQLite's integers are signed and have 64 bits.
+"""
+
+from frazil.errors import ConfigError, LayoutError
+from frazil.schemes.scheme import Scheme
+from frazil.sql.digits import largest, limit_of, places, symbols
+from frazil.sql.identifiers import checked_name, quoted
+from frazil.sql.parts import fixed_of, parts_of, refuse_unreadable, runs, window
+
+__all__ = ["drop_view", "expressions", "view"]
+
+_LAST_US = 253_402_300_800_000_000  # the year 10000
+
+
+def view(scheme: Scheme, name: str, table: str, column: str = "id") -> str:
+    """The statements that make the view ``name_ids`` of a table. They may be repeated.
+
+    Raises ConfigError for a scheme whose IDs SQLite cannot hold, or an invalid name.
+    """
+    checked_name(name, "--name")
+    found = expressions(scheme, quoted(column))
+    columns = [
+        f"    {expression} AS {quoted(part)}"
+        for part, expression in found.items()
+        if part not in ("id", "from")
+    ]
+    text = (
+        f"-- IDs of scheme {scheme.name}, for SQLite, which has no stored functions:\n"
+        f"-- {scheme.layout}\n"
+        f"-- The ID of a text :text (NULL if it is none):\n--   {found['id']}\n"
+    )
+    if "from" in found:
+        text += f"-- The first ID at or after :us, us since 1970:\n--   {found['from']}\n"
+    return (
+        f"{text}{drop_view(scheme, name, table, column)}"
+        f"CREATE VIEW {quoted(f'{name}_ids')} AS SELECT\n    {quoted(column)} AS id,\n"
+        + ",\n".join(columns)
+        + f"\nFROM {quoted(table)};\n"
+    )
+
+
+def drop_view(_scheme: Scheme, name: str, _table: str, _column: str = "id") -> str:
+    """The statement that removes the view."""
+    checked_name(name, "--name")
+    return f"DROP VIEW IF EXISTS {quoted(f'{name}_ids')};\n"
+
+
+def expressions(scheme: Scheme, n: str) -> dict[str, str]:
+    """Expressions by part: of an ID ``n``; ``id`` of ``:text``, and ``from`` of ``:us``."""
+    refuse_unreadable(scheme)
+    if not scheme.signed_safe:
+        raise ConfigError(
+            f"IDs of scheme {scheme.name!r} go up to {scheme.id_max} and SQLite's integers to "
+            f"{2**63 - 1}; use a scheme with a sign bit, like 'icicle'",
+            scheme=scheme.name,
+            limit=2**63 - 1,
+        )
+    valid = _valid(scheme, n)
+    found = {}
+    parts = {part: _value(positions, n) for part, positions in parts_of(scheme).items()}
+    if scheme.layout.tick_us is not None:
+        us = f"({parts['tick']}) * {scheme.layout.tick_us} + {scheme.layout.epoch_us}"
+        last = (_LAST_US - (scheme.layout.epoch_us or 0)) // scheme.layout.tick_us
+        seconds = f"strftime('%Y-%m-%dT%H:%M:%S', ({us}) / 1000000, 'unixepoch')"
+        time = f"{seconds} || printf('.%06dZ', ({us}) % 1000000)"
+        found["time"] = f"CASE WHEN {valid} AND ({parts['tick']}) < {last} THEN {time} END"
+    for part, value in parts.items():
+        found[part] = f"CASE WHEN {valid} THEN {value} END"
+    found["text"] = f"CASE WHEN {valid} THEN {_text(scheme, n)} END"
+    found["id"] = _id(scheme)
+    try:
+        base, shift = window(scheme)
+    except LayoutError:
+        return found
+    tick_us, epoch_us, end = scheme.layout.tick_us, scheme.layout.epoch_us, scheme.layout.axis_end
+    tick = f"((:us - {epoch_us} + {(tick_us or 0) - 1}) / {tick_us})"
+    found["from"] = (
+        f"CASE WHEN :us >= {epoch_us} AND {tick} < {end} THEN {base} + ({tick} << {shift}) END"
+    )
+    return found
+
+
+def _valid(scheme: Scheme, n: str) -> str:
+    mask, value = fixed_of(scheme, 64)
+    if mask >> 63:  # such a literal would be a floating-point number
+        mask ^= 1 << 63
+        return f"{n} >= 0" + (f" AND ({n} & {mask}) = {value}" if mask else "")
+    return f"({n} & {mask}) = {value}"
+
+
+def _value(positions: tuple[int, ...], n: str) -> str:
+    return " | ".join(f"((({n} >> {run.shift}) & {run.mask}) << {run.low})" for run in
+                      runs(positions))  # fmt: skip
+
+
+def _text(scheme: Scheme, n: str) -> str:
+    prefix = f"'{scheme.prefix}' || " if scheme.prefix else ""
+    digits, checks = symbols(scheme)
+    if scheme.encoding == "decimal":
+        return f"{prefix}CAST({n} AS TEXT)"
+    if scheme.encoding == "hex":
+        return f"{prefix}printf('%0{scheme.codec.width}x', {n})"
+    found = [f"substr('{digits}', {n} / {power} % {len(digits)} + 1, 1)" for power in
+             places(scheme)]  # fmt: skip
+    if checks:
+        found.append(f"substr('{checks}', {n} % {len(checks)} + 1, 1)")
+    return prefix + " || ".join(found)
+
+
+def _id(scheme: Scheme) -> str:
+    """The ID of ``:text``; NULL for any other text."""
+    digits, checks = symbols(scheme)
+    start = len(scheme.prefix) + 1
+    inner = f"substr(:text, {start})"
+    if scheme.encoding == "decimal":
+        limit = str(limit_of(scheme, 63))
+        shorter = f"length({inner}) < {len(limit)}"
+        fits = (
+            f"{inner} NOT GLOB '*[^0-9]*' AND ({inner} = '0' OR {inner} GLOB '[1-9]*') AND "
+            f"({shorter} OR (length({inner}) = {len(limit)} AND {inner} <= '{limit}'))"
+        )
+        number = f"CAST({inner} AS INTEGER)"
+    else:
+        powers = places(scheme)
+        inner = f"substr(:text, {start}, {len(powers)})"
+        if scheme.encoding == "base32":
+            inner = f"upper({inner})"  # of ASCII only
+        length = start - 1 + len(powers) + bool(checks)
+        fits = (
+            f"length(:text) = {length} AND {inner} NOT GLOB '*[^{digits}]*' AND "
+            f"{inner} <= '{largest(scheme, 63)}'"
+        )
+        number = " + ".join(
+            f"(instr('{digits}', substr({inner}, {i}, 1)) - 1) * {power}"
+            for i, power in enumerate(powers, 1)
+        )
+        if checks:
+            symbol = f"upper(substr(:text, {length}))"
+            fits += f" AND substr('{checks}', ({number}) % {len(checks)} + 1, 1) = {symbol}"
+    # A NUL ends a text for most functions; its bytes tell.
+    fits = f"length(CAST(:text AS BLOB)) = length(:text) AND {fits}"
+    if scheme.prefix:
+        fits = f"substr(:text, 1, {start - 1}) = '{scheme.prefix}' AND {fits}"
+    return f"CASE WHEN {fits} AND {_valid(scheme, f'({number})')} THEN {number} END"
