@@ -33,6 +33,7 @@ COMMANDS = {
     "doctor": "Examine a registry's store, and report the events it survives.",
     "init": "Set up a namespace before its first use.",
     "script": "Print the Lua script with which Redis servers issue IDs.",
+    "sql": "Print SQL that reads IDs, or makes them in PostgreSQL.",
     "stamp": "Add a column of IDs to a file.",
     "audit": "Find duplicates and disorder in files of IDs.",
     "serve": "Issue IDs over HTTP to programs in any language.",

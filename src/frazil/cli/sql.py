@@ -61,7 +61,7 @@ def command(
     function with which PostgreSQL makes IDs itself; frazil init URL --sql installs it.
 
     \b
-      frazil sql postgresql --name order --encoding base62 --prefix order_ | psql app
+      frazil sql postgresql --encoding base62 --prefix order_ | psql app
       frazil sql postgresql --name order --drop | psql app
       frazil sql postgresql --ids
       frazil sql mysql --scheme sonyflake --name order | mysql app

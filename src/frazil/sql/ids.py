@@ -9,17 +9,19 @@ a tick, and on a promoted standby that has not seen the last values.
 So the function does what a generator does, with the server's means:
 
 - *One cell after the other.* The last cell, (tick, sequence) as one number, is the value of a
-  sequence, which no rollback takes back. It is read and moved ahead under an advisory lock. The lock
-  is taken in a subtransaction that always ends with an exception, so it is released at once, also
-  if the statement is cancelled; sequences keep their values.
+  sequence, which no rollback takes back. It is read and moved ahead under an advisory lock. The
+  lock is taken in a subtransaction that always ends with an exception, so it is released at once,
+  also if the statement is cancelled; sequences keep their values.
+- *A block for a session.* The sequence has a CACHE: a session takes some cells at a time and uses
+  the others without the lock, as long as their tick is not over.
 - *A node number of its own.* It is reserved in the record of the namespace
   (``Record.reserve``), so generators share the namespace and never its IDs.
-- *A clock that never goes back.* A step back is added to the clock's readings, and taken off slowly,
-  as in the record.
+- *A clock that never goes back.* A step back is added to the clock's readings, and taken off
+  slowly, as in the record.
 - *A mark on the disk.* A sequence is written to the disk only with the next commit of anyone. So
-  before a tick is used that is a quarter of the horizon after the last mark, the function sets a new
-  mark and flushes the log (PostgreSQL 17 or newer). Whatever a crash takes away lies less than a
-  quarter of the horizon after a mark that is on the disk.
+  before a tick is used that is a quarter of the horizon after the last mark, the function sets a
+  new mark and flushes the log (PostgreSQL 17 or newer). Whatever a crash takes away lies less than
+  a quarter of the horizon after a mark that is on the disk.
 - *A guard.* Who wrote the sequences is kept beside them: the start of the server, its timeline and
   the sequence itself. If that differs, the server has crashed, was restored, or is a promoted
   standby. Nothing is then used until one horizon after everything known: the mark, the last cell

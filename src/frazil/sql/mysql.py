@@ -110,6 +110,7 @@ def _text(scheme: Scheme) -> str:
 def _id(scheme: Scheme) -> str:
     """The ID of ``value``; NULL for any other text."""
     digits, checks = symbols(scheme)
+    check = ""
     start = len(scheme.prefix) + 1
     pattern = scheme.codec.pattern.replace("\\*", "*")
     inner = f"SUBSTRING(value, {start})"
@@ -135,6 +136,13 @@ def _id(scheme: Scheme) -> str:
             for i, power in enumerate(powers, 1)
         )
         if checks:
+            # MariaDB may compute this for any text, so in DECIMAL, where every number fits.
+            exact = " + ".join(
+                f"(LOCATE(SUBSTRING({inner}, {i}, 1), '{digits}') - 1) * {power}.0"
+                for i, power in enumerate(powers, 1)
+            )
             symbol = f"UPPER(SUBSTRING(value, {length}, 1))"
-            fits += f" AND SUBSTRING('{checks}', ({number}) % {len(checks)} + 1, 1) = {symbol}"
-    return f"CASE WHEN {fits} THEN CASE WHEN {_valid(scheme, f'({number})')} THEN {number} END END"
+            check = f" AND SUBSTRING('{checks}', ({exact}) % {len(checks)} + 1, 1) = {symbol}"
+    # The number of another text may not fit, and AND does not keep it from being computed.
+    valid = _valid(scheme, f"({number})") + check
+    return f"CASE WHEN {fits} THEN CASE WHEN {valid} THEN {number} END END"

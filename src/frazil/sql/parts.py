@@ -4,8 +4,8 @@ A field may be in pieces, reversed or shuffled. All three are one thing: the pos
 each bit of the value. Neighbouring bits that are neighbours in the ID are one *run*, and a run is a
 shift and a mask in any SQL.
 
-The functions in SQL agree with ``Scheme.read``: a number whose constants differ from the scheme's is
-not an ID of it. It has no time, no fields and no text (NULL).
+The functions in SQL agree with ``Scheme.read``: a number whose constants differ from the scheme's
+is not an ID of it. It has no time, no fields and no text (NULL).
 """
 
 from typing import NamedTuple

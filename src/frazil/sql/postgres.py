@@ -69,7 +69,8 @@ class _Functions:
 
     def all(self) -> dict[str, str]:
         """Each function by its signature; a remark has a key without a parenthesis."""
-        scheme, made = self.scheme, {}
+        scheme = self.scheme
+        made: dict[str, str] = {}
         parts = parts_of(scheme)
         if scheme.layout.tick_us is not None:
             made |= self._sql("time", "timestamptz", self._time(parts["tick"]))
@@ -183,7 +184,8 @@ class _Functions:
         if scheme.check:
             found.append(f"substr('{CHECKS}', {self._digit(n, 1, 37)} + 1, 1)")
         text = prefix + " || ".join(found)
-        return f"(SELECT {text} FROM (SELECT {whole}) AS w(n))" if self.wide else text
+        from_whole = f"FROM (SELECT {whole}) AS w(n)"
+        return f"(SELECT {text} {from_whole})" if self.wide else text
 
     def _digit(self, n: str, power: int, base: int) -> str:
         if self.wide:

@@ -60,7 +60,7 @@ def test_version(call):
     assert ("compiled" in text) == frazil.COMPILED
 
 
-@pytest.mark.parametrize("name", ["mint", "inspect", "plan", "claims", "init"])
+@pytest.mark.parametrize("name", ["mint", "inspect", "plan", "claims", "init", "sql"])
 def test_help_shows_examples(name, call):
     result = call(name, "--help")
     assert result.exit_code == 0
