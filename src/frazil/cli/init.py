@@ -115,7 +115,13 @@ def command(
             )
         _set_up_timed(registry, request, new=new)
         return
-    start = _first_value(scheme, start, forward=forward, new=new)
+    _set_up_counter(
+        registry, request, _first_value(scheme, start, forward=forward, new=new), forward=forward
+    )
+
+
+def _set_up_counter(registry: Registry, request: Request, start: int, *, forward: bool) -> None:
+    """Create a counter, or move it ahead."""
     if not forward and registry.look() is not None:
         raise ConfigError(
             f"namespace {request.namespace!r} of {request.url} exists; to move its counter to a "
@@ -124,6 +130,7 @@ def command(
         )
     registry.initialise(ask_of(LastSeen()), start)
     _show(request, "moves ahead" if forward else "is new")
+    scheme = request.scheme
     axis = "run" if scheme.layout.axis == "run" else "number"
     click.echo(f"The next {axis} is {start}.")
 

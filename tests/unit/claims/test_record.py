@@ -43,9 +43,6 @@ class World:
         ask = self.ask(held=claim, **ask)
         return self.record.release(self.terms, ask, self.us, self.incarnation, used)
 
-    def reserve(self, **ask):
-        return self.record.reserve(self.terms, self.ask(**ask), self.us, self.incarnation)
-
     def tick(self, ticks):
         self.us += ticks * 1000
 
@@ -156,56 +153,6 @@ def test_mint_leaves_no_token():
     assert world.record.slots.get(0).token == ""
     with pytest.raises(ConfigError):
         world.renew(claim, NOW + 10)
-
-
-class TestReserve:
-    def test_it_begins_where_the_last_claim_ended(self):
-        world = World()
-        claim = world.grant(50)
-        world.tick(20)
-        world.release(claim, NOW + 30)
-        world.tick(20)
-        assert region(world.reserve()) == (0, NOW + 40, TERMS.end)
-
-    def test_the_holder_before_cannot_renew(self):
-        world = World()
-        claim = world.grant(10)
-        world.tick(20)
-        assert world.reserve().slot == claim.slot
-        assert isinstance(world.renew(claim, NOW + 50), Lost)
-
-    def test_no_verb_grants_it_again(self):
-        world = World()
-        reserved = world.reserve()
-        slots = {region(world.grant(10))[0] for _ in range(9)}
-        assert slots == set(range(4)) - {reserved.slot}
-
-    def test_it_survives_a_loss_that_keeps_the_record(self):
-        world = World()
-        reserved = world.reserve()
-        world.incarnation = "data/another boot"
-        world.grant(10)
-        world.tick(200)
-        assert reserved.slot not in {region(world.grant(10))[0] for _ in range(9)}
-
-    def test_after_a_loss_it_begins_at_the_guard(self):
-        world = World(new=False)
-        assert region(world.reserve())[1] == NOW + TERMS.horizon_ticks
-
-    def test_one_node_number_is_left(self):
-        world = World()
-        for _ in range(3):
-            world.reserve()
-        with pytest.raises(ConfigError, match="3 are"):
-            world.reserve()
-        assert isinstance(world.grant(10), Claim)
-
-    def test_a_held_one_is_not_taken(self):
-        world = World()
-        for _ in range(4):
-            world.grant(50)
-        with pytest.raises(ConfigError, match="stop a generator"):
-            world.reserve()
 
 
 class TestClock:
