@@ -56,6 +56,7 @@ OWNED = {
     "django": {"django", "rest_framework"},
     "duckdb": {"duckdb"},
     "msgspec": {"msgspec"},
+    "pandas": {"pandas"},
     "polars": {"polars"},
     "pydantic": {"pydantic", "pydantic_core"},
     "ray": {"ray"},

@@ -19,6 +19,8 @@ assert_type(ids(), int)
 assert_type(next(ids), int)
 assert_type(ids.take(3), list[int])
 assert_type(ids.array(3), NDArray[np.uint64])
+assert_type(ids.array(3, "int64"), NDArray[np.int64])
+assert_type(ids.array(3, dtype="uint64"), NDArray[np.uint64])
 assert_type(ids.text(), str)
 column_default: Callable[[], int] = ids
 endless: Iterator[int] = ids.stream()

@@ -3,12 +3,13 @@
 Three things make IDs: a walk in this process, a pool of Redis servers (``icicle:``), and a service
 (``http:``). Users use each in the same way, so the public types are protocols.
 
-A generator is not an iterable. It has no end, so ``set(ids)``, ``pd.Series(ids)`` and each library
+A generator is not a collection. It has no end, so ``set(ids)``, ``pd.Series(ids)`` and each library
 that treats an iterable as a collection would use all memory. ``ids.stream()`` is for loops.
+``Endless`` refuses the rest at once.
 """
 
 from collections.abc import AsyncIterator, Iterator
-from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, overload, runtime_checkable
 
 from frazil.generator.request import Request
 from frazil.schemes.scheme import Scheme
@@ -44,11 +45,20 @@ class Generator(Protocol):
     def take(self, n: int) -> list[int]:
         """The next ``n`` IDs, in order, in one step."""
 
-    def array(self, n: int) -> "NDArray[np.uint64]":
-        """The next ``n`` IDs as a numpy array of uint64.
+    @overload
+    def array(self, n: int, dtype: Literal["uint64"] = "uint64") -> "NDArray[np.uint64]": ...
 
-        IDs wider than 64 bits are a structured array with the fields ``hi`` and ``lo``. Raises
-        ConfigError if numpy is not installed.
+    @overload
+    def array(self, n: int, dtype: Literal["int64"]) -> "NDArray[np.int64]": ...
+
+    def array(self, n: int, dtype: str = "uint64") -> "NDArray[Any]":
+        """The next ``n`` IDs as a numpy array.
+
+        dtype: ``"uint64"``, or ``"int64"`` for BIGINT columns and for tables whose other integers
+        are signed (uint64 beside int64 becomes float64 in pandas, which damages IDs). With
+        ``"uint64"``, IDs wider than 64 bits are a structured array with the fields ``hi`` and
+        ``lo``. Raises ConfigError for another dtype, for ``"int64"`` if it does not hold every ID
+        of the scheme (see ``Scheme.signed_safe``), and if numpy is not installed.
         """
 
     def text(self) -> str:

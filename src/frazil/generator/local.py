@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Self
 
 from frazil.errors import ConfigError
+from frazil.generator.endless import Endless
 from frazil.generator.kept_walk import KeptWalk
 from frazil.generator.request import Request
 from frazil.inputs.arguments import check_count
@@ -23,7 +24,6 @@ from frazil.system.imports import load
 from frazil.walk.walk import COMPILED, Caller
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["LocalGenerator", "registry_of"]
@@ -34,7 +34,7 @@ else:
     _Base = Caller
 
 
-class LocalGenerator(_Base):
+class LocalGenerator(_Base, Endless):
     """See ``frazil.Generator``. Threads may share it."""
 
     scheme: Scheme
@@ -58,11 +58,12 @@ class LocalGenerator(_Base):
             if identity.mine:
                 return ids
 
-    def array(self, n: int) -> "NDArray[np.uint64]":
+    def array(self, n: int, dtype: str = "uint64") -> "NDArray[Any]":
         """See ``frazil.Generator``."""
         walk, count = self._walk, check_count(n)
-        array: NDArray[np.uint64]
-        array, words = _arrays().empty(count, self.scheme.bits)
+        kind = self.scheme.array_dtype(dtype)
+        array: NDArray[Any]
+        array, words = _arrays().empty(count, self.scheme.bits, kind)
         while True:
             identity = walk.own_identity()
             for pause_ns, since_ns in walk.filling(words, 0, count):

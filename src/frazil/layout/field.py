@@ -16,7 +16,9 @@ names of their own.
 
 import re
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
+from operator import index
 from typing import Any, Literal
 
 from frazil.errors import LayoutError
@@ -103,8 +105,14 @@ class Field:
 
 
 def fit(name: str, bits: int, value: Any) -> int:
-    """``value``; LayoutError if it is not an int of at most ``bits`` bits, or negative."""
+    """``value`` as an int; LayoutError if it has more than ``bits`` bits, or is negative.
+
+    An integer of numpy is one. A bool and a float are not.
+    """
     limit = (1 << bits) - 1
+    if not isinstance(value, int):
+        with suppress(TypeError):
+            value = index(value)
     if isinstance(value, bool) or not isinstance(value, int):
         problem = f"{name} must be an int from 0 to {limit}, not {value!r}"
     elif not 0 <= value <= limit:

@@ -176,7 +176,7 @@ class Layout:
 
     def unpack(self, number: int) -> Values:
         """The field values of an ID, as read: a constant may differ (``Values.foreign``)."""
-        fit("ID", self.bits, number)
+        number = fit("ID", self.bits, number)
         read = {field.name: field.unpack(number) for field in self.fields}
         foreign = tuple(name for name, value in self.fixed.items() if read[name] != value)
         node = None

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 from frazil.errors import Closed, ConfigError, FrazilError
 from frazil.generator.awaiting import AwaitedStream
 from frazil.generator.complaints import closed
+from frazil.generator.endless import Endless
 from frazil.generator.request import Request
 from frazil.inputs.arguments import check_count
 from frazil.remote.prefetch import Prefetch
@@ -23,7 +24,6 @@ from frazil.system.process import ProcessIdentity
 from frazil.system.steps import Steps, run, run_async
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["AsyncServed", "Life", "Served"]
@@ -138,7 +138,7 @@ class _Living(Generic[LifeT]):
         return f"<frazil.{type(self).__name__} {config.namespace!r} at {config.name}{state}>"
 
 
-class Served(_Living[LifeT]):
+class Served(Endless, _Living[LifeT]):
     """Unique IDs that servers make. Threads may share it."""
 
     def __call__(self) -> int:
@@ -154,14 +154,11 @@ class Served(_Living[LifeT]):
         """Return the next ``n`` IDs. Those of each server are in order."""
         return run(self._take(n))
 
-    def array(self, n: int) -> "NDArray[np.uint64]":
-        """Return the next ``n`` IDs as a numpy array of uint64.
-
-        IDs wider than 64 bits come as a structured array with the fields ``hi`` and ``lo``. Raises
-        ConfigError if numpy is not installed.
-        """
-        count = check_count(n)
-        return run(self._own(lambda life: life.array(count)))
+    def array(self, n: int, dtype: str = "uint64") -> "NDArray[Any]":
+        """Return the next ``n`` IDs as a numpy array. See ``frazil.Generator``."""
+        count, kind = check_count(n), self.scheme.array_dtype(dtype)
+        row = run(self._own(lambda life: life.array(count)))
+        return row if self.scheme.bits > 64 else row.view(kind)
 
     def text(self) -> str:
         """Return the next ID in the scheme's text form."""

@@ -24,17 +24,23 @@ except ImportError as error:
 
 __all__ = [
     "WIDE",
+    "as_array",
     "checked",
     "codes",
+    "cut",
     "empty",
     "filled",
+    "from_ints",
     "ints",
     "listed",
+    "moved",
     "permute",
     "read",
+    "signed",
     "text_column",
     "text_row",
     "to_wide",
+    "word",
     "write",
 ]
 
@@ -43,11 +49,14 @@ _NONE = 255  # the value of a character that is not a digit
 _LOW = (1 << 64) - 1
 
 
-def empty(count: int, bits: int) -> tuple[NDArray[Any], NDArray[np.uint64]]:
-    """An array for ``count`` IDs of ``bits`` bits, and its memory as 64-bit words."""
+def empty(count: int, bits: int, kind: str) -> tuple[NDArray[Any], NDArray[np.uint64]]:
+    """An array for ``count`` IDs of ``bits`` bits, and its memory as unsigned 64-bit words.
+
+    kind: the dtype of IDs of up to 64 bits.
+    """
     if bits <= 64:
         row: NDArray[np.uint64] = np.empty(count, np.uint64)
-        return row, row
+        return row.view(kind), row
     wide: NDArray[Any] = np.empty(count, WIDE)
     return wide, wide.view(np.uint64)
 
@@ -59,6 +68,42 @@ def filled(spans: Iterable[tuple[int, int]], count: int) -> NDArray[np.uint64]:
         row[at : at + number] = np.arange(first, first + number, dtype=np.uint64)
         at += number
     return row
+
+
+def as_array(column: Any) -> NDArray[Any]:
+    """What another library calls an array, a series or a column, as numpy's."""
+    return np.asarray(column)
+
+
+def from_ints(numbers: Sequence[int], bits: int) -> NDArray[Any]:
+    """Valid IDs of ``bits`` bits as an array."""
+    return to_wide(numbers) if bits > 64 else np.array(numbers, np.uint64)
+
+
+def word(n: int) -> np.uint64:
+    """A number for arithmetic with uint64."""
+    return np.uint64(n)
+
+
+def cut(numbers: NDArray[Any], source: int, bits: int) -> NDArray[np.uint64]:
+    """``bits`` bits of each number from bit ``source`` on, which lie in one word."""
+    if numbers.dtype == WIDE:
+        words: NDArray[np.uint64] = numbers["hi" if source >= 64 else "lo"]
+    else:
+        words = numbers
+    part: NDArray[np.uint64] = words >> np.uint64(source % 64)
+    return part & np.uint64((1 << bits) - 1)
+
+
+def moved(numbers: NDArray[np.uint64], bits: int) -> NDArray[np.uint64]:
+    """Numbers shifted to the left."""
+    shifted: NDArray[np.uint64] = numbers << np.uint64(bits)
+    return shifted
+
+
+def signed(numbers: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Numbers of up to 63 bits as int64."""
+    return np.ascontiguousarray(numbers).view(np.int64)
 
 
 def checked(numbers: Any, limit: int) -> tuple[NDArray[Any], NDArray[np.bool_]]:

@@ -105,13 +105,14 @@ class Codec:
         return f"^{self.prefix}[{self._digits}]{{{self._places}}}{check and f'[{check}]'}$"
 
     @Cached
-    def _limit(self) -> int:
+    def limit(self) -> int:
+        """The largest number."""
         return (1 << self.bits) - 1
 
     @Cached
     def _places(self) -> int:
         base, places = len(DIGITS[self.encoding]), 1
-        while base**places <= self._limit:
+        while base**places <= self.limit:
             places += 1
         return places
 
@@ -142,7 +143,7 @@ class Codec:
             body = text[len(self.prefix) : len(text) - self.check]
             if self._is_written(body):
                 n = number_of(body, self.encoding)
-                if n <= self._limit and not (self.check and CHECK_VALUES.get(text[-1]) != n % 37):
+                if n <= self.limit and not (self.check and CHECK_VALUES.get(text[-1]) != n % 37):
                     return n
         self._refuse(text)
 
@@ -170,7 +171,7 @@ class Codec:
         """
         from frazil.schemes import arrays
 
-        values, fits = arrays.checked(numbers, self._limit)
+        values, fits = arrays.checked(numbers, self.limit)
         if not fits.all():
             _each(self.encode, arrays.ints(numbers), int(fits.argmin()))
         if self.bits > 64:
@@ -196,7 +197,7 @@ class Codec:
         if codes is not None:
             checks = CHECK_VALUES if self.check else {}
             values, good = arrays.read(
-                codes, self.prefix, digit_values(self.encoding), self._places, self._limit, checks
+                codes, self.prefix, digit_values(self.encoding), self._places, self.limit, checks
             )
             if good.all():
                 return values
@@ -209,7 +210,7 @@ class Codec:
 
         Raises CodecError (value, limit) for anything else.
         """
-        if type(n) is int and 0 <= n <= self._limit:
+        if type(n) is int and 0 <= n <= self.limit:
             return n
         try:
             number = whole(n)
@@ -217,13 +218,13 @@ class Codec:
             number = None
         if number is None or isinstance(n, bool):
             raise CodecError(f"an ID is a whole number, not {type(n).__name__}", value=n)
-        if not 0 <= number <= self._limit:
+        if not 0 <= number <= self.limit:
             size = number.bit_length()
             shown = number if size <= 2 * _BITS_MAX else f"a number of {size} bits"
             raise CodecError(
-                f"{shown} does not fit {self.bits} bits, which hold 0 to {self._limit}",
+                f"{shown} does not fit {self.bits} bits, which hold 0 to {self.limit}",
                 value=n,
-                limit=self._limit,
+                limit=self.limit,
             )
         return number
 
@@ -266,8 +267,8 @@ class Codec:
             return end, why_wrong(text[end], self.encoding)
         if len(text) > self._length:
             return self._length, f"it must end after {self._length} characters"
-        most = text_of(self._limit, self.encoding, self._places)
-        if number_of(body, self.encoding) > self._limit:
+        most = text_of(self.limit, self.encoding, self._places)
+        if number_of(body, self.encoding) > self.limit:
             values = digit_values(self.encoding)
             places = enumerate(zip(body, most, strict=True), start)
             position = next(i for i, (one, other) in places if values[one] != values[other])

@@ -18,17 +18,23 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Any, NamedTuple, Never
+from typing import TYPE_CHECKING, Any, NamedTuple, Never
 
 from frazil.errors import CodecError, ConfigError, LayoutError
 from frazil.inputs.arguments import check_fields, expect, refuse_unknown
-from frazil.layout.field import Role
+from frazil.layout.field import ROLES, Role
 from frazil.layout.layout import Layout
 from frazil.layout.values import Values
 from frazil.schemes.codec import Codec
 from frazil.schemes.shuffle import Shuffle
 from frazil.system.cached import Cached
 from frazil.system.clock import to_us
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from frazil.schemes.segments import Segment
 
 __all__ = ["PRESETS", "Preset", "Scheme", "names", "scheme"]
 
@@ -181,6 +187,17 @@ class Scheme:
         """Whether a signed 64-bit column (BIGINT) holds every ID."""
         return self.id_max < 1 << 63
 
+    def array_dtype(self, name: object) -> str:
+        """``"uint64"`` or ``"int64"``, as the name or the numpy type of a column for IDs.
+
+        Raises ConfigError for any other type, and for int64 if an ID does not fit it.
+        """
+        if name == "uint64":  # the default; spares an import
+            return "uint64"
+        from frazil.schemes.columns import array_dtype
+
+        return array_dtype(name, self.name, self.id_max)
+
     def pack(self, /, **values: int) -> int:
         """The ID of raw field values (see ``Layout.pack``), shuffled if it has a shuffle."""
         n = self.layout.pack(**values)
@@ -194,6 +211,82 @@ class Scheme:
         """For each bit of a role's value, lowest first, its bit in the ID (0 = lsb)."""
         bits = self.layout.positions(role)
         return bits if self.shuffle is None else tuple(map(self.shuffle.position_of, bits))
+
+    def segments(self, role: Role) -> "tuple[Segment, ...]":
+        """A role's value as shifts and masks, for the expressions of an engine of tables.
+
+        The value of ``time`` is in ticks. Raises LayoutError if the layout has no such field.
+        """
+        positions = self.positions(role)
+        if not positions:
+            raise LayoutError(
+                f"scheme {self.name!r} has no {role}; its fields are "
+                f"{', '.join(field.name for field in self.layout.fields)}",
+                field=role,
+            )
+        from frazil.schemes.segments import segments_of
+
+        return segments_of(positions)
+
+    @Cached
+    def constants(self) -> tuple[int, int]:
+        """A mask and a value: a number is an ID of the scheme if ``n & mask == value``.
+
+        The number must have at most ``bits`` bits.
+        """
+        mask = value = 0
+        for field in self.layout.fields:
+            if field.fixed is not None:
+                mask |= field.pack(field.limit)
+                value |= field.pack(field.fixed)
+        if self.shuffle is None:
+            return mask, value
+        return self.shuffle.apply(mask), self.shuffle.apply(value)
+
+    def format_many(self, ids: Any) -> "NDArray[np.str_]":
+        """The texts of many IDs as a numpy array of ``str``, in the order of ``ids``.
+
+        ``ids`` is a column of numpy, pandas, Polars or Arrow without gaps, or an iterable of ints;
+        above 64 bits, an array with the fields ``hi`` and ``lo``. Raises CodecError (index) for a
+        number that is not an ID, Misuse for a column of another kind (float64 holds no IDs),
+        ConfigError without numpy.
+        """
+        return self.codec.encode_array(self._column(ids)).astype(str)
+
+    def parse_many(self, texts: Any) -> "NDArray[np.uint64]":
+        """The IDs of many texts as uint64 (above 64 bits: the fields ``hi`` and ``lo``).
+
+        ``texts`` is a column of any library, or an iterable of ``str``. Raises CodecError (index).
+        """
+        from frazil.schemes.columns import texts_of
+
+        return self.codec.decode_array(texts_of(texts))
+
+    def unpack_many(self, ids: Any) -> "dict[str, NDArray[Any]]":
+        """The values of many IDs as columns: ``time``, ``node``, ``sequence``, ``run``.
+
+        Those that the scheme has, in the order of ``ids``. The time is datetime64 in µs, UTC; the
+        others are int64. ``ids`` as in ``format_many``. ``pandas.DataFrame``, ``polars.DataFrame``
+        and ``pyarrow.table`` take the result as it is. Raises the errors of ``format_many``, and
+        LayoutError (index) for a value that does not fit its column.
+        """
+        from frazil.schemes.columns import moments, values_of
+
+        column = self._column(ids)
+        if self.shuffle is not None:
+            column = self.shuffle.invert_array(column)
+        found: dict[str, NDArray[Any]] = {}
+        for role in ROLES:
+            if positions := self.layout.positions(role):
+                found[role] = values_of(column, positions)
+        if self.layout.tick_us is not None and self.layout.epoch_us is not None:
+            found["time"] = moments(found["time"], self.layout.tick_us, self.layout.epoch_us)
+        return found
+
+    def _column(self, ids: Any) -> "NDArray[Any]":
+        from frazil.schemes.columns import id_column
+
+        return id_column(ids, self.codec)
 
     def window(self, start: datetime | int, stop: datetime | int) -> range:
         """The IDs of a time interval as one range (see ``Layout.window``).

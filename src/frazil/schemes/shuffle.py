@@ -24,6 +24,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
+from operator import index as whole
 from typing import TYPE_CHECKING, Any
 
 from frazil.errors import ConfigError, LayoutError
@@ -200,7 +201,10 @@ class Shuffle:
             self._checked(arrays.ints(numbers)[first], index=first)
         return arrays.permute(values, tables)
 
-    def _checked(self, n: int, **facts: int) -> int:
+    def _checked(self, n: Any, **facts: int) -> int:
+        if not isinstance(n, int):  # an integer of numpy, or not a number
+            with suppress(TypeError):
+                n = whole(n)
         if type(n) is int and 0 <= n < 1 << self.bits:
             return n
         limit = (1 << self.bits) - 1

@@ -104,6 +104,9 @@ class TestIds:
         with frazil.open(f"{service.url}/a") as ids:
             assert ids.take(0) == []
             assert len(ids.array(0)) == 0
+            assert str(ids.array(9, "int64").dtype) == "int64"
+            with pytest.raises(TypeError, match="no end"):
+                set(ids)
             with pytest.raises(ConfigError):
                 ids.take(-1)
 

@@ -1,0 +1,127 @@
+"""IDs for DuckDB: SQL functions that make and read IDs.
+
+DuckDB calls a function once for a constant expression, or once for each distinct argument, unless
+it is told that the function has side effects: 2,000 rows then get one ID. And a function of plain
+Python is called for each row. ``register`` declares the side effects, and makes IDs by the vector
+of some 2,000 rows::
+
+    frazil.duckdb.register(con, ids)
+    con.execute("create table orders as select frazil_id() as id, * from 'orders.parquet'")
+    con.sql("select frazil_time(id), frazil_node(id) from orders")
+
+The functions that read IDs are macros: DuckDB's own shifts and masks. They refuse DOUBLE, which
+does not hold an ID. A query that is run again makes new IDs, so keep them in a table, not in a
+view.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from frazil.errors import ConfigError
+from frazil.generator.generator import Generator
+from frazil.layout.field import Role
+from frazil.schemes.scheme import Scheme
+from frazil.schemes.segments import assembled
+from frazil.system.extras import missing_extra
+from frazil.tables.new_column import column_type, new_column
+from frazil.tables.numbers import time_us, whole_words
+
+try:
+    import duckdb
+    from duckdb.func import PythonUDFType
+except ImportError as error:
+    raise missing_extra("frazil.duckdb needs duckdb", "duckdb", error) from error
+
+__all__ = ["register"]
+
+_TYPES = {"int64": "BIGINT", "uint64": "UBIGINT", "text": "VARCHAR"}
+
+
+def register(
+    con: duckdb.DuckDBPyConnection, ids: Generator, *, name: str = "frazil", text: bool = False
+) -> None:
+    """Add the functions of a generator to a connection; once more replaces them.
+
+    ``frazil_id()`` is a new ID for each row: BIGINT; UBIGINT if that does not hold every ID of the
+    scheme; VARCHAR with ``text=True``. ``frazil_time(id)`` (TIMESTAMP, UTC), ``frazil_node(id)``
+    and ``frazil_sequence(id)`` read a BIGINT or UBIGINT, as far as the scheme has them, and
+    ``frazil_text(id)`` is the text form. ``name`` replaces ``frazil`` in these names, for a second
+    scheme. Raises ConfigError for another kind of ``ids`` and for a name that is not an identifier.
+    """
+    if not isinstance(ids, Generator):
+        raise ConfigError(f"ids is a generator of frazil.open, not {type(ids).__name__}")
+    if not (name.isidentifier() and name.isascii()):
+        raise ConfigError(f"name={name!r} is no name of SQL; use letters, digits and _", value=name)
+    kind = column_type(ids.scheme, text=text)
+    # A vector of arguments tells the function how many IDs are wanted; a function without any
+    # argument is not told.
+    _function(
+        con, f"{name}_new", lambda rows: new_column(ids, len(rows), kind), _TYPES[kind], new=True
+    )
+    con.execute(f"create or replace temp macro {name}_id() as {name}_new(true)")
+    for function, body in _readers(ids.scheme).items():
+        con.execute(f"create or replace temp macro {name}_{function}(id) as {body}")
+    if ids.scheme.bits <= 64:
+        _function(con, f"{name}_written", ids.scheme.format_many, "VARCHAR")
+        con.execute(f"create or replace temp macro {name}_text(id) as {name}_written({_NUMBER})")
+
+
+def _function(
+    con: duckdb.DuckDBPyConnection,
+    name: str,
+    call: Callable[[Any], Any],
+    returns: str,
+    *,
+    new: bool = False,
+) -> None:
+    """Register a function of one column; ``new`` says whether each call makes new IDs."""
+    import pyarrow as pa
+
+    with suppress(duckdb.Error):  # it is not there yet
+        con.remove_function(name)
+    options: dict[str, Any] = {"null_handling": "special"} if new else {}
+    con.create_function(
+        name,
+        lambda column: pa.array(call(column)),
+        ["BOOLEAN" if new else "UBIGINT"],
+        returns,
+        type=PythonUDFType.ARROW,
+        side_effects=new,
+        **options,
+    )
+
+
+_NUMBER = "(id & id)::ubigint"  # ``&`` refuses DOUBLE
+
+
+def _readers(scheme: Scheme) -> dict[str, str]:
+    """The body of each macro that reads an ID."""
+    if scheme.bits > 64:
+        return {}
+    found = {}
+    for role in ("node", "sequence"):
+        if scheme.layout.bits_of(role):
+            found[role] = _value(scheme, role)
+    if scheme.layout.bits_of("time"):
+        tick_us, epoch_us = time_us(scheme)
+        found["time"] = f"make_timestamp({_value(scheme, 'time')} * {tick_us} + {epoch_us})"
+    return found
+
+
+def _value(scheme: Scheme, role: Role) -> str:
+    bits = assembled(
+        whole_words(scheme, role),
+        lambda segment: _Sql(f"(({_NUMBER} >> {segment.source}) & {segment.mask})"),
+        lambda part, by: _Sql(f"({part} << {by})"),
+    )
+    return f"({bits})::bigint"
+
+
+class _Sql(str):
+    """SQL whose sum is written with a plus."""
+
+    __slots__ = ()
+
+    def __add__(self, other: str) -> "_Sql":
+        return _Sql(f"{self} + {other}")

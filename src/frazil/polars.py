@@ -1,0 +1,111 @@
+"""IDs for Polars: a key for each row, and expressions that read IDs.
+
+``pl.lit(ids())`` is one ID for the whole frame, and a lazy frame makes its columns again each time
+it is collected. ``stamp`` takes a frame that is there, and gives each row an ID once.
+
+Importing this module registers the namespace ``frazil`` of expressions::
+
+    frame = frazil.polars.stamp(frame, "id", ids)
+    frame.select(pl.col("id").frazil.time(), pl.col("id").frazil.node())
+
+Time, node and sequence are expressions of Polars itself: lazy, parallel, without Python. Nulls stay
+null. A column of floats is refused, because float64 does not hold an ID.
+"""
+
+from frazil.errors import ConfigError
+from frazil.generator.generator import Generator
+from frazil.layout.field import Role
+from frazil.schemes.scheme import Scheme, scheme
+from frazil.schemes.segments import Segment, assembled
+from frazil.system.extras import missing_extra
+from frazil.tables.new_column import check_new, column_type, new_column
+from frazil.tables.numbers import time_us, whole_words
+
+try:
+    import polars as pl
+except ImportError as error:
+    raise missing_extra("frazil.polars needs polars", "polars", error) from error
+
+__all__ = ["IdExpressions", "stamp"]
+
+
+def stamp(frame: pl.DataFrame, column: str, ids: Generator, *, text: bool = False) -> pl.DataFrame:
+    """The frame with a new last column that has one new ID for each row.
+
+    The column is Int64; UInt64 if Int64 does not hold every ID of the scheme; String with
+    ``text=True``. Raises ConfigError for a lazy frame, for a frame that has the column already, and
+    if no integer type holds the IDs.
+    """
+    given: object = frame
+    if isinstance(given, pl.LazyFrame):
+        raise ConfigError(
+            "a lazy frame makes its columns again at each collect, and its rows would get other "
+            "IDs each time; collect it first"
+        )
+    if not isinstance(ids, Generator):
+        raise ConfigError(f"ids is a generator of frazil.open, not {type(ids).__name__}")
+    check_new(column, frame.columns)
+    kind = column_type(ids.scheme, text=text)
+    return frame.with_columns(pl.Series(column, new_column(ids, frame.height, kind)))
+
+
+@pl.api.register_expr_namespace("frazil")
+class IdExpressions:
+    """``pl.col("id").frazil``: what the IDs of a column of integers hold.
+
+    ``spec`` is the scheme as ``frazil.scheme`` takes it: a name, a layout text or a Scheme.
+    """
+
+    def __init__(self, expr: pl.Expr) -> None:
+        self._expr = expr
+        self._ids = (expr & expr).cast(pl.UInt64)  # ``&`` has no meaning for floats and texts
+
+    def time(self, spec: str | Scheme = "icicle") -> pl.Expr:
+        """When each ID's tick begins, as Datetime in µs, UTC. Raises LayoutError without a time."""
+        of = scheme(spec)
+        tick_us, epoch_us = time_us(of)
+        us = self._role(of, "time").cast(pl.Int64) * tick_us + epoch_us
+        return us.cast(pl.Datetime("us", "UTC"))
+
+    def node(self, spec: str | Scheme = "icicle") -> pl.Expr:
+        """The node of each ID, as Int64. Raises LayoutError without a node."""
+        return self._role(scheme(spec), "node").cast(pl.Int64)
+
+    def sequence(self, spec: str | Scheme = "icicle") -> pl.Expr:
+        """The sequence of each ID, as Int64. Raises LayoutError without a sequence."""
+        return self._role(scheme(spec), "sequence").cast(pl.Int64)
+
+    def text(self, spec: str | Scheme = "icicle") -> pl.Expr:
+        """The text form of each ID, as String."""
+        of = scheme(spec)
+
+        def written(column: pl.Series) -> pl.Series:
+            texts = pl.Series(column.name, of.format_many(column.fill_null(0)), pl.String)
+            return texts.set(column.is_null(), None) if column.null_count() else texts
+
+        return self._ids.map_batches(written, pl.String, is_elementwise=True)
+
+    def parse(self, spec: str | Scheme = "icicle") -> pl.Expr:
+        """The IDs of a column of texts, as Int64, or UInt64 if that does not hold every ID.
+
+        A text that is not an ID is an error of the query.
+        """
+        of = scheme(spec)
+        dtype = {"int64": pl.Int64, "uint64": pl.UInt64}[column_type(of)]
+        zero = of.format(0)
+
+        def read(column: pl.Series) -> pl.Series:
+            found = pl.Series(column.name, of.parse_many(column.fill_null(zero)), dtype)
+            return found.set(column.is_null(), None) if column.null_count() else found
+
+        return self._expr.map_batches(read, dtype, is_elementwise=True)
+
+    def _role(self, of: Scheme, role: Role) -> pl.Expr:
+        def word(n: int) -> pl.Expr:
+            return pl.lit(n, pl.UInt64)
+
+        def cut(segment: Segment) -> pl.Expr:
+            part: pl.Expr = (self._ids // word(1 << segment.source)) & word(segment.mask)
+            return part
+
+        return assembled(whole_words(of, role), cut, lambda bits, by: bits * word(1 << by))

@@ -1,0 +1,118 @@
+"""Columns of IDs and what is in them, for numpy, pandas, Polars and Arrow.
+
+A column comes in many types, and two of them damage IDs without a word: float64, which has 53 bits
+for a number, and a column with gaps, which numpy gets as float64 or as objects. So a column is read
+here, in one place, and refused if its IDs cannot be exact. The kernels are those of
+``frazil.schemes.arrays``.
+
+Limits: a value of more than 63 bits, and a moment outside datetime64 in µs, is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from frazil.errors import CodecError, ConfigError, LayoutError, Misuse
+from frazil.schemes.segments import assembled, segments_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from frazil.schemes.codec import Codec
+
+__all__ = ["array_dtype", "id_column", "moments", "texts_of", "values_of"]
+
+_MOST = (1 << 63) - 1
+
+
+def array_dtype(name: object, scheme: str, id_max: int) -> str:
+    """See Scheme.array_dtype."""
+    kind = getattr(name, "__name__", None) or getattr(name, "name", None) or name
+    if kind not in ("uint64", "int64"):
+        raise ConfigError(
+            f"dtype={name!r} does not hold IDs; use 'uint64', or 'int64' for signed columns",
+            value=name,
+        )
+    if kind == "int64" and id_max > _MOST:
+        raise ConfigError(
+            f"int64 holds 0 to {_MOST}, and IDs of scheme {scheme!r} go up to {id_max}; use "
+            "'uint64', the text form, or a scheme that fits a BIGINT",
+            value=id_max,
+            limit=_MOST,
+        )
+    return str(kind)
+
+
+def id_column(ids: Any, codec: Codec) -> NDArray[Any]:
+    """IDs as a numpy array of uint64, or with ``hi`` and ``lo`` above 64 bits.
+
+    ``ids`` is a column of any library, or an iterable of ints. Raises Misuse for floats, gaps and
+    other types, CodecError (index) for a number that does not fit the codec.
+    """
+    from frazil.schemes import arrays
+
+    if not hasattr(ids, "__array__"):
+        numbers = list(ids)
+        for i, n in enumerate(numbers):
+            try:
+                numbers[i] = codec.checked(n)
+            except CodecError as error:
+                raise CodecError(f"element {i}: {error}", index=i, **error.facts) from None
+        return arrays.from_ints(numbers, codec.bits)
+    column = arrays.as_array(ids)
+    if column.dtype.kind == "f":
+        raise Misuse(
+            f"a column of {column.dtype} holds 53 bits of a number, so its IDs may be damaged; "
+            "read it again with an integer type, and drop or fill missing values"
+        )
+    if column.dtype.kind == "O":
+        raise Misuse(
+            "expected a column of integers without gaps, not of Python objects; drop or fill "
+            "missing values and convert it to int64 or uint64"
+        )
+    values, fits = arrays.checked(column, codec.limit)
+    if not fits.all():
+        codec.encode_array(column)  # raises for the first that does not fit
+    return values
+
+
+def texts_of(texts: Any) -> Any:
+    """Texts of any library's column, for ``Codec.decode_array``."""
+    from frazil.schemes import arrays
+
+    return arrays.as_array(texts) if hasattr(texts, "__array__") else texts
+
+
+def values_of(ids: NDArray[Any], positions: Sequence[int]) -> NDArray[np.int64]:
+    """The field values of IDs, as int64. Raises LayoutError (index) for one of over 63 bits."""
+    from frazil.schemes import arrays
+
+    segments = segments_of(positions)
+
+    small = [segment for segment in segments if segment.target + segment.bits <= 63]
+    large = [segment for segment in segments if segment not in small]
+    values: NDArray[np.int64] = arrays.signed(
+        assembled(small, lambda each: arrays.cut(ids, *each[::2]), arrays.moved)
+    )
+    for segment in large:  # of time:71 the upper bits, zero for the next million years
+        above = arrays.cut(ids, segment.source, segment.bits)
+        low = max(63 - segment.target, 0)
+        if (above >> arrays.word(low)).any():
+            first = int((above >> arrays.word(low)).argmax())
+            raise LayoutError(
+                f"element {first}: the value has more than 63 bits; unpack it alone", index=first
+            )
+        values |= arrays.signed(arrays.moved(above, segment.target)) if low else 0
+    return values
+
+
+def moments(ticks: NDArray[np.int64], tick_us: int, epoch_us: int) -> NDArray[Any]:
+    """Ticks as datetime64 in µs, UTC. Raises LayoutError (index) past its end."""
+    last = (_MOST - max(epoch_us, 0)) // tick_us
+    if len(ticks) and ticks.max() > last:
+        first = int((ticks > last).argmax())
+        raise LayoutError(f"element {first}: its moment is after the last datetime64", index=first)
+    column: NDArray[Any] = (ticks * tick_us + epoch_us).view("datetime64[us]")
+    return column

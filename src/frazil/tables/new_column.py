@@ -1,0 +1,58 @@
+"""A column of new IDs for a table, one for each row.
+
+Tables have signed integers. pandas turns an unsigned column beside a signed one into float64, and
+Spark and most databases have no unsigned type at all. So a column is int64 where the scheme's IDs
+fit, and the text form where no integer does.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from frazil.errors import ConfigError
+from frazil.generator.generator import Generator
+from frazil.schemes.scheme import Scheme
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["STEP", "check_new", "column_type", "new_column"]
+
+STEP = 1 << 20
+"""The IDs to ask a generator for at once."""
+
+
+def column_type(scheme: Scheme, *, text: bool = False, unsigned: bool = True) -> str:
+    """``"int64"``, ``"uint64"`` or ``"text"``: what a column of a scheme's IDs is made of.
+
+    text: whether the text form is asked for. unsigned: whether the table has uint64. Raises
+    ConfigError if no integer of the table holds every ID.
+    """
+    if text:
+        return "text"
+    if scheme.signed_safe:
+        return "int64"
+    if unsigned and scheme.bits <= 64:
+        return "uint64"
+    held = "64 bits" if unsigned else "a signed integer of 64 bits"
+    raise ConfigError(
+        f"IDs of scheme {scheme.name!r} go up to {scheme.id_max}, more than {held} hold; give "
+        "text=True for a column of their text form, or take a scheme that fits a BIGINT",
+        value=scheme.id_max,
+    )
+
+
+def new_column(ids: Generator, count: int, kind: str) -> "NDArray[Any]":
+    """``count`` new IDs; ``kind`` is that of ``column_type``."""
+    if kind == "int64":
+        return ids.array(count, "int64")
+    array = ids.array(count)
+    return ids.scheme.format_many(array) if kind == "text" else array
+
+
+def check_new(column: str, columns: Any) -> None:
+    """Raise ConfigError if a table has the column already: its keys would be lost."""
+    if column in list(columns):
+        raise ConfigError(
+            f"the table has a column {column!r} already; give the IDs another name, or drop it "
+            "first",
+            value=column,
+        )

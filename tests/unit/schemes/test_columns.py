@@ -1,0 +1,135 @@
+"""Columns of IDs: what one ID is, a column is too; and what damages IDs is refused."""
+
+import random
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from frazil.errors import CodecError, ConfigError, LayoutError, Misuse
+from frazil.schemes.arrays import from_ints
+from frazil.schemes.scheme import Scheme, names, scheme
+
+__all__: list[str] = []
+
+
+def preset(name: str) -> Scheme:
+    return scheme(name, epoch="2020-01-01" if name == "chibrary-time" else None)
+
+
+def some(of: Scheme, count: int = 50) -> list[int]:
+    """IDs with random values, and the extremes; moments within the years of datetime."""
+    rng, fields = random.Random(of.name), [f for f in of.layout.fields if f.fixed is None]
+    most = {f.name: f.limit if f.role != "time" else min(f.limit, 1 << 47) for f in fields}
+    drawn = [{name: rng.randint(0, m) for name, m in most.items()} for _ in range(count)]
+    return [of.pack(**values) for values in (*drawn, dict.fromkeys(most, 0), most)]
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_column_is_what_its_ids_are(name: str) -> None:
+    of = preset(name)
+    ids = some(of)
+    column = from_ints(ids, of.bits)
+    texts = of.format_many(column)
+    assert texts.tolist() == [of.format(n) for n in ids]
+    for same in (texts, texts.tolist(), pa.array(texts), pl.Series(texts), pd.Series(texts)):
+        assert (of.parse_many(same) == column).all()
+    alone = [of.unpack(n) for n in ids]
+    for found in (of.unpack_many(column), of.unpack_many(ids)):
+        roles = ("time", "run", "node", "sequence")
+        assert list(found) == [role for role in roles if of.layout.bits_of(role)]
+        for role, values in found.items():
+            if role == "time":
+                assert values.dtype == "datetime64[us]"
+                assert values.astype("int64").tolist() == [v.moment_us for v in alone]
+            else:
+                assert values.dtype == np.int64
+                assert values.tolist() == [v[role] for v in alone]
+
+
+@pytest.mark.parametrize("name", names())
+def test_constants_are_a_mask_and_a_value(name: str) -> None:
+    of = preset(name)
+    mask, value = of.constants
+    assert all(n & mask == value for n in some(of))
+    rng = random.Random(name)
+    for n in (rng.getrandbits(of.bits) for _ in range(100)):
+        assert (n & mask == value) == (not of.unpack(n).foreign)
+
+
+def test_columns_of_every_library() -> None:
+    of = scheme("icicle")
+    ids = np.array(some(of), np.int64)
+    expected = of.unpack_many(ids)
+    for same in (pa.array(ids), pa.chunked_array([ids]), pl.Series(ids), pd.Series(ids)):
+        found = of.unpack_many(same)
+        assert all((found[role] == expected[role]).all() for role in expected)
+        assert of.format_many(same).tolist() == of.format_many(ids).tolist()
+    assert pa.table(expected).num_rows == len(pl.DataFrame(expected)) == len(ids)
+    assert pd.DataFrame(expected)["time"].dtype == "datetime64[us]"
+
+
+@pytest.mark.parametrize(
+    ("column", "error", "words"),
+    [
+        (np.array([1.0]), Misuse, "53 bits"),
+        (pl.Series([1, None]), Misuse, "53 bits"),
+        (pa.array([1, None]), Misuse, "53 bits"),
+        (pd.Series([1, None], dtype="Int64"), Misuse, "53 bits"),
+        (np.array([1, None], object), Misuse, "without gaps"),
+        (np.array([1, -1]), CodecError, "element 1"),
+        ([1, -1], CodecError, "element 1"),
+        ([1, 2.0], CodecError, "element 1"),
+        ("12", CodecError, "whole number"),
+    ],
+)
+def test_what_damages_ids_is_refused(column: object, error: type[Exception], words: str) -> None:
+    for read in (scheme("icicle").unpack_many, scheme("icicle").format_many):
+        with pytest.raises(error, match=words):
+            read(column)
+
+
+def test_a_number_of_another_width_is_named() -> None:
+    of = scheme("chibrary")
+    with pytest.raises(CodecError) as error:
+        of.unpack_many(np.array([1, 1 << 47], np.uint64))
+    assert error.value.facts["index"] == 1
+
+
+def test_values_that_no_column_holds() -> None:
+    wide = scheme("globalid-128")
+    for time in (1 << 64, 1 << 70, 1 << 62):
+        ids = [wide.pack(time=0, node=0, sequence=0), wide.pack(time=time, node=0, sequence=0)]
+        with pytest.raises(LayoutError, match="element 1"):
+            wide.unpack_many(ids)
+
+
+def test_dtypes() -> None:
+    of = scheme("icicle")
+    for name in ("int64", np.int64, np.dtype("int64")):
+        assert of.array_dtype(name) == "int64"
+    for name in ("uint64", np.uint64, np.dtype("uint64")):
+        assert of.array_dtype(name) == scheme("tsid").array_dtype(name) == "uint64"
+    for wrong in ("float64", float, "int32", int, None, 5):
+        with pytest.raises(ConfigError, match="does not hold IDs"):
+            of.array_dtype(wrong)
+    for name in ("tsid", "discord", "globalid-128"):
+        with pytest.raises(ConfigError, match="BIGINT"):
+            scheme(name).array_dtype("int64")
+
+
+def test_one_id_may_be_a_number_of_numpy() -> None:
+    for name in ("icicle", "chibrary"):
+        of = preset(name)
+        n = some(of)[0]
+        assert dict(of.unpack(np.uint64(n))) == dict(of.unpack(n))
+        assert of.format(np.uint64(n)) == of.format(n)
+        assert of.read(np.uint64(n)) == n
+        values = {k: np.int64(v) for k, v in of.unpack(n).items() if k not in of.layout.fixed}
+        assert of.pack(**values) == n
+        assert type(of.pack(**values)) is int
+        for wrong in (np.float64(n), np.bool_(True), True):
+            with pytest.raises(LayoutError):
+                of.unpack(wrong)

@@ -1,0 +1,73 @@
+"""DuckDB: one ID for each row, and macros that read what IDs hold."""
+
+from collections.abc import Iterator
+from datetime import UTC
+
+import duckdb
+import pytest
+
+import frazil
+from frazil.duckdb import register
+from frazil.errors import ConfigError
+
+__all__: list[str] = []
+
+
+@pytest.fixture
+def con() -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect(config={"threads": 2}) as connection:
+        yield connection
+
+
+@pytest.mark.parametrize("name", ["icicle", "sonyflake", "tsid", "uniqueid-spread", "globalid"])
+def test_one_id_for_each_row(con: duckdb.DuckDBPyConnection, name: str) -> None:
+    with frazil.open("memory:", name, namespace=name, lead="1s") as ids:
+        register(con, ids)
+        register(con, ids)
+        con.execute("create table t as select frazil_id() as id from range(5000)")
+    rows = con.execute(
+        "select id, frazil_time(id), frazil_node(id), frazil_sequence(id), frazil_text(id) from t"
+    ).fetchall()
+    assert len({row[0] for row in rows}) == 5000
+    for n, moment, *rest in rows[:99]:
+        values = ids.scheme.unpack(n)
+        assert moment.replace(tzinfo=UTC) == values.moment
+        assert rest == [values["node"], values["sequence"], ids.scheme.format(n)]
+    kinds = con.execute("select distinct typeof(id) from t").fetchall()
+    assert kinds[0][0] == ("BIGINT" if ids.scheme.signed_safe else "UBIGINT")
+
+
+def test_without_side_effects_rows_share_an_id(con: duckdb.DuckDBPyConnection) -> None:
+    """The trap that register closes."""
+    with frazil.open("memory:") as ids:
+        con.create_function("plain", lambda: ids(), [], "BIGINT")  # noqa: PLW0108
+        shared = con.execute("select count(distinct plain()) from range(2000)").fetchall()
+        register(con, ids)
+        own = con.execute("select count(distinct frazil_id()) from range(2000)").fetchall()
+    assert shared[0][0] < 2000
+    assert own == [(2000,)]
+
+
+def test_as_a_default_and_in_another_name(con: duckdb.DuckDBPyConnection) -> None:
+    with frazil.open("memory:", "globalid-128", namespace="w") as wide, frazil.open("memory:") as i:
+        register(con, wide, name="wide", text=True)
+        register(con, i, text=True)
+        found = con.execute("select wide_id(), frazil_id() from range(3)").fetchall()
+        assert len({w for w, _ in found} | {n for _, n in found}) == 6
+        assert all(wide.scheme.parse(w) and i.scheme.parse(n) for w, n in found)
+        with pytest.raises(ConfigError, match="text=True"):
+            register(con, wide)
+        with pytest.raises(ConfigError, match="name of SQL"):
+            register(con, i, name="x; drop table t")
+        with pytest.raises(ConfigError, match="generator"):
+            register(con, i())  # type: ignore[arg-type]
+
+
+def test_nulls_stay_null_and_doubles_are_refused(con: duckdb.DuckDBPyConnection) -> None:
+    with frazil.open("memory:") as ids:
+        register(con, ids)
+        found = con.execute("select frazil_time(null::bigint), frazil_text(null::bigint)")
+        assert found.fetchall() == [(None, None)]
+        for function in ("time", "node", "text"):
+            with pytest.raises(duckdb.Error):
+                con.execute(f"select frazil_{function}(1.5::double)")

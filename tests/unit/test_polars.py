@@ -1,0 +1,74 @@
+"""Polars: an ID for each row, and expressions that read what IDs hold."""
+
+import polars as pl
+import pytest
+
+import frazil
+from frazil.errors import ConfigError, LayoutError
+from frazil.polars import stamp
+
+__all__: list[str] = []
+
+FRAME = pl.DataFrame({"a": range(5000)})
+
+
+@pytest.mark.parametrize("name", ["icicle", "sonyflake", "tsid", "uniqueid-spread", "globalid"])
+def test_stamp_and_read(name: str) -> None:
+    with frazil.open("memory:", name, namespace=name, lead="1s") as ids:
+        frame = stamp(FRAME, "id", ids)
+        signed = ids.scheme.signed_safe
+    assert frame.schema["id"] == (pl.Int64 if signed else pl.UInt64)
+    assert frame["a"].to_list() == FRAME["a"].to_list()
+    assert frame["id"].n_unique() == len(FRAME)
+    read = pl.col("id").frazil  # type: ignore[attr-defined]
+    found = frame.lazy().select(
+        time=read.time(name), node=read.node(name), sequence=read.sequence(name)
+    )
+    text = frame.select(text=read.text(name), back=read.text(name).frazil.parse(name))
+    for row, again, written in zip(
+        frame["id"].to_list()[:99], found.collect().rows(), text.rows(), strict=False
+    ):
+        values = ids.scheme.unpack(row)
+        assert again == (values.moment, values["node"], values["sequence"])
+        assert written == (ids.scheme.format(row), row)
+
+
+def test_nulls_stay_null() -> None:
+    read = pl.col("id").frazil  # type: ignore[attr-defined]
+    texts = pl.col("text").frazil  # type: ignore[attr-defined]
+    frame = pl.DataFrame({"id": [None, 1 << 22], "text": [None, "7"]})
+    found = frame.select(read.time(), read.node().alias("n"), read.text().alias("t"))
+    assert found.row(0) == (None, None, None)
+    assert None not in found.row(1)
+    assert frame.select(texts.parse()).to_series().to_list() == [None, 7]
+
+
+def test_floats_and_texts_are_refused() -> None:
+    read = pl.col("id").frazil  # type: ignore[attr-defined]
+    for wrong in ([1.0], ["1"]):
+        for expression in (read.time(), read.text()):
+            with pytest.raises(pl.exceptions.PolarsError):
+                pl.DataFrame({"id": wrong}).select(expression)
+
+
+def test_what_stamp_refuses() -> None:
+    with frazil.open("memory:") as ids:
+        with pytest.raises(ConfigError, match="collect it first"):
+            stamp(FRAME.lazy(), "id", ids)  # type: ignore[arg-type]
+        with pytest.raises(ConfigError, match="already"):
+            stamp(FRAME, "a", ids)
+        with pytest.raises(ConfigError, match="generator"):
+            stamp(FRAME, "id", ids())  # type: ignore[arg-type]
+        assert stamp(FRAME, "id", ids, text=True).schema["id"] == pl.String
+    with frazil.open("memory:", "globalid-128", namespace="w") as wide:
+        with pytest.raises(ConfigError, match="text=True"):
+            stamp(FRAME, "id", wide)
+        assert stamp(FRAME[:10], "id", wide, text=True)["id"].n_unique() == 10
+
+
+def test_fields_that_are_not_there() -> None:
+    read = pl.col("id").frazil  # type: ignore[attr-defined]
+    with pytest.raises(LayoutError, match="no time"):
+        read.time("tickets")
+    with pytest.raises(LayoutError, match="128 bits"):
+        read.node("globalid-128")
