@@ -188,10 +188,7 @@ class Scheme:
         return self.id_max < 1 << 63
 
     def array_dtype(self, name: object) -> str:
-        """``"uint64"`` or ``"int64"``, as the name or the numpy type of a column for IDs.
-
-        Raises ConfigError for any other type, and for int64 if an ID does not fit it.
-        """
+        """``"uint64"`` or ``"int64"`` of a name or a numpy type; ConfigError if IDs do not fit."""
         if name == "uint64":  # the default; spares an import
             return "uint64"
         from frazil.schemes.columns import array_dtype
@@ -213,10 +210,7 @@ class Scheme:
         return bits if self.shuffle is None else tuple(map(self.shuffle.position_of, bits))
 
     def segments(self, role: Role) -> "tuple[Segment, ...]":
-        """A role's value as shifts and masks, for the expressions of an engine of tables.
-
-        The value of ``time`` is in ticks. Raises LayoutError if the layout has no such field.
-        """
+        """A role's value as shifts and masks. Raises LayoutError if there is no such field."""
         positions = self.positions(role)
         if not positions:
             raise LayoutError(

@@ -83,16 +83,6 @@ class TestIssuing:
         assert found.dtype == np.uint64
         assert len(np.unique(found)) == 20_000
 
-    def test_signed_arrays(self, servers, url):
-        with frazil.open(url_of(servers[0]), namespace="test") as ids:
-            found = ids.array(100, "int64")
-            with pytest.raises(TypeError, match="no end"):
-                set(ids)
-            with pytest.raises(ConfigError, match="does not hold"):
-                ids.array(1, "float64")
-        assert found.dtype == np.int64
-        assert len(np.unique(found)) == 100
-
     def test_lead_lets_a_batch_run_ahead(self, servers, url):
         with frazil.open(url_of(servers[0]), namespace="test", lead="1s") as ids:
             found = ids.array(3_000_000)
