@@ -33,6 +33,7 @@ SYSTEM_PLACES = (
     "claims.holder",
     "cli",
     "generator",
+    "inputs.keys",  # key="env:NAME"
     "inputs.url",  # ?password=env:NAME
     "opening",
     "redis_link",
@@ -66,6 +67,7 @@ OWNED = {
     "redis_link": DRIVERS,
     "registries": DRIVERS,
     "remote.http": CLIENT,
+    "schemes.cipher": {"cryptography", "ffx"},
     "service": SERVER,
 }
 LAZY = {"numpy", "pyarrow"}

@@ -1,6 +1,6 @@
 """Options that several commands share, with the same names and meanings.
 
-``scheme_options`` adds the six options of a scheme to a command and passes it one ``Scheme``. A
+``scheme_options`` adds the options of a scheme to a command and passes it one ``Scheme``. A
 command that uses a registry takes also the registry and the namespace, and gets all of them as one
 ``Request``: ``request_options`` and ``registry_argument``. Options that contradict each other are
 an error before the command starts.
@@ -57,6 +57,12 @@ _TEXT = (
     ),
     click.option("--prefix", default="", metavar="TEXT", help="Before each ID, like order_."),
     click.option("--check", is_flag=True, help="Append a check character (base32 only)."),
+    click.option(
+        "--key",
+        multiple=True,
+        metavar="[N=]env:NAME|file:PATH",
+        help="Encrypt the text by this key; repeat with numbers for several, the writer last.",
+    ),
 )
 _NAMESPACE = click.option(
     "--namespace",
@@ -139,6 +145,7 @@ def _with_scheme(run: Command) -> Command:
                 "--epoch 2025-01-01"
             )
         text = {name: rest.pop(name) for name in ("encoding", "prefix", "check") if name in rest}
+        text["key"] = rest.pop("key", ()) or None
         made = make_scheme(scheme, fields=_values(field), epoch=epoch, **text)
         run(scheme=made, **rest)
 

@@ -24,7 +24,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import index as whole
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from frazil.errors import CodecError, ConfigError, InternalError
 from frazil.schemes.alphabet import (
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Codec"]
+__all__ = ["Codec", "each"]
 
 _BITS_MAX = 128
 _PREFIX = re.compile(r"(?=.{2,32}\Z)[A-Za-z][A-Za-z0-9]*_(?:[A-Za-z0-9]+_)*", re.ASCII)
@@ -61,6 +61,10 @@ class Codec:
     bits: int
     prefix: str = field(default="", kw_only=True)
     check: bool = field(default=False, kw_only=True)
+
+    # What stands between the prefix and the digits: a regular expression, and its width.
+    _mark: ClassVar[str] = ""
+    _mark_width: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
         if self.encoding not in DIGITS:
@@ -88,8 +92,8 @@ class Codec:
 
     @Cached
     def width(self) -> int | None:
-        """The number of digits, without prefix and check character; None for decimal."""
-        return None if self.encoding == "decimal" else self._places
+        """The number of characters without prefix and check character; None for decimal."""
+        return None if self.encoding == "decimal" else self._mark_width + self._places
 
     @Cached
     def pattern(self) -> str:
@@ -102,7 +106,8 @@ class Codec:
             more = f"[0-9]{{0,{self._places - 1}}}" if self._places > 1 else ""
             return f"^{self.prefix}(0|[1-9]{more})$"
         check = "".join(dict.fromkeys(CHECK_VALUES)).replace("*", "\\*") if self.check else ""
-        return f"^{self.prefix}[{self._digits}]{{{self._places}}}{check and f'[{check}]'}$"
+        start = f"^{self.prefix}{self._mark}"
+        return f"{start}[{self._digits}]{{{self._places}}}{check and f'[{check}]'}$"
 
     @Cached
     def limit(self) -> int:
@@ -118,7 +123,7 @@ class Codec:
 
     @Cached
     def _length(self) -> int:
-        return len(self.prefix) + self._places + self.check
+        return len(self.prefix) + self._mark_width + self._places + self.check
 
     @Cached
     def _digits(self) -> str:
@@ -173,7 +178,7 @@ class Codec:
 
         values, fits = arrays.checked(numbers, self.limit)
         if not fits.all():
-            _each(self.encode, arrays.ints(numbers), int(fits.argmin()))
+            each(self.encode, arrays.ints(numbers), int(fits.argmin()))
         if self.bits > 64:
             texts = [self.encode(n) for n in arrays.ints(values)]
             return arrays.text_row(texts, self._length)
@@ -191,7 +196,7 @@ class Codec:
 
         column = arrays.text_column(texts)
         if self.bits > 64:
-            return arrays.to_wide(_each(self.decode, arrays.listed(column)))
+            return arrays.to_wide(each(self.decode, arrays.listed(column)))
         codes = arrays.codes(column, self._length)
         first = 0
         if codes is not None:
@@ -202,7 +207,7 @@ class Codec:
             if good.all():
                 return values
             first = int(good.argmin())
-        _each(self.decode, arrays.listed(column), first)
+        each(self.decode, arrays.listed(column), first)
         raise InternalError("reading many texts refused what reading one accepts")
 
     def checked(self, n: int) -> int:
@@ -251,7 +256,8 @@ class Codec:
         for position, expected in enumerate(self.prefix):
             if text[position : position + 1] != expected:
                 return position, f"it must begin with {self.prefix!r}"
-        start, end = len(self.prefix), len(self.prefix) + self._places
+        start = len(self.prefix) + self._mark_width
+        end = start + self._places
         body = text[start:end]
         for position, character in enumerate(body, start):
             if character not in self._digits:
@@ -284,7 +290,7 @@ def _drawing(text: str, position: int) -> str:
     return f"    {''.join(shown)}{cut}\n    {' ' * before}^"
 
 
-def _each(call: Callable[[Any], Any], column: Sequence[Any], first: int = 0) -> list[Any]:
+def each(call: Callable[[Any], Any], column: Sequence[Any], first: int = 0) -> list[Any]:
     """``call`` of every element from ``first`` on; an error names the element."""
     results = []
     for i in range(first, len(column)):

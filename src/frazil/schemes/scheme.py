@@ -9,7 +9,7 @@ a step. A scheme is one frozen value of the three: ``pack`` then ``format`` out,
 The presets are the layouts of published systems, bit for bit, as data. A deployment sets its
 constants (``fields={"cluster": 3}``), epoch, text form and shuffle by arguments. The
 ``fingerprint`` covers the layout with its constants, epoch and tick, and the shuffle. It does not
-cover the text form, because one ID may be written in two ways.
+cover the text form, because one ID may be written in two ways, nor a key.
 """
 
 import re
@@ -22,10 +22,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Never
 
 from frazil.errors import CodecError, ConfigError, LayoutError
 from frazil.inputs.arguments import check_fields, expect, refuse_unknown
+from frazil.inputs.keys import Keys, KeysLike, read_keys
 from frazil.layout.field import ROLES, Role
 from frazil.layout.layout import Layout
 from frazil.layout.values import Values
 from frazil.schemes.codec import Codec
+from frazil.schemes.keyed import KeyedCodec
 from frazil.schemes.shuffle import Shuffle
 from frazil.system.cached import Cached
 from frazil.system.clock import to_us
@@ -93,8 +95,9 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
 class Scheme:
     """A layout, a shuffle of its numbers, and their text form.
 
-    ``encoding``, ``prefix`` and ``check`` are those of ``Codec``. Raises ConfigError for a shuffle
-    of another width, an invalid text form, and a layout without a chosen epoch.
+    ``encoding``, ``prefix`` and ``check`` are those of ``Codec``. ``key`` makes its text a keyed
+    one. Raises ConfigError for a shuffle of another width, an invalid text form, and a layout
+    without a chosen epoch.
     """
 
     name: str
@@ -103,6 +106,7 @@ class Scheme:
     shuffle: Shuffle | None = None
     prefix: str = ""
     check: bool = False
+    key: Keys | None = None
 
     def __post_init__(self) -> None:
         if self.layout.tick_us is not None and self.layout.epoch_us is None:
@@ -123,7 +127,11 @@ class Scheme:
     @Cached
     def codec(self) -> Codec:
         """The text form of the IDs."""
-        return Codec(self.encoding, self.bits, prefix=self.prefix, check=self.check)
+        if self.key is None:
+            return Codec(self.encoding, self.bits, prefix=self.prefix, check=self.check)
+        return KeyedCodec(
+            self.encoding, self.bits, prefix=self.prefix, check=self.check, keys=self.key
+        )
 
     @property
     def bits(self) -> int:
@@ -319,12 +327,15 @@ def scheme(
     shuffle: Shuffle | str | None = None,
     prefix: str = "",
     check: bool = False,
+    key: KeysLike | None = None,
     **unknown: Never,
 ) -> Scheme:
     """The scheme of a name, a layout text (decimal) or a scheme, with some changes.
 
     ``fields`` sets constants. ``epoch`` is an aware datetime, an ISO 8601 text with its offset (or
     a date alone, midnight in UTC), or µs since 1970. ``shuffle`` is a ``Shuffle`` or its text.
+    ``key`` encrypts the text: 16, 24 or 32 bytes, ``"env:NAME"``, ``"file:PATH"``, or several by
+    number (see ``frazil.inputs.keys``); a decimal scheme is then base62 unless ``encoding`` is set.
     Raises ConfigError for an unknown name, an invalid or missing epoch, a shuffle or text form that
     does not fit; LayoutError for an invalid layout or field.
     """
@@ -333,17 +344,22 @@ def scheme(
     expect("encoding=", encoding, (str, type(None)), "a name like 'base62'")
     expect("shuffle=", shuffle, (str, Shuffle, type(None)), "a Shuffle or its text")
     if isinstance(spec, Scheme):
-        changes = fields, epoch, encoding, shuffle, prefix or None, check or None
+        changes = fields, epoch, encoding, shuffle, prefix or None, check or None, key
         if changes == (None,) * len(changes):
             return spec  # keeps its cached values
         name, layout, own = spec.name, spec.layout, spec.shuffle
         default, prefix, check = spec.encoding, prefix or spec.prefix, check or spec.check
+        keys = spec.key
     else:
         preset = _preset(spec)
         name = spec if spec in PRESETS else "custom"
         layout = Layout.parse(preset.layout)
         default = preset.encoding
         own = Shuffle.parse(preset.shuffle, layout.bits) if preset.shuffle else None
+        keys = None
+    if key is not None:
+        keys = read_keys(key)
+        default = "base62" if default == "decimal" else default
     if fields:
         layout = layout.with_fixed(**fields)
     if epoch is not None:
@@ -351,7 +367,7 @@ def scheme(
     if isinstance(shuffle, str):
         shuffle = Shuffle.parse(shuffle, layout.bits)
     encoding = default if encoding is None else encoding
-    return Scheme(name, layout, encoding, shuffle or own, prefix, check)
+    return Scheme(name, layout, encoding, shuffle or own, prefix, check, keys)
 
 
 def _preset(spec: str) -> Preset:

@@ -17,6 +17,7 @@ listens on loopback and needs no token. A file, ``frazil.toml``, defines namespa
     scheme = "tsid"                    # a name, or a layout string
     registry = "redis://cache:6379/0"
     lead = "200ms"
+    key = "file:/run/secrets/orders"   # keyed text; ["1=env:OLD", "2=env:NEW"] for several
 
     [namespaces.invoices]
     scheme = "tickets"
@@ -44,6 +45,7 @@ from frazil.errors import ConfigError, Misuse
 from frazil.generator.local import registry_of
 from frazil.generator.request import Request, make_request
 from frazil.inputs.duration import duration_us
+from frazil.inputs.keys import read_keys
 from frazil.remote.http.config import NAME, NAME_RULE
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.scheme import scheme as make_scheme
@@ -228,6 +230,12 @@ def _scheme(table: Table) -> Scheme:
     encoding = table.take("encoding", str, "", "decimal, hex, base32, base58 or base62")
     prefix = table.take("prefix", str, "", "a string like 'order_'")
     check = table.take("check", bool, default=False)
+    given: Any = object  # an error must not show the value: it may be the key itself
+    key: Any = table.take("key", given, None)
+    try:
+        keys = None if key is None else read_keys(key)
+    except Misuse as error:
+        raise table.error_at("key", error) from None
     for name, value in fields.items():
         if not isinstance(value, int) or isinstance(value, bool):
             table.refuse(f"fields.{name}", value, "a whole number")
@@ -239,6 +247,7 @@ def _scheme(table: Table) -> Scheme:
             encoding=encoding or None,
             prefix=prefix,
             check=check,
+            key=keys,
         )
     except Misuse as error:
         raise table.error_at("scheme", error) from None

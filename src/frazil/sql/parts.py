@@ -112,7 +112,7 @@ def window(scheme: Scheme) -> Window:
 
 def refuse_unreadable(scheme: Scheme) -> None:
     """Raise ConfigError for a scheme whose text SQL cannot read or write."""
-    if getattr(scheme, "keys", None) or getattr(scheme, "key", None):
+    if scheme.key is not None:
         raise ConfigError(
             f"the text of scheme {scheme.name!r} needs a key, which a database should not hold; "
             "print the functions without the key, and read and write the text in the application",

@@ -1,0 +1,176 @@
+"""Keyed text: IDs whose text shows neither time nor rate nor order, and is still decoded.
+
+The text of an ID in a URL tells everybody when a record was made and, from two of them, how many
+are made a day. A second, random column must be stored, indexed and looked up. So here the number is
+encrypted on its way into text, and decrypted on its way back; the database keeps ordered numbers.
+
+The text is the prefix, the number of the key as a digit from 1 to 9, and the digits of the
+encrypted number in fixed width::
+
+    order_ 1 5mS2yYk0HQd
+    prefix key digits
+
+The cipher is FF1 over all numbers of the width, with the prefix in ASCII as its tweak. So one ID
+has one text for each key, each text in range is that of one number, and ``order_`` and ``user_`` of
+one number differ. In base32 the check character is that of the whole base32 number, the digit of
+the key included.
+
+Limits: at least 20 bits. Not in decimal: the digits would look like the number in the database.
+Equal IDs have equal texts. There is no signature: many altered texts are those of other numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from frazil.errors import CodecError, ConfigError, InternalError
+from frazil.inputs.keys import Keys
+from frazil.schemes.alphabet import CHECK_VALUES, CHECKS, DIGITS, digit_values, number_of, text_of
+from frazil.schemes.codec import Codec, each
+from frazil.system.cached import Cached
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from frazil.schemes.cipher import NumberCipher
+
+__all__ = ["KeyedCodec"]
+
+_BITS_MIN = 20
+_NUMBERS = "123456789"
+
+
+@dataclass(frozen=True)
+class KeyedCodec(Codec):
+    """The encrypted text of numbers of ``bits`` bits, at least 20; see ``Codec``.
+
+    Raises ConfigError also for decimal, for fewer bits, and without the extra ``cipher``.
+    """
+
+    keys: Keys = field(kw_only=True)
+
+    _mark: ClassVar[str] = "[1-9]"
+    _mark_width: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.encoding == "decimal":
+            raise ConfigError(
+                "keyed text is not written in decimal, where it would look like the number in the "
+                "database; use encoding 'base62', 'base58', 'base32' or 'hex'",
+                encoding=self.encoding,
+            )
+        if self.bits < _BITS_MIN:
+            raise ConfigError(
+                f"{self.bits} bits are too few for keyed text, since all texts could be tried; use "
+                f"a layout of {_BITS_MIN} bits or more",
+                bits=self.bits,
+                limit=_BITS_MIN,
+            )
+        _ = self._ciphers  # an extra that is missing is an error at once
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The ciphers hold the keys themselves; ``keys`` pickles their names.
+        return {name: value for name, value in self.__dict__.items() if name != "_ciphers"}
+
+    @Cached
+    def _ciphers(self) -> dict[int, NumberCipher]:
+        from frazil.schemes.cipher import NumberCipher
+
+        tweak = self.prefix.encode("ascii")
+        return {key.number: NumberCipher(key.secret, self.bits, tweak) for key in self.keys.keys}
+
+    def encode(self, n: int) -> str:
+        """See ``Codec.encode``. The last key writes."""
+        number = self.keys.writer.number
+        image = self._ciphers[number].encrypt(self.checked(n))
+        text = f"{self.prefix}{number}{text_of(image, self.encoding, self._places)}"
+        return text + CHECKS[(image + self._offset(number)) % 37] if self.check else text
+
+    def decode(self, text: str) -> int:
+        """See ``Codec.decode``. Also raises CodecError for the number of a key that is unknown."""
+        given: object = text
+        if not isinstance(given, str):
+            raise CodecError(f"the text of an ID is a str, not {type(given).__name__}", text=given)
+        at = len(self.prefix)
+        if len(text) == self._length and text.startswith(self.prefix) and text[at] in _NUMBERS:
+            number = int(text[at])
+            body = text[at + 1 : len(text) - self.check]
+            if number in self._ciphers and self._is_written(body):
+                image = number_of(body, self.encoding)
+                if image <= self.limit and self._is_checked(text[-1], image, number):
+                    return self._ciphers[number].decrypt(image)
+        self._refuse(text)
+
+    def encode_array(self, numbers: NDArray[Any]) -> NDArray[np.bytes_]:
+        """See ``Codec.encode_array``."""
+        from frazil.schemes import arrays
+
+        if self.bits > 64:
+            return super().encode_array(numbers)
+        values, fits = arrays.checked(numbers, self.limit)
+        if not fits.all():
+            each(self.encode, arrays.ints(numbers), int(fits.argmin()))
+        number = self.keys.writer.number
+        images = self._ciphers[number].encrypt_array(values)
+        turn = self._offset(number) % 37
+        checks = CHECKS[turn:] + CHECKS[:turn] if self.check else ""
+        start = f"{self.prefix}{number}"
+        return arrays.write(images, start, DIGITS[self.encoding], self._places, checks)
+
+    def decode_array(self, texts: Iterable[str] | NDArray[Any]) -> NDArray[Any]:
+        """See ``Codec.decode_array``. The texts may have different keys."""
+        from frazil.schemes import arrays
+
+        column = arrays.text_column(texts)
+        codes = arrays.codes(column, self._length) if self.bits <= 64 else None
+        if codes is None:
+            found = each(self.decode, arrays.listed(column))
+            return arrays.from_ints(found, self.bits)
+        values = arrays.empty(len(codes), 64, "uint64")[1]
+        good = codes[:, 0] > 127  # none yet
+        for number, cipher in self._ciphers.items():
+            rows = codes[:, len(self.prefix)] == ord(str(number))
+            images, valid = self._read(codes[rows], number)
+            values[rows], good[rows] = cipher.decrypt_array(images), valid
+        if not good.all():
+            each(self.decode, arrays.listed(column), int(good.argmin()))
+            raise InternalError("reading many texts refused what reading one accepts")
+        return values
+
+    def _read(
+        self, codes: NDArray[np.uint8], number: int
+    ) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+        """The encrypted numbers of rows of one key, and which rows are valid."""
+        from frazil.schemes import arrays
+
+        offset = self._offset(number)
+        checks = {c: (value - offset) % 37 for c, value in CHECK_VALUES.items()}
+        return arrays.read(
+            codes,
+            f"{self.prefix}{number}",
+            digit_values(self.encoding),
+            self._places,
+            self.limit,
+            checks if self.check else {},
+        )
+
+    def _offset(self, number: int) -> int:
+        """What the digit of the key adds to the number that a check character covers."""
+        return number * int(len(DIGITS[self.encoding]) ** self._places)
+
+    def _is_checked(self, last: str, image: int, number: int) -> bool:
+        return not self.check or CHECK_VALUES.get(last) == (image + self._offset(number)) % 37
+
+    def _fault(self, text: str) -> tuple[int, str]:
+        at = len(self.prefix)
+        if text.startswith(self.prefix):
+            given = text[at : at + 1]
+            if not given or given not in _NUMBERS:
+                return at, "the number of a key, 1 to 9, must come first"
+            if int(given) not in self._ciphers:
+                return at, f"key {given} is not known here; known: {self.keys.numbers}"
+        return super()._fault(text)

@@ -1,0 +1,258 @@
+"""Keyed text: what it writes and refuses, that it shows no order, and that it tells no key."""
+
+import copy
+import json
+import pickle
+import secrets
+from base64 import b64encode
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from frazil.errors import CodecError, ConfigError
+from frazil.inputs.keys import read_keys
+from frazil.schemes.keyed import KeyedCodec
+from frazil.schemes.scheme import Scheme, scheme
+from frazil.schemes.shuffle import Shuffle
+
+__all__: list[str] = []
+
+OLD, NEW = bytes(range(16)), bytes(range(100, 132))
+VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "keyed.json").read_text())
+VALUES = 200_000
+LIMIT_SIGMAS = 8.0
+
+
+def keyed(**changes: Any) -> Scheme:
+    return scheme("icicle", **{"prefix": "order_", "key": OLD, **changes})
+
+
+@pytest.mark.parametrize("case", VECTORS["cases"], ids=lambda case: case["text"])
+def test_golden_values(case: dict[str, Any]) -> None:
+    codec = KeyedCodec(
+        case["encoding"],
+        case["bits"],
+        prefix=case["prefix"],
+        check=case["check"],
+        keys=read_keys({case["key_number"]: bytes.fromhex(case["key"])}),
+    )
+    assert codec.encode(int(case["number"])) == case["text"]
+    assert codec.decode(case["text"]) == int(case["number"])
+
+
+def test_a_decimal_scheme_becomes_base62() -> None:
+    assert keyed().encoding == "base62"
+    assert keyed(encoding="hex").encoding == "hex"
+    assert scheme("tsid", key=OLD).encoding == "base32"
+    assert scheme(scheme("icicle", prefix="order_"), key=OLD) == keyed()
+    assert scheme(keyed(), prefix="user_").key == keyed().key
+    with pytest.raises(ConfigError, match="not written in decimal"):
+        keyed(encoding="decimal")
+
+
+def test_a_prefix_a_key_and_an_id_change_the_text() -> None:
+    texts = {
+        s.format(n)[-11:]
+        for s in (keyed(), keyed(prefix="user_"), keyed(prefix=""), keyed(key=NEW))
+        for n in (0, 1, 4096, 2**63 - 1)
+    }
+    assert len(texts) == 16
+
+
+def test_the_number_the_fingerprint_and_the_fields_have_no_key() -> None:
+    plain = scheme("icicle", prefix="order_")
+    assert keyed().fingerprint == plain.fingerprint == keyed(key=NEW).fingerprint
+    n = plain.pack(time=5, node=6, sequence=7)
+    assert keyed().pack(time=5, node=6, sequence=7) == n
+    assert keyed().unpack(n) == plain.unpack(n)
+    assert keyed().read(n) == keyed().read(keyed().format(n)) == n
+
+
+def test_rotation() -> None:
+    """The last key writes, all read; with the order the fleet learns a key before it is used."""
+    first = keyed(key={1: OLD})
+    learnt = keyed(key={2: NEW, 1: OLD})
+    rotated = keyed(key={1: OLD, 2: NEW})
+    assert learnt.format(9) == first.format(9) != rotated.format(9)
+    for s in (learnt, rotated):
+        assert s.parse(first.format(9)) == s.parse(rotated.format(9)) == 9
+    texts = [first.format(5), rotated.format(6), first.format(7)]
+    assert rotated.codec.decode_array(texts).tolist() == [5, 6, 7]
+    with pytest.raises(CodecError, match="key 2 is not known here; known: 1\n") as caught:
+        first.parse(rotated.format(9))
+    assert caught.value.position == len("order_")
+    with pytest.raises(CodecError, match=r"element 1: .*\n?.*key 2 is not known"):
+        first.codec.decode_array(texts)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason", "position"),
+    [
+        ("", "must begin with 'order_'", 0),
+        ("user_1AAAAAAAAAAA", "must begin with 'order_'", 0),
+        ("order_", "number of a key", 6),
+        ("order_0AAAAAAAAAAA", "number of a key", 6),
+        ("order_\u00b9AAAAAAAAAAA", "number of a key", 6),
+        ("order_3AAAAAAAAAAA", "key 3 is not known here; known: 1", 6),
+        ("order_1AAAA-AAAAAA", "'-' is not a character", 11),
+        ("order_1AAAAAAAAAA", "ends after 17 of 18", 17),
+        ("order_1AAAAAAAAAAAA", "must end after 18", 18),
+        ("order_1zzzzzzzzzzz", "larger than", 7),
+        ("order_1LygHa16AHYG", "larger than", 17),
+    ],
+)
+def test_refused_texts(text: str, reason: str, position: int) -> None:
+    for read in (keyed().parse, lambda one: keyed().codec.decode_array([one])):
+        with pytest.raises(CodecError, match=reason) as caught:
+            read(text)
+        assert caught.value.position == position
+
+
+def test_read_refuses_what_the_layout_never_has() -> None:
+    s = keyed()
+    text = s.format(1 << 63 | 5)  # the sign bit
+    assert s.parse(text) == 1 << 63 | 5
+    with pytest.raises(CodecError, match="its sign differs"):
+        s.read(text)
+
+
+def test_a_check_character_finds_every_wrong_character_and_every_swap() -> None:
+    s = keyed(encoding="base32", check=True, key={n: bytes([n]) * 16 for n in range(1, 10)})
+    text = s.format(123456789)
+    assert s.parse(text.replace("order_", "#").lower().replace("#", "order_")) == 123456789
+    start = len("order_")
+    for at in range(start, len(text)):
+        others = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+        wrong = [text[:at] + c + text[at + 1 :] for c in others if c != text[at]]
+        if at + 1 < len(text) and text[at] != text[at + 1]:
+            wrong.append(text[:at] + text[at + 1] + text[at] + text[at + 2 :])
+        for one in wrong:
+            with pytest.raises(CodecError):
+                s.parse(one)
+            with pytest.raises(CodecError):
+                s.codec.decode_array([one])
+
+
+@pytest.mark.parametrize("name", ["icicle", "chibrary", "globalid-128", "js53", "tsid"])
+@pytest.mark.parametrize("encoding", ["hex", "base32", "base58", "base62"])
+def test_many_are_as_one(name: str, encoding: str) -> None:
+    s = scheme(name, encoding=encoding, check=encoding == "base32", key={1: NEW, 4: OLD})
+    numbers = [secrets.randbits(s.bits) for _ in range(50)] + [0, (1 << s.bits) - 1]
+    texts = [s.format(n) for n in numbers]
+    wide = np.array([(n >> 64, n & 2**64 - 1) for n in numbers], [("hi", "<u8"), ("lo", "<u8")])
+    given = wide if s.bits > 64 else np.array(numbers, np.uint64)
+    written = s.codec.encode_array(given)
+    assert written.astype(str).tolist() == texts
+    for column in (texts, written, written.astype(str)):
+        assert (s.codec.decode_array(column) == given).all()
+    assert [s.parse(text) for text in texts] == numbers
+    assert len(s.codec.decode_array([])) == 0
+
+
+def test_bulk_errors_name_the_element() -> None:
+    codec = keyed().codec
+    with pytest.raises(CodecError, match="element 1"):
+        codec.encode_array(np.array([1, -1]))
+    with pytest.raises(CodecError, match="element 1"):
+        codec.decode_array([codec.encode(1), ""])
+    with pytest.raises(CodecError, match="element 0"):
+        codec.decode_array(["\u20ac"])
+
+
+def test_a_small_layout_is_refused() -> None:
+    with pytest.raises(ConfigError, match="19 bits are too few") as caught:
+        scheme("node:9 sequence:10", key=OLD)
+    assert caught.value.limit == 20
+    assert (
+        scheme("node:10 sequence:10", key=OLD).parse(
+            scheme("node:10 sequence:10", key=OLD).format(7)
+        )
+        == 7
+    )
+
+
+def unevenness(texts: np.ndarray, digits: str) -> float:
+    """How far neighbours' texts are from chance: the largest of all places, in sigmas.
+
+    For each place of neighbours, chi-square of the difference of the two digits. The first place
+    has less digits, so it is left out.
+    """
+    matrix = np.array(texts, "S").view(np.uint8).reshape(len(texts), -1)
+    value = np.zeros(256, np.int64)
+    value[np.frombuffer(digits.encode(), np.uint8)] = np.arange(len(digits))
+    found = value[matrix]
+    worst, base = 0.0, len(digits)
+    for place in range(2, found.shape[1]):
+        apart = (found[1:, place] - found[:-1, place]) % base
+        counts = np.bincount(apart, minlength=base)
+        expected = len(apart) / base
+        chi = ((counts - expected) ** 2 / expected).sum()
+        worst = max(worst, (chi - (base - 1)) / (2 * (base - 1)) ** 0.5)
+    return worst
+
+
+def shared_start(texts: np.ndarray) -> int:
+    """How many neighbours have the same three digits at the start."""
+    matrix = np.array(texts, "S").view(np.uint8).reshape(len(texts), -1)[:, 1:4]
+    return int((matrix[1:] == matrix[:-1]).all(axis=1).sum())
+
+
+def test_neighbours_have_nothing_in_common_beyond_chance() -> None:
+    """And the test finds what a plain shuffle has in common."""
+    start = scheme().pack(time=330_000_000_000, node=5, sequence=0)
+    ids = np.arange(start, start + VALUES, dtype=np.uint64)
+    digits = "0123456789abcdef"
+    for key in (OLD, NEW):
+        texts = scheme(encoding="hex", key=key).codec.encode_array(ids)
+        assert len(np.unique(texts)) == VALUES
+        assert unevenness(texts, digits) < LIMIT_SIGMAS
+        assert shared_start(texts) < VALUES / 16**3 * 2
+    shuffle = Shuffle.from_seed("broken variant", 64)
+    plain = scheme(encoding="hex", shuffle=shuffle)
+    texts = np.array([b"1" + plain.format(shuffle.apply(int(n))).encode() for n in ids[:20_000]])
+    assert unevenness(texts, digits) > 100 * LIMIT_SIGMAS
+    assert shared_start(texts) > len(texts) / 16**3 * 10
+
+
+def shown(value: object) -> list[str]:
+    return [str(value), repr(value), format(value), ascii(value)]
+
+
+def test_nothing_shows_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = secrets.token_bytes(32)
+    monkeypatch.setenv("FRAZIL_TEST_KEY", key.hex())
+    telling = [key.hex(), key.hex().upper(), b64encode(key).decode()[:40], repr(key)[2:-1]]
+    for given in (key, "env:FRAZIL_TEST_KEY"):
+        s = keyed(key=given)
+        found = [*shown(s), *shown(s.key), *shown(s.codec), *shown(s.codec._ciphers)]
+        for call in (
+            lambda s=s: s.parse("x"),
+            lambda s=s: s.parse("order_9AAAAAAAAAAA"),
+            lambda s=s: s.format(-1),
+            lambda s=s: s.read(None),
+        ):
+            with pytest.raises(CodecError) as caught:
+                call()
+            found += [str(caught.value), repr(caught.value), repr(caught.value.facts)]
+        found += [s.fingerprint, s.pattern, str(s.layout)]
+        for text in found:
+            assert not [secret for secret in telling if secret in text]
+    by_name = pickle.dumps(keyed(key="env:FRAZIL_TEST_KEY"))
+    assert key not in by_name
+    assert key.hex().encode() not in by_name
+
+
+def test_pickle_and_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FRAZIL_TEST_KEY", NEW.hex())
+    s = keyed(key={3: OLD, 2: "env:FRAZIL_TEST_KEY"})
+    text = s.format(77)
+    found = pickle.loads(pickle.dumps(s))
+    assert found == s
+    assert found.format(77) == text
+    stored = pickle.dumps(s)
+    monkeypatch.delenv("FRAZIL_TEST_KEY")
+    assert copy.deepcopy(s).format(77) == copy.copy(s).format(77) == text
+    with pytest.raises(ConfigError, match="no variable FRAZIL_TEST_KEY"):
+        pickle.loads(stored)
