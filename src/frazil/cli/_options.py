@@ -145,8 +145,8 @@ def _with_scheme(run: Command) -> Command:
                 "--epoch 2025-01-01"
             )
         text = {name: rest.pop(name) for name in ("encoding", "prefix", "check") if name in rest}
-        text["key"] = rest.pop("key", ()) or None
-        made = make_scheme(scheme, fields=_values(field), epoch=epoch, **text)
+        key = rest.pop("key", ()) or None
+        made = make_scheme(scheme, fields=_values(field), epoch=epoch, key=key, **text)
         run(scheme=made, **rest)
 
     return with_scheme

@@ -155,9 +155,12 @@ def _as_json(finding: Match, now_us: int) -> dict[str, Any]:
 
 
 def _texts(fit: Fit) -> dict[str, str]:
-    """The ID in every encoding, with its prefix."""
+    """The ID in every encoding, with its prefix; of a keyed scheme, without, and its own text."""
     reading, bits = fit.reading, fit.scheme.bits
-    return {e: reading.prefix + Codec(e, bits).encode(reading.number) for e in DIGITS}
+    keyed = fit.scheme.key is not None
+    prefix = "" if keyed else reading.prefix
+    own = {"keyed": fit.scheme.format(reading.number)} if keyed else {}
+    return own | {e: prefix + Codec(e, bits).encode(reading.number) for e in DIGITS}
 
 
 # --- text
