@@ -169,3 +169,29 @@ def test_colour_follows_the_environment(variable, coloured, call, monkeypatch):
     )
     monkeypatch.setenv(variable, "1")
     assert ("\x1b[38;2;" in call("inspect", ID).stdout) is coloured
+
+
+KEY = "2b7e151628aed2a6abf7158809cf4f3c"
+
+
+def test_keyed_text(call, monkeypatch):
+    """Minted by the newest key, read by all; a key on the command line is refused, not shown."""
+    monkeypatch.setenv("ORDER_KEY", KEY)
+    monkeypatch.setenv("NEW_KEY", KEY[::-1])
+    old = ("--prefix", "order_", "--key", "env:ORDER_KEY")
+    both = ("--prefix", "order_", "--key", "1=env:ORDER_KEY", "--key", "2=env:NEW_KEY")
+    texts = [call("mint", "--url", "memory:", *of).stdout.strip() for of in (old, both)]
+    assert [text[:7] for text in texts] == ["order_1", "order_2"]
+    for text in texts:
+        for line in (text, f"GET /orders/{text} 200"):
+            result = call("inspect", *both, "--json", line)
+            (found,) = json.loads(result.stdout)
+            assert found["texts"]["keyed"].startswith("order_2")
+            assert not found["doubt"]
+            assert KEY not in result.output
+    refused = call("inspect", *old, texts[1])
+    assert (refused.exit_code, "known: 1" in refused.output) == (1, True)
+    literal = call("mint", "--url", "memory:", "--key", KEY)
+    assert literal.exit_code == 2
+    assert "name it, like 'env:ORDER_KEY'" in literal.output
+    assert KEY not in literal.output
