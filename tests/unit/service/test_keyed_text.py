@@ -1,0 +1,60 @@
+"""A service with a key writes keyed text, inspects it, and shows the key nowhere."""
+
+import json
+import secrets
+from base64 import b64encode
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from frazil.errors import ConfigError
+from frazil.schemes.scheme import scheme
+from frazil.service.settings import read_settings
+
+__all__: list[str] = []
+
+
+def test_keyed_text_over_http(start: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = secrets.token_bytes(32)
+    monkeypatch.setenv("OLD_KEY", secrets.token_hex(16))
+    monkeypatch.setenv("ORDER_KEY", key.hex())
+    keys = ["1=env:OLD_KEY", "2=env:ORDER_KEY"]
+    config = f"""
+        [namespaces.orders]
+        registry = "memory:"
+        prefix = "order_"
+        key = {json.dumps(keys)}
+    """
+    service = start(config)
+    client = service.client
+    made = client.post("/v1/orders/ids?n=50").json()["ids"]
+    subject = scheme(prefix="order_", key=keys)
+    numbers = [subject.read(text) for text in made]
+    assert numbers == sorted(set(numbers))
+    assert made != sorted(made)
+    old = scheme(prefix="order_", key="env:OLD_KEY").format(numbers[0])
+    for text in (made[0], old):
+        reply = client.get(f"/v1/orders/inspect/{text}")
+        assert reply.json()["number"] == str(numbers[0])
+        assert reply.json()["id"] == made[0]
+    unknown = client.get(f"/v1/orders/inspect/order_3{made[0][7:]}")
+    assert unknown.status_code == 400
+    assert "known: 1, 2" in unknown.text
+    shown = [reply.text, unknown.text, *map(json.dumps, service.lines)]
+    paths = ("/v1", "/v1/orders", "/v1/orders/claims", "/metrics", "/openapi.json", "/status", "/")
+    for path in paths:
+        reply = client.get(path)
+        shown += [reply.text, str(reply.headers)]
+    for secret in (key.hex(), key.hex().upper(), b64encode(key).decode()[:40]):
+        assert not [text for text in shown if secret in text]
+
+
+def test_a_key_in_the_configuration_is_refused_and_not_shown(tmp_path: Path) -> None:
+    key = secrets.token_hex(16)
+    file = tmp_path / "frazil.toml"
+    for value in (f'"{key}"', f'["{key}"]', f'{{1 = "{key}"}}', "77"):
+        file.write_text(f"[namespaces.a]\nkey = {value}\n")
+        with pytest.raises(ConfigError, match=r"namespaces\.a\.key") as caught:
+            read_settings(file, "memory:")
+        assert key not in f"{caught.value} {caught.value.facts}"
