@@ -31,7 +31,7 @@ BROKEN = {
     ),
     "scheme": ("frazil.schemes.scheme._preset", lambda spec: _preset(spec.lower()), b"TSID"),
     "epoch": (
-        "frazil.inputs.epoch.epoch_us",
+        "frazil.schemes.scheme.epoch_us",
         lambda text: to_us(datetime.fromisoformat(text)),
         b"2025-01-01T05:00",
     ),
