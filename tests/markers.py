@@ -16,6 +16,7 @@ LONG = {
     "browser",
     "conformance/test_etcd.py",
     "conformance/test_mysql.py",
+    "conformance/test_zookeeper.py",
     "faults",
     "model",
     "power",

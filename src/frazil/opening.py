@@ -66,9 +66,9 @@ def open_ids(
     """A generator of unique IDs. Contacts nothing until the first ID is requested.
 
     url: a registry: ``sqlite:///path`` (or a Path), ``redis://host``, ``postgresql://host/db``,
-    ``mysql://host/db``, ``etcd://host``, ``static:7``, ``static:env:NAME``, ``static:hostname``,
-    ``memory:``. Or servers that make the IDs: ``icicle://host,host,...``. Or a service
-    (``frazil serve``): ``http://host:8080/namespace``, ``https://...``. The default is the
+    ``mysql://host/db``, ``etcd://host``, ``zookeeper://host``, ``static:7``, ``static:env:NAME``,
+    ``static:hostname``, ``memory:``. Or servers that make the IDs: ``icicle://host,host,...``. Or a
+    service (``frazil serve``): ``http://host:8080/namespace``, ``https://...``. The default is the
     environment variable FRAZIL_URL, else ``sqlite:``, a file of this user on this host (of all
     users after ``frazil init --shared``); a container has no default.
     scheme: a name (``frazil.schemes.scheme.names()``), a layout string, or a Scheme.

@@ -1,11 +1,14 @@
 """A server's own clock, which a test can step: libfaketime reads the offset from a file."""
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import libfaketime
 
-__all__ = ["SteppedClock"]
+from tests.needs import needs
+
+__all__ = ["SteppedClock", "WallClock"]
 
 
 class SteppedClock:
@@ -34,3 +37,21 @@ class SteppedClock:
         new.write_text(f"{seconds:+.6f}s\n")
         new.chmod(0o644)
         new.rename(self._offset)
+
+
+class WallClock:
+    """The same for processes of many threads, like Java's: see wall_clock.c, which is compiled."""
+
+    def __init__(self, place: Path) -> None:
+        needs("cc", "a server with a clock of its own")
+        library, self._ahead = place / "wall_clock.so", place / "ahead"
+        source = Path(__file__).with_name("wall_clock.c")
+        command = ["cc", "-shared", "-fPIC", "-O1", str(source), "-o", str(library), "-ldl"]
+        subprocess.run(command, check=True)
+        self._ahead.write_bytes(bytes(8))
+        self.env = {"LD_PRELOAD": str(library), "WALL_CLOCK": str(self._ahead)}
+
+    def step(self, seconds: float) -> None:
+        """Set how far it is ahead of the true time."""
+        with self._ahead.open("r+b") as file:  # in place, since it is mapped
+            file.write(int(seconds * 1e9).to_bytes(8, "little", signed=True))

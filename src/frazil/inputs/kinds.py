@@ -51,6 +51,7 @@ KINDS: dict[str, Kind] = {
     "static": _registry("static:connect_static"),
     **dict.fromkeys(("postgresql", "postgres"), _registry("postgres.registry:PostgresRegistry")),
     **dict.fromkeys(("mysql", "mysqls", "mariadb", "mariadbs"), _MYSQL),
+    **dict.fromkeys(("zookeeper", "zookeepers"), _registry("zookeeper.registry:ZookeeperRegistry")),
     **dict.fromkeys(("etcd", "etcds"), _registry("etcd.registry:EtcdRegistry")),
     **dict.fromkeys(("redis", "rediss", "valkey", "valkeys", "unix"), _REDIS),
     **dict.fromkeys(("icicle", "icicles"), Kind("icicle", "frazil.remote.icicle.opening")),

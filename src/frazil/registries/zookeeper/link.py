@@ -1,0 +1,236 @@
+"""The session with a ZooKeeper ensemble, begun on first use and anew after each error or fork.
+
+The driver (kazoo) repairs its connection behind the caller's back: it reconnects to another server,
+resumes the session, and sends what was queued. Then nobody knows which server answered, and a
+request may arrive late. Here a session lasts as long as one connection. When the connection ends,
+the session is given up, and the next call begins another. So what a new session tells about its
+server (``start_ms``) is about the server that answers.
+
+ZooKeeper shows its clock in one place only: each write notes when the leader made it (``mtime``).
+So each verb also writes a node of its own, ``clock``, without content. The same answer shows the
+*epoch*, which grows with each election of a leader and is 0 for a server without an ensemble.
+
+The session belongs to one process: a forked child has none of the driver's threads, and its copy of
+the connection is cut off before anything else runs there.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from frazil.errors import ConfigError, RegistryUnavailable
+from frazil.system.cut_sockets import cut_in_children
+from frazil.system.extras import missing_extra
+from frazil.system.process import ProcessIdentity
+
+try:
+    from kazoo import exceptions as kazoo_errors
+    from kazoo.client import KazooClient, KazooState
+    from kazoo.handlers.threading import KazooTimeoutError
+    from kazoo.security import make_digest_acl
+except ImportError as error:
+    raise missing_extra("zookeeper: needs kazoo", "zookeeper", error) from None
+
+__all__ = ["Conflict", "Link", "State"]
+
+_ANSWER_S = 4.0
+_SESSION_S = 6.0
+_NO_RETRY = {"max_tries": 0}
+_AWAY = (
+    kazoo_errors.ConnectionLoss,
+    kazoo_errors.SessionExpiredError,
+    kazoo_errors.ConnectionClosedError,
+    kazoo_errors.OperationTimeoutError,
+    kazoo_errors.NotReadOnlyCallError,
+    KazooTimeoutError,
+)
+_START = (1 << 56) - 1  # the top byte of a session's number is the server's own
+
+# The driver logs each attempt; what matters is in the errors.
+_silent = logging.getLogger("frazil.zookeeper")
+_silent.setLevel(logging.CRITICAL + 1)
+
+
+class Conflict(Exception):
+    """The node was changed after it was read."""
+
+
+class State(NamedTuple):
+    """A node as read (data b"" and version -1 if it does not exist), and the ensemble.
+
+    root: the transaction that created the root of all namespaces. epoch: of the leader. start_ms:
+    a number that is the same, but for one part in 65,536 sessions, until the server starts again.
+    now_us: the leader's clock, to the millisecond.
+    """
+
+    data: bytes
+    version: int
+    root: int
+    epoch: int
+    start_ms: int
+    now_us: int
+
+
+class Link:
+    """The session. url: as it may be shown. root: the path of the node above all others.
+
+    options: the driver's. user: name and password, if any.
+    """
+
+    def __init__(
+        self, url: str, root: str, options: dict[str, Any], user: tuple[str, str] | None
+    ) -> None:
+        self.url = url
+        self._clock = f"{root}/clock"
+        self._records = f"{root}/record"
+        self._options = options
+        self._user = user
+        self._client: KazooClient | None = None
+        self._root = 0
+        self._process = ProcessIdentity()
+
+    def read(self, name: str) -> State:
+        """The node of a namespace, then the leader's clock, in one round trip."""
+        with self._session() as client:
+            start_ms = (client.client_id[0] & _START) >> 16
+            node, touched = client.get_async(self._path(name)), client.set_async(self._clock, b"")
+            try:
+                data, stat = node.get(timeout=_ANSWER_S)
+                version = stat.version
+            except kazoo_errors.NoNodeError:
+                data, version = b"", -1
+            clock = touched.get(timeout=_ANSWER_S)
+            epoch = clock.last_modified_transaction_id >> 32
+            return State(data, version, self._root, epoch, start_ms, clock.mtime * 1000)
+
+    def write(self, name: str, data: bytes, version: int) -> None:
+        """Replace the node of that version (create it for -1). Raises Conflict."""
+        with self._session(writing=True) as client:
+            if version < 0:
+                asked = client.create_async(self._path(name), data, acl=self._acl())
+            else:
+                asked = client.set_async(self._path(name), data, version=version)
+            try:
+                asked.get(timeout=_ANSWER_S)
+            except (
+                kazoo_errors.BadVersionError,
+                kazoo_errors.NodeExistsError,
+                kazoo_errors.NoNodeError,
+            ):
+                raise Conflict from None
+
+    def tell(self, word: bytes) -> str:
+        """The server's answer to a command of four letters; "" if it is not allowed."""
+        with self._session() as client:
+            try:
+                return str(client.command(word))
+            except OSError:
+                return ""
+
+    def open_to_all(self) -> bool:
+        """Whether everybody may write the nodes."""
+        with self._session() as client:
+            acls, _ = client.get_acls(self._clock)
+            return any(acl.id.scheme == "world" and acl.perms & 2 for acl in acls)
+
+    def close(self) -> None:
+        """End the session; in a child, only forget it."""
+        client, self._client = self._client, None
+        if client is not None and self._process.intact():
+            _end(client)
+
+    def __del__(self) -> None:
+        if "_client" in self.__dict__:
+            self.close()
+
+    @contextmanager
+    def _session(self, *, writing: bool = False) -> Iterator[KazooClient]:
+        """The session of this process, which is given up after an error."""
+        sent = False
+        try:
+            if self._client is None or not self._process.intact():
+                self._client, self._process = None, ProcessIdentity()
+                self._begin()
+            assert self._client is not None
+            sent = writing
+            yield self._client
+        except Conflict:
+            raise
+        except _AWAY as error:
+            self.close()
+            said = str(error) or type(error).__name__
+            raise RegistryUnavailable(
+                f"{self.url}: {said}; check that a majority of the ensemble runs and can be "
+                "reached",
+                url=self.url,
+                outcome_known=not sent,
+            ) from error
+        except (kazoo_errors.NoAuthError, kazoo_errors.AuthFailedError) as error:
+            self.close()
+            raise ConfigError(
+                f"{self.url}: {type(error).__name__}; set the right user and password in the URL, "
+                "or give this one create, read and write rights on /frazil",
+                url=self.url,
+            ) from error
+        except BaseException:
+            self.close()
+            raise
+
+    def _begin(self) -> None:
+        """Connect, and create the nodes that all namespaces share."""
+        client = KazooClient(
+            **self._options,
+            timeout=_SESSION_S,
+            connection_retry=_NO_RETRY,
+            command_retry=_NO_RETRY,
+            auth_data=[("digest", ":".join(self._user))] if self._user else None,
+            default_acl=self._acl(),
+            logger=_silent,
+        )
+        self._client = client
+        client.add_listener(self._listener(client))
+        client.start(timeout=_ANSWER_S)
+        cut_in_children(client, _Wire(client))
+        client.ensure_path(self._records)
+        client.ensure_path(self._clock)
+        self._root = client.exists(self._records).czxid
+
+    def _path(self, name: str) -> str:
+        quoted = quote(name, safe="")
+        return f"{self._records}/{quoted.replace('.', '%2E') if name in ('.', '..') else quoted}"
+
+    def _listener(self, client: Any) -> Callable[[str], None]:
+        """Gives the session up when its connection ends; called by a thread of the driver."""
+
+        def heard(state: str) -> None:
+            if state != KazooState.CONNECTED and self._client is client:
+                self._client = None
+                threading.Thread(target=_end, args=(client,), daemon=True).start()
+
+        return heard
+
+    def _acl(self) -> Any:
+        return [make_digest_acl(*self._user, all=True)] if self._user else None
+
+
+def _end(client: Any) -> None:
+    """End a session and the driver's threads, whatever state they are in."""
+    with suppress(Exception):
+        client.stop()
+        client.close()
+
+
+class _Wire:
+    """The socket of a session, whichever it is at the time."""
+
+    def __init__(self, client: KazooClient) -> None:
+        self._client = client
+
+    def fileno(self) -> int:
+        """As of a socket: -1 if there is none."""
+        wire = self._client._connection._socket  # noqa: SLF001 - the driver does not show it
+        number: int = -1 if wire is None else wire.fileno()
+        return number

@@ -1,0 +1,157 @@
+"""``zookeeper://``: claims in a ZooKeeper ensemble (3.5 or newer).
+
+A namespace is one node, ``/frazil/record/...``. A verb is computed from the node as read, and
+written with its version as a condition; after a conflict it is read and computed again, after a
+random pause. The read and the leader's clock come in one round trip, the write takes another. A
+server may answer a read with an older node: then the write finds another version.
+
+**A write without an answer may have happened.** It is not repeated: the error says that the outcome
+is unknown, and what was granted has no owner.
+
+**Losses.** The members of an ensemble lose no acknowledged write together, unless they are put back
+from a copy. Then they elect a leader, and each election has a greater epoch than the copy shows.
+So the epoch is the incarnation, and each change of leader costs one horizon. Without an ensemble
+the epoch is always 0. Instead, the numbers of a server's sessions begin at the millisecond of its
+start, and count up from there in steps of a part in 65,536. So two numbers that differ by more than
+a quarter of a second are of two starts. For a counter neither is a loss: an epoch and a start also
+change without one. A counter is refused if the root of the tree was created again, and where a
+member remembers more.
+
+Limits: an ensemble that was turned into a single server keeps its epoch, which then no longer shows
+a start. One node holds at most 1 MiB (``jute.maxbuffer``), which is 20,000 used node numbers.
+"""
+
+import json
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from frazil.claims.packed_slots import PackedSlots
+from frazil.claims.record import Record
+from frazil.errors import ConfigError, RegistryUnavailable
+from frazil.inputs.url import Options, Url, host_port
+from frazil.registries.base import RECORD_COLUMNS, Answer, RecordRegistry, terms_of
+from frazil.registries.doctor import StoreReport
+from frazil.registries.zookeeper.doctor import examine
+from frazil.registries.zookeeper.link import Conflict, Link, State
+from frazil.schemes.scheme import Scheme
+from frazil.system.clock import wall_us
+
+__all__ = ["ZookeeperRegistry"]
+
+HORIZON_US = 5_000_000
+_CROWD_S = 10.0
+_PORT = 2181
+_SAME_START_MS = 256
+
+
+class ZookeeperRegistry(RecordRegistry):
+    """A registry in an ensemble: ``zookeeper://[user:password@]host[:port],...[/root]``.
+
+    ``zookeepers:`` for TLS. Options: ``?horizon=`` (default 5 s); for TLS ``?ca=``, ``?cert=`` and
+    ``?key=``, files.
+    """
+
+    def __init__(self, url: Url, namespace: str, scheme: Scheme) -> None:
+        options = url.options()
+        terms = terms_of(scheme, options.duration_us("horizon", HORIZON_US))
+        super().__init__(url, namespace, terms)
+        driver = _driver_options(url, options)
+        options.finish()
+        root = f"/{url.path.strip('/') or 'frazil'}"
+        self._link = Link(self.url, root, driver, url.user if any(url.user) else None)
+        self._read_us = 0
+
+    def reading_us(self) -> int:
+        """See RecordRegistry: the leader's clock, read after the node."""
+        return self._read_us
+
+    def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
+        """See RecordRegistry. Repeats the verb after a conflict."""
+        deadline_s, tried = time.monotonic() + _CROWD_S, 0
+        while True:
+            try:
+                return super().perform(verb)
+            except Conflict:
+                tried += 1
+                if time.monotonic() > deadline_s:
+                    raise RegistryUnavailable(
+                        f"{self.url}: too many members write this namespace; use a longer "
+                        "?horizon=, so that each member writes less often",
+                        url=self.url,
+                        outcome_known=True,
+                    ) from None
+            time.sleep(random.uniform(0.0, min(0.002 * 2**tried, 0.2)))  # noqa: S311 - jitter
+
+    @contextmanager
+    def step(self) -> Iterator[tuple[Record, str]]:
+        """See RecordRegistry."""
+        state = self._link.read(self.namespace)
+        record = _parsed(state.data, self.namespace)
+        self._read_us = state.now_us
+        before = record.sid, record.revision
+        yield record, _incarnation(state, record.incarnation)
+        if (record.sid, record.revision) != before:
+            self._link.write(self.namespace, _written(record), state.version)
+
+    def examine(self) -> StoreReport:
+        """See Registry."""
+        before_us = wall_us()
+        state = self._link.read(self.namespace)
+        ahead_us = state.now_us - (before_us + wall_us()) // 2
+        told = self._link.tell(b"srvr")
+        return examine(told, self._link.open_to_all(), state.epoch, self.terms, ahead_us)
+
+    def close(self) -> None:
+        """See Registry."""
+        self._link.close()
+
+
+def _incarnation(state: State, known: str) -> str:
+    """What changes when the ensemble may have lost its data; ``known`` if it has not."""
+    root = f"{state.root:x}"
+    if state.epoch:
+        return f"{root}/epoch {state.epoch}"
+    before, _, start = known.partition("/start ")
+    if before == root and start and abs(int(start) - state.start_ms) < _SAME_START_MS:
+        return known
+    return f"{root}/start {state.start_ms}"
+
+
+def _parsed(data: bytes, namespace: str) -> Record:
+    """The record in a node; an empty one if there is none."""
+    if not data:
+        return Record(PackedSlots())
+    head, _, slots = data.partition(b"\n")
+    try:
+        return Record(PackedSlots(slots), **json.loads(head))
+    except (ValueError, TypeError) as error:
+        raise ConfigError(
+            f"the node of namespace {namespace!r} was written by another program or version of "
+            "frazil; delete it (deleteall in zkCli.sh): members then wait one horizon"
+        ) from error
+
+
+def _written(record: Record) -> bytes:
+    """The content of the node of a record."""
+    assert isinstance(record.slots, PackedSlots)
+    head = {name: getattr(record, name) for name in RECORD_COLUMNS}
+    return json.dumps(head).encode() + b"\n" + record.slots.pack()
+
+
+def _driver_options(url: Url, options: Options) -> dict[str, Any]:
+    """The driver's options for a URL. Raises ConfigError."""
+    places = [host_port(host, _PORT) for host in url.hosts]
+    named = [f"{place[0]}:{place[1]}" for place in places if place and place[0]]
+    if len(named) < len(places):
+        raise ConfigError(f"{url}: write {url.kind}://host1:2181,host2:2181", url=str(url))
+    found: dict[str, Any] = {"hosts": ",".join(named)}
+    files = {name: options.text(name) for name in ("ca", "cert", "key")}
+    if url.kind == "zookeepers":
+        found |= {"use_ssl": True, "check_hostname": True, "ca": files["ca"]}
+        found |= {"certfile": files["cert"], "keyfile": files["key"]}
+    elif any(files.values()):
+        raise ConfigError(f"{url}: ca=, cert= and key= need zookeepers:", url=str(url))
+    return found

@@ -1,0 +1,82 @@
+"""ZooKeeper killed, frozen, put back, without its leader, without its node.
+
+Live generators of other processes issue IDs meanwhile, and every ID is compared. The stepped clock
+is in tests/conformance/test_zookeeper.py.
+"""
+
+import signal
+
+import pytest
+
+import frazil
+from frazil.registries import connect
+from tests.faults.fleet import TIGHT
+from tests.servers.zookeeper import zookeeper
+from tests.tools.waiting import until
+
+__all__: list[str] = []
+
+
+def test_killed_frozen_and_without_its_node(fleet):
+    with zookeeper() as servers:
+        crowd = fleet(servers.url("?horizon=2s"))
+        crowd.start(3)
+        ended = crowd.errors().count("no claim since")
+        servers.kill9()
+        until(lambda: crowd.errors().count("no claim since") > ended, "the end of a claim")
+        servers.start()
+        crowd.progress()
+        servers.signal_all(signal.SIGSTOP)
+        ended = crowd.errors().count("no claim since")
+        until(lambda: crowd.errors().count("no claim since") > ended, "the end of a claim")
+        servers.signal_all(signal.SIGCONT)
+        crowd.progress()
+        with servers.client() as client:
+            client.delete("/frazil/record/default")
+        crowd.start(1)
+        crowd.progress()
+        assert crowd.repeats() == 0
+
+
+def test_its_leader_killed(fleet):
+    with zookeeper(3) as servers:
+        crowd = fleet(servers.url("?horizon=2s"))
+        crowd.start(3)
+        servers.kill_leader()
+        crowd.progress()
+        servers.start()
+        crowd.start(1)
+        crowd.progress()
+        assert crowd.repeats() == 0
+
+
+def shortest_s(url):
+    """How long the shortest claim lasts from now on."""
+    registry = connect(url, "default", frazil.scheme(TIGHT))
+    found = registry.look()
+    registry.close()
+    now = registry.terms.tick_at(found.now_us)
+    return min(holding.until - now for holding in found.holdings) * registry.terms.tick_us / 1e6
+
+
+def put_back(fleet, count, broken=""):
+    """The data of all servers as it was before claims were given, under their holders."""
+    with zookeeper(count) as servers:
+        crowd = fleet(servers.url("?horizon=20s"), broken=broken, lead="20s")
+        servers.save()
+        crowd.start(2)
+        # A new server takes a while, so the claims must be long: they double while they are used.
+        until(lambda: shortest_s(servers.url("?horizon=20s")) > 10, "long claims")
+        servers.put_back()
+        crowd.start(2)
+        crowd.progress()
+        return crowd.repeats()
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_put_back(fleet, count):
+    assert put_back(fleet, count) == 0
+
+
+def test_that_test_can_see(fleet):
+    assert put_back(fleet, 1, broken="unguarded_store") > 0

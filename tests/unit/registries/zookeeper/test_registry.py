@@ -1,0 +1,210 @@
+"""The ZooKeeper registry against a real server: sessions, rights, forks, foreign nodes."""
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+from kazoo.exceptions import KazooException
+from kazoo.handlers.threading import KazooTimeoutError
+
+import frazil
+from frazil.claims.claim import Claim, LastSeen, Wait
+from frazil.errors import ConfigError, RegistryUnavailable
+from frazil.generator.verb_requests import ask_of
+from frazil.registries import connect
+from frazil.registries.zookeeper.link import State
+from frazil.registries.zookeeper.registry import _incarnation
+from tests.servers.postgres import free_port
+from tests.servers.zookeeper import zookeeper
+
+__all__: list[str] = []
+
+pytestmark = pytest.mark.long  # ZooKeeper comes in no wheel
+
+ICICLE = frazil.scheme("icicle")
+TICKETS = frazil.scheme("tickets")
+
+
+@pytest.fixture(scope="module")
+def server():
+    with zookeeper() as running:
+        yield running
+
+
+@pytest.fixture
+def registry(server, request):
+    made = connect(server.url(), request.node.name, ICICLE)
+    made.initialise(ask_of(LastSeen()), 0)
+    yield made
+    made.close()
+
+
+def mint(registry, ticks=1):
+    return registry.mint(ask_of(LastSeen()), ticks)
+
+
+def test_the_verbs(registry):
+    claim = registry.grant(ask_of(LastSeen()), 100)
+    longer = registry.renew(ask_of(claim.seen, claim), claim.until + 10)
+    assert isinstance(registry.release(ask_of(longer.seen, longer), longer.start + 1), LastSeen)
+    assert [h.slot for h in registry.holdings()] == [claim.slot]
+    report = registry.examine()
+    assert report.server.startswith("ZooKeeper 3.")
+    assert {fact.about: fact.verdict for fact in report.facts}["rights"] == "note"
+    assert abs(report.ahead_us) < 60_000_000
+
+
+def test_names_of_all_kinds(server):
+    for name in ("a/b", "..", "a b", "ä", "."):
+        made = connect(server.url(), name, ICICLE)
+        made.initialise(ask_of(LastSeen()), 0)
+        assert isinstance(mint(made), Claim)
+        made.close()
+
+
+def test_a_user_has_nodes_of_its_own(server):
+    url = server.url("/own").replace("//", "//ids:secret@")
+    made = connect(url, "x", ICICLE)
+    made.initialise(ask_of(LastSeen()), 0)
+    assert {fact.about: fact.verdict for fact in made.examine().facts}["rights"] == "good"
+    assert "secret" not in made.url
+    stranger = connect(server.url("/own"), "x", ICICLE)
+    with pytest.raises(ConfigError, match="right user and password"):
+        mint(stranger)
+    made.close()
+
+
+def test_a_node_of_another_program_is_named(server, registry, request):
+    with server.client() as client:
+        client.set(f"/frazil/record/{request.node.name}", b"hello")
+    with pytest.raises(ConfigError, match="another program"):
+        mint(registry)
+
+
+def test_conflicts_are_settled(server, registry, request):
+    members = [connect(server.url(), request.node.name, ICICLE) for _ in range(6)]
+    claims = []
+
+    def work(member):
+        claims.extend(mint(member, 3) for _ in range(10))
+        member.close()
+
+    threads = [threading.Thread(target=work, args=(member,)) for member in members]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    cells = {(c.slot, tick) for c in claims for tick in range(c.start, c.until)}
+    assert len(cells) == sum(c.until - c.start for c in claims) == 180
+
+
+def test_a_session_is_replaced_with_its_connection(registry):
+    mint(registry)
+    first = registry._link._client
+    first._connection._socket.shutdown(2)
+    for _ in range(50):
+        if registry._link._client is not first:
+            break
+        time.sleep(0.1)
+    assert isinstance(mint(registry), Claim)
+    assert registry._link._client.client_id[0] != first.client_id
+
+
+def test_no_server():
+    made = connect(f"zookeeper://127.0.0.1:{free_port()}", "x", ICICLE)
+    with pytest.raises(RegistryUnavailable, match="majority") as caught:
+        mint(made)
+    assert caught.value.outcome_known
+
+
+def test_a_frozen_server_is_given_up(server, registry):
+    mint(registry)
+    server.signal_all(signal.SIGSTOP)
+    try:
+        with pytest.raises(RegistryUnavailable):
+            mint(registry)
+    finally:
+        server.signal_all(signal.SIGCONT)
+    assert isinstance(mint(registry), Claim)
+
+
+def test_a_child_has_a_session_of_its_own(registry):
+    mint(registry)
+    session = registry._link._client.client_id[0]
+    child = os.fork()
+    if not child:
+        good = mint(registry).seen.revision == 2 and registry._link._client.client_id[0] != session
+        os._exit(0 if good else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert mint(registry).seen.revision == 3
+    assert registry._link._client.client_id[0] == session
+
+
+def test_a_child_inside_its_parents_step_cannot_write(registry):
+    with registry.step() as (record, _):
+        record.revision += 1
+        child = os.fork()
+        if not child:
+            client, path = registry._link._client, registry._link._path(registry.namespace)
+            status = 1
+            try:
+                client.set_async(path, b"x").get(timeout=2)
+            except (KazooException, KazooTimeoutError):
+                status = 0
+            finally:
+                os._exit(status)
+        assert os.waitpid(child, 0)[1] == 0
+    assert isinstance(mint(registry), Claim | Wait)
+
+
+def test_a_counter_whose_tree_was_made_again_is_refused(server):
+    made = connect(server.url("/again"), "n", TICKETS)
+    made.initialise(ask_of(LastSeen()), 1)
+    last = mint(made, 5)
+    with server.client() as client:
+        kept = client.get("/again/record/n")[0]
+        client.delete("/again", recursive=True)
+        client.ensure_path("/again/record")
+        client.create("/again/record/n", kept)
+    newcomer = connect(server.url("/again"), "n", TICKETS)
+    with pytest.raises(ConfigError, match=r"was replaced.*--forward"):
+        mint(newcomer)
+    newcomer.initialise(ask_of(LastSeen()), last.until + 1)
+    assert mint(newcomer).start == last.until + 1
+    for one in (made, newcomer):
+        one.close()
+
+
+@pytest.mark.parametrize(
+    ("known", "epoch", "start_ms", "same"),
+    [
+        ("7/start 1000", 0, 1000, True),
+        ("7/start 1000", 0, 1255, True),
+        ("7/start 1000", 0, 900, True),
+        ("7/start 1000", 0, 1256, False),
+        ("8/start 1000", 0, 1000, False),
+        ("7/epoch 3", 3, 5, True),
+        ("7/epoch 3", 4, 5, False),
+        ("7/epoch 3", 0, 5, False),
+        ("", 0, 5, False),
+    ],
+)
+def test_incarnations(known, epoch, start_ms, same):
+    state = State(b"", -1, 7, epoch, start_ms, 0)
+    assert (_incarnation(state, known) == known) == same
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("zookeeper://", "host1"),
+        ("zookeeper://a,b:x", "host1"),
+        ("zookeeper://h?ca=x", "zookeepers:"),
+        ("zookeeper://h?horizn=2s", "horizn"),
+    ],
+)
+def test_urls_that_are_refused(url, said):
+    with pytest.raises(ConfigError, match=said):
+        connect(url, "x", ICICLE)
