@@ -126,7 +126,7 @@ class Id(_Number):
 
     cache_ok = True
 
-    class comparator_factory(TypeDecorator.Comparator[int], BigInteger.Comparator[int]):  # noqa: N801
+    class Comparator(TypeDecorator.Comparator[int], BigInteger.Comparator[int]):
         """A value compared with an ID is one; the 8 of ``id % 8`` and its result are numbers."""
 
         def operate(self, op: Any, *other: Any, **how: Any) -> ColumnElement[Any]:
@@ -142,6 +142,8 @@ class Id(_Number):
                 result: ColumnElement[Any] = op(other, type_coerce(self.expr, BigInteger()))
                 return result
             return super().reverse_operate(op, other, **how)
+
+    comparator_factory = Comparator
 
     def __init__(self, scheme: Scheme | str) -> None:
         self.scheme = scheme_of(scheme)
