@@ -167,7 +167,7 @@ def test_without_the_annotation_it_ends_too():
         check=True,
         timeout=120,
     )
-    assert "'LocalGenerator' object is not iterable" in done.stdout
+    assert "a generator has no end" in done.stdout
 
 
 def test_what_is_annotated_is_an_int():
