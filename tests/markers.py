@@ -44,7 +44,16 @@ INTERPRETED = {
 }
 
 # These import a walk or its owner for what is built on it, and run once.
-BUILT_ON_WALKS = {"house", "power", "unit/cli", "unit/inputs", "unit/remote", "unit/service"}
+BUILT_ON_WALKS = {
+    "house",
+    "power",
+    "stack",
+    "unit/cli",
+    "unit/inputs",
+    "unit/remote",
+    "unit/service",
+    "unit/test_sqlalchemy.py",
+}
 WALKS = re.compile(r"\bfrazil\.(aio|generator|system\.process|walk)\b|\bsimulator\b")
 
 

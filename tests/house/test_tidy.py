@@ -79,7 +79,7 @@ LAZY_MODULE = (
 def sources() -> list[Path]:
     """Every file that people write code in."""
     found = [ROOT / ".ci" / "run"]
-    for folder in ("src", "tests", "benchmarks", "fuzz", "mutation", "simulator"):
+    for folder in ("src", "tests", "benchmarks", "examples", "fuzz", "mutation", "simulator"):
         found += (path for path in (ROOT / folder).rglob("*") if path.suffix in SUFFIXES)
     return sorted(found)
 

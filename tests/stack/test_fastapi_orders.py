@@ -1,0 +1,231 @@
+"""The example with FastAPI: two workers of uvicorn, PostgreSQL, and a client in JavaScript."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx
+import psycopg
+import pytest
+
+import frazil
+from tests.needs import needs
+from tests.servers.postgres import free_port
+from tests.tools.waiting import until
+
+__all__: list[str] = []
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+CODE = EXAMPLES / "fastapi_orders"
+ORDER = frazil.scheme("icicle", prefix="order_", encoding="base62")
+WORKERS = 2
+
+
+class App:
+    """The running example. client: speaks HTTP to it. log: the file of what it says."""
+
+    def __init__(self, server, folder):
+        self.server = server
+        self.log = folder / "log"
+        self.url = f"http://127.0.0.1:{free_port()}"
+        where = f"postgres@127.0.0.1:{server.port}/orders"
+        environment = {
+            **os.environ,
+            "DATABASE_URL": f"postgresql+asyncpg://{where}",
+            "FRAZIL_LOCKS": str(folder),
+            "FRAZIL_URL": "sqlite:",
+            "XDG_STATE_HOME": str(folder / "state"),
+        }
+        server.sql("CREATE DATABASE orders")
+        make = [sys.executable, "-m", "fastapi_orders.models"]
+        subprocess.run(make, cwd=EXAMPLES, env=environment, check=True, timeout=120)
+        command = [sys.executable, "-m", "uvicorn", "fastapi_orders.api:app"]
+        command += ["--workers", str(WORKERS), "--port", self.url.rpartition(":")[2]]
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                command,
+                cwd=EXAMPLES,
+                env=environment,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self.client = httpx.Client(base_url=self.url, timeout=60)
+
+    def ready(self):
+        assert self.process.poll() is None, self.log.read_text()
+        return self.log.read_text().count("Application startup complete") >= WORKERS
+
+    def rows(self, query):
+        """What a statement selects from the example's database."""
+        where = f"postgresql://postgres@127.0.0.1:{self.server.port}/orders"
+        with psycopg.connect(where) as link:
+            return link.execute(query).fetchall()
+
+    def close(self):
+        self.client.close()
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(60)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+
+
+@pytest.fixture(scope="module")
+def app(server, tmp_path_factory):
+    running = App(server, tmp_path_factory.mktemp("app"))
+    try:
+        until(running.ready, "the workers", patience_s=180)
+        yield running
+    finally:
+        running.close()
+
+
+def test_one_text_everywhere(app):
+    reply = app.client.post("/orders", json={"customer": "Ada", "articles": ["tea", "cup"]})
+    assert reply.status_code == 201
+    text = reply.json()["id"]
+    n = ORDER.parse(text)
+    url = f"/orders/{text}"
+    assert app.client.get(url).json() == {
+        "id": text,
+        "customer": "Ada",
+        "articles": ["tea", "cup"],
+    }
+    assert f"created {text}\n" in app.log.read_text()
+    assert f"GET {url} " in app.log.read_text()
+    assert app.rows("SELECT id, pg_typeof(id)::text FROM orders") == [(n, "bigint")]
+    assert app.rows("SELECT DISTINCT order_id, pg_typeof(order_id)::text FROM lines") == [
+        (n, "bigint")
+    ]
+    found = app.client.get("/orders", params={"after": ORDER.format(n - 1), "limit": 1}).json()
+    assert [one["id"] for one in found] == [text]
+    now = datetime.now(UTC)
+    for hours, count in ((1, 1), (-1, 0)):
+        interval = {"start": now - timedelta(hours=hours), "stop": now + timedelta(hours=1)}
+        interval = {name: when.isoformat() for name, when in interval.items()}
+        if hours < 0:
+            interval["stop"] = (now + timedelta(hours=2)).isoformat()
+        assert len(app.client.get("/orders", params=interval).json()) == count
+
+
+WRONG = ["1", str(1 << 70), "-1", "1.0", "true", "null", "user_1hDvWfhIVbE", "order_zzzzzzzzzzz"]
+WRONG += [
+    "order_",
+    "order_1hDvWfhIVb",
+    "order_1hDvWfhIVbE0",
+    "Order_1hDvWfhIVbE",
+    "order_-hDvWfhIVbE",
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_anything_else_is_a_422(app, wrong):
+    for reply in (
+        app.client.get(f"/orders/{wrong}"),
+        app.client.get("/orders", params={"after": wrong}),
+        app.client.put(f"/orders/{wrong}", json={"id": wrong, "customer": "Ada"}),
+    ):
+        assert reply.status_code == 422, reply.text
+        assert {fault["type"] for fault in reply.json()["detail"]} == {"frazil_id"}
+
+
+@pytest.mark.parametrize("wrong", [1 << 70, -1, 1.0, True, None, [], {}])
+def test_a_body_of_anything_else_is_a_422(app, wrong):
+    path = f"/orders/{ORDER.format(1 << 60)}"
+    reply = app.client.put(path, json={"id": wrong, "customer": "Ada"})
+    assert reply.status_code == 422, reply.text
+
+
+def test_another_order_is_a_404(app):
+    assert app.client.get(f"/orders/{ORDER.format(1)}").status_code == 404
+
+
+def test_openapi_shows_the_pattern(app):
+    document = app.client.get("/openapi.json").json()
+    text = {"type": "string", "pattern": ORDER.pattern}
+    (path,) = document["paths"]["/orders/{id}"]["get"]["parameters"]
+    assert path["schema"] == {**text, "title": "Id"}
+    assert document["components"]["schemas"]["OrderOut"]["properties"]["id"] == path["schema"]
+
+
+def test_javascript_loses_no_digit(app):
+    needs("node", "a client in JavaScript")
+    command = ["node", str(CODE / "client.mjs"), app.url]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    text = done.stdout.strip()
+    n = ORDER.parse(text)
+    assert app.rows(f"SELECT article FROM lines WHERE order_id = {n} ORDER BY number") == [
+        ("tea",),
+        ("cup",),
+    ]
+    rounding = f"console.log(JSON.stringify(JSON.parse('{n | 1}')))"
+    rounded = subprocess.run(["node", "-e", rounding], capture_output=True, text=True, check=True)
+    assert int(rounded.stdout) != n | 1  # as a number it would have
+
+
+def test_ten_thousand_rows_in_one_request(app):
+    given = [{"customer": f"bulk {n}"} for n in range(10_000)]
+    made = app.client.post("/orders/bulk", json=given).json()
+    assert len(set(made)) == 10_000
+    assert made == sorted(made)
+    stored = app.rows("SELECT id, customer FROM orders WHERE customer LIKE 'bulk %' ORDER BY id")
+    assert [(ORDER.format(n), customer) for n, customer in stored] == [
+        (text, one["customer"]) for text, one in zip(made, given, strict=True)
+    ]
+
+
+def test_two_workers_make_no_duplicate(app):
+    def create(n):
+        with httpx.Client(base_url=app.url, timeout=60) as client:  # a connection of its own
+            single = client.post("/orders", json={"customer": f"worker {n}"}).json()["id"]
+            many = client.post("/orders/bulk", json=[{"customer": "worker"}] * 200).json()
+        return [single, *many]
+
+    made = []
+
+    def both_have_served():
+        with ThreadPoolExecutor(8) as pool:
+            made.extend(text for texts in pool.map(create, range(40)) for text in texts)
+        return len({ORDER.unpack(ORDER.parse(text)).node for text in made}) >= WORKERS
+
+    until(
+        both_have_served, "both workers", patience_s=180
+    )  # each with a claim, and so a node number, of its own
+    assert len(set(made)) == len(made) >= 40 * 201
+
+
+# Every line outside of ids.py that names what ids.py or frazil gives, without the imports.
+GLUE = {
+    "models.py": [
+        "id: Mapped[int] = mapped_column(Id(order), primary_key=True, default=next_order)",
+    ],
+    "api.py": [
+        "await asyncio.to_thread(next_order)",
+        "next_order.close()",
+        "id: OrderId",
+        'log.info("created %s", order.format(one.id))',
+        "async def create_many(given: list[OrderIn], database: Database) -> list[OrderId]:",
+        "async def read(id: OrderId, database: Database) -> OrderOut:",
+        "async def replace(id: OrderId, given: OrderOut, database: Database) -> OrderOut:",
+        "after: OrderId | None = None,",
+        "query = query.where(within(Order.id, start, stop))",
+        "async def find(id: OrderId, database: AsyncSession) -> Order:",
+    ],
+}
+
+
+@pytest.mark.parametrize("name", GLUE)
+def test_one_line_for_each_field_or_parameter(name):
+    lines = map(str.strip, (CODE / name).read_text(encoding="utf-8").splitlines())
+    names = re.compile(r"\b(Id\(|OrderId|next_order|order\.format|within\()")
+    found = [line for line in lines if names.search(line) and "import " not in line]
+    assert found == GLUE[name]

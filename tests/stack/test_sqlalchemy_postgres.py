@@ -1,0 +1,239 @@
+"""The column type with a real PostgreSQL: both kinds of engine, bulk, plans, and migrations."""
+
+import asyncio
+import importlib.util
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from alembic import autogenerate, command
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import (
+    Column,
+    ForeignKey,
+    MetaData,
+    String,
+    Table,
+    create_engine,
+    func,
+    insert,
+    inspect,
+    select,
+    text,
+)
+from sqlalchemy.exc import StatementError
+from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, relationship
+
+import frazil
+from frazil.sqlalchemy import Id, within
+
+__all__: list[str] = []
+
+ROWS = 10_000
+ORDER = frazil.scheme("icicle", prefix="order_", encoding="base62")
+
+
+def model(default):
+    """A table of orders and one of their lines, for one test."""
+
+    class Base(DeclarativeBase):
+        pass
+
+    class Order(Base):
+        __tablename__ = "orders"
+        id: Mapped[int] = mapped_column(Id(ORDER), primary_key=True, default=default)
+        name: Mapped[str]
+        lines: Mapped[list["Line"]] = relationship(lazy="selectin")
+
+    class Line(Base):
+        __tablename__ = "lines"
+        id: Mapped[int] = mapped_column(Id(ORDER), primary_key=True, default=default)
+        order_id: Mapped[int] = mapped_column(ForeignKey("orders.id"))
+
+    Order.Line = Line
+    return Order
+
+
+def test_sync(database):
+    order = model(frazil.open("memory:pg", scheme=ORDER))
+    engine = create_engine(f"postgresql+psycopg://{database}")
+    order.metadata.create_all(engine)
+    with Session(engine) as session:
+        one = order(name="one", lines=[order.Line(), order.Line()])
+        session.add(one)
+        session.commit()
+        assert [line.order_id for line in one.lines] == [one.id] * 2
+        stored = session.execute(text("SELECT id, pg_typeof(id)::text FROM orders")).one()
+        assert stored == (one.id, "bigint")
+        session.execute(insert(order), [{"name": str(n)} for n in range(ROWS)])
+        session.add_all(order(name="unit of work") for _ in range(100))
+        session.commit()
+        assert session.scalar(select(func.count(order.id.distinct()))) == ROWS + 101
+        assert session.get(order, ORDER.format(one.id)) is one
+        for wrong in (2**70, -1, "1.0", "user_1hDvWfhIVbE", True):
+            with pytest.raises(StatementError, match="CodecError"):
+                session.get(order, wrong)
+        copy = insert(order).from_select(["name"], select(order.name))
+        with pytest.raises(StatementError, match="all rows would get one ID"):
+            session.execute(copy)
+    kinds = {column["name"]: str(column["type"]) for column in inspect(engine).get_columns("lines")}
+    assert kinds == {"id": "BIGINT", "order_id": "BIGINT"}
+    assert inspect(engine).get_sequence_names() == []
+    engine.dispose()
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+def test_async(database, awaited):
+    async def run():
+        opened = frazil.aio.open if awaited else frazil.open
+        ids = opened("memory:pga", scheme=ORDER)
+        order = model(ids)
+        engine = create_async_engine(f"postgresql+asyncpg://{database}")
+        async with engine.begin() as link:
+            await link.run_sync(order.metadata.create_all)
+        async with AsyncSession(engine, expire_on_commit=False) as session:
+            one = order(name="one", lines=[order.Line()])
+            session.add(one)
+            await session.flush()
+            await session.execute(insert(order), [{"name": str(n)} for n in range(ROWS)])
+            back = insert(order).returning(order.id, sort_by_parameter_order=True)
+            made = (await session.scalars(back, [{"name": "x"} for _ in range(2500)])).all()
+            assert made == sorted(set(made))
+            await session.commit()
+            found = await session.scalars(select(order).where(order.id == ORDER.format(one.id)))
+            assert found.one().lines[0].order_id == one.id
+            assert await session.scalar(select(func.count(order.id.distinct()))) == ROWS + 2501
+            with pytest.raises(StatementError, match="CodecError"):
+                await session.get(order, 2**70)
+        await engine.dispose()
+        await ids.aclose() if awaited else ids.close()
+
+    asyncio.run(run())
+
+
+def test_an_awaited_default_leaves_the_loop_free(database):
+    """The first ID of a new namespace waits for one horizon, here on SQLite 1 s.
+
+    A generator of ``frazil.open`` would stop every task for so long, because a default is called in
+    the event loop.
+    """
+
+    async def run():
+        order = model(frazil.aio.open(namespace="new", scheme=ORDER))
+        engine = create_async_engine(f"postgresql+asyncpg://{database}")
+        async with engine.begin() as link:
+            await link.run_sync(order.metadata.create_all)
+        beats = 0
+
+        async def beat():
+            nonlocal beats
+            while True:
+                await asyncio.sleep(0.01)
+                beats += 1
+
+        async with engine.begin() as link:
+            task = asyncio.create_task(beat())
+            await asyncio.sleep(0)
+            before = beats
+            await link.execute(insert(order).values(name="first"))
+            assert beats > before + 10
+            task.cancel()
+        await engine.dispose()
+
+    asyncio.run(run())
+
+
+def test_within_uses_the_primary_key(database):
+    order = model(None)
+    engine = create_engine(f"postgresql+psycopg://{database}")
+    order.metadata.create_all(engine)
+    start = datetime(2026, 11, 1, tzinfo=UTC)
+    with engine.begin() as link:
+        first = ORDER.window(start, start + timedelta(hours=1)).start
+        step = ORDER.window(start, start + timedelta(minutes=1))
+        rows = [{"id": first + n * len(step), "name": "x"} for n in range(ROWS)]
+        link.execute(insert(order), rows)
+        link.execute(text("ANALYZE orders"))
+        hour = within(order.id, start, start + timedelta(hours=1))
+        assert link.scalar(select(func.count()).select_from(order).where(hour)) == 60
+        query = select(order.name).where(hour)
+        shown = query.compile(engine, compile_kwargs={"literal_binds": True})
+        plan = "\n".join(link.scalars(text(f"EXPLAIN {shown}")))
+        assert "using orders_pkey" in plan, plan
+        assert "Index Cond: ((id >= " in plan, plan
+        assert "Filter" not in plan, plan
+    engine.dispose()
+
+
+def test_wide_ids_are_uuids(database):
+    scheme = frazil.scheme("globalid-128")
+    ids = frazil.open("memory:wide", scheme=scheme)
+    table = Table("wide", MetaData(), Column("id", Id(scheme), primary_key=True, default=ids))
+    engine = create_engine(f"postgresql+psycopg://{database}")
+    with engine.begin() as link:
+        table.create(link)
+        link.execute(insert(table), [{} for _ in range(50)])
+        made = link.scalars(select(table.c.id).order_by(table.c.id)).all()
+        assert made == sorted(set(made))
+        for n in made[:2]:
+            assert link.scalars(select(table.c.id).where(table.c.id == scheme.format(n))).one() == n
+        assert link.scalar(text("SELECT pg_typeof(id)::text FROM wide LIMIT 1")) == "uuid"
+    engine.dispose()
+
+
+ENV = """
+from alembic import context
+from sqlalchemy import create_engine
+config = context.config
+engine = create_engine(config.get_main_option("sqlalchemy.url"))
+with engine.connect() as link:
+    metadata = config.attributes["metadata"]
+    context.configure(link, target_metadata=metadata, compare_type=True)
+    with context.begin_transaction():
+        context.run_migrations()
+engine.dispose()
+"""
+
+
+@pytest.mark.parametrize("where", ["postgresql", "sqlite"])
+def test_alembic_finds_no_change_the_second_time(request, tmp_path, where):
+    """With the template that Alembic brings, and nothing of frazil in the migration."""
+    name = tmp_path / "file.db"
+    url = f"sqlite:///{name}"
+    if where == "postgresql":
+        url = f"postgresql+psycopg://{request.getfixturevalue('database')}"
+    wide = Column("wide", Id("globalid-128"), nullable=True)
+    metadata = model(frazil.open("memory:alembic", scheme=ORDER)).metadata
+    Table("others", metadata, Column("id", Id(ORDER), primary_key=True), wide, Column("s", String))
+
+    config = Config(attributes={"metadata": metadata})
+    config.set_main_option("script_location", str(tmp_path / "migrations"))
+    config.set_main_option("path_separator", "os")
+    config.set_main_option("sqlalchemy.url", url)
+    config.config_file_name = str(tmp_path / "alembic.ini")
+    command.init(config, str(tmp_path / "migrations"))
+    (tmp_path / "migrations" / "env.py").write_text(ENV, encoding="utf-8")
+
+    made = command.revision(config, "first", autogenerate=True)
+    script = (tmp_path / "migrations" / "versions" / f"{made.revision}_first.py").read_text()
+    assert "sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), autoincrement=False" in script
+    assert "frazil" not in script
+    command.upgrade(config, "head")
+
+    engine = create_engine(url)
+    with engine.connect() as link:
+        context = MigrationContext.configure(link, opts={"compare_type": True})
+        assert autogenerate.compare_metadata(context, metadata) == []
+        kinds = {c["name"]: str(c["type"]) for c in inspect(link).get_columns("orders")}
+        assert kinds["id"] == ("BIGINT" if where == "postgresql" else "INTEGER")
+        if where == "postgresql":
+            assert inspect(link).get_sequence_names() == []
+    engine.dispose()
+    second = command.revision(config, "second", autogenerate=True)
+    location = ScriptDirectory.from_config(config).get_revision(second.revision).path
+    spec = importlib.util.spec_from_file_location("second", location)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.upgrade.__code__.co_names == ()
