@@ -19,7 +19,8 @@ that fails shows ``[exit 1]`` as its last line.
 ``…`` stands for any text, and a line of nothing else for any lines. A block of another kind, or
 one that cannot run, carries the reason on the line above it: ``<!-- not run: reason -->``. One that
 needs a file from outside says so there: ``<!-- needs: /path (where it comes from) -->``; it runs
-where the file is, and in CI the file has to be there.
+where the file is, and in CI the file has to be there. ``<!-- file: path -->`` there makes the block
+a file of that folder, for commands further down, instead of running it.
 
 Ports that a page names may be taken where it is run. A page that says
 ``<!-- free ports: 8080 6380 -->`` is run with free ones in their place. A page that says
@@ -55,6 +56,7 @@ __all__ = [
 _FENCE = re.compile(r"(?P<indent> *)(?P<fence>```+|~~~+)\s*(?P<kind>\S*)")
 _NOT_RUN = re.compile(r"\s*<!-- not run: (?P<reason>.+?) -->\s*")
 _NEEDS = re.compile(r"\s*<!-- needs: (?P<path>\S+) (?P<origin>\(.+\)) -->\s*")
+_FILE = re.compile(r"\s*<!-- file: (?P<path>[\w./-]+) -->\s*")
 _POSTGRES = re.compile(r"<!-- postgres: (\S+) -->")
 _PORTS = re.compile(r"<!-- free ports: ([\d ]+) -->")
 _ARROW = re.compile(r"# → ?(.*)")
@@ -62,7 +64,10 @@ _ARROW = re.compile(r"# → ?(.*)")
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: its page, the line its text begins on, its kind, and why it is not run."""
+    """A fenced block: its page, the line its text begins on, its kind, and why it is not run.
+
+    file: where its text is kept, instead of being run.
+    """
 
     page: Path
     line: int
@@ -70,6 +75,7 @@ class Block:
     text: str
     not_run: str | None = None
     needs: str | None = None
+    file: str | None = None
 
     def __str__(self) -> str:
         return f"{self.page.name}:{self.line}"
@@ -104,6 +110,7 @@ def blocks(page: Path, postgres: str | None = None) -> Iterator[Block]:
         else:
             raise AssertionError(f"{page.name}:{number}: this block is never closed")
         reason, outside = _NOT_RUN.fullmatch(above), _NEEDS.fullmatch(above)
+        kept = _FILE.fullmatch(above)
         above = ""
         yield Block(
             page,
@@ -112,6 +119,7 @@ def blocks(page: Path, postgres: str | None = None) -> Iterator[Block]:
             "\n".join(body),
             reason and reason["reason"],
             outside and outside["path"],
+            kept and kept["path"],
         )
 
 

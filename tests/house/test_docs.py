@@ -64,8 +64,12 @@ def run(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run_block(block: Block, folder: Path, namespace: dict[str, Any]) -> None:
-    """Run one block, as its kind tells."""
-    if block.kind == "python":
+    """Run one block, as its kind tells, or make it a file of the folder."""
+    if block.file:
+        path = folder / block.file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{block.text}\n", encoding="utf-8")
+    elif block.kind == "python":
         docblocks.run_python(block, namespace)
     elif block.kind == "console":
         docblocks.run_console(block, folder)
@@ -210,6 +214,20 @@ def test_a_block_that_needs_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     page = page_of(tmp_path, text.format(page))
     with pytest.raises(AssertionError, match="what happens"):
         run(page, tmp_path / "three", monkeypatch)
+
+
+def test_a_block_that_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = """<!-- file: a/b.py -->
+```python
+print('ran' + {})
+```
+```console
+$ python a/b.py
+ran
+```"""
+    run(page_of(tmp_path, text.format("''")), tmp_path / "one", monkeypatch)
+    with pytest.raises(AssertionError, match="what happens"):
+        run(page_of(tmp_path, text.format("' not'")), tmp_path / "two", monkeypatch)
 
 
 def test_a_page_with_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,1 @@
+"""A shop with Django, its admin and Django REST framework."""

@@ -1,0 +1,33 @@
+"""The app: what Django has to know once, when it starts."""
+
+from django.apps import AppConfig, apps
+from django.core.checks import register
+
+from frazil.errors import ConfigError
+
+__all__ = ["FrazilConfig"]
+
+
+class FrazilConfig(AppConfig):
+    """``INSTALLED_APPS = ["frazil.django"]``. Opens nothing and contacts nothing."""
+
+    name = "frazil.django"
+    label = "frazil"
+    verbose_name = "frazil"
+
+    def ready(self) -> None:
+        """Register lookups, checks, URL converters, and Django REST framework's fields."""
+        from frazil.django import checks, lookups, urls
+
+        _ = lookups.Within.lookup_name  # registered by the import
+        register(checks.check_settings, "frazil")
+        register(checks.check_defaults, "frazil")
+        register(checks.check_production, "frazil", deploy=True)
+        try:
+            urls.register()
+        except ConfigError:
+            return  # check_settings reports it, with all others
+        if apps.is_installed("rest_framework"):
+            from frazil.django import rest
+
+            rest.register()

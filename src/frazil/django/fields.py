@@ -1,0 +1,194 @@
+"""The model fields: a BIGINT that knows its scheme.
+
+``FrazilAutoField`` is a primary key. Its ID is made in Python before the INSERT, so it is there for
+related rows, for ``bulk_create`` and for several tables of one model, and no row is read back. It
+is a ``BigAutoField`` because Django accepts nothing else as ``DEFAULT_AUTO_FIELD``, but its column
+is a plain BIGINT without a sequence.
+
+The usual way, ``default=ids``, puts a generator into the field, and so into every migration.
+Here a field carries a name, and a migration holds ``FrazilAutoField("order", ...)``.
+
+A value is read in three places, each as strict as it can be. A **lookup** accepts a text or any
+number, because ``id__gt=0`` is a fair question. A **save** accepts an ID of the scheme only. A
+**form** or fixture (``to_python``) answers a wrong value with ValidationError.
+
+Foreign keys need no field of their own: Django asks the field that they refer to.
+"""
+
+from contextlib import suppress
+from typing import Any
+
+from django.contrib.admin.utils import quote
+from django.core import checks
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.utils.translation import gettext_lazy
+
+from frazil.django.declared import Declaration, declared
+from frazil.django.formfield import IdFormField
+from frazil.django.value import Id
+from frazil.errors import CodecError, ConfigError
+
+__all__ = ["FrazilAutoField", "FrazilField", "IdColumn"]
+
+
+class IdColumn(models.Field):
+    """What both fields share. scheme: a name in ``FRAZIL["schemes"]``.
+
+    Without a name it is the entry of the model's label, like ``shop.Order``, or ``default``.
+    """
+
+    default_error_messages = {  # noqa: RUF012 - as Django's fields
+        "invalid": gettext_lazy("“%(value)s” is not an ID: %(reason)s")
+    }
+
+    def __init__(self, scheme: str | None = None, verbose_name: Any = None, **options: Any) -> None:
+        if not isinstance(scheme, str | None):
+            raise ConfigError(
+                f"a field is given the name of a scheme, not {type(scheme).__name__}: declare the "
+                'scheme in FRAZIL["schemes"], and write its name here',
+            )
+        self.scheme_name = scheme
+        super().__init__(verbose_name, **options)
+
+    @property
+    def declaration(self) -> Declaration:
+        """Its entry in ``FRAZIL["schemes"]``. Raises ConfigError if there is none."""
+        model = getattr(self, "model", None)
+        return declared(self.scheme_name, model._meta.label if model else None)
+
+    def deconstruct(self) -> Any:
+        """For a migration: the name of the scheme and no generator."""
+        name, _, args, kwargs = super().deconstruct()
+        if self.scheme_name is not None:
+            kwargs["scheme"] = self.scheme_name
+        return name, f"frazil.django.{type(self).__name__}", args, kwargs
+
+    def get_internal_type(self) -> str:
+        """A plain BIGINT; no sequence and no identity belongs to it."""
+        return "BigIntegerField"
+
+    def from_db_value(self, value: int | None, *_: object) -> Id | None:
+        """The value of a row."""
+        return None if value is None else Id(value, self.declaration.name)
+
+    def to_python(self, value: Any) -> Id | None:
+        """The ID of a number or text. Raises ValidationError for anything else."""
+        if value is None or isinstance(value, Id):
+            return value
+        declaration = self.declaration
+        for candidate in _before_unquoting(value, declaration.scheme.prefix):
+            with suppress(CodecError):
+                return Id(declaration.scheme.read(candidate), declaration.name)
+        try:
+            return Id(declaration.scheme.read(value), declaration.name)
+        except CodecError as error:
+            raise ValidationError(
+                self.error_messages["invalid"],
+                code="invalid",
+                params={"value": value, "reason": str(error).partition("\n")[0]},
+            ) from error
+
+    def get_prep_value(self, value: Any) -> Any:
+        """The number for a lookup. Raises CodecError, a ValueError, for a text that is no ID."""
+        if isinstance(value, str):
+            return self.declaration.scheme.parse(value)
+        return super().get_prep_value(value)
+
+    def get_db_prep_save(self, value: Any, connection: Any) -> Any:
+        """The number for a row. Raises CodecError for one that is no ID of the scheme."""
+        if value is not None and not hasattr(value, "resolve_expression"):
+            value = self.declaration.scheme.read(int(value) if isinstance(value, Id) else value)
+        return super().get_db_prep_save(value, connection)
+
+    def pre_save(self, model_instance: Any, add: bool) -> Any:  # noqa: FBT001 - Django's
+        """The value to save; a number or text that was assigned becomes an ``Id``."""
+        value = super().pre_save(model_instance, add)
+        if isinstance(value, str | int) and not isinstance(value, Id):
+            declaration = self.declaration
+            value = Id(declaration.scheme.read(value), declaration.name)
+            setattr(model_instance, self.attname, value)
+        return value
+
+    def value_to_string(self, obj: Any) -> str:
+        """The text, for serializers that write texts."""
+        value = self.to_python(self.value_from_object(obj))
+        return "" if value is None else str(value)
+
+    def check(self, **kwargs: Any) -> list[Any]:
+        """Django's checks, and that the scheme is declared and fits a BIGINT."""
+        return [*super().check(**kwargs), *self._check_scheme()]
+
+    def _check_scheme(self) -> list[Any]:
+        try:
+            declaration = self.declaration
+        except ConfigError as error:
+            return [checks.Error(str(error), obj=self, id="frazil.E002")]
+        if declaration.scheme.signed_safe:
+            return []
+        problem = (
+            f"the largest ID of {declaration.name!r} has {declaration.scheme.id_max.bit_length()} "
+            "bits, and a signed BIGINT holds 63"
+        )
+        hint = 'use a scheme whose first bit is constant, like "icicle" or "sonyflake"'
+        return [checks.Error(problem, hint=hint, obj=self, id="frazil.E003")]
+
+
+class FrazilAutoField(IdColumn, models.BigAutoField):
+    """A primary key that is made before the INSERT: ``FrazilAutoField("order", primary_key=True)``.
+
+    Also for ``DEFAULT_AUTO_FIELD = "frazil.django.FrazilAutoField"``.
+    """
+
+    description = gettext_lazy("ID")
+    db_returning = False
+
+    def contribute_to_class(self, cls: Any, name: str, **options: Any) -> None:
+        """Become a field of a model.
+
+        Where ``DEFAULT_AUTO_FIELD`` is for the table of applied migrations, which belongs to no
+        app, the database numbers the rows: ``migrate`` runs before there is a store for claims.
+        """
+        if self.auto_created and cls._meta.app_config is None:
+            plain = models.BigAutoField(self.verbose_name, primary_key=True, auto_created=True)
+            plain.contribute_to_class(cls, name, **options)
+        else:
+            super().contribute_to_class(cls, name, **options)
+
+    def has_default(self) -> bool:
+        """Whether an ID is there before the INSERT, so that no UPDATE is tried first."""
+        return True
+
+    def get_default(self) -> None:
+        """A new instance has no ID; ``save`` gives it one."""
+
+    def get_pk_value_on_save(self, instance: Any) -> Id:  # noqa: ARG002 - Django's
+        """A new ID. Raises PoolExhausted or RegistryUnavailable after the timeout."""
+        declaration = self.declaration
+        return Id(declaration.generator()(), declaration.name)
+
+
+class FrazilField(IdColumn, models.BigIntegerField):
+    """A column that holds an ID from elsewhere: of another database, or of a service."""
+
+    description = gettext_lazy("ID of another table")
+
+    def formfield(self, **kwargs: Any) -> Any:
+        """A form field that shows and accepts the text."""
+        name = self.declaration.name
+        return models.Field.formfield(self, **{"form_class": IdFormField, "scheme": name, **kwargs})
+
+
+def _before_unquoting(value: object, prefix: str) -> list[str]:
+    """The texts that Django's admin may have been given where it passes on this one.
+
+    The admin quotes a str in a URL and leaves a number alone, and unquotes everything. Of the text
+    ``order_2Fxy`` it makes ``order/xy``, and of ``order_5Fxy`` ``order_xy``. Neither is an ID, as
+    no text has such a character and each of these encodings writes all digits.
+    """
+    if not isinstance(value, str):
+        return []
+    again = "_".join(map(quote, value.split("_")))
+    if again != value:
+        return [again]
+    return [f"{prefix}5F{value.removeprefix(prefix)}"] if prefix else []

@@ -1,0 +1,43 @@
+"""The form field: an ID as the text that people see elsewhere."""
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from frazil.django.declared import declared
+from frazil.django.value import Id
+from frazil.errors import CodecError
+
+__all__ = ["IdFormField"]
+
+
+class IdFormField(forms.CharField):
+    """Shows and accepts the text. scheme: a name in ``FRAZIL["schemes"]``.
+
+    Its clean value is an ``Id``, or None for an empty input.
+    """
+
+    def __init__(self, scheme: str, **options: Any) -> None:
+        self.scheme_name = scheme
+        for limit in ("min_value", "max_value"):  # an ID has a form and no size
+            options.pop(limit, None)
+        super().__init__(**options)
+
+    def prepare_value(self, value: Any) -> Any:
+        """The text of a number; a text that was typed stays as it is."""
+        if isinstance(value, int) and not isinstance(value, bool):
+            return declared(self.scheme_name).scheme.format(int(value))
+        return value
+
+    def to_python(self, value: Any) -> Any:
+        """The ID. Raises ValidationError for a text that is none."""
+        text = super().to_python(value)
+        if text in self.empty_values:
+            return None
+        declaration = declared(self.scheme_name)
+        try:
+            return Id(declaration.scheme.read(text), declaration.name)
+        except CodecError as error:
+            reason = str(error).partition("\n")[0]
+            raise ValidationError(reason, code="invalid") from error

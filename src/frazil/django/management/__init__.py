@@ -1,0 +1,3 @@
+"""Django looks for commands in this package."""
+
+__all__: list[str] = []

@@ -1,0 +1,114 @@
+"""Django REST framework: IDs are texts in JSON, also those of related rows.
+
+A number of 64 bits in JSON is rounded by JavaScript: of ...721 it makes ...700, and asks for a row
+that is not there. With this app installed, a ``ModelSerializer`` shows a ``FrazilAutoField``, a
+``FrazilField`` and foreign keys to them as texts. It accepts the text alone; a wrong one, and a
+number, answer 400. A number is refused because a client that sends one may have rounded it.
+
+``IdField("order")`` is for a plain ``Serializer``.
+"""
+
+from typing import Any
+
+from django.core.validators import RegexValidator
+from django.db import models
+from rest_framework import serializers
+
+from frazil.django.declared import Declaration, declared
+from frazil.django.fields import FrazilAutoField, FrazilField, IdColumn
+from frazil.django.value import Id
+from frazil.errors import CodecError, ConfigError
+
+__all__ = ["IdField", "IdRelatedField", "register"]
+
+
+class IdField(serializers.CharField):
+    """The text of an ID. scheme: a name in ``FRAZIL["schemes"]``.
+
+    In a ``ModelSerializer`` it may be left out: the model's field knows it. The validated value is
+    an ``Id``. The schema of OpenAPI has the pattern.
+    """
+
+    def __init__(self, scheme: str | None = None, **options: Any) -> None:
+        self.scheme_name = scheme
+        for limit in ("min_value", "max_value"):  # an ID has a form and no size
+            options.pop(limit, None)
+        super().__init__(**options)
+        if scheme is not None:
+            self._describe(declared(scheme))
+
+    def bind(self, field_name: str, parent: Any) -> None:
+        """Take the scheme from the model's field, if none was named."""
+        super().bind(field_name, parent)
+        if self.scheme_name is None:
+            column = _column(parent.Meta.model, self.source)
+            if column is None:
+                raise ConfigError(
+                    f"{field_name} is no ID in {parent.Meta.model.__name__}; name its scheme, "
+                    'like IdField("order")'
+                )
+            self.scheme_name = column.declaration.name
+            self._describe(column.declaration)
+
+    def _describe(self, declaration: Declaration) -> None:
+        self.validators = [*self.validators, RegexValidator(declaration.scheme.pattern)]
+
+    def to_internal_value(self, data: Any) -> Id:
+        """The ID of a text. Raises ValidationError for anything else."""
+        if not isinstance(data, str):
+            raise serializers.ValidationError(
+                f"An ID is a text in JSON, not {type(data).__name__}.", code="invalid"
+            )
+        declaration = declared(self.scheme_name)
+        try:
+            return Id(declaration.scheme.parse(data), declaration.name)
+        except CodecError as error:
+            reason = str(error).partition("\n")[0]
+            raise serializers.ValidationError(reason, code="invalid") from error
+
+    def to_representation(self, value: Any) -> str:
+        """The text of a number."""
+        scheme = declared(self.scheme_name).scheme
+        return scheme.format(scheme.read(int(value) if isinstance(value, int) else value))
+
+
+class IdRelatedField(serializers.PrimaryKeyRelatedField):
+    """A related row by the text of its ID; as its base for rows with another key."""
+
+    _pk_field: Any = None
+
+    @property
+    def pk_field(self) -> Any:
+        """The field of the related key: the one that was passed, else by the related model."""
+        if self._pk_field is None and (column := self._column()) is not None:
+            self._pk_field = IdField(column.declaration.name)
+        return self._pk_field
+
+    @pk_field.setter
+    def pk_field(self, given: Any) -> None:
+        self._pk_field = given
+
+    def _column(self) -> IdColumn | None:
+        if self.queryset is not None:
+            return _column(self.queryset.model, "pk")
+        many = isinstance(self.parent, serializers.ManyRelatedField)
+        bound = self.parent if many else self
+        model = getattr(getattr(bound.parent, "Meta", None), "model", None)
+        return None if model is None else _column(model, bound.source)
+
+
+def _column(model: Any, source: str) -> IdColumn | None:
+    """The ID at the end of a source like ``id``, ``order`` or ``order.id``; None for another."""
+    for part in source.split("."):
+        field = model._meta.pk if part == "pk" else model._meta.get_field(part.removesuffix("_id"))
+        while field.is_relation:
+            model = field.related_model
+            field = getattr(field, "target_field", None) or model._meta.pk
+    return field if isinstance(field, IdColumn) else None
+
+
+def register() -> None:
+    """Make these the fields of every ``ModelSerializer``."""
+    mapping: dict[type[models.Field], Any] = serializers.ModelSerializer.serializer_field_mapping
+    mapping[FrazilAutoField] = mapping[FrazilField] = IdField
+    serializers.ModelSerializer.serializer_related_field = IdRelatedField

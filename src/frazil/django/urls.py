@@ -1,0 +1,40 @@
+"""URL converters: one for each declared scheme, ``path("orders/<frazil.order:pk>/", view)``.
+
+A view with ``<str:pk>`` gets any text, and has to answer a wrong one itself. The converter matches
+the text of this scheme only, so anything else is a 404, and the view gets an ``Id``. ``reverse``
+accepts a number, an ``Id`` or its text.
+"""
+
+from typing import Any
+
+from django.urls import register_converter
+
+from frazil.django.declared import declarations, declared
+from frazil.django.value import Id
+
+__all__ = ["register"]
+
+
+class _Converter:
+    """Django asks for ``regex``, ``to_python`` and ``to_url``."""
+
+    name: str
+    regex: str
+
+    def to_python(self, text: str) -> Id:
+        """The ID; a ValueError means that the URL does not match."""
+        return Id(declared(self.name).scheme.parse(text), self.name)
+
+    def to_url(self, value: Any) -> str:
+        """The text. Raises CodecError, a ValueError, for what is no ID."""
+        scheme = declared(self.name).scheme
+        return scheme.format(scheme.read(int(value) if isinstance(value, int) else value))
+
+
+def register() -> None:
+    """Register a converter ``frazil.NAME`` for each declaration."""
+    for name, declaration in declarations().items():
+        pattern = declaration.scheme.pattern.removeprefix("^").removesuffix("$")
+        regex = pattern.replace("(", "(?:")  # Django numbers no group in it
+        kind = type("IdConverter", (_Converter,), {"name": name, "regex": regex})
+        register_converter(kind, f"frazil.{name}")

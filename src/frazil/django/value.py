@@ -1,0 +1,43 @@
+"""The value of an ID in a model: a number that shows itself as text.
+
+A plain ``int`` is right in Python and in the table. Django shows a value with ``str``, in URLs,
+templates, hidden inputs, the admin and its log, and so every place would show digits and need a
+line that converts. A ``str`` would be right there, but a number that someone assigned, or that came
+from another layer, would not equal it, and a dictionary keyed by IDs would miss.
+
+So it is an ``int`` in all that it does (``==``, ``hash``, ``<``, ``%d``), and ``str`` and
+``format`` write the text. It knows the name of its declaration and not the scheme, so a pickle in a
+cache holds a number and a name.
+
+Limit: ``json`` writes every subclass of ``int`` as a number.
+"""
+
+from typing import Any, Self
+
+from frazil.django.declared import declared
+from frazil.schemes.scheme import Scheme
+
+__all__ = ["Id"]
+
+
+class Id(int):
+    """An ID: an int whose ``str`` is its text. name: its declaration in ``FRAZIL``."""
+
+    name: str
+
+    def __new__(cls, n: int, name: str) -> Self:
+        """The ID of that number."""
+        self = super().__new__(cls, n)
+        self.name = name
+        return self
+
+    @property
+    def scheme(self) -> Scheme:
+        """How it is cut and shown: ``order.id.scheme.unpack(order.id).moment``."""
+        return declared(self.name).scheme
+
+    def __str__(self) -> str:
+        return self.scheme.format(int(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (int(self), self.name)

@@ -1,0 +1,1 @@
+"""An app for the tests of frazil.django."""

@@ -1,0 +1,42 @@
+"""Models with each kind of ID: named, by label, by default, inherited, from elsewhere."""
+
+from django.db import models
+
+from frazil.django import FrazilAutoField, FrazilField
+
+
+class Tag(models.Model):
+    """Of the scheme ``default``."""
+
+    name = models.CharField(max_length=50)
+
+
+class Customer(models.Model):
+    """Of the scheme ``site.Customer``."""
+
+    name = models.CharField(max_length=50)
+
+
+class Order(models.Model):
+    id = FrazilAutoField("order", primary_key=True)
+    note = models.CharField(max_length=50, default="")
+    customer = models.ForeignKey(Customer, models.CASCADE, null=True, blank=True)
+    tags = models.ManyToManyField(Tag, blank=True)
+
+
+class Gift(Order):
+    """Its key is that of an order."""
+
+    ribbon = models.CharField(max_length=50)
+
+
+class Item(models.Model):
+    order = models.ForeignKey(Order, models.CASCADE, related_name="items")
+    payment = FrazilField("payment", null=True, blank=True)
+
+
+class Plain(models.Model):
+    """A key that the database numbers."""
+
+    id = models.BigAutoField(primary_key=True)
+    order = models.ForeignKey(Order, models.CASCADE, null=True)

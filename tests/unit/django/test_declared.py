@@ -1,0 +1,99 @@
+"""The setting FRAZIL, and the generators that it names."""
+
+import os
+
+import pytest
+
+import frazil
+from frazil.errors import ConfigError
+
+__all__: list[str] = []
+
+
+def test_arguments_reach_open_and_scheme(site):
+    from django.test import override_settings
+
+    from frazil.django.declared import declared
+
+    entry = {
+        "scheme": "uniqueid-sequential",
+        "fields": {"cluster": 3},
+        "prefix": "page_",
+        "encoding": "hex",
+        "namespace": "pages",
+        "url": "redis://pages",
+        "lead": "5ms",
+        "timeout": "2s",
+    }
+    setting = {"url": "redis://all", "schemes": {"page": entry, "one": frazil.scheme("tsid")}}
+    with override_settings(FRAZIL=setting):
+        page, one = declared("page"), declared("one")
+        request = page.request()
+        assert page.scheme == frazil.scheme(
+            "uniqueid-sequential", fields={"cluster": 3}, prefix="page_", encoding="hex"
+        )
+        assert (str(request.url), request.namespace) == ("redis://pages", "pages")
+        assert (request.lead_us, request.timeout_us) == (5_000, 2_000_000)
+        assert (one.scheme.name, one.request().namespace) == ("tsid", "one")
+        assert str(one.request().url) == "redis://all"
+        assert declared(None, "site.Order").name == "default"
+        with pytest.raises(ConfigError, match="has no 'pge'; it has default, one, page"):
+            declared("pge")
+    assert declared(None, "site.Customer").name == "site.Customer"
+
+
+def test_a_setting_may_be_missing(site):
+    from django.conf import settings
+    from django.test import override_settings
+
+    from frazil.django.declared import declared
+
+    with override_settings():
+        del settings.FRAZIL
+        assert declared(None).scheme == frazil.scheme()
+
+
+def test_a_password_is_not_shown(site):
+    from django.test import override_settings
+
+    from frazil.django.declared import declared
+
+    with override_settings(FRAZIL={"url": "redis://:secret@cache"}):
+        assert "secret" not in repr(declared(None))
+
+
+def test_one_generator_for_equal_declarations(site):
+    from django.test import override_settings
+
+    from frazil.django.declared import declared
+
+    with override_settings(
+        FRAZIL={"url": "memory:", "schemes": {"a": {}, "b": {"namespace": "a"}}}
+    ):
+        assert declared("a").generator() is declared("b").generator()
+        assert declared("a").generator() is not declared(None).generator()
+
+
+def test_a_forked_worker_makes_ids_of_its_own(site, tmp_path):
+    from django.test import override_settings
+
+    from frazil.django.declared import declared
+
+    with override_settings(FRAZIL={"url": f"sqlite://{tmp_path}/claims.db"}):
+        ids = declared(None).generator()
+        mine = ids.take(10)
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                made = declared(None).generator().take(1_000)
+                os.write(writer, " ".join(map(str, made)).encode())
+            finally:
+                os._exit(0)
+        os.close(writer)
+        with open(reader) as told:  # noqa: PTH123
+            theirs = list(map(int, told.read().split()))
+        os.waitpid(child, 0)
+        mine += ids.take(1_000)
+        ids.close()
+    assert len({*mine, *theirs}) == 2_010

@@ -1,0 +1,262 @@
+"""Keys that are made before the INSERT, stored as numbers and read from texts."""
+
+import copy
+import json
+import pickle
+from io import StringIO
+from itertools import pairwise
+
+import pytest
+
+import frazil
+from frazil.errors import CodecError, ConfigError
+
+__all__: list[str] = []
+
+ORDER = frazil.scheme("icicle", prefix="order_", encoding="base62")
+
+
+def queries(call):
+    """The statements that a call sends to the database."""
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    with CaptureQueriesContext(
+        connection,
+    ) as sent:
+        call()
+    return [query["sql"] for query in sent.captured_queries]
+
+
+def test_create_makes_the_id_before_the_insert(site):
+    order = site.Order(note="new")
+    assert order.pk is None
+    (insert,) = queries(order.save)
+    assert insert.startswith("INSERT")
+    assert "RETURNING" not in insert
+    assert str(int(order.id)) in insert
+    assert ORDER.parse(str(order.id)) == order.id > 1 << 53
+    assert site.Order.objects.get().id == order.id
+    (update,) = queries(order.save)
+    assert update.startswith("UPDATE")
+
+
+def test_many_at_once(site):
+    orders = site.Order.objects.bulk_create(site.Order() for _ in range(2_000))
+    ids = [order.id for order in orders]
+    assert all(one < other for one, other in pairwise(ids))
+    assert set(site.Order.objects.values_list("id", flat=True)) == set(ids)
+
+
+def test_get_or_create_and_update_or_create(site):
+    one, made = site.Order.objects.get_or_create(note="a")
+    assert made
+    assert site.Order.objects.get_or_create(note="a") == (one, False)
+    other, made = site.Order.objects.update_or_create(note="b", defaults={"note": "c"})
+    assert made
+    assert other.id != one.id
+    same, made = site.Order.objects.update_or_create(id=str(one.id), defaults={"note": "d"})
+    assert (same.id, same.note, made) == (one.id, "d", False)
+
+
+def test_a_child_table_has_the_key_of_its_parent(site):
+    gift = site.Gift.objects.create(ribbon="red")
+    assert gift.pk == gift.order_ptr_id == site.Order.objects.get().id
+    assert site.Gift.objects.get(pk=str(gift.pk)).ribbon == "red"
+
+
+@pytest.mark.parametrize("as_given", [int, ORDER.format])
+def test_an_id_that_is_given_is_kept(site, as_given):
+    n = ORDER.pack(time=1, node=2, sequence=3)
+    order = site.Order.objects.create(id=as_given(n))
+    assert order.id == n
+    assert str(order.id) == ORDER.format(n)
+    assert [each.id for each in site.Order.objects.bulk_create([site.Order(id=n + 1)])] == [n + 1]
+
+
+@pytest.mark.parametrize("wrong", [-1, 1 << 63, 1 << 70, "order_", "pay_00000000000000a1", "12"])
+def test_a_wrong_id_is_not_saved(site, wrong):
+    from django.core.exceptions import ValidationError
+
+    with pytest.raises(CodecError):
+        site.Order.objects.create(id=wrong)
+    with pytest.raises(CodecError):
+        site.Item.objects.create(order_id=wrong)
+    with pytest.raises(ValidationError, match="is not an ID"):
+        site.Order(id=wrong).clean_fields()
+
+
+def test_rows_are_found_by_text_and_by_number(site):
+    order, other = site.Order.objects.create(), site.Order.objects.create()
+    item = site.Item.objects.create(order=order)
+    text, found = str(order.id), site.Order.objects
+    assert found.get(pk=text) == found.get(id=int(order.id)) == found.get(pk=order.id) == order
+    assert set(found.filter(pk__in=[text, int(other.id)])) == {order, other}
+    assert list(found.filter(id__gt=text)) == [other]
+    assert found.filter(id__gt=0).count() == 2
+    assert site.Item.objects.get(order=text) == site.Item.objects.get(order__id=text) == item
+    assert found.get(items__id=str(item.id)) == order
+    assert found.in_bulk([text]) == {order.id: order}
+    with pytest.raises(ValueError, match="must begin with 'order_'"):
+        found.get(pk="nonsense")
+    assert not found.filter(id=1 << 80).exists()
+
+
+def test_a_foreign_key_takes_a_text_and_shows_one(site):
+    order = site.Order.objects.create()
+    item = site.Item.objects.create(order_id=str(order.id))
+    assert item.order == order
+    item.refresh_from_db()
+    assert str(item.order_id) == str(order.id)
+    site.Item.objects.update(order_id=str(order.id))
+    (again,) = site.Order.objects.prefetch_related("items")
+    assert list(again.items.all()) == [item]
+
+
+def test_many_to_many(site):
+    order, tag = site.Order.objects.create(), site.Tag.objects.create(name="x")
+    order.tags.add(tag)
+    order.tags.add(str(tag.id))
+    assert list(order.tags.all()) == [tag]
+    assert order.tags.through.objects.get().id > 1 << 53
+
+
+def test_a_name_a_label_and_the_default(site):
+    assert str(site.Order.objects.create().id).startswith("order_")
+    assert str(site.Customer.objects.create().id).startswith("customer_")
+    assert str(site.Tag.objects.create().id).isdigit()
+    assert site.Customer._meta.pk.declaration.name == "site.Customer"
+
+
+def test_an_id_is_an_int_that_shows_its_text(site):
+    order = site.Order.objects.create()
+    number, text = int(order.id), str(order.id)
+    assert type(number) is int
+    assert order.id == number
+    assert {order.id: 1} == {number: 1}
+    shown = f"{order.id}", f"{order.id}", f"{order.id:d}", f"{order.id!r}"
+    assert shown == (text, text, str(number), str(number))
+    assert json.dumps(order.id) == repr(order.id) == str(number)
+    for same in (pickle.loads(pickle.dumps(order.id)), copy.deepcopy(order.id)):
+        assert (same, str(same)) == (number, text)
+    assert len(pickle.dumps(order.id)) < 100
+    assert str(order) == f"Order object ({text})"
+    assert order.id.scheme.unpack(order.id).node == ORDER.unpack(number).node
+
+
+def test_aggregates_and_values_are_ids(site):
+    from django.db.models import Max
+
+    order = site.Order.objects.create()
+    assert str(site.Order.objects.aggregate(most=Max("id"))["most"]) == str(order.id)
+    assert [str(row["id"]) for row in site.Order.objects.values("id")] == [str(order.id)]
+
+
+@pytest.mark.parametrize("kind", ["json", "xml", "jsonl"])
+def test_fixtures(site, tmp_path, kind):
+    from django.core.management import call_command
+
+    order = site.Order.objects.create(note="kept")
+    item = site.Item.objects.create(order=order, payment=0xA1)
+    file = tmp_path / f"rows.{kind}"
+    call_command("dumpdata", "site.order", "site.item", format=kind, output=str(file))
+    site.Order.objects.all().delete()
+    call_command("loaddata", str(file), verbosity=0)
+    assert site.Item.objects.get() == item
+    assert (site.Item.objects.get().order, item.order.note) == (order, "kept")
+    assert str(site.Item.objects.get().payment) == "pay_00000000000000a1"
+
+
+def test_the_table_of_migrations_is_numbered_by_the_database(site):
+    from django.db import connection, models
+    from django.db.migrations.recorder import MigrationRecorder
+
+    key = MigrationRecorder(connection).Migration._meta.pk
+    assert type(key) is models.BigAutoField
+    assert min(MigrationRecorder.Migration.objects.values_list("id", flat=True)) == 1
+
+
+def test_a_table_that_the_database_numbers_stays_as_it_is(site):
+    order = site.Order.objects.create()
+    assert site.Plain.objects.create(order=order).pk == 1
+    assert site.Plain.objects.get(order=str(order.id)).order == order
+
+
+def test_a_migration_holds_a_name_and_comes_once(site):
+    """What is written is read again; the second time there is nothing to write."""
+    from django.apps import apps
+    from django.db.migrations.autodetector import MigrationAutodetector
+    from django.db.migrations.graph import MigrationGraph
+    from django.db.migrations.questioner import MigrationQuestioner
+    from django.db.migrations.state import ProjectState
+    from django.db.migrations.writer import MigrationWriter
+
+    before = ProjectState()
+    asked = MigrationQuestioner({"ask_initial": True})
+    made = MigrationAutodetector(before, ProjectState.from_apps(apps), asked).changes(
+        MigrationGraph()
+    )["site"]
+    for migration in made:
+        text = MigrationWriter(migration).as_string()
+        assert "frazil.django.FrazilAutoField(" in text
+        assert "Generator" not in text
+        assert "memory:" not in text
+        space: dict = {}
+        exec(text, space)
+        for operation in space["Migration"].operations:
+            operation.state_forwards("site", before)
+    assert "scheme='order'" in text
+    again = MigrationAutodetector(before, ProjectState.from_apps(apps), asked).changes(
+        MigrationGraph()
+    )
+    assert "site" not in again
+    historical = before.apps.get_model("site", "Customer")
+    assert historical._meta.pk.declaration.name == "site.Customer"
+
+
+def test_a_generator_as_a_default_is_refused_at_once(site):
+    """It was read to its end, which it has not."""
+    from django.db import models
+    from django.db.migrations.writer import MigrationWriter
+
+    with (
+        frazil.open("memory:") as ids,
+        pytest.raises((TypeError, ValueError), match=r"Cannot serialize|no end"),
+    ):
+        MigrationWriter.serialize(models.BigIntegerField(default=ids))
+
+
+def test_a_field_is_given_a_name_and_no_scheme(site):
+    from frazil.django import FrazilAutoField
+
+    with pytest.raises(ConfigError, match="not Scheme: declare the scheme in FRAZIL"):
+        FrazilAutoField(ORDER, primary_key=True)
+
+
+def test_templates_show_the_text(site):
+    from django.template import Context, Template
+    from django.test import override_settings
+
+    order = site.Order.objects.create()
+    shown = "{% load l10n %}{{ order.id }} {{ order.id|unlocalize }}"
+    text = str(order.id)
+    assert Template(shown).render(Context({"order": order})) == f"{text} {text}"
+    with override_settings(USE_THOUSAND_SEPARATOR=True):
+        assert Template(shown).render(Context({"order": order})).endswith(f" {text}")
+
+
+def test_a_column_for_an_id_from_elsewhere(site):
+    order = site.Order.objects.create()
+    item = site.Item.objects.create(order=order, payment="pay_00000000000000a1")
+    assert item.payment == 0xA1
+    assert site.Item.objects.get(payment="pay_00000000000000a1") == item
+    assert site.Item.objects.create(order=order).payment is None
+
+
+def test_other_serializers_write_the_text(site):
+    from django.core import serializers
+
+    order = site.Order.objects.create()
+    out = StringIO()
+    serializers.serialize("xml", [order], stream=out)
+    assert f'pk="{order.id}"' in out.getvalue()

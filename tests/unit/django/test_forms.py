@@ -1,0 +1,117 @@
+"""Forms, and what the admin makes of the text of an ID in a URL."""
+
+import pytest
+
+import frazil
+
+__all__: list[str] = []
+
+
+def test_a_choice_of_rows_shows_and_takes_the_text(site):
+    from django.forms import modelform_factory
+
+    order = site.Order.objects.create()
+    item = site.Item.objects.create(order=order)
+    form = modelform_factory(site.Item, fields=["order", "payment"])
+    shown = str(form(instance=item))
+    assert f'<option value="{order.id}" selected>' in shown
+    assert str(int(order.id)) not in shown
+    assert not form({"order": str(order.id)}, instance=item).has_changed()
+    filled = form({"order": str(order.id), "payment": "pay_00000000000000a1"})
+    assert filled.save().order == order
+    wrong = form({"order": str(int(order.id)), "payment": "pay_a1"})
+    assert set(wrong.errors) == {"order", "payment"}
+    assert "it ends after 6 of 20 characters" in wrong.errors["payment"][0]
+
+
+def test_a_hidden_input_and_an_initial_number_show_the_text(site):
+    from django import forms
+
+    from frazil.django import IdFormField
+
+    class Form(forms.Form):
+        payment = IdFormField("payment", required=False, widget=forms.HiddenInput)
+
+    assert 'value="pay_00000000000000a1"' in str(Form(initial={"payment": 0xA1}))
+    form = Form({"payment": "pay_00000000000000a1"}, initial={"payment": 0xA1})
+    assert form.is_valid()
+    assert form.cleaned_data == {"payment": 0xA1}
+    assert not form.has_changed()
+    empty = Form({"payment": ""})
+    assert empty.is_valid()
+    assert empty.cleaned_data == {"payment": None}
+
+
+def test_a_formset_changes_the_rows_of_a_parent(site):
+    from django.forms import inlineformset_factory
+
+    order = site.Order.objects.create()
+    item = site.Item.objects.create(order=order)
+    formset = inlineformset_factory(site.Order, site.Item, fields=["payment"], extra=0)
+    assert f'value="{order.id}"' in str(formset(instance=order))
+    sent = {
+        "items-TOTAL_FORMS": "1",
+        "items-INITIAL_FORMS": "1",
+        "items-0-id": str(item.id),
+        "items-0-order": str(order.id),
+        "items-0-payment": "pay_00000000000000b2",
+    }
+    filled = formset(sent, instance=order)
+    assert filled.is_valid(), filled.errors
+    filled.save()
+    item.refresh_from_db()
+    assert item.payment == 0xB2
+
+
+@pytest.mark.parametrize("encoding", ["base32", "base58", "base62", "hex", "decimal"])
+def test_the_admin_finds_a_row_whatever_its_text_begins_with(site, encoding):
+    """The admin unquotes ``_2F`` and the like, also in ``order_2F...``, which it did not quote."""
+    from django.contrib.admin.utils import UNQUOTE_MAP, unquote
+    from django.core.exceptions import ValidationError
+    from django.db import models
+    from django.test import override_settings
+
+    from frazil.django import FrazilAutoField
+
+    scheme = frazil.scheme("icicle", prefix="big_order_", encoding=encoding)
+    with override_settings(FRAZIL={"url": "memory:", "schemes": {"big": scheme}}):
+        field = FrazilAutoField("big", primary_key=True)
+        field.model = models.Model
+        field.model._meta = site.Order._meta
+        try:
+            seen = 0
+            for code in UNQUOTE_MAP:
+                digits = f"{code[1:]}11111111111111"
+                text = f"big_order_{digits[: scheme.codec.width or 19]}"
+                try:
+                    n = scheme.parse(text)
+                    scheme.read(n)
+                except frazil.errors.CodecError:
+                    continue
+                seen += unquote(text) != text
+                assert field.to_python(unquote(text)) == n
+            assert seen or encoding == "hex"  # its digits are lower-case
+            for wrong in ("big_order_", "a/b", "big_order_/", "/"):
+                with pytest.raises(ValidationError, match=f"“{wrong}” is not an ID"):
+                    field.to_python(wrong)
+        finally:
+            del field.model._meta
+
+
+def test_the_admin_searches_for_a_text(site):
+    from django.contrib.admin import ModelAdmin
+    from django.contrib.admin import site as sites
+
+    class Orders(ModelAdmin):
+        search_fields = ("id", "note", "items__payment")
+
+    order = site.Order.objects.create(note="ice")
+    site.Order.objects.create(note="snow")
+    site.Item.objects.create(order=order, payment=0xA1)
+    admin, rows = Orders(site.Order, sites), site.Order.objects.all()
+    for term in (str(order.id), "ice", "pay_00000000000000a1"):
+        assert list(admin.get_search_results(None, rows, term)[0]) == [order]
+    for term in (str(order.id)[:-1], str(int(order.id)), "é", "0"):
+        assert list(admin.get_search_results(None, rows, term)[0]) == []
+    assert admin.get_object(None, str(order.id)) == order
+    assert admin.get_object(None, "nonsense") is None
