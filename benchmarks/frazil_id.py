@@ -64,8 +64,8 @@ def main(arguments: list[str] | None = None) -> int:
         repeats = running.repeats()
         print(f"PostgreSQL {version}, seed {options.seed}")
         print(
-            f"{running.taken:,} IDs in {options.sessions} sessions, {running.rolled_back:,} of them "
-            f"rolled back or cut off, in {time.monotonic() - begun:.0f} s"
+            f"{running.taken:,} IDs in {options.sessions} sessions, {running.rolled_back:,} of "
+            f"them rolled back or cut off, in {time.monotonic() - begun:.0f} s"
         )
         for fault, count in Counter(map(_kind, running.faults)).items():
             print(f"{count:4} x {fault}")
