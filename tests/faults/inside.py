@@ -70,6 +70,7 @@ class _Session(threading.Thread):
         super().__init__()
         self.owner = owner
         self.ids = array("q")
+        self.committed = 0
         self.errors: list[str] = []
         self._random = random.Random(seed)
 
@@ -89,6 +90,7 @@ class _Session(threading.Thread):
         count = self._random.randrange(1, _ROWS)
         one = "SELECT frazil_id('orders') FROM generate_series(1, %s)"
         kind = self._random.randrange(4)
+        before = len(self.ids)
         with link.cursor() as cursor:
             if kind == 0:  # each row as it arrives
                 for (made,) in cursor.stream(one, (min(count, 50),)):
@@ -104,6 +106,7 @@ class _Session(threading.Thread):
                 self.ids.extend(made for (made,) in cursor.fetchall())
         if kind == 1 or self._random.random() < 0.1:
             link.commit()
+            self.committed += len(self.ids) - before
         else:
             link.rollback()
 
@@ -127,6 +130,11 @@ class Trial:
     def taken(self) -> int:
         """How many IDs were received so far."""
         return sum(len(session.ids) for session in self._sessions)
+
+    @property
+    def rolled_back(self) -> int:
+        """How many of them are not of a committed transaction."""
+        return self.taken - sum(session.committed for session in self._sessions)
 
     def progress(self) -> None:
         """Wait until each session has received more IDs."""

@@ -1,8 +1,14 @@
 """``frazil_id`` of a server that is killed, replaced and has a wrong clock: no ID comes twice."""
 
+import tempfile
+from pathlib import Path
+
+import psycopg
 import pytest
 
-from tests.faults.inside import trial
+from tests.faults.inside import set_up, trial
+from tests.servers.clock import SteppedClock
+from tests.servers.postgres import postgres, programs
 
 __all__: list[str] = []
 
@@ -49,3 +55,47 @@ def test_this_test_sees_a_missing_guard():
         for _ in range(5):
             running.progress()
         assert running.repeats() > 0
+
+
+FLUSHES = pytest.mark.skipif(
+    "pginstall18" not in str(programs()[-1:]), reason="no function of the server flushes the log"
+)
+
+
+def lonely_transaction(broken):
+    """Repeats after a crash in the one transaction of a server, whose log is still in memory.
+
+    The clock is an hour behind afterwards, so nothing but what is on the disk tells the time.
+    """
+    with tempfile.TemporaryDirectory(prefix="frazil-") as name:
+        Path(name).chmod(0o755)
+        clock = SteppedClock(Path(name))
+        with postgres(programs()[-1], "wal_writer_delay=10s", env=clock.env) as server:
+            set_up(server)
+            if broken:
+                (text,) = server.sql("SELECT pg_get_functiondef('frazil_id'::regproc)")[0]
+                flush = "PERFORM pg_logical_emit_message(false, 'frazil_id', '', true);"
+                assert flush in text
+                server.sql(text.replace(flush, "NULL;"))
+            server.sql("CHECKPOINT")
+            link = psycopg.connect(server.url())
+            one = "SELECT frazil_id('orders') FROM generate_series(1, 20), pg_sleep(0.15)"
+            seen = {n for _ in range(20) for (n,) in link.execute(one)}
+            server.close()
+            link.close()
+            clock.step(-3600)
+            server.start()
+            with psycopg.connect(server.url(), autocommit=True) as link:
+                more = "SELECT frazil_id('orders') FROM generate_series(1, 30000)"
+                again = {n for (n,) in link.execute(more)}
+            return len(again & seen)
+
+
+@FLUSHES
+def test_a_transaction_that_nobody_saw():
+    assert lonely_transaction(broken=False) == 0
+
+
+@FLUSHES
+def test_this_test_sees_a_mark_that_is_not_on_the_disk():
+    assert lonely_transaction(broken=True) > 0

@@ -1,0 +1,210 @@
+"""``frazil_id`` on real servers: as a default, under errors, beside generators, after losses."""
+
+import threading
+
+import psycopg
+import pytest
+
+import frazil
+from frazil.claims.claim import LastSeen
+from frazil.cli import main
+from frazil.errors import ConfigError
+from frazil.generator.verb_requests import ask_of
+from frazil.registries import connect
+from frazil.sql.ids import drop_ids
+from tests.faults.inside import set_up
+from tests.servers.postgres import postgres, programs
+from tests.tools.waiting import until
+
+__all__: list[str] = []
+
+pytestmark = pytest.mark.long
+
+SCHEME = frazil.scheme()
+ONE = "SELECT frazil_id('orders')"
+
+
+@pytest.fixture(scope="module", params=[place.parts[-2] for place in programs()])
+def server(request):
+    """Each version of PostgreSQL that is installed."""
+    bin_ = next(place for place in programs() if place.parts[-2] == request.param)
+    with postgres(bin_) as running:
+        set_up(running)
+        running.sql("CREATE ROLE app LOGIN")
+        running.sql("GRANT CREATE, USAGE ON SCHEMA public TO app")
+        yield running
+
+
+@pytest.fixture
+def link(server):
+    with psycopg.connect(server.url(), autocommit=True) as link:
+        yield link
+
+
+def test_every_way_to_insert(link):
+    link.execute(
+        "CREATE TABLE IF NOT EXISTS orders (id bigint PRIMARY KEY DEFAULT frazil_id('orders'), "
+        "n int) PARTITION BY HASH (id)"
+    )
+    for part in range(2):
+        link.execute(f"CREATE TABLE orders_{part} PARTITION OF orders FOR VALUES WITH "
+                     f"(MODULUS 2, REMAINDER {part})")  # fmt: skip
+    link.execute("INSERT INTO orders (n) SELECT generate_series(1, 3000)")
+    with link.cursor() as cursor, cursor.copy("COPY orders (n) FROM STDIN") as copy:
+        for n in range(1000):
+            copy.write_row((n,))
+    for _ in range(10):
+        link.execute("INSERT INTO orders (n) VALUES (1) RETURNING id", prepare=True)
+    link.execute("PREPARE one AS SELECT frazil_id($1)")
+    assert len({link.execute("EXECUTE one ('orders')").fetchone() for _ in range(20)}) == 20
+    counts = link.execute("SELECT count(*), count(DISTINCT id) FROM orders").fetchone()
+    assert counts == (4010, 4010)
+    for (n,) in link.execute("SELECT id FROM orders LIMIT 50"):
+        assert SCHEME.read(n) == n
+        assert SCHEME.unpack(n).node == 0
+    link.execute("DROP TABLE orders")
+
+
+def test_what_a_rollback_showed_is_not_shown_again(link):
+    seen = []
+    for discard in ("ROLLBACK", "ROLLBACK; DISCARD ALL", "ROLLBACK TO a; COMMIT"):
+        link.execute("BEGIN; SAVEPOINT a")
+        seen += link.execute("SELECT frazil_id('orders') FROM generate_series(1, 100)").fetchall()
+        for statement in discard.split("; "):
+            link.execute(statement)
+    assert len(seen) == len(set(seen)) == 300
+    assert seen == sorted(seen)
+
+
+def test_only_its_owner_can_use_and_change_it_at_first(server):
+    server.sql("REVOKE ALL ON FUNCTION frazil_id(text) FROM app")
+    with psycopg.connect(server.url("app"), autocommit=True) as link:
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            link.execute(ONE)
+        server.sql("GRANT EXECUTE ON FUNCTION frazil_id(text) TO app")
+        # A function of another role, in front of the catalogue's, is not called.
+        link.execute("CREATE FUNCTION public.setval(regclass, bigint) RETURNS bigint "
+                     "LANGUAGE sql AS 'SELECT 1/0::bigint'")  # fmt: skip
+        link.execute("SET search_path = public, pg_catalog")
+        before = link.execute(ONE).fetchone()
+        assert link.execute(ONE).fetchone() > before
+        (cell,) = server.sql("SELECT cell::text FROM frazil_ids")[0]
+        for attempt in (f"SELECT pg_catalog.setval('{cell}', 1)", "DELETE FROM frazil_ids",
+                        f"ALTER SEQUENCE {cell} RESTART"):  # fmt: skip
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                link.execute(attempt)
+        link.execute("DROP FUNCTION public.setval(regclass, bigint)")
+
+
+def test_a_cancelled_statement_leaves_no_lock(server, link):
+    over = threading.Event()
+    victim = psycopg.connect(server.url(), autocommit=True)
+
+    def cancel():
+        while not over.wait(0.002):
+            victim.cancel()
+
+    thread = threading.Thread(target=cancel)
+    thread.start()
+    cancelled, seen = 0, []
+    try:
+        while cancelled < 5:
+            try:
+                for _ in range(100):
+                    seen += victim.execute(ONE).fetchone()
+            except psycopg.errors.QueryCanceled:
+                cancelled += 1
+    finally:
+        over.set()
+        thread.join()
+    link.execute("SET statement_timeout = '20s'")
+    seen += link.execute(ONE).fetchone()
+    assert len(seen) == len(set(seen))
+    victim.close()
+
+
+def test_a_waiting_transaction_keeps_no_other_waiting(server, link):
+    with psycopg.connect(server.url()) as holder:
+        first = holder.execute(ONE).fetchone()
+        link.execute("SET statement_timeout = '20s'")
+        assert link.execute(ONE).fetchone() != first
+        holder.rollback()
+
+
+def test_it_refuses_what_is_not_set_up(link):
+    for given in ("'invoices'", "NULL"):
+        with pytest.raises(psycopg.errors.UndefinedObject, match="is not set up"):
+            link.execute(f"SELECT frazil_id({given})")
+
+
+def test_in_a_read_only_transaction_it_fails(link):
+    link.execute("SET default_transaction_read_only = on")
+    with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
+        link.execute(ONE)
+
+
+def test_generators_of_the_namespace_never_meet_it(server, link):
+    url = server.url(options="?horizon=1s")
+    made = []
+    openers = [frazil.open(url, namespace="orders") for _ in range(3)]
+    try:
+        for _ in range(20):
+            made += link.execute("SELECT frazil_id('orders') FROM generate_series(1, 50)")
+            made += [(n,) for ids in openers for n in ids.take(50)]
+    finally:
+        for ids in openers:
+            ids.close()
+    assert len(made) == len(set(made)) == 4000
+    assert {SCHEME.unpack(n).node for (n,) in made} == {0, 1, 2, 3}
+
+
+def test_it_is_set_up_once_and_for_one_scheme(server, call_main):
+    url = server.url(options="?horizon=1s")
+    assert "with node 0" in call_main("init", url, "--namespace", "orders", "--sql")
+    with pytest.raises(ConfigError, match="node:16"):
+        connect(url, "orders", frazil.scheme("sonyflake")).add_ids(
+            ask_of(LastSeen()), frazil.scheme("sonyflake")
+        )
+
+
+@pytest.fixture
+def call_main():
+    from click.testing import CliRunner
+
+    def call(*arguments):
+        result = CliRunner().invoke(main, arguments)
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    return call
+
+
+def test_a_record_that_lost_the_node_number_stops_it(server, link):
+    before = link.execute(ONE).fetchone()
+    server.sql("DELETE FROM frazil_namespace WHERE name = 'orders'")
+    member = connect(server.url(options="?horizon=1s"), "orders", SCHEME)
+    member.mint(ask_of(LastSeen()), 1)  # the record is there again, and knows nothing
+
+    def refused():
+        try:
+            link.execute(ONE)
+        except psycopg.errors.ObjectNotInPrerequisiteState as error:
+            return str(error)
+        return ""
+
+    told = until(refused, "the loss to be noticed")
+    assert "lost node number 0" in told
+    set_again = connect(server.url(options="?horizon=1s"), "orders", SCHEME)
+    set_again.add_ids(ask_of(LastSeen()), SCHEME)
+    assert link.execute(ONE).fetchone() > before
+
+
+def test_dropping_leaves_nothing(server, link):
+    link.execute(drop_ids().encode())
+    found = link.execute("SELECT relname FROM pg_class WHERE relname LIKE 'frazil_ids%'")
+    assert found.fetchall() == []
+    with pytest.raises(psycopg.errors.UndefinedFunction):
+        link.execute(ONE)
+    set_up_again = connect(server.url(options="?horizon=1s"), "orders", SCHEME)
+    assert set_up_again.add_ids(ask_of(LastSeen()), SCHEME) > 0  # never the same number again
+    assert link.execute(ONE).fetchone()
