@@ -24,6 +24,7 @@ except ImportError as error:
 
 __all__ = [
     "WIDE",
+    "all_constant",
     "as_array",
     "checked",
     "codes",
@@ -37,6 +38,7 @@ __all__ = [
     "permute",
     "read",
     "signed",
+    "tally",
     "text_column",
     "text_row",
     "to_wide",
@@ -290,3 +292,17 @@ def _kind(value: object) -> str:
     if isinstance(value, np.ndarray):
         return f"an array of {value.dtype} with {value.ndim} dimension(s)"
     return f"a {type(value).__name__}"
+
+
+def tally(numbers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The different numbers, in order, and how often each occurs."""
+    found = np.unique(numbers, return_counts=True)
+    return found[0], found[1].astype(np.int64)
+
+
+def all_constant(numbers: NDArray[Any], mask: int, value: int, most: int) -> NDArray[np.bool_]:
+    """Which numbers are from 0 to ``most`` and have ``value`` in the bits of ``mask``."""
+    words = numbers.astype(np.uint64)
+    fits = (numbers >= 0) & (words <= np.uint64(most))
+    same: NDArray[np.bool_] = words & np.uint64(mask) == np.uint64(value)
+    return fits & same

@@ -1,0 +1,83 @@
+"""Ray for ``benchmarks.engines``: one node with two workers, on the loopback address."""
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import frazil.ray
+from benchmarks.engines import below
+from frazil.tables.audit import Audit
+
+__all__ = ["opened", "stamped_and_audited", "subjects", "targets"]
+
+_PARTS = 32
+
+
+@contextmanager
+def opened(_folder: Path) -> Iterator[Any]:
+    """Ray with two processors, its files in a folder of its own; ends with all its processes."""
+    quiet = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_DATA_DISABLE_PROGRESS_BARS": "1"}
+    with (
+        tempfile.TemporaryDirectory(prefix="ray-") as place,  # its sockets need a short path
+        mock.patch.dict(os.environ, {"HOME": place, **quiet}),
+    ):
+        import ray
+        import ray.data
+
+        ray.init(
+            num_cpus=2,
+            _node_ip_address="127.0.0.1",
+            include_dashboard=False,
+            object_store_memory=400 << 20,
+            log_to_driver=False,
+            logging_level="ERROR",
+            _temp_dir=place,
+        )
+        ray.data.DataContext.get_current().enable_progress_bars = False
+        try:
+            yield ray
+        finally:
+            ray.shutdown()
+
+
+def _table(ray: Any, rows: int) -> Any:
+    return ray.data.range(rows, override_num_blocks=_PARTS).rename_columns({"id": "k"})
+
+
+def _uuids(table: Any) -> Any:
+    import uuid
+
+    import pyarrow as pa
+
+    return table.append_column("id", pa.array([str(uuid.uuid4()) for _ in range(table.num_rows)]))
+
+
+def subjects(ray: Any, url: str, rows: int) -> dict[str, Callable[[str], None]]:
+    """What is timed, by name; each writes its table as Parquet."""
+    table = _table(ray, rows)
+
+    def stamp(path: str) -> None:
+        frazil.ray.stamp(table, "id", url, once=True).write_parquet(path)
+
+    def uuid(path: str) -> None:
+        table.map_batches(_uuids, batch_format="pyarrow", batch_size=None).write_parquet(path)
+
+    return {"stamp": stamp, "uuid": uuid}
+
+
+def targets(_ray: Any, folder: Path) -> tuple[Callable[[], bool], Callable[[], list[int]]]:
+    """When the work has begun, and the processes of tasks that run."""
+
+    def begun() -> bool:
+        return any((folder / "whole").rglob("*.parquet"))
+
+    return begun, lambda: below(os.getpid(), "ray::MapBatches")
+
+
+def stamped_and_audited(ray: Any, url: str, rows: int, path: str) -> Audit:
+    """The audit of a table that is stamped and written through."""
+    return frazil.ray.audit(frazil.ray.stamp(_table(ray, rows), "id", url, path=path), "id")

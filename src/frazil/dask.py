@@ -1,0 +1,176 @@
+"""IDs for Dask: a key for each row of a data frame of many partitions.
+
+    frame = frazil.dask.stamp(frame, "id", "redis://ids.example")
+    frazil.dask.audit(frame, "id").good
+
+A collection is a recipe: each ``compute`` makes its partitions again, and then a row has another ID
+than before. No ID repeats, but a join of two results finds nothing. So ``stamp`` makes the rows
+once and keeps them:
+
+- ``path=``: in Parquet files, which are read again. Nothing is lost with a worker.
+- else by ``persist``. The scheduler of a cluster makes the partitions of a worker that died again,
+  without a word. So ``stamp`` seals the frame when it is whole: from then on, an attempt to make a
+  partition again fails, and with it the computation that needs the lost rows.
+- ``once=True`` keeps nothing, for a frame that is computed exactly once, like by ``to_parquet``.
+
+Each attempt of a task claims for itself (``frazil.tables.attempt``). IDs are int64 where the
+scheme's fit, because uint64 becomes float64 beside int64.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from frazil.errors import ClaimLost, ConfigError
+from frazil.generator.request import UrlInput
+from frazil.schemes.scheme import Scheme
+from frazil.schemes.scheme import scheme as find_scheme
+from frazil.system.extras import missing_extra
+from frazil.tables.attempt import make_attempt
+from frazil.tables.audit import Audit, counted, joined
+from frazil.tables.new_column import check_new
+from frazil.tables.reach import is_loopback
+
+if TYPE_CHECKING:
+    import dask.dataframe as dd
+
+__all__ = ["audit", "columns", "stamp"]
+
+
+@dataclass(frozen=True)
+class _Seal:
+    """Says on the workers whether the frame is whole. name: of the event on the scheduler."""
+
+    name: str
+
+    def __call__(self) -> None:
+        from distributed import Event
+
+        if Event(self.name).is_set():
+            raise ClaimLost(
+                "a worker died after this frame was stamped, and made again its rows would have "
+                "other IDs; stamp with path= to keep rows in files, or begin again"
+            )
+
+
+def stamp(
+    frame: "dd.DataFrame",
+    column: str,
+    url: UrlInput | None = None,
+    scheme: str | Scheme = "icicle",
+    *,
+    path: str | None = None,
+    once: bool = False,
+    text: bool = False,
+    **options: Any,
+) -> "dd.DataFrame":
+    """The frame with a new last column that has one new ID for each row, made now and kept.
+
+    url, scheme and ``options`` (namespace, fields, lead, timeout, token) are those of
+    ``frazil.open``; the lead is 1 s and the timeout 60 s if not given. ``path`` and ``once`` are
+    described above. The column is int64, uint64 if that does not hold every ID, or ``str`` with
+    ``text``.
+
+    Raises ConfigError for a frame that has the column already, for a store that workers cannot
+    share, and for IDs that no integer holds.
+    """
+    dd = _dataframe()
+    if path is not None and once:
+        raise ConfigError("path= keeps the rows and once=True does not; give one of them")
+    check_new(column, frame.columns)
+    client = _client()
+    seal = _Seal(f"frazil-{uuid4().hex}") if client and not (once or path) else None
+    attempt = make_attempt(
+        column, url, scheme, "Dask", one_host=_is_one_host(client), text=text, unsigned=True,
+        may_run=seal, **options,
+    )  # fmt: skip
+    kind = "str" if attempt.kind == "text" else attempt.kind
+    meta = frame._meta.assign(**{column: _empty(kind)})  # noqa: SLF001 - the documented meta
+    stamped = frame.map_partitions(attempt.frame, meta=meta, enforce_metadata=False)
+    if once:
+        return stamped
+    if path is not None:
+        stamped.to_parquet(path, write_index=True)
+        return dd.read_parquet(path)
+    kept = stamped.persist()
+    if client is not None and seal is not None:
+        from distributed import Event, wait
+
+        wait(kept)
+        Event(seal.name, client).set()
+    return kept
+
+
+def columns(ids: "dd.Series", scheme: str | Scheme = "icicle") -> "dd.DataFrame":
+    """The time, node and sequence of a column of IDs, as numpy computes them in each partition.
+
+    They are the columns of ``Scheme.unpack_many``.
+    """
+    import pandas as pd
+
+    of = find_scheme(scheme)
+    meta = pd.DataFrame(of.unpack_many([]))
+    return ids.map_partitions(_unpacked, of, meta=meta)
+
+
+def audit(frame: "dd.DataFrame", column: str, scheme: str | Scheme = "icicle") -> Audit:
+    """Count a column of IDs: repeated, missing and invalid ones, nodes, and their span.
+
+    A shuffle of the column alone brings equal IDs together. Raises ConfigError if it is not a
+    column of integers.
+    """
+    import dask
+
+    of, only = find_scheme(scheme), frame[[column]]
+    if only.dtypes[column].kind not in "iu":
+        raise ConfigError(
+            f"{column!r} has the type {only.dtypes[column]}, and IDs are integers; float64 does "
+            "not hold them",
+            value=str(only.dtypes[column]),
+        )
+    if only.npartitions > 1:
+        only = only.shuffle(on=column)
+    parts = [dask.delayed(partial(_count, column=column, scheme=of))(p) for p in only.to_delayed()]
+    return joined(dask.compute(*parts))
+
+
+def _count(frame: Any, *, column: str, scheme: Scheme) -> Audit:
+    there = frame[column].dropna()
+    return counted(there, len(frame) - len(there), scheme)
+
+
+def _unpacked(ids: Any, scheme: Scheme) -> Any:
+    import pandas as pd
+
+    return pd.DataFrame(scheme.unpack_many(ids), index=ids.index)
+
+
+def _empty(kind: str) -> Any:
+    import pandas as pd
+
+    return pd.Series([], dtype=kind)
+
+
+def _dataframe() -> Any:
+    try:
+        import dask.dataframe as dd
+    except ImportError as error:
+        raise missing_extra("frazil.dask needs dask", "dask", error) from error
+    return dd
+
+
+def _client() -> Any:
+    """The client of the cluster that would compute; None for threads and processes of this host."""
+    from dask.base import get_scheduler
+
+    owner = getattr(get_scheduler(), "__self__", None)
+    return owner if hasattr(owner, "scheduler_info") else None
+
+
+def _is_one_host(client: Any) -> bool:
+    """Whether all workers are on this host: no other host reaches the scheduler's address."""
+    if client is None:
+        return True
+    address = client.scheduler.address
+    return bool(address.startswith("inproc://") or is_loopback(address))

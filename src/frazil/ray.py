@@ -1,0 +1,175 @@
+"""IDs for Ray: a key for each row of a dataset.
+
+    ds = frazil.ray.stamp(ds, "id", "redis://ids.example")
+    frazil.ray.audit(ds, "id").good
+
+A dataset is a recipe: each use makes its blocks again, and then a row has another ID than before.
+No ID repeats, but a join of two results finds nothing. So ``stamp`` makes the rows once and keeps
+them:
+
+- ``path=``: in Parquet files, which are read again. Nothing is lost with a node.
+- else in the object store, by ``materialize``. Ray makes the blocks of a node that died again,
+  without a word. So ``stamp`` seals the dataset when it is whole: from then on, an attempt to make
+  a block again fails, and with it what needs the lost rows.
+- ``once=True`` keeps nothing, for a dataset that is used exactly once, like by ``write_parquet``.
+
+Each attempt of a task claims for itself (``frazil.tables.attempt``).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from frazil.errors import ClaimLost, ConfigError
+from frazil.generator.request import UrlInput
+from frazil.schemes.scheme import Scheme
+from frazil.schemes.scheme import scheme as find_scheme
+from frazil.system.extras import missing_extra
+from frazil.tables.attempt import make_attempt
+from frazil.tables.audit import Audit, counted, joined
+from frazil.tables.new_column import check_new
+from frazil.tables.reach import is_loopback
+
+if TYPE_CHECKING:
+    import ray.data
+
+__all__ = ["audit", "stamp", "unpack"]
+
+_PARTS = 8
+
+
+class _State:
+    """An actor that knows whether a dataset is whole."""
+
+    def __init__(self) -> None:
+        self._closed = False
+
+    def close(self) -> None:
+        """Say that it is."""
+        self._closed = True
+
+    def closed(self) -> bool:
+        """Whether it is."""
+        return self._closed
+
+
+@dataclass(frozen=True)
+class _Seal:
+    """Says on the workers whether the dataset is whole."""
+
+    state: Any
+
+    def __call__(self) -> None:
+        if _ray().get(self.state.closed.remote()):
+            raise ClaimLost(
+                "a node died after this dataset was stamped, and made again its rows would have "
+                "other IDs; stamp with path= to keep rows in files, or begin again"
+            )
+
+
+def stamp(
+    ds: "ray.data.Dataset",
+    column: str,
+    url: UrlInput | None = None,
+    scheme: str | Scheme = "icicle",
+    *,
+    path: str | None = None,
+    once: bool = False,
+    text: bool = False,
+    **options: Any,
+) -> "ray.data.Dataset":
+    """The dataset with a new last column that has one new ID for each row, made now and kept.
+
+    url, scheme and ``options`` (namespace, fields, lead, timeout, token) are those of
+    ``frazil.open``; the lead is 1 s and the timeout 60 s if not given. ``path`` and ``once`` are
+    described above. The column is int64, uint64 if that does not hold every ID, or a string with
+    ``text``.
+
+    Raises ConfigError for a dataset that has the column already, for a store that workers cannot
+    share, and for IDs that no integer holds.
+    """
+    ray = _ray()
+    if path is not None and once:
+        raise ConfigError("path= keeps the rows and once=True does not; give one of them")
+    schema = ds.schema()
+    check_new(column, schema.names if schema else ())
+    seal = None
+    if not (once or path):
+        seal = _Seal(ray.remote(_State).options(num_cpus=0).remote())
+    attempt = make_attempt(
+        column, url, scheme, "Ray", one_host=_is_one_host(), text=text, unsigned=True,
+        may_run=seal, **options,
+    )  # fmt: skip
+    stamped = _by_block(ds, attempt.arrow_table)
+    if once:
+        return stamped
+    if path is not None:
+        stamped.write_parquet(path)
+        return ray.data.read_parquet(path)
+    kept = stamped.materialize()
+    if seal is not None:
+        ray.get(seal.state.close.remote())
+    return kept
+
+
+def unpack(
+    ds: "ray.data.Dataset", column: str, scheme: str | Scheme = "icicle"
+) -> "ray.data.Dataset":
+    """The dataset with the columns of ``Scheme.unpack_many``: time, node, sequence.
+
+    Raises ConfigError if it has one of them already.
+    """
+    of = find_scheme(scheme)
+    schema = ds.schema()
+    for name in of.unpack_many([]):
+        check_new(name, schema.names if schema else ())
+
+    def unpacked(table: Any) -> Any:
+        import pyarrow as pa
+
+        for name, values in of.unpack_many(table[column]).items():
+            table = table.append_column(name, pa.array(values))
+        return table
+
+    return _by_block(ds, unpacked)
+
+
+def audit(
+    ds: "ray.data.Dataset", column: str, scheme: str | Scheme = "icicle", *, parts: int = _PARTS
+) -> Audit:
+    """Count a column of IDs: repeated, missing and invalid ones, nodes, and their span.
+
+    A shuffle of the column alone, into ``parts`` parts, brings equal IDs together.
+    """
+    of = find_scheme(scheme)
+
+    def count(table: Any) -> Any:
+        import pyarrow as pa
+
+        there = table[column].drop_null()
+        found = counted(there, table.num_rows - len(there), of)
+        return pa.table({"audit": [found.to_json()]})
+
+    shuffled = ds.select_columns([column]).repartition(parts, keys=[column])
+    return joined(Audit.from_json(row["audit"]) for row in _by_block(shuffled, count).take_all())
+
+
+def _by_block(ds: Any, call: Callable[[Any], Any]) -> Any:
+    """``map_batches`` with whole blocks, as Arrow tables without a copy."""
+    return ds.map_batches(call, batch_format="pyarrow", batch_size=None, zero_copy_batch=True)
+
+
+def _ray() -> Any:
+    try:
+        import ray
+        import ray.data
+    except ImportError as error:
+        raise missing_extra("frazil.ray needs ray", "ray", error) from error
+    return ray
+
+
+def _is_one_host() -> bool:
+    """Whether all workers are on this host: there is one node, and it is reached by a loopback."""
+    ray = _ray()
+    nodes = ray.nodes() if ray.is_initialized() else []
+    return len(nodes) == 1 and is_loopback(nodes[0]["NodeManagerAddress"])

@@ -1,0 +1,190 @@
+"""IDs for Spark: a key for each row of a table of any size.
+
+    df = frazil.spark.stamp(df, "id", "redis://ids.example")
+    df.select("id", frazil.spark.time("id"), frazil.spark.node("id"))
+    frazil.spark.audit(df, "id").good
+
+``monotonically_increasing_id`` begins at 0 in each job, so it numbers rows and makes no keys.
+
+A data frame is a recipe: each action makes its rows again, and then a row has another ID than
+before. No ID repeats, but a join of two results finds nothing. So ``stamp`` makes the rows once and
+keeps them:
+
+- ``path=``: in Parquet files, which are read again. Nothing is lost with an executor.
+- else in the checkpoint directory, if one is set (``SparkContext.setCheckpointDir``).
+- else by ``localCheckpoint``, on the executors. When one of them dies, its rows are gone and the
+  next action fails; it does not make them again with other IDs. ``persist`` would.
+- ``once=True`` keeps nothing, for a frame with exactly one action after it, like a write.
+
+Each attempt of a task claims for itself (``frazil.tables.attempt``), so retries and speculative
+execution repeat no ID. ``stamp`` writes all rows to the Python workers and back; a scheme that does
+not fit a BIGINT needs ``text=True``.
+"""
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from frazil.errors import ConfigError
+from frazil.generator.request import UrlInput
+from frazil.layout.field import Role
+from frazil.schemes.scheme import Scheme
+from frazil.schemes.scheme import scheme as find_scheme
+from frazil.schemes.segments import Segment, assembled
+from frazil.system.extras import missing_extra
+from frazil.tables.attempt import make_attempt
+from frazil.tables.audit import Audit
+from frazil.tables.new_column import check_new
+from frazil.tables.numbers import time_us, whole_words
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+__all__ = ["audit", "node", "sequence", "stamp", "time"]
+
+_SHOWN = 10
+
+
+def stamp(
+    df: "DataFrame",
+    column: str,
+    url: UrlInput | None = None,
+    scheme: str | Scheme = "icicle",
+    *,
+    path: str | None = None,
+    once: bool = False,
+    text: bool = False,
+    **options: Any,
+) -> "DataFrame":
+    """The frame with a new last column that has one new ID for each row, made now and kept.
+
+    url, scheme and ``options`` (namespace, fields, lead, timeout, token) are those of
+    ``frazil.open``; the lead is 1 s and the timeout 60 s if not given. ``path`` and ``once`` are
+    described above; ``path`` must not exist. The column is a BIGINT, or a STRING with ``text``.
+
+    Raises ConfigError for a streaming frame, for a frame that has the column already, for a store
+    that executors cannot share, and for a scheme that does not fit a BIGINT.
+    """
+    types = _functions("types")
+    if df.isStreaming:
+        raise ConfigError(
+            "a stream has no end to be kept at; stamp each micro-batch in foreachBatch with "
+            "once=True, and write it there"
+        )
+    if path is not None and once:
+        raise ConfigError("path= keeps the rows and once=True does not; give one of them")
+    check_new(column, df.columns)
+    one_host = _is_one_host(df.sparkSession)
+    attempt = make_attempt(
+        column, url, scheme, "Spark", one_host=one_host, text=text, unsigned=False, **options
+    )
+    kind = types.LongType() if attempt.kind == "int64" else types.StringType()
+    fields = [*df.schema.fields, types.StructField(column, kind, nullable=False)]
+    stamped = df.mapInArrow(attempt.arrow_batches, types.StructType(fields))
+    if once:
+        return stamped
+    if path is not None:
+        stamped.write.parquet(path)
+        kept: DataFrame = df.sparkSession.read.parquet(path)
+        return kept
+    return stamped.checkpoint() if _has_checkpoints(df.sparkSession) else stamped.localCheckpoint()
+
+
+def time(column: "Column | str", scheme: str | Scheme = "icicle") -> "Column":
+    """When the tick of each ID of a BIGINT column begins, as TIMESTAMP, without Python."""
+    of = find_scheme(scheme)
+    tick_us, epoch_us = time_us(of)
+    ticks = _role(column, of, "time")
+    return _functions().timestamp_micros(ticks * tick_us + epoch_us).alias("time")
+
+
+def node(column: "Column | str", scheme: str | Scheme = "icicle") -> "Column":
+    """The node of each ID of a BIGINT column, without Python."""
+    return _role(column, find_scheme(scheme), "node").alias("node")
+
+
+def sequence(column: "Column | str", scheme: str | Scheme = "icicle") -> "Column":
+    """The sequence of each ID of a BIGINT column, without Python."""
+    return _role(column, find_scheme(scheme), "sequence").alias("sequence")
+
+
+def audit(df: "DataFrame", column: str, scheme: str | Scheme = "icicle") -> Audit:
+    """Count a BIGINT column of IDs: repeated, missing and invalid ones, nodes, and their span.
+
+    Spark counts by a shuffle of the column alone. Each action of a frame that is not kept makes it
+    again, so audit one that is. Raises ConfigError for another type of column.
+    """
+    f, of = _functions(), find_scheme(scheme)
+    if not of.signed_safe or dict(df.dtypes).get(column) != "bigint":
+        raise ConfigError(f"{column!r} is not a BIGINT column for IDs of scheme {of.name!r}")
+    mask, value = of.constants
+    number, count = f.col("number"), f.col("count")
+    groups = df.select(f.col(column).alias("number")).groupBy("number").count()
+    fits = number.between(0, of.id_max) & (number.bitwiseAND(_signed(mask)) == _signed(value))
+    valid = f.when(fits, number)
+    timed = f.unix_micros(time(valid, of)) if of.layout.tick_us else f.lit(None).cast("bigint")
+    found = groups.agg(
+        f.sum(count).alias("rows"),
+        f.sum(f.when(number.isNull(), count)).alias("missing"),
+        f.sum(f.when(number.isNotNull() & ~fits, count)).alias("invalid"),
+        f.count(number).alias("distinct"),
+        f.count(f.when(number.isNotNull() & (count > 1), 1)).alias("repeated"),
+        f.min(timed).alias("first"),
+        f.max(timed).alias("last"),
+    ).first()
+    examples = (
+        groups.where(number.isNotNull() & (count > 1)).limit(_SHOWN) if found["repeated"] else None
+    )
+    nodes = {}
+    if of.layout.bits_of("node"):
+        plain = f.col(column)
+        fits = plain.between(0, of.id_max) & (plain.bitwiseAND(_signed(mask)) == _signed(value))
+        by_node = df.where(fits).groupBy(node(plain, of)).count().orderBy("node")
+        nodes = {row["node"]: row["count"] for row in by_node.collect()}
+    return Audit(
+        rows=found["rows"] or 0,
+        missing=found["missing"] or 0,
+        invalid=found["invalid"] or 0,
+        distinct=found["distinct"],
+        repeated=found["repeated"],
+        examples=tuple(row["number"] for row in examples.collect()) if examples else (),
+        nodes=nodes,
+        first_us=found["first"],
+        last_us=found["last"],
+    )
+
+
+def _role(column: "Column | str", of: Scheme, role: Role) -> "Column":
+    f = _functions()
+    ids = f.col(column) if isinstance(column, str) else column
+
+    def cut(segment: Segment) -> "Column":
+        bits: Column = f.shiftrightunsigned(ids, segment.source).bitwiseAND(_signed(segment.mask))
+        return bits
+
+    return assembled(whole_words(of, role), cut, f.shiftleft)
+
+
+def _signed(n: int) -> Any:
+    """A word of 64 bits as a literal BIGINT."""
+    return _functions().lit(n - (1 << 64) if n >> 63 else n).cast("bigint")
+
+
+def _functions(module: str = "functions") -> Any:
+    try:
+        from pyspark import sql
+    except ImportError as error:
+        raise missing_extra("frazil.spark needs pyspark", "spark", error) from error
+    return partial(__import__, fromlist=["*"])(f"{sql.__name__}.{module}")
+
+
+def _is_one_host(session: Any) -> bool:
+    """Whether all executors are on this host: a master ``local`` or ``local-cluster``."""
+    context = getattr(session, "_sc", None)  # a Connect session has none: its cluster is elsewhere
+    return context is not None and context.master.partition("[")[0] in ("local", "local-cluster")
+
+
+def _has_checkpoints(session: Any) -> bool:
+    context = getattr(session, "_sc", None)
+    if context is None:
+        return bool(session.conf.get("spark.checkpoint.dir", ""))
+    return context.getCheckpointDir() is not None

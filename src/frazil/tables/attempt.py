@@ -1,0 +1,106 @@
+"""The work of one attempt of a task: claim, make an ID for each row, give the rest back.
+
+An engine runs a task again when a worker dies, and twice at the same time when it is slow. No part
+of an attempt may be a function of the partition then (its number, its rows), or the second attempt
+repeats the IDs of the first, and a part of both may have been seen. So each attempt opens a
+generator of its own: whatever happens to it, its IDs are used by nobody else. What it costs is a
+claim, some milliseconds.
+
+An attempt that dies keeps its claim to the end of the store's horizon, a few seconds.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from frazil.generator.request import Duration, Request, UrlInput, make_request
+from frazil.opening import open_request
+from frazil.schemes.scheme import Scheme
+from frazil.tables.new_column import column_type, new_column
+from frazil.tables.reach import check_reach
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["LEAD", "Attempt", "make_attempt"]
+
+LEAD = "1s"
+"""How far IDs may run ahead: batches come in bursts, and a wait at each would add up."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What an attempt is told; it is pickled and sent to the workers.
+
+    ``kind`` is that of ``column_type``. ``may_run`` raises if the rows have IDs already.
+    """
+
+    request: Request
+    column: str
+    kind: str
+    may_run: Callable[[], None] | None = None
+
+    def arrow_batches(self, batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
+        """Batches with the new column as their last, for ``mapInArrow``."""
+        import pyarrow as pa
+
+        self._check()
+        with open_request(self.request) as ids:
+            for batch in batches:
+                new = pa.array(new_column(ids, batch.num_rows, self.kind))
+                names = [*batch.schema.names, self.column]
+                yield pa.RecordBatch.from_arrays([*batch.columns, new], names)
+
+    def arrow_table(self, table: "pa.Table") -> "pa.Table":
+        """A table with the new column as its last, for ``map_batches``."""
+        import pyarrow as pa
+
+        self._check()
+        with open_request(self.request) as ids:
+            new = pa.array(new_column(ids, table.num_rows, self.kind))
+        return table.append_column(self.column, new)
+
+    def frame(self, frame: Any) -> Any:
+        """A frame of pandas with the new column as its last, for ``map_partitions``."""
+        self._check()
+        with open_request(self.request) as ids:
+            return frame.assign(**{self.column: new_column(ids, len(frame), self.kind)})
+
+    def _check(self) -> None:
+        if self.may_run is not None:
+            self.may_run()
+
+
+def make_attempt(
+    column: str,
+    url: UrlInput | None,
+    scheme: str | Scheme,
+    engine: str,
+    *,
+    one_host: bool,
+    text: bool,
+    unsigned: bool,
+    may_run: Callable[[], None] | None = None,
+    namespace: str = "default",
+    fields: Mapping[str, int] | None = None,
+    lead: Duration = LEAD,
+    timeout: Duration = 60,
+    token: str | None = None,
+) -> Attempt:
+    """The attempt for the arguments of a ``stamp``.
+
+    Raises ConfigError for invalid arguments, a store that workers cannot share (``check_reach``)
+    and a scheme whose IDs no integer of the engine holds (``column_type``).
+    """
+    request = make_request(
+        url,
+        scheme,
+        namespace=namespace,
+        fields=fields,
+        lead=lead,
+        timeout=timeout,
+        token=token,
+    )
+    check_reach(request, engine, one_host=one_host)
+    kind = column_type(request.scheme, text=text, unsigned=unsigned)
+    return Attempt(request, column, kind, may_run)
