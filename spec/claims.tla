@@ -291,10 +291,12 @@ Serve(verb) == \E ask \in network, t \in Ticks :
     /\ network' = IF "late" \in faults THEN network ELSE network \ {ask}
     /\ UNCHANGED <<incarnation, copy, member, sent, lost, cell, twice>>
 
-\* An operator initialises the namespace as new, which it is.
+\* An operator initialises the namespace as new, which it is. A store that takes each missing record
+\* for a new one (a new file, an empty server) would do the same after a loss.
 Initialise ==
-    /\ record = NoRecord /\ lost = 0
+    /\ record = NoRecord /\ (lost = 0 \/ ~Whole("first use waits"))
     /\ \E t \in Ticks :
+        /\ t >= everTop
         /\ record' = [TellTime(NoRecord, t) EXCEPT !.sid = requests + 1]
         /\ everTop' = t
         /\ everRead' = IF Whole("no memory") THEN 0 ELSE t

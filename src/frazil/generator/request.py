@@ -20,7 +20,7 @@ from frazil.registries.base import Registry
 from frazil.schemes.scheme import Scheme, scheme
 from frazil.system.imports import load
 
-__all__ = ["Duration", "Request", "UrlInput", "make_request"]
+__all__ = ["Duration", "Request", "UrlInput", "make_request", "patience_us"]
 
 Duration: TypeAlias = str | float | timedelta
 UrlInput: TypeAlias = str | os.PathLike[str]
@@ -113,6 +113,11 @@ def _where_given(registry: Registry, url: UrlInput | None, namespace: str) -> Ur
             url=registry.url,
         )
     return Url(registry.url, registry.url, GIVEN, "", "", ())
+
+
+def patience_us(timeout: Duration | None) -> int | None:
+    """The ``timeout`` of a single call in µs; None for that of the generator."""
+    return None if timeout is None else duration_us(timeout, name="timeout")
 
 
 def _url_text(url: UrlInput | None) -> str:
