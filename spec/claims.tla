@@ -38,7 +38,8 @@ CONSTANTS
 
 Canaries == {"no guard", "renew without token", "release without token",
     "release before close", "child releases", "fork unnoticed",
-    "tokens survive", "beyond the horizon", "bare reply", "no memory"}
+    "tokens survive", "beyond the horizon", "bare reply", "no memory",
+    "first use waits"}
 
 ASSUME broken \subseteq Canaries
 
