@@ -89,12 +89,15 @@ class KeptWalk(_Base):
         super().__init__(ProcessIdentity(), *walk_arguments(request.scheme, request.lead_us, seed))
         usual = _BLOCKS.get(request.scheme.layout.axis, 0)
         self._block = usual if request.block is None else request.block
-        self._keepers = {self.identity.era: Keeper(self, registry, self._block)}
+        self._keepers = {self.identity.era: self._new_keeper()}
 
     @property
     def keeper(self) -> Keeper:
         """The keeper of this process."""
         return self._keepers[self.identity.era]
+
+    def _new_keeper(self) -> Keeper:
+        return Keeper(self, self.registry, self._block, self.request.keep_us)
 
     def poll(self) -> int | Pause:
         """An ID, or a Pause."""
@@ -173,7 +176,7 @@ class KeptWalk(_Base):
         them changes the walk, in one step; none waits for another.
         """
         identity = ProcessIdentity()
-        self._keepers.setdefault(identity.era, Keeper(self, self.registry, self._block))
+        self._keepers.setdefault(identity.era, self._new_keeper())
         self.restart(identity)
 
     def call_keeper(self, call: Call) -> Keeper:

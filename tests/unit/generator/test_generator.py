@@ -134,7 +134,7 @@ def test_a_dropped_generator_gives_its_claim_back(url):
 
 
 def test_an_idle_generator_releases_its_claim_and_gets_another(url):
-    with opened(url) as ids:
+    with opened(url, keep=0) as ids:
         first = ids()
         deadline = time.monotonic() + 5
         while any(h.held for h in ids._walk.registry.holdings()) and time.monotonic() < deadline:
