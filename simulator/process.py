@@ -69,6 +69,7 @@ class SimulatedKeeper:
             wall_us=process.clock.reading_us,
             jitter=process.jitter,
             request=process.ask,
+            keep_us=process.world.schedule.keep_us,
         )
         self.busy = False
         self._rung = False

@@ -52,6 +52,7 @@ _HORIZONS_US = (50_000, 1_000_000, 5_000_000, 60_000_000, 600_000_000)
 
 _AXES = ("time", "time", "time", "time", "time", "time", "run", "sequence", "sequence")
 _BLOCKS = (1, 1, 3, 10, 50)
+_KEPT_HORIZONS = (0, 0.5, 3, 3, 100)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,8 @@ def _fault(rng: random.Random, kinds: list[str], members: int, lasts_us: int) ->
 class Schedule:
     """A seed's configuration and faults. All lengths depend on horizon_us.
 
-    axis: the layout's axis. block: how many runs or counter values are taken at a time; a counter
+    keep_us: how long after its last ID a member keeps its claim. axis: the layout's axis. block:
+    how many runs or counter values are taken at a time; a counter
     with one value at a time is *strict*.
     """
 
@@ -119,6 +121,7 @@ class Schedule:
     faults: tuple[Fault, ...]
     axis: str = "time"
     block: int = 1
+    keep_us: int = 0
 
     @classmethod
     def draw(cls, seed: int) -> "Schedule":
@@ -137,6 +140,7 @@ class Schedule:
         if handler.random() < 0.3:
             many = handler.choice((3, 30, 200))
             faults += [_fault(handler, ["exception"], members, lasts_us) for _ in range(many)]
+        keeping = random.Random(f"{seed} keep")  # noqa: S311 - separate, as above
         return cls(
             seed=seed,
             tick_us=tick_us,
@@ -151,6 +155,7 @@ class Schedule:
             faults=tuple(sorted(faults, key=lambda fault: fault.at_us)),
             axis=other.choice(_AXES),
             block=other.choice(_BLOCKS),
+            keep_us=int(horizon_us * keeping.choice(_KEPT_HORIZONS)),
         )
 
     def without(self, faults: tuple[Fault, ...]) -> "Schedule":
@@ -178,6 +183,7 @@ class Schedule:
         new = "initialised" if self.initialised else "a first use"
         new += ", guarded walks" if self.guarded else ""
         new += f", blocks of {self.block}" if self.axis != "time" else ""
+        new += f", claims kept for {self.keep_us / 1e6:g} s"
         horizon_s, lead_s, lasts_s = self.horizon_us / 1e6, self.lead_us / 1e6, self.lasts_us / 1e6
         lines = [
             f"seed {self.seed}: {self.members} members, layout {self.layout}",

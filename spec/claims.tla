@@ -38,7 +38,8 @@ CONSTANTS
 
 Canaries == {"no guard", "renew without token", "release without token",
     "release before close", "child releases", "fork unnoticed",
-    "tokens survive", "beyond the horizon", "bare reply", "no memory"}
+    "tokens survive", "beyond the horizon", "bare reply", "no memory",
+    "first use waits"}
 
 ASSUME broken \subseteq Canaries
 
@@ -291,10 +292,12 @@ Serve(verb) == \E ask \in network, t \in Ticks :
     /\ network' = IF "late" \in faults THEN network ELSE network \ {ask}
     /\ UNCHANGED <<incarnation, copy, member, sent, lost, cell, twice>>
 
-\* An operator initialises the namespace as new, which it is.
+\* An operator initialises the namespace as new, which it is. A store that takes each missing record
+\* for a new one (a new file, an empty server) would do the same after a loss.
 Initialise ==
-    /\ record = NoRecord /\ lost = 0
+    /\ record = NoRecord /\ (lost = 0 \/ ~Whole("first use waits"))
     /\ \E t \in Ticks :
+        /\ t >= everTop
         /\ record' = [TellTime(NoRecord, t) EXCEPT !.sid = requests + 1]
         /\ everTop' = t
         /\ everRead' = IF Whole("no memory") THEN 0 ELSE t

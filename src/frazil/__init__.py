@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from frazil import aio, errors
     from frazil.errors import FrazilError
     from frazil.generator.generator import Generator
+    from frazil.initialising import initialise_ids as init
     from frazil.layout.layout import Layout
     from frazil.opening import mint_ids as mint
     from frazil.opening import open_ids as open  # noqa: A004 - frazil.open
@@ -40,6 +41,7 @@ __all__ = [
     "__version__",
     "aio",
     "errors",
+    "init",
     "mint",
     "open",
     "scheme",
@@ -57,6 +59,7 @@ _HOMES = {
     "Shuffle": "schemes.shuffle:Shuffle",
     "aio": "aio:",
     "errors": "errors:",
+    "init": "initialising:initialise_ids",
     "mint": "opening:mint_ids",
     "open": "opening:open_ids",
     "scheme": "schemes.scheme:scheme",

@@ -16,7 +16,13 @@ from frazil.generator.awaiting import AwaitedStream, close, wait, wait_through
 from frazil.generator.generator import AsyncGenerator
 from frazil.generator.kept_walk import KeptWalk
 from frazil.generator.local import registry_of
-from frazil.generator.request import Request, UrlInput, make_request
+from frazil.generator.request import (
+    Duration,
+    Request,
+    UrlInput,
+    make_request,
+    patience_us,
+)
 from frazil.inputs.arguments import check_count, refuse_unknown
 from frazil.opening import open_ids
 from frazil.schemes.scheme import Scheme
@@ -69,6 +75,10 @@ class AwaitedGenerator:
     def stream(self) -> AsyncIterator[int]:
         """See AsyncGenerator."""
         return AwaitedStream(self)
+
+    async def ready(self, timeout: Duration | None = None) -> None:  # noqa: ASYNC109 - as Generator
+        """See AsyncGenerator."""
+        await wait_through(self._walk, self._walk.readying(), patience_us(timeout))
 
     async def aclose(self) -> None:
         """See AsyncGenerator."""

@@ -5,10 +5,10 @@ import pytest
 from frazil.testing import CHECKS, check_registry
 from tests.conformance.adapters import (
     NO_SERVER,
+    BareMemory,
     FileStore,
     ManualStore,
     MemoryStore,
-    UrlStore,
     applied,
 )
 
@@ -37,7 +37,7 @@ def test_in_a_time_of_its_own(seed):
 
 
 def test_a_report_lists_the_checks_that_a_bare_store_cannot_have():
-    report = check_registry(UrlStore("memory:bare?horizon=50ms"))
+    report = check_registry(BareMemory("memory:bare?horizon=50ms"))
     told = {r.name: r.reason for r in report.results if r.outcome == "not applicable"}
     assert told.keys() > NO_SERVER
     assert told["losses_are_waited_out"] == "its state cannot be lost"

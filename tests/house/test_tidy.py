@@ -33,6 +33,7 @@ SYSTEM_PLACES = (
     "claims.holder",
     "cli",
     "generator",
+    "initialising",  # waits
     "inputs.keys",  # key="env:NAME"
     "inputs.url",  # ?password=env:NAME
     "opening",

@@ -43,6 +43,7 @@ WORLDS = {
 }
 CANARIES = {
     "no guard": GRANTS,
+    "first use waits": GRANTS,
     "renew without token": RENEWS | NO_LOSS,
     "release without token": RELEASES | LATE,
     "release before close": RELEASES | NO_LOSS,

@@ -2,6 +2,7 @@
 
 import pytest
 
+from frazil.registries.memory import MemoryRegistry
 from tests.servers.etcd import etcd
 from tests.servers.icicle import Caller
 from tests.servers.redis import FLAVOURS, Server
@@ -13,6 +14,12 @@ __all__: list[str] = []
 def url(request):
     """A memory registry of this test's own, which says that it is new."""
     return f"memory:{request.node.name}"
+
+
+@pytest.fixture
+def lost(monkeypatch):
+    """A first use of ``memory:`` waits as elsewhere, as if another process could have been it."""
+    monkeypatch.setattr(MemoryRegistry, "lives_longer", True)
 
 
 @pytest.fixture(scope="module", params=FLAVOURS)

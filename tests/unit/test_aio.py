@@ -13,7 +13,7 @@ import pytest
 import frazil
 from frazil import aio
 from frazil.claims.claim import LastSeen
-from frazil.errors import Closed, ConfigError, FrazilError
+from frazil.errors import Closed, ConfigError, FrazilError, PoolExhausted, TryLater
 from frazil.generator.awaiting import wait_through
 from frazil.generator.verb_requests import ask_of
 from frazil.remote.http import wire_ids
@@ -100,7 +100,7 @@ def test_users_see_what_is_for_them(pool, service):
         async with aio.open(url) as ids:
             return seen(ids)
 
-    both = {"config", "scheme", "stream", "take", "text"}
+    both = {"config", "ready", "scheme", "stream", "take", "text"}
     for url in (pool, service):
         assert seen(frazil.open(url)) == {*both, "array", "close"}
         assert asyncio.run(awaited(url)) == {*both, "aclose"}
@@ -293,3 +293,47 @@ def test_a_buffer_is_filled_again_after_a_handler_has_raised(request, where):
         if not came:
             break
     assert struck > 10
+
+
+def test_ready_brings_the_first_claim_and_a_call_then_waits_for_nothing(kind):
+    url, options = kind
+    with frazil.open(url, **options) as ids:
+        assert ids.ready() is None
+        assert isinstance(ids(), int)
+
+    async def body():
+        async with aio.open(url, **options) as ids:
+            await ids.ready(timeout="20s")
+            return await ids()
+
+    assert isinstance(asyncio.run(body()), int)
+
+
+def test_ready_has_a_timeout_of_its_own(url, lost):
+    url += "?horizon=5s"
+    with frazil.open(url, timeout="1h") as ids, pytest.raises(PoolExhausted, match=r"frazil\.init"):
+        ids.ready(timeout="20ms")
+
+    async def body():
+        async with aio.open(url, timeout="1h") as ids:
+            with pytest.raises(PoolExhausted):
+                await ids.ready(timeout="20ms")
+
+    asyncio.run(body())
+
+
+@pytest.mark.parametrize("url", ["icicle://127.0.0.1:1", "http://127.0.0.1:1/a"])
+def test_ready_tries_again_until_its_timeout(url):
+    with frazil.open(url, timeout="100ms") as ids, pytest.raises(TryLater):
+        ids.ready(timeout="300ms")
+
+
+def test_ready_uses_no_id(url):
+    frazil.init(url, "tickets", new=True)
+    with frazil.open(url, "tickets") as ids:
+        ids.ready()
+        ids.ready()
+        assert ids() == 1
+        ids.close()
+        with pytest.raises(Closed):
+            ids.ready()

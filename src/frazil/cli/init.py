@@ -10,19 +10,16 @@ and a person chooses the first value, with ``--start`` or ``--new``. Servers tha
 themselves (``icicle:``) each get a shard.
 """
 
-import time
-
 import click
 
 from frazil.claims.claim import LastSeen
 from frazil.cli._options import registry_argument
 from frazil.cli.stores import store
-from frazil.errors import ConfigError
 from frazil.generator.request import Request
 from frazil.generator.verb_requests import ask_of
+from frazil.initialising import HowToBegin, initialise
 from frazil.inputs.duration import duration_text
 from frazil.registries.base import Registry
-from frazil.schemes.scheme import Scheme
 
 __all__ = ["command"]
 
@@ -64,6 +61,12 @@ __all__ = ["command"]
     help="The namespace was never used, so do not wait. A counter begins at 1, a run at 0. Do not "
     "use it in a script: after a lost record, IDs would repeat.",
 )
+@click.option(
+    "--if-missing",
+    is_flag=True,
+    help="For what runs at every start, like an init container: a namespace that exists is no "
+    "error, and a loss is waited out.",
+)
 def command(
     *,
     request: Request,
@@ -74,6 +77,7 @@ def command(
     shared: str | None,
     in_database: bool,
     new: bool,
+    if_missing: bool,
 ) -> None:
     """Set up a namespace, so that its first use does not wait.
 
@@ -81,11 +85,13 @@ def command(
     earlier record may be lost; --new skips the wait. A layout without time (chibrary, tickets)
     must be set up once, with the first number to issue. A namespace that exists is an error and
     does not change, but --forward moves a counter past lost or skipped values, and --sql adds
-    frazil_id() to it. Without URL, the registry is FRAZIL_URL or that of this host.
+    frazil_id() to it. With --if-missing it is no error, and this waits only after a loss. Without
+    URL, the registry is FRAZIL_URL or that of this host. In Python: frazil.init.
 
     \b
       frazil init
       frazil init redis://localhost --new
+      frazil init redis://localhost --if-missing
       frazil init --namespace invoices --scheme tickets --start 20001
       frazil init --namespace invoices --scheme tickets --start 30000 --forward
       frazil init postgresql://ids@db/app --namespace orders --sql
@@ -96,46 +102,55 @@ def command(
         store.share(shared)
         return
     if request.url.maker == "icicle":
-        from frazil.cli.stores.icicle import initialise
+        from frazil.cli.stores.icicle import initialise as initialise_pool
 
-        if start is not None:
-            raise click.UsageError("--start is for counters; icicle: uses time")
-        initialise(request, shard=shard, auto=shards is not None, new=new)
+        if start is not None or if_missing:
+            raise click.UsageError(
+                "--start and --if-missing are for registries; icicle: has shards"
+            )
+        initialise_pool(request, shard=shard, auto=shards is not None, new=new)
         return
     if shard is not None or shards:
         raise click.UsageError("--shard and --shards are for icicle: URLs")
-    registry, scheme = store.persistent(request), request.scheme
+    registry = store.persistent(request)
+    how = HowToBegin(start, forward, new, if_missing)
+    problem = how.problem(request.scheme, lambda name: f"--{name.replace('_', '-')}")
+    if problem is not None:
+        raise click.UsageError(problem)
     if in_database:
-        _add_ids(registry, request, new=new)
+        _add_ids(registry, request, how)
         return
-    if registry.terms.timed:
-        if start is not None or forward:
-            raise click.UsageError(
-                f"--start and --forward are for counters; scheme {scheme.name} uses time"
-            )
-        _set_up_timed(registry, request, new=new)
-        return
-    _set_up_counter(
-        registry, request, _first_value(scheme, start, forward=forward, new=new), forward=forward
-    )
+    _set_up(request, how)
 
 
-def _set_up_counter(registry: Registry, request: Request, start: int, *, forward: bool) -> None:
-    """Create a counter, or move it ahead."""
-    if not forward and registry.look() is not None:
-        raise ConfigError(
-            f"namespace {request.namespace!r} of {request.url} exists; to move its counter to a "
-            "greater value, add --forward",
-            url=str(request.url),
-        )
-    registry.initialise(ask_of(LastSeen()), start)
-    _show(request, "moves ahead" if forward else "is new")
+def _set_up(request: Request, how: HowToBegin) -> None:
+    """Set up the namespace of a registry, and print what was done."""
     scheme = request.scheme
-    axis = "run" if scheme.layout.axis == "run" else "number"
-    click.echo(f"The next {axis} is {start}.")
+    name = f"Namespace {request.namespace!r} of {request.url}"
+    about = f"with scheme {scheme.name}:\n{scheme.layout}"
+
+    def waiting(wait_us: int) -> None:
+        click.echo(f"{name} is set up, {about}")
+        click.echo(
+            f"Waiting {duration_text(wait_us)}, because an earlier record may be lost (--new skips "
+            "this)."
+        )
+
+    made = initialise(request, how, waiting)
+    if how.if_missing:
+        click.echo(f"{name} {'is set up' if made else 'exists'}, {about}")
+    elif how.forward:
+        click.echo(f"{name} moves ahead, {about}")
+    elif how.new or how.start is not None:
+        click.echo(f"{name} is new, {about}")
+    if scheme.layout.axis == "time":
+        click.echo("The first ID does not wait.")
+    elif not how.if_missing:
+        axis = "run" if scheme.layout.axis == "run" else "number"
+        click.echo(f"The next {axis} is {how.first_value(scheme)}.")
 
 
-def _add_ids(registry: Registry, request: Request, *, new: bool) -> None:
+def _add_ids(registry: Registry, request: Request, how: HowToBegin) -> None:
     """Install ``frazil_id`` and set it up; the namespace too, if it does not exist."""
     if request.url.kind not in ("postgresql", "postgres"):
         raise click.UsageError("--sql is for postgresql: URLs")
@@ -143,44 +158,9 @@ def _add_ids(registry: Registry, request: Request, *, new: bool) -> None:
 
     assert isinstance(registry, PostgresRegistry)
     if registry.look() is None:
-        _set_up_timed(registry, request, new=new)
+        _set_up(request, how)
     node = registry.add_ids(ask_of(LastSeen()), request.scheme)
     name = request.namespace.replace("'", "''")
     click.echo(f"frazil_id('{name}') makes IDs with node {node}. Use it as a column's default:")
     click.echo(f"  id bigint PRIMARY KEY DEFAULT frazil_id('{name}')")
     click.echo("Other roles need: GRANT EXECUTE ON FUNCTION frazil_id(text) TO ROLE")
-
-
-def _show(request: Request, state: str) -> None:
-    name, scheme = f"Namespace {request.namespace!r} of {request.url}", request.scheme
-    click.echo(f"{name} {state}, with scheme {scheme.name}:\n{scheme.layout}")
-
-
-def _first_value(scheme: Scheme, start: int | None, *, forward: bool, new: bool) -> int:
-    """The next value of a counter."""
-    if new and (forward or start is not None):
-        raise click.UsageError("--new starts a counter at its first value; use it or --start")
-    if forward and start is None:
-        raise click.UsageError("--forward needs the next value; add --start N")
-    if start is None and not new:
-        raise click.UsageError(
-            "a counter needs its first value; add --start N, greater than all values in use, or "
-            "--new if it was never used"
-        )
-    if start is not None:
-        return start
-    return 1 if scheme.layout.axis == "sequence" else 0
-
-
-def _set_up_timed(registry: Registry, request: Request, *, new: bool) -> None:
-    """Create the record; unless it is new, wait until every claim of a lost record has ended."""
-    registry.initialise(ask_of(LastSeen()), 0 if new else None)
-    _show(request, "is new" if new else "is set up")
-    if not new:
-        wait_us = registry.terms.horizon_ticks * registry.terms.tick_us
-        click.echo(
-            f"Waiting {duration_text(wait_us)}, because an earlier record may be lost (--new skips "
-            "this)."
-        )
-        time.sleep(wait_us / 1e6)
-    click.echo("The first ID does not wait.")

@@ -32,16 +32,16 @@ class AwaitedStream(AsyncIterator[int]):
         return self._call()
 
 
-async def wait_through(walk: KeptWalk, pauses: Pauses) -> None:
+async def wait_through(walk: KeptWalk, pauses: Pauses, most_us: int | None = None) -> None:
     """Run the steps between the pauses, and wait for each pause."""
     for pause_ns, since_ns in pauses:
-        await wait(walk, pause_ns, since_ns)
+        await wait(walk, pause_ns, since_ns, most_us)
 
 
-async def wait(walk: KeptWalk, pause_ns: int, since_ns: int) -> None:
+async def wait(walk: KeptWalk, pause_ns: int, since_ns: int, most_us: int | None = None) -> None:
     """See ``KeptWalk.wait``."""
     loop = the_loop()
-    nap_ns = walk.nap_ns(pause_ns, since_ns)
+    nap_ns = walk.nap_ns(pause_ns, since_ns, most_us)
     if nap_ns is not None:
         await asyncio.sleep(nap_ns / 1e9)
         return
@@ -49,7 +49,7 @@ async def wait(walk: KeptWalk, pause_ns: int, since_ns: int) -> None:
     call = _Awaited(loop, woken)
     try:
         keeper = walk.call_keeper(call)
-        await asyncio.wait({woken}, timeout=walk.patience_s(since_ns))
+        await asyncio.wait({woken}, timeout=walk.patience_s(since_ns, most_us))
         if not woken.done():
             raise keeper.policy.complaint((boot_ns() - since_ns) / 1e9)
         error = woken.result()

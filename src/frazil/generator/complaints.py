@@ -93,7 +93,8 @@ def _reason(state: KeeperState) -> str:
         return (
             "nothing was ever granted in this namespace, and a store that lost its claims looks "
             f"the same, so the first claim waits for {horizon}; if the namespace is new, run "
-            f"frazil init {state.url} with its name and scheme, else wait longer (timeout=)"
+            f"frazil init {state.url} with its name and scheme before the first use (in Python "
+            "frazil.init, at each start frazil init --if-missing), else wait longer (timeout=)"
         )
     if state.ahead:
         return (

@@ -11,7 +11,7 @@ that treats an iterable as a collection would use all memory. ``ids.stream()`` i
 from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, overload, runtime_checkable
 
-from frazil.generator.request import Request
+from frazil.generator.request import Duration, Request
 from frazil.schemes.scheme import Scheme
 
 if TYPE_CHECKING:
@@ -67,6 +67,14 @@ class Generator(Protocol):
     def stream(self) -> Iterator[int]:
         """IDs without end, each made at its turn: ``for id in ids.stream(): ...``."""
 
+    def ready(self, timeout: Duration | None = None) -> None:
+        """Return when the next ID needs no waiting: call it before the traffic comes.
+
+        It brings the first claim, which may take as long as a new namespace waits (5 s on a server;
+        ``frazil.init`` waits in advance). Servers that make the IDs are asked for one, which is
+        dropped. timeout: a duration; the default is the generator's. Raises as a call does.
+        """
+
     def close(self) -> None:
         """Stop issuing, and give back the unused rest. A second call does nothing."""
 
@@ -98,6 +106,9 @@ class AsyncGenerator(Protocol):
 
     def stream(self) -> AsyncIterator[int]:
         """IDs without end, each made at its turn."""
+
+    async def ready(self, timeout: Duration | None = None) -> None:  # noqa: ASYNC109 - as Generator
+        """Return when the next ID needs no waiting; see ``Generator.ready``."""
 
     async def aclose(self) -> None:
         """Stop issuing, and give back the unused rest. A second call does nothing."""

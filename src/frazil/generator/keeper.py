@@ -16,7 +16,10 @@ With a clock:
 - A busy generator renews its claim when less than half of the ticks that it wanted are left. It
   wants twice as many each time, up to the horizon. The first claim has 100 ms, so a short life
   wastes little; more if the last answer was slow, or the claim would end before its use.
-- A generator that issued nothing since the last round gives the rest of its claim back.
+- A generator that issued nothing since the last renewal is *idle*. For a while after its last ID
+  (``keep``) its claim is kept warm, so that a rare ID costs its caller no request: it is renewed
+  for the whole horizon, and only when an eighth of that is left. After that it is given back.
+- If an idle claim has a new owner, the node numbers are scarce: for that while, none is kept warm.
 - A claim with a new owner is used to its end; then there is a new claim.
 
 Without a clock (counters, runs) a claim is a block of a chosen size. When half of it is used, the
@@ -49,6 +52,7 @@ from frazil.walk.walk import Walk
 __all__ = ["FIRST_CLAIM_US", "KeeperPolicy", "Result", "Steps"]
 
 FIRST_CLAIM_US = 100_000
+_WARM_PART = 8  # of the horizon: what is left when a claim that is kept warm is renewed
 _ANSWERS = 4  # the least claim, in answer times: half to use it, half to renew it
 
 Result = TypeVar("Result")
@@ -62,7 +66,8 @@ class KeeperPolicy:
     """Keeps one walk supplied from the registry at ``url``.
 
     block: axis values of a claim, in a layout without time. identity: of this process, with its
-    boot clock; wall_us: its wall clock; jitter: random, between a half and one. ``claim`` is the
+    boot clock; wall_us: its wall clock; jitter: random, between a half and one. keep_us: how long
+    after its last ID the claim of an idle walk is kept, in a layout with time. ``claim`` is the
     claim held, the later of two; ``trouble`` the error of a registry that does not answer, since
     ``trouble_since_us``, else None; ``failures`` counts such errors. ``ended``: the last round is
     over.
@@ -79,6 +84,7 @@ class KeeperPolicy:
         wall_us: Callable[[], int],
         jitter: Callable[[], float],
         request: RequestFactory,
+        keep_us: int,
     ) -> None:
         self.walk = walk
         self.identity = identity
@@ -109,6 +115,9 @@ class KeeperPolicy:
         self._metered = 0, 0
         self._retries = Retries()
         self._back_off_until_ns = 0
+        self._keep_ns = keep_us * 1000
+        self._used_ns = 0
+        self._scarce_until_ns = 0
 
     def call(self, call: Call) -> bool:
         """Wake ``call`` when the walk has a claim, or an error. Whether a round is due for it."""
@@ -207,14 +216,25 @@ class KeeperPolicy:
         begun = walk.begun()
         if begun:
             self._new = False
-        busy = walk.tick != self._tick or not begun
+        idle = self._is_idle(walk)
+        if not idle:
+            self._used_ns = self.identity.now_ns()
         self._tick = walk.tick
-        if not busy:
+        if idle and not self._keeps_warm():
             used = walk.leave(self.identity.era)
             if self.identity.intact():  # else the claim may be another keeper's
                 yield from self._release(used)
         elif self._renewable:
-            yield from self._renew(walk)
+            yield from self._renew(walk, idle=idle)
+
+    def _is_idle(self, walk: Walk) -> bool:
+        """Whether the walk issued nothing since the last renewal, although it could."""
+        return walk.tick == self._tick and walk.begun()
+
+    def _keeps_warm(self) -> bool:
+        """Whether the claim of an idle walk is kept."""
+        now_ns = self.identity.now_ns()
+        return now_ns - self._used_ns < self._keep_ns and now_ns >= self._scarce_until_ns
 
     def _grant(self, walk: Walk) -> Steps[None]:
         want = self._want = max(self._want, self._first_want())
@@ -228,6 +248,7 @@ class KeeperPolicy:
             self._back_off(pause_us(reply, self.terms, self.jitter()))
             return
         self.claim, self._renewable, self._tick = reply, True, walk.tick
+        self._used_ns = sent_ns
         node, era = reply.slot % self.terms.nodes, self.identity.era
         self._block_requested, self._metered = False, (walk.issued, sent_ns)
         if walk.held and not self.terms.timed:
@@ -242,8 +263,10 @@ class KeeperPolicy:
             return found is None or not found.holdings
         return False
 
-    def _renew(self, walk: Walk) -> Steps[None]:
+    def _renew(self, walk: Walk, *, idle: bool = False) -> Steps[None]:
         """Ask for twice as many ticks as last time, counted from the answer; or for another block.
+
+        For an idle walk ask for as many as there are, so that the next request is far away.
 
         A claim that is lost, or is at the end of a counter, is only used to its end.
         """
@@ -251,9 +274,12 @@ class KeeperPolicy:
         assert claim is not None
         sent_ns = self.identity.now_ns()
         if self.terms.timed:
-            want = min(max(2 * self._want, self._first_want()), self.terms.horizon_ticks)
+            most = self.terms.horizon_ticks
+            want = most if idle else min(max(2 * self._want, self._first_want()), most)
             delay = self._answer_ns // (1000 * self.terms.tick_us)
-            target = walk.until - walk.left() + delay + want
+            # A claim that was renewed late ended before the tick that is due.
+            at = max(walk.until - walk.left(), walk.due(sent_ns))
+            target = at + delay + want
         else:
             want = self._block
             target = claim.until + want
@@ -262,6 +288,8 @@ class KeeperPolicy:
         read_ns = yield from self._note_reply(reply.seen, sent_ns)
         if isinstance(reply, Lost) or not (self.terms.timed or reply.until > claim.until):
             self._renewable = False
+            if idle:
+                self._scarce_until_ns = self.identity.now_ns() + self._keep_ns
             return
         self.claim, self._want, self._block_requested = reply, want, False
         walk.prolong(reply.until, *reply.time(self.terms), read_ns, self.identity.era)
@@ -325,7 +353,20 @@ class KeeperPolicy:
     def _needs_renewal(self, walk: Walk) -> bool:
         if walk.closed:  # the last round comes next, and gives back the rest
             return False
-        return 2 * walk.reach() < self._want if self.terms.timed else walk.wanting
+        if not self.terms.timed:
+            return walk.wanting
+        if self._is_warm(walk):
+            return walk.reach() <= self._warm_ticks()
+        return 2 * walk.reach() < self._want
+
+    def _is_warm(self, walk: Walk) -> bool:
+        """Whether the claim is kept only in case that it is needed."""
+        return self._keeps_warm() and self._is_idle(walk)
+
+    def _warm_ticks(self) -> int:
+        """How much of a claim that is kept warm is left when it is renewed."""
+        least = _ANSWERS * self._answer_ns // (1000 * self.terms.tick_us)
+        return min(max(1, self.terms.horizon_ticks // _WARM_PART, least), self._want // 2)
 
     def _next_round_s(self, walk: Walk) -> float | None:
         """Seconds until the next round, if no caller comes."""
@@ -338,9 +379,10 @@ class KeeperPolicy:
             return None
         if self.trouble is not None and self._needs_renewal(walk):
             return max(pause_s, 0.001)
-        ticks = walk.reach() - self._want // 2
-        least = max(1, self._want // 8)
-        return max(ticks, least) * self.terms.tick_us / 1e6
+        reach, rest = walk.reach(), self._want // 2
+        if 2 * reach <= self._want and self._is_warm(walk):
+            rest = self._warm_ticks()  # it was idle from the renewal until half was left
+        return max(reach - rest, rest // 4, 1) * self.terms.tick_us / 1e6
 
     def _first_want(self) -> int:
         if not self.terms.timed:

@@ -39,7 +39,7 @@ def drive(steps: Steps[Result], registry: Registry) -> Result:
 class Keeper:
     """Keeps one walk, which it holds weakly, supplied from one registry; see ``KeeperPolicy``."""
 
-    def __init__(self, walk: Walk, registry: Registry, block: int) -> None:
+    def __init__(self, walk: Walk, registry: Registry, block: int, keep_us: int) -> None:
         self._wakeups: SimpleQueue[object] = SimpleQueue()
         self._running = allocate_lock()
         self._thread = 0  # what get_ident() returns in it; 0 if there is none
@@ -53,6 +53,7 @@ class Keeper:
             wall_us=clock.wall_us,
             jitter=jitter,
             request=ask_of,
+            keep_us=keep_us,
         )
         _live.add(self)
 

@@ -89,12 +89,15 @@ class KeptWalk(_Base):
         super().__init__(ProcessIdentity(), *walk_arguments(request.scheme, request.lead_us, seed))
         usual = _BLOCKS.get(request.scheme.layout.axis, 0)
         self._block = usual if request.block is None else request.block
-        self._keepers = {self.identity.era: Keeper(self, registry, self._block)}
+        self._keepers = {self.identity.era: self._new_keeper()}
 
     @property
     def keeper(self) -> Keeper:
         """The keeper of this process."""
         return self._keepers[self.identity.era]
+
+    def _new_keeper(self) -> Keeper:
+        return Keeper(self, self.registry, self._block, self.request.keep_us)
 
     def poll(self) -> int | Pause:
         """An ID, or a Pause."""
@@ -138,6 +141,12 @@ class KeptWalk(_Base):
                 since_ns = boot_ns()
             yield self.pause_ns(), since_ns
 
+    def readying(self) -> Pauses:
+        """Wait until there is a cell for the next ID; none is used."""
+        since_ns = boot_ns()
+        while pause_ns := self.pause_ns():
+            yield pause_ns, since_ns
+
     def own_identity(self) -> ProcessIdentity:
         """The identity of this process, for a call that begins.
 
@@ -167,7 +176,7 @@ class KeptWalk(_Base):
         them changes the walk, in one step; none waits for another.
         """
         identity = ProcessIdentity()
-        self._keepers.setdefault(identity.era, Keeper(self, self.registry, self._block))
+        self._keepers.setdefault(identity.era, self._new_keeper())
         self.restart(identity)
 
     def call_keeper(self, call: Call) -> Keeper:
@@ -176,10 +185,11 @@ class KeptWalk(_Base):
         keeper.call(call)
         return keeper
 
-    def nap_ns(self, pause_ns: int, since_ns: int) -> int | None:
+    def nap_ns(self, pause_ns: int, since_ns: int, most_us: int | None = None) -> int | None:
         """How long to sleep for a pause of the walk; None: until the keeper has a claim.
 
-        since_ns: when the caller began to wait. Raises an error if a wait does not help.
+        since_ns: when the caller began to wait. most_us: how long it waits, if not for the
+        generator's timeout. Raises an error if a wait does not help.
         """
         if pause_ns == FORKED:
             self.restart_after_fork()
@@ -189,24 +199,27 @@ class KeptWalk(_Base):
         if pause_ns == SPENT:
             return None
         waited_ns = boot_ns() - since_ns
-        if waited_ns + pause_ns > self.request.timeout_us * 1000 + _LONGEST_NAP_NS:
+        if waited_ns + pause_ns > self._most_us(most_us) * 1000 + _LONGEST_NAP_NS:
             raise self.keeper.policy.complaint(waited_ns / 1e9)
         return min(pause_ns, _LONGEST_NAP_NS)
 
-    def patience_s(self, since_ns: int) -> float:
+    def patience_s(self, since_ns: int, most_us: int | None = None) -> float:
         """The seconds left for a caller that began to wait at ``since_ns``."""
-        return max(self.request.timeout_us / 1e6 - (boot_ns() - since_ns) / 1e9, 0.0)
+        return max(self._most_us(most_us) / 1e6 - (boot_ns() - since_ns) / 1e9, 0.0)
 
-    def wait(self, pause_ns: int, since_ns: int) -> None:
+    def _most_us(self, most_us: int | None) -> int:
+        return self.request.timeout_us if most_us is None else most_us
+
+    def wait(self, pause_ns: int, since_ns: int, most_us: int | None = None) -> None:
         """Wait as long as the walk says, or for a claim. Raises as ``nap_ns`` does."""
-        nap_ns = self.nap_ns(pause_ns, since_ns)
+        nap_ns = self.nap_ns(pause_ns, since_ns, most_us)
         if nap_ns is not None:
             time.sleep(nap_ns / 1e9)
             return
         gate = Gate()
         try:
             keeper = self.call_keeper(gate)
-            if not gate.wait(self.patience_s(since_ns)):
+            if not gate.wait(self.patience_s(since_ns, most_us)):
                 raise keeper.policy.complaint((boot_ns() - since_ns) / 1e9)
             error = gate.error
         finally:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from frazil.errors import ConfigError
 from frazil.generator.endless import Endless
 from frazil.generator.kept_walk import KeptWalk
-from frazil.generator.request import Request
+from frazil.generator.request import Duration, Request, patience_us
 from frazil.inputs.arguments import check_count
 from frazil.inputs.duration import duration_text
 from frazil.registries import connect
@@ -82,6 +82,12 @@ class LocalGenerator(_Base, Endless):
     def stream(self) -> Iterator[int]:
         """See ``frazil.Generator``."""
         return iter(self, None)  # in C: nothing runs between the ID and its user
+
+    def ready(self, timeout: Duration | None = None) -> None:
+        """See ``frazil.Generator``."""
+        most_us = patience_us(timeout)
+        for pause_ns, since_ns in self._walk.readying():
+            self._walk.wait(pause_ns, since_ns, most_us)
 
     def close(self) -> None:
         """See ``frazil.Generator``."""

@@ -20,10 +20,14 @@ from frazil.registries.base import Registry
 from frazil.schemes.scheme import Scheme, scheme
 from frazil.system.imports import load
 
-__all__ = ["Duration", "Request", "UrlInput", "make_request"]
+__all__ = ["KEEP_US", "Duration", "Request", "UrlInput", "make_request", "patience_us"]
 
 Duration: TypeAlias = str | float | timedelta
 UrlInput: TypeAlias = str | os.PathLike[str]
+
+
+KEEP_US = 60_000_000
+"""How long a generator keeps its claim after its last ID, by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,7 @@ class Request:
     scattered: bool = False
     block: int | None = None
     token: str | None = field(default=None, repr=False)
+    keep_us: int = KEEP_US
     registry: Registry | None = field(default=None, repr=False)
 
     def refuse(self, problem: str, **given: bool) -> None:
@@ -62,6 +67,7 @@ def make_request(
     sequence_start: int | str = 0,
     block: int | None = None,
     token: str | None = None,
+    keep: Duration = "1min",
     registry: Registry | None = None,
 ) -> Request:
     """The request for the arguments of ``open``. Raises ConfigError and LayoutError."""
@@ -83,6 +89,7 @@ def make_request(
         scattered=sequence_start == "random",
         block=_checked_block(block),
         token=token,
+        keep_us=duration_us(keep, name="keep"),
         registry=registry,
     )
 
@@ -113,6 +120,11 @@ def _where_given(registry: Registry, url: UrlInput | None, namespace: str) -> Ur
             url=registry.url,
         )
     return Url(registry.url, registry.url, GIVEN, "", "", ())
+
+
+def patience_us(timeout: Duration | None) -> int | None:
+    """The ``timeout`` of a single call in µs; None for that of the generator."""
+    return None if timeout is None else duration_us(timeout, name="timeout")
 
 
 def _url_text(url: UrlInput | None) -> str:

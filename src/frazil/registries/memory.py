@@ -3,6 +3,12 @@
 All generators of a process with ``memory:`` (or ``memory:NAME``) share one set of records, as
 processes on a host share a file. It does not work across processes: a forked child has a copy of
 the records and would grant the same claims as its parent. So a child gets an error.
+
+The first ID comes at once. Elsewhere a first use looks the same as a loss, and waits for a horizon.
+Here it does not: the records and everything that was claimed from them are in one process, so a
+namespace that this process never had holds no claims that could still be in use. A record that it
+had and that is gone is a loss, as everywhere. The promise ends with the process: the IDs of two
+processes, at the same time or one after the other, may be equal.
 """
 
 from collections.abc import Iterator
@@ -10,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from threading import Lock
 
+from frazil.claims.claim import Claim, VerbRequest, Wait
 from frazil.claims.record import Record
 from frazil.claims.slots import SlotTable
 from frazil.errors import ConfigError
@@ -23,12 +30,18 @@ __all__ = ["MemoryRegistry"]
 HORIZON_US = 1_000_000
 
 _records: dict[tuple[str, str], Record] = {}
+_had: set[tuple[str, str]] = set()  # the records that were ever in this process
 _lock = Lock()
 _process = ProcessIdentity()
 
 
 class MemoryRegistry(RecordRegistry):
-    """A registry in this process's memory. Options: ``?horizon=``."""
+    """A registry in this process's memory. Options: ``?horizon=``.
+
+    lives_longer: whether another process may have had claims of the namespace.
+    """
+
+    lives_longer = False
 
     def __init__(self, url: Url, namespace: str, scheme: Scheme) -> None:
         options = url.options()
@@ -41,6 +54,25 @@ class MemoryRegistry(RecordRegistry):
     def _place(self, url: Url, _: Options) -> tuple[int | None, str]:
         """The only node number to grant, if any, and the name of the records."""
         return None, f"memory:{url.body}"
+
+    def grant(self, ask: VerbRequest, want: int) -> Claim | Wait:
+        """See Registry."""
+        return self.perform(
+            lambda r, us, inc: self._begun(r, ask, us, inc).grant(self.terms, ask, us, inc, want)
+        )
+
+    def mint(self, ask: VerbRequest, ticks: int) -> Claim | Wait:
+        """See Registry."""
+        return self.perform(
+            lambda r, us, inc: self._begun(r, ask, us, inc).mint(self.terms, ask, us, inc, ticks)
+        )
+
+    def _begun(self, record: Record, ask: VerbRequest, us: int, incarnation: str) -> Record:
+        """The record; one that never was is made as new, so that nothing is waited for."""
+        if self.terms.timed and not self.lives_longer and self._key not in _had:
+            assert not record.sid
+            record.initialise(self.terms, ask, us, incarnation, 0)
+        return record
 
     @contextmanager
     def step(self) -> Iterator[tuple[Record, str]]:
@@ -56,4 +88,5 @@ class MemoryRegistry(RecordRegistry):
             assert isinstance(kept.slots, SlotTable)
             record = replace(kept, slots=SlotTable(kept.slots))
             yield record, "memory"
+            _had.add(self._key)  # first: an exception after it makes the next verb wait
             _records[self._key] = record

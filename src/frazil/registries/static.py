@@ -106,6 +106,8 @@ class StaticRegistry(OwnedRegistry, SqliteRegistry):
 class StatelessRegistry(OwnedRegistry, MemoryRegistry):
     """One node number without a file. Options: ``?state=none``, ``?horizon=``."""
 
+    lives_longer = True  # the last owner's claims may reach into this process's time
+
     def _place(self, url: Url, options: Options) -> tuple[int | None, str]:
         options.text("state")
         node = node_number(url.body)

@@ -11,14 +11,16 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
-from frazil.errors import Closed, ConfigError, FrazilError
+from frazil.errors import Closed, ConfigError, FrazilError, TryLater
 from frazil.generator.awaiting import AwaitedStream
 from frazil.generator.complaints import closed
 from frazil.generator.endless import Endless
-from frazil.generator.request import Request
+from frazil.generator.pacing import Retries, jitter
+from frazil.generator.request import Duration, Request, patience_us
 from frazil.inputs.arguments import check_count
 from frazil.remote.prefetch import Prefetch
 from frazil.schemes.scheme import Scheme
+from frazil.system.clock import boot_ns
 from frazil.system.event_loop import the_loop
 from frazil.system.process import ProcessIdentity
 from frazil.system.steps import Steps, run, run_async
@@ -124,6 +126,23 @@ class _Living(Generic[LifeT]):
 
         return self._own(gather)
 
+    def _ready(self, timeout: Duration | None) -> Steps[None]:
+        """Ask for one ID until it comes; it is dropped."""
+        most_us = patience_us(timeout)
+        most_us = self.config.timeout_us if most_us is None else most_us
+        until_ns = boot_ns() + most_us * 1000
+        retries = Retries()
+        while True:
+            try:
+                yield from self._own(lambda life: life.ids(1))
+            except TryLater:
+                pause_s = retries.pause_s(jitter())
+                if boot_ns() + int(pause_s * 1e9) > until_ns:
+                    raise
+            else:
+                return
+            yield pause_s
+
     def _end(self) -> LifeT | None:
         """Issue no more IDs; return the life to hang up, unless it is a parent's."""
         self._closed = True
@@ -168,6 +187,10 @@ class Served(Endless, _Living[LifeT]):
         """Return an endless iterator of IDs. Each is requested when it is needed."""
         return iter(self.__next__, None)
 
+    def ready(self, timeout: Duration | None = None) -> None:
+        """See ``frazil.Generator``."""
+        run(self._ready(timeout))
+
     def close(self) -> None:
         """Issue no more IDs, and close the connections. Calling it twice is safe."""
         life = self._end()
@@ -207,6 +230,10 @@ class AsyncServed(_Living[LifeT]):
     def stream(self) -> AsyncIterator[int]:
         """Return an endless asynchronous iterator. Each ID is requested when it is needed."""
         return AwaitedStream(self)
+
+    async def ready(self, timeout: Duration | None = None) -> None:  # noqa: ASYNC109 - as Generator
+        """See ``frazil.Generator``."""
+        await run_async(self._ready(timeout))
 
     async def aclose(self) -> None:
         """Issue no more IDs, and close the connections. Calling it twice is safe."""

@@ -76,6 +76,7 @@ class Namespace:
     lead: str = "0s"
     timeout: str = "10s"
     block: int | None = None
+    keep: str = "1min"
 
     def request(self) -> Request:
         """Return the request for its generator. Raises ConfigError and LayoutError."""
@@ -86,6 +87,7 @@ class Namespace:
             lead=self.lead,
             timeout=self.timeout,
             block=self.block,
+            keep=self.keep,
         )
         registry_of(request)  # refuses what its registry would never give
         return request
@@ -212,6 +214,7 @@ def _namespace(names: Table, name: str, values: object, url: str | None) -> Name
         or default_url(),
         lead=table.take("lead", str, "0s", _DURATION),
         timeout=table.take("timeout", str, "10s", _DURATION),
+        keep=table.take("keep", str, "1min", _DURATION),
         block=table.take("block", int, 0, "a number of values to claim at a time") or None,
     )
     table.finish()

@@ -151,3 +151,42 @@ def test_forward_moves_a_counter(call):
     moved = call("init", *told, "--start", "100", "--forward")
     assert "moves ahead" in moved.stdout
     assert call("mint", *told).stdout == "100\n"
+
+
+class TestIfMissing:
+    """What an init container runs, at each start."""
+
+    def test_it_sets_up_once_and_is_content_with_what_exists(self, call):
+        first, second = call("init", "--if-missing"), call("init", "--if-missing")
+        assert "Namespace 'default' of sqlite: is set up, with scheme icicle" in first.stdout
+        assert "Namespace 'default' of sqlite: exists, with scheme icicle" in second.stdout
+        assert call("init", "--if-missing", "-s", "discord").exit_code == 2
+
+    def test_after_a_flush_it_waits_out_what_members_hold(self, call, servers):
+        url, icicle = f"{servers[0].url}?horizon=1s", scheme("icicle")
+        assert call("init", url, "--new").exit_code == 0
+        member = connect(url, "default", icicle)
+        claim = member.grant(ask_of(LastSeen()), 1000)
+        servers[0].do("FLUSHALL")
+        assert "is set up" in call("init", url, "--if-missing").stdout
+        after = connect(url, "default", icicle).mint(ask_of(LastSeen()), 1)
+        assert isinstance(after, Claim)  # at once,
+        assert after.start >= claim.until  # and after everything that is still in use
+
+    def test_a_counter_is_never_made(self, call, servers):
+        words = ("init", servers[0].url, "-s", "tickets", "--if-missing")
+        result = call(*words)
+        assert result.exit_code == 2
+        assert "a program cannot know its next value" in result.output.replace("\n", " ")
+        call("init", servers[0].url, "-s", "tickets", "--start", "7")
+        assert call(*words).exit_code == 0
+        assert call("mint", "-u", servers[0].url, "-s", "tickets").stdout == "7\n"
+
+    @pytest.mark.parametrize("other", [["--new"], ["--forward"], ["--start", "3"]])
+    def test_it_declares_nothing(self, call, other):
+        result = call("init", "-s", "tickets", "--if-missing", *other)
+        assert result.exit_code == 2
+        assert "declares nothing" in result.output
+
+    def test_pools_have_shards(self, call):
+        assert call("init", "icicle://127.0.0.1", "--if-missing").exit_code == 2

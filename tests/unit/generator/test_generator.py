@@ -28,9 +28,8 @@ def test_the_first_lines_of_the_readme(url):
     with opened(url) as ids:
         first = ids()
         assert isinstance(first, int)
-        assert next(ids) == first + 1
-        assert ids.take(3) == [first + 2, first + 3, first + 4]
-        assert ids.text() == str(first + 5)
+        numbers = [first, next(ids), *ids.take(3), int(ids.text())]
+        assert numbers == sorted(set(numbers))
         moment = ids.scheme.unpack(first).moment
         assert abs(moment.timestamp() - time.time()) < 3
 
@@ -52,7 +51,7 @@ def test_only_the_public_methods_are_visible(url):
     with opened(url) as ids:
         assert isinstance(ids, frazil.Generator)
         shown = {name for name in dir(ids) if not name.startswith("_")}
-    assert shown == {"array", "close", "config", "scheme", "stream", "take", "text"}
+    assert shown == {"array", "close", "config", "ready", "scheme", "stream", "take", "text"}
 
 
 @pytest.mark.parametrize("scheme", ["icicle", "uniqueid-spread", "globalid", "chibrary-time"])
@@ -120,7 +119,7 @@ def test_close_gives_back_the_rest(url):
     ids.close()
     (holding,) = registry.holdings()
     assert not holding.held
-    assert holding.until <= holding.start + 1
+    assert holding.until == ids._walk.tick + 1
 
 
 def test_a_dropped_generator_gives_its_claim_back(url):
@@ -135,7 +134,7 @@ def test_a_dropped_generator_gives_its_claim_back(url):
 
 
 def test_an_idle_generator_releases_its_claim_and_gets_another(url):
-    with opened(url) as ids:
+    with opened(url, keep=0) as ids:
         first = ids()
         deadline = time.monotonic() + 5
         while any(h.held for h in ids._walk.registry.holdings()) and time.monotonic() < deadline:
@@ -216,7 +215,7 @@ def test_threads_share_one(url):
     assert all(part == sorted(part) for part in found)
 
 
-def test_the_first_use_waits_one_horizon_once(url):
+def test_the_first_use_waits_one_horizon_once(url, lost):
     began = time.monotonic()
     with frazil.open(url + "?horizon=300ms", WIDE) as ids:
         ids()
@@ -280,7 +279,7 @@ class TestMint:
     def test_none(self, url):
         assert frazil.mint(0, url) == []
 
-    def test_gives_up(self, url):
+    def test_gives_up(self, url, lost):
         with pytest.raises(PoolExhausted):
             frazil.mint(1, url, WIDE, timeout="10ms")
 
@@ -334,14 +333,14 @@ class TestAsyncio:
 
             pulse = asyncio.create_task(heart())
             async with aio.open(url, "icicle") as ids:
-                found = await asyncio.gather(*(ids.take(5000) for _ in range(10)))
+                found = await asyncio.gather(*(ids.take(50_000) for _ in range(10)))
             pulse.cancel()
             return beats, found
 
         beats, found = self.run(body())
         numbers = [n for part in found for n in part]
-        assert len(set(numbers)) == 50_000
-        assert beats > 50
+        assert len(set(numbers)) == 500_000
+        assert beats > 10
 
     def test_closed(self, url):
         async def body():
@@ -353,7 +352,7 @@ class TestAsyncio:
 
         self.run(body())
 
-    def test_timeout(self, url):
+    def test_timeout(self, url, lost):
         async def body():
             ids = aio.open(url + "?horizon=5s", WIDE, timeout="50ms")
             with pytest.raises(PoolExhausted):

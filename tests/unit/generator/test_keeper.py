@@ -53,7 +53,7 @@ def world(monkeypatch):
 def supplied(world, request):
     """(generator, keeper, answers): a generator whose keeper has no thread."""
     url = f"memory:{request.node.name}"
-    request = make_request(url, WIDE, namespace="x")
+    request = make_request(url, WIDE, namespace="x", keep=0)
     ids = KeptWalk(request, registry_of(request))
     ids.forget()
     ids.identity = ids.keeper.policy.identity = sense_of(world)

@@ -14,7 +14,9 @@ __all__ = ["supplied", "world"]
 
 @pytest.fixture
 def keeper(url):
-    with frazil.open(url) as ids:  # its thread begins with the first call, and there is none
+    with frazil.open(
+        url, keep=0
+    ) as ids:  # its thread begins with the first call, and there is none
         yield ids._walk.keeper
 
 

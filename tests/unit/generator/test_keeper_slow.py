@@ -63,7 +63,7 @@ def test_a_claim_is_renewed_from_when_the_answer_will_come_on(supplied, world, m
     ids, keeper, answers = supplied
     slow(monkeypatch, keeper, world, "grant", 600)
     call(ids, keeper, answers)
-    now = ids.until - ids.left()
+    now = max(ids.until - ids.left(), ids.due(world.ns))
     asked = []
 
     def renew(ask, until):

@@ -10,7 +10,7 @@ import frazil
 from frazil.claims.claim import Claim, LastSeen, Lost, Wait
 from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.generator.verb_requests import ask_of
-from frazil.registries import connect
+from frazil.registries import connect, memory
 from frazil.registries.sqlite.files import LOCAL_FILESYSTEMS, state_home
 from frazil.registries.sqlite.registry import SqliteRegistry, default_path
 from frazil.registries.static import node_number
@@ -47,11 +47,28 @@ def test_a_claim_from_beginning_to_end(registry):
     assert isinstance(registry.renew(ask_of(longer.seen, longer), longer.until), Lost)
 
 
-def test_a_first_use_is_answered_with_a_wait_and_remembered(registry):
+def test_a_first_use_is_answered_with_a_wait_and_remembered(registry, lost):
     reply = registry.grant(ask_of(LastSeen()), 100)
     assert isinstance(reply, Wait)
     again = registry.grant(ask_of(reply.seen), 100)
     assert again.seen.sid == reply.seen.sid
+
+
+def test_a_process_knows_that_a_namespace_in_its_memory_is_new_until_it_had_one():
+    registry = connect("memory:first-uses", "x", ICICLE)
+    first = registry.grant(ask_of(LastSeen()), 100)
+    assert isinstance(first, Claim)
+    assert first.start == registry.terms.tick_at(first.now_us)
+    del memory._records[registry._key]  # a loss
+    assert isinstance(registry.grant(ask_of(LastSeen()), 100), Wait)
+    minted = connect("memory:first-mints", "x", ICICLE).mint(ask_of(LastSeen()), 5)
+    assert isinstance(minted, Claim)
+
+
+def test_a_number_without_a_file_had_other_processes():
+    registry = connect("static:3?state=none", "x", ICICLE)
+    assert isinstance(registry.grant(ask_of(LastSeen()), 100), Wait)
+    registry.close()
 
 
 def test_initialise_once(registry):

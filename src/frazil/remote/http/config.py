@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 
 from frazil.errors import ConfigError
-from frazil.generator.request import Request
+from frazil.generator.request import KEEP_US, Request
 from frazil.inputs.url import Url, host_port
 
 __all__ = ["NAME", "NAME_RULE", "NONCE", "ServiceConfig", "configure_service"]
@@ -66,6 +66,7 @@ def configure_service(request: Request) -> ServiceConfig:
         lead=request.lead_us != 0,
         sequence_start=request.scattered,
         block=request.block is not None,
+        keep=request.keep_us != KEEP_US,
     )
     netloc = _place(request.url)
     options = request.url.options()

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from frazil.errors import ConfigError
-from frazil.generator.request import Request
+from frazil.generator.request import KEEP_US, Request
 from frazil.inputs.duration import duration_text
 from frazil.inputs.url import Options, Url, whole
 from frazil.redis_link.access import Access
@@ -24,6 +24,7 @@ def configure_icicle(request: Request) -> IcicleConfig:
         "icicle: takes no {}=; the servers hold the shard and count the sequence",
         sequence_start=request.scattered,
         block=request.block is not None,
+        keep=request.keep_us != KEEP_US,
     )
     if str(scheme.layout) != PRESETS["icicle"].layout or scheme.shuffle is not None:
         raise ConfigError(

@@ -1,0 +1,173 @@
+"""``frazil.init`` and ``frazil init``: set up a namespace, so that its first use does not wait.
+
+A first use cannot be told from a loss: a store that was emptied a moment ago, while members go on
+inside their claims, looks like one that never held anything. So somebody has to wait for one
+horizon, until each claim of a lost record has ended. Setting up does that before the traffic comes.
+
+Three words change what it does. ``new`` is a person's statement that the namespace was never used;
+only it skips the wait. ``if_missing`` is for what runs at every start, like an init container: a
+program cannot know what a person knows, so it makes no statement. It takes the usual way to an ID,
+which notices every loss and waits it out, and drops the ID. ``forward`` moves a counter.
+
+A counter has no time in which a lost claim would end. So a program never makes one: a missing
+counter is an error, and a person gives the next value.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from time import sleep
+from typing import Never
+
+from frazil.claims.claim import LastSeen
+from frazil.claims.record import layout_mismatch
+from frazil.errors import ConfigError
+from frazil.generator.local import registry_of
+from frazil.generator.mint import mint
+from frazil.generator.request import Duration, Request, UrlInput, make_request
+from frazil.generator.verb_requests import ask_of
+from frazil.inputs.arguments import refuse_unknown
+from frazil.registries.base import Registry
+from frazil.schemes.scheme import Scheme
+
+__all__ = ["HowToBegin", "initialise", "initialise_ids"]
+
+
+@dataclass(frozen=True, slots=True)
+class HowToBegin:
+    """What is known of a namespace that is set up.
+
+    start: the next value of a counter. forward: it exists, and moves to ``start``. new: it was
+    never used. if_missing: nothing is known, and it may exist.
+    """
+
+    start: int | None = None
+    forward: bool = False
+    new: bool = False
+    if_missing: bool = False
+
+    def problem(self, scheme: Scheme, spelt: Callable[[str], str]) -> str | None:
+        """Why these make no sense together, or None. spelt: an argument as its user writes it."""
+        start, forward, new, missing = map(spelt, ("start", "forward", "new", "if_missing"))
+        if self.if_missing and (self.new or self.forward or self.start is not None):
+            return (
+                f"{missing} may run at every start, so it declares nothing about the namespace; "
+                f"omit {new}, {start} and {forward}"
+            )
+        if scheme.layout.axis == "time":
+            if self.start is not None or self.forward:
+                return f"{start} and {forward} are for counters; scheme {scheme.name} uses time"
+            return None
+        if self.new and (self.forward or self.start is not None):
+            return f"{new} starts a counter at its first value; use it or {start}"
+        if self.forward and self.start is None:
+            return f"{forward} needs the next value; add {spelt('start N')}"
+        if self.start is None and not (self.new or self.if_missing):
+            return (
+                f"a counter needs its first value; add {spelt('start N')}, greater than all values "
+                f"in use, or {new} if it was never used"
+            )
+        return None
+
+    def first_value(self, scheme: Scheme) -> int:
+        """The next value of a counter that is made or moved."""
+        if self.start is not None:
+            return self.start
+        return 1 if scheme.layout.axis == "sequence" else 0
+
+
+def initialise(
+    request: Request, how: HowToBegin, waiting: Callable[[int], None] = lambda _: None
+) -> bool:
+    """Set up the namespace of a request; whether it had no record, or a counter was moved.
+
+    waiting: is told how long, in µs, before this waits for a horizon. Precondition: ``how`` has no
+    problem. Raises ConfigError for a namespace that exists (but see ``HowToBegin``), and the
+    errors of the registry.
+    """
+    registry = registry_of(request)
+    if how.if_missing:
+        return _ensure(registry, request)
+    if registry.terms.timed:
+        registry.initialise(ask_of(LastSeen()), 0 if how.new else None)
+        if not how.new:
+            wait_us = _horizon_us(registry)
+            waiting(wait_us)
+            sleep(wait_us / 1e6)
+        return True
+    if not how.forward and registry.look() is not None:
+        raise ConfigError(
+            f"namespace {request.namespace!r} of {request.url} exists; to move its counter to a "
+            "greater value, add --forward (in Python forward=True)",
+            url=str(request.url),
+        )
+    registry.initialise(ask_of(LastSeen()), how.first_value(request.scheme))
+    return True
+
+
+def _ensure(registry: Registry, request: Request) -> bool:
+    """Make the record if there is none, and wait until an ID can be had; whether there was none."""
+    found = registry.look()
+    if found is not None and found.fingerprint != registry.terms.fingerprint:
+        raise layout_mismatch(found.layout, registry.terms)
+    if registry.terms.timed:
+        # Twice: a request that notices a loss may be told to wait, and then gets the guard's tick.
+        patience_us = request.timeout_us + 2 * _horizon_us(registry)
+        mint(1, replace(request, timeout_us=patience_us), registry)
+    elif found is None:
+        raise ConfigError(
+            f"{request.url} has no counter {request.namespace!r}, or has lost it, and a program "
+            "cannot know its next value: find the highest value in use and run once, by hand: "
+            "frazil init URL --start N (--new if it was never used), with the counter's --scheme "
+            "and --namespace",
+            url=str(request.url),
+        )
+    return found is None
+
+
+def _horizon_us(registry: Registry) -> int:
+    return registry.terms.horizon_ticks * registry.terms.tick_us
+
+
+def initialise_ids(
+    url: UrlInput | None = None,
+    scheme: str | Scheme = "icicle",
+    *,
+    namespace: str = "default",
+    fields: Mapping[str, int] | None = None,
+    start: int | None = None,
+    forward: bool = False,
+    new: bool = False,
+    if_missing: bool = False,
+    timeout: Duration = 10,
+    **unknown: Never,
+) -> bool:
+    """Set up a namespace, so that its first use does not wait; what ``frazil init`` does.
+
+    For a layout with time this waits once, 1 s on this host and 5 s on a server, because an earlier
+    record may be lost. A layout without time must be set up once, with the first value to issue.
+
+    url, scheme, namespace, fields: as in ``open``, for a registry.
+    start: the next value of a counter; greater than all values in use.
+    forward: move an existing counter ahead to ``start``.
+    new: the namespace was never used, so do not wait; a counter begins at 1, a run at 0. Never let
+    a program say so at each start: after a lost record, IDs would repeat.
+    if_missing: for programs that run at every start. A namespace that exists is left as it is; a
+    loss of its record is noticed and waited out here. A counter that is missing is an error.
+    timeout: with ``if_missing``, how long to wait for a store, beyond the wait for a loss.
+
+    Returns whether the namespace had no record (or a counter was moved). Raises ConfigError, also
+    for a namespace that exists already, and the errors of the registry.
+    """
+    refuse_unknown("init", initialise_ids, unknown)
+    request = make_request(url, scheme, namespace=namespace, fields=fields, timeout=timeout)
+    if request.url.maker != "registry":
+        raise ConfigError(
+            f"{request.url} makes IDs itself; run frazil init URL for the servers of an icicle: "
+            "pool, and nothing for a service, which sets up its namespaces",
+            url=str(request.url),
+        )
+    how = HowToBegin(start, forward, new, if_missing)
+    problem = how.problem(request.scheme, lambda name: f"{name.replace(' N', '')}=")
+    if problem is not None:
+        raise ConfigError(problem)
+    return initialise(request, how)

@@ -1,0 +1,70 @@
+"""``frazil.init``: what the command does, from Python."""
+
+import time
+
+import pytest
+
+import frazil
+from frazil.errors import ConfigError
+
+__all__: list[str] = []
+
+INVOICES = {"scheme": "tickets", "namespace": "invoices"}
+
+
+def test_a_new_namespace_has_its_first_id_at_once():
+    assert frazil.init(new=True) is True
+    began_s = time.monotonic()
+    with frazil.open(timeout="500ms") as ids:
+        ids()
+    assert time.monotonic() - began_s < 0.9  # a first use waits for 1 s
+    with pytest.raises(ConfigError, match="already has a record"):
+        frazil.init(new=True)
+
+
+def test_an_unknown_one_is_waited_for_here():
+    began_s = time.monotonic()
+    assert frazil.init("sqlite:") is True
+    assert time.monotonic() - began_s >= 1
+    with frazil.open("sqlite:", timeout="500ms") as ids:
+        ids()
+
+
+def test_if_missing_may_be_repeated():
+    assert [frazil.init(if_missing=True) for _ in range(3)] == [True, False, False]
+    with pytest.raises(ConfigError, match="layout"):
+        frazil.init("sqlite:", "discord", if_missing=True)
+
+
+def test_counters_begin_and_move():
+    assert frazil.init(**INVOICES, start=20_001)
+    assert frazil.mint(2, **INVOICES) == [20_001, 20_002]
+    with pytest.raises(ConfigError, match="forward=True"):
+        frazil.init(**INVOICES, start=30_000)
+    assert frazil.init(**INVOICES, start=30_000, forward=True)
+    assert frazil.mint(1, **INVOICES) == [30_000]
+    assert frazil.init(**INVOICES, if_missing=True) is False
+
+
+def test_a_counter_in_memory_begins_too(url):
+    frazil.init(url, "tickets", new=True)
+    with frazil.open(url, "tickets") as ids:
+        assert ids() == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"scheme": "tickets"}, "add start="),
+        ({"scheme": "tickets", "forward": True}, "forward= needs the next value"),
+        ({"scheme": "tickets", "new": True, "start": 1}, "new= starts a counter"),
+        ({"start": 1}, "start= and forward= are for counters"),
+        ({"if_missing": True, "new": True}, "declares nothing"),
+        ({"scheme": "tickets", "if_missing": True}, "a program cannot know its next value"),
+        ({"url": "http://127.0.0.1:1/a"}, "makes IDs itself"),
+        ({"begin": 1}, "init has no argument begin="),
+    ],
+)
+def test_what_makes_no_sense_is_refused(options, problem):
+    with pytest.raises(ConfigError, match=problem):
+        frazil.init(**options)
