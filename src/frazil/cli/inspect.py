@@ -22,7 +22,7 @@ from frazil.layout.drawing import COLOURS, draw, svg
 from frazil.layout.layout import Layout
 from frazil.reading.guess import Fit
 from frazil.reading.search import Match, Search
-from frazil.schemes.alphabet import DIGITS
+from frazil.schemes.alphabet import encodings_of
 from frazil.schemes.codec import Codec
 from frazil.schemes.scheme import Scheme
 from frazil.system.clock import moment_text, wall_us
@@ -157,7 +157,7 @@ def _as_json(finding: Match, now_us: int) -> dict[str, Any]:
 def _texts(fit: Fit) -> dict[str, str]:
     """The ID in every encoding, with its prefix."""
     reading, bits = fit.reading, fit.scheme.bits
-    return {e: reading.prefix + Codec(e, bits).encode(reading.number) for e in DIGITS}
+    return {e: reading.prefix + Codec(e, bits).encode(reading.number) for e in encodings_of(bits)}
 
 
 # --- text

@@ -13,7 +13,7 @@ from frazil.layout.drawing import spans
 from frazil.reading.capacity import Plan
 from frazil.reading.guess import Fit
 from frazil.reading.search import Match, Search
-from frazil.schemes.alphabet import DIGITS
+from frazil.schemes.alphabet import encodings_of
 from frazil.schemes.codec import Codec
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.scheme import scheme as make_scheme
@@ -132,7 +132,7 @@ def _facts(scheme: Scheme, n: int, now_us: int) -> dict[str, Any]:
             {"name": name, "role": role, "digits": bits} for name, role, bits in spans(layout, bare)
         ],
         "foreign": list(values.foreign),
-        "texts": {name: Codec(name, scheme.bits).encode(n) for name in DIGITS},
+        "texts": {name: Codec(name, scheme.bits).encode(n) for name in encodings_of(scheme.bits)},
     }
 
 

@@ -151,13 +151,25 @@ EPOCHS_US = {
     "chibrary-40": None,
     "js53": 1735689600000_000,
     "tickets": None,
+    "uuid7": 0,
+    "uuid8": 0,
 }
 TICKS_US = {"sonyflake": 10_000, "js53": 1_000_000, "chibrary-time": 1_000_000}
-BITS = {"globalid-128": 128, "js53": 53, "chibrary": 47, "chibrary-time": 47, "chibrary-40": 40}
+BITS = {
+    "globalid-128": 128,
+    "uuid7": 128,
+    "uuid8": 128,
+    "js53": 53,
+    "chibrary": 47,
+    "chibrary-time": 47,
+    "chibrary-40": 40,
+}
 WIDTHS = {"tsid": 13, "globalid-128": 32, "uniqueid-spread": 16, "uniqueid-sequential": 16} | {
     "chibrary": 8,
     "chibrary-time": 8,
     "chibrary-40": 7,
+    "uuid7": 36,
+    "uuid8": 36,
 }
 
 
@@ -352,7 +364,7 @@ def test_no_change_returns_the_same_object() -> None:
 @pytest.mark.parametrize("name", [name for name in PRESETS if name != "chibrary-time"])
 def test_a_value_from_outside_is_read(name: str) -> None:
     s = scheme(name)
-    for n in (0, s.id_max) if not s.layout.fixed.get("mode") else (s.id_max,):
+    for n in (0, s.id_max) if not any(s.layout.fixed.values()) else (s.id_max,):
         assert s.read(n) == s.read(s.format(n)) == n
         assert re.match(s.pattern, s.format(n))
     assert s.signed_safe == (s.id_max < 1 << 63)
@@ -368,6 +380,36 @@ def test_what_is_no_id_is_refused(value: object) -> None:
 
 def test_a_uuid_is_read_where_an_id_has_128_bits() -> None:
     assert scheme("globalid-128").read(UUID(int=7)) == 7
+
+
+@pytest.mark.parametrize("version", [7, 8])
+def test_uuids(version: int) -> None:
+    s = scheme(f"uuid{version}")
+    n = s.pack(time=1645557742000, sequence=0x3FFFFFE, node=0x0102030405AB)
+    made = s.uuid(n)
+    assert (made.version, made.variant) == (version, "specified in RFC 4122")
+    assert str(made) == s.format(n)
+    assert s.read(made) == s.read(str(made)) == n
+    assert str(made)[14:] == f"{version}fff-bffe-0102030405ab"
+    assert s.unpack(n).moment == datetime(2022, 2, 22, 19, 22, 22, tzinfo=UTC)
+
+
+def test_a_uuid7_begins_with_the_time_of_the_rfc() -> None:
+    """The example of RFC 9562, appendix A.6."""
+    example = UUID("017F22E2-79B0-7CC3-98C4-DC0C0C07398F")
+    s = scheme("uuid7")
+    n = s.read(example)
+    assert s.unpack(n).moment_us == 1645557742000_000
+    assert s.window(1645557742000_000, 1645557742001_000).start <= n
+    with pytest.raises(CodecError, match="version"):
+        scheme("uuid8").read(example)
+
+
+def test_only_128_bits_are_a_uuid() -> None:
+    with pytest.raises(ConfigError, match="'uuid7'"):
+        scheme().uuid(1)
+    with pytest.raises(CodecError, match="does not fit"):
+        scheme("uuid7").uuid(1 << 128)
 
 
 @pytest.mark.parametrize(

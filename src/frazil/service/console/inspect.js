@@ -325,7 +325,7 @@ function stretches(one) {
 function hints() {
   const words = [
     ["Any scheme", "First that of the namespace, then Snowflake, TSID, Discord and others."],
-    ["Any encoding", "Decimal, hex, base32, base58, base62, with a prefix, or negative."],
+    ["Any encoding", "Decimal, hex, base32, base58, base62, uuid, with a prefix, or negative."],
     ["Any text", "A log line or a ticket. The text is sent to this service and not stored."],
   ];
   return words.map(([title, text]) => el("p", {}, el("strong", { text: title }), text));
