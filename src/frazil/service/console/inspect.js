@@ -109,7 +109,12 @@ export class Inspector {
       one.doubt && el("p", { class: "doubt", text: `Possibly not ${one.scheme}: ${one.doubt}.` }),
       drawing(one),
       fields(one),
-      el("div", { class: "columns" }, this.neighbours(one), texts(one)),
+      el(
+        "div",
+        { class: "columns" },
+        one.neighbours.length ? this.neighbours(one) : null,
+        texts(one),
+      ),
       one.stretches.length ? stretches(one) : null,
     );
   }
