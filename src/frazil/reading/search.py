@@ -71,13 +71,13 @@ class Search:
         shown = f"{text[: _SHOWN_CHARACTERS - 3]}..." if long else text
         if len(text.split()) != 1:
             return f"no ID was found in {shown!r}"
-        reason = "" if self.named else why_not(text)
-        if reason:
-            return f"{shown!r} is not an ID: {reason}"
         refused = () if self.named else fits_of(text, presets(), self.now_us)
         if refused:
             reasons = "".join(f"\n  {fit.scheme.name}: {fit.refused}" for fit in refused)
             return f"{shown!r} fits no scheme:{reasons}\nUse --scheme to read it anyway."
+        reason = "" if self.named else why_not(text)
+        if reason:
+            return f"{shown!r} is not an ID: {reason}"
         try:
             self.scheme.parse(text)
         except CodecError as error:

@@ -5,9 +5,9 @@ a ULID, 24 hex digits an ObjectId, 20 characters an xid. Bytes in hex (also ``0x
 databases show them) are a UUID if its constant bits are there, else a ULID or a KSUID if the date
 is plausible: 40 digits are more often a SHA-1.
 
-A word of a line is accepted only with a plausible date, or as a UUID with hyphens: a host name or a
-hash may have the same length. The text that is an ID as a whole is read anyway; an implausible date
-is a doubt that is shown.
+A word of a line is accepted only with a plausible date: a host name or a hash may have the same
+length, and a random UUID has nothing to show. The text that is an ID as a whole is read anyway; an
+implausible date is a doubt that is shown.
 """
 
 import re
@@ -47,9 +47,8 @@ def in_word(word: str, now_us: int) -> Foreign | None:
     found = recognise(word, now_us)
     if found is None or (found.written == "hex" and found.format != "ObjectId"):
         return None
-    sure = found.format.startswith("UUID") and found.written == "uuid"
     dated = found.moment_us is not None and any(c.isdigit() for c in word)
-    return found if sure or (dated and not doubt_of(found, now_us)) else None
+    return found if dated and not doubt_of(found, now_us) else None
 
 
 def doubt_of(found: Foreign, now_us: int) -> str:

@@ -1,6 +1,7 @@
 """xids: seconds since 1970, a machine, a process and a counter: 96 bits, in 20 characters.
 
-The text is base32hex, of lower case only. It has 100 bits, and the last four are zero.
+The text is base32hex, of lower case only. It has 100 bits, and the last four are zero. A text of
+digits alone is not read: it is a decimal number far more often than one of the few such xids.
 """
 
 import re
@@ -11,7 +12,7 @@ from frazil.reading.foreign.identifier import Foreign, cut
 
 __all__ = ["read"]
 
-_TEXT = re.compile(r"[0-9a-v]{20}", re.ASCII)
+_TEXT = re.compile(r"(?=[0-9]*[a-v])[0-9a-v]{20}", re.ASCII)
 _PIECES: list[tuple[str, Role, int, bool]] = [
     ("time", "time", 32, True),
     ("machine", "node", 24, False),

@@ -124,6 +124,7 @@ def test_xid() -> None:
         "machine": "60f486", "pid": str(0xE428), "counter": "4271561",
     }  # fmt: skip
     assert recognise("9M4E2MR0UI3E8A215N4G", NOW_US) is None
+    assert recognise("98446744073709551610", NOW_US) is None
     assert recognise("c6e52g2mrqcjl44hf179", NOW_US) is None
     assert "'9'" in why_not("c6e52g2mrqcjl44hf179")
 
