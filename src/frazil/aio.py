@@ -10,7 +10,7 @@ waiting differs. A call whose ID is ready returns it without giving control to t
 """
 
 from collections.abc import AsyncIterator
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from frazil.generator.awaiting import AwaitedStream, close, wait, wait_through
 from frazil.generator.generator import AsyncGenerator
@@ -28,6 +28,9 @@ from frazil.opening import open_ids
 from frazil.schemes.scheme import Scheme
 from frazil.system.clock import boot_ns
 from frazil.walk.walk import Pause
+
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["AsyncGenerator", "AwaitedGenerator", "open"]
 
@@ -71,6 +74,15 @@ class AwaitedGenerator:
             text = self.scheme.format(await self())
             if identity.mine:
                 return text
+
+    async def uuid(self) -> "UUID":
+        """See AsyncGenerator."""
+        self.scheme.check_uuid()
+        while True:
+            identity = self._walk.own_identity()
+            made = self.scheme.uuid(await self())
+            if identity.mine:
+                return made
 
     def stream(self) -> AsyncIterator[int]:
         """See AsyncGenerator."""

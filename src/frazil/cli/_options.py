@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from frazil.generator.request import make_request
-from frazil.schemes.alphabet import DIGITS
+from frazil.schemes.alphabet import ENCODINGS
 from frazil.schemes.scheme import PRESETS, Scheme
 from frazil.schemes.scheme import scheme as make_scheme
 
@@ -52,7 +52,7 @@ _LAYOUT = (
 _TEXT = (
     click.option(
         "--encoding",
-        type=click.Choice(list(DIGITS)),
+        type=click.Choice(list(ENCODINGS)),
         help="The encoding of IDs, instead of the scheme's.",
     ),
     click.option("--prefix", default="", metavar="TEXT", help="Before each ID, like order_."),

@@ -17,12 +17,13 @@ import click
 from frazil.cli import Failure
 from frazil.cli._options import is_default, json_option, scheme_options
 from frazil.cli.show import terminal
+from frazil.cli.show.foreign_id import foreign_json, show_foreign
 from frazil.inputs.duration import ago
 from frazil.layout.drawing import COLOURS, draw, svg
 from frazil.layout.layout import Layout
 from frazil.reading.guess import Fit
 from frazil.reading.search import Match, Search
-from frazil.schemes.alphabet import DIGITS
+from frazil.schemes.alphabet import encodings_of
 from frazil.schemes.codec import Codec
 from frazil.schemes.scheme import Scheme
 from frazil.system.clock import moment_text, wall_us
@@ -61,7 +62,8 @@ def command(
 
     TEXT is an ID in any encoding, or a line that contains IDs; without TEXT, the command reads
     lines from standard input. Without --scheme, an ID is read in the default scheme if the result
-    is plausible, and otherwise in the scheme that fits best.
+    is plausible, and otherwise in the scheme that fits best. UUIDs, ULIDs, KSUIDs, xids, ObjectIds
+    and TypeIDs of other programs are read too.
 
     \b
       frazil inspect 1375354384404488193
@@ -116,6 +118,10 @@ def _draw_first(findings: Iterable[Match], picture: IO[str]) -> Iterator[Match]:
     """The same findings; draws the first to a file."""
     for i, finding in enumerate(findings):
         if i == 0:
+            if finding.foreign is not None:
+                raise Failure(
+                    f"--svg draws IDs of frazil's schemes, not a {finding.foreign.format}"
+                )
             best = finding.fits[0]
             picture.write(svg(best.scheme.layout, _unshuffled(best)))
             picture.close()
@@ -132,6 +138,8 @@ def _unshuffled(fit: Fit) -> int:
 
 
 def _as_json(finding: Match, now_us: int) -> dict[str, Any]:
+    if finding.foreign is not None:
+        return foreign_json(finding.foreign, now_us)
     best = finding.fits[0]
     us = best.values.moment_us
     return {
@@ -160,13 +168,16 @@ def _texts(fit: Fit) -> dict[str, str]:
     keyed = fit.scheme.key is not None
     prefix = "" if keyed else reading.prefix
     own = {"keyed": fit.scheme.format(reading.number)} if keyed else {}
-    return own | {e: prefix + Codec(e, bits).encode(reading.number) for e in DIGITS}
+    return own | {e: prefix + Codec(e, bits).encode(reading.number) for e in encodings_of(bits)}
 
 
 # --- text
 
 
 def _show(finding: Match, now_us: int) -> None:
+    if finding.foreign is not None:
+        show_foreign(finding.foreign, now_us)
+        return
     best = finding.fits[0]
     console = terminal.console()
     kind = f"{best.reading.encoding_text}, {best.scheme.bits} bits"

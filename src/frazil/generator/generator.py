@@ -15,6 +15,8 @@ from frazil.generator.request import Duration, Request
 from frazil.schemes.scheme import Scheme
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -64,6 +66,9 @@ class Generator(Protocol):
     def text(self) -> str:
         """The next ID in the scheme's text form."""
 
+    def uuid(self) -> "UUID":
+        """The next ID as a UUID. Raises ConfigError if the scheme does not have 128 bits."""
+
     def stream(self) -> Iterator[int]:
         """IDs without end, each made at its turn: ``for id in ids.stream(): ...``."""
 
@@ -103,6 +108,9 @@ class AsyncGenerator(Protocol):
 
     async def text(self) -> str:
         """The next ID in the scheme's text form."""
+
+    async def uuid(self) -> "UUID":
+        """The next ID as a UUID. Raises ConfigError if the scheme does not have 128 bits."""
 
     def stream(self) -> AsyncIterator[int]:
         """IDs without end, each made at its turn."""

@@ -24,6 +24,8 @@ from frazil.system.imports import load
 from frazil.walk.walk import COMPILED, Caller
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from numpy.typing import NDArray
 
 __all__ = ["LocalGenerator", "registry_of"]
@@ -78,6 +80,15 @@ class LocalGenerator(_Base, Endless):
             text = self.scheme.format(self())
             if identity.mine:
                 return text
+
+    def uuid(self) -> "UUID":
+        """See ``frazil.Generator``."""
+        self.scheme.check_uuid()
+        while True:
+            identity = self._walk.own_identity()
+            made = self.scheme.uuid(self())
+            if identity.mine:
+                return made
 
     def stream(self) -> Iterator[int]:
         """See ``frazil.Generator``."""

@@ -9,14 +9,14 @@ Inside are the name, the bits of the field's value (with ``~`` if reversed), and
 row breaks between pieces, and inside a piece only if it is wider than a row.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from frazil.layout.field import Piece, Role
 from frazil.layout.layout import Layout
 from frazil.system.clock import moment_text
 
-__all__ = ["COLOURS", "draw", "spans", "svg"]
+__all__ = ["COLOURS", "draw", "draw_spans", "spans", "svg"]
 
 _PADDING = 3  # columns of a cell beside its content: two blanks and one border
 _SVG_COLUMNS = 100
@@ -72,6 +72,28 @@ def spans(layout: Layout, value: int) -> list[tuple[str, Role, str]]:
         found.append((piece.name, piece.role, bits[: piece.bits]))
         bits = bits[piece.bits :]
     return found
+
+
+def draw_spans(spans: Iterable[tuple[str, Role, str]], *, width: int = 100) -> str:
+    """The same boxes for parts that no layout has: (name, role, binary digits), highest first."""
+    most = max(1, width - 1 - _PADDING)
+    rows: list[list[_Cell]] = []
+    room, parts = 0, list(spans)
+    top = sum(len(digits) for _, _, digits in parts) - 1
+    for name, role, digits in parts:
+        for start in range(0, len(digits), most):
+            shown = digits[start : start + most]
+            high = len(digits) - 1 - start
+            part = f"{high}..{high - len(shown) + 1}"
+            extent = str(len(digits)) if len(shown) == len(digits) else part
+            cell = _Cell(role, top, len(shown), (name, extent, shown))
+            if cell.columns + _PADDING > room:
+                rows.append([])
+                room = width - 1
+            rows[-1].append(cell)
+            room -= cell.columns + _PADDING
+            top -= cell.bits
+    return "\n".join(line for row in rows for line in _boxes(row))
 
 
 def _readings(layout: Layout, value: int | None) -> list[tuple[str, str]]:

@@ -11,7 +11,7 @@ from typing import Any
 from frazil.errors import LayoutError
 from frazil.inputs.duration import SPANS_S, YEAR_S
 from frazil.layout.layout import Layout
-from frazil.schemes.alphabet import DIGITS
+from frazil.schemes.alphabet import encodings_of
 from frazil.schemes.codec import Codec
 from frazil.schemes.scheme import PRESETS
 from frazil.schemes.scheme import scheme as make_scheme
@@ -51,7 +51,8 @@ class Plan:
     @Cached
     def widths(self) -> dict[str, int]:
         """The length of the longest text in each encoding, in characters."""
-        codecs = {encoding: Codec(encoding, self.layout.bits) for encoding in DIGITS}
+        bits = self.layout.bits
+        codecs = {encoding: Codec(encoding, bits) for encoding in encodings_of(bits)}
         return {name: c.width or len(c.encode(self.id_max)) for name, c in codecs.items()}
 
     @Cached

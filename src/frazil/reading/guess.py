@@ -9,7 +9,8 @@ make a scheme's IDs fewer and so raise its score; a wide node field lowers it.
 
 A reading is refused if a constant differs from the layout's, if its moment is before 2005, more
 than a day ahead or in the first week of the epoch (where all small numbers are), or if its counter
-is too large to have been reached. The scheme's own encoding adds 4 bits, by convention. Limits: an
+or its node number is too large to have been reached: that tells frazil's UUIDs from those with
+random bits. The scheme's own encoding adds 4 bits, by convention. Limits: an
 old ID is not neat, and schemes with the same fields, like icicle and snowflake, differ only by
 their epochs.
 """
@@ -38,6 +39,7 @@ _OLDEST_US = to_us(datetime(2005, 1, 1, tzinfo=UTC))
 _AHEAD_MAX_US = UNITS_US["d"]
 _AFTER_EPOCH_MIN_US = 7 * UNITS_US["d"]
 _COUNTER_BITS = 48
+_NODE_BITS = 24
 _DEPLOYMENT_CONSTANTS = {"cluster"}  # each deployment chooses their values
 
 
@@ -120,6 +122,8 @@ def _refusal(scheme: Scheme, values: Values, now_us: int) -> str:
         return f"its {name} is {values[name]}, not {scheme.layout.fixed[name]}"
     if scheme.layout.axis == "sequence" and values["sequence"] >> _COUNTER_BITS:
         return f"no counter reaches {values['sequence']:,}"
+    if scheme.layout.bits_of("node") > _NODE_BITS and values["node"] >> _NODE_BITS:
+        return f"no node number reaches {values['node']:,}"
     us = values.moment_us
     if us is None:
         return ""

@@ -5,6 +5,8 @@ contain ports, durations, host names and trace IDs, and most of them decode as *
 word is accepted only if its score is high (see ``guess``), or if it has the encoding of the
 expected scheme and a plausible moment.
 
+A text that no scheme fits may be an ID of another system, which ``foreign`` reads.
+
 The default scheme need not be named. A text in its encoding is read in it, unless the score of
 another scheme is much higher.
 """
@@ -14,6 +16,8 @@ from functools import cache
 from itertools import islice
 
 from frazil.errors import CodecError
+from frazil.reading.foreign.identifier import Foreign
+from frazil.reading.foreign.recognise import in_word, recognise, why_not
 from frazil.reading.guess import LIKELY_BITS, Fit, fits_of, presets
 from frazil.reading.spelling import words
 from frazil.schemes.scheme import Scheme
@@ -28,11 +32,13 @@ _SHOWN_CHARACTERS = 60
 class Match:
     """A text that is an ID, with its possible schemes, the best first.
 
-    guessed: whether the scheme was guessed, so that the others should be shown.
+    guessed: whether the scheme was guessed, so that the others should be shown. foreign: the ID of
+    another system that it is; then there are no fits.
     """
 
     fits: tuple[Fit, ...]
     guessed: bool = False
+    foreign: Foreign | None = None
 
 
 @dataclass(frozen=True)
@@ -69,6 +75,9 @@ class Search:
         if refused:
             reasons = "".join(f"\n  {fit.scheme.name}: {fit.refused}" for fit in refused)
             return f"{shown!r} fits no scheme:{reasons}\nUse --scheme to read it anyway."
+        reason = "" if self.named else why_not(text)
+        if reason:
+            return f"{shown!r} is not an ID: {reason}"
         try:
             self.scheme.parse(text)
         except CodecError as error:
@@ -80,7 +89,8 @@ class Search:
         own = self._own_fits(text)
         if self.named:
             return Match(tuple(own)) if own else None
-        return self._choose(own, fits_of(text, presets(), self.now_us))
+        found = self._choose(own, fits_of(text, presets(), self.now_us))
+        return found or _foreign(recognise(text, self.now_us))
 
     def _in_word(self, word: str) -> Match | None:
         own = self._own_fits(word)
@@ -88,7 +98,9 @@ class Search:
             accepted = own and (_is_plausible(own[0]) or own[0].likely)
             return Match(tuple(own)) if accepted else None
         found = self._choose(own, fits_of(word, _guessable(), self.now_us))
-        return found if found and (found.fits[0].likely or not found.guessed) else None
+        if found and (found.fits[0].likely or not found.guessed):
+            return found
+        return _foreign(in_word(word, self.now_us))
 
     def _own_fits(self, text: str) -> list[Fit]:
         return fits_of(text, [self.scheme], self.now_us, strict=self.strict)
@@ -102,6 +114,10 @@ class Search:
         if is_close and _is_plausible(own[0]) and not self.guess:
             return Match((*own, *(fit for fit in fitting if fit.scheme != self.scheme)))
         return Match(tuple(fits), guessed=True)
+
+
+def _foreign(found: Foreign | None) -> Match | None:
+    return None if found is None else Match((), foreign=found)
 
 
 @cache

@@ -13,13 +13,17 @@ from functools import cache, lru_cache
 from itertools import chain
 
 from frazil.errors import CodecError
-from frazil.schemes.alphabet import DIGITS, digit_values
+from frazil.schemes.alphabet import digit_values, encodings_of
 from frazil.schemes.codec import Codec
 from frazil.schemes.scheme import Scheme
 
 __all__ = ["Reading", "read_as", "readings", "words"]
 
-_WORD = re.compile(r"(?:(?<![\w])-)?\w+[*~$=]?", re.ASCII)
+_WORD = re.compile(
+    r"(?:[A-Za-z]\w*_)?\b[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\b"
+    r"|(?:(?<![\w])-)?\w+[*~$=]?",
+    re.ASCII,
+)
 _CHECK_MARKS = "*~$="
 _PREFIX = re.compile(r"(?:[A-Za-z][A-Za-z0-9]*_(?:[A-Za-z0-9]+_)*)?", re.ASCII)
 _SIGNED = re.compile(r"-[0-9]{1,19}", re.ASCII)
@@ -56,8 +60,8 @@ def readings(text: str, bits: int) -> tuple[Reading, ...]:
         digits = body[2:].lower().rjust(codec.width or 0, "0")
         return tuple(_read(text, prefix, digits, codec))
     found = []
-    for encoding in DIGITS:
-        digits = body.lower() if encoding == "hex" else body
+    for encoding in encodings_of(bits):
+        digits = body.lower() if encoding in {"hex", "uuid"} else body
         found += _read(text, prefix, digits, _codec(encoding, bits))
     return (*found, *_read(text, prefix, body, _codec("base32", bits, check=True)))
 
@@ -79,7 +83,8 @@ def _read(text: str, prefix: str, body: str, codec: Codec) -> list[Reading]:
     # the time.
     if codec.width is not None and len(body) != len(codec.prefix) + codec.width + codec.check:
         return []
-    if not (codec.prefix or codec.check or digit_values(codec.encoding).keys() >= set(body)):
+    plain = not (codec.prefix or codec.check or codec.encoding == "uuid")
+    if plain and not digit_values(codec.encoding).keys() >= set(body):
         return []
     try:
         number = codec.decode(body)

@@ -26,6 +26,8 @@ from frazil.system.process import ProcessIdentity
 from frazil.system.steps import Steps, run, run_async
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from numpy.typing import NDArray
 
 __all__ = ["AsyncServed", "Life", "Served"]
@@ -121,8 +123,15 @@ class _Living(Generic[LifeT]):
         return self._own(lambda life: life.ids(count))
 
     def _text(self) -> Steps[str]:
-        def gather(life: LifeT) -> Steps[str]:
-            return self.scheme.format((yield from life.next()))
+        return self._one(self.scheme.format)
+
+    def _uuid(self) -> "Steps[UUID]":
+        self.scheme.check_uuid()
+        return self._one(self.scheme.uuid)
+
+    def _one(self, shown: Callable[[int], Answer]) -> Steps[Answer]:
+        def gather(life: LifeT) -> Steps[Answer]:
+            return shown((yield from life.next()))
 
         return self._own(gather)
 
@@ -183,6 +192,10 @@ class Served(Endless, _Living[LifeT]):
         """Return the next ID in the scheme's text form."""
         return run(self._text())
 
+    def uuid(self) -> "UUID":
+        """Return the next ID as a UUID. Raises ConfigError for a scheme without 128 bits."""
+        return run(self._uuid())
+
     def stream(self) -> Iterator[int]:
         """Return an endless iterator of IDs. Each is requested when it is needed."""
         return iter(self.__next__, None)
@@ -226,6 +239,10 @@ class AsyncServed(_Living[LifeT]):
     async def text(self) -> str:
         """Return the next ID in the scheme's text form."""
         return await run_async(self._text())
+
+    async def uuid(self) -> "UUID":
+        """Return the next ID as a UUID. Raises ConfigError for a scheme without 128 bits."""
+        return await run_async(self._uuid())
 
     def stream(self) -> AsyncIterator[int]:
         """Return an endless asynchronous iterator. Each ID is requested when it is needed."""

@@ -11,7 +11,18 @@ from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
 
-__all__ = ["CHECKS", "CHECK_VALUES", "DIGITS", "digit_values", "number_of", "text_of", "why_wrong"]
+__all__ = [
+    "CHECKS",
+    "CHECK_VALUES",
+    "DIGITS",
+    "ENCODINGS",
+    "UUID_BITS",
+    "digit_values",
+    "encodings_of",
+    "number_of",
+    "text_of",
+    "why_wrong",
+]
 
 _ALL = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
@@ -32,7 +43,18 @@ CHECKS = DIGITS["base32"] + "*~$=U"
 CHECK_VALUES = {c: i for i, symbol in enumerate(CHECKS) for c in (symbol, symbol.lower())}
 """The value of each check character, in either case."""
 
+UUID_BITS = 128
+"""The width of a UUID."""
+
+ENCODINGS = (*DIGITS, "uuid")
+"""The names of all encodings."""
+
 _MISREAD = {"I": "1", "L": "1", "O": "0", "U": "V"}
+
+
+def encodings_of(bits: int) -> tuple[str, ...]:
+    """The encodings that numbers of ``bits`` bits have."""
+    return ENCODINGS if bits == UUID_BITS else tuple(DIGITS)
 
 
 @cache

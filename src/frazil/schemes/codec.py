@@ -10,6 +10,10 @@ reads only what it writes. Except in decimal it writes all digits, so texts sort
 code) as the numbers do. In hex, base58 and base62 the case matters; base32 writes upper case and
 reads both, for texts that people type.
 
+``uuid`` is the form of RFC 9562: 32 hex digits, in groups of 8, 4, 4, 4 and 12, lower case. Many
+programs also read capitals, braces and ``urn:uuid:``. A codec does not, because one ID has one
+text; ``uuid.UUID(text)`` reads them, and ``Scheme.read`` accepts its result.
+
 A prefix names the type of the record, like ``order_``: one or more parts of ASCII letters and
 digits, each with a ``_`` at its end, a letter first, at most 32 characters. No encoding uses ``_``,
 so the end of the prefix is always clear.
@@ -31,7 +35,10 @@ from frazil.schemes.alphabet import (
     CHECK_VALUES,
     CHECKS,
     DIGITS,
+    ENCODINGS,
+    UUID_BITS,
     digit_values,
+    encodings_of,
     number_of,
     text_of,
     why_wrong,
@@ -46,6 +53,7 @@ __all__ = ["Codec", "each"]
 
 _BITS_MAX = 128
 _PREFIX = re.compile(r"(?=.{2,32}\Z)[A-Za-z][A-Za-z0-9]*_(?:[A-Za-z0-9]+_)*", re.ASCII)
+_UUID_HYPHENS = (8, 13, 18, 23)
 _FACT_MAX = 256  # characters of a refused text that an error keeps
 
 
@@ -53,8 +61,8 @@ _FACT_MAX = 256  # characters of a refused text that an error keeps
 class Codec:
     """The text form of numbers of ``bits`` bits. Raises ConfigError for invalid arguments.
 
-    ``encoding`` is decimal, hex, base32, base58 or base62; ``check`` adds a check character, in
-    base32 only.
+    ``encoding`` is decimal, hex, base32, base58, base62 or, for 128 bits, uuid; ``check`` adds a
+    check character, in base32 only.
     """
 
     encoding: str
@@ -67,9 +75,9 @@ class Codec:
     _mark_width: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
-        if self.encoding not in DIGITS:
+        if self.encoding not in ENCODINGS:
             raise ConfigError(
-                f"encoding {self.encoding!r} is unknown; write one of {', '.join(DIGITS)}",
+                f"encoding {self.encoding!r} is unknown; write one of {', '.join(ENCODINGS)}",
                 encoding=self.encoding,
             )
         if type(self.bits) is not int or not 1 <= self.bits <= _BITS_MAX:
@@ -77,6 +85,14 @@ class Codec:
                 f"an ID has 1 to {_BITS_MAX} bits, not {self.bits!r}; give an int in that range",
                 bits=self.bits,
                 limit=_BITS_MAX,
+            )
+        if self.encoding not in encodings_of(self.bits):
+            raise ConfigError(
+                f"a UUID has {UUID_BITS} bits and this ID {self.bits}; use scheme 'uuid7' or "
+                "another encoding",
+                encoding=self.encoding,
+                bits=self.bits,
+                limit=UUID_BITS,
             )
         if self.prefix != "" and not _PREFIX.fullmatch(str(self.prefix)):
             raise ConfigError(
@@ -92,8 +108,9 @@ class Codec:
 
     @Cached
     def width(self) -> int | None:
-        """The number of characters without prefix and check character; None for decimal."""
-        return None if self.encoding == "decimal" else self._mark_width + self._places
+        """The characters without prefix and check character; None for decimal."""
+        characters = self._mark_width + self._places + len(self._hyphens)
+        return None if self.encoding == "decimal" else characters
 
     @Cached
     def pattern(self) -> str:
@@ -105,6 +122,8 @@ class Codec:
         if self.encoding == "decimal":
             more = f"[0-9]{{0,{self._places - 1}}}" if self._places > 1 else ""
             return f"^{self.prefix}(0|[1-9]{more})$"
+        if self.encoding == "uuid":
+            return f"^{self.prefix}{self._mark}[0-9a-f]{{8}}(-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}$"
         check = "".join(dict.fromkeys(CHECK_VALUES)).replace("*", "\\*") if self.check else ""
         start = f"^{self.prefix}{self._mark}"
         return f"{start}[{self._digits}]{{{self._places}}}{check and f'[{check}]'}$"
@@ -116,23 +135,35 @@ class Codec:
 
     @Cached
     def _places(self) -> int:
-        base, places = len(DIGITS[self.encoding]), 1
+        base, places = len(DIGITS[self._alphabet]), 1
         while base**places <= self.limit:
             places += 1
         return places
 
     @Cached
     def _length(self) -> int:
-        return len(self.prefix) + self._mark_width + self._places + self.check
+        shown = self._mark_width + self._places + len(self._hyphens)
+        return len(self.prefix) + shown + self.check
 
     @Cached
     def _digits(self) -> str:
-        return "".join(digit_values(self.encoding))
+        return "".join(digit_values(self._alphabet))
+
+    @property
+    def _alphabet(self) -> str:
+        return "hex" if self.encoding == "uuid" else self.encoding
+
+    @property
+    def _hyphens(self) -> tuple[int, ...]:
+        """The places of the hyphens in the text without the prefix."""
+        return _UUID_HYPHENS if self.encoding == "uuid" else ()
 
     def encode(self, n: int) -> str:
         """The text of ``n``. Raises CodecError (value, limit) if it is not an ID of this width."""
         n = self.checked(n)
-        body = text_of(n, self.encoding, self._places)
+        body = text_of(n, self._alphabet, self._places)
+        for place in self._hyphens:
+            body = f"{body[:place]}-{body[place:]}"
         return f"{self.prefix}{body}{CHECKS[n % 37]}" if self.check else self.prefix + body
 
     def decode(self, text: str) -> int:
@@ -145,9 +176,9 @@ class Codec:
         if not isinstance(given, str):
             raise CodecError(f"the text of an ID is a str, not {type(given).__name__}", text=given)
         if len(text) <= self._length and text.startswith(self.prefix):
-            body = text[len(self.prefix) : len(text) - self.check]
+            body = self._joined(text[len(self.prefix) : len(text) - self.check])
             if self._is_written(body):
-                n = number_of(body, self.encoding)
+                n = number_of(body, self._alphabet)
                 if n <= self.limit and not (self.check and CHECK_VALUES.get(text[-1]) != n % 37):
                     return n
         self._refuse(text)
@@ -233,6 +264,14 @@ class Codec:
             )
         return number
 
+    def _joined(self, body: str) -> str:
+        """The digits without the hyphens; no digits, and so refused, if one is not in its place."""
+        if any(body[place : place + 1] != "-" for place in self._hyphens):
+            return "-"
+        for place in reversed(self._hyphens):
+            body = body[:place] + body[place + 1 :]
+        return body
+
     def _is_written(self, body: str) -> bool:
         """Whether these are digits in the one way that ``encode`` writes them."""
         if body.strip(self._digits):  # another character
@@ -256,12 +295,14 @@ class Codec:
         for position, expected in enumerate(self.prefix):
             if text[position : position + 1] != expected:
                 return position, f"it must begin with {self.prefix!r}"
-        start = len(self.prefix) + self._mark_width
-        end = start + self._places
+        start, end = len(self.prefix) + self._mark_width, self._length - self.check
         body = text[start:end]
-        for position, character in enumerate(body, start):
-            if character not in self._digits:
-                return position, why_wrong(character, self.encoding)
+        for position, character in enumerate(body):
+            if position in self._hyphens:
+                if character != "-":
+                    return start + position, f"a UUID has '-' here, not {character!a}"
+            elif character not in self._digits:
+                return start + position, why_wrong(character, self._alphabet)
         if self.encoding == "decimal":
             if body == "":
                 return start, "the number is missing"

@@ -6,7 +6,8 @@ a step. A scheme is one frozen value of the three: ``pack`` then ``format`` out,
 ``unpack`` in. **An ID of a shuffled scheme is the shuffled number**: ``pack`` returns it,
 ``format`` writes it, ``unpack`` expects it.
 
-The presets are the layouts of published systems, bit for bit, as data. A deployment sets its
+The presets are the layouts of published systems, bit for bit, as data. ``uuid7`` and ``uuid8`` are
+those of RFC 9562, with a sequence and a node where random bits may be. A deployment sets its
 constants (``fields={"cluster": 3}``), epoch, text form and shuffle by arguments. The
 ``fingerprint`` covers the layout with its constants, epoch and tick, and the shuffle. It does not
 cover the text form, because one ID may be written in two ways, nor a key.
@@ -25,12 +26,15 @@ from frazil.inputs.keys import Keys, KeysLike, read_keys
 from frazil.layout.field import ROLES, Role
 from frazil.layout.layout import Layout
 from frazil.layout.values import Values
+from frazil.schemes.alphabet import UUID_BITS
 from frazil.schemes.codec import Codec
 from frazil.schemes.keyed import KeyedCodec
 from frazil.schemes.shuffle import Shuffle
 from frazil.system.cached import Cached
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -51,6 +55,10 @@ _UNIQUEID = "sequence:6 node[10..8] mode:1={mode} node[7..0] cluster:4=0"
 _CHIBRARY_SHUFFLE = (
     "table:3,15,20,26,6,25,23,0,16,41,18,46,42,32,31,34,1,12,7,38,33,24,2,10,14,37,5,43,13,29,27,"
     "35,21,8,44,4,9,30,36,19,39,45,40,17,22,11,28"
+)
+_UUID = (
+    "version:4={version} sequence[25..14] variant:2=2 sequence[13..0] node:48 "
+    "@1ms since 1970-01-01T00:00:00Z"
 )
 _SNOWFLAKE = "sign:1=0 time:41 node:10 sequence:12 @1ms since "
 
@@ -79,6 +87,8 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
         "chibrary-40": Preset("node.server:4 node.pid:16 sequence:20", "base62"),
         "js53": Preset("time:32 node:10 sequence:11 @1s since 2025-01-01T00:00:00Z"),
         "tickets": Preset("sign:1=0 sequence:63"),
+        "uuid7": Preset(f"time:48 {_UUID.format(version=7)}", "uuid"),
+        "uuid8": Preset(f"time:48~ {_UUID.format(version=8)}", "uuid"),
     }
 )
 """The schemes that have a name."""
@@ -167,7 +177,7 @@ class Scheme:
             n = self.parse(value)
         else:
             # A UUID has its number as ``int``; a number has no such attribute.
-            given: Any = getattr(value, "int", value) if self.bits == 128 else value
+            given: Any = getattr(value, "int", value) if self.bits == UUID_BITS else value
             n = self.codec.checked(given)
         if foreign := self.unpack(n).foreign:
             raise CodecError(
@@ -176,6 +186,23 @@ class Scheme:
                 value=value,
             )
         return n
+
+    def uuid(self, n: int) -> "UUID":
+        """An ID as a UUID. Raises ConfigError as ``check_uuid``, CodecError as ``format``."""
+        self.check_uuid()
+        from uuid import UUID  # slow to load
+
+        return UUID(int=self.codec.checked(n))
+
+    def check_uuid(self) -> None:
+        """Raise ConfigError (bits, limit) if the IDs do not have the 128 bits of a UUID."""
+        if self.bits != UUID_BITS:
+            raise ConfigError(
+                f"a UUID has {UUID_BITS} bits and an ID of scheme {self.name!r} {self.bits}; open "
+                "the generator with scheme='uuid7', in a namespace of its own",
+                bits=self.bits,
+                limit=UUID_BITS,
+            )
 
     @property
     def id_max(self) -> int:

@@ -11,9 +11,11 @@ from frazil.errors import CodecError, LayoutError
 from frazil.inputs.duration import UNITS_US, ago, duration_text
 from frazil.layout.drawing import spans
 from frazil.reading.capacity import Plan
+from frazil.reading.foreign.identifier import Foreign
+from frazil.reading.foreign.recognise import doubt_of
 from frazil.reading.guess import Fit
 from frazil.reading.search import Match, Search
-from frazil.schemes.alphabet import DIGITS
+from frazil.schemes.alphabet import encodings_of
 from frazil.schemes.codec import Codec
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.scheme import scheme as make_scheme
@@ -132,12 +134,14 @@ def _facts(scheme: Scheme, n: int, now_us: int) -> dict[str, Any]:
             {"name": name, "role": role, "digits": bits} for name, role, bits in spans(layout, bare)
         ],
         "foreign": list(values.foreign),
-        "texts": {name: Codec(name, scheme.bits).encode(n) for name in DIGITS},
+        "texts": {name: Codec(name, scheme.bits).encode(n) for name in encodings_of(scheme.bits)},
     }
 
 
 def _finding_json(finding: Match, now_us: int) -> dict[str, Any]:
     """Return a finding: its best fit with all context, and what else it could be."""
+    if finding.foreign is not None:
+        return _foreign_json(finding.foreign, now_us)
     best = finding.fits[0]
     scheme, n, us = best.scheme, best.reading.number, best.values.moment_us
     return {
@@ -154,6 +158,43 @@ def _finding_json(finding: Match, now_us: int) -> dict[str, Any]:
         "unsorted": Plan(scheme.name, scheme.layout, shuffle=scheme.shuffle).unsorted or None,
         "neighbours": neighbours(scheme, n),
         "stretches": [] if us is None else stretches(scheme, us),
+    }
+
+
+def _foreign_json(found: Foreign, now_us: int) -> dict[str, Any]:
+    """Return an ID of another system, which has no neighbours and no ranges, in the same form."""
+    us = found.moment_us
+    return {
+        "scheme": found.format,
+        "id": found.canonical,
+        "number": str(found.number),
+        "moment": None if us is None else moment_text(us),
+        "age_s": None if us is None else round((now_us - us) / 1e6, 3),
+        "node": None,
+        "fields": [
+            {
+                "name": part.name,
+                "role": part.role,
+                "value": str(part.value),
+                "limit": str((1 << part.bits) - 1),
+            }
+            for part in found.parts
+        ],
+        "spans": [{"name": name, "role": role, "digits": bits} for name, role, bits in found.spans],
+        "foreign": [],
+        "texts": found.texts,
+        "text": found.text,
+        "written": found.written,
+        "layout": " ".join(f"{part.name}:{part.bits}" for part in found.parts),
+        "shuffled": False,
+        "said": None if us is None else ago(us, now_us),
+        "guessed": False,
+        "doubt": doubt_of(found, now_us) or None,
+        "reasons": [],
+        "others": [],
+        "unsorted": None,
+        "neighbours": [],
+        "stretches": [],
     }
 
 

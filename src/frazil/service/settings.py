@@ -230,7 +230,7 @@ def _scheme(table: Table) -> Scheme:
     fields = dict(table.take("fields", dict, {}, "a table of numbers, like {cluster = 3}"))
     moment: Any = str | datetime
     epoch: Any = table.take("epoch", moment, "", "a time, like 2025-01-01T00:00:00Z")
-    encoding = table.take("encoding", str, "", "decimal, hex, base32, base58 or base62")
+    encoding = table.take("encoding", str, "", "decimal, hex, base32, base58, base62 or uuid")
     prefix = table.take("prefix", str, "", "a string like 'order_'")
     check = table.take("check", bool, default=False)
     given: Any = object  # an error must not show the value: it may be the key itself

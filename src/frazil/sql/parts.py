@@ -107,7 +107,8 @@ def window(scheme: Scheme) -> Window:
     if epoch_us is None or tick_us is None:
         raise LayoutError("the scheme has no time", field="time")
     found = scheme.window(epoch_us, epoch_us + tick_us)
-    return Window(found.start, len(found).bit_length() - 1)
+    size = found.stop - found.start  # which may be more than len() can count
+    return Window(found.start, size.bit_length() - 1)
 
 
 def refuse_unreadable(scheme: Scheme) -> None:

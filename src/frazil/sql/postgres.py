@@ -172,6 +172,8 @@ class _Functions:
         if scheme.encoding == "hex":
             digits = f"lpad(to_hex(id), {codec.width}, '0')"
             return prefix + ("replace(id::text, '-', '')" if self.wide else digits)
+        if scheme.encoding == "uuid":
+            return f"{prefix}id::text"
         whole = self._value(tuple(range(128))) if self.wide else "id"
         if scheme.encoding == "decimal":
             return f"{prefix}({whole})::text"
@@ -198,11 +200,14 @@ class _Functions:
         limit = (1 << (scheme.bits if self.wide else min(scheme.bits, 63))) - 1
         start, width = len(scheme.prefix) + 1, codec.width
         exact = self.wide or scheme.encoding == "decimal"
-        digits = DIGITS[scheme.encoding]
+        made = _uuid_of("n") if self.wide else "n"
         body = f"substr(given, {start})" if width is None else f"substr(given, {start}, {width})"
         if width is None:
             fits, number = f"body::numeric <= {limit}", "            n := body::numeric;\n"
+        elif scheme.encoding == "uuid":
+            fits, number, made = "true", "", "body::uuid"
         else:
+            digits = DIGITS[scheme.encoding]
             if scheme.encoding == "base32":
                 body = _upper(body)
             # Digits are in the order of their characters, and the texts have one length.
@@ -213,7 +218,6 @@ class _Functions:
                 f" + (strpos('{digits}', substr(body, i, 1)) - 1);\n"
                 "            END LOOP;\n"
             )
-        made = _uuid_of("n") if self.wide else "n"
         if scheme.check:
             symbol = _upper(f"substr(given, {start + (width or 0)}, 1)")
             check = f"substr('{CHECKS}', mod(n, 37)::integer + 1, 1)"

@@ -195,3 +195,43 @@ def test_keyed_text(call, monkeypatch):
     assert literal.exit_code == 2
     assert "name it, like 'env:ORDER_KEY'" in literal.output
     assert KEY not in literal.output
+
+
+KSUID = "0ujtsYcgvSTl8PAuAdqWYSMnLOv"
+
+
+def test_an_id_of_another_system(call, tmp_path):
+    text = call("inspect", KSUID).stdout
+    assert text.startswith(f"{KSUID}: KSUID (base62, 160 bits)\n")
+    assert "│ timestamp" in text
+    facts = dict(line.split(None, 1) for line in text.split("\n\n")[2].splitlines())
+    assert facts["moment"].startswith("2017-10-10T04:00:47Z, ")
+    assert facts["timestamp"] == "107608047"
+    assert facts["payload"] == "b5a1cd34b5f99d1154fb6853345c9735"
+    assert max(map(len, text.splitlines())) <= 80
+    assert "of xid" in call("inspect", "507c7f79bcf86cd7994f6c0e").stdout
+    assert "doubt" in call("inspect", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ").stdout
+    (item,) = told(call, "prefix_01h455vb4pex5vsknk084sn02q")
+    assert set(item) == set(told(call, ID)[0])
+    assert (item["scheme"], item["prefix"]) == ("TypeID", "prefix_")
+    assert item["moment"] == "2023-06-30T03:34:18.518Z"
+    assert item["fields"]["rand_a"] == "74b"
+    result = call("inspect", "--svg", str(tmp_path / "x.svg"), KSUID)
+    assert result.exit_code == 1
+    assert "not a KSUID" in result.stderr
+
+
+def test_what_has_the_form_of_another_systems_id_and_is_none(call):
+    result = call("inspect", "8ZZZZZZZZZZZZZZZZZZZZZZZZZ")
+    assert result.exit_code == 1
+    assert "larger than 7ZZZZ" in result.stderr
+
+
+def test_a_uuid_of_frazil(call):
+    s = scheme("uuid7")
+    made = s.uuid(s.pack(time=1795000000000, sequence=1, node=3))
+    (item,) = told(call, "-s", "uuid7", str(made))
+    assert (item["scheme"], item["encoding"], item["fields"]["node"]) == ("uuid7", "uuid", 3)
+    assert item["texts"]["uuid"] == str(made)
+    (again,) = told(call, "-s", "uuid7", str(made).upper())
+    assert again["id"] == item["id"] == str(made.int)

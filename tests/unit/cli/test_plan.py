@@ -44,11 +44,12 @@ def test_every_scheme_is_compared(call):
     wide = {name for name, plan in plans.items() if not plan["bigint_safe"]}
     assert wide == {
         "discord", "instagram", "tsid", "globalid", "globalid-128", "uniqueid-spread",
-        "uniqueid-sequential",
+        "uniqueid-sequential", "uuid7", "uuid8",
     }  # fmt: skip
     unsorted = {name for name, plan in plans.items() if not plan["sorted_by_time"]}
     assert unsorted == {
         "globalid", "globalid-128", "uniqueid-spread", "chibrary", "chibrary-40", "tickets",
+        "uuid8",
     }  # fmt: skip
     assert plans["chibrary-time"]["exhausted"] is None
     assert plans["chibrary-time"]["years"] == 136.1

@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from frazil.errors import LayoutError
-from frazil.layout.drawing import COLOURS, draw, spans, svg
+from frazil.layout.drawing import COLOURS, draw, draw_spans, spans, svg
 from frazil.layout.layout import Layout
 
 SMALL = Layout.parse("sign:1=0 time:12 node[3..2] sequence:3 node[1..0] @1s since 1970-01-01")
@@ -169,3 +169,11 @@ def luminance(colour: str) -> float:
 def test_text_is_readable_on_every_colour(under: str, text: str, shade: int) -> None:
     low, high = sorted(luminance(COLOURS[name][shade]) for name in (under, text))
     assert (high + 0.05) / (low + 0.05) >= 4.5
+
+
+@pytest.mark.parametrize("width", [20, 60, 80, 100])
+@pytest.mark.parametrize("layout", [WIDE, DISCORD], ids=str)
+def test_parts_without_a_layout_are_drawn_alike(layout: Layout, width: int) -> None:
+    n = layout.id_max // 3
+    drawing = draw(layout, n, width=width).partition("\n\n")[0]
+    assert draw_spans(spans(layout, n), width=width) == drawing

@@ -1,8 +1,10 @@
 """What a codec writes, what it refuses to read, and where it points."""
 
 import pickle
+import re
 import subprocess
 import sys
+import uuid
 
 import numpy as np
 import pytest
@@ -28,6 +30,17 @@ def test_smallest_and_largest(encoding: str) -> None:
     smallest = "0" if encoding == "decimal" else DIGITS[encoding][0] * len(LARGEST[encoding])
     assert (codec.encode(0), codec.encode(2**64 - 1)) == (smallest, LARGEST[encoding])
     assert (codec.decode(smallest), codec.decode(LARGEST[encoding])) == (0, 2**64 - 1)
+
+
+def test_uuid_is_the_text_of_pythons() -> None:
+    codec = Codec("uuid", 128, prefix="order_")
+    for n in (0, 1, 2**128 - 1, 0x0190A5C81B2C7DEF8123456789ABCDEF):
+        assert codec.encode(n) == f"order_{uuid.UUID(int=n)}"
+        assert codec.decode(codec.encode(n)) == n
+        assert re.search(codec.pattern, codec.encode(n), re.ASCII)
+    texts = [codec.encode(n) for n in (5, 2**127)]
+    assert codec.encode_array(codec.decode_array(texts)).tolist() == [t.encode() for t in texts]
+    assert not re.search(codec.pattern, "order_" + UUID.replace("-", ""))
 
 
 @pytest.mark.parametrize(
@@ -99,6 +112,9 @@ def test_prefix_that_is_fine(prefix: str) -> None:
         (("hex", True), {}, "128"),
         (("base62", 64), {"check": True}, "base32"),
         (("hex", 64), {"prefix": None}, "order_"),
+        (("uuid", 64), {}, "'uuid7'"),
+        (("uuid", 127), {}, "'uuid7'"),
+        (("uuid", 128), {"check": True}, "base32"),
     ],
 )
 def test_codecs_that_cannot_be(
@@ -109,7 +125,18 @@ def test_codecs_that_cannot_be(
 
 
 # (encoding, bits, prefix, check), text, position, part of the reason
+UUID = "0190a5c8-1b2c-7def-8123-456789abcdef"
 WRONG = [
+    (("uuid", 128, "", False), "", 0, "ends after 0 of 36"),
+    (("uuid", 128, "", False), UUID[:-1], 35, "ends after 35 of 36"),
+    (("uuid", 128, "", False), UUID + "0", 36, "must end after 36"),
+    (("uuid", 128, "", False), UUID.upper(), 4, "lower case"),
+    (("uuid", 128, "", False), UUID.replace("-", ""), 8, "has '-' here"),
+    (("uuid", 128, "", False), UUID.replace("-", "", 1), 8, "has '-' here"),
+    (("uuid", 128, "", False), UUID.replace("-7def", "7-def"), 13, "has '-' here"),
+    (("uuid", 128, "", False), "-" + UUID[1:], 0, "not a character"),
+    (("uuid", 128, "", False), "{" + UUID + "}", 0, "not a character"),
+    (("uuid", 128, "id_", False), "id_" + UUID[:8] + "_" + UUID[9:], 11, "has '-' here"),
     (("decimal", 64, "", False), "", 0, "missing"),
     (("decimal", 64, "", False), "00", 0, "leading zeros"),
     (("decimal", 64, "", False), "017", 0, "leading zeros"),

@@ -109,7 +109,12 @@ export class Inspector {
       one.doubt && el("p", { class: "doubt", text: `Possibly not ${one.scheme}: ${one.doubt}.` }),
       drawing(one),
       fields(one),
-      el("div", { class: "columns" }, this.neighbours(one), texts(one)),
+      el(
+        "div",
+        { class: "columns" },
+        one.neighbours.length ? this.neighbours(one) : null,
+        texts(one),
+      ),
       one.stretches.length ? stretches(one) : null,
     );
   }
@@ -325,7 +330,7 @@ function stretches(one) {
 function hints() {
   const words = [
     ["Any scheme", "First that of the namespace, then Snowflake, TSID, Discord and others."],
-    ["Any encoding", "Decimal, hex, base32, base58, base62, with a prefix, or negative."],
+    ["Any encoding", "Decimal, hex, base32, base58, base62, uuid, with a prefix, or negative."],
     ["Any text", "A log line or a ticket. The text is sent to this service and not stored."],
   ];
   return words.map(([title, text]) => el("p", {}, el("strong", { text: title }), text));

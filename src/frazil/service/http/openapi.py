@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from frazil import __version__
-from frazil.schemes.alphabet import DIGITS
+from frazil.schemes.alphabet import ENCODINGS
 from frazil.service.http.json_schemas import FLAG, NAMES, SCHEMAS, TEXT, an_object, ref
 from frazil.service.namespace import BATCH_MOST
 
@@ -140,7 +140,7 @@ _PATHS = {
         _json(ref("Inspection"), "The fields, time and bits of the ID."),
         _NS,
         _parameter("id", "path", TEXT, "The ID as text."),
-        _parameter("encoding", "query", {"enum": list(DIGITS)}, "If not that of the scheme."),
+        _parameter("encoding", "query", {"enum": list(ENCODINGS)}, "If not that of the scheme."),
     ),
     "/v1/{ns}/window": _operation(
         "window",

@@ -38,6 +38,13 @@ registry = "memory:"
 [namespaces.wide]
 scheme = "globalid-128"
 registry = "memory:"
+[namespaces.uuids]
+scheme = "uuid7"
+registry = "memory:"
+[namespaces.texts]
+scheme = "globalid-128"
+registry = "memory:"
+encoding = "uuid"
 [namespaces.spread]
 scheme = "uniqueid-spread"
 registry = "memory:"
@@ -72,12 +79,27 @@ def at(wire, more="/a"):
 
 
 class TestIds:
+    def test_uuids(self, service):
+        with frazil.open(f"{service.url}/uuids", "uuid7") as ids:
+            found = [ids.uuid() for _ in range(30)]
+
+        async def work():
+            async with aio.open(f"{service.url}/uuids", "uuid7") as ids:
+                return [await ids.uuid() for _ in range(30)]
+
+        found += asyncio.run(work())
+        assert len(set(found)) == 60
+        assert {each.version for each in found} == {7}
+        assert found == sorted(found)
+
     @pytest.mark.parametrize(
         ("name", "scheme"),
         [
             ("a", frazil.scheme()),
             ("js", frazil.scheme("js53")),
             ("wide", frazil.scheme("globalid-128")),
+            ("uuids", frazil.scheme("uuid7")),
+            ("texts", frazil.scheme("globalid-128", encoding="uuid")),
             ("spread", frazil.scheme("uniqueid-spread", fields={"cluster": 3})),
         ],
     )

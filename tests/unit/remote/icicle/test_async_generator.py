@@ -53,6 +53,11 @@ def test_all_ways(url):
     assert len(set(run(url, work))) == 10_005
 
 
+def test_a_uuid_of_64_bits_is_refused(url):
+    with pytest.raises(ConfigError, match="'uuid7'"):
+        run(url, lambda ids: ids.uuid())
+
+
 def test_many_tasks_share_it(servers, url):
     before = servers[0].info("stats")["total_connections_received"]
 

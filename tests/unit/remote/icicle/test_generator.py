@@ -72,6 +72,10 @@ class TestIssuing:
         found = [next(ids), *islice(ids.stream(), 3), ids.scheme.parse(ids.text())]
         assert len(set(found)) == 5
 
+    def test_a_uuid_of_64_bits_is_refused(self, ids):
+        with pytest.raises(ConfigError, match="'uuid7'"):
+            ids.uuid()
+
     @pytest.mark.parametrize("n", [0, 1, 5000, 50_000])
     def test_take(self, ids, n):
         """E1.15: the requested number, in one call."""

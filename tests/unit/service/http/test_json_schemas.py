@@ -115,6 +115,7 @@ def replies(client):
         yield client.get(f"/v1/{name}/inspect/!")
         yield client.get(f"/v1/{name}/inspect/{'9' * 40}")
         yield client.post(f"/v1/{name}/find", json={"text": f"GET /{one}/x 200"})
+        yield client.post(f"/v1/{name}/find", json={"text": "0ujtsYcgvSTl8PAuAdqWYSMnLOv"})
         yield client.get(f"/v1/{name}/claims")
         yield client.get(f"/v1/{name}/status")
         yield client.get(f"/v1/{name}/window?from=2026-01-01&to=2026-01-02")

@@ -1,0 +1,211 @@
+"""IDs of other systems, against the values that their makers publish."""
+
+from uuid import UUID
+
+import pytest
+
+from frazil.reading.foreign.recognise import doubt_of, in_word, recognise, why_not
+from frazil.reading.search import Search
+from frazil.schemes.scheme import scheme
+from frazil.system.clock import moment_text
+
+__all__: list[str] = []
+
+NOW_US = 1_795_000_000_000_000
+
+# RFC 9562, appendices A and B.
+RFC = {
+    "C232AB00-9414-11EC-B3C8-9F6BDECED846": ("UUIDv1", "2022-02-22T19:22:22Z"),
+    "5df41881-3aed-3515-88a7-2f4a814cf09e": ("UUIDv3", None),
+    "919108f7-52d1-4320-9bac-f847db4148a8": ("UUIDv4", None),
+    "2ed6657d-e927-568b-95e1-2665a8aea6a2": ("UUIDv5", None),
+    "1EC9414C-232A-6B00-B3C8-9F6BDECED846": ("UUIDv6", "2022-02-22T19:22:22Z"),
+    "017F22E2-79B0-7CC3-98C4-DC0C0C07398F": ("UUIDv7", "2022-02-22T19:22:22Z"),
+    "2489E9AD-2EE2-8E00-8EC9-32D5F69181C0": ("UUIDv8", None),
+}
+
+
+def facts(text: str) -> dict[str, str]:
+    """The parts of an ID, by name, as they are shown."""
+    found = recognise(text, NOW_US)
+    assert found is not None
+    assert "".join(digits for _, _, digits in found.spans) == f"{found.number:0{found.bits}b}"
+    moment = "" if found.moment_us is None else moment_text(found.moment_us)
+    parts = {part.name: part.text for part in found.parts}
+    return {"format": found.format, "moment": moment, **parts}
+
+
+@pytest.mark.parametrize("text", RFC)
+def test_the_uuids_of_the_rfc(text: str) -> None:
+    kind, moment = RFC[text]
+    lower = text.lower()
+    forms = [text, lower, f"{{{text}}}", f"urn:uuid:{lower}", lower.replace("-", "")]
+    forms += [f"0x{lower.replace('-', '')}", f"\\x{lower.replace('-', '')}"]
+    for form in forms:
+        found = recognise(form, NOW_US)
+        assert found is not None
+        assert (found.format, found.number, found.canonical) == (kind, UUID(text).int, lower)
+        shown = None if found.moment_us is None else moment_text(found.moment_us)
+        assert shown == moment
+        assert found.texts["uuid"] == lower
+        assert bool(found.note) == (moment is None)
+
+
+def test_the_parts_of_the_rfc() -> None:
+    assert facts("C232AB00-9414-11EC-B3C8-9F6BDECED846") == {
+        "format": "UUIDv1", "moment": "2022-02-22T19:22:22Z", "time_low": str(0xC232AB00),
+        "time_mid": str(0x9414), "version": "1", "time_high": str(0x1EC), "variant": "2",
+        "clock_seq": str(0x33C8), "node": "9f6bdeced846",
+    }  # fmt: skip
+    v6 = facts("1EC9414C-232A-6B00-B3C8-9F6BDECED846")
+    assert (v6["clock_seq"], v6["node"]) == (str(0x33C8), "9f6bdeced846")
+    v7 = facts("017F22E2-79B0-7CC3-98C4-DC0C0C07398F")
+    assert (v7["unix_ts_ms"], v7["rand_a"]) == (str(0x017F22E279B0), "cc3")
+    assert v7["rand_b"] == "18c4dc0c0c07398f"
+
+
+def test_times_of_100_ns() -> None:
+    """The moment of a UUIDv1 that Python makes is the one that Python reads."""
+    made = UUID(fields=(0x12345679, 0x9414, 0x11EC, 0xB3, 0xC8, 5))
+    found = recognise(str(made), NOW_US)
+    assert found is not None
+    assert found.moment_us == (made.time - 0x01B21DD213814000) // 10
+
+
+@pytest.mark.parametrize("text", ["01ARYZ6S41TSV4RRFFQ69G5FAV", "01aryz6s41tsv4rrffq69g5fav"])
+def test_ulid(text: str) -> None:
+    """The time of ulid/javascript's tests."""
+    found = facts(text)
+    assert (found["format"], found["time"]) == ("ULID", "1469918176385")
+    assert found["moment"] == "2016-07-30T22:36:16.385Z"
+    ulid = recognise(text, NOW_US)
+    assert ulid is not None
+    again = recognise(ulid.texts["hex"], NOW_US)
+    assert again is not None
+    assert again.number == ulid.number
+
+
+def test_the_largest_ulid() -> None:
+    assert facts("7ZZZZZZZZZZZZZZZZZZZZZZZZZ")["time"] == "281474976710655"
+    assert recognise("8ZZZZZZZZZZZZZZZZZZZZZZZZZ", NOW_US) is None
+    assert "larger than 7ZZZ" in why_not("8ZZZZZZZZZZZZZZZZZZZZZZZZZ")
+
+
+@pytest.mark.parametrize(
+    ("text", "raw", "second", "payload"),
+    [
+        ("0ujtsYcgvSTl8PAuAdqWYSMnLOv", "0669F7EFB5A1CD34B5F99D1154FB6853345C9735", 107608047,
+         "b5a1cd34b5f99d1154fb6853345c9735"),
+        ("0ujzPyRiIAffKhBux4PvQdDqMHY", "066A029C73FC1AA3B2446246D6E89FCD909E8FE8", 107610780,
+         "73fc1aa3b2446246d6e89fcd909e8fe8"),
+    ],
+)  # fmt: skip
+def test_ksuid(text: str, raw: str, second: int, payload: str) -> None:
+    for form in (text, raw, raw.lower()):
+        found = facts(form)
+        assert (found["format"], found["timestamp"]) == ("KSUID", str(second))
+        assert found["payload"] == payload
+    read = recognise(raw, NOW_US)
+    assert read is not None
+    assert read.canonical == text
+    assert found["moment"].startswith("2017-10-10T04:")
+
+
+def test_the_largest_ksuid() -> None:
+    assert facts("aWgEPTl1tmebfsQzFP4bxwgy80V")["payload"] == "f" * 32
+    assert recognise("aWgEPTl1tmebfsQzFP4bxwgy80W", NOW_US) is None
+    assert "larger than aWgEPTl1" in why_not("aWgEPTl1tmebfsQzFP4bxwgy80W")
+
+
+def test_xid() -> None:
+    """The values of rs/xid's tests."""
+    assert facts("9m4e2mr0ui3e8a215n4g") == {
+        "format": "xid", "moment": "2011-03-22T17:50:19Z", "time": "1300816219",
+        "machine": "60f486", "pid": str(0xE428), "counter": "4271561",
+    }  # fmt: skip
+    assert recognise("9M4E2MR0UI3E8A215N4G", NOW_US) is None
+    assert recognise("98446744073709551610", NOW_US) is None
+    assert recognise("c6e52g2mrqcjl44hf179", NOW_US) is None
+    assert "'9'" in why_not("c6e52g2mrqcjl44hf179")
+
+
+def test_objectid() -> None:
+    """The example of MongoDB's manual, and the times of the specification."""
+    assert facts("507c7f79bcf86cd7994f6c0e") == {
+        "format": "ObjectId", "moment": "2012-10-15T21:26:17Z", "timestamp": "1350336377",
+        "random": "bcf86cd799", "counter": str(0x4F6C0E),
+    }  # fmt: skip
+    rest = "0" * 16
+    assert facts(f"00000000{rest}")["moment"] == "1970-01-01T00:00:00Z"
+    assert facts(f"80000000{rest}")["moment"] == "2038-01-19T03:14:08Z"
+    assert facts(f"FFFFFFFF{rest}")["moment"] == "2106-02-07T06:28:15Z"
+    found = recognise("507c7f79bcf86cd7994f6c0e", NOW_US)
+    assert found is not None
+    assert found.others == ("xid",)
+
+
+def test_typeid() -> None:
+    """The UUIDv7 and the alphabet of the specification's list of valid ones."""
+    found = recognise("prefix_01h455vb4pex5vsknk084sn02q", NOW_US)
+    assert found is not None
+    assert (found.format, found.prefix, found.note) == ("TypeID", "prefix_", "")
+    assert found.texts["uuid"] == "01890a5d-ac96-774b-bcce-b302099a8057"
+    assert found.canonical == "prefix_01h455vb4pex5vsknk084sn02q"
+    other = "pre_fix_01h455vb4pex5vsknk084sn02q"
+    assert recognise(other, NOW_US) is not None
+    for wrong in ("PREFIX_01h455vb4pex5vsknk084sn02q", "prefix_01H455VB4PEX5VSKNK084SN02Q",
+                  "_01h455vb4pex5vsknk084sn02q", "prefix_81h455vb4pex5vsknk084sn02q"):  # fmt: skip
+        assert recognise(wrong, NOW_US) is None
+    assert "TypeID" in why_not("prefix_81h455vb4pex5vsknk084sn02q")
+    assert "version 5 and variant bits 11" in why_not("prefix_0123456789abcdefghjkmnpqrs")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "017f22e2-79b0-9cc3-98c4-dc0c0c07398f",
+        "017f22e2-79b0-7cc3-c8c4-dc0c0c07398f",
+        "017f22e279b0-7cc3-98c4-dc0c0c07398f",
+        "{017f22e2-79b0-7cc3-98c4-dc0c0c07398f",
+        "da39a3ee5e6b4b0d3255bfef95601890afd80709",
+        "",
+        "kitten",
+    ],
+)
+def test_what_is_none(text: str) -> None:
+    assert recognise(text, NOW_US) is None
+
+
+def test_in_a_line() -> None:
+    search = Search(scheme(), NOW_US)
+    line = (
+        "GET /x/017f22e2-79b0-7cc3-98c4-dc0c0c07398f by 0ujtsYcgvSTl8PAuAdqWYSMnLOv "
+        "user_01h455vb4pex5vsknk084sn02q da39a3ee5e6b4b0d3255bfef95601890afd80709 "
+        "congratulationstothe 4bf92f3577b34da6a3ce929d0e0e4736"
+    )
+    kinds = [match.foreign and match.foreign.format for match in search.find(line)]
+    assert kinds == ["UUIDv7", "KSUID", "TypeID"]
+    assert in_word("4bf92f3577b34da6a3ce929d0e0e4736", NOW_US) is None
+
+
+def test_an_implausible_date_is_doubted() -> None:
+    found = recognise("7ZZZZZZZZZZZZZZZZZZZZZZZZZ", NOW_US)
+    assert found is not None
+    assert "year 108" in doubt_of(found, NOW_US)
+    known = recognise("507c7f79bcf86cd7994f6c0e", NOW_US)
+    assert known is not None
+    assert doubt_of(known, NOW_US) == ""
+
+
+def test_a_uuid_of_frazil_is_told_from_one_with_random_bits() -> None:
+    s = scheme("uuid7")
+    ours = s.pack(time=NOW_US // 1000 - 5, sequence=3, node=12)
+    [match] = Search(scheme(), NOW_US).find(str(s.uuid(ours)))
+    assert match.foreign is None
+    assert match.fits[0].scheme.name == "uuid7"
+    theirs = s.pack(time=NOW_US // 1000 - 5, sequence=3, node=1 << 24)
+    [match] = Search(scheme(), NOW_US).find(str(s.uuid(theirs)))
+    assert match.foreign is not None
+    assert match.foreign.format == "UUIDv7"
+    [match] = Search(s, NOW_US, named=True).find(str(s.uuid(theirs)))
+    assert match.foreign is None
