@@ -184,12 +184,14 @@ def _by_duckdb(reading: Reading, stack: ExitStack) -> Batches:
     files = [_plain_file(reading, file) for file in reading.files]
     common = f"hive_partitioning = {str(hive_keys(reading.files)).lower()}"
     if reading.kind == "parquet":
-        query = f"read_parquet($files, union_by_name = true, {common})"
+        query: str | None = f"read_parquet($files, union_by_name = true, {common})"
     else:
         packings = {_packing(file) for file in files}
         common += f", compression = '{packings.pop() if len(packings) == 1 else 'auto'}'"
         text = _csv_query if reading.kind == "csv" else _json_query
         query = text(reading, files, common, database)
+        if query is None:
+            return Batches(pa.schema([]), iter(()))
     try:
         relation = database.sql(f"FROM {query}", params={"files": files})
         reader = relation.to_arrow_reader(reading.memory.batch_rows)
@@ -272,7 +274,7 @@ def _shown(reading: Reading, files: list[str]) -> dict[str, str]:
 
 def _json_query(
     reading: Reading, files: list[str], common: str, database: duckdb.DuckDBPyConnection
-) -> str:
+) -> str | None:
     options = f"format = 'newline_delimited', maximum_object_size = {_LINE_BYTES}, {common}"
     try:
         found = database.execute(
@@ -281,13 +283,15 @@ def _json_query(
         ).fetchall()
     except duckdb.Error as error:
         raise _unreadable(reading, error) from None
-    structure = json.loads(found[0][0]) if found[0][0] else {}
+    structure = json.loads(found[0][0] or "null")
+    if structure in (None, "NULL"):  # no row
+        return None
     if not isinstance(structure, dict):
         raise ConfigError(
             f"{_names(reading.files)}: a row is not a JSON object; JSON Lines has one per line"
         )
     if not structure:
-        return "(SELECT 1 WHERE false)"
+        raise ConfigError(f"{_names(reading.files)}: no row has a key; write JSON Lines")
     columns = ", ".join(f"{_quoted(name)}: '{_type(each)}'" for name, each in structure.items())
     return f"read_json($files, columns = {{{columns}}}, {options})"
 

@@ -191,7 +191,7 @@ def test_json_text_is_copied(tmp_path):
 @pytest.mark.parametrize("line", ["[1]", "{", "1", '{"a": 1} {"b": 2}', "nul"])
 def test_json_line_that_is_not_an_object_is_an_error(tmp_path, line):
     with pytest.raises(ConfigError, match="line 2: not a JSON object"):
-        read(put(tmp_path, '{"a": 1}\n' + line), "jsonl")
+        stamped(put(tmp_path, '{"a": 1}\n' + line), "jsonl", "jsonl")
 
 
 def test_json_key_that_exists_is_found_in_any_row(tmp_path):
@@ -213,9 +213,9 @@ def test_json_to_csv(tmp_path):
     out = stamped(put(tmp_path, text), "jsonl", "csv").decode()
     assert list(csv.reader(io.StringIO(out))) == [
         ["id", "a", "b"],
-        ["1", "x,y", ""],
+        ["1", '"x,y"', ""],
         ["2", "1.5", "true"],
-        ["3", '{"k": [1, "é"]}', ""],
+        ["3", '{"k":[1,"é"]}', ""],
     ]
 
 
