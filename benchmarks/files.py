@@ -173,13 +173,9 @@ def main(arguments: Sequence[str]) -> int:
                 path = _words(folder, options.words, options.copies)
             else:
                 path = _wide(folder, 4 * options.copies)
-            print(
-                f"{name}: {path.stat().st_size // _MIB} MiB, --memory {options.memory}", flush=True
-            )
-            _measure(
-                _cases(path, options.memory), options.rounds, lambda row: print(row, flush=True)
-            )
-            print(_compare(folder, name), flush=True)
+            _say(f"{name}: {path.stat().st_size // _MIB} MiB, --memory {options.memory}")
+            _measure(_cases(path, options.memory), options.rounds)
+            _say(_compare(folder, name))
     return 0
 
 
