@@ -1,8 +1,8 @@
-"""The tables of ``frazil stamp``: CSV and JSON Lines, written again with one more column.
+"""The copies of ``frazil stamp``: CSV and JSON Lines, written again with one more column.
 
-The bits of the first byte choose the format read, the format written, and the place of the column.
-The rest is the file. The standard library reads the output, which is compared with the input row by
-row.
+The bits of the first byte choose the format, the place of the column, and whether there is a
+header. The rest is the file. The standard library reads the output, which is compared with the
+input row by row.
 """
 
 import csv
@@ -11,86 +11,83 @@ import json
 from pathlib import Path
 from typing import Any
 
-from frazil.cli.files.chunks import Table
-from frazil.cli.files.csv_table import CsvTable
+import pyarrow as pa
+
+from frazil.cli.files.copies import Cut, Place, cut_csv, cut_json
+from frazil.cli.files.csv_head import CsvHead, open_csv
 from frazil.cli.files.streams import Source
-from frazil.cli.files.tables import open_table
-from frazil.cli.files.writers import open_writer
 from fuzz.accepted import accepted
 from fuzz.files import kept
 
 __all__ = ["check_rows"]
 
 _COLUMN = "new id"
+_BLOCK_BYTES = 64  # so that rows cross the ends of blocks
+
+
+class _Source(Source):
+    """A source of small blocks."""
+
+    def blocks(self) -> Any:
+        for block in super().blocks():
+            for i in range(0, len(block), _BLOCK_BYTES):
+                yield block[i : i + _BLOCK_BYTES]
 
 
 def check_rows(data: bytes) -> None:
     """Every row is written unchanged, with its ID; or the whole file is refused."""
     choice, content = data[:1] or b"\0", data[1:]
-    to_json, from_json, last, headless = (bool(choice[0] >> bit & 1) for bit in range(4))
-    kind, kind_out = ("csv", "jsonl")[from_json], ("csv", "jsonl")[to_json]
+    is_json, last, headless = (bool(choice[0] >> bit & 1) for bit in range(3))
+    if content[:4] == b"\x28\xb5\x2f\xfd" or content[:2] == b"\x1f\x8b":
+        return  # the same library would decompress it here
     with kept(content) as path:
-        done = accepted(_stamped, path, kind, kind_out, last=last, header=not headless)
+        done = accepted(_stamped, path, is_json=is_json, last=last, header=not headless)
     if done is None:
         return
-    table, written, ids = done
-    text = content.decode("utf-8", "surrogateescape")
-    if content[:2] == b"\x1f\x8b":  # the same library would decompress it here
+    head, written, ids = done
+    before = _records(content, head)
+    after = _records(written, head)
+    if is_json:
+        assert [row.pop(_COLUMN) for row in after] == ids
+        assert repr(after) == repr(before)
         return
-    text = text.removeprefix("\ufeff")
-    output = written.decode("utf-8", "surrogateescape")
-    if table.source.has_bom:  # a mark after blank lines is part of a field
-        output = output.removeprefix("\ufeff")
-    before = _records(text, kind, table)
-    if kind == kind_out == "csv" and not headless:
+    if not headless:
         ids = [_COLUMN, *ids]
-    after = _records(output, kind_out, table if kind == kind_out else None)
-    if kind == kind_out == "csv":
-        pairs = zip(before, ids, strict=True)
-        assert after == [[*row, n] if last else [n, *row] for row, n in pairs]
-        return
-    _compare_values(before, after, ids, table, headless=headless)
+    pairs = zip(before, ids, strict=True)
+    assert after == [[*row, n] if last else [n, *row] for row, n in pairs]
 
 
 def _stamped(
-    path: Path, kind: str, kind_out: str, *, last: bool, header: bool
-) -> tuple[Table, bytes, list[str]]:
+    path: Path, *, is_json: bool, last: bool, header: bool
+) -> tuple[CsvHead | None, bytes, list[str]]:
+    place, files = Place(_COLUMN, last), [str(path)]
+    head = None
+    if is_json:
+        cuts = cut_json(files, _Source, place)
+    else:
+        with _Source(str(path)) as source:
+            head, _ = open_csv(source, header=header, delimiter=None)
+        cuts = cut_csv(files, _Source, place, header=header, delimiter=head.delimiter)
     output = io.BytesIO()
     ids: list[str] = []
-    with Source(str(path)) as source:
-        table = open_table(source, kind, header=header, delimiter=None)
-        with open_writer(kind_out, output, table, _COLUMN, last=last, numeric=False) as write:
-            for chunk in table.chunks():
-                some = [f"id{len(ids) + i}" for i in range(len(chunk.numbers))]
-                write(chunk, some)
-                ids += some
-    return table, output.getvalue(), ids
+    for cut in cuts:
+        some = [f"id{len(ids) + i}" for i in range(len(cut.at))]
+        ids += some
+        write(output, cut, some)
+    return head, output.getvalue(), ids
 
 
-def _records(text: str, kind: str, table: Table | None) -> list[Any]:
+def write(output: io.BytesIO, cut: Cut, ids: list[str]) -> None:
+    """Write the rows of a cut with these IDs."""
+    output.writelines(cut.joined(pa.array(ids, pa.string())))
+
+
+def _records(data: bytes, head: CsvHead | None) -> list[Any]:
     """The rows of a file, as the standard library reads them."""
-    if kind == "jsonl":
+    text = data.decode("utf-8", "surrogateescape")
+    if head is None:
         return [json.loads(line) for line in text.split("\n") if line and not line.isspace()]
-    delimiter = table.delimiter if isinstance(table, CsvTable) else ","
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    return [row for row in rows if row]
-
-
-def _compare_values(
-    before: list[Any], after: list[Any], ids: list[str], table: Table, *, headless: bool
-) -> None:
-    """As mappings, in either format, the rows are equal except for the ID; texts are unchanged."""
-    if isinstance(table, CsvTable):
-        before = [dict(zip(table.names, row, strict=True)) for row in before[not headless :]]
-    if after and isinstance(after[0], list):
-        names = after[0]
-        rows = [dict(zip(names, row, strict=True)) for row in after[1:]]
-    else:
-        rows = after
-    assert [row.pop(_COLUMN) for row in rows] == ids
-    for one, other in zip(before, rows, strict=True):
-        for name, value in one.items():
-            kept = other[name]
-            if isinstance(value, str) or isinstance(after[0], dict):
-                assert repr(kept) == repr(value), name
-        assert other.keys() >= one.keys()
+    text = text.removeprefix("\ufeff") if head.bom else text
+    return [
+        row for row in csv.reader(io.StringIO(text, newline=""), delimiter=head.delimiter) if row
+    ]

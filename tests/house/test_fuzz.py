@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from frazil.claims.holder import Holder
-from frazil.cli.files.writers import CsvWriter
+from frazil.cli.files.copies import Cut
 from frazil.inputs.duration import exact_us
 from frazil.inputs.url import parse_url
 from frazil.layout.text import parse_layout
@@ -20,7 +20,7 @@ from fuzz.targets import TARGETS
 __all__: list[str] = []
 
 WORDS = Parser._words
-COPY = CsvWriter._copy
+JOINED = Cut.joined
 
 # For each target a parser as it is easily written wrong, in whose place, and what shows it.
 BROKEN = {
@@ -51,8 +51,8 @@ BROKEN = {
     ),
     "inspect": ("frazil.cli.inspect.draw", lambda *_, **__: 1 // 0, b"1423871704681156227"),
     "rows": (
-        "frazil.cli.files.writers.CsvWriter._copy",
-        lambda self, texts, ids: COPY(self, [text.replace(" ", "") for text in texts], ids),
+        "frazil.cli.files.copies.Cut.joined",
+        lambda self, ids: [bytes(part).replace(b" ", b"") for part in JOINED(self, ids)],
         b"\0a,b\n1, 2\n",
     ),
     "commands": (

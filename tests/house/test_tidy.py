@@ -72,8 +72,23 @@ OWNED = {
     "service": SERVER,
 }
 LAZY = {"numpy", "pyarrow"}
-LAZY_MODULE = (
-    "frazil.schemes.arrays"  # loads numpy at its top, and so is itself imported in functions only
+# Load them at their top, and so are themselves imported in functions only, or by each other.
+LAZY_MODULES = (
+    "cli.files.auditor",
+    "cli.files.batches",
+    "cli.files.copies",
+    "cli.files.csv_head",
+    "cli.files.database",
+    "cli.files.id_column",
+    "cli.files.rows",
+    "cli.files.search",
+    "cli.files.stamping",
+    "cli.files.survey",
+    "cli.files.utf8",
+    "cli.files.values",
+    "cli.files.writers",
+    "cli.show.audit_report",
+    "schemes.arrays",
 )
 
 
@@ -142,7 +157,7 @@ def package_faults(tree: ast.Module, where: str) -> list[str]:
         top = module.partition(".")[0]
         if top in SYSTEM and not lies_in(where, SYSTEM_PLACES):
             faults.append(f"line {line} imports {top}, which only {sorted(SYSTEM_PLACES)} may")
-        elif not lazy and (module == LAZY_MODULE or (top in LAZY and where != "schemes.arrays")):
+        elif not (lazy or where in LAZY_MODULES) and (is_lazy(module) or top in LAZY | {"duckdb"}):
             faults.append(f"line {line} imports {module} outside of a function")
         elif top in TERMINAL and not in_command:
             faults.append(f"line {line} imports {top} outside of the command")
@@ -151,6 +166,11 @@ def package_faults(tree: ast.Module, where: str) -> list[str]:
         elif top not in sys.stdlib_module_names | TERMINAL | LAZY | {"frazil"}:
             faults.append(f"line {line} imports {top}, which is not ours to import")
     return faults
+
+
+def is_lazy(module: str) -> bool:
+    """Whether a module, or what is imported from it, loads heavy packages."""
+    return lies_in(module.removeprefix("frazil."), LAZY_MODULES)
 
 
 def assigned(tree: ast.Module) -> set[str]:

@@ -2,43 +2,29 @@
 
 Uniqueness is a property of all rows together, and the files may not fit in memory. One pass reads
 and checks every ID and collects its fields (see ``survey``). The search for duplicates (see
-``duplicates``) is exact, uses temporary files if needed, and reports both copies by file and line.
+``search``) is exact, uses temporary files if needed, and reports both copies by file and line.
 
 Several files are one audit: an ID in two of them is a duplicate. Order is judged file by file.
 """
 
 import json
-import re
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import click
 
 from frazil.cli._options import json_option, scheme_options
-from frazil.cli.files.auditor import Auditor
-from frazil.cli.files.invalid_text import printable
+from frazil.cli.files.extra import check_extra
+from frazil.cli.files.formats import FORMATS, files_of, format_of
+from frazil.cli.files.memory import Memory, memory_option
 from frazil.cli.files.streams import Source
-from frazil.cli.files.tables import FORMATS, format_of, open_table
-from frazil.cli.show.audit_report import as_json as json_report
-from frazil.cli.show.audit_report import as_text as text_report
 from frazil.cli.show.progress import progress
 from frazil.cli.show.terminal import echo, facts
-from frazil.cli.stamp import delimiter_option, header_option
-from frazil.errors import ConfigError
+from frazil.cli.stamp import charset_option, delimiter_option, header_option
 from frazil.schemes.scheme import Scheme
 
 __all__ = ["command"]
-
-_UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-_MEMORY_BYTES_MIN = 1 << 20
-
-
-def _size_bytes(ctx: click.Context, param: click.Parameter, value: str) -> int:
-    match = re.fullmatch(r"([0-9]{1,9}) ?(KiB|MiB|GiB)", value)
-    size_bytes = int(match[1]) * _UNITS[match[2]] if match else 0
-    if size_bytes < _MEMORY_BYTES_MIN:
-        raise click.BadParameter(f"{value!r}; write 1MiB or more, like 4GiB", ctx, param)
-    return size_bytes
 
 
 @click.command
@@ -57,17 +43,10 @@ def _size_bytes(ctx: click.Context, param: click.Parameter, value: str) -> int:
 )
 @delimiter_option
 @header_option
+@charset_option
 @scheme_options
 @click.option("--no-decode", is_flag=True, help="Compare IDs of any kind as text.")
-@click.option(
-    "--memory",
-    "memory_bytes",
-    callback=_size_bytes,
-    default="256MiB",
-    metavar="SIZE",
-    show_default=True,
-    help="Memory for the search for duplicates; further IDs go to temporary files.",
-)
+@memory_option
 @click.option(
     "--show",
     type=click.IntRange(min=0),
@@ -83,17 +62,21 @@ def command(
     given: str | None,
     delimiter: str | None,
     header: bool,
+    charset: str | None,
     scheme: Scheme,
     no_decode: bool,
-    memory_bytes: int,
+    memory: Memory,
     show: int,
     as_json: bool,
 ) -> None:
     """Find duplicates, invalid IDs and disorder in files of IDs.
 
-    Reads CSV, JSON Lines, Parquet, or plain text with one ID per line, also as .gz. Files may be
-    larger than memory; TMPDIR sets the folder for temporary files. Exit code 1 means that the
-    files have duplicates, invalid IDs, or IDs of another deployment.
+    Reads CSV, JSON Lines, Parquet, Arrow, or plain text with one ID per line; text also as .gz and
+    .zst. FILE may be a folder or a glob. Files may be larger than memory; TMPDIR sets the folder
+    for temporary files. Exit code 1 means that the files have duplicates, invalid IDs, or IDs of
+    another deployment.
+
+    Needs DuckDB and pyarrow: pip install "frazil[files]"
 
     \b
       frazil audit people.csv
@@ -101,31 +84,28 @@ def command(
       cut -f3 access.log | frazil audit - --scheme tsid
       frazil audit users.jsonl --column uuid --no-decode
     """
-    with tempfile.TemporaryDirectory(prefix="frazil-audit-") as folder:
-        auditor = Auditor(None if no_decode else scheme, memory_bytes, Path(folder), show)
-        for path in paths:
+    check_extra()
+    from frazil.cli.files.auditor import Auditor
+    from frazil.cli.files.batches import Reading
+    from frazil.cli.show.audit_report import as_json as json_report
+    from frazil.cli.show.audit_report import as_text as text_report
+
+    with tempfile.TemporaryDirectory(prefix="frazil-audit-") as name:
+        folder = Path(name)
+        auditor = Auditor(None if no_decode else scheme, memory, folder, show)
+        for path in files_of(paths):
             kind = format_of(path, given, "text")
-            name = column or ("1" if kind == "csv" and not header else "id")
-            with Source(path) as source, progress(f"reading {source.name}", source.size) as update:
-                table = open_table(source, kind, header=header, delimiter=delimiter, only=name)
-                _check_column(table.names, kind, name, source)
-                auditor.read(table, name, update)
-        with progress("comparing", auditor.search.spilled) as update:
-            auditor.finish(update)
+            key = column or ("1" if kind == "csv" and not header else "id")
+            with (
+                Source(path, charset) as source,
+                progress(f"reading {source.name}", source.size) as update,
+            ):
+                reading = Reading([path], kind, header, delimiter, charset, memory, folder)
+                auditor.read(reading, source, key, update)
+        auditor.finish()
+        found: Any = json_report(auditor) if as_json else facts(text_report(auditor))
     if as_json:
-        click.echo(json.dumps(json_report(auditor), ensure_ascii=False))
+        click.echo(json.dumps(found, ensure_ascii=False))
     else:
-        echo(facts(text_report(auditor)))
+        echo(found)
     click.get_current_context().exit(0 if auditor.clean else 1)
-
-
-def _check_column(names: tuple[str, ...], kind: str, column: str, source: Source) -> None:
-    """Raise ConfigError for an unknown column, in formats that name their columns."""
-    if kind in ("csv", "parquet") and column not in names:
-        raise ConfigError(
-            f"{source.name} has no column {column!r}; choose one of "
-            f"{', '.join(map(printable, names))} with --column"
-            + (", or use --no-header if its first line is a row" if kind == "csv" else ""),
-            path=source.path,
-            column=column,
-        )

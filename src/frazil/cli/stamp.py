@@ -1,37 +1,38 @@
-"""``frazil stamp``: add a column of new IDs to a file.
+"""``frazil stamp``: add a column of new IDs to files.
 
 Rows that were written without IDs need them when they are merged, loaded or shared. A notebook
 needs memory for the whole table, loses quoting and types, and numbers the rows of every file alike.
-Here rows stream from one file to the other in chunks, their text is copied if the format stays the
-same, and the IDs come from a generator, as in any other process.
+Here rows stream from files to a file, their text is copied if the format stays the same, and the
+IDs come from a generator, as in any other process.
 
 Files are read faster than the clock advances: a layout of 4,096 IDs per millisecond needs a quarter
 of a second for a million rows. So by default timestamps may run ahead of the clock by up to 1 s, or
 by the registry's horizon if that is less.
 """
 
-import importlib.util
+import codecs
 import json
 import sys
+import tempfile
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
 
-import frazil
 from frazil.cli._options import is_default, json_option, request_options
-from frazil.cli.files.streams import Source, open_output
-from frazil.cli.files.tables import FORMATS, format_of, open_table
-from frazil.cli.files.writers import open_writer
+from frazil.cli.files.extra import check_extra
+from frazil.cli.files.formats import FORMATS, files_of, format_of, same_format
+from frazil.cli.files.memory import Memory, memory_option
+from frazil.cli.files.streams import open_output
 from frazil.cli.show.progress import progress
 from frazil.errors import ConfigError
 from frazil.generator.local import registry_of
 from frazil.generator.request import Request
 from frazil.opening import open_request
-from frazil.schemes.scheme import Scheme
 
-__all__ = ["command", "delimiter_option", "header_option"]
+__all__ = ["charset_option", "command", "delimiter_option", "header_option"]
 
 _FORMAT = click.Choice([kind for kind in FORMATS if kind != "text"])
 _LEAD_US = 1_000_000
@@ -40,9 +41,13 @@ _LEAD_US = 1_000_000
 def _delimiter(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     text = {"tab": "\t", "\\t": "\t"}.get(value or "", value)
     # An ID or a prefix may contain these characters, and the quote has another meaning.
-    if text is not None and (len(text) != 1 or text.isalnum() or text in '_*~$="\r\n'):
+    if text is not None and (
+        len(text) != 1 or not text.isascii() or text.isalnum() or text in '_*~$="\r\n'
+    ):
         raise click.BadParameter(
-            f"{value!r} cannot separate fields; write one character, like ';', or tab", ctx, param
+            f"{value!r} cannot separate fields; write one ASCII character, like ';', or tab",
+            ctx,
+            param,
         )
     return text
 
@@ -58,8 +63,25 @@ header_option = click.option(
 )
 
 
+def _charset(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    try:
+        return value and codecs.lookup(value).name
+    except LookupError:
+        raise click.BadParameter(
+            f"{value!r} is unknown; write one like latin-1, cp1252 or utf-16", ctx, param
+        ) from None
+
+
+charset_option = click.option(
+    "--charset",
+    callback=_charset,
+    metavar="NAME",
+    help="The character set of CSV and JSON Lines, like latin-1; UTF-8 by default.",
+)
+
+
 @click.command
-@click.argument("path", metavar="INPUT", type=click.Path(allow_dash=True))
+@click.argument("paths", metavar="INPUT...", nargs=-1, required=True)
 @click.option(
     "-o",
     "--output",
@@ -77,6 +99,14 @@ header_option = click.option(
 @click.option("--to", type=_FORMAT, help="The output's format, instead of that by its ending.")
 @delimiter_option
 @header_option
+@charset_option
+@click.option(
+    "--types",
+    "infer",
+    is_flag=True,
+    help="Infer the types of CSV columns; they are text otherwise.",
+)
+@memory_option
 @request_options
 @click.option(
     "--lead",
@@ -87,63 +117,85 @@ header_option = click.option(
 @json_option
 def command(
     *,
-    path: str,
+    paths: tuple[str, ...],
     output: str,
     force: bool,
-    column: str,
-    last: bool,
     given: str | None,
     to: str | None,
-    delimiter: str | None,
-    header: bool,
     request: Request,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Copy a table, with a new ID as the first column of each row.
 
-    Reads and writes CSV, JSON Lines (with IDs as strings) and Parquet, by the ending of the file's
-    name, also as .gz. Files may be larger than memory, and - is standard input or output. The
-    output file appears when it is complete.
+    Reads and writes CSV, JSON Lines (with IDs as strings), Parquet and Arrow, by the ending of the
+    file's name; text also as .gz and .zst. INPUT may be several files, a folder or a glob, and
+    folders like year=2026 become columns. Files may be larger than memory, and - is standard input
+    or output. The output file appears when it is complete.
+
+    Needs DuckDB and pyarrow: pip install "frazil[files]"
 
     \b
       frazil stamp people.csv -o people.parquet
+      frazil stamp 'events/*/*.parquet' --memory 2GiB -o stamped.parquet
       frazil stamp orders.jsonl.gz --column order_id --prefix order_ -o stamped.jsonl.gz
       zcat log.csv.gz | frazil stamp - --format csv --delimiter ';' > stamped.csv
     """
-    kind = format_of(path, given)
+    check_extra()
+    files = files_of(paths)
+    kind = same_format(files, given)
     kind_out = format_of(output, to, kind, option="--to")
     if "text" in (kind, kind_out):
-        raise ConfigError("plain text has no columns; use --format csv --no-header", path=path)
-    if kind_out == "parquet" and output == "-" and sys.stdout.isatty():
-        raise ConfigError("cannot write Parquet to a terminal; use -o FILE")
+        raise ConfigError("plain text has no columns; use --format csv --no-header", path=files[0])
+    if kind_out in ("parquet", "arrow") and output == "-" and sys.stdout.isatty():
+        raise ConfigError(f"cannot write {kind_out} to a terminal; use -o FILE")
     began_s = time.monotonic()
     if is_default("lead"):
         request = replace(request, lead_us=_default_lead_us(request))
-    with (
-        Source(path) as source,
-        open_output(output, source, force=force) as file,
-        open_request(request) as generator,
-        progress("stamping", source.size) as update,
-    ):
-        table = open_table(source, kind, header=header, delimiter=delimiter)
-        numeric = kind_out == "parquet" and _is_number(request.scheme)
-        rows, first, final = 0, None, None
-        with open_writer(kind_out, file, table, column, last=last, numeric=numeric) as write:
-            for chunk in table.chunks():
-                ids = _issue(generator, len(chunk.numbers), numeric=numeric)
-                write(chunk, ids)
-                rows += len(ids)
-                first, final = ids[0] if first is None else first, ids[-1]
-                update(table.bytes_read())
-    found: dict[str, Any] = {
-        "rows": rows,
-        "first": None if first is None else str(first),
-        "last": None if final is None else str(final),
+    found = _stamp(files, kind, output, kind_out, request, force=force, **options)
+    found |= {
         "seconds": round(time.monotonic() - began_s, 3),
         "scheme": request.scheme.name,
         "output": output,
     }
     _report(found, as_json=as_json)
+
+
+def _stamp(
+    files: list[str],
+    kind: str,
+    output: str,
+    kind_out: str,
+    request: Request,
+    *,
+    force: bool,
+    column: str,
+    last: bool,
+    header: bool,
+    delimiter: str | None,
+    charset: str | None,
+    infer: bool,
+    memory: Memory,
+) -> dict[str, Any]:
+    """Write the output, and return how many rows it has and its first and last ID."""
+    from frazil.cli.files.batches import Reading
+    from frazil.cli.files.copies import Place
+    from frazil.cli.files.id_column import Ids
+    from frazil.cli.files.stamping import stamp
+
+    size = sum(Path(file).stat().st_size for file in files if Path(file).is_file())
+    with (
+        tempfile.TemporaryDirectory(prefix="frazil-stamp-") as folder,
+        open_output(output, files, force=force) as file,
+        open_request(request) as generator,
+        progress("stamping", size or None) as update,
+    ):
+        reading = Reading(
+            files, kind, header, delimiter, charset, memory, Path(folder), infer=infer
+        )
+        ids = Ids(generator)
+        stamp(reading, Place(column, last), kind_out, file, ids, update)
+    return {"rows": ids.count, "first": ids.first, "last": ids.last}
 
 
 def _default_lead_us(request: Request) -> int:
@@ -154,25 +206,6 @@ def _default_lead_us(request: Request) -> int:
         return _LEAD_US
     terms = registry_of(request).terms
     return min(_LEAD_US, terms.horizon_ticks * terms.tick_us) if terms.timed else 0
-
-
-def _is_number(scheme: Scheme) -> bool:
-    """Whether every ID of the scheme is a number that fits a signed column of 64 bits."""
-    narrow = scheme.layout.signed_safe and (scheme.shuffle is None or scheme.bits < 64)
-    return narrow and scheme.encoding == "decimal" and not scheme.prefix
-
-
-def _issue(generator: frazil.Generator, count: int, *, numeric: bool) -> list[Any]:
-    """The next IDs, as text or as ints."""
-    scheme = generator.scheme
-    if numeric:
-        return generator.take(count)
-    if scheme.encoding == "decimal" and not scheme.prefix:
-        return list(map(str, generator.take(count)))
-    if importlib.util.find_spec("numpy") is None:
-        return list(map(scheme.format, generator.take(count)))
-    texts: list[str] = scheme.codec.encode_array(generator.array(count)).astype(str).tolist()
-    return texts
 
 
 def _report(found: dict[str, Any], *, as_json: bool) -> None:

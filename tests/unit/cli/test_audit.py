@@ -65,20 +65,18 @@ UNIT_AND_FIRST = {
 
 
 @pytest.mark.parametrize("kind", UNIT_AND_FIRST)
-@pytest.mark.parametrize("memory", ["1MiB", "256MiB"])
 @pytest.mark.parametrize("numbers", [True, False])
-def test_planted_duplicate_is_found(tmp_path, kind, memory, numbers):
-    """One copy is at the beginning and one at the end, in memory and in files."""
+def test_planted_duplicate_is_found(tmp_path, kind, numbers):
+    """One copy is at the beginning and one at the end."""
     made: list[Any] = [n if numbers else str(n) for n in ids(ROWS)]
-    clean = found(write(tmp_path, kind, made), "--memory", memory)
+    clean = found(write(tmp_path, kind, made))
     assert clean["duplicates"] == {"count": 0, "first": []}
     assert clean["clean"]
-    assert (clean["temporary_files"] > 0) == (memory == "1MiB")
 
     made[-1] = made[1]
     made[-2] = made[20_000]
     path = write(tmp_path, kind, made)
-    told = found(path, "--memory", memory)
+    told = found(path)
     unit, first = UNIT_AND_FIRST[kind]
 
     def pair(at: int, again: int) -> dict[str, Any]:
@@ -101,11 +99,10 @@ def test_duplicate_is_found_in_every_text(tmp_path, scheme):
     tick = made.layout.tick_at(1_760_000_000_000_000)
     texts = [made.format(made.pack(time=tick + i, node=1, sequence=2)) for i in range(8000)]
     path = write(tmp_path, "text", [*texts, texts[7]])
-    told = found(path, "--scheme", scheme, "--prefix", "x_", "--memory", "1MiB")
+    told = found(path, "--scheme", scheme, "--prefix", "x_")
     assert told["invalid"]["count"] == 0
     assert told["duplicates"]["count"] == 1
     assert told["duplicates"]["first"][0]["id"] == texts[7]
-    assert told["temporary_files"] > 0
 
 
 def test_line_numbers_are_those_of_the_file(tmp_path):
@@ -201,14 +198,6 @@ def test_one_wrong_text_does_not_hide_the_others(tmp_path):
     assert (told["invalid"]["count"], told["duplicates"]["count"]) == (1, 1)
 
 
-def test_same_results_without_numpy(tmp_path, monkeypatch):
-    made: list[Any] = list(map(str, ids(1000)))
-    path = write(tmp_path, "text", [*made, "x", made[0]])
-    told = found(path)
-    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
-    assert found(path) == told
-
-
 def test_foreign_constants_are_found(tmp_path):
     scheme = frazil.scheme("uniqueid-spread", fields={"cluster": 3})
     tick = scheme.layout.tick_at(1_760_000_000_000_000)
@@ -264,12 +253,11 @@ def test_opaque_values_are_compared_as_texts(tmp_path):
     assert "nodes" not in told
 
 
-def test_opaque_values_that_exceed_the_memory(tmp_path):
+def test_many_opaque_values(tmp_path):
     texts = [f"user-{i * 7919}" for i in range(30_000)]
     path = write(tmp_path, "csv", [*texts, texts[29_999], texts[0]])
-    told = found(path, "--no-decode", "--memory", "1MiB")
+    told = found(path, "--no-decode")
     assert [one["first"]["line"] for one in told["duplicates"]["first"]] == [30_001, 2]
-    assert told["temporary_files"] > 0
 
 
 def test_only_the_first_are_shown(tmp_path):
@@ -305,11 +293,11 @@ def test_wrong_scheme_has_a_next_step(tmp_path):
     assert found(path, "--scheme", "tsid")["clean"]
 
 
-@pytest.mark.parametrize("size", ["12", "1KiB", "0MiB", "1 TB", "-5MiB"])
+@pytest.mark.parametrize("size", ["12", "1KiB", "511MiB", "1 TB", "-5MiB"])
 def test_memory_must_be_a_size(tmp_path, size):
     result = audit(write(tmp_path, "text", ids(1)), "--memory", size)
     assert result.exit_code == 2
-    assert "256MiB" in result.stderr or "4GiB" in result.stderr
+    assert "4GiB" in result.stderr
 
 
 def test_empty_file_is_clean(tmp_path):
@@ -327,7 +315,6 @@ def test_output_of_stamp_is_clean(tmp_path, kind):
     source.write_text("n\n" + "".join(f"{i}\n" for i in range(40_000)))
     args = ["stamp", str(source), "-o", str(out), "--url", "memory:"]
     assert CliRunner().invoke(main, args).exit_code == 0
-    told = found(out, "--memory", "1MiB")
+    told = found(out)
     assert told["clean"]
     assert told["rows"] == 40_000
-    assert told["temporary_files"] > 0

@@ -1,15 +1,15 @@
 """Input and output files of any size, compressed or not, never half written.
 
 A tool that opens its output and then fails leaves a file that looks complete. So an output is
-written under a temporary name in the same folder and renamed at the end. An existing file does not
-change until then, and is replaced only with ``--force``. The input is read forward once, so it can
-be a pipe, and it reports its position for the progress bar.
+written under a temporary name in the same folder, synced, and renamed at the end. An existing file
+does not change until then, and is replaced only with ``--force``. The input is read forward in
+blocks of bytes, so it can be a pipe, and it reports its position for the progress bar.
 
-``-`` is standard input or output. A gzip input is recognised by its first bytes, a gzip output by
-its name. Limits: text is UTF-8; other bytes are copied unchanged. A line has at most 16 Mi
-characters, because a file without line ends would otherwise fill the memory.
+``-`` is standard input or output. A compressed input is recognised by its first bytes, a compressed
+output by its name. Text is UTF-8, or of the given character set; it is read as UTF-8.
 """
 
+import codecs
 import gzip
 import io
 import os
@@ -20,34 +20,34 @@ import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from functools import partial
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
+from frazil.cli.files.formats import packing_of
 from frazil.errors import ConfigError
 
 __all__ = ["Source", "open_output"]
 
-_GZIP = b"\x1f\x8b"
-_LINE_CHARACTERS = 1 << 24
+_BLOCK_BYTES = 4 << 20
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Source(AbstractContextManager["Source"]):
-    """A file to read, or ``-`` for standard input. Raises ConfigError if it cannot be read."""
+    """A file to read, or ``-`` for standard input. Raises ConfigError if it cannot be read.
 
-    def __init__(self, path: str) -> None:
+    charset: the character set of a text, as Python names it; None for UTF-8.
+    """
+
+    def __init__(self, path: str, charset: str | None = None) -> None:
         self.path = path
         self.name = "standard input" if path == "-" else path
-        self.has_bom = False
-        """Whether the first line began with a byte order mark; valid after it was read."""
-        self._text: io.TextIOWrapper | None = None
+        self._decoder = None if charset is None else codecs.getincrementaldecoder(charset)()
         self.stored: io.BufferedReader
         self.size: int | None = None
         """Bytes in the file as stored; None if unknown."""
         if path == "-":
-            # The extra buffer is for ``peek``, which not every standard input has.
-            self.stored = io.BufferedReader(cast("io.RawIOBase", sys.stdin.buffer))
+            self.stored = io.BufferedReader(_standard_input(), _BLOCK_BYTES)
             return
         try:
             self.stored = Path(path).open("rb")  # noqa: SIM115 (__exit__ closes it)
@@ -59,37 +59,34 @@ class Source(AbstractContextManager["Source"]):
 
     def bytes_read(self) -> int:
         """Bytes read so far, of ``size``; 0 if the size is unknown."""
-        return 0 if self.size is None else self.stored.tell()
+        return 0 if self.size is None or self.stored.closed else self.stored.tell()
 
-    def lines(self, newline: str) -> Iterator[str]:
-        """The lines with their ends (``newline`` as for ``open``), without a byte order mark."""
+    def packing(self) -> str | None:
+        """The compression of the file: ``gzip``, ``zstd``, or None."""
+        start = self.stored.peek(4)[:4]
+        return "gzip" if start[:2] == _GZIP else "zstd" if start == _ZSTD else None
+
+    def blocks(self) -> Iterator[bytes]:
+        """The bytes, decompressed, as UTF-8 if a character set is given. None is empty."""
         try:
-            start = self.stored.peek(2)[:2]
-            if start in _UTF16:
-                raise ConfigError(
-                    f"{self.name} is UTF-16; convert it first: iconv -f UTF-16 -t UTF-8",
-                    path=self.path,
-                )
-            packed = start == _GZIP
-            data = cast("IO[bytes]", gzip.GzipFile(fileobj=self.stored) if packed else self.stored)
-            self._text = io.TextIOWrapper(data, "utf-8", "surrogateescape", newline)
-            lines = iter(partial(self._text.readline, _LINE_CHARACTERS), "")
-            for number, line in enumerate(lines, 1):
-                if len(line) == _LINE_CHARACTERS:
-                    raise self.error_at(
-                        number,
-                        f"more than {_LINE_CHARACTERS} characters; is the format right? Set "
-                        "another with --format",
-                    )
-                if number == 1 and line[0] == "\ufeff":
-                    self.has_bom = True
-                    yield line[1:]
-                else:
-                    yield line
-        except (OSError, EOFError, zlib.error) as error:
-            reason = getattr(error, "strerror", None) or str(error)
+            data = _unpacked(self.stored, self.packing())
+            block = data.read(_BLOCK_BYTES)
+            if self._decoder is None and block[:2] in _UTF16:
+                raise ConfigError(f"{self.name} is UTF-16; add --charset utf-16", path=self.path)
+            while block:
+                yield block if self._decoder is None else self._decoder.decode(block).encode()
+                block = data.read(_BLOCK_BYTES)
+            if self._decoder is not None:
+                yield self._decoder.decode(b"", final=True).encode()
+        except UnicodeError as error:
             raise ConfigError(
-                f"cannot read {self.name} to its end: {reason}", path=self.path
+                f"{self.name} is not {error.args[0]} text ({error.args[-1]}); name another with "
+                "--charset",
+                path=self.path,
+            ) from None
+        except (EOFError, zlib.error, OSError) as error:
+            raise ConfigError(
+                f"cannot read {self.name} to its end: {error}", path=self.path
             ) from None
 
     def error_at(self, number: int, problem: str, unit: str = "line") -> ConfigError:
@@ -98,19 +95,35 @@ class Source(AbstractContextManager["Source"]):
 
     def __exit__(self, *_: object) -> None:
         """Close the file; standard input stays open."""
-        if self._text is not None:
-            self._text.detach()  # or it would close the file below it
         if self.path == "-":
             self.stored.detach()
         else:
             self.stored.close()
 
 
+def _standard_input() -> io.RawIOBase:
+    """Standard input without Python's buffer, whose lock a waiting thread would keep at the end."""
+    try:
+        return io.FileIO(sys.stdin.fileno(), closefd=False)
+    except (OSError, ValueError):  # not a file: a test or a calling program replaced it
+        return cast("io.RawIOBase", sys.stdin.buffer)
+
+
+def _unpacked(stored: io.BufferedReader, packing: str | None) -> Any:
+    if packing == "gzip":
+        return gzip.GzipFile(fileobj=stored)
+    if packing == "zstd":
+        import pyarrow as pa
+
+        return pa.CompressedInputStream(pa.PythonFile(stored, "r"), "zstd")
+    return stored
+
+
 @contextmanager
-def open_output(path: str, source: Source, *, force: bool) -> Iterator[IO[bytes]]:
+def open_output(path: str, sources: list[str], *, force: bool) -> Iterator[IO[bytes]]:
     """A file to write, or ``-`` for standard output, that appears complete or not at all.
 
-    Raises ConfigError if the file exists and ``force`` is false, if it is the source, or if it
+    Raises ConfigError if the file exists and ``force`` is false, if it is a source, or if it
     cannot be written.
     """
     if path == "-":
@@ -118,7 +131,7 @@ def open_output(path: str, source: Source, *, force: bool) -> Iterator[IO[bytes]
         sys.stdout.buffer.flush()
         return
     real = Path(os.path.realpath(path))
-    _check_output(path, real, source, force=force)
+    _check_output(path, real, sources, force=force)
     try:
         if real.exists() and not real.is_file():  # a device or a pipe is not renamed
             with real.open("wb") as file:
@@ -137,13 +150,9 @@ def open_output(path: str, source: Source, *, force: bool) -> Iterator[IO[bytes]
 def _replacing(real: Path, path: str, *, force: bool) -> Iterator[IO[bytes]]:
     part = real.with_name(f".frazil-{secrets.token_hex(8)}.part")
     try:
-        with part.open("xb") as stored:
-            if path.endswith(".gz"):
-                with gzip.GzipFile("", "wb", 6, stored) as packed:
-                    yield cast("IO[bytes]", packed)
-            else:
-                yield stored
-            stored.flush()
+        with part.open("xb", buffering=0) as stored:
+            with _packed(cast("IO[bytes]", stored), packing_of(path)) as file:
+                yield file
             os.fsync(stored.fileno())
         if real.exists():
             if not force:
@@ -154,13 +163,52 @@ def _replacing(real: Path, path: str, *, force: bool) -> Iterator[IO[bytes]]:
         part.unlink(missing_ok=True)
 
 
-def _check_output(path: str, real: Path, source: Source, *, force: bool) -> None:
+@contextmanager
+def _packed(stored: IO[bytes], packing: str | None) -> Iterator[IO[bytes]]:
+    if packing == "gzip":
+        with gzip.GzipFile("", "wb", 6, stored) as packed:
+            yield cast("IO[bytes]", packed)
+    elif packing == "zstd":
+        import pyarrow as pa
+
+        target = pa.CompressedOutputStream(pa.PythonFile(_Whole(stored), "w"), "zstd")
+        yield target
+        target.close()
+    else:
+        yield cast("IO[bytes]", _Whole(stored))
+
+
+class _Whole:
+    """A file whose ``write`` writes everything, which an unbuffered one need not; never closed."""
+
+    closed = False
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def write(self, data: Any) -> int:
+        """Write all of the data."""
+        rest = memoryview(data).cast("B")
+        size = len(rest)
+        while rest:
+            rest = rest[self._file.write(rest) :]
+        return size
+
+    def flush(self) -> None:
+        """Do nothing: there is no buffer."""
+
+    def close(self) -> None:
+        """Leave the file open; its owner closes it."""
+
+
+def _check_output(path: str, real: Path, sources: list[str], *, force: bool) -> None:
     if real.is_dir():
         raise ConfigError(f"{path} is a folder; name a file in it", path=path)
-    if source.path != "-" and real.exists() and real.samefile(source.path):
-        raise ConfigError(
-            f"{path} is also the input; write to another file, then rename it", path=path
-        )
+    for source in sources:
+        if source != "-" and real.exists() and real.samefile(source):
+            raise ConfigError(
+                f"{path} is also the input; write to another file, then rename it", path=path
+            )
     if real.is_file() and not force:
         raise _exists(path)
 

@@ -1,236 +1,245 @@
-"""Writers: the rows of a table with an additional column of IDs.
+"""Writers of typed rows with an additional column of IDs.
 
-If the format stays the same, the text of a row is copied and the ID is added before or after it.
-If the format changes, values are written in the simplest form that reads back the same. In CSV,
-null is an empty field, and lists and objects are JSON. In JSON Lines, dates and decimals are
-strings, and NaN and infinity are null. An ID is a string, because a reader that takes JSON numbers
-as doubles would change it.
+Parquet and Arrow keep the types, the metadata, and in Parquet the compression of the input. In text
+values are written in the simplest form that reads back the same, by DuckDB. In CSV null is an empty
+field, and lists and objects are JSON. In JSON Lines dates and decimals are strings, and NaN and
+infinity are null. There an ID is a string, because a reader that takes JSON numbers as doubles
+would change it.
 """
 
-import csv
-import io
-import json
-import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import date, time, timedelta
-from decimal import Decimal
 from typing import IO, Any
-from uuid import UUID
 
-from frazil.cli.files.chunks import Chunk, Table
-from frazil.cli.files.csv_table import CsvTable
-from frazil.cli.files.invalid_text import invalid_header_error, invalid_text_error
-from frazil.cli.files.tables import JsonTable
+import duckdb
+import pyarrow as pa
+import pyarrow.ipc
+import pyarrow.parquet
+
+from frazil.cli.files.batches import Batches
+from frazil.cli.files.copies import Place, column_exists, csv_text
+from frazil.cli.files.id_column import Ids
 from frazil.errors import ConfigError
 
-__all__ = ["CsvWriter", "JsonWriter", "Write", "column_exists", "open_writer"]
+__all__ = ["open_writer", "with_ids"]
+
+_GROUP_ROWS = 491_520
+_GROUP_BYTES = 64 << 20
 
 
-Write = Callable[[Chunk, list[Any]], None]
-"""Writes a chunk with its IDs."""
+def with_ids(found: Batches, place: Place, ids: Ids, *, numeric: bool) -> tuple[Any, Iterator[Any]]:
+    """The schema with the new column, and the batches with new IDs.
+
+    Raises ConfigError if the column exists.
+    """
+    if place.column in found.schema.names:
+        raise column_exists("the input", place.column)
+    at = len(found.schema) if place.last else 0
+    kind = pa.int64() if numeric else pa.string()
+    schema = found.schema.insert(at, pa.field(place.column, kind))
+
+    def batches() -> Iterator[Any]:
+        for batch in found.batches:
+            arrays = list(batch.columns)
+            column = ids.numbers if numeric else ids.texts
+            arrays.insert(at, column(batch.num_rows))
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    return schema, batches()
 
 
 @contextmanager
 def open_writer(
-    kind: str, file: IO[bytes], table: Table, column: str, *, last: bool, numeric: bool
-) -> Iterator[Write]:
-    """Write a table in a format, and at the end of the block the end of the file.
-
-    ``numeric``: IDs are ints, for a Parquet column of int64. Raises ConfigError if the table
-    already has the column.
-    """
-    if column in table.names:
-        raise column_exists(table, column)
-    copied = {"csv": CsvTable, "jsonl": JsonTable}.get(kind, ())
-    if not isinstance(table, copied) and (error := invalid_header_error(table)):
-        raise error
-    if kind != "parquet":
-        text_writer = CsvWriter if kind == "csv" else JsonWriter
-        yield text_writer(file, table, column, last=last).write
+    kind: str, file: IO[bytes], schema: Any, column: str, compression: str | dict[str, str]
+) -> Iterator[Callable[[Any], None]]:
+    """A function that writes a batch to a file in a format; at the end of the block its end."""
+    if kind in ("csv", "jsonl"):
+        with duckdb.connect(config={"memory_limit": "256MiB"}) as database:
+            database.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")
+            if kind == "csv":
+                file.write((csv_text(schema.names, ",") + "\n").encode())
+            yield _TextWriter(file, database, _row_of(kind, schema)).write
         return
-    from frazil.cli.files.parquet import ParquetWriter
-
-    writer = ParquetWriter(file, table, column, last=last, numeric=numeric)
-    try:
-        yield writer.write
-    except BaseException:
-        writer.abandon()
-        raise
+    target = pa.PythonFile(_Counted(file), "w")
+    if kind == "arrow":
+        with pa.ipc.new_file(target, schema) as arrow:
+            yield arrow.write_batch
+        return
+    writer = _ParquetWriter(target, schema, column, compression)
+    yield writer.write
     writer.close()
 
 
-def column_exists(table: Table, column: str) -> ConfigError:
-    """The error for a new column with the name of an existing one."""
-    return ConfigError(
-        f"{table.source.name} already has a column {column!r}; name another with --column",
-        path=table.source.path,
-        column=column,
+class _ParquetWriter:
+    """Writes row groups of some hundred thousand rows."""
+
+    def __init__(
+        self, target: Any, schema: Any, column: str, compression: str | dict[str, str]
+    ) -> None:
+        if isinstance(compression, dict):
+            compression = compression | {column: max(compression.values())}
+        self._writer = pa.parquet.ParquetWriter(
+            target,
+            schema,
+            compression=compression,
+            use_dictionary=[name for name in _leaves(schema) if name != column],
+        )
+        self._schema = schema
+        self._batches: list[Any] = []
+        self._rows = self._bytes = 0
+
+    def write(self, batch: Any) -> None:
+        """Write a batch, now or with the next ones."""
+        self._batches.append(batch)
+        self._rows += batch.num_rows
+        self._bytes += batch.nbytes
+        if self._rows >= _GROUP_ROWS or self._bytes >= _GROUP_BYTES:
+            self._flush()
+
+    def close(self) -> None:
+        """Write the rest, and the index at the end of the file."""
+        self._flush()
+        self._writer.close()
+
+    def _flush(self) -> None:
+        if self._rows:
+            self._writer.write_table(pa.Table.from_batches(self._batches, self._schema), self._rows)
+        self._batches, self._rows, self._bytes = [], 0, 0
+
+
+def _leaves(schema: Any) -> list[str]:
+    """The names of the columns in Parquet, where each part of a nested one is a column."""
+    sink = pa.BufferOutputStream()
+    with pa.parquet.ParquetWriter(sink, schema):
+        pass
+    written = pa.parquet.ParquetFile(pa.BufferReader(sink.getvalue())).schema
+    return [written.column(i).path for i in range(len(written.names))]
+
+
+class _TextWriter:
+    """Writes rows as the texts that a SQL expression makes of them."""
+
+    def __init__(self, file: IO[bytes], database: duckdb.DuckDBPyConnection, row: str) -> None:
+        self._file = file
+        self._database = database
+        self._query = f"SELECT {row} || chr(10) FROM batch"
+
+    def write(self, batch: Any) -> None:
+        """Write the rows of a batch."""
+        self._database.register("batch", pa.Table.from_batches([batch]))
+        try:
+            for texts in self._database.sql(self._query).to_arrow_reader(1 << 20):
+                column = texts.column(0)
+                self._file.write(memoryview(b"".join(_data(column))))
+        except duckdb.Error as error:
+            reason = " ".join(str(error).split())
+            raise ConfigError(f"cannot write these rows as text: {reason[:400]}") from None
+
+
+def _data(column: Any) -> Iterator[Any]:
+    for chunk in getattr(column, "chunks", [column]):
+        plain = chunk.cast(pa.large_string())
+        _, offsets, data = plain.buffers()
+        ends = memoryview(offsets).cast("q")
+        if len(plain):
+            yield memoryview(data)[ends[plain.offset] : ends[plain.offset + len(plain)]]
+
+
+def _row_of(kind: str, schema: Any) -> str:
+    """The SQL expression of a row's text. Raises ConfigError for a column of bytes."""
+    for each in schema:
+        if _has_bytes(each.type):
+            raise ConfigError(
+                f"cannot write the column {each.name!r} as text, because it holds bytes; remove "
+                "that column, or write Parquet",
+                column=each.name,
+            )
+    if kind == "csv":
+        return " || ',' || ".join(_csv_field(each) for each in schema)
+    parts = [f"{_string(_json_key(each.name))} || {_json_value(each)}" for each in schema]
+    return "'{' || " + " || ', ' || ".join(parts) + " || '}'"
+
+
+def _has_bytes(kind: Any) -> bool:
+    types = pa.types
+    if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
+        return True
+    if types.is_dictionary(kind):
+        return _has_bytes(kind.value_type)
+    return any(_has_bytes(kind.field(i).type) for i in range(kind.num_fields))
+
+
+def _csv_field(each: Any) -> str:
+    name = _name(each.name)
+    if pa.types.is_nested(each.type):
+        text = f"CAST(to_json({name}) AS VARCHAR)"
+    else:
+        text = f"CAST({name} AS VARCHAR)"
+        if not _is_text(each.type):
+            return f"coalesce({text}, '')"
+    quoted = f"'\"' || replace({text}, '\"', '\"\"') || '\"'"
+    odd = f"regexp_matches({text}, '[\",\\r\\n]')"
+    return f"CASE WHEN {name} IS NULL THEN '' WHEN {odd} THEN {quoted} ELSE {text} END"
+
+
+def _json_value(each: Any) -> str:
+    name = _name(each.name)
+    types = pa.types
+    if types.is_floating(each.type):
+        name = f"CASE WHEN isfinite({name}) THEN {name} END"
+    elif types.is_temporal(each.type) or types.is_decimal(each.type):
+        name = f"CAST({name} AS VARCHAR)"
+    return f"coalesce(CAST(to_json({name}) AS VARCHAR), 'null')"
+
+
+def _json_key(name: str) -> str:
+    import json
+
+    return json.dumps(name, ensure_ascii=False) + ": "
+
+
+def _is_text(kind: Any) -> bool:
+    return bool(
+        pa.types.is_string(kind)
+        or pa.types.is_large_string(kind)
+        or pa.types.is_dictionary(kind)
+        or pa.types.is_string_view(kind)
     )
 
 
-class CsvWriter:
-    """Writes CSV. From CSV it copies the text of each row, else it uses commas and few quotes."""
+def _name(column: str) -> str:
+    return '"' + column.replace('"', '""') + '"'
 
-    def __init__(self, file: IO[bytes], table: Table, column: str, *, last: bool) -> None:
+
+def _string(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+class _Counted:
+    """A file that counts the bytes written to it: Parquet needs ``tell``, and a pipe has none."""
+
+    closed = False
+
+    def __init__(self, file: IO[bytes]) -> None:
         self._file = file
-        self._table = table
-        self._last = last
-        self._delimiter = table.delimiter if isinstance(table, CsvTable) else ","
-        if not isinstance(table, CsvTable):
-            names = [*table.names, column] if last else [column, *table.names]
-            file.write(self._text([names]).encode())
-            return
-        if table.source.has_bom:
-            _copy(file, "\ufeff")
-        if table.header is not None:
-            self._copy([table.header], [self._text([[column]])[:-1]])
+        self._size = 0
 
-    def write(self, chunk: Chunk, ids: list[Any]) -> None:
-        """Write a chunk with its IDs."""
-        if isinstance(self._table, CsvTable):
-            self._copy(chunk.texts, ids)
-            return
-        names = self._table.names
-        known = set(names)
-        records = self._table.rows(chunk)
-        rows = []
-        for number, row, n in zip(chunk.numbers, records, ids, strict=True):
-            if not row.keys() <= known:
-                raise self._table.source.error_at(
-                    number,
-                    f"the column {min(row.keys() - known)!r} is not in the first row, which "
-                    "defines the columns of CSV; write JSON Lines",
-                    self._table.unit,
-                )
-            try:
-                fields = [_field(row.get(name)) for name in names]
-            except TypeError as error:
-                raise _unwritable(self._table, number, error) from None
-            rows.append([*fields, n] if self._last else [n, *fields])
-        _write(self._file, self._text(rows), self._table, chunk, records)
+    def write(self, data: Any) -> int:
+        """Write all of the data."""
+        self._file.write(data)
+        self._size += memoryview(data).nbytes
+        return memoryview(data).nbytes
 
-    def _copy(self, texts: list[str], ids: list[str]) -> None:
-        delimiter = self._delimiter
-        if not self._last:
-            joined = [f"{n}{delimiter}{text}" for n, text in zip(ids, texts, strict=True)]
-        else:
-            bodies = [text.rstrip("\r\n") for text in texts]
-            joined = [
-                f"{body}{delimiter}{n}{text[len(body) :]}"
-                for body, n, text in zip(bodies, ids, texts, strict=True)
-            ]
-        _copy(self._file, "".join(joined))
+    def writable(self) -> bool:
+        """It is for writing."""
+        return True
 
-    def _text(self, rows: list[list[Any]]) -> str:
-        text = io.StringIO(newline="")
-        csv.writer(text, delimiter=self._delimiter, lineterminator="\n").writerows(rows)
-        return text.getvalue()
+    def tell(self) -> int:
+        """The bytes written."""
+        return self._size
 
+    def flush(self) -> None:
+        """Do nothing; the owner of the file flushes it."""
 
-class JsonWriter:
-    """Writes JSON Lines. From JSON Lines it copies the text of each object."""
-
-    def __init__(self, file: IO[bytes], table: Table, column: str, *, last: bool) -> None:
-        self._file = file
-        self._table = table
-        self._column = column
-        self._key = json.dumps(column, ensure_ascii=False)
-        self._last = last
-
-    def write(self, chunk: Chunk, ids: list[Any]) -> None:
-        """Write a chunk with its IDs."""
-        if not isinstance(self._table, JsonTable):
-            column, last = self._column, self._last
-            rows = self._table.rows(chunk)
-            dumped = [
-                self._dumped({**row, column: n} if last else {column: n, **row}, number)
-                for number, row, n in zip(chunk.numbers, rows, ids, strict=True)
-            ]
-            _write(self._file, "".join(dumped), self._table, chunk, rows)
-        elif any(self._column in record for record in chunk.records):
-            raise column_exists(self._table, self._column)
-        else:
-            add = self._append if self._last else self._prepend
-            lines = [
-                add(text, f'{self._key}: "{n}"', ", " if record else "")
-                for text, record, n in zip(chunk.texts, chunk.records, ids, strict=True)
-            ]
-            _copy(self._file, "".join(lines))
-
-    @staticmethod
-    def _prepend(text: str, pair: str, comma: str) -> str:
-        i = text.index("{") + 1
-        return f"{text[:i]}{pair}{comma}{text[i:]}"
-
-    @staticmethod
-    def _append(text: str, pair: str, comma: str) -> str:
-        i = text.rindex("}")
-        return f"{text[:i]}{comma}{pair}{text[i:]}"
-
-    def _dumped(self, row: dict[str, Any], number: int) -> str:
-        try:
-            try:
-                text = _ENCODE(row)
-            except ValueError:
-                text = _ENCODE(_without_nan(row))
-        except TypeError as error:
-            raise _unwritable(self._table, number, error) from None
-        return text + "\n"
-
-
-def _copy(file: IO[bytes], text: str) -> None:
-    """Write text as it was read, including bytes that are not UTF-8."""
-    file.write(text.encode("utf-8", "surrogateescape"))
-
-
-def _write(
-    file: IO[bytes], text: str, table: Table, chunk: Chunk, rows: list[dict[str, Any]]
-) -> None:
-    """Write the new text of some rows. Raises ConfigError if it is not valid."""
-    try:
-        file.write(text.encode())
-    except UnicodeEncodeError:
-        raise invalid_text_error(table, chunk, rows) from None
-
-
-def _unwritable(table: Table, number: int, error: TypeError) -> ConfigError:
-    problem = f"{error}; remove that column, or write Parquet"
-    return table.source.error_at(number, problem, table.unit)
-
-
-def _field(value: Any) -> str:
-    """The text of a value in a CSV field."""
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if isinstance(value, int | float | list | dict):
-        return _ENCODE(_without_nan(value))
-    return _plain(value)
-
-
-def _plain(value: Any) -> str:
-    """The text of a value that has no JSON type; raises TypeError for bytes and the like."""
-    if isinstance(value, date | time):
-        return value.isoformat()
-    if isinstance(value, Decimal | timedelta | UUID):
-        return str(value)
-    raise TypeError(f"cannot write a value of type {type(value).__name__} as text")
-
-
-# To make an encoder for each row would double the time.
-_ENCODE = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_plain).encode
-
-
-def _without_nan(value: Any) -> Any:
-    """The value with None for NaN and infinity, which JSON does not have."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, dict):
-        return {key: _without_nan(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_without_nan(item) for item in value]
-    return value
+    def close(self) -> None:
+        """Leave the file open; its owner closes it."""

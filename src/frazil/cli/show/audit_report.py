@@ -39,7 +39,6 @@ def as_json(auditor: Auditor) -> dict[str, Any]:
                 for one in auditor.first_duplicates
             ],
         },
-        "temporary_files": auditor.search.parts,
     }
     if auditor.scheme is not None and auditor.survey is not None:
         found |= _json_survey(auditor, auditor.scheme, auditor.survey)

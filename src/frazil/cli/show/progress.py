@@ -1,28 +1,45 @@
-"""A progress bar on standard error, if that is a terminal.
+"""A progress bar on standard error, if that is a terminal: the time left, and rows per second.
 
 For files it shows the bytes read, because the number of rows is unknown until the end.
 """
 
 import sys
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
-__all__ = ["progress"]
+__all__ = ["Update", "progress"]
+
+
+class Update(Protocol):
+    """Sets how much of the total is done, and how many rows that was."""
+
+    def __call__(self, done: int, rows: int = 0, /) -> None:
+        """See the class."""
 
 
 @contextmanager
-def progress(label: str, total: int | None) -> Iterator[Callable[[int], None]]:
+def progress(label: str, total: int | None) -> Iterator[Update]:
     """A bar while the block runs, as a function that sets how much of ``total`` is done."""
     if not _is_terminal():
-        yield lambda _done: None
+        yield lambda _done, _rows=0: None
         return
     from rich.console import Console
-    from rich.progress import Progress, TimeElapsedColumn
+    from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
-    columns = (*Progress.get_default_columns(), TimeElapsedColumn())
+    speed = TextColumn("{task.fields[speed]}")
+    columns = (*Progress.get_default_columns(), TimeElapsedColumn(), speed)
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=total)
-        yield lambda done: bar.update(task, completed=done)
+        task = bar.add_task(label, total=total, speed="")
+        began_s = time.monotonic()
+
+        def update(done: int, rows: int = 0, /) -> None:
+            passed_s = time.monotonic() - began_s
+            speed = f"{rows / passed_s:,.0f} rows/s" if rows and passed_s else ""
+            bar.update(task, completed=done, speed=speed)
+
+        yield update
 
 
 def _is_terminal() -> bool:

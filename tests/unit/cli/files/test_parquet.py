@@ -2,7 +2,6 @@
 
 import datetime as dt
 import json
-import sys
 from decimal import Decimal
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 
 from frazil.errors import ConfigError
 from tests.needs import needs
-from tests.unit.cli.files.tabled import put, read, stamped
+from tests.unit.cli.files.tabled import put, stamped
 
 __all__: list[str] = []
 
@@ -83,11 +82,12 @@ def test_csv_and_json_to_parquet(tmp_path, arrow):
         assert "id" in out.schema.names
 
 
-@pytest.mark.parametrize("late", ['{"a": "x"}', '{"a": 1, "new": 2}', '{"a": 1e400}'])
-def test_later_rows_that_do_not_fit_are_an_error(tmp_path, arrow, late):
-    path = put(tmp_path, '{"a": 1}\n' * 20_000 + late)
-    with pytest.raises(ConfigError, match="to 20001: "):
-        stamped(path, "jsonl", "parquet")
+def test_later_rows_of_json_define_columns_too(tmp_path, arrow):
+    path = put(tmp_path, '{"a": 1}\n' * 30_000 + '{"a": "x", "new": 2}\n')
+    out = table_of(arrow, stamped(path, "jsonl", "parquet"))
+    assert out.num_rows == 30_001
+    assert out.column("new").to_pylist()[-2:] == [None, 2]
+    assert out.column("a").to_pylist()[-2:] == ["1", '"x"']  # mixed types keep their JSON
 
 
 def test_parquet_to_text(tmp_path, arrow):
@@ -110,16 +110,33 @@ def test_parquet_to_text(tmp_path, arrow):
 def test_bytes_cannot_become_text(tmp_path, arrow, to):
     path = tmp_path / "in.parquet"
     arrow.parquet.write_table(arrow.table({"raw": [b"\xff"]}), path)
-    with pytest.raises(ConfigError, match=r"row 1: .*bytes"):
+    with pytest.raises(ConfigError, match=r"column 'raw' .*bytes"):
         stamped(path, "parquet", to)
 
 
-def test_invalid_parquet_is_an_error(tmp_path, arrow):
-    with pytest.raises(ConfigError, match="is not Parquet"):
-        read(put(tmp_path, "a,b\n"), "parquet")
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+def test_invalid_file_is_an_error(tmp_path, arrow, kind):
+    with pytest.raises(ConfigError, match=f"is not {kind.capitalize()}"):
+        stamped(put(tmp_path, "a,b\n"), kind, "csv")
 
 
-def test_parquet_without_pyarrow_names_the_extra(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ConfigError, match=r'pip install "frazil\[parquet\]"'):
-        read(put(tmp_path, "x"), "parquet")
+def test_arrow_keeps_types_and_metadata(tmp_path, arrow):
+    import pyarrow.ipc
+
+    fields = [arrow.field("n", arrow.int16(), metadata={"unit": "m"}), ("t", arrow.time64("ns"))]
+    made = arrow.table({"n": [1, 2], "t": [None, 5]}, arrow.schema(fields, metadata={"a": "b"}))
+    path = tmp_path / "in"
+    with pyarrow.ipc.new_file(str(path), made.schema) as writer:
+        writer.write_table(made)
+    after = pyarrow.ipc.open_file(stamped(path, "arrow", "arrow", numeric=True)).read_all()
+    assert after.schema.remove(0).equals(made.schema, check_metadata=True)
+    assert after.drop_columns("id").equals(made)
+    assert after.column("id").to_pylist() == [1, 2]
+
+
+def test_parquet_files_with_other_columns_are_matched_by_name(tmp_path, arrow):
+    paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    arrow.parquet.write_table(arrow.table({"n": [1]}), paths[0])
+    arrow.parquet.write_table(arrow.table({"m": ["x"], "n": [2]}), paths[1])
+    out = table_of(arrow, stamped(paths, "parquet", "parquet", numeric=True))
+    assert out.to_pylist() == [{"id": 1, "n": 1, "m": None}, {"id": 2, "n": 2, "m": "x"}]

@@ -1,0 +1,354 @@
+"""Typed rows, in Arrow record batches, from files of any size.
+
+Parquet and Arrow files of one schema are read by pyarrow, which keeps their types and metadata.
+Everything else is read by DuckDB: text, files with different columns (matched by name; a missing
+one is null), and Hive partitions, whose keys become columns.
+
+CSV has no types, so its columns are text, and an empty field is an empty text; ``infer`` lets
+DuckDB infer types from the first 20,480 rows. JSON has types, and one pass over all rows finds
+them: a key is a column, a text stays a text, a number without a fraction is a BIGINT, a number
+beyond 64 bits a double, and a column of mixed types keeps its JSON. DuckDB needs a file, so
+standard input and other character sets are copied to a temporary one.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.ipc
+import pyarrow.parquet
+
+from frazil.cli.files.copies import json_record
+from frazil.cli.files.csv_head import open_csv
+from frazil.cli.files.database import connect
+from frazil.cli.files.formats import hive_keys
+from frazil.cli.files.memory import Memory
+from frazil.cli.files.rows import split_lines
+from frazil.cli.files.streams import Source
+from frazil.cli.files.utf8 import invalid_utf8_error, printable, text_problem
+from frazil.errors import ConfigError
+
+__all__ = ["Batches", "Reading", "check_column", "open_batches", "open_direct"]
+
+_LINE_BYTES = 16 << 20
+_CODECS = {name: name.lower() for name in ("SNAPPY", "GZIP", "BROTLI", "ZSTD", "LZ4")} | {
+    "UNCOMPRESSED": "none",
+    "LZ4_RAW": "lz4",
+}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How to read files: their format, and what the options say about it."""
+
+    files: list[str]
+    kind: str
+    header: bool
+    delimiter: str | None
+    charset: str | None
+    memory: Memory
+    folder: Path
+    """For temporary files."""
+    infer: bool = False
+    """Whether to infer the types of CSV columns."""
+
+    def open(self, file: str) -> Source:
+        """A file as bytes."""
+        return Source(file, self.charset)
+
+
+@dataclass(frozen=True)
+class Batches:
+    """The rows: their schema, the batches, and the compression of the columns in Parquet."""
+
+    schema: Any
+    batches: Iterator[Any]
+    compression: str | dict[str, str] = "snappy"
+    fraction: Callable[[], float] = field(default=lambda: 0.0)
+    """How much has been read, 0 to 1."""
+
+
+def open_batches(reading: Reading, stack: ExitStack) -> Batches:
+    """The rows of files; ``stack`` closes them. Raises ConfigError for a file that is no table."""
+    if reading.kind in ("parquet", "arrow"):
+        files = [(file, _opened(reading.kind, file)) for file in reading.files]
+        schema = files[0][1].schema
+        if not hive_keys(reading.files) and all(schema.equals(each.schema) for _, each in files):
+            return _direct(reading, files)
+        if reading.kind == "arrow":
+            raise ConfigError(
+                "Arrow files in Hive partitions, or with different columns, cannot be read "
+                "together; stamp them one by one"
+            )
+    return _by_duckdb(reading, stack)
+
+
+def open_direct(reading: Reading, file: str, column: str) -> Batches:
+    """One column of a Parquet or Arrow file. Raises ConfigError if it has no such column."""
+    opened = _opened(reading.kind, file)
+    names = opened.schema_arrow.names if reading.kind == "parquet" else opened.schema.names
+    check_column(names, column, file)
+    return _direct(reading, [(file, opened)], column)
+
+
+def check_column(names: Sequence[str], column: str, name: str, hint: str = "") -> None:
+    """Raise ConfigError for a column that a file does not have."""
+    if column not in names:
+        raise ConfigError(
+            f"{name} has no column {column!r}; choose one of "
+            f"{', '.join(map(printable, names))} with --column{hint}",
+            column=column,
+        )
+
+
+def _direct(reading: Reading, files: list[tuple[str, Any]], column: str | None = None) -> Batches:
+    """Batches as the files have them."""
+    first = files[0][1]
+    schema = first.schema_arrow if reading.kind == "parquet" else first.schema
+    total = sum(_rows(each) for _, each in files)
+    done = 0
+
+    def batches() -> Iterator[Any]:
+        nonlocal done
+        for file, each in files:
+            try:
+                for batch in _batches(each, reading.memory, column):
+                    done += batch.num_rows
+                    yield batch
+            except (pa.ArrowException, OSError) as error:
+                raise ConfigError(f"cannot read {file} to its end: {error}", path=file) from None
+
+    compression = _compression(first) if reading.kind == "parquet" else "snappy"
+    return Batches(schema, batches(), compression, lambda: done / max(total, 1))
+
+
+def _opened(kind: str, file: str) -> Any:
+    with Source(file) as source:  # its error names the file
+        if source.size is None:
+            raise ConfigError(
+                f"cannot read {kind} from {source.name}, because its index is at the end; save it "
+                "to a file first",
+                path=file,
+            )
+    try:
+        if kind == "parquet":
+            return pa.parquet.ParquetFile(file, buffer_size=1 << 20)
+        mapped = pa.memory_map(file)
+        try:
+            return pa.ipc.open_file(mapped)
+        except pa.ArrowInvalid:
+            mapped.seek(0)
+            return pa.ipc.open_stream(mapped)
+    except (pa.ArrowException, OSError) as error:
+        raise ConfigError(f"{file} is not {kind.capitalize()}: {error}", path=file) from None
+
+
+def _rows(opened: Any) -> int:
+    metadata = getattr(opened, "metadata", None)
+    return getattr(metadata, "num_rows", 0) or 0
+
+
+def _batches(opened: Any, memory: Memory, column: str | None) -> Iterator[Any]:
+    columns = None if column is None else [column]
+    if isinstance(opened, pa.parquet.ParquetFile):
+        metadata = opened.metadata
+        size = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
+        yield from opened.iter_batches(memory.rows_for(size, metadata.num_rows), columns=columns)
+    elif isinstance(opened, pa.ipc.RecordBatchFileReader):
+        for i in range(opened.num_record_batches):
+            batch = opened.get_batch(i)
+            yield batch if columns is None else batch.select(columns)
+    else:
+        yield from (opened if columns is None else (batch.select(columns) for batch in opened))
+
+
+def _compression(opened: Any) -> str | dict[str, str]:
+    metadata = opened.metadata
+    if not metadata.num_row_groups:
+        return "snappy"
+    group = metadata.row_group(0)
+    columns = [group.column(i) for i in range(group.num_columns)]
+    found = {column.path_in_schema: _CODECS[column.compression] for column in columns}
+    codecs = set(found.values())
+    return codecs.pop() if len(codecs) == 1 else found
+
+
+def _by_duckdb(reading: Reading, stack: ExitStack) -> Batches:
+    database = stack.enter_context(connect(reading.memory, reading.folder))
+    stack.callback(database.interrupt)
+    files = [_plain_file(reading, file) for file in reading.files]
+    common = f"hive_partitioning = {str(hive_keys(reading.files)).lower()}"
+    if reading.kind == "parquet":
+        query: str | None = f"read_parquet($files, union_by_name = true, {common})"
+    else:
+        packings = {_packing(file) for file in files}
+        common += f", compression = '{packings.pop() if len(packings) == 1 else 'auto'}'"
+        text = _csv_query if reading.kind == "csv" else _json_query
+        query = text(reading, files, common, database)
+        if query is None:
+            return Batches(pa.schema([]), iter(()))
+    try:
+        relation = database.sql(f"FROM {query}", params={"files": files})
+        reader = relation.to_arrow_reader(reading.memory.batch_rows)
+    except duckdb.Error as error:
+        raise _unreadable(reading, error) from None
+
+    def batches() -> Iterator[Any]:
+        try:
+            yield from reader
+        except (duckdb.Error, pa.ArrowException, OSError) as error:
+            raise _unreadable(reading, error) from None
+
+    def fraction() -> float:
+        with suppress(duckdb.Error):
+            return max(0.0, database.query_progress() / 100)
+        return 0.0
+
+    return Batches(reader.schema, batches(), fraction=fraction)
+
+
+def _packing(file: str) -> str:
+    with Source(file) as source:
+        return source.packing() or "none"
+
+
+def _plain_file(reading: Reading, file: str) -> str:
+    """The file, or a copy of it that DuckDB can read."""
+    if file != "-" and reading.charset is None and Path(file).is_file():
+        return file
+    copy = reading.folder / f"input-{len(list(reading.folder.iterdir()))}"
+    with reading.open(file) as source, copy.open("wb") as target:
+        for block in source.blocks():
+            target.write(block)
+    return str(copy)
+
+
+def _csv_query(
+    reading: Reading, files: list[str], common: str, _database: duckdb.DuckDBPyConnection
+) -> str:
+    plain = _shown(reading, files)
+    names: tuple[str, ...] = ()
+    for file in files:
+        with Source(file) as source:
+            head, _ = open_csv(source, header=reading.header, delimiter=reading.delimiter)
+        names = names or head.names
+        if head.names != names:
+            raise ConfigError(
+                f"{plain[file]} has another header than the first file; stamp it by itself",
+                path=plain[file],
+            )
+        repeated = [name for i, name in enumerate(names) if name in names[:i]]
+        if repeated:
+            raise ConfigError(
+                f"{plain[file]} has two columns named {printable(repeated[0])!r}; rename one, or "
+                "write CSV",
+                path=plain[file],
+            )
+        if any("\udc80" <= letter <= "\udcff" for name in names for letter in name):
+            raise _invalid_utf8(reading, file) or ConfigError(f"{plain[file]} is not UTF-8")
+    mark = head.delimiter.replace("'", "''")
+    options = (
+        f"header = {str(reading.header).lower()}, delim = '{mark}', quote = '\"', escape = '\"', "
+        f"max_line_size = {reading.memory.line_bytes}, buffer_size = {reading.memory.buffer_bytes}"
+    )
+    if reading.infer:
+        return f"read_csv($files, {options}, {common})"
+    quoted = [_quoted(name) for name in names]
+    columns = ", ".join(f"{name}: 'VARCHAR'" for name in quoted)
+    return (
+        f"read_csv($files, auto_detect = false, columns = {{{columns}}}, {options}, "
+        f"force_not_null = [{', '.join(quoted)}], {common})"
+    )
+
+
+def _shown(reading: Reading, files: list[str]) -> dict[str, str]:
+    """The name in errors of each file that DuckDB reads."""
+    names = ("standard input" if file == "-" else file for file in reading.files)
+    return dict(zip(files, names, strict=True))
+
+
+def _json_query(
+    reading: Reading, files: list[str], common: str, database: duckdb.DuckDBPyConnection
+) -> str | None:
+    options = f"format = 'newline_delimited', maximum_object_size = {_LINE_BYTES}, {common}"
+    try:
+        found = database.execute(
+            f"SELECT json_group_structure(json) FROM read_json_objects($files, {options})",
+            {"files": files},
+        ).fetchall()
+    except duckdb.Error as error:
+        raise _unreadable(reading, error) from None
+    structure = json.loads(found[0][0] or "null")
+    if structure in (None, "NULL"):  # no row
+        return None
+    if not isinstance(structure, dict):
+        raise ConfigError(
+            f"{_names(reading.files)}: a row is not a JSON object; JSON Lines has one per line"
+        )
+    if not structure:
+        raise ConfigError(f"{_names(reading.files)}: no row has a key; write JSON Lines")
+    columns = ", ".join(f"{_quoted(name)}: '{_type(each)}'" for name, each in structure.items())
+    return f"read_json($files, columns = {{{columns}}}, {options})"
+
+
+def _type(structure: Any) -> str:
+    """The SQL type of a structure that DuckDB found."""
+    if isinstance(structure, dict):
+        inner = ", ".join(
+            f'"{name.replace(chr(34), chr(34) * 2)}" {_type(each)}'
+            for name, each in structure.items()
+        )
+        return f"STRUCT({inner})".replace("'", "''") if inner else "JSON"
+    if isinstance(structure, list):
+        return f"{_type(structure[0])}[]" if structure else "JSON"
+    return {"NULL": "VARCHAR", "UBIGINT": "BIGINT"}.get(structure, str(structure))
+
+
+def _quoted(name: str) -> str:
+    return "'" + name.replace("'", "''") + "'"
+
+
+def _names(files: list[str]) -> str:
+    first = "standard input" if files[0] == "-" else files[0]
+    return first if len(files) == 1 else f"{first} or one of the {len(files) - 1} files after it"
+
+
+def _unreadable(reading: Reading, error: Exception) -> ConfigError:
+    """The error for files that DuckDB cannot read: invalid UTF-8 with its place, or its reason."""
+    if reading.kind in ("csv", "jsonl"):
+        for file in reading.files:
+            found = file != "-" and (_invalid_utf8(reading, file) or _invalid_json(reading, file))
+            if found:
+                return found
+    reason = " ".join(str(error).split())
+    return ConfigError(
+        f"cannot read {_names(reading.files)}: {reason[:400]}",
+        path=reading.files[0],
+    )
+
+
+def _invalid_json(reading: Reading, file: str) -> ConfigError | None:
+    """The error for the first row that is no JSON object; None for other formats."""
+    if reading.kind != "jsonl":
+        return None
+    with reading.open(file) as source:
+        for rows in split_lines(source, source.blocks()):
+            for i in range(len(rows.ends)):
+                try:
+                    record = json_record(source, rows, i)
+                except ConfigError as error:
+                    return error
+                if problem := text_problem(json.dumps(record, ensure_ascii=False)):
+                    return source.error_at(int(rows.lines[i]), f"{problem}; correct it")
+    return None
+
+
+def _invalid_utf8(reading: Reading, file: str) -> ConfigError | None:
+    with suppress(ConfigError), reading.open(file) as source:
+        return invalid_utf8_error(source, source.name)
+    return None

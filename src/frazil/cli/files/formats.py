@@ -1,0 +1,117 @@
+"""What a file is, by its name, and which files a path names.
+
+A path is a file, a glob (``events/*/*.parquet``) or a folder, which stands for every file in it
+with a known ending. Folders like ``year=2026`` above a file are Hive partitions: their keys become
+columns. An unknown ending is an error, because a guess could write nonsense that looks like data.
+"""
+
+import glob
+from collections.abc import Iterable
+from pathlib import Path
+
+from frazil.errors import ConfigError
+
+__all__ = ["FORMATS", "files_of", "format_of", "hive_keys", "packing_of", "same_format"]
+
+FORMATS = ("csv", "jsonl", "parquet", "arrow", "text")
+_SUFFIXES = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".txt": "text",
+}
+_PACKED = {".gz": "gzip", ".zst": "zstd"}
+_WHOLE = ("parquet", "arrow")  # compressed inside, so .gz and .zst mean nothing for them
+
+
+def packing_of(path: str) -> str | None:
+    """The compression that the file's name asks for: ``gzip``, ``zstd``, or None."""
+    return _PACKED.get(Path(path).suffix.lower())
+
+
+def format_of(
+    path: str, given: str | None, default: str | None = None, *, option: str = "--format"
+) -> str:
+    """The given format, else that of the file's name without ``.gz`` or ``.zst``, else the default.
+
+    The default applies to names without an ending. Raises ConfigError for an unknown ending, and
+    if there is no default. option: the option that sets the format, for errors.
+    """
+    if given is not None:
+        return given
+    name = Path(path).name.lower()
+    if packing_of(path):
+        name = name.rpartition(".")[0]
+    _, dot, ending = name.rpartition(".")
+    if dot and ending:
+        kind = _SUFFIXES.get(f".{ending}")
+        if kind is None or (kind in _WHOLE and packing_of(path)):
+            raise ConfigError(
+                f"{path}: the ending '.{ending}' is unknown; known are {', '.join(_SUFFIXES)}, "
+                f"each text format also with .gz or .zst; set the format with {option}",
+                path=path,
+            )
+        return kind
+    if default is None:
+        name = "standard input" if path == "-" else path
+        raise ConfigError(
+            f"{name} has no ending that names its format; set it, like {option} csv",
+            path=path,
+        )
+    return default
+
+
+def files_of(paths: Iterable[str]) -> list[str]:
+    """The files that the paths name, in order. Raises ConfigError for a path that names none."""
+    found: list[str] = []
+    for path in paths:
+        if path == "-" or Path(path).is_file():
+            found.append(path)
+        elif Path(path).is_dir():
+            found += _of(path, (str(each) for each in Path(path).rglob("*")), known_only=True)
+        elif glob.has_magic(path):
+            found += _of(path, glob.iglob(path, recursive=True), known_only=False)  # noqa: PTH207
+        else:
+            found.append(path)  # missing, or a pipe: the error, or the data, comes when it is read
+    return found
+
+
+def _of(path: str, names: Iterable[str], *, known_only: bool) -> list[str]:
+    files = sorted(
+        name for name in names if Path(name).is_file() and (not known_only or _is_known(name))
+    )
+    if not files:
+        raise ConfigError(
+            f"{path} names no file; write a file, a folder of files, or a glob in quotes, like "
+            "'events/*/*.parquet'",
+            path=path,
+        )
+    return files
+
+
+def _is_known(name: str) -> bool:
+    path = Path(name)
+    stem = path.stem if packing_of(name) else path.name
+    return Path(stem).suffix.lower() in _SUFFIXES
+
+
+def same_format(files: list[str], given: str | None, default: str | None = None) -> str:
+    """The one format of all files. Raises ConfigError if they differ."""
+    kinds = {format_of(file, given, default): file for file in files}
+    if len(kinds) > 1:
+        raise ConfigError(
+            f"the input has files of different formats ({', '.join(sorted(kinds))}); stamp one "
+            "format at a time",
+            path=files[0],
+        )
+    return next(iter(kinds))
+
+
+def hive_keys(files: list[str]) -> bool:
+    """Whether a folder above a file is a Hive partition, like ``year=2026``."""
+    return any("=" in part.strip("=") for file in files for part in Path(file).parts[:-1])

@@ -1,0 +1,68 @@
+"""IDs as a column: numbers for a typed file, texts for a text, a batch at a time."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+import frazil
+from frazil.schemes.scheme import Scheme
+
+__all__ = ["Ids"]
+
+
+class Ids:
+    """New IDs of a generator, in arrays; counts them and keeps the first and the last.
+
+    ``numeric``: whether every ID is a number that fits a signed column of 64 bits.
+    """
+
+    def __init__(self, generator: frazil.Generator) -> None:
+        self._generator = generator
+        scheme = self._scheme = generator.scheme
+        self._plain = scheme.encoding == "decimal" and scheme.bits <= 64
+        self.numeric = self._plain and _fits_signed(scheme) and not scheme.prefix
+        self.count = 0
+        self.first: str | None = None
+        self.last: str | None = None
+
+    def numbers(self, count: int) -> Any:
+        """The next IDs as an Arrow array of int64; only if they are ``numeric``."""
+        row = self._next(count)
+        return pa.array(row.view(np.int64))
+
+    def texts(self, count: int) -> Any:
+        """The next IDs as an Arrow array of strings."""
+        row = self._next(count)
+        if self._plain:
+            texts = pc.cast(pa.array(row), pa.string())
+            prefix = self._scheme.prefix
+            return pc.binary_join_element_wise(prefix, texts, "") if prefix else texts
+        # Every encoding but decimal has one width, so the array is its own buffer.
+        encoded = self._scheme.codec.encode_array(row)
+        if self._scheme.encoding == "decimal":
+            return pa.array(encoded.astype(str))
+        offsets = np.arange(len(encoded) + 1, dtype=np.int32) * encoded.itemsize
+        return pa.StringArray.from_buffers(
+            len(encoded), pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(encoded))
+        )
+
+    def _next(self, count: int) -> Any:
+        row = self._generator.array(count)
+        if count:
+            if self.first is None:
+                self.first = self._text(row[0])
+            self.last = self._text(row[-1])
+            self.count += count
+        return row
+
+    def _text(self, value: Any) -> str:
+        if self._scheme.bits > 64:
+            return self._scheme.format(int(value["hi"]) << 64 | int(value["lo"]))
+        return self._scheme.format(int(value))
+
+
+def _fits_signed(scheme: Scheme) -> bool:
+    """Whether no ID has bit 63; a shuffle of 64 bits may move any bit there."""
+    return scheme.layout.signed_safe and (scheme.shuffle is None or scheme.bits < 64)

@@ -1,0 +1,170 @@
+"""One column of a file, in batches, with the line or row of each value.
+
+Text is cut into fields as bytes, without a parser (see ``rows``): an audit needs one column, and a
+byte that is not UTF-8 in another one is none of its business. Values are an Arrow array of integers
+or of binary texts, or a list where they are of several kinds. Blank lines are skipped.
+"""
+
+import csv
+import io
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from frazil.cli.files.batches import Reading, check_column, open_direct
+from frazil.cli.files.copies import is_utf8, json_record
+from frazil.cli.files.csv_head import CsvHead, open_csv
+from frazil.cli.files.rows import Rows, is_regular, split_lines
+from frazil.cli.files.streams import Source
+
+__all__ = ["Values", "open_values"]
+
+_TYPED = (
+    "SELECT CASE WHEN json_valid(line) AND json_type(line) = 'OBJECT' THEN json_type(line, $path) "
+    "ELSE 'WRONG' END AS kind, CASE WHEN json_valid(line) THEN json_extract_string(line, $path) "
+    "END AS value FROM lines"
+)
+
+
+class Values(NamedTuple):
+    """Some values, and the line or row of each."""
+
+    values: Any
+    numbers: Any
+
+
+def open_values(
+    reading: Reading, source: Source, column: str
+) -> tuple[str, Iterator[Values], Callable[[], int]]:
+    """The unit of row numbers (line or row), the values of a column, and the bytes read so far.
+
+    Raises ConfigError if a file that names its columns has no such column.
+    """
+    if reading.kind in ("parquet", "arrow"):
+        found = open_direct(reading, source.path, column)
+        size = source.size or 0
+        return "row", _of_batches(found.batches), lambda: int(size * found.fraction())
+    if reading.kind == "csv":
+        head, blocks = open_csv(source, header=reading.header, delimiter=reading.delimiter)
+        hint = ", or use --no-header if its first line is a row"
+        check_column(head.names, column, source.name, hint)
+        index = head.names.index(column)
+        return "line", (_of_csv(head, rows, index) for rows in blocks), source.bytes_read
+    lines = split_lines(source, source.blocks())
+    values = _of_json(source, lines, column) if reading.kind == "jsonl" else map(_of_text, lines)
+    return "line", values, source.bytes_read
+
+
+def _of_batches(batches: Iterator[Any]) -> Iterator[Values]:
+    done = 0
+    for batch in batches:
+        numbers = np.arange(done + 1, done + 1 + batch.num_rows)
+        done += batch.num_rows
+        column = batch.column(0)
+        if pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            column = column.cast(pa.binary()) if not column.null_count else column.to_pylist()
+        elif not pa.types.is_integer(column.type) or column.null_count:
+            column = column.to_pylist()
+        yield Values(column, numbers)
+
+
+def _of_text(rows: Rows) -> Values:
+    keep = np.flatnonzero(rows.bodies > rows.starts)
+    return Values(_binary(rows, rows.starts[keep], rows.bodies[keep]), _lines(rows, keep))
+
+
+def _lines(rows: Rows, keep: Any) -> Any:
+    """The lines of some rows."""
+    if rows.one_line_each:
+        return rows.first_line + keep
+    return rows.lines[keep]
+
+
+def _binary(rows: Rows, starts: Any, ends: Any) -> Any:
+    """Parts of a block as an Arrow array."""
+    offsets = np.empty(2 * len(starts) + 1, np.int32)
+    offsets[:-1:2], offsets[1::2], offsets[-1] = starts, ends, len(rows.data)
+    pieces = pa.Array.from_buffers(
+        pa.binary(), 2 * len(starts), [None, pa.py_buffer(offsets), pa.py_buffer(rows.data)]
+    )
+    return pieces.take(pa.array(np.arange(0, 2 * len(starts), 2)))
+
+
+def _of_csv(head: CsvHead, rows: Rows, index: int) -> Values:
+    keep = np.flatnonzero(rows.bodies > rows.starts)
+    numbers = _lines(rows, keep)
+    found = _fields(rows, keep, ord(head.delimiter), index)
+    if found is not None:
+        return Values(found, numbers)
+    text = rows.data.decode("utf-8", "surrogateescape")
+    records = filter(None, csv.reader(io.StringIO(text, newline=""), delimiter=head.delimiter))
+    values = [record[index] if index < len(record) else None for record in records]
+    return Values(values, numbers)
+
+
+def _fields(rows: Rows, keep: Any, delimiter: int, index: int) -> Any:
+    """One field of each row; None where only a parser can tell."""
+    marks = np.flatnonzero(rows.codes == delimiter)
+    if b'"' in rows.data:
+        quotes = np.flatnonzero(rows.codes == ord('"'))
+        if not is_regular(rows.data, rows.codes, quotes, delimiter):
+            return None
+        marks = marks[np.searchsorted(quotes, marks) % 2 == 0]
+    starts, ends = rows.starts[keep], rows.bodies[keep]
+    if index:
+        # One mark more, so that every row has a next one.
+        at = np.searchsorted(marks, starts) + index - 1
+        marks = np.append(marks, [len(rows.data)] * (index + 1))
+        if (marks[at] >= ends).any():
+            return None
+        starts = marks[at] + 1
+    else:
+        at = np.searchsorted(marks, starts) - 1
+        marks = np.append(marks, len(rows.data))
+    ends = np.minimum(marks[at + 1], ends)
+    # A field is empty only before its end, so this byte exists.
+    if (rows.codes[np.minimum(starts, len(rows.data) - 1)] == ord('"')).any():
+        quoted = (ends - starts >= 2) & (rows.codes[np.minimum(starts, len(rows.data) - 1)] == 34)
+        starts, ends = starts + quoted, ends - quoted
+        found = _binary(rows, starts, ends)
+        return None if b'"' in b"".join(found.to_pylist()) else found
+    return _binary(rows, starts, ends)
+
+
+def _of_json(source: Source, blocks: Iterator[Rows], column: str) -> Iterator[Values]:
+    path = f'$."{column}"' if '"' not in column and "\\" not in column else None
+    with duckdb.connect() as database:
+        for rows in blocks:
+            if path is not None and is_utf8(rows.data):
+                offsets = np.zeros(len(rows.ends) + 1, np.int32)
+                offsets[1:] = rows.ends
+                texts = pa.StringArray.from_buffers(
+                    len(rows.ends), pa.py_buffer(offsets), pa.py_buffer(rows.data)
+                )
+                database.register("lines", pa.table({"line": texts}))
+                found = database.sql(_TYPED, params={"path": path}).to_arrow_table()
+                kinds = found.column("kind").unique().to_pylist()
+                value = found.column("value").combine_chunks()
+                numbers = rows.first_line + np.arange(len(rows.ends))
+                if kinds == ["VARCHAR"]:
+                    yield Values(value.cast(pa.binary()), numbers)
+                    continue
+                if kinds == ["UBIGINT"]:
+                    yield Values(value.cast(pa.uint64()), numbers)
+                    continue
+            yield _read_json(source, rows, column)
+
+
+def _read_json(source: Source, rows: Rows, column: str) -> Values:
+    values, numbers = [], []
+    for i in range(len(rows.ends)):
+        record = json_record(source, rows, i)
+        if record is not None:
+            values.append(record.get(column))
+            numbers.append(rows.first_line + i)
+    return Values(values, np.array(numbers, np.int64))
