@@ -52,6 +52,7 @@ BUILT_ON_WALKS = {
     "unit/inputs",
     "unit/remote",
     "unit/service",
+    "unit/tables",
     "unit/test_sqlalchemy.py",
 }
 WALKS = re.compile(r"\bfrazil\.(aio|generator|system\.process|walk)\b|\bsimulator\b")

@@ -157,7 +157,7 @@ def package_faults(tree: ast.Module, where: str) -> list[str]:
         top = module.partition(".")[0]
         if top in SYSTEM and not lies_in(where, SYSTEM_PLACES):
             faults.append(f"line {line} imports {top}, which only {sorted(SYSTEM_PLACES)} may")
-        elif not (lazy or where in LAZY_MODULES) and (is_lazy(module) or top in LAZY | {"duckdb"}):
+        elif not (lazy or where in LAZY_MODULES) and (is_lazy(module) or top in LAZY):
             faults.append(f"line {line} imports {module} outside of a function")
         elif top in TERMINAL and not in_command:
             faults.append(f"line {line} imports {top} outside of the command")
@@ -170,7 +170,7 @@ def package_faults(tree: ast.Module, where: str) -> list[str]:
 
 def is_lazy(module: str) -> bool:
     """Whether a module, or what is imported from it, loads heavy packages."""
-    return lies_in(module.removeprefix("frazil."), LAZY_MODULES)
+    return module.removeprefix("frazil.") in LAZY_MODULES
 
 
 def assigned(tree: ast.Module) -> set[str]:
