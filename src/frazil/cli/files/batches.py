@@ -12,6 +12,7 @@ standard input and other character sets are copied to a temporary one.
 """
 
 import json
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
@@ -25,7 +26,7 @@ import pyarrow.parquet
 
 from frazil.cli.files.copies import json_record
 from frazil.cli.files.csv_head import open_csv
-from frazil.cli.files.database import connect
+from frazil.cli.files.database import connect, temporary_in
 from frazil.cli.files.formats import hive_keys
 from frazil.cli.files.memory import Memory
 from frazil.cli.files.rows import split_lines
@@ -218,11 +219,14 @@ def _packing(file: str) -> str:
 
 
 def _plain_file(reading: Reading, file: str) -> str:
-    """The file, or a copy of it that DuckDB can read."""
+    """The file, or a copy of it that DuckDB can read. Raises ConfigError if it is cut off."""
     if file != "-" and reading.charset is None and Path(file).is_file():
+        with reading.open(file) as source:
+            if source.packing():  # DuckDB takes zstd that is cut off for the whole
+                deque(source.blocks(), maxlen=0)
         return file
     copy = reading.folder / f"input-{len(list(reading.folder.iterdir()))}"
-    with reading.open(file) as source, copy.open("wb") as target:
+    with temporary_in(reading.folder), reading.open(file) as source, copy.open("wb") as target:
         for block in source.blocks():
             target.write(block)
     return str(copy)

@@ -16,7 +16,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.ipc
 
-from frazil.cli.files.database import connect
+from frazil.cli.files.database import connect, temporary_in
 from frazil.cli.files.memory import Memory
 
 __all__ = ["Duplicate", "Search"]
@@ -67,17 +67,19 @@ class Search:
             self._last = int(keys[-1])
         self._names = [f"key{i}" for i in range(len(columns))]
         batch = pa.record_batch([*columns, pa.array(positions)], names=[*self._names, "position"])
-        if self._writer is None:
-            file = self._stack.enter_context(pa.OSFile(str(self._path), "wb"))
-            self._writer = self._stack.enter_context(pa.ipc.new_stream(file, batch.schema))
-        self._writer.write_batch(batch)
+        with temporary_in(self._folder):
+            if self._writer is None:
+                file = self._stack.enter_context(pa.OSFile(str(self._path), "wb"))
+                self._writer = self._stack.enter_context(pa.ipc.new_stream(file, batch.schema))
+            self._writer.write_batch(batch)
 
     def find(self, kept_max: int) -> tuple[int, list[Duplicate]]:
         """How many keys repeat an earlier one, and the first ``kept_max`` of these, in order."""
-        self._stack.close()
+        with temporary_in(self._folder):
+            self._stack.close()
         if self.increasing or self.count < 2:
             return 0, []
-        with connect(self._memory, self._folder) as database:
+        with temporary_in(self._folder), connect(self._memory, self._folder) as database:
             # Without their order, rows are written to temporary files as they come.
             database.execute("SET preserve_insertion_order = false")
             keys = ", ".join(self._names)
