@@ -281,8 +281,11 @@ def _json_query(
 ) -> str | None:
     options = f"format = 'newline_delimited', maximum_object_size = {_LINE_BYTES}, {common}"
     try:
+        # One row of each structure, because the function keeps its rows in memory.
         found = database.execute(
-            f"SELECT json_group_structure(json) FROM read_json_objects($files, {options})",
+            "SELECT json_group_structure(row) FROM (SELECT any_value(json) AS row FROM (SELECT "
+            f"json, row_number() OVER () AS nr FROM read_json_objects($files, {options})) "
+            "GROUP BY json_structure(json) ORDER BY min(nr))",
             {"files": files},
         ).fetchall()
     except duckdb.Error as error:

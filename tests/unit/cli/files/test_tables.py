@@ -281,3 +281,10 @@ def test_types_are_inferred_on_request(tmp_path):
 def test_other_character_sets_are_read_as_utf8(tmp_path, to):
     out = stamped(put(tmp_path, "a\né\n".encode("latin-1")), "csv", to, charset="latin-1")
     assert "é" in out.decode()
+
+
+def test_json_keys_stay_in_the_order_of_the_rows(tmp_path):
+    keys = [f"k{i * 7 % 40}" for i in range(40)]
+    text = "".join(f'{{"{key}": 1}}\n' for key in keys * 100)
+    head = stamped(put(tmp_path, text), "jsonl", "csv").splitlines()[0].decode()
+    assert head.split(",") == ["id", *keys]
