@@ -25,7 +25,7 @@ engine = connect()
 @asynccontextmanager
 async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
     """Get a claim before the first request; in the event loop its wait would stop all requests."""
-    await asyncio.to_thread(next_order)
+    await asyncio.to_thread(next_order.ready)
     yield
     next_order.close()
     await engine.dispose()

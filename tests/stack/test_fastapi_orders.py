@@ -209,7 +209,7 @@ GLUE = {
         "id: Mapped[int] = mapped_column(Id(order), primary_key=True, default=next_order)",
     ],
     "api.py": [
-        "await asyncio.to_thread(next_order)",
+        "await asyncio.to_thread(next_order.ready)",
         "next_order.close()",
         "id: OrderId",
         'log.info("created %s", order.format(one.id))',

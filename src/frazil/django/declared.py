@@ -39,7 +39,7 @@ __all__ = ["DEFAULT", "Declaration", "declarations", "declared"]
 DEFAULT = "default"
 """The name of what models without a name of their own use."""
 
-_LOOKS = ("scheme", "fields", "epoch", "encoding", "shuffle", "prefix", "check")
+_LOOKS = ("scheme", "fields", "epoch", "encoding", "shuffle", "prefix", "check", "key")
 _MAKING = ("namespace", "url", "lead", "timeout", "sequence_start", "block", "token")
 _generators: dict[Request, Generator] = {}
 

@@ -97,3 +97,21 @@ def test_a_forked_worker_makes_ids_of_its_own(site, tmp_path):
         mine += ids.take(1_000)
         ids.close()
     assert len({*mine, *theirs}) == 2_010
+
+
+def test_keyed_text(site, monkeypatch):
+    from django.test import override_settings
+
+    from frazil.django.declared import declared
+
+    monkeypatch.setenv("ORDER_KEY", "2b7e151628aed2a6abf7158809cf4f3c")
+    entry = {"prefix": "order_", "key": "env:ORDER_KEY"}
+    with override_settings(FRAZIL={"url": "memory:keyed", "schemes": {"order": entry}}):
+        order = declared("order")
+        made = order.generator()()
+        text = order.scheme.format(made)
+        assert order.scheme.read(text) == made
+        assert text.startswith("order_1")
+        assert "2b7e" not in repr(order)
+        assert order.generator() is order.generator()
+        order.generator().close()
