@@ -238,7 +238,9 @@ def test_progress_is_for_terminals(table, monkeypatch):
     assert "stamping" not in stamp(table).stderr
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setattr("frazil.cli.show.progress._is_terminal", lambda: True)
-    assert "stamping" in stamp(table).stderr
+    shown = stamp(table).stderr
+    assert "stamping" in shown
+    assert re.search(r"[0-9,]+ rows/s", shown)
 
 
 @pytest.mark.parametrize("command", ["stamp", "audit"])

@@ -11,10 +11,15 @@ from frazil.errors import ConfigError
 
 __all__ = ["connect", "temporary_in"]
 
+_INTERRUPTED = "Query interrupted"  # what DuckDB says after Ctrl-C in the main thread
+
 
 @contextmanager
 def connect(memory: Memory, folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A database that keeps the order of rows, and is closed at the end of the block."""
+    """A database that keeps the order of rows, and is closed at the end of the block.
+
+    Ctrl-C in the block is KeyboardInterrupt, also where DuckDB raises an error of its own.
+    """
     database = duckdb.connect(
         config={
             "memory_limit": f"{memory.database_bytes >> 20}MiB",
@@ -25,6 +30,10 @@ def connect(memory: Memory, folder: Path) -> Iterator[duckdb.DuckDBPyConnection]
         database.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
         database.execute("SET TimeZone = 'UTC'")
         yield database
+    except RuntimeError as error:
+        if str(error) == _INTERRUPTED:
+            raise KeyboardInterrupt from None
+        raise
     finally:
         database.close()
 

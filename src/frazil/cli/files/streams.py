@@ -171,17 +171,26 @@ def _packed(stored: IO[bytes], packing: str | None) -> Iterator[IO[bytes]]:
     elif packing == "zstd":
         import pyarrow as pa
 
-        target = pa.CompressedOutputStream(pa.PythonFile(_Whole(stored), "w"), "zstd")
-        yield target
+        whole = _Whole(stored)
+        target = pa.CompressedOutputStream(pa.PythonFile(whole, "w"), "zstd")
+        try:
+            yield target
+        except BaseException:
+            whole.abandoned = True
+            raise
         target.close()
     else:
         yield cast("IO[bytes]", _Whole(stored))
 
 
 class _Whole:
-    """A file whose ``write`` writes everything, which an unbuffered one need not; never closed."""
+    """A file whose ``write`` writes everything, which an unbuffered one need not; never closed.
+
+    ``abandoned``: after an error, drop what a writer still writes when it is deleted.
+    """
 
     closed = False
+    abandoned = False
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -190,7 +199,7 @@ class _Whole:
         """Write all of the data."""
         rest = memoryview(data).cast("B")
         size = len(rest)
-        while rest:
+        while rest and not self.abandoned:
             rest = rest[self._file.write(rest) :]
         return size
 

@@ -60,14 +60,20 @@ def open_writer(
                 file.write((csv_text(schema.names, ",") + "\n").encode())
             yield _TextWriter(file, database, _row_of(kind, schema)).write
         return
-    target = pa.PythonFile(_Counted(file), "w")
-    if kind == "arrow":
-        with pa.ipc.new_file(target, schema) as arrow:
+    counted = _Counted(file)
+    target = pa.PythonFile(counted, "w")
+    try:
+        if kind == "arrow":
+            arrow = pa.ipc.new_file(target, schema)
             yield arrow.write_batch
-        return
-    writer = _ParquetWriter(target, schema, column, compression)
-    yield writer.write
-    writer.close()
+            arrow.close()
+        else:
+            writer = _ParquetWriter(target, schema, column, compression)
+            yield writer.write
+            writer.close()
+    except BaseException:
+        counted.abandoned = True
+        raise
 
 
 class _ParquetWriter:
@@ -216,9 +222,13 @@ def _string(text: str) -> str:
 
 
 class _Counted:
-    """A file that counts the bytes written to it: Parquet needs ``tell``, and a pipe has none."""
+    """A file that counts the bytes written to it: Parquet needs ``tell``, and a pipe has none.
+
+    ``abandoned``: after an error, drop the index that a writer still writes when it is deleted.
+    """
 
     closed = False
+    abandoned = False
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -226,7 +236,8 @@ class _Counted:
 
     def write(self, data: Any) -> int:
         """Write all of the data."""
-        self._file.write(data)
+        if not self.abandoned:
+            self._file.write(data)
         self._size += memoryview(data).nbytes
         return memoryview(data).nbytes
 

@@ -1,10 +1,14 @@
 """Input and output files: compression, clear errors, and no half-written file."""
 
+import gc
 import gzip
+import io
 
+import pyarrow as pa
 import pytest
 
 from frazil.cli.files.streams import Source, open_output
+from frazil.cli.files.writers import open_writer
 from frazil.errors import ConfigError
 from tests.unit.cli.files.tabled import put, read
 
@@ -25,6 +29,25 @@ def test_damaged_gzip_is_an_error(tmp_path, damage):
         packed[-6] ^= 1
     with pytest.raises(ConfigError, match=r"cannot read .* to its end"):
         read(put(tmp_path, bytes(packed)), "csv")
+
+
+def test_zstd_is_read_and_written(tmp_path):
+    path = tmp_path / "out.csv.zst"
+    with open_output(str(path), [], force=False) as file:
+        file.write(b"a\n1\n")
+        file.write(b"2\n")
+    assert path.read_bytes()[:4] == b"\x28\xb5\x2f\xfd"
+    assert read(path, "csv")[1] == [["1"], ["2"]]
+    two = put(tmp_path, path.read_bytes() + pa.Codec("zstd").compress(b"3\n", asbytes=True))
+    assert read(two, "csv")[1] == [["1"], ["2"], ["3"]]  # frames one after the other
+
+
+@pytest.mark.parametrize("cut", [1, 12, 500])
+def test_damaged_zstd_is_an_error(tmp_path, cut):
+    rows = b"".join(b"%d\n" % (i * 2654435761 % (1 << 32)) for i in range(1000))
+    packed = pa.Codec("zstd").compress(b"a\n" + rows, asbytes=True)
+    with pytest.raises(ConfigError, match=r"cannot read .* to its end"):
+        read(put(tmp_path, packed[:-cut]), "csv")
 
 
 def test_utf16_is_an_error(tmp_path):
@@ -105,3 +128,38 @@ def test_output_in_a_missing_folder(tmp_path):
         open_output(str(tmp_path / "no" / "out"), source, force=False),
     ):
         pass
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+def test_what_failed_gets_no_end(kind):
+    """A writer that is deleted after an error must not complete what is on standard output."""
+    schema = pa.schema([("id", pa.int64())])
+    batch = pa.record_batch([[1, 2]], schema)
+    whole, failed = io.BytesIO(), io.BytesIO()
+    with open_writer(kind, whole, schema, "id", "snappy") as write:
+        write(batch)
+    end = whole.getvalue()[-4:]
+
+    def fail() -> None:
+        with open_writer(kind, failed, schema, "id", "snappy") as write:
+            write(batch)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    gc.collect()
+    assert end in (b"PAR1", b"ROW1")
+    assert not failed.getvalue()[4:].endswith(end)
+
+
+def test_zstd_that_failed_is_dropped(tmp_path, capfd):
+    def fail() -> None:
+        with open_output(str(tmp_path / "out.csv.zst"), [], force=False) as file:
+            file.write(b"a" * 100_000)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    gc.collect()
+    assert capfd.readouterr().err == ""
+    assert list(tmp_path.iterdir()) == []
