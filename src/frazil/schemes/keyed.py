@@ -63,6 +63,12 @@ class KeyedCodec(Codec):
                 "database; use encoding 'base62', 'base58', 'base32' or 'hex'",
                 encoding=self.encoding,
             )
+        if self.encoding == "uuid":
+            raise ConfigError(
+                "keyed text has the number of its key, for which a UUID has no place; use encoding "
+                "'base62', 'base58', 'base32' or 'hex'",
+                encoding=self.encoding,
+            )
         if self.bits < _BITS_MIN:
             raise ConfigError(
                 f"{self.bits} bits are too few for keyed text, since all texts could be tried; use "

@@ -304,7 +304,7 @@ def scheme(
     ``fields`` sets constants. ``epoch`` is an aware datetime, an ISO 8601 text with its offset (or
     a date alone, midnight in UTC), or µs since 1970. ``shuffle`` is a ``Shuffle`` or its text.
     ``key`` encrypts the text: 16, 24 or 32 bytes, ``"env:NAME"``, ``"file:PATH"``, or several by
-    number (see ``frazil.inputs.keys``); a decimal scheme is then base62 unless ``encoding`` is set.
+    number (see ``frazil.inputs.keys``); then base62 replaces decimal and uuid by default.
     Raises ConfigError for an unknown name, an invalid or missing epoch, a shuffle or text form that
     does not fit; LayoutError for an invalid layout or field.
     """
@@ -328,7 +328,7 @@ def scheme(
         keys = None
     if key is not None:
         keys = read_keys(key)
-        default = "base62" if default == "decimal" else default
+        default = "base62" if default in {"decimal", "uuid"} else default
     if fields:
         layout = layout.with_fixed(**fields)
     if epoch is not None:

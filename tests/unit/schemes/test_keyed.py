@@ -52,6 +52,14 @@ def test_a_decimal_scheme_becomes_base62() -> None:
         keyed(encoding="decimal")
 
 
+def test_a_uuid_scheme_becomes_base62() -> None:
+    s = scheme("uuid7", key=OLD)
+    assert s.encoding == "base62"
+    assert s.parse(s.format(s.id_max)) == s.id_max
+    with pytest.raises(ConfigError, match="no place"):
+        scheme("uuid7", key=OLD, encoding="uuid")
+
+
 def test_a_prefix_a_key_and_an_id_change_the_text() -> None:
     texts = {
         s.format(n)[-11:]
