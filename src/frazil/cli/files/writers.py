@@ -9,10 +9,12 @@ would change it.
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import IO, Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.ipc
 import pyarrow.parquet
 
@@ -25,6 +27,7 @@ __all__ = ["open_writer", "with_ids"]
 
 _GROUP_ROWS = 491_520
 _GROUP_BYTES = 64 << 20
+_SAMPLE_ROWS, _SAMPLE_LEAST = 40_000, 10_000
 
 
 def with_ids(found: Batches, place: Place, ids: Ids, *, numeric: bool) -> tuple[Any, Iterator[Any]]:
@@ -77,19 +80,20 @@ def open_writer(
 
 
 class _ParquetWriter:
-    """Writes row groups of some hundred thousand rows."""
+    """Writes row groups of some hundred thousand rows.
+
+    A dictionary of values that hardly repeat is built in vain, so the first rows decide which
+    columns have one.
+    """
 
     def __init__(
         self, target: Any, schema: Any, column: str, compression: str | dict[str, str]
     ) -> None:
         if isinstance(compression, dict):
             compression = compression | {column: max(compression.values())}
-        self._writer = pa.parquet.ParquetWriter(
-            target,
-            schema,
-            compression=compression,
-            use_dictionary=[name for name in _leaves(schema) if name != column],
-        )
+        self._open = partial(pa.parquet.ParquetWriter, target, schema, compression=compression)
+        self._writer: Any = None
+        self._column = column
         self._schema = schema
         self._batches: list[Any] = []
         self._rows = self._bytes = 0
@@ -105,12 +109,32 @@ class _ParquetWriter:
     def close(self) -> None:
         """Write the rest, and the index at the end of the file."""
         self._flush()
+        if self._writer is None:
+            self._writer = self._open()
         self._writer.close()
 
     def _flush(self) -> None:
         if self._rows:
+            if self._writer is None:
+                plain = {self._column, *_unlike(self._batches[0])}
+                names = [name for name in _leaves(self._schema) if name not in plain]
+                self._writer = self._open(use_dictionary=names)
             self._writer.write_table(pa.Table.from_batches(self._batches, self._schema), self._rows)
         self._batches, self._rows, self._bytes = [], 0, 0
+
+
+def _unlike(batch: Any) -> Iterator[str]:
+    """The columns of texts and numbers with few values that repeat."""
+    types = pa.types
+    for each, values in zip(batch.schema, batch.columns, strict=True):
+        if (
+            types.is_string(each.type)
+            or types.is_integer(each.type)
+            or types.is_floating(each.type)
+        ):
+            some = values[:_SAMPLE_ROWS]
+            if len(some) >= _SAMPLE_LEAST and pc.count_distinct(some).as_py() > len(some) / 2:
+                yield each.name
 
 
 def _leaves(schema: Any) -> list[str]:
