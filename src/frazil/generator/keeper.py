@@ -53,6 +53,7 @@ __all__ = ["FIRST_CLAIM_US", "KeeperPolicy", "Result", "Steps"]
 
 FIRST_CLAIM_US = 100_000
 _WARM_PART = 8  # of the horizon: what is left when a claim that is kept warm is renewed
+_REFUSED_S = 1.0  # until a refused renewal is tried again, unless a caller waits
 _ANSWERS = 4  # the least claim, in answer times: half to use it, half to renew it
 
 Result = TypeVar("Result")
@@ -118,6 +119,7 @@ class KeeperPolicy:
         self._keep_ns = keep_us * 1000
         self._used_ns = 0
         self._scarce_until_ns = 0
+        self._refused = False
 
     def call(self, call: Call) -> bool:
         """Wake ``call`` when the walk has a claim, or an error. Whether a round is due for it."""
@@ -190,6 +192,7 @@ class KeeperPolicy:
             self._note_failure(error)
         except FrazilError as error:
             self.trouble = None  # it has answered; another request would have the same answer
+            self._refused = True
             self.wake(error)
         except Exception as error:  # noqa: BLE001 - after a bug, callers must not wait
             self.wake(InternalError(f"the keeper failed: {error!r}; please report this"))
@@ -316,7 +319,7 @@ class KeeperPolicy:
     def _note_reply(self, seen: LastSeen, sent_ns: int) -> Steps[int]:
         """The registry has answered: note it. Returns when the registry read its clock."""
         self._seen = seen
-        self.trouble, self._retries = None, Retries()
+        self.trouble, self._refused, self._retries = None, False, Retries()
         self._answer_ns = self.identity.now_ns() - sent_ns
         heard_ns = sent_ns + self._answer_ns
         read_ns: int = yield partial(reading_ns, sent_ns=sent_ns, heard_ns=heard_ns)
@@ -382,7 +385,8 @@ class KeeperPolicy:
         reach, rest = walk.reach(), self._want // 2
         if 2 * reach <= self._want and self._is_warm(walk):
             rest = self._warm_ticks()  # it was idle from the renewal until half was left
-        return max(reach - rest, rest // 4, 1) * self.terms.tick_us / 1e6
+        next_s = max(reach - rest, rest // 4, 1) * self.terms.tick_us / 1e6
+        return max(next_s, _REFUSED_S) if self._refused else next_s
 
     def _first_want(self) -> int:
         if not self.terms.timed:
