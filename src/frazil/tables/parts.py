@@ -65,8 +65,9 @@ def make_parts(path: str | os.PathLike[str]) -> Parts:
     whole = os.fspath(path)
     whole = whole.rstrip("/") if "://" in whole else os.path.abspath(whole)  # noqa: PTH100 - or a URI
     files, place = _opened(whole)
-    there = files.get_file_info(fs.FileSelector(place, allow_not_found=True))
-    if there or files.get_file_info(place).type == fs.FileType.File:
+    kind = files.get_file_info(place).type
+    here = kind == fs.FileType.Directory and files.get_file_info(fs.FileSelector(place))
+    if here or kind == fs.FileType.File:
         raise ConfigError(
             f"{whole} is there already, and its rows would be mixed with the new ones; give the "
             "path of a folder that does not exist, or is empty",
