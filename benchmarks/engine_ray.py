@@ -3,7 +3,7 @@
 import os
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -21,13 +21,16 @@ _PARTS = 32
 def opened(_folder: Path) -> Iterator[Any]:
     """Ray with two processors, its files in a folder of its own; ends with all its processes."""
     quiet = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_DATA_DISABLE_PROGRESS_BARS": "1"}
-    with (
-        tempfile.TemporaryDirectory(prefix="ray-") as place,  # its sockets need a short path
-        mock.patch.dict(os.environ, {"HOME": place, **quiet}),
-    ):
+    with ExitStack() as kept:
+        # Its sockets need a short path.
+        place = kept.enter_context(tempfile.TemporaryDirectory(prefix="ray-"))
+        kept.enter_context(mock.patch.dict(os.environ, {"HOME": place, **quiet}))
         import ray
         import ray.data
+        from ray._private import ray_constants
 
+        # Else Ray looks for another address of this host, and listens on every one.
+        kept.enter_context(mock.patch.object(ray_constants, "ENABLE_RAY_CLUSTER", new=False))
         ray.init(
             num_cpus=2,
             _node_ip_address="127.0.0.1",
@@ -48,25 +51,23 @@ def _table(ray: Any, rows: int) -> Any:
     return ray.data.range(rows, override_num_blocks=_PARTS).rename_columns({"id": "k"})
 
 
-def _uuids(table: Any) -> Any:
-    import uuid
-
-    import pyarrow as pa
-
-    return table.append_column("id", pa.array([str(uuid.uuid4()) for _ in range(table.num_rows)]))
-
-
 def subjects(ray: Any, url: str, rows: int) -> dict[str, Callable[[str], None]]:
     """What is timed, by name; each writes its table as Parquet."""
+    from ray.data import expressions
+
     table = _table(ray, rows)
 
     def stamp(path: str) -> None:
         frazil.ray.stamp(table, "id", url, once=True).write_parquet(path)
 
-    def uuid(path: str) -> None:
-        table.map_batches(_uuids, batch_format="pyarrow", batch_size=None).write_parquet(path)
+    def own(call: Callable[[], Any]) -> Callable[[str], None]:
+        return lambda path: table.with_column("id", call()).write_parquet(path)
 
-    return {"stamp": stamp, "uuid": uuid}
+    return {
+        "monotonically_increasing_id": own(expressions.monotonically_increasing_id),
+        "stamp": stamp,
+        "uuid": own(expressions.uuid),
+    }
 
 
 def targets(_ray: Any, folder: Path) -> tuple[Callable[[], bool], Callable[[], list[int]]]:
@@ -75,7 +76,7 @@ def targets(_ray: Any, folder: Path) -> tuple[Callable[[], bool], Callable[[], l
     def begun() -> bool:
         return any((folder / "whole").rglob("*.parquet"))
 
-    return begun, lambda: below(os.getpid(), "ray::MapBatches")
+    return begun, lambda: below(os.getpid(), "MapBatches")
 
 
 def stamped_and_audited(ray: Any, url: str, rows: int, path: str) -> Audit:

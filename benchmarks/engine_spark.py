@@ -1,9 +1,11 @@
 """Spark for ``benchmarks.engines``: a cluster of two executors, with speculative execution."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import frazil.spark
 from benchmarks.engines import below
@@ -19,6 +21,7 @@ def opened(folder: Path) -> Iterator[Any]:
     """A session with two executors of one core and 1 GiB; ends with all its processes."""
     from pyspark.sql import SparkSession
 
+    kept = mock.patch.dict(os.environ, {"SPARK_LOCAL_IP": "127.0.0.1"})  # else any address
     builder = SparkSession.builder.master("local-cluster[2,1,1024]").appName("frazil")
     for name, value in {
         "spark.driver.bindAddress": "127.0.0.1",
@@ -36,7 +39,8 @@ def opened(folder: Path) -> Iterator[Any]:
         "spark.ui.showConsoleProgress": "false",
     }.items():
         builder = builder.config(name, value)
-    session = builder.getOrCreate()
+    with kept:
+        session = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     jvm = session.sparkContext._gateway.proc  # noqa: SLF001 - to wait for its end
     try:

@@ -30,6 +30,7 @@ from frazil.system.extras import missing_extra
 from frazil.tables.attempt import make_attempt
 from frazil.tables.audit import Audit, counted, joined
 from frazil.tables.new_column import check_new
+from frazil.tables.parts import make_parts
 from frazil.tables.reach import is_loopback
 
 if TYPE_CHECKING:
@@ -91,8 +92,7 @@ def stamp(
     if once:
         return stamped
     if path is not None:
-        stamped.to_parquet(path, write_index=True)
-        return dd.read_parquet(path)
+        return dd.read_parquet(_written(stamped, path), filesystem="arrow")
     kept = stamped.persist()
     if client is not None and seal is not None:
         from distributed import Event, wait
@@ -133,6 +133,24 @@ def audit(frame: "dd.DataFrame", column: str, scheme: str | Scheme = "icicle") -
         only = only.shuffle(on=column)
     parts = [dask.delayed(partial(_count, column=column, scheme=of))(p) for p in only.to_delayed()]
     return joined(dask.compute(*parts))
+
+
+def _written(frame: Any, path: str) -> str:
+    """Write a frame as Parquet, a file for each partition; where."""
+    import dask
+    from dask.dataframe.dispatch import pyarrow_schema_dispatch
+
+    parts = make_parts(path)
+    schema = pyarrow_schema_dispatch(frame._meta_nonempty, preserve_index=True)  # noqa: SLF001
+
+    def write(part: Any) -> str:
+        import pyarrow as pa
+
+        return parts.write(pa.Table.from_pandas(part, schema, preserve_index=True))
+
+    wanted = [dask.delayed(write)(part) for part in frame.to_delayed()]
+    parts.keep(lambda: dask.compute(*wanted))
+    return parts.path
 
 
 def _count(frame: Any, *, column: str, scheme: Scheme) -> Audit:

@@ -28,6 +28,7 @@ from frazil.system.extras import missing_extra
 from frazil.tables.attempt import make_attempt
 from frazil.tables.audit import Audit, counted, joined
 from frazil.tables.new_column import check_new
+from frazil.tables.parts import make_parts
 from frazil.tables.reach import is_loopback
 
 if TYPE_CHECKING:
@@ -104,8 +105,7 @@ def stamp(
     if once:
         return stamped
     if path is not None:
-        stamped.write_parquet(path)
-        return ray.data.read_parquet(path)
+        return ray.data.read_parquet(_written(stamped, path))
     kept = stamped.materialize()
     if seal is not None:
         ray.get(seal.state.close.remote())
@@ -152,6 +152,19 @@ def audit(
 
     shuffled = ds.select_columns([column]).repartition(parts, keys=[column])
     return joined(Audit.from_json(row["audit"]) for row in _by_block(shuffled, count).take_all())
+
+
+def _written(ds: Any, path: str) -> str:
+    """Write a dataset as Parquet, a file for each block; where."""
+    parts = make_parts(path)
+
+    def write(table: Any) -> Any:
+        import pyarrow as pa
+
+        return pa.table({"name": [parts.write(table)]})
+
+    parts.keep(lambda: [row["name"] for row in _by_block(ds, write).take_all()])
+    return parts.path
 
 
 def _by_block(ds: Any, call: Callable[[Any], Any]) -> Any:

@@ -1,0 +1,22 @@
+"""What the tests of Spark, Dask and Ray have in common: a table that is stamped while one dies."""
+
+from pathlib import Path
+from typing import Any
+
+from benchmarks.engines import striking
+from frazil.tables.audit import Audit
+from tests.servers.redis import Server
+
+__all__ = ["ROWS", "stamped_with_a_death"]
+
+ROWS = 200_000
+
+
+def stamped_with_a_death(module: Any, world: Any, folder: Path) -> Audit:
+    """The audit by the engine itself of a table, a worker of which was stopped and killed."""
+    begun, victims = module.targets(world, folder)
+    with Server() as server, striking(begun, victims) as killed:
+        path = str(folder / "whole")
+        audit: Audit = module.stamped_and_audited(world, server.url, ROWS, path)
+    assert len(killed) == 1
+    return audit
