@@ -102,7 +102,7 @@ class Search:
         return count, [Duplicate(_key(row[:-2]), row[-2], row[-1]) for row in rows]
 
     def _fetch(self, database: duckdb.DuckDBPyConnection, query: str) -> list[Any]:
-        with pa.memory_map(str(self._path)) as file:
+        with pa.OSFile(str(self._path)) as file:  # mapped pages would count as memory
             database.register("all_keys", pa.ipc.open_stream(file))
             try:
                 return database.execute(query).fetchall()
