@@ -150,7 +150,7 @@ def parse_url(text: str) -> Url:
 
         near = get_close_matches(kind, kinds(), 1)
         hint = f"did you mean {near[0]}: ?" if near else f"known: {', '.join(kinds())}"
-        if not colon and "/" in text:
+        if not colon and "/" in text and "\0" not in text:
             hint = f"a file's URL begins with sqlite:, like sqlite://{os.path.realpath(text)}"
         raise ConfigError(f"no registry is called {masked(text)!r}; {hint}", url=masked(text))
     try:

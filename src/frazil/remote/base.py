@@ -185,8 +185,12 @@ class Served(Endless, _Living[LifeT]):
     def array(self, n: int, dtype: str = "uint64") -> "NDArray[Any]":
         """Return the next ``n`` IDs as a numpy array. See ``frazil.Generator``."""
         count, kind = check_count(n), self.scheme.array_dtype(dtype)
-        row = run(self._own(lambda life: life.array(count)))
-        return row if self.scheme.bits > 64 else row.view(kind)
+
+        def gather(life: LifeT) -> "Steps[NDArray[Any]]":
+            row = yield from life.array(count)
+            return row if self.scheme.bits > 64 else row.view(kind)
+
+        return run(self._own(gather))
 
     def text(self) -> str:
         """Return the next ID in the scheme's text form."""

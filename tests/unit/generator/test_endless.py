@@ -34,19 +34,19 @@ TRAPS = {
 
 @pytest.mark.parametrize("trap", TRAPS.values(), ids=list(TRAPS))
 def test_a_generator_is_not_a_column(trap):
-    with frazil.open("memory:") as ids, pytest.raises(TypeError):
+    with frazil.open("memory:endless") as ids, pytest.raises(TypeError):
         trap(ids)
 
 
 def test_it_says_what_to_write():
-    with frazil.open("memory:") as ids:
+    with frazil.open("memory:endless") as ids:
         for trap in (set, np.array, pd.Series, pl.Series, pa.array):
             with pytest.raises(TypeError, match=r"ids\.array\(n\)"):
                 trap(ids)
 
 
 def test_signed_arrays():
-    with frazil.open("memory:") as ids:
+    with frazil.open("memory:endless") as ids:
         first, array = ids(), ids.array(10_000, dtype="int64")
         assert array.dtype == np.int64
         assert first < array[0]
@@ -55,13 +55,16 @@ def test_signed_arrays():
         for wrong in ("float64", float, "int32"):
             with pytest.raises(ConfigError, match="does not hold IDs"):
                 ids.array(3, wrong)
-        with frazil.open("memory:", "tsid", namespace="t") as wide, pytest.raises(ConfigError):
+        with (
+            frazil.open("memory:endless", "tsid", namespace="t") as wide,
+            pytest.raises(ConfigError),
+        ):
             wide.array(3, "int64")
 
 
 def test_uint64_beside_int64_is_the_trap_of_pandas():
     """Why int64 is asked for: IDs become floats without a word."""
-    with frazil.open("memory:") as ids:
+    with frazil.open("memory:endless") as ids:
         old = pd.DataFrame({"id": ids.array(3, "int64")})
         mixed = pd.concat([old, pd.DataFrame({"id": ids.array(3)})])
         whole = pd.concat([old, pd.DataFrame({"id": ids.array(3, "int64")})])
@@ -71,7 +74,7 @@ def test_uint64_beside_int64_is_the_trap_of_pandas():
 
 def test_sqlite_stores_a_number_of_numpy_as_bytes():
     """Named in docs/how-to/tables.md; ``int(n)`` and ``tolist()`` are right."""
-    with frazil.open("memory:") as ids, sqlite3.connect(":memory:") as db:
+    with frazil.open("memory:endless") as ids, sqlite3.connect(":memory:") as db:
         array = ids.array(2)
         (kind,) = db.execute("select typeof(?)", (array[0],)).fetchone()
         (right,) = db.execute("select typeof(?)", (array.tolist()[0],)).fetchone()

@@ -51,7 +51,17 @@ def test_only_the_public_methods_are_visible(url):
     with opened(url) as ids:
         assert isinstance(ids, frazil.Generator)
         shown = {name for name in dir(ids) if not name.startswith("_")}
-    assert shown == {"array", "close", "config", "ready", "scheme", "stream", "take", "text"}
+    assert shown == {
+        "array",
+        "close",
+        "config",
+        "ready",
+        "scheme",
+        "stream",
+        "take",
+        "text",
+        "uuid",
+    }
 
 
 @pytest.mark.parametrize("scheme", ["icicle", "uniqueid-spread", "globalid", "chibrary-time"])

@@ -77,7 +77,7 @@ def test_output_is_whole_or_absent(call, folder, temporary, source, to, exists):
     if exists:
         out.write_bytes(b"before")
     before = sorted(folder.iterdir())
-    args = ["stamp", str(folder / source), "-o", str(out), "--force", "--url", "memory:"]
+    args = ["stamp", str(folder / source), "-o", str(out), "--force", "--url", "memory:full-disk"]
     with limited(64 << 10):
         done = call(*args)
     assert done.exit_code == 2, done.output
@@ -91,7 +91,7 @@ def test_output_is_whole_or_absent(call, folder, temporary, source, to, exists):
 
 def test_copy_of_the_input_has_no_room(call, folder, temporary):
     out = folder / "out.parquet"
-    args = ["stamp", "-", "--format", "csv", "-o", str(out), "--url", "memory:"]
+    args = ["stamp", "-", "--format", "csv", "-o", str(out), "--url", "memory:full-disk"]
     with limited(64 << 10):
         done = call(*args, stdin=(folder / "in.csv").read_bytes())
     assert done.exit_code == 2
@@ -104,7 +104,9 @@ def test_copy_of_the_input_has_no_room(call, folder, temporary):
 @pytest.mark.parametrize("order", ["sorted", "reversed"])
 def test_keys_of_an_audit_have_no_room(call, folder, temporary, order):
     ids = folder / "ids.csv"
-    stamped = call("stamp", str(folder / "in.csv"), "--url", "memory:").stdout.splitlines()[1:]
+    stamped = call(
+        "stamp", str(folder / "in.csv"), "--url", "memory:full-disk"
+    ).stdout.splitlines()[1:]
     rows = sorted(stamped, reverse=order == "reversed")
     ids.write_bytes(b"id,number\n" + "".join(f"{row}\n" for row in rows).encode())
     with limited(64 << 10):
@@ -128,7 +130,7 @@ def test_compressed_input_that_is_cut_off(call, folder):
         cut = folder / name
         cut.write_bytes(packed[: -len(packed) // 8])
         for to in ("out.csv", "out.parquet"):
-            done = call("stamp", str(cut), "-o", str(folder / to), "--url", "memory:")
+            done = call("stamp", str(cut), "-o", str(folder / to), "--url", "memory:full-disk")
             assert done.exit_code == 2
             assert f"cannot read {cut} to its end" in done.output
             assert not (folder / to).exists()
