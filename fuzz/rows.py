@@ -88,6 +88,7 @@ def _records(data: bytes, head: CsvHead | None) -> list[Any]:
     if head is None:
         return [json.loads(line) for line in text.split("\n") if line and not line.isspace()]
     text = text.removeprefix("\ufeff") if head.bom else text
+    csv.field_size_limit(1 << 30)
     return [
         row for row in csv.reader(io.StringIO(text, newline=""), delimiter=head.delimiter) if row
     ]
