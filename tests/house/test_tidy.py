@@ -41,6 +41,7 @@ SYSTEM_PLACES = (
     "registries",
     "remote",
     "system",
+    "tables.parts",  # files of attempts
     "testing",
     "torture",
 )

@@ -63,7 +63,7 @@ def make_parts(path: str | os.PathLike[str]) -> Parts:
     from pyarrow import fs
 
     whole = os.fspath(path)
-    whole = whole.rstrip("/") if "://" in whole else os.path.abspath(whole)  # noqa: PTH100 - or a URI
+    whole = whole.rstrip("/") if "://" in whole else os.path.abspath(whole)  # noqa: PTH100 - a URI
     files, place = _opened(whole)
     kind = files.get_file_info(place).type
     here = kind == fs.FileType.Directory and files.get_file_info(fs.FileSelector(place))
