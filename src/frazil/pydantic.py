@@ -8,12 +8,20 @@ becomes an error of the database. So the type reads and writes by the scheme: it
 the URL and as a key; an int in Python, where a model is made from rows. Anything else is a
 validation error, which FastAPI answers with 422. JSON schema and OpenAPI show the pattern.
 
-Limits: only ``validate_json`` distinguishes a number in JSON from an int in Python. FastAPI parses
-a body first, so a number in it is accepted if it is an ID of the scheme; what is sent is text.
-A default is not validated (Pydantic's rule), so a generator belongs into ``default_factory``.
+**A number in a body.** Whoever sends one may have rounded it, and the rounded number is also an
+ID. ``validate_json`` refuses numbers, but FastAPI parses a body first and validates ints, as Python
+code does. So for an int the validator looks who called Pydantic: where FastAPI solves the
+parameters of a request, an int came out of JSON and is refused. A response and other Python code
+may use ints.
+
+Limits: other frameworks that parse JSON themselves look like Python code, and so does a model with
+an ``__init__`` of its own; ``model_validate_json`` of the bytes is right there. A default is not
+validated (Pydantic's rule), so a generator belongs into ``default_factory``.
 """
 
+import sys
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any, Literal
 
 from frazil.errors import CodecError, ConfigError, Misuse
@@ -31,6 +39,13 @@ except ImportError as error:
 __all__ = ["Id"]
 
 _EXACT_BITS = 53
+_REQUESTS = "fastapi.dependencies.utils"  # validates parameters and bodies, and no responses
+_ENTRANCES = {  # the modules that begin a validation
+    "pydantic.type_adapter",
+    "pydantic.main",
+    "pydantic.root_model",
+    "pydantic._internal._dataclasses",
+}
 
 
 @dataclass(frozen=True, init=False)
@@ -97,6 +112,10 @@ class Id:
         return number if handler.mode == "serialization" else {"anyOf": [number, text]}
 
     def _read(self, value: Any) -> int:
+        if self.json == "text" and isinstance(value, int) and _is_of_a_request():
+            reason = "a number in JSON may have been rounded; write the text of the ID"
+            facts = {"reason": reason, "scheme": self.scheme.name}
+            raise PydanticCustomError("frazil_id", "{reason}", facts)
         try:
             return self.scheme.read(value)
         except CodecError as error:
@@ -114,3 +133,28 @@ class Id:
         return (
             self.scheme.codec.checked(value) if self.json == "number" else self.scheme.format(value)
         )
+
+
+def _is_of_a_request() -> bool:
+    """Whether FastAPI validates a request: it called the innermost Pydantic call that runs now.
+
+    Validators of a model are Python code between the two. A model that one of them makes of ints
+    has a Pydantic call of its own, and is not of the request.
+    """
+    if _REQUESTS not in sys.modules:
+        return False
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - inspect.stack() reads source files
+    while frame is not None and _module(frame) not in _ENTRANCES:
+        frame = frame.f_back
+    if frame is None or _module(frame) != "pydantic.type_adapter":
+        return False
+    frame = frame.f_back
+    while frame is not None and _module(frame).startswith("fastapi."):
+        if _module(frame) == _REQUESTS:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _module(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", ""))

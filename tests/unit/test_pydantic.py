@@ -1,5 +1,6 @@
 """The annotation of Pydantic: text in JSON, an int in Python, and a validation error otherwise."""
 
+import asyncio
 import json
 import re
 import subprocess
@@ -7,8 +8,17 @@ import sys
 from typing import Annotated, Literal
 from uuid import UUID
 
+import httpx
 import pytest
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from fastapi import Body, FastAPI, Query
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    field_validator,
+)
 from pydantic_core import PydanticSerializationError
 
 import frazil
@@ -64,6 +74,112 @@ def test_json_has_text_only(wrong):
     """A number in JSON may be one that JavaScript has rounded."""
     with pytest.raises(ValidationError):
         Order.model_validate_json(f'{{"id": {wrong}}}')
+
+
+@pytest.mark.parametrize("strict", [None, True], ids=["lax", "strict"])
+def test_each_way_in(strict):
+    """The golden table: what is an ID for Python, for JSON, and for a form's or URL's texts."""
+    adapter = TypeAdapter(OrderId)
+    ways = {
+        "python": lambda given: adapter.validate_python(given, strict=strict),
+        "json": lambda given: adapter.validate_json(json.dumps(given), strict=strict),
+        "strings": lambda given: adapter.validate_strings(given, strict=strict),
+    }
+    accepted = {"python": [N, TEXT], "json": [TEXT], "strings": [TEXT]}
+    for way, read in ways.items():
+        for given in (N, TEXT, str(N), True, 1.5, None):
+            if given in accepted[way]:
+                assert read(given) == N
+            else:
+                with pytest.raises(ValidationError):
+                    read(given)
+    assert Order(id=5).id == Order.model_validate({"id": 5}, strict=strict).id == 5
+
+
+@pytest.fixture(scope="module")
+def api():
+    """An application whose every way in is an ID, and an answer that Python makes of ints."""
+
+    class Copy(BaseModel):
+        """Makes another model of an int while it is validated."""
+
+        id: OrderId
+
+        @field_validator("id", mode="wrap")
+        @classmethod
+        def wrapped(cls, given, read):
+            assert Order(id=5).id == 5
+            return read(given)
+
+    app = FastAPI()
+
+    @app.get("/path/{one}")
+    def path(one: OrderId) -> OrderId:
+        return one
+
+    @app.get("/query")
+    def query(one: OrderId, many: Annotated[list[OrderId], Query()]) -> list[OrderId]:
+        return [one, *many]
+
+    @app.post("/model")
+    def model(given: Order) -> dict[str, OrderId]:
+        return {"id": given.id}
+
+    @app.post("/wrapped")
+    def wrapped(given: Copy) -> Order:
+        return Order(id=given.id)
+
+    @app.post("/part")
+    def part(given: Annotated[OrderId, Body(embed=True)], other: OrderId = 5) -> list[OrderId]:
+        return [given, other]
+
+    @app.post("/small")
+    def small(given: Annotated[SmallId, Body(embed=True)]) -> SmallId:
+        return given
+
+    return app
+
+
+def asked(app, method, path, **options):
+    async def ask():
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://app") as client:
+            return await client.request(method, path, **options)
+
+    return asyncio.run(ask())
+
+
+BODIES = [
+    ("/model", lambda n: {"id": n}),
+    ("/model", lambda n: {"id": TEXT, "parent": n}),
+    ("/model", lambda n: {"id": TEXT, "others": [TEXT, n]}),
+    ("/wrapped", lambda n: {"id": n}),
+    ("/part", lambda n: {"given": n}),
+]
+
+
+@pytest.mark.parametrize(("path", "body"), BODIES)
+def test_fastapi_refuses_a_number_in_a_body(api, path, body):
+    assert asked(api, "POST", path, json=body(TEXT)).status_code == 200
+    for n in (N, 5, 0):
+        reply = asked(api, "POST", path, json=body(n))
+        (fault,) = reply.json()["detail"]
+        assert (reply.status_code, fault["type"]) == (422, "frazil_id")
+        assert "may have been rounded" in fault["msg"]
+
+
+def test_fastapi_answers_with_texts_of_ints(api):
+    assert asked(api, "GET", f"/path/{TEXT}").json() == TEXT
+    assert asked(api, "GET", f"/query?one={TEXT}&many={TEXT}&many={TEXT}").json() == [TEXT] * 3
+    assert asked(api, "POST", "/part", json={"given": TEXT}).json() == [TEXT, ORDER.format(5)]
+    for wrong in (
+        f"/path/{N}",
+        "/path/5",
+        f"/query?one={N}&many={TEXT}",
+        f"/query?one={TEXT}&many=5",
+    ):
+        assert asked(api, "GET", wrong).status_code == 422
+    assert asked(api, "POST", "/small", json={"given": 5}).json() == 5
 
 
 def test_numbers_where_they_fit():

@@ -33,7 +33,7 @@ def test_there_are_nine_samples() -> None:
     assert sorted(len(sample["key"]) * 4 for sample in SAMPLES) == [128] * 3 + [192] * 3 + [256] * 3
 
 
-@settings(max_examples=300)
+@settings(max_examples=60)
 @given(KEYS, st.integers(20, 64), st.binary(max_size=40), st.data())
 def test_an_array_is_as_its_numbers(key: bytes, bits: int, tweak: bytes, data: Any) -> None:
     numbers = data.draw(st.lists(st.integers(0, (1 << bits) - 1), min_size=1, max_size=8))
@@ -46,7 +46,7 @@ def test_an_array_is_as_its_numbers(key: bytes, bits: int, tweak: bytes, data: A
     assert [cipher.decrypt(n) for n in images.tolist()] == numbers
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(KEYS, st.integers(65, 128), st.binary(max_size=40), st.data())
 def test_wide_numbers(key: bytes, bits: int, tweak: bytes, data: Any) -> None:
     n = data.draw(st.integers(0, (1 << bits) - 1))
@@ -55,6 +55,7 @@ def test_wide_numbers(key: bytes, bits: int, tweak: bytes, data: Any) -> None:
     assert cipher.decrypt(cipher.encrypt(n)) == n
 
 
+@pytest.mark.long
 def test_a_whole_domain_is_a_permutation() -> None:
     cipher = NumberCipher(bytes(16), 20, b"")
     images = cipher.encrypt_array(np.arange(1 << 20, dtype=np.uint64))
@@ -64,7 +65,7 @@ def test_a_whole_domain_is_a_permutation() -> None:
 
 def test_threads_share_a_cipher() -> None:
     cipher = NumberCipher(bytes(16), 64, b"order_")
-    numbers = np.arange(100_000, dtype=np.uint64)
+    numbers = np.arange(20_000, dtype=np.uint64)
     expected = cipher.encrypt_array(numbers)
     wrong: list[object] = []
     ended = []
@@ -72,7 +73,7 @@ def test_threads_share_a_cipher() -> None:
     def work(part: int) -> None:
         if not (cipher.encrypt_array(numbers) == expected).all():
             wrong.append("array")
-        wrong.extend(n for n in range(part, 3000, 4) if cipher.encrypt(n) != expected[n])
+        wrong.extend(n for n in range(part, 800, 4) if cipher.encrypt(n) != expected[n])
         ended.append(part)
 
     threads = [threading.Thread(target=work, args=(part,)) for part in range(4)]

@@ -21,7 +21,7 @@ __all__: list[str] = []
 
 OLD, NEW = bytes(range(16)), bytes(range(100, 132))
 VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "keyed.json").read_text())
-VALUES = 200_000
+VALUES = 60_000
 LIMIT_SIGMAS = 8.0
 
 
@@ -139,6 +139,7 @@ def test_a_check_character_finds_every_wrong_character_and_every_swap() -> None:
         for one in wrong:
             with pytest.raises(CodecError):
                 s.parse(one)
+        for one in wrong[::16]:  # the column's check is the same for each row
             with pytest.raises(CodecError):
                 s.codec.decode_array([one])
 
@@ -219,7 +220,7 @@ def test_neighbours_have_nothing_in_common_beyond_chance() -> None:
         assert shared_start(texts) < VALUES / 16**3 * 2
     shuffle = Shuffle.from_seed("broken variant", 64)
     plain = scheme(encoding="hex", shuffle=shuffle)
-    texts = np.array([b"1" + plain.format(shuffle.apply(int(n))).encode() for n in ids[:20_000]])
+    texts = np.array([b"1" + plain.format(shuffle.apply(int(n))).encode() for n in ids[:5_000]])
     assert unevenness(texts, digits) > 100 * LIMIT_SIGMAS
     assert shared_start(texts) > len(texts) / 16**3 * 10
 

@@ -28,6 +28,12 @@ TELLING = {
     "version": "--version",
     "help-of": "mint --help",
 }
+# These load DuckDB and Arrow, which takes seconds each time; one of them is in each quick run.
+SLOW = {"stamp", "audit", "audit-json"}
+COMMANDS = [
+    pytest.param(words, id=name, marks=[pytest.mark.long] if name in SLOW else [])
+    for name, words in TELLING.items()
+]
 
 
 @pytest.fixture
@@ -51,7 +57,7 @@ def run(tmp_path):
     return run
 
 
-@pytest.mark.parametrize("words", TELLING.values(), ids=TELLING)
+@pytest.mark.parametrize("words", COMMANDS)
 @pytest.mark.parametrize(
     ("streams", "why"),
     [(">&-", "it is closed, so the result"), (">/dev/full", "No space left on device")],
@@ -65,7 +71,7 @@ def test_output_that_cannot_be_written_is_an_error(run, words, streams, why):
     assert "Exception ignored" not in told
 
 
-@pytest.mark.parametrize("words", TELLING.values(), ids=TELLING)
+@pytest.mark.parametrize("words", COMMANDS)
 @pytest.mark.parametrize("streams", ["2>&-", "2>/dev/full"], ids=["closed", "full"])
 def test_message_that_cannot_be_written_is_not_an_error(run, words, streams):
     code, out, _ = run(words, streams)
@@ -81,7 +87,13 @@ def test_error_that_cannot_be_written_keeps_its_exit_code(run, streams):
     assert run("nothing", streams)[0] == 2
 
 
-@pytest.mark.parametrize("streams", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(
+    "streams",
+    [
+        *(pytest.param(one, marks=pytest.mark.long) for one in (">&-", "2>&-", ">&- 2>&-")),
+        "<&- >&- 2>&-",
+    ],
+)
 def test_command_without_messages_needs_no_output(run, tmp_path, streams):
     """Its output file must not get the number of a closed stream."""
     code, _, told = run("stamp a.csv --column new -u static:7?state=none -o b.csv", streams)
@@ -89,7 +101,7 @@ def test_command_without_messages_needs_no_output(run, tmp_path, streams):
     assert (tmp_path / "b.csv").read_text(encoding="ascii").endswith(f",{ID}\n")
 
 
-@pytest.mark.parametrize("words", TELLING.values(), ids=TELLING)
+@pytest.mark.parametrize("words", COMMANDS)
 def test_pipe_without_a_reader_shows_no_message(tmp_path, words):
     (tmp_path / "a.csv").write_text(f"id\n{ID}\n", encoding="ascii")
     reader, writer = os.pipe()
