@@ -95,6 +95,7 @@ def forking(where, name):
     setattr(where, name, forks)
 
 forking(Scheme, "format")
+forking(Scheme, "uuid")
 
 class Hanging:
     "As a driver's connection, which hangs up when the last one who knows it lets it go."
@@ -135,6 +136,12 @@ ids = frazil.open(url, lead="1s")
 later = frazil.aio.AwaitedGenerator(ids._walk)
 served = ServedNamespace(Namespace("served", frazil.scheme("icicle"), url, lead="1s"))
 
+wide = frazil.open(url, namespace="wide", scheme="uuid7", lead="1s")
+wide_later = frazil.aio.AwaitedGenerator(wide._walk)
+
+async def wide_uuid():
+    return (await wide_later.uuid()).int
+
 def stalled():
     "One that does not come the short way."
     return KeptWalk.stalled(ids._walk)
@@ -145,6 +152,8 @@ async def filled():
 ways = {
     "call": ("any", lambda: [stalled()]),
     "text": ("any", lambda: [int(ids.text())]),
+    "uuid": ("any", lambda: [wide.uuid().int]),
+    "uuid, at its end": ("uuid", lambda: [wide.uuid().int]),
     "take": ("any", lambda: ids.take(5)),
     "array": ("any", lambda: ids.array(5).tolist()),
     "mint": ("mint", lambda: frazil.mint(5, url)),
@@ -152,10 +161,12 @@ ways = {
     "aio call": ("any", lambda: run(later)),
     "aio take": ("any", lambda: run(lambda: later.take(5))),
     "aio text": ("any", lambda: run(later.text)),
+    "aio uuid": ("any", lambda: run(wide_uuid)),
     # A service fills arrays where the walk is compiled, and takes lists where it is not.
     **({"aio fill": ("any", lambda: run(filled))} if frazil.COMPILED else {}),
 }
 ids.take(10)
+wide.take(10)
 """
 SERVED = """
 def gathered_all():
@@ -192,8 +203,8 @@ async def streamed_later(later):
     async for n in later.stream():
         return [n]
 
-async def asked(ask):
-    async with frazil.aio.open(url) as later:
+async def asked(ask, url=url, scheme="icicle"):
+    async with frazil.aio.open(url, scheme=scheme) as later:
         try:
             return await ask(later)
         finally:
@@ -215,6 +226,18 @@ ways = {
     "aio text": ("format", lambda: run(lambda: asked(lambda later: later.text()))),
     "aio stream": ("gather", lambda: run(lambda: asked(streamed_later))),
 }
+if url.startswith("http"):  # a server with Icicle's script makes IDs of 64 bits
+    wide_url = url.replace("/a", "/wide")
+    wide = frazil.open(wide_url, scheme="uuid7")
+
+    async def wide_uuid(later):
+        return (await later.uuid()).int
+
+    ways |= {
+        "uuid": ("uuid", lambda: [wide.uuid().int]),
+        "uuid, before it": (single, lambda: [wide.uuid().int]),
+        "aio uuid": ("uuid", lambda: run(lambda: asked(wide_uuid, wide_url, "uuid7"))),
+    }
 if "prefetch" in url:  # which is for threads
     ways = {way: how for way, how in ways.items() if not way.startswith("aio")}
 """
@@ -271,6 +294,7 @@ def test_parent_and_child_return_different_ids(tmp_path, pure):
 @pytest.mark.parametrize("options", ["", "?prefetch=100"])
 def test_generators_of_a_service(tmp_path, options):
     config = '[namespaces.a]\nscheme = "icicle"\nregistry = "memory:"\n'
+    config += '[namespaces.wide]\nscheme = "uuid7"\nregistry = "memory:"\n'
     with Service(tmp_path, config) as service:
         run(SERVED, f"{service.url}/a{options}")
 
