@@ -22,6 +22,8 @@ __all__: list[str] = []
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+# These start programs again and again, for ten seconds of a processor or more.
+LONG = {"docs/how-to/django.md", "docs/how-to/files.md", "docs/torture.md"}
 PATH = re.compile(
     r"`((?:src|tests|docs|spec|deploy|simulator|fuzz|mutation|benchmarks)/[\w./-]*[\w/])[`:]"
 )
@@ -77,7 +79,20 @@ def run_block(block: Block, folder: Path, namespace: dict[str, Any]) -> None:
         raise AssertionError(f"{block}: a {block.kind!r} block needs a reason not to run")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def name_of(page: Path) -> str:
+    """Its path in the repository."""
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(
+            page, id=name_of(page), marks=[pytest.mark.long] if name_of(page) in LONG else []
+        )
+        for page in PAGES
+    ],
+)
 def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run(page, tmp_path / "empty", monkeypatch)
 
@@ -95,6 +110,10 @@ def test_not_run(block: Block) -> None:
     pytest.skip(str(block.not_run))
 
 
+def test_the_pages_that_are_long_exist() -> None:
+    assert set(map(name_of, PAGES)) > LONG
+
+
 def missing(page: Path) -> list[str]:
     """The paths that a page names and that are not there."""
     return [
@@ -104,7 +123,7 @@ def missing(page: Path) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_the_paths_that_a_page_names_exist(page: Path) -> None:
     assert missing(page) == []
 

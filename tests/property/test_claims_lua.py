@@ -266,6 +266,7 @@ def test_a_loss_is_written_down_by_a_request_without_a_claim(server):
     pair.grant(2, 10)  # this member remembers nothing, and is refused too
 
 
+@pytest.mark.long
 def test_a_pool_of_many_pages_is_filled_alike(server):
     """All 1,024 slots of a real layout, taken, grown at random, and given away once more."""
     pair = Pair(server, *WORLDS["two pages"])

@@ -94,7 +94,7 @@ def asked(url, folder, document, *options, namespace="shop", parameters="", phas
     return done.stdout, done.returncode
 
 
-@pytest.mark.parametrize("namespace", ["js", "shop"])
+@pytest.mark.parametrize("namespace", ["js", pytest.param("shop", marks=pytest.mark.long)])
 def test_every_answer_is_one_of_those_promised(tmp_path, namespace):
     more = {"phases": "coverage,fuzzing"} if namespace == "js" else {"parameters": NOT_AS_NUMBER}
     with Service(tmp_path, CONFIG) as service:

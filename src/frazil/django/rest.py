@@ -5,21 +5,31 @@ that is not there. With this app installed, a ``ModelSerializer`` shows a ``Fraz
 ``FrazilField`` and foreign keys to them as texts. It accepts the text alone; a wrong one, and a
 number, answer 400. A number is refused because a client that sends one may have rounded it.
 
-``IdField("order")`` is for a plain ``Serializer``.
+``IdField("order")`` is for a plain ``Serializer``, and ``IdRelatedField`` for a related row there.
+
+**What no field wrote**: ``SerializerMethodField``, ``SlugRelatedField``, ``DictField``,
+``values()`` and a view's own ``Response`` hold an ``Id`` as it is, which is an int to ``json``. So
+the encoder of DRF's ``JSONRenderer`` is one that writes each ``Id`` as text, wherever it stands,
+also as a key.
+
+Limits: an ID that became an ordinary int, as by ``int(order.id)`` or raw SQL, is a number. A
+renderer or encoder of your own is not changed; ``IdEncoder`` is for it. DRF's own related fields,
+declared by hand, also read numbers, since a lookup does; ``IdRelatedField`` does not.
 """
 
 from typing import Any
 
 from django.core.validators import RegexValidator
 from django.db import models
-from rest_framework import serializers
+from rest_framework import renderers, serializers
+from rest_framework.utils.encoders import JSONEncoder
 
 from frazil.django.declared import Declaration, declared
 from frazil.django.fields import FrazilAutoField, FrazilField, IdColumn
 from frazil.django.value import Id
 from frazil.errors import CodecError, ConfigError
 
-__all__ = ["IdField", "IdRelatedField", "register"]
+__all__ = ["IdEncoder", "IdField", "IdRelatedField", "register"]
 
 
 class IdField(serializers.CharField):
@@ -97,6 +107,29 @@ class IdRelatedField(serializers.PrimaryKeyRelatedField):
         return None if model is None else _column(model, bound.source)
 
 
+class IdEncoder(JSONEncoder):
+    """The JSON encoder of DRF, which writes an ``Id`` as text wherever it stands."""
+
+    def encode(self, o: Any) -> str:
+        """The JSON of a value."""
+        return str(super().encode(_with_texts(o)))
+
+    def default(self, obj: Any) -> Any:
+        """What JSON has for a value that it does not know, as a query set."""
+        return _with_texts(super().default(obj))
+
+
+def _with_texts(value: Any) -> Any:
+    """The same with the text of each ID."""
+    if isinstance(value, Id):
+        return str(value)
+    if isinstance(value, dict):
+        return {_with_texts(key): _with_texts(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_texts(one) for one in value]
+    return value
+
+
 def _column(model: Any, source: str) -> IdColumn | None:
     """The ID at the end of a source like ``id``, ``order`` or ``order.id``; None for another."""
     for part in source.split("."):
@@ -108,7 +141,9 @@ def _column(model: Any, source: str) -> IdColumn | None:
 
 
 def register() -> None:
-    """Make these the fields of every ``ModelSerializer``."""
+    """Make these the fields of every ``ModelSerializer``, and the encoder of ``JSONRenderer``."""
     mapping: dict[type[models.Field], Any] = serializers.ModelSerializer.serializer_field_mapping
     mapping[FrazilAutoField] = mapping[FrazilField] = IdField
     serializers.ModelSerializer.serializer_related_field = IdRelatedField
+    if renderers.JSONRenderer.encoder_class is JSONEncoder:
+        renderers.JSONRenderer.encoder_class = IdEncoder

@@ -127,3 +127,121 @@ def test_the_schema_of_openapi_has_the_pattern(site):
     assert shown["order"]["type"] == "string"
     assert shown["payment"]["pattern"] == "^pay_[0123456789abcdef]{16}$"
     assert shown["payment"]["type"] == "string"
+
+
+def rendered(data):
+    from rest_framework.renderers import JSONRenderer
+
+    return json.loads(JSONRenderer().render(data))
+
+
+def test_what_no_field_wrote_is_a_text_too(site):
+    """Fields that pass on what they are given, nested serializers, and keys."""
+    from rest_framework import serializers
+
+    class Shown(serializers.ModelSerializer):
+        customer = serializers.SlugRelatedField(slug_field="id", read_only=True)
+        tags = serializers.SlugRelatedField(slug_field="pk", read_only=True, many=True)
+        items = serializer_of(site.Item, fields=["id", "order"])(many=True)
+        method = serializers.SerializerMethodField()
+        mapping = serializers.SerializerMethodField()
+        source = serializers.ReadOnlyField(source="id")
+        plain_dict = serializers.DictField(source="extra")
+        primary = serializers.PrimaryKeyRelatedField(source="customer", read_only=True)
+
+        class Meta:
+            model = site.Order
+            fields = "__all__"
+
+        def get_method(self, order):
+            return order.id
+
+        def get_mapping(self, order):
+            return {order.id: [(order.id, {"deep": order.customer_id})]}
+
+    customer = site.Customer.objects.create()
+    order = site.Order.objects.create(customer=customer)
+    order.tags.add(tag := site.Tag.objects.create())
+    site.Item.objects.create(order=order)
+    order.extra = {"one": order.id}
+    text, buyer = str(order.id), str(customer.id)
+    assert as_json(Shown(order)) == {
+        "id": text,
+        "note": "",
+        "customer": buyer,
+        "tags": [str(tag.id)],
+        "items": [{"id": str(site.Item.objects.get().id), "order": text}],
+        "method": text,
+        "mapping": {text: [[text, {"deep": buyer}]]},
+        "source": text,
+        "plain_dict": {"one": text},
+        "primary": buyer,
+    }
+
+
+def test_the_answer_of_a_view_has_texts(site):
+    from django.db.models import F, Max
+    from rest_framework.request import Request
+    from rest_framework.response import Response
+    from rest_framework.test import APIRequestFactory
+    from rest_framework.views import APIView
+
+    customer = site.Customer.objects.create()
+    order = site.Order.objects.create(customer=customer)
+    orders = site.Order.objects
+
+    class View(APIView):
+        def get(self, request: Request) -> Response:
+            return Response(
+                {
+                    "values": orders.values(
+                        "id", "customer", "customer_id", other=F("customer__id")
+                    ),
+                    "list": orders.values_list("id", flat=True),
+                    "last": orders.aggregate(last=Max("id")),
+                    "id": order.pk,
+                    "number": int(order.pk),
+                }
+            )
+
+    text, buyer = str(order.id), str(customer.id)
+    reply = View.as_view()(APIRequestFactory().get("/", HTTP_ACCEPT="application/json")).render()
+    assert json.loads(reply.content) == {
+        "values": [{"id": text, "customer": buyer, "customer_id": buyer, "other": buyer}],
+        "list": [text],
+        "last": {"last": text},
+        "id": text,
+        "number": int(order.id),
+    }
+
+
+def test_other_values_are_written_as_before(site):
+    from datetime import UTC, datetime
+    from decimal import Decimal
+
+    given = {"n": 1 << 60, "d": Decimal("1.5"), "t": datetime(2026, 1, 1, tzinfo=UTC), "none": None}
+    assert rendered([given, True]) == [
+        {"n": 1 << 60, "d": 1.5, "t": "2026-01-01T00:00:00Z", "none": None},
+        True,
+    ]
+
+
+def test_a_related_field_of_ours_reads_no_number(site):
+    """One of DRF's own does, as any lookup."""
+    from rest_framework import serializers
+
+    from frazil.django.rest import IdRelatedField
+
+    customer = site.Customer.objects.create()
+
+    class Asked(serializers.Serializer):
+        customer = IdRelatedField(queryset=site.Customer.objects.all())
+
+    class Loose(serializers.Serializer):
+        customer = serializers.SlugRelatedField("id", queryset=site.Customer.objects.all())
+
+    assert Asked(data={"customer": str(customer.id)}).is_valid()
+    assert not Asked(data={"customer": int(customer.id)}).is_valid()
+    assert Loose(data={"customer": str(customer.id)}).is_valid()
+    assert Loose(data={"customer": int(customer.id)}).is_valid()
+    assert rendered(Loose({"customer": customer}).data) == {"customer": str(customer.id)}

@@ -100,6 +100,7 @@ def test_all_keys_equal(tmp_path):
     assert engine.parts > 0
 
 
+@pytest.mark.long
 def test_memory_stays_within_its_limit(tmp_path):
     """A set of these keys would need ten times as much."""
 
