@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import frazil.dask
-from benchmarks.engines import below
+from benchmarks.engines import below, parts
 from frazil.tables.audit import Audit
 
 __all__ = ["opened", "stamped_and_audited", "subjects", "targets"]
-
-_PARTS = 32
 
 
 @contextmanager
@@ -55,7 +53,8 @@ def _uuids(frame: Any) -> Any:
 def _table(rows: int) -> Any:
     import dask.dataframe as dd
 
-    edges = [rows * i // _PARTS for i in range(_PARTS + 1)]
+    count = parts(rows)
+    edges = [rows * i // count for i in range(count + 1)]
     return dd.from_map(_part, list(pairwise(edges)))
 
 

@@ -9,12 +9,10 @@ from typing import Any
 from unittest import mock
 
 import frazil.ray
-from benchmarks.engines import below
+from benchmarks.engines import below, parts
 from frazil.tables.audit import Audit
 
 __all__ = ["opened", "stamped_and_audited", "subjects", "targets"]
-
-_PARTS = 32
 
 
 @contextmanager
@@ -48,7 +46,7 @@ def opened(_folder: Path) -> Iterator[Any]:
 
 
 def _table(ray: Any, rows: int) -> Any:
-    return ray.data.range(rows, override_num_blocks=_PARTS).rename_columns({"id": "k"})
+    return ray.data.range(rows, override_num_blocks=parts(rows)).rename_columns({"id": "k"})
 
 
 def subjects(ray: Any, url: str, rows: int) -> dict[str, Callable[[str], None]]:

@@ -8,12 +8,10 @@ from typing import Any
 from unittest import mock
 
 import frazil.spark
-from benchmarks.engines import below
+from benchmarks.engines import below, parts
 from frazil.tables.audit import Audit
 
 __all__ = ["opened", "stamped_and_audited", "subjects", "targets"]
-
-_PARTS = 32
 
 
 @contextmanager
@@ -53,7 +51,7 @@ def opened(folder: Path) -> Iterator[Any]:
 
 
 def _table(session: Any, rows: int) -> Any:
-    return session.range(0, rows, 1, _PARTS).selectExpr("id as k", "id * 7 as v")
+    return session.range(0, rows, 1, parts(rows)).selectExpr("id as k", "id * 7 as v")
 
 
 def subjects(session: Any, url: str, rows: int) -> dict[str, Callable[[str], None]]:

@@ -23,11 +23,16 @@ from typing import Any
 
 from tests.servers.redis import Server
 
-__all__ = ["ENGINES", "Times", "below", "main", "run", "striking"]
+__all__ = ["ENGINES", "Times", "below", "main", "parts", "run", "striking"]
 
 ENGINES = ("spark", "dask", "ray")
 _WARMING = 20  # the part of the rows that warms each subject up
 Times = dict[str, list[float]]
+
+
+def parts(rows: int) -> int:
+    """How many partitions a table of so many rows gets: as many tasks, each of which starts up."""
+    return max(2, min(32, rows // 25_000))
 
 
 def below(pid: int, word: str) -> list[int]:

@@ -6,10 +6,11 @@ it is collected. ``stamp`` takes a frame that is there, and gives each row an ID
 Importing this module registers the namespace ``frazil`` of expressions::
 
     frame = frazil.polars.stamp(frame, "id", ids)
-    frame.select(pl.col("id").frazil.time(), pl.col("id").frazil.node())
+    key = pl.col("id").frazil
+    frame.with_columns(made=key.time(), node=key.node())
 
-Time, node and sequence are expressions of Polars itself: lazy, parallel, without Python. Nulls stay
-null. A column of floats is refused, because float64 does not hold an ID.
+Time, node and sequence are expressions of Polars itself: lazy, parallel, without Python. As in all
+of Polars, a result has the name of its column until it gets another. Nulls stay null. A column of floats is refused, because float64 does not hold an ID.
 """
 
 from frazil.errors import ConfigError

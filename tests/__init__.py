@@ -1,0 +1,3 @@
+"""The tests; a package, so that no ``tests`` of an installed package is taken for it."""
+
+__all__: list[str] = []

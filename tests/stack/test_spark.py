@@ -1,0 +1,62 @@
+"""Spark: two executors, speculative execution, and one of them killed in the middle."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyarrow import parquet
+
+from benchmarks import engine_spark
+from frazil import spark
+from frazil.errors import ConfigError
+from tests.needs import needs
+from tests.servers.redis import Server
+from tests.stack.engines import ROWS, stamped_with_a_death
+
+__all__: list[str] = []
+
+# pyspark says that it was not tried with pandas 3, of which nothing is used here.
+pytestmark = pytest.mark.filterwarnings("ignore:.*[Pp]andas.*3")
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    needs("pyspark", "frazil.spark on a cluster")
+    needs("java", "frazil.spark on a cluster")
+    with engine_spark.opened(tmp_path_factory.mktemp("spark")) as one:
+        yield one
+
+
+def test_no_id_repeats_when_an_executor_dies(session: Any, tmp_path: Path) -> None:
+    found = stamped_with_a_death(engine_spark, session, tmp_path)
+    assert (found.rows, found.distinct, found.good) == (ROWS, ROWS, True)
+    assert found.rows == sum(found.nodes.values())
+    numbers = parquet.read_table(tmp_path / "whole", columns=["id", "k"])
+    assert len(set(numbers["id"].to_pylist())) == len(set(numbers["k"].to_pylist())) == ROWS
+
+
+def test_a_row_keeps_its_id_and_repeats_are_found(session: Any) -> None:
+    with Server() as server:
+        kept = spark.stamp(engine_spark._table(session, 10_000), "id", server.url)
+    columns = kept.select("k", "id", spark.time("id"), spark.node("id")).orderBy("k")
+    assert columns.collect() == columns.collect()
+    planted = kept.unionAll(kept.limit(3)).unionAll(session.sql("SELECT -5L, 1L, -7L"))
+    found = spark.audit(planted, "id")
+    assert (found.rows, found.repeated, found.invalid) == (10_004, 3, 1)
+    assert set(found.examples) == {row["id"] for row in kept.limit(3).collect()}
+
+
+def test_what_executors_cannot_share_is_refused(
+    session: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = session.range(3)
+    for url in ("memory:", "static:7"):
+        with pytest.raises(ConfigError, match="cannot be shared"):
+            spark.stamp(table, "new", url)
+    assert spark._is_one_host(session)
+    monkeypatch.setattr(session.sparkContext, "master", "spark://elsewhere:7077")
+    assert not spark._is_one_host(session)
+    for url in ("sqlite:", "redis://localhost"):
+        with pytest.raises(ConfigError, match="cannot be shared"):
+            spark.stamp(table, "new", url)
