@@ -10,7 +10,8 @@ Importing this module registers the namespace ``frazil`` of expressions::
     frame.with_columns(made=key.time(), node=key.node())
 
 Time, node and sequence are expressions of Polars itself: lazy, parallel, without Python. As in all
-of Polars, a result has the name of its column until it gets another. Nulls stay null. A column of floats is refused, because float64 does not hold an ID.
+of Polars, a result has the name of its column until it gets another. Nulls stay null. A column of
+floats is refused, because float64 does not hold an ID.
 """
 
 from frazil.errors import ConfigError

@@ -181,6 +181,9 @@ def _decimals(values: Any, bits: int) -> Any:
     except pa.ArrowInvalid:
         return None
     lengths = pc.binary_length(values).to_numpy()
+    low, high = int(lengths.min()), int(lengths.max())
+    if low == high and int(numbers.min()) >= 10 ** (low - 1):
+        return _checked(numbers, bits)
     powers = np.array([10**power for power in range(1, 20)], np.uint64)
     if (lengths != 1 + np.searchsorted(powers, numbers, side="right")).any():
         return None  # a leading zero

@@ -55,25 +55,31 @@ class Rows:
     def bodies(self) -> Positions:
         """Where the text of each row ends, before its line end."""
         ends = self.ends.copy()
-        for end in (_LF, _CR):
+        for end in (_LF, _CR) if b"\r" in self.data else (_LF,):
             # A row is never empty, so the byte before its end is its own.
             has = (ends > self.starts) & (self.codes[np.maximum(ends - 1, 0)] == end)
             ends -= has
         return ends
 
     @cached_property
+    def breaks(self) -> Positions:
+        """Where lines end: line feeds, and carriage returns without one."""
+        if b'"' in self.data or b"\r" in self.data:
+            return line_breaks(self.data, self.codes)
+        whole = self.ends if self.data.endswith(b"\n") else self.ends[:-1]
+        return whole - 1  # each line is a row
+
+    @cached_property
     def lines(self) -> Positions:
         """The line on which each row begins."""
-        breaks = line_breaks(self.data, self.codes)
-        lines: Positions = self.first_line + np.searchsorted(breaks, self.starts)
+        lines: Positions = self.first_line + np.searchsorted(self.breaks, self.starts)
         return lines
 
     @cached_property
     def one_line_each(self) -> bool:
         """Whether each row is one line."""
-        return len(line_breaks(self.data, self.codes)) + (
-            not self.data.endswith((b"\n", b"\r"))
-        ) == len(self.ends)
+        open_line = not self.data.endswith((b"\n", b"\r"))
+        return len(self.breaks) + open_line == len(self.ends)
 
     def row(self, index: int) -> bytes:
         """The bytes of one row."""
@@ -133,7 +139,7 @@ def _split(source: Source, blocks: Iterable[bytes], delimiter: str | None) -> It
         if cut:
             rows = Rows(data[:cut] if cut < len(data) else data, ends, line)
             yield rows
-            line += len(line_breaks(rows.data, rows.codes))
+            line += len(rows.breaks)
         rest = data[cut:]
     if rest:
         yield Rows(rest, _ends(source, rest, delimiter, line, final=True), line)

@@ -116,17 +116,20 @@ def _fields(rows: Rows, keep: Any, delimiter: int, index: int) -> Any:
             return None
         marks = marks[np.searchsorted(quotes, marks) % 2 == 0]
     starts, ends = rows.starts[keep], rows.bodies[keep]
-    if index:
+    table = _table(marks, starts, ends)
+    if table is not None and index <= table.shape[1]:
+        starts = table[:, index - 1] + 1 if index else starts
+        ends = table[:, index] if index < table.shape[1] else ends
+    elif index:
         # One mark more, so that every row has a next one.
         at = np.searchsorted(marks, starts) + index - 1
         marks = np.append(marks, [len(rows.data)] * (index + 1))
         if (marks[at] >= ends).any():
             return None
-        starts = marks[at] + 1
+        starts, ends = marks[at] + 1, np.minimum(marks[at + 1], ends)
     else:
-        at = np.searchsorted(marks, starts) - 1
         marks = np.append(marks, len(rows.data))
-    ends = np.minimum(marks[at + 1], ends)
+        ends = np.minimum(marks[np.searchsorted(marks, starts)], ends)
     # A field is empty only before its end, so this byte exists.
     if (rows.codes[np.minimum(starts, len(rows.data) - 1)] == ord('"')).any():
         quoted = (ends - starts >= 2) & (rows.codes[np.minimum(starts, len(rows.data) - 1)] == 34)
@@ -134,6 +137,16 @@ def _fields(rows: Rows, keep: Any, delimiter: int, index: int) -> Any:
         found = _binary(rows, starts, ends)
         return None if b'"' in b"".join(found.to_pylist()) else found
     return _binary(rows, starts, ends)
+
+
+def _table(marks: Any, starts: Any, ends: Any) -> Any:
+    """The delimiters of each row in a row; None if some rows have more of them than others."""
+    count, odd = divmod(len(marks), max(len(starts), 1))
+    if odd or not count:
+        return None
+    table = marks.reshape(-1, count)
+    whole = (table[:, 0] >= starts).all() and (table[:, -1] < ends).all()
+    return table if whole else None
 
 
 def _of_json(source: Source, blocks: Iterator[Rows], column: str) -> Iterator[Values]:
