@@ -15,9 +15,11 @@ and all of them read. The order says it, not the number: a fleet first gets the 
 case, or 24, 32 or 44 characters of base64 (the standard or the URL-safe alphabet, with its
 padding). A text of hex digits alone is read as hex. Space around it is ignored.
 
-**Pickling.** A pickle carries the name of a key, and the process that loads it reads the key again,
-so workers need the same environment and files. A key that was given as bytes has no name, and is
-in the pickle.
+**Copies.** The bytes of a key are in a ``Secret``, which no ``vars``, ``dataclasses.asdict`` or JSON
+encoder looks into. A pickle lands in queues, caches and spilled files, so it carries the name of a
+key, and the process that loads it reads the key again: workers of Spark or Dask need the same
+environment and files. A key that was given as bytes has no name, and its pickle is refused. A copy
+in memory shares the key.
 """
 
 import os
@@ -26,12 +28,13 @@ from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from hmac import compare_digest
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Never, TypeAlias
 
 from frazil.errors import ConfigError
 
-__all__ = ["Key", "Keys", "KeysLike", "read_keys"]
+__all__ = ["Key", "Keys", "KeysLike", "Secret", "read_keys"]
 
 _SIZES = (16, 24, 32)
 _NUMBERS = range(1, 10)
@@ -41,13 +44,47 @@ _FORM = "32, 48 or 64 hex digits, or 24, 32 or 44 characters of base64"
 _HOW = "name it, like 'env:ORDER_KEY' or 'file:/run/secrets/order-key'"
 
 
+class Secret:
+    """The bytes of a key, which only ``reveal`` shows."""
+
+    __slots__ = ("_bytes",)
+
+    def __init__(self, secret: bytes) -> None:
+        self._bytes = secret
+
+    def reveal(self) -> bytes:
+        """The bytes, for a cipher."""
+        return self._bytes
+
+    def __repr__(self) -> str:
+        return "***"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and compare_digest(self._bytes, other._bytes)
+
+    def __hash__(self) -> int:
+        return hash(self._bytes)
+
+    def __copy__(self) -> "Secret":
+        return self
+
+    def __deepcopy__(self, memo: object) -> "Secret":
+        return self
+
+    def __reduce__(self) -> Never:
+        raise ConfigError(
+            "a key that was given as bytes is not pickled, because a pickle may be stored; "
+            f"{_HOW}, so that the other process reads it there"
+        )
+
+
 @dataclass(frozen=True)
 class Key:
     """A key of 16, 24 or 32 bytes, its number, and its name ("" for one given as bytes)."""
 
     number: int
     name: str
-    secret: bytes = field(repr=False)
+    secret: Secret = field(repr=False)
 
     def __repr__(self) -> str:
         return f"{self.number}={self.name or '***'}"
@@ -130,7 +167,7 @@ def _key(given: object, number: int | None = None) -> Key:
     if number is not None and (type(number) is not int or number not in _NUMBERS):
         raise ConfigError("the number of a key is a whole number from 1 to 9", limit=_NUMBERS[-1])
     if isinstance(given, bytes):
-        return Key(number or 1, "", _sized(given, "the key"))
+        return Key(number or 1, "", Secret(_sized(given, "the key")))
     if not isinstance(given, str):
         raise ConfigError(f"a key is bytes or a name, not {type(given).__name__}; {_HOW}")
     found = _NAMED.fullmatch(given)
@@ -143,7 +180,7 @@ def _key(given: object, number: int | None = None) -> Key:
         raise ConfigError(f"the key {given!r} is listed as number {number}; write one number")
     text = _from_env(found["place"]) if found["kind"] == "env" else _from_file(found["place"])
     secret = _sized(_bytes_of(text, found["name"]), f"the key in {found['name']}")
-    return Key(number or int(found["number"] or 1), found["name"], secret)
+    return Key(number or int(found["number"] or 1), found["name"], Secret(secret))
 
 
 def _from_env(name: str) -> str:

@@ -87,7 +87,10 @@ class KeyedCodec(Codec):
         from frazil.schemes.cipher import NumberCipher
 
         tweak = self.prefix.encode("ascii")
-        return {key.number: NumberCipher(key.secret, self.bits, tweak) for key in self.keys.keys}
+        return {
+            key.number: NumberCipher(key.secret.reveal(), self.bits, tweak)
+            for key in self.keys.keys
+        }
 
     def encode(self, n: int) -> str:
         """See ``Codec.encode``. The last key writes."""

@@ -1,8 +1,11 @@
 """Keyed text: what it writes and refuses, that it shows no order, and that it tells no key."""
 
 import copy
+import dataclasses
 import json
+import logging
 import pickle
+import pprint
 import secrets
 from base64 import b64encode
 from pathlib import Path
@@ -253,14 +256,64 @@ def test_nothing_shows_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     assert key.hex().encode() not in by_name
 
 
+def attributes(value: object, depth: int = 6) -> list[str]:
+    """What a debugger shows: the values of an object, and theirs."""
+    found = [repr(value)]
+    if depth and hasattr(value, "__dict__"):
+        for one in vars(value).values():
+            found += attributes(one, depth - 1)
+    if isinstance(value, list | tuple):
+        for one in value:
+            found += attributes(one, depth - 1)
+    return found
+
+
+def test_no_view_of_the_object_shows_the_key(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    key = secrets.token_bytes(32)
+    monkeypatch.setenv("FRAZIL_TEST_KEY", key.hex())
+    telling = [key.hex(), b64encode(key).decode()[:40], repr(key)[2:-1]]
+    for given in (key, "env:FRAZIL_TEST_KEY"):
+        s = keyed(key=given)
+        text = s.format(5)
+        caplog.clear()
+        logging.getLogger("frazil").warning("%s %r %s", s, s.codec, vars(s), extra={"scheme": s})
+        (record,) = caplog.records
+        found = [
+            repr(dataclasses.asdict(s)),
+            repr(dataclasses.astuple(s)),
+            json.dumps(dataclasses.asdict(s), default=str),
+            pprint.pformat(s),
+            caplog.text,
+            *map(repr, vars(record).values()),
+            *attributes(s.key),
+            *attributes(s, depth=4),
+        ]
+        assert not [secret for secret in telling for one in found if secret in one]
+        for twin in (copy.copy(s), copy.deepcopy(s), dataclasses.replace(s)):
+            assert twin == s
+            assert twin.format(5) == text
+        assert s != keyed(key=NEW)
+
+
+def test_a_key_without_a_name_is_not_pickled() -> None:
+    for one in (keyed(), keyed().key, keyed(key={1: OLD}).codec):
+        with pytest.raises(ConfigError, match=r"given as bytes is not pickled.*env:ORDER_KEY"):
+            pickle.dumps(one)
+
+
 def test_pickle_and_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FRAZIL_TEST_KEY", NEW.hex())
-    s = keyed(key={3: OLD, 2: "env:FRAZIL_TEST_KEY"})
+    monkeypatch.setenv("FRAZIL_TEST_OLD", OLD.hex())
+    s = keyed(key={3: "env:FRAZIL_TEST_OLD", 2: "env:FRAZIL_TEST_KEY"})
     text = s.format(77)
-    found = pickle.loads(pickle.dumps(s))
+    stored = pickle.dumps(s)
+    assert NEW not in stored
+    assert OLD not in stored
+    found = pickle.loads(stored)
     assert found == s
     assert found.format(77) == text
-    stored = pickle.dumps(s)
     monkeypatch.delenv("FRAZIL_TEST_KEY")
     assert copy.deepcopy(s).format(77) == copy.copy(s).format(77) == text
     with pytest.raises(ConfigError, match="no variable FRAZIL_TEST_KEY"):

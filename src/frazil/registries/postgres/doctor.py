@@ -17,8 +17,9 @@ from frazil.registries.doctor import (
     rollback,
     state_loss,
 )
+from frazil.sql.ids import ids_sql
 
-__all__ = ["QUESTION", "examine"]
+__all__ = ["IDS_QUESTION", "IDS_ROWS", "QUESTION", "examine", "examine_ids"]
 
 QUESTION = """SELECT split_part(version(), ' ', 2) AS version,
        current_setting('fsync') AS fsync,
@@ -33,6 +34,23 @@ QUESTION = """SELECT split_part(version(), ' ', 2) AS version,
                  AS right_ WHERE NOT has_table_privilege(to_regclass('frazil_namespace'), right_)),
                 '') AS missing,
        (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now_us"""
+
+IDS_QUESTION = """SELECT n.nspname AS place, p.prosrc AS source, p.proowner::regrole::text AS owner,
+       current_user AS role, p.prosecdef AS definer,
+       has_schema_privilege(n.oid, 'USAGE')
+           AND has_function_privilege(p.oid, 'EXECUTE') AS may_call,
+       coalesce(has_table_privilege(to_regclass(format('%I.frazil_ids', n.nspname)), 'SELECT'),
+                false) AS may_look
+FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace
+WHERE p.oid = to_regprocedure('frazil_id(text)')"""
+"""What is there of ``frazil_id``: one row or none."""
+
+IDS_ROWS = """SELECT i.name, i.node, n.layout, n.ids_node IS NOT DISTINCT FROM i.node AS kept
+FROM {place}.frazil_ids AS i LEFT JOIN {place}.frazil_namespace AS n ON n.name = i.name
+ORDER BY i.name"""
+"""The namespaces of ``frazil_id``, for a role that may look. ``{place}`` is the quoted schema."""
+
+_SHOWN = 5  # namespaces that are listed
 
 
 def examine(answer: dict[str, Any], terms: Terms, ahead_us: int) -> StoreReport:
@@ -51,6 +69,41 @@ def examine(answer: dict[str, Any], terms: Terms, ahead_us: int) -> StoreReport:
     )
     events = (*COMMON_EVENTS, *_events(answer, terms), outage(terms))
     return StoreReport(f"PostgreSQL {answer['version']}", facts, events, ahead_us)
+
+
+def examine_ids(answer: dict[str, Any] | None, rows: list[dict[str, Any]] | None) -> list[Finding]:
+    """What the answers to ``IDS_QUESTION`` and ``IDS_ROWS`` say about ``frazil_id``.
+
+    rows: None if the role may not look.
+    """
+    if answer is None:
+        found = "frazil_id() is not in the search_path"
+        return [Finding("in SQL", "good", found, "frazil init URL --namespace NAME --sql makes it")]
+    place, owner, role = answer["place"], answer["owner"], answer["role"]
+    again = "run frazil init URL --namespace NAME --sql, as its owner"
+    ours = ids_sql(place).split("$frazil$")[1] == answer["source"]
+    which = "of this version" if ours else "of another version of frazil"
+    found = f"frazil_id() {which} in schema {place}, owned by {owner}"
+    findings = [Finding("in SQL", "good" if ours else "note", found, "" if ours else again)]
+    if not answer["definer"]:
+        meaning = f"it is not SECURITY DEFINER, so other roles cannot use it; {again}"
+        findings.append(Finding("its rights", "bad", "changed", meaning))
+    elif answer["may_call"]:
+        findings.append(Finding("its rights", "good", f"{role} may call it"))
+    else:
+        grant = f"GRANT EXECUTE ON FUNCTION {place}.frazil_id(text) TO {role}"
+        findings.append(Finding("its rights", "note", f"{role} may not call it", grant))
+    if rows is None:
+        meaning = f"ask as {owner}, or GRANT SELECT ON {place}.frazil_ids TO {role}"
+        return [*findings, Finding("its names", "note", f"{role} may not read them", meaning)]
+    lost = [row["name"] for row in rows if not row["kept"]]
+    if lost:
+        meaning = f"it refuses there; {again}"
+        where = f"the record of {', '.join(map(repr, lost[:_SHOWN]))} has lost its node number"
+        return [*findings, Finding("its names", "bad", where, meaning)]
+    shown = [f"{row['name']!r}: node {row['node']} of {row['layout']}" for row in rows[:_SHOWN]]
+    more = [f"and {len(rows) - _SHOWN} more"] if len(rows) > _SHOWN else []
+    return [*findings, Finding("its names", "good", "; ".join([*shown, *more]) or "none")]
 
 
 def _rights(answer: dict[str, Any]) -> Finding:

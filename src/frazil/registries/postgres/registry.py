@@ -44,9 +44,10 @@ from frazil.inputs.url import Url
 from frazil.registries.base import RECORD_COLUMNS, Answer, RecordRegistry, terms_of
 from frazil.registries.doctor import StoreReport
 from frazil.registries.postgres import ids
-from frazil.registries.postgres.doctor import QUESTION, examine
+from frazil.registries.postgres.doctor import IDS_QUESTION, IDS_ROWS, QUESTION, examine, examine_ids
 from frazil.registries.postgres.link import NO_TABLE, STATEMENT_S, Cursor, Link
 from frazil.schemes.scheme import Scheme
+from frazil.sql.identifiers import quoted
 from frazil.system.clock import wall_us
 
 __all__ = ["PostgresRegistry", "schema"]
@@ -156,11 +157,14 @@ class PostgresRegistry(RecordRegistry):
         """See Registry."""
         before_us = wall_us()
         with self._link.cursor() as cursor:
-            cursor.execute(QUESTION)
-            names = [column.name for column in cursor.description or ()]
-            told = dict(zip(names, cursor.fetchall()[0], strict=True))
-        ahead_us = told["now_us"] - (before_us + wall_us()) // 2
-        return examine(told, self.terms, ahead_us)
+            (told,) = _asked(cursor, QUESTION)
+            ahead_us = told["now_us"] - (before_us + wall_us()) // 2
+            made = next(iter(_asked(cursor, IDS_QUESTION)), None)
+            rows = None
+            if made and made["may_look"]:
+                rows = _asked(cursor, IDS_ROWS.format(place=quoted(made["place"])))
+        report = examine(told, self.terms, ahead_us)
+        return report._replace(facts=(*report.facts, *examine_ids(made, rows)))
 
     @contextmanager
     def step(self) -> Iterator[tuple[Record, str]]:
@@ -209,6 +213,13 @@ class PostgresRegistry(RecordRegistry):
                 url=self.url,
                 outcome_known=True,
             )
+
+
+def _asked(cursor: Cursor, question: str) -> list[dict[str, Any]]:
+    """The rows of a question, by column."""
+    cursor.execute(question.encode())
+    names = [column.name for column in cursor.description or ()]
+    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
 def _results(cursor: Cursor) -> list[list[tuple[Any, ...]]]:

@@ -11,6 +11,7 @@ from frazil.cli import main
 from frazil.errors import ConfigError
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
+from frazil.registries.postgres.doctor import examine_ids
 from frazil.sql.ids import drop_ids
 from tests.faults.inside import set_up
 from tests.servers.postgres import postgres, programs
@@ -177,6 +178,59 @@ def call_main():
         return result.stdout
 
     return call
+
+
+def test_the_doctor_says_that_it_is_not_there():
+    (fact,) = examine_ids(None, None)
+    assert fact.verdict == "good"
+    assert "--sql" in fact.meaning
+
+
+def facts(server, user="postgres"):
+    """What ``frazil doctor`` says of frazil_id: verdict, finding and meaning by name."""
+    report = connect(server.url(user), "orders", SCHEME).examine()
+    return {
+        fact.about: (fact.verdict, f"{fact.found}: {fact.meaning}")
+        for fact in report.facts
+        if fact.about in {"in SQL", "its rights", "its names"}
+    }
+
+
+def test_the_doctor_tells_what_is_installed(server, link, call_main):
+    told = facts(server)
+    assert told["in SQL"][0] == told["its rights"][0] == told["its names"][0] == "good"
+    assert "of this version in schema public, owned by postgres" in told["in SQL"][1]
+    assert f"'orders': node 0 of {SCHEME.layout}" in told["its names"][1]
+    assert "of this version" in call_main("doctor", server.url(), "--namespace", "orders")
+    server.sql("REVOKE ALL ON FUNCTION frazil_id(text) FROM app")
+    server.sql("GRANT SELECT, INSERT, UPDATE ON frazil_namespace TO app")
+    told = facts(server, "app")
+    assert told["its rights"] == (
+        "note",
+        "app may not call it: GRANT EXECUTE ON FUNCTION public.frazil_id(text) TO app",
+    )
+    assert told["its names"][0] == "note"
+    assert "GRANT SELECT ON public.frazil_ids TO app" in told["its names"][1]
+    server.sql("GRANT EXECUTE ON FUNCTION frazil_id(text) TO app")
+    assert facts(server, "app")["its rights"] == ("good", "app may call it: ")
+
+
+def test_the_doctor_finds_another_version_and_a_lost_node(server, link):
+    (source,) = link.execute(
+        "SELECT pg_get_functiondef('frazil_id(text)'::regprocedure)"
+    ).fetchone()
+    try:
+        link.execute(source.replace("DECLARE", "DECLARE -- an older one", 1))
+        assert "of another version" in facts(server)["in SQL"][1]
+        link.execute("ALTER FUNCTION frazil_id(text) SECURITY INVOKER")
+        assert facts(server)["its rights"][0] == "bad"
+        link.execute("UPDATE frazil_namespace SET ids_node = NULL WHERE name = 'orders'")
+        verdict, said = facts(server)["its names"]
+        assert (verdict, "'orders' has lost its node number" in said) == ("bad", True)
+    finally:
+        link.execute(source)
+        link.execute("UPDATE frazil_namespace SET ids_node = 0 WHERE name = 'orders'")
+    assert {verdict for verdict, _ in facts(server).values()} == {"good"}
 
 
 def test_a_record_that_lost_the_node_number_stops_it(server, link):
