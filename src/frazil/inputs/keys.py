@@ -15,9 +15,9 @@ and all of them read. The order says it, not the number: a fleet first gets the 
 case, or 24, 32 or 44 characters of base64 (the standard or the URL-safe alphabet, with its
 padding). A text of hex digits alone is read as hex. Space around it is ignored.
 
-**Copies.** The bytes of a key are in a ``Secret``, which no ``vars``, ``dataclasses.asdict`` or JSON
-encoder looks into. A pickle lands in queues, caches and spilled files, so it carries the name of a
-key, and the process that loads it reads the key again: workers of Spark or Dask need the same
+**Copies.** The bytes of a key are in a ``Secret``, which no ``vars``, ``dataclasses.asdict`` or
+JSON encoder looks into. A pickle lands in queues, caches and spilled files, so it carries the name
+of a key, and the process that loads it reads the key again: workers of Spark or Dask need the same
 environment and files. A key that was given as bytes has no name, and its pickle is refused. A copy
 in memory shares the key.
 """
