@@ -38,13 +38,14 @@ class Outcome(NamedTuple):
 
 def _run(command: list[str]) -> Outcome:
     began = time.perf_counter()
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
-        assert process.stderr is not None
-        said = process.stderr.read().decode()
+    # What an audit found is on the standard output, why a command failed on the other.
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        assert process.stdout is not None
+        said = process.stdout.read().decode()
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        raise SystemExit(f"{command} failed: {said}")
+        raise SystemExit(f"{command} ended with {process.returncode}: {said}")
     seconds = time.perf_counter() - began
     return Outcome(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)
 
@@ -108,15 +109,28 @@ def _cases(path: Path, memory: str) -> list[tuple[str, dict[str, list[str]]]]:
         ("stamp Parquet to Parquet", stamp(parquet, folder / "again.parquet", "e.parquet", *again)),
         ("audit CSV", audit(csv, f"read_csv('{csv}', types = {{'id': 'UBIGINT'}})")),
         ("audit Parquet", audit(parquet, f"'{parquet}'")),
+        (
+            "audit Parquet in any order",
+            audit(folder / "mixed.parquet", f"'{folder}/mixed.parquet'"),
+        ),
     ]
+
+
+def _mix(folder: Path, name: str) -> None:
+    """Write the IDs of the stamped Parquet in an order that no run of rows keeps."""
+    source, out = folder / f"{name}-id.parquet", folder / "mixed.parquet"
+    query = f"COPY (SELECT id FROM '{source}' ORDER BY hash(id)) TO '{out}'"
+    _run([sys.executable, "-c", _DUCK.format(query=query)])
 
 
 def _say(line: str) -> None:
     print(line, flush=True)
 
 
-def _measure(cases: list[tuple[str, dict[str, list[str]]]], rounds: int) -> None:
-    for title, subjects in cases:
+def _measure(path: Path, memory: str, rounds: int) -> None:
+    for title, subjects in _cases(path, memory):
+        if title.endswith("order"):
+            _mix(path.parent, path.stem)
         found: dict[str, list[Outcome]] = {name: [] for name in subjects}
         for _ in range(rounds):
             for name, command in subjects.items():
@@ -174,7 +188,7 @@ def main(arguments: Sequence[str]) -> int:
             else:
                 path = _wide(folder, 4 * options.copies)
             _say(f"{name}: {path.stat().st_size // _MIB} MiB, --memory {options.memory}")
-            _measure(_cases(path, options.memory), options.rounds)
+            _measure(path, options.memory, options.rounds)
             _say(_compare(folder, name))
     return 0
 
