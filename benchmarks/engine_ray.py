@@ -79,4 +79,5 @@ def targets(_ray: Any, folder: Path) -> tuple[Callable[[], bool], Callable[[], l
 
 def stamped_and_audited(ray: Any, url: str, rows: int, path: str) -> Audit:
     """The audit of a table that is stamped and written through."""
-    return frazil.ray.audit(frazil.ray.stamp(_table(ray, rows), "id", url, path=path), "id")
+    kept = frazil.ray.stamp(_table(ray, rows), "id", url, path=path)
+    return frazil.ray.audit(kept, "id", parts=max(2, parts(rows) // 4))

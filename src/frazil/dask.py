@@ -29,7 +29,7 @@ from frazil.schemes.scheme import scheme as find_scheme
 from frazil.system.extras import missing_extra
 from frazil.tables.attempt import make_attempt
 from frazil.tables.audit import Audit, counted, joined
-from frazil.tables.new_column import check_new
+from frazil.tables.new_column import check_kept, check_new
 from frazil.tables.parts import make_parts
 from frazil.tables.reach import is_loopback
 
@@ -77,8 +77,7 @@ def stamp(
     share, and for IDs that no integer holds.
     """
     dd = _dataframe()
-    if path is not None and once:
-        raise ConfigError("path= keeps the rows and once=True does not; give one of them")
+    check_kept(path, once=once)
     check_new(column, frame.columns)
     client = _client()
     seal = _Seal(f"frazil-{uuid4().hex}") if client and not (once or path) else None

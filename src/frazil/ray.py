@@ -20,14 +20,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from frazil.errors import ClaimLost, ConfigError
+from frazil.errors import ClaimLost
 from frazil.generator.request import UrlInput
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.scheme import scheme as find_scheme
 from frazil.system.extras import missing_extra
 from frazil.tables.attempt import make_attempt
 from frazil.tables.audit import Audit, counted, joined
-from frazil.tables.new_column import check_new
+from frazil.tables.new_column import check_kept, check_new
 from frazil.tables.parts import make_parts
 from frazil.tables.reach import is_loopback
 
@@ -90,8 +90,7 @@ def stamp(
     share, and for IDs that no integer holds.
     """
     ray = _ray()
-    if path is not None and once:
-        raise ConfigError("path= keeps the rows and once=True does not; give one of them")
+    check_kept(path, once=once)
     schema = ds.schema()
     check_new(column, schema.names if schema else ())
     seal = None

@@ -33,7 +33,7 @@ from frazil.schemes.segments import Segment, assembled
 from frazil.system.extras import missing_extra
 from frazil.tables.attempt import make_attempt
 from frazil.tables.audit import Audit
-from frazil.tables.new_column import check_new
+from frazil.tables.new_column import check_kept, check_new
 from frazil.tables.numbers import time_us, whole_words
 
 if TYPE_CHECKING:
@@ -70,8 +70,7 @@ def stamp(
             "a stream has no end to be kept at; stamp each micro-batch in foreachBatch with "
             "once=True, and write it there"
         )
-    if path is not None and once:
-        raise ConfigError("path= keeps the rows and once=True does not; give one of them")
+    check_kept(path, once=once)
     check_new(column, df.columns)
     one_host = _is_one_host(df.sparkSession)
     attempt = make_attempt(

@@ -14,10 +14,7 @@ from frazil.schemes.scheme import Scheme
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["STEP", "check_new", "column_type", "new_column"]
-
-STEP = 1 << 20
-"""The IDs to ask a generator for at once."""
+__all__ = ["check_kept", "check_new", "column_type", "new_column"]
 
 
 def column_type(scheme: Scheme, *, text: bool = False, unsigned: bool = True) -> str:
@@ -56,3 +53,9 @@ def check_new(column: str, columns: Any) -> None:
             "first",
             value=column,
         )
+
+
+def check_kept(path: object, *, once: bool) -> None:
+    """Raise ConfigError if rows are to be kept in files, and not to be kept at all."""
+    if path is not None and once:
+        raise ConfigError("path= keeps the rows and once=True does not; give one of them")
