@@ -16,6 +16,7 @@ import pytest
 from hypothesis import settings
 
 from frazil.generator import keeper_thread
+from frazil.registries import memory
 from frazil.system import uninterrupted
 from tests.markers import marks
 
@@ -88,9 +89,12 @@ def locks(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def own_state_directory(tmp_path: Path, locks: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The user's state directory, for this one test; child processes inherit it.
 
-    So are the locks by which owners of one static number on this host notice each other. That there
-    is one host is said, in case the tests run in a container.
+    So are the locks by which owners of one static number on this host notice each other, and what
+    `memory:` has of a namespace. That there is one host is said, in case the tests run in a
+    container.
     """
+    monkeypatch.setattr(memory, "_records", {})
+    monkeypatch.setattr(memory, "_had", set())
     state = tmp_path / "state"
     monkeypatch.setenv("XDG_STATE_HOME", str(state))
     monkeypatch.setenv("FRAZIL_URL", "sqlite:")

@@ -41,13 +41,13 @@ def test_killed_frozen_and_without_its_table(fleet):
         assert crowd.repeats() == 0
 
 
-def put_back(fleet, broken=""):
+def put_back(fleet, long="3s", age_s=1.5, **options):
     """The data directory of three seconds ago, under members that hold claims."""
     with mariadb() as server:
-        crowd = fleet(server.url("?horizon=3s"), broken=broken, lead="3s")
+        crowd = fleet(server.url(f"?horizon={long}"), lead=long, **options)
         server.save()
         crowd.start(2)
-        time.sleep(1.5)
+        time.sleep(age_s)
         server.put_back()
         crowd.start(2)
         crowd.progress()
@@ -59,21 +59,22 @@ def test_data_directory_put_back(fleet):
 
 
 def test_that_test_can_see(fleet):
-    assert put_back(fleet, broken="unguarded_store") > 0
+    # A repeat needs a server that is back while the old claims last, which a busy machine may miss.
+    assert any(put_back(fleet, "20s", 8, broken="unguarded_store") > 0 for _ in range(6))
 
 
-def failover(fleet, broken=""):
+def failover(fleet, long="3s", age_s=1.5, **options):
     """A replica that missed the last writes becomes the primary."""
     with mariadb("log-bin") as server, Proxy(server.port) as wire:
-        url = f"mysql://root@127.0.0.1:{wire.port}/app?horizon=3s"
-        crowd = fleet(url, broken=broken, lead="3s")
+        url = f"mysql://root@127.0.0.1:{wire.port}/app?horizon={long}"
+        crowd = fleet(url, lead=long, **options)
         replica = server.replica()
         try:
             crowd.start(2)
             rows = "SELECT count(*) FROM frazil_namespace"
             until(lambda: replica.sql(rows) == ((1,),), "the replica to have the row")
             replica.sql("STOP SLAVE")
-            time.sleep(1.5)
+            time.sleep(age_s)
             crowd.start(2)
             server.kill9()
             replica.sql("RESET SLAVE ALL")
@@ -91,7 +92,8 @@ def test_stale_replica_promoted(fleet):
 
 
 def test_that_failover_can_be_seen(fleet):
-    assert failover(fleet, broken="unguarded_store") > 0
+    # A repeat needs a server that is back while the old claims last, which a busy machine may miss.
+    assert any(failover(fleet, "20s", 8, broken="unguarded_store") > 0 for _ in range(6))
 
 
 def test_its_clock_stepped_back_and_forward(fleet):

@@ -18,12 +18,12 @@ from tests.stack.engines import ROWS, stamped_with_a_death
 
 __all__: list[str] = []
 
-needs("distributed", "frazil.dask on a cluster")
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the loss of a worker, in many ways
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    needs("distributed", "frazil.dask on a cluster")
     with engine_dask.opened(tmp_path_factory.mktemp("dask")) as client:
         yield client
 

@@ -59,7 +59,7 @@ def shared() -> None:
             given.append(Claim(0, now, until, ask.token, now_us, ask.seen))
         return given[0]
 
-    RecordRegistry.grant = grant
+    RecordRegistry.grant = MemoryRegistry.grant = grant
     RecordRegistry.renew = lambda self, ask, until: Lost(ask.seen)
 
 
@@ -145,6 +145,7 @@ def forgetful() -> None:
         yield Record(SlotTable(), "same", "same", terms.fingerprint, terms.layout), "same"
 
     SqliteRegistry.step = MemoryRegistry.step = step
+    MemoryRegistry.lives_longer = True
     Record._is_loss = lambda self, terms, ask, incarnation: False
 
 

@@ -35,7 +35,7 @@ def commands(server):
 
 @pytest.mark.parametrize("number", [0, 1, 30, 31, 32, 33, 63, 64, 69])
 def test_the_short_way_changes_one_slot(registry, server, number):
-    claims = [registry.grant(ask_of(LastSeen()), 1_000) for _ in range(MEMBERS)]
+    claims = [registry.grant(ask_of(LastSeen()), 4_000) for _ in range(MEMBERS)]
     assert [claim.slot for claim in claims] == list(range(MEMBERS))
     before = registry.look()
     commands(server)
