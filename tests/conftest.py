@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from frazil.generator import keeper_thread
+from frazil.generator import store_thread
 from frazil.registries import memory
 from frazil.system import uninterrupted
 from tests.markers import marks
@@ -76,7 +76,7 @@ def _measured(start: Callable[..., int]) -> Callable[..., int]:
 
 
 if threading.gettrace() is not None:
-    for module in (uninterrupted, keeper_thread):
+    for module in (uninterrupted, store_thread):
         module.start_new_thread = _measured(module.start_new_thread)  # type: ignore[attr-defined]
 
 

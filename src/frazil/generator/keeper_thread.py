@@ -1,26 +1,27 @@
-"""The keeper of a generator: a thread that runs the rounds of a ``KeeperPolicy``.
+"""The keeper of a generator: it runs the rounds of a ``KeeperPolicy`` in the thread of its store.
 
-The thread does all I/O, because the thread that needs an ID may be in a signal handler or an event
-loop. It starts at the first request, without ``threading``, which waits for locks of its own. It
-sleeps until the next round is due or a caller wakes it.
+That thread does all I/O, because the thread that needs an ID may be in a signal handler or an event
+loop.
 
-``atexit`` closes the open generators while the threads still run.
+``atexit`` closes the open generators while the threads still run. It ends all of them first and
+waits afterwards, so a store that does not answer delays the exit once.
 """
 
 import atexit
 import os
 import weakref
-from _thread import allocate_lock, get_ident, start_new_thread
+from _thread import get_ident
 from contextlib import suppress
-from queue import Empty, SimpleQueue
 
 from frazil.errors import RegistryUnavailable
 from frazil.generator.calls import Call, Gate
 from frazil.generator.complaints import inside_the_keeper, no_thread
 from frazil.generator.keeper import KeeperPolicy, Result, Steps
 from frazil.generator.pacing import jitter
+from frazil.generator.store_thread import NEVER_S, StoreThread, thread_of
 from frazil.generator.verb_requests import ask_of
 from frazil.registries.base import Registry
+from frazil.registries.partitioned import PartitionedRegistry
 from frazil.system import clock
 from frazil.system.process import ProcessIdentity
 from frazil.system.steps import run_by
@@ -40,16 +41,16 @@ class Keeper:
     """Keeps one walk, which it holds weakly, supplied from one registry; see ``KeeperPolicy``."""
 
     def __init__(self, walk: Walk, registry: Registry, block: int, keep_us: int) -> None:
-        self._wakeups: SimpleQueue[object] = SimpleQueue()
-        self._running = allocate_lock()
-        self._thread = 0  # what get_ident() returns in it; 0 if there is none
+        identity = ProcessIdentity()
+        alone = isinstance(registry, PartitionedRegistry)
+        self.thread = StoreThread() if alone else thread_of(registry.url, identity.era)
         self.registry = registry
         self.policy = KeeperPolicy(
-            weakref.ref(walk, self._wakeups.put),
+            weakref.ref(walk, self.thread.bell.put),
             registry.url,
             registry.terms,
             block,
-            identity=ProcessIdentity(),
+            identity=identity,
             wall_us=clock.wall_us,
             jitter=jitter,
             request=ask_of,
@@ -63,7 +64,7 @@ class Keeper:
         Raises RegistryUnavailable if no thread can be started, and in the thread itself, where
         Python may run a finalizer that asks for an ID: the thread would wait for itself.
         """
-        if get_ident() == self._thread:
+        if get_ident() == self.thread.ident:
             raise inside_the_keeper(self.registry.url)
         if self.policy.call(call):
             self._wake_thread()
@@ -83,48 +84,53 @@ class Keeper:
                 self.policy.closers.answer(None)
 
     def close(self, used: int) -> None:
-        """End, and wait for the release, but not long."""
+        """End, and wait for the release, but not long; in the thread itself not at all."""
         self.end(used, gate := Gate())
-        gate.wait(CLOSE_WAIT_S)
+        if get_ident() != self.thread.ident:
+            gate.wait(CLOSE_WAIT_S)
 
-    def finish(self) -> None:
-        """At the interpreter's exit: close the walk, if it is this process's."""
+    def finish(self) -> Gate | None:
+        """At the interpreter's exit: end the walk, if it is this process's and open.
+
+        Returns the call that is woken after the release.
+        """
         walk = self.policy.walk()
-        if walk is not None and self.policy.identity.intact() and not walk.closed:
-            self.close(walk.finish())
+        if walk is None or walk.closed or not self.policy.identity.intact():
+            return None
+        self.end(walk.finish(), gate := Gate())
+        return gate
 
     def wake_in_child(self) -> None:
         """In a child: a caller that forked inside a call tries again, and notices the fork."""
         self.policy.calls.answer(None)
         self.policy.closers.answer(None)
 
-    def _wake_thread(self) -> None:
-        """Begin a round now; start the thread if it does not run."""
-        if self._wakeups.empty():
-            self._wakeups.put(None)
-        if not self._running.locked():  # a signal handler may start a second thread, which ends
-            try:
-                start_new_thread(self._run, ())
-            except RuntimeError as error:
-                raise no_thread(self.registry.url, error) from error
+    def is_of(self, walk: weakref.ref[Walk]) -> bool:
+        """See Served."""
+        return self.policy.walk is walk
 
-    def _run(self) -> None:
-        """The thread. If it fails, the next caller starts another."""
-        if not self._running.acquire(blocking=False):
-            return
-        policy = self.policy
+    def tend(self) -> float | None:
+        """See Served."""
+        if self._is_over():
+            return None
+        wait_s = drive(self.policy.round(), self.registry)
+        if self._is_over():
+            return None
+        return NEVER_S if wait_s is None else wait_s
+
+    def _is_over(self) -> bool:
+        """Whether there is no other round. After a restore of the machine, callers try again."""
+        intact = self.policy.identity.intact()
+        if not intact:
+            self.policy.wake(None)
+        return self.policy.ended or not intact
+
+    def _wake_thread(self) -> None:
+        """Begin a round now."""
         try:
-            self._thread = get_ident()
-            wait_s: float | None = None
-            while not policy.ended and policy.identity.intact():
-                with suppress(Empty):
-                    self._wakeups.get(timeout=wait_s)
-                wait_s = drive(policy.round(), self.registry)
-            if not policy.identity.intact():  # the machine was restored: callers try again
-                policy.wake(None)
-        finally:
-            self._thread = 0
-            self._running.release()
+            self.thread.call(self)
+        except RuntimeError as error:
+            raise no_thread(self.registry.url, error) from error
 
 
 _live: weakref.WeakSet[Keeper] = weakref.WeakSet()
@@ -132,8 +138,11 @@ _live: weakref.WeakSet[Keeper] = weakref.WeakSet()
 
 @atexit.register
 def _finish() -> None:
-    for keeper in list(_live):
-        keeper.finish()
+    ended = [(keeper.thread, keeper.finish()) for keeper in list(_live)]
+    silent: set[StoreThread] = set()
+    for thread, gate in ended:
+        if gate is not None and thread not in silent and not gate.wait(CLOSE_WAIT_S):
+            silent.add(thread)
 
 
 def _in_child() -> None:

@@ -59,7 +59,7 @@ def supplied(world, request):
     ids.identity = ids.keeper.policy.identity = sense_of(world)
     ids.forget()
     ids.registry.initialise(ask_of(LastSeen()), 0)
-    ids.keeper._running.acquire()  # as if the thread ran
+    ids.keeper.thread._running.acquire()  # as if the thread ran
     return ids, ids.keeper, Answers()
 
 
@@ -102,8 +102,8 @@ def test_a_call_brings_a_claim_of_a_tenth_of_a_second(supplied):
 def test_a_thread_that_was_started_twice_leaves_the_calls_to_the_first(supplied):
     _, keeper, answers = supplied
     keeper.call(Told(answers))
-    keeper._run()
-    assert keeper._wakeups.get_nowait() is None
+    keeper.thread.run()
+    assert keeper.thread.bell.get_nowait() is None
     assert len(keeper.policy.calls) == 1
 
 
@@ -303,8 +303,9 @@ def test_finish_gives_the_claim_back_and_may_be_repeated():
     ids = frazil.open("memory:finishing")
     ids()
     keeper = ids._walk.keeper
-    keeper.finish()
-    keeper.finish()
+    gate = keeper.finish()
+    assert keeper.finish() is None
+    assert gate.wait(5)
     assert ids._walk.closed
     assert not any(holding.held for holding in keeper.registry.holdings())
 

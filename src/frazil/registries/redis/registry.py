@@ -29,6 +29,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from secrets import token_hex
 from typing import Any
+from weakref import WeakValueDictionary
 
 from frazil.claims.claim import Claim, Holding, LastSeen, Lost, Snapshot, Terms, VerbRequest, Wait
 from frazil.claims.record import Record
@@ -48,6 +49,7 @@ __all__ = ["RedisRegistry", "claims_script", "connect_redis"]
 
 HORIZON_US = 5_000_000
 TIMEOUT_US = 2_000_000
+_links: WeakValueDictionary[int, Link] = WeakValueDictionary()  # each keeps its access alive
 _EXACT = 1 << 53  # the largest exact Lua number
 _LATEST_US = 7_258_118_400_000_000  # the year 2200
 
@@ -59,6 +61,14 @@ def claims_script() -> Script:
     parts = (here / name for name in ("renew.lua", "record.lua", "claims.lua"))
     source = "".join(part.read_text(encoding="utf-8") for part in parts)
     return Script(source, hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest())
+
+
+def _link_to(access: Access) -> Link:
+    """The link to a server, which all registries with this access share while one uses it.
+
+    A URL is read once (see ``_read``), so one URL has one access.
+    """
+    return _links.setdefault(id(access), Link(access, claims_script()))
 
 
 def connect_redis(url: Url, namespace: str, scheme: Scheme) -> Registry:
@@ -117,7 +127,7 @@ class RedisRegistry(Registry):
         self.namespace = namespace
         self.terms = terms
         self.read_ns: int | None = None
-        self.link = Link(access, claims_script())
+        self.link = _link_to(access)
         self._key = f"frazil:{{{namespace}}}"
         self._data = "durable" if access.durable and not terms.timed else ""
 
