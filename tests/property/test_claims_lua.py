@@ -20,6 +20,7 @@ from frazil.claims.claim import Claim, LastSeen, LossNoticed, Lost, VerbRequest,
 from frazil.claims.record import Record
 from frazil.errors import FrazilError
 from frazil.redis_link.access import Script
+from frazil.redis_link.link import Link
 from frazil.registries import connect
 from frazil.registries.redis.registry import claims_script
 from tests.servers.redis import Server
@@ -88,7 +89,7 @@ class Pair:
     def member(self, horizon=None, **fields):
         url = f"{self.server.url}?horizon={horizon or self.horizon}"
         registry = connect(url, "same", frazil.scheme(self.layout, fields=fields or None))
-        registry.link.script = manual(claims_script().source)
+        registry.link = Link(registry.link.access, manual(claims_script().source))
         registry._data = self.data
         return registry
 

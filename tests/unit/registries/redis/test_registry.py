@@ -11,6 +11,7 @@ from frazil.claims.claim import Claim, LastSeen, Lost, VerbRequest, Wait
 from frazil.errors import ConfigError, LayoutExhausted, RegistryUnavailable
 from frazil.generator.verb_requests import ask_of
 from frazil.redis_link.access import Script
+from frazil.redis_link.link import Link
 from frazil.registries import connect
 from tests.servers.redis import FLAVOURS, Server, free_port
 
@@ -326,7 +327,9 @@ class TestErrors:
             wait = True
         else:
             wait = False
-        registry.link.script = Script(source, hashlib.sha1(source.encode()).hexdigest())
+        registry.link = Link(
+            registry.link.access, Script(source, hashlib.sha1(source.encode()).hexdigest())
+        )
         if wait:
             reply = grant(registry)
             assert reply.wait_us == 12_000 - (reply.seen.now_us - registry.terms.epoch_us) % 1000

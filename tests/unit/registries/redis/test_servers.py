@@ -10,6 +10,7 @@ from frazil.claims.claim import Claim, LastSeen, Lost, Wait
 from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.generator.verb_requests import ask_of
 from frazil.redis_link.access import Script
+from frazil.redis_link.link import Link
 from frazil.registries import connect
 from tests.servers.certificates import make_certificates
 from tests.servers.redis import FLAVOURS, Cluster, Server, free_port, until
@@ -72,7 +73,9 @@ class TestReplicas:
             "    return { verb, ask.nonce, verbs.incarnation .. '1' }",
         )
         assert turning != honest
-        registry.link.script = Script(turning, hashlib.sha1(turning.encode()).hexdigest())
+        registry.link = Link(
+            registry.link.access, Script(turning, hashlib.sha1(turning.encode()).hexdigest())
+        )
         with pytest.raises(RegistryUnavailable, match="changed its history"):
             grant(registry)
 
