@@ -4,7 +4,7 @@ import gc
 import os
 import threading
 import time
-import weakref
+from pathlib import Path
 
 import pytest
 
@@ -104,13 +104,10 @@ def test_a_walk_whose_finalizer_was_interrupted_has_a_last_round(url, monkeypatc
     keeper = ids._walk.keeper
     keeper.thread.call(keeper)
     monkeypatch.setattr(type(ids._walk), "__del__", lambda _: None)
-    kept = weakref.ref(keeper)
     policy = keeper.policy
     del ids, keeper
     gc.collect()
     until(lambda: policy.ended, "the last round")
-    del policy
-    assert kept() is None or gc.collect() >= 0
 
 
 def test_generators_of_a_store_share_a_thread(url):
@@ -179,24 +176,31 @@ def test_a_frozen_store_does_not_delay_another():
         for server in (frozen, well):
             for n in range(20):
                 frazil.init(server.url, namespace=str(n), new=True)
-        stuck = [frazil.open(frozen.url, namespace=str(n), timeout=3) for n in range(20)]
+        # Longer than the other generators wait: in one thread they would get an error.
+        slow = f"{frozen.url}?timeout=30s"
+        stuck = [frazil.open(slow, namespace=str(n), timeout=1) for n in range(20)]
         ids = [frazil.open(well.url, namespace=str(n), keep=0) for n in range(20)]
         for each in stuck:
             each()
         frozen.freeze()
         try:
             issued = [[] for _ in ids]
-            until(lambda: "no answer" in silence(stuck), "a store that does not answer")
+            until(lambda: "not answered" in silence(stuck), "a store that does not answer")
             for _ in range(5):
                 for own, each in zip(issued, ids, strict=True):
-                    own += each.take(5000)
+                    own.extend(each.take(5000))
             assert all(len(set(own)) == 25_000 for own in issued)
-            assert "no answer" in silence(stuck)
+            assert "not answered" in silence(stuck)
         finally:
             frozen.thaw()
         until(lambda: isinstance(stuck[0](), int), "the store that was frozen")
         for each in (*stuck, *ids):
             each.close()
+
+
+def running():
+    """How many threads this process has."""
+    return len(list(Path("/proc/self/task").iterdir()))
 
 
 def silence(stuck):
@@ -213,19 +217,19 @@ def test_a_thousand_namespaces_use_one_thread_and_one_connection():
     with Server() as server:
         for n in range(1000):
             frazil.init(server.url, namespace=str(n), new=True)
-        before = len(os.listdir("/proc/self/task"))
+        before = running()
         opened = [frazil.open(server.url, namespace=str(n)) for n in range(1000)]
         for each in opened:
             assert isinstance(each(), int)
-        assert len(os.listdir("/proc/self/task")) <= before + 1
+        assert running() <= before + 1
         assert server.client().info("clients")["connected_clients"] <= 3
         child = os.fork()
         if child == 0:
             mine = [each() for each in opened[:50]]
-            os._exit(0 if len(mine) == 50 and len(os.listdir("/proc/self/task")) == 2 else 1)
+            os._exit(0 if len(mine) == 50 and running() == 2 else 1)
         for each in opened[:50]:
             each.take(100)
         assert os.waitpid(child, 0)[1] == 0
         for each in opened:
             each.close()
-        until(lambda: len(os.listdir("/proc/self/task")) <= before, "the end of the thread")
+        until(lambda: running() <= before, "the end of the thread")
