@@ -1,9 +1,9 @@
 """The command ``python -m benchmarks.cipher``: keyed text, checked by the million and timed.
 
 Random numbers of a scheme must decode to themselves and have different texts; then one ID and a
-million are timed beside Sqids and hashids, which obscure numbers in text without a cipher, if they
-are installed (``pip install sqids hashids``). Exit code 1: a text repeats or decodes to another
-number.
+million are timed beside Sqids and hashids, which obscure numbers in text without a cipher and have
+no arrays: their million is a loop. ``pip install "frazil[bench]"`` brings both; ``--alone`` leaves
+them out. Exit code 1: a text repeats or decodes to another number.
 """
 
 import argparse
@@ -11,11 +11,14 @@ import secrets
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from importlib.util import find_spec
+from importlib.metadata import version
+from itertools import chain
+from os import getloadavg
 from typing import TypeVar
 
 import numpy as np
 
+from benchmarks.report import setting
 from frazil.schemes.codec import Codec
 from frazil.schemes.scheme import Scheme, scheme
 
@@ -48,22 +51,32 @@ def mistakes(subject: Scheme, count: int, seed: int) -> tuple[int, int]:
 def _timings(subject: Scheme, million: int) -> Iterator[tuple[str, float, float]]:
     """(name, ns to write, ns to read) of one ID each."""
     ones = [subject.pack(time=1 << 38, node=5, sequence=0) + i for i in range(_ONES)]
-    yield _one_by_one("frazil, one", ones, subject.format, subject.parse)
+    yield _one_by_one(f"frazil, {_ONES:,} one by one", ones, subject.format, subject.parse)
     many = np.arange(ones[0], ones[0] + million, dtype=np.uint64)
     write_ns, texts = _timed(lambda: subject.codec.encode_array(many), million)
     read_ns, found = _timed(lambda: subject.codec.decode_array(texts), million)
     _check(len(np.unique(texts)) == million and (found == many).all(), "frazil, array")
     yield f"frazil, an array of {million:,}", write_ns, read_ns
-    if find_spec("sqids"):
-        from sqids import Sqids
 
-        sqids = Sqids(min_length=11)
-        yield _one_by_one("Sqids", ones, lambda n: sqids.encode([n]), lambda t: sqids.decode(t)[0])
-    if find_spec("hashids"):
+
+def _others(million: int) -> Iterator[tuple[str, float, float]]:
+    """The same of Sqids and hashids."""
+    try:
         from hashids import Hashids
-
-        hashids = Hashids(salt="salt", min_length=11)
-        yield _one_by_one("hashids", ones, hashids.encode, lambda t: hashids.decode(t)[0])
+        from sqids import Sqids
+    except ImportError as error:
+        raise SystemExit(
+            f'{error.name} is not installed: pip install "frazil[bench]", or give --alone'
+        ) from None
+    sqids, hashids = Sqids(min_length=11), Hashids(salt="salt", min_length=11)
+    first = scheme().pack(time=1 << 38, node=5, sequence=0)
+    for count in (_ONES, million):
+        numbers = [first + i for i in range(count)]
+        for name, write, read in (
+            ("Sqids", lambda n: sqids.encode([n]), lambda text: sqids.decode(text)[0]),
+            ("hashids", hashids.encode, lambda text: hashids.decode(text)[0]),
+        ):
+            yield _one_by_one(f"{name}, {count:,} one by one", numbers, write, read)
 
 
 def _one_by_one(
@@ -92,12 +105,19 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--values", type=int, default=1_000_000, help="numbers that are checked")
     parser.add_argument("--million", type=int, default=1_000_000, help="numbers of the timed array")
     parser.add_argument("--seed", type=int, default=secrets.randbits(32))
+    parser.add_argument("--alone", action="store_true", help="without Sqids and hashids")
     options = parser.parse_args(arguments)
+    about = setting("python -m benchmarks.cipher", 0, 1, "none")
+    print("\n".join(f"{key}: {about[key]}" for key in ("Date", "Commit", "Python", "CPU")))
+    used = ("libffx", "cryptography", "numpy", *(() if options.alone else ("sqids", "hashids")))
+    print("Packages:", ", ".join(f"{name} {version(name)}" for name in used))
+    print(f"Load: {getloadavg()[0]:.1f}")
     print(f"seed {options.seed}")
     subject = scheme("icicle", prefix="order_", key=secrets.token_bytes(32))
     wrong, repeated = mistakes(subject, options.values, options.seed)
     print(f"{options.values:,} values: {wrong} decode to another, {repeated} texts repeat")
-    for name, write_ns, read_ns in _timings(subject, options.million):
+    others = () if options.alone else _others(options.million)
+    for name, write_ns, read_ns in chain(_timings(subject, options.million), others):
         print(f"{name:30} {write_ns:10,.0f} ns to write {read_ns:10,.0f} ns to read")
     return 1 if wrong or repeated else 0
 
