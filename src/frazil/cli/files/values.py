@@ -22,6 +22,7 @@ from frazil.cli.files.streams import Source
 
 __all__ = ["Values", "open_values"]
 
+_FIRST_WIDTH = 64  # characters; no ID is longer
 _TYPED = (
     "SELECT CASE WHEN json_valid(line) AND json_type(line) = 'OBJECT' THEN json_type(line, $path) "
     "ELSE 'WRONG' END AS kind, CASE WHEN json_valid(line) THEN json_extract_string(line, $path) "
@@ -109,6 +110,8 @@ def _of_csv(head: CsvHead, rows: Rows, index: int) -> Values:
 
 def _fields(rows: Rows, keep: Any, delimiter: int, index: int) -> Any:
     """One field of each row; None where only a parser can tell."""
+    if not index and (found := _first_fields(rows, keep, delimiter)) is not None:
+        return found
     marks = np.flatnonzero(rows.codes == delimiter)
     if b'"' in rows.data:
         quotes = np.flatnonzero(rows.codes == ord('"'))
@@ -137,6 +140,26 @@ def _fields(rows: Rows, keep: Any, delimiter: int, index: int) -> Any:
         found = _binary(rows, starts, ends)
         return None if b'"' in b"".join(found.to_pylist()) else found
     return _binary(rows, starts, ends)
+
+
+def _first_fields(rows: Rows, keep: Any, delimiter: int) -> Any:
+    """The first field of each row, where all are equally long and without quotes; else None.
+
+    Such a field ends at the next delimiter, so the rest of the row is not looked at.
+    """
+    starts, ends = rows.starts[keep], rows.bodies[keep]
+    if not len(starts):
+        return None
+    width = rows.data.find(delimiter, starts[0]) - int(starts[0])
+    if not 0 < width <= _FIRST_WIDTH or (starts + width >= ends).any():
+        return None
+    texts = np.lib.stride_tricks.sliding_window_view(rows.codes, width + 1)[starts]
+    if (texts[:, -1] != delimiter).any():
+        return None
+    inner = texts[:, :-1]
+    if (inner == delimiter).any() or (inner == ord('"')).any():
+        return None
+    return _binary(rows, starts, starts + width)
 
 
 def _table(marks: Any, starts: Any, ends: Any) -> Any:
