@@ -25,16 +25,21 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 CODE = EXAMPLES / "fastapi_orders"
 ORDER = frazil.scheme("icicle", prefix="order_", encoding="base62")
 WORKERS = 2
+API = "fastapi_orders.api:app"
+UVICORN = ["uvicorn", API]
+PRELOADED = ["gunicorn", "--preload", "--worker-class", "uvicorn.workers.UvicornWorker"]
+PRELOADED += ["--timeout", "120", API]
 
 
 class App:
     """The running example. client: speaks HTTP to it. log: the file of what it says."""
 
-    def __init__(self, server, folder):
+    def __init__(self, server, folder, database="orders", serve=UVICORN):
         self.server = server
+        self.database = database
         self.log = folder / "log"
         self.url = f"http://127.0.0.1:{free_port()}"
-        where = f"postgres@127.0.0.1:{server.port}/orders"
+        where = f"postgres@127.0.0.1:{server.port}/{database}"
         environment = {
             **os.environ,
             "DATABASE_URL": f"postgresql+asyncpg://{where}",
@@ -42,11 +47,12 @@ class App:
             "FRAZIL_URL": "sqlite:",
             "XDG_STATE_HOME": str(folder / "state"),
         }
-        server.sql("CREATE DATABASE orders")
+        server.sql(f"CREATE DATABASE {database}")
         make = [sys.executable, "-m", "fastapi_orders.models"]
         subprocess.run(make, cwd=EXAMPLES, env=environment, check=True, timeout=120)
-        command = [sys.executable, "-m", "uvicorn", "fastapi_orders.api:app"]
-        command += ["--workers", str(WORKERS), "--port", self.url.rpartition(":")[2]]
+        command = [sys.executable, "-m", *serve, "--workers", str(WORKERS)]
+        command += ["--bind" if "gunicorn" in serve else "--port"]
+        command += [self.url.removeprefix("http://") if "gunicorn" in serve else self.port]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 command,
@@ -58,13 +64,17 @@ class App:
             )
         self.client = httpx.Client(base_url=self.url, timeout=60)
 
+    @property
+    def port(self):
+        return self.url.rpartition(":")[2]
+
     def ready(self):
         assert self.process.poll() is None, self.log.read_text()
         return self.log.read_text().count("Application startup complete") >= WORKERS
 
     def rows(self, query):
         """What a statement selects from the example's database."""
-        where = f"postgresql://postgres@127.0.0.1:{self.server.port}/orders"
+        where = f"postgresql://postgres@127.0.0.1:{self.server.port}/{self.database}"
         with psycopg.connect(where) as link:
             return link.execute(query).fetchall()
 
@@ -183,7 +193,9 @@ def test_ten_thousand_rows_in_one_request(app):
     ]
 
 
-def test_two_workers_make_no_duplicate(app):
+def made_by_both_workers(app):
+    """The texts of IDs that clients got, among them some of each worker."""
+
     def create(n):
         with httpx.Client(base_url=app.url, timeout=60) as client:  # a connection of its own
             single = client.post("/orders", json={"customer": f"worker {n}"}).json()["id"]
@@ -197,10 +209,28 @@ def test_two_workers_make_no_duplicate(app):
             made.extend(text for texts in pool.map(create, range(40)) for text in texts)
         return len({ORDER.unpack(ORDER.parse(text)).node for text in made}) >= WORKERS
 
-    until(
-        both_have_served, "both workers", patience_s=180
-    )  # each with a claim, and so a node number, of its own
+    # Each has a claim, and so a node number, of its own.
+    until(both_have_served, "both workers", patience_s=180)
+    return made
+
+
+def test_two_workers_make_no_duplicate(app):
+    made = made_by_both_workers(app)
     assert len(set(made)) == len(made) >= 40 * 201
+
+
+def test_workers_of_a_preloaded_application_make_no_duplicate(server, tmp_path):
+    """Gunicorn imports the application, which opens its generator, and forks then."""
+    needs("gunicorn", "workers that are forks of a loaded application")
+    running = App(server, tmp_path, "preloaded", PRELOADED)
+    try:
+        until(running.ready, "the workers", patience_s=180)
+        made = made_by_both_workers(running)
+        assert len(set(made)) == len(made) >= 40 * 201
+        stored = running.rows("SELECT count(*), count(DISTINCT id) FROM orders")
+        assert stored == [(len(made), len(made))]
+    finally:
+        running.close()
 
 
 # Every line outside of ids.py that names what ids.py or frazil gives, without the imports.
