@@ -1,6 +1,7 @@
 """Inspect in the browser: log lines, coloured bits, neighbours, periods, errors."""
 
 import re
+import secrets
 
 import pytest
 
@@ -126,6 +127,35 @@ def test_the_error_of_a_wrong_id(service, open_page, text, words):
     expect(page.get_by_label("Paste an ID")).to_have_attribute("aria-invalid", "true")
     inspect(page, ID)
     expect(page.locator("#inspect-problem")).to_be_hidden()
+
+
+def test_keyed_text_is_decrypted(start, open_page, monkeypatch):
+    monkeypatch.setenv("ORDER_KEY", secrets.token_hex(32))
+    order = frazil.scheme(prefix="order_", key="env:ORDER_KEY")
+    config = '[namespaces.orders]\nregistry = "memory:"\nprefix = "order_"\nkey = "env:ORDER_KEY"\n'
+    page = open_page(start(config))
+    text = order.format(int(ID))
+    inspect(page, f"GET /orders/{text} 200")
+    finding = page.get_by_role("article")
+    expect(finding).to_have_count(1)
+    expect(finding).to_contain_text(text)
+    expect(finding).to_contain_text(ID)
+    expect(finding).to_contain_text(str(order.unpack(int(ID)).node))
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "moment"),
+    [
+        ("01ARZ3NDEKTSV4RRFFQ69G5FAV", "ULID", "2016-07-30"),
+        ("017f22e2-79b0-7cc3-98c4-dc0c0c07398f", "UUID", "2022-02-22"),
+    ],
+)
+def test_ids_of_other_systems_are_read(service, open_page, text, name, moment):
+    page = open_page(service)
+    inspect(page, text)
+    finding = page.get_by_role("article")
+    expect(finding).to_contain_text(name)
+    expect(finding).to_contain_text(moment)
 
 
 def test_another_scheme_is_asked_about(service, open_page):

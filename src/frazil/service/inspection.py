@@ -51,7 +51,10 @@ def findings_of(served: ServedNamespace, text: str, spec: str = "") -> list[dict
     """
     scheme = make_scheme(spec) if spec and spec != served.scheme.name else served.scheme
     search = Search(scheme, wall_us(), named=bool(spec))
-    found = search.find(text, FOUND_MOST)
+    found = []
+    if scheme.key is not None:  # nothing but its own form decrypts it
+        found = Search(scheme, search.now_us, named=True, strict=True).find(text, FOUND_MOST)
+    found = found or search.find(text, FOUND_MOST)
     if not found:
         raise CodecError(search.explain(text))
     return [_finding_json(finding, search.now_us) for finding in found]

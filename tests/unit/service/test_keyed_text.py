@@ -40,6 +40,11 @@ def test_keyed_text_over_http(start: Any, monkeypatch: pytest.MonkeyPatch) -> No
         reply = client.get(f"/v1/orders/inspect/{text}")
         assert reply.json()["number"] == str(numbers[0])
         assert reply.json()["id"] == made[0]
+    body = {"text": f"GET /orders/{made[0]} 200, {old}"}
+    found = client.post("/v1/orders/find", json=body).json()["found"]
+    assert [one["number"] for one in found] == [str(numbers[0])] * 2
+    ulid = client.post("/v1/orders/find", json={"text": "01ARZ3NDEKTSV4RRFFQ69G5FAV"})
+    assert ulid.json()["found"][0]["scheme"] == "ULID"
     unknown = client.get(f"/v1/orders/inspect/order_3{made[0][7:]}")
     assert unknown.status_code == 400
     assert "known: 1, 2" in unknown.text
