@@ -8,7 +8,6 @@ waits afterwards, so a store that does not answer delays the exit once.
 """
 
 import atexit
-import os
 import weakref
 from _thread import get_ident
 from contextlib import suppress
@@ -23,7 +22,7 @@ from frazil.generator.verb_requests import ask_of
 from frazil.registries.base import Registry
 from frazil.registries.partitioned import PartitionedRegistry
 from frazil.system import clock
-from frazil.system.process import ProcessIdentity
+from frazil.system.process import ProcessIdentity, at_fork
 from frazil.system.steps import run_by
 from frazil.walk.walk import Walk
 
@@ -150,4 +149,4 @@ def _in_child() -> None:
         keeper.wake_in_child()
 
 
-os.register_at_fork(after_in_child=_in_child)
+at_fork(after_in_child=_in_child)

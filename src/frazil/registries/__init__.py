@@ -7,6 +7,8 @@ from frazil.schemes.scheme import Scheme
 
 __all__ = ["connect"]
 
+_POSIX = {"fcntl", "grp", "pwd"}
+
 
 def connect(url: str | Url, namespace: str, scheme: Scheme) -> Registry:
     """The registry at a URL, for one namespace and scheme. Contacts nothing.
@@ -24,6 +26,12 @@ def connect(url: str | Url, namespace: str, scheme: Scheme) -> Registry:
     try:
         make = where.opened_by.load()
     except ImportError as error:  # of another package: those of frazil name their extra
+        if error.name in _POSIX:
+            raise ConfigError(
+                f"{where.kind}: locks files as POSIX systems do, and this system has no "
+                f"{error.name}; use a server (redis://...), or memory: for tests",
+                url=str(where),
+            ) from None
         raise ConfigError(
             f"{where.kind}: {where.opened_by.home} cannot be imported ({error}); install its "
             "driver, or uninstall the package that brings it",

@@ -28,7 +28,7 @@ from weakref import WeakSet
 
 from frazil.errors import ConfigError
 from frazil.registries.sqlite.files import leads_to, make_file
-from frazil.system.process import ProcessIdentity
+from frazil.system.process import ProcessIdentity, at_fork
 
 __all__ = ["Hold", "take", "this_process"]
 
@@ -110,7 +110,7 @@ def _in_child() -> None:
         hold.leave()
 
 
-os.register_at_fork(after_in_child=_in_child)
+at_fork(after_in_child=_in_child)
 
 
 def _locked(path: Path, name: str, how: str) -> tuple[int, str]:

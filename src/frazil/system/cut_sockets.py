@@ -15,6 +15,8 @@ import socket
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from frazil.system.process import at_fork
+
 __all__ = ["cut_in_children"]
 
 _sockets: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
@@ -40,4 +42,4 @@ def _cut() -> None:
             os.dup2(dead.fileno(), fd, inheritable=False)
 
 
-os.register_at_fork(after_in_child=_cut)
+at_fork(after_in_child=_cut)

@@ -5,10 +5,11 @@ lock and not the thread, and its own import of the module waits forever. So a fo
 an import has ended.
 """
 
-import os
 from importlib import import_module
 from threading import RLock, get_ident
 from typing import Any
+
+from frazil.system.process import at_fork
 
 __all__ = ["load"]
 
@@ -40,4 +41,4 @@ def _in_child() -> None:
     _waited.clear()
 
 
-os.register_at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_in_child)
+at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_in_child)

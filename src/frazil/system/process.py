@@ -33,7 +33,7 @@ from itertools import count
 from frazil.errors import ConfigError
 from frazil.system.clock import boot_ns
 
-__all__ = ["ProcessIdentity", "PureIdentity", "require_gil", "watch"]
+__all__ = ["ProcessIdentity", "PureIdentity", "at_fork", "require_gil", "watch"]
 
 _WIPE_ON_FORK = 18  # MADV_WIPEONFORK, which Python's mmap does not export
 
@@ -46,7 +46,10 @@ _GENERATION = 13  # changes at a restore only
 _HAS_GENERATION = 1 << 8
 _ABI_BYTES = 112
 
-_page = mmap.mmap(-1, mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+if hasattr(mmap, "MAP_PRIVATE"):
+    _page = mmap.mmap(-1, mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+else:  # Windows, which has no fork either
+    _page = mmap.mmap(-1, mmap.PAGESIZE)
 _words = memoryview(_page).cast("Q")
 _eras = count(1)
 _vm_word = memoryview(bytes(8)).cast("Q")
@@ -58,10 +61,16 @@ def _wipe() -> None:
     _words[0] = 0
 
 
-os.register_at_fork(after_in_child=_wipe)
+def at_fork(**hooks: "Callable[[], object]") -> None:
+    """``os.register_at_fork``; nothing on a system without forks."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(**hooks)
+
+
+at_fork(after_in_child=_wipe)
 try:  # noqa: SIM105 - contextlib is slow to load
     _page.madvise(_WIPE_ON_FORK)
-except OSError:
+except (AttributeError, OSError):  # the hook alone notices forks: not those of C code
     pass
 
 
@@ -127,7 +136,7 @@ def _vm_words(path: str) -> memoryview | None:
     """The words of the page that the hypervisor writes; None without a readable page."""
     try:
         device = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
+    except (AttributeError, OSError):  # Windows has no such flag
         return None
     try:
         page = mmap.mmap(device, mmap.PAGESIZE, flags=mmap.MAP_SHARED, prot=mmap.PROT_READ)

@@ -24,7 +24,7 @@ from threading import get_ident
 from typing import cast
 from weakref import WeakKeyDictionary
 
-from frazil.system.process import ProcessIdentity
+from frazil.system.process import ProcessIdentity, at_fork
 
 __all__ = ["PATIENCE_S", "abandon", "closed", "cut", "enter", "leave", "opened"]
 
@@ -131,4 +131,4 @@ def _close_copies() -> None:
             closed(file)
 
 
-os.register_at_fork(before=_the.shut, after_in_parent=_the.reopen, after_in_child=_close_copies)
+at_fork(before=_the.shut, after_in_parent=_the.reopen, after_in_child=_close_copies)

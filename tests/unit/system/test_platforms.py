@@ -1,0 +1,107 @@
+"""frazil where the system lacks something: taken away in a fresh process, before the import."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+__all__: list[str] = []
+
+TAKE = """
+import asyncio, subprocess  # they know for themselves which system it is
+import mmap, os, signal, sys, time
+def take(module, names):
+    for name in names.split():
+        if hasattr(module, name):
+            delattr(module, name)
+"""
+MACOS = (
+    TAKE
+    + """
+take(time, "CLOCK_BOOTTIME")
+take(os, "sched_getaffinity")
+class Page(mmap.mmap):
+    def madvise(self, *_):
+        raise OSError("no such advice")
+mmap.mmap = Page
+"""
+)
+WINDOWS = (
+    TAKE
+    + """
+take(os, "fork register_at_fork getuid geteuid getgid getegid sched_getaffinity O_CLOEXEC uname")
+take(os, "O_DIRECTORY O_NOFOLLOW O_NONBLOCK fchmod chown fchown WNOHANG killpg setsid getloadavg")
+take(mmap, "MAP_PRIVATE MAP_ANONYMOUS MAP_ANON MAP_SHARED PROT_READ PROT_WRITE")
+take(time, "CLOCK_BOOTTIME CLOCK_MONOTONIC clock_gettime clock_gettime_ns")
+take(signal, "SIGKILL SIGSTOP SIGHUP SIGUSR1 SIGALRM pthread_sigmask setitimer")
+for name in ("fcntl", "pwd", "grp", "resource", "termios"):
+    sys.modules[name] = None
+"""
+)
+MINTS = """
+import frazil
+with frazil.open("memory:") as ids:
+    assert len(set(ids.take(10000))) == 10000
+frazil.open("redis://127.0.0.1:1")
+import frazil.aio
+"""
+FORKS = """
+import os, frazil
+with frazil.open("memory:", keep=0) as ids:
+    mine = ids()
+    reader, writer = os.pipe()
+    if not os.fork():
+        os.write(writer, str(ids._walk.own_identity().era).encode())
+        os._exit(0)
+    os.wait()
+    assert int(os.read(reader, 20)) != ids._walk.identity.era, "the fork was not noticed"
+"""
+HELP = """
+from frazil.cli import main
+main(["--help"], standalone_mode=False)
+"""
+REFUSED = """
+import frazil
+from frazil.errors import ConfigError
+try:
+    frazil.mint(1, URL)
+except ConfigError as error:
+    assert "this system has no" in str(error), error
+else:
+    raise SystemExit("it was opened")
+"""
+
+
+def run(code, engine):
+    env = {**os.environ, "FRAZIL_PURE": "1" if engine == "interpreted" else ""}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("engine", ["compiled", "interpreted"])
+@pytest.mark.parametrize(
+    "code",
+    [
+        pytest.param(MACOS + MINTS, id="macos"),
+        pytest.param(MACOS + FORKS, id="macos-forks"),
+        pytest.param(WINDOWS + MINTS, id="windows"),
+        pytest.param(WINDOWS + HELP, id="windows-help"),
+        pytest.param(WINDOWS + "URL = 'sqlite:'" + REFUSED, id="windows-sqlite"),
+        pytest.param(WINDOWS + "URL = 'static:7'" + REFUSED, id="windows-static"),
+    ],
+)
+def test_without(code, engine):
+    run(code, engine)
+
+
+def test_that_test_can_see():
+    with pytest.raises(AssertionError, match="not noticed"):
+        run(MACOS + "os.register_at_fork = lambda **_: None" + FORKS, "interpreted")
