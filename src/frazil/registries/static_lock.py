@@ -28,7 +28,8 @@ from weakref import WeakSet
 
 from frazil.errors import ConfigError
 from frazil.registries.sqlite.files import leads_to, make_file
-from frazil.system.process import ProcessIdentity, at_fork
+from frazil.system.at_fork import at_fork
+from frazil.system.process import ProcessIdentity
 
 __all__ = ["Hold", "take", "this_process"]
 

@@ -15,7 +15,7 @@ import socket
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from frazil.system.process import at_fork
+from frazil.system.at_fork import at_fork
 
 __all__ = ["cut_in_children"]
 

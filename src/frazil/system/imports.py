@@ -9,7 +9,7 @@ from importlib import import_module
 from threading import RLock, get_ident
 from typing import Any
 
-from frazil.system.process import at_fork
+from frazil.system.at_fork import at_fork
 
 __all__ = ["load"]
 

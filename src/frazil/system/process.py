@@ -31,9 +31,10 @@ import sys
 from itertools import count
 
 from frazil.errors import ConfigError
+from frazil.system.at_fork import at_fork
 from frazil.system.clock import boot_ns
 
-__all__ = ["ProcessIdentity", "PureIdentity", "at_fork", "require_gil", "watch"]
+__all__ = ["ProcessIdentity", "PureIdentity", "require_gil", "watch"]
 
 _WIPE_ON_FORK = 18  # MADV_WIPEONFORK, which Python's mmap does not export
 
@@ -59,12 +60,6 @@ TYPE_CHECKING = False  # as in typing, which is slow to load
 
 def _wipe() -> None:
     _words[0] = 0
-
-
-def at_fork(**hooks: "Callable[[], object]") -> None:
-    """``os.register_at_fork``; nothing on a system without forks."""
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(**hooks)
 
 
 at_fork(after_in_child=_wipe)

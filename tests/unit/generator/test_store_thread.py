@@ -110,6 +110,16 @@ def test_a_walk_whose_finalizer_was_interrupted_has_a_last_round(url, monkeypatc
     until(lambda: policy.ended, "the last round")
 
 
+def test_a_freed_walk_wakes_its_keeper():
+    thread, keeper = StoreThread(), Kept(NEVER_S, None)
+    keeper.is_of = lambda _: True
+    thread.call(keeper)
+    until(lambda: len(keeper.threads) == 1, "the first round")
+    thread.bell.put(object())
+    ended(thread)
+    assert keeper.answers == []
+
+
 def test_generators_of_a_store_share_a_thread(url):
     with frazil.open(url) as one, frazil.open(url, namespace="other") as other:
         assert isinstance(one() + other(), int)

@@ -24,7 +24,8 @@ from threading import get_ident
 from typing import cast
 from weakref import WeakKeyDictionary
 
-from frazil.system.process import ProcessIdentity, at_fork
+from frazil.system.at_fork import at_fork
+from frazil.system.process import ProcessIdentity
 
 __all__ = ["PATIENCE_S", "abandon", "closed", "cut", "enter", "leave", "opened"]
 
