@@ -1,7 +1,6 @@
 """The recipe for SQLModel: one class is the table and the JSON."""
 
 import json
-
 from typing import Annotated
 
 import pytest
