@@ -87,9 +87,10 @@ def test_no_stampede_when_the_store_is_back():
 def returned():
     """When forty waiting generators called a server that is back; the longest pause meanwhile."""
     with Server("valkey", persistent=True) as server:
-        url = f"{server.url}?horizon=1s&timeout=500ms"
+        # URLs that differ, so that each generator has a thread and a connection, as in a process.
+        urls = [f"{server.url}?horizon=1s&timeout={500 + number}ms" for number in range(40)]
         wide = TIGHT.replace("node:1 sequence:21", "node:8 sequence:14")
-        crowd = [frazil.open(url, wide, timeout="100ms") for _ in range(40)]
+        crowd = [frazil.open(url, wide, timeout="100ms") for url in urls]
         for ids in crowd:
             until(lambda one=ids: issues(one), "the first ID")
         server.kill()
