@@ -327,7 +327,10 @@ class TestAsyncio:
                     return first, taken, text, n
 
         first, taken, text, n = self.run(body())
-        assert [first, *taken, int(text), n] == list(range(first, first + 103))
+        found = [first, *taken, int(text), n]  # a tick may end between two of the calls
+        assert found == sorted(set(found))
+        assert len(found) == 103
+        assert taken == list(range(taken[0], taken[0] + 100))
 
     def test_waiting_leaves_the_loop_free(self, url):
         import asyncio
