@@ -80,16 +80,16 @@ def test_each_fault_finds_duplicates(wrong, place):
     lease = place / "lease"
     lease.write_text("0 0 0")
     own = ["--own", OWN[wrong]] if wrong in OWN else []
-    code, told = torture(
-        "--system",
-        f"wrong:{wrong}",
-        *own,
-        faults=FOUND_IN[wrong],
-        place=place,
-        FRAZIL_TEST_LEASE=str(lease),
-    )
-    found = {fault["fault"]: fault["outcome"] for fault in told["faults"]}
-    assert found == dict.fromkeys(FOUND_IN[wrong].split(","), "repeated"), told
+    options = ["--system", f"wrong:{wrong}", *own]
+    expected = dict.fromkeys(FOUND_IN[wrong].split(","), "repeated")
+    for _ in range(3):  # some find their duplicates by chance, which is smaller on a busy machine
+        code, told = torture(
+            *options, faults=FOUND_IN[wrong], place=place, FRAZIL_TEST_LEASE=str(lease)
+        )
+        found = {fault["fault"]: fault["outcome"] for fault in told["faults"]}
+        if found == expected:
+            break
+    assert found == expected, told
     assert code == 1
     assert told["duplicates"] == sum(fault["duplicates"] for fault in told["faults"])
 
