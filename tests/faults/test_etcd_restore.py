@@ -2,6 +2,7 @@
 
 import time
 
+from tests.canary import canary
 from tests.servers.etcd import etcd
 
 __all__: list[str] = []
@@ -30,6 +31,7 @@ def test_restored_with_the_same_ids(fleet, place):
     assert restore(fleet, place) == 0
 
 
+@canary
 def test_this_test_can_see(fleet, place):
     # So far ahead that even a busy machine has restored it before the clock arrives there.
     assert restore(fleet, place, ahead="30s", broken="unguarded_store") > 0

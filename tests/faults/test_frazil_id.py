@@ -6,6 +6,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from tests.canary import canary
 from tests.faults.inside import set_up, trial
 from tests.servers.clock import SteppedClock
 from tests.servers.postgres import postgres, programs
@@ -35,6 +36,7 @@ def test_a_standby_that_missed_the_last_ids():
         assert running.repeats() == 0
 
 
+@canary
 @pytest.mark.parametrize(
     "broken",
     [
@@ -49,6 +51,7 @@ def test_this_test_sees_a_repeat(broken):
         assert running.repeats() > 0
 
 
+@canary
 def test_this_test_sees_a_missing_guard():
     with trial(8, broken="without_guard") as running:
         running.promote_stale(step_s=-0.8)
@@ -96,6 +99,7 @@ def test_a_transaction_that_nobody_saw():
     assert lonely_transaction(broken=False) == 0
 
 
+@canary
 @FLUSHES
 def test_this_test_sees_a_mark_that_is_not_on_the_disk():
     assert lonely_transaction(broken=True) > 0

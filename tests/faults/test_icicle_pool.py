@@ -15,6 +15,7 @@ import pytest
 
 from frazil.redis_link.access import Access
 from frazil.remote.icicle.server import IcicleServer
+from tests.canary import canary
 from tests.faults.fleet import UNHURRIED
 from tests.processes.harness import Processes, count
 from tests.servers.redis import Server
@@ -162,6 +163,7 @@ def test_a_server_that_forgets(place, loss):
     assert emptied_again_and_again(place, LOSSES[loss]) == (0, "")
 
 
+@canary
 def test_a_script_without_guard_is_seen(place):
     def repeats(attempt):  # it takes two callers in one tick, so some attempts show none
         folder = place / str(attempt)
@@ -192,6 +194,7 @@ def test_an_old_primary_that_continues(place):
     assert promoted(place, "?replicas=1", 1) == 0
 
 
+@canary
 def test_an_old_primary_without_confirmation_is_seen(place):
     """The docs say so: without ?replicas= two primaries issue the same IDs."""
     assert promoted(place, "", 0) > 0

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 from frazil.registries.mysql.registry import statements
+from tests.canary import canary
 from tests.faults.fleet import UNHURRIED
 from tests.servers.clock import SteppedClock
 from tests.servers.mariadb import mariadb
@@ -58,6 +59,7 @@ def test_data_directory_put_back(fleet):
     assert put_back(fleet) == 0
 
 
+@canary
 def test_that_test_can_see(fleet):
     # A repeat needs a server that is back while the old claims last, which a busy machine may miss.
     assert any(put_back(fleet, "20s", 8, broken="unguarded_store") > 0 for _ in range(6))
@@ -91,6 +93,7 @@ def test_stale_replica_promoted(fleet):
     assert failover(fleet) == 0
 
 
+@canary
 def test_that_failover_can_be_seen(fleet):
     # A repeat needs a server that is back while the old claims last, which a busy machine may miss.
     assert any(failover(fleet, "20s", 8, broken="unguarded_store") > 0 for _ in range(6))

@@ -2,6 +2,7 @@
 
 import time
 
+from tests.canary import canary
 from tests.servers.postgres import postgres
 from tests.tools.waiting import until
 
@@ -35,5 +36,6 @@ def test_missed_writes(fleet):
     assert failover(fleet) == 0
 
 
+@canary
 def test_this_test_can_see(fleet):
     assert failover(fleet, broken="unguarded_store") > 0

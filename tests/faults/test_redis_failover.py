@@ -9,6 +9,7 @@ from contextlib import ExitStack
 
 import pytest
 
+from tests.canary import canary
 from tests.faults.fleet import UNHURRIED
 from tests.servers.redis import FLAVOURS, Cluster, Server, free_port, until
 from tests.tools.proxy import Proxy
@@ -45,6 +46,7 @@ def test_missed_writes(fleet, flavour):
     assert missed_writes(fleet, flavour) == 0
 
 
+@canary
 def test_missed_writes_are_what_this_test_can_see(fleet):
     assert missed_writes(fleet, "valkey", "unguarded_script") > 0
 

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from tests.canary import canary
 from tests.faults.fleet import UNHURRIED
 from tests.servers.redis import FLAVOURS, Server
 
@@ -58,6 +59,7 @@ def test_a_loss(fleet, flavour, loss):
     assert forgotten(fleet, flavour, LOSSES[loss]) == 0
 
 
+@canary
 @pytest.mark.parametrize("loss", ["restart", "FLUSHALL"])
 def test_a_loss_is_what_this_test_can_see(fleet, loss):
     assert forgotten(fleet, "valkey", LOSSES[loss], "unguarded_script") > 0

@@ -10,6 +10,7 @@ import pytest
 
 import frazil
 from frazil.registries import connect
+from tests.canary import canary
 from tests.faults.fleet import TIGHT
 from tests.servers.zookeeper import zookeeper
 from tests.tools.waiting import until
@@ -78,5 +79,6 @@ def test_put_back(fleet, count):
     assert put_back(fleet, count) == 0
 
 
+@canary
 def test_that_test_can_see(fleet):
     assert put_back(fleet, 1, broken="unguarded_store") > 0

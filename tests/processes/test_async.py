@@ -2,6 +2,7 @@
 
 import json
 
+from tests.canary import canary
 from tests.processes.harness import count
 
 __all__: list[str] = []
@@ -21,5 +22,6 @@ def test_50_tasks(crew, place):
     assert count(place) == (50_000, 0)
 
 
+@canary
 def test_a_blocked_loop_is_noticed(crew, place):
     assert run(crew, place, broken="blocking")["beats_before_the_first"] < 20

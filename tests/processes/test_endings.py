@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.canary import canary
 from tests.processes.harness import ONE_SLOT, count, held, initialise
 
 __all__: list[str] = []
@@ -30,6 +31,7 @@ def test_close_while_others_issue(crew, place, url):
     assert count(place)[1] == 0
 
 
+@canary
 def test_a_release_before_the_close_is_seen(crew, place, url):
     for _ in range(5):  # others have to issue between two certain moments
         crew.run("closing", broken="open_release", url=url, scheme=ONE_SLOT)

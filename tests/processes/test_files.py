@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+from tests.canary import canary
 from tests.needs import needs
 from tests.processes.harness import (
     NARROW,
@@ -72,6 +73,7 @@ def test_file_lost_while_in_use(crew, place, how):
     assert count(place)[1] == 0
 
 
+@canary
 @pytest.mark.parametrize("how", ["deleted", "replaced"])
 def test_a_loss_unnoticed_is_seen(crew, place, how):
     replaced(crew, place, how, broken="unguarded_store")
@@ -153,6 +155,7 @@ def test_three_users_share_a_file(crew, place):
     assert count(place / "out") == (300_000, 0)
 
 
+@canary
 @only_root
 def test_three_users_without_a_shared_file_are_noticed(crew, place):
     share(crew, place, broken="forgetful")

@@ -14,6 +14,7 @@ from frazil.claims.claim import LastSeen
 from frazil.errors import FrazilError
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
+from tests.canary import canary
 from tests.processes.harness import NARROW, ONE_SLOT, count, errors, initialise
 
 __all__: list[str] = []
@@ -46,6 +47,7 @@ def test_forks_at_random_moments(crew, place, quick):
     assert count(place)[1] == 0
 
 
+@canary
 def test_forks_unnoticed_are_seen(crew, place, quick):
     url = initialise(f"sqlite:{quick}/claims.db", "icicle")
     crew.run("forks", broken="blind", url=url, scheme="icicle", forks=5, n=20_000)
@@ -61,6 +63,7 @@ def test_every_way_to_make_a_child(crew, place, url, how, depth, method, broken)
     assert repeats == 0
 
 
+@canary
 @pytest.mark.parametrize(("how", "depth", "method", "broken"), WAYS)
 def test_every_way_is_seen(crew, place, url, how, depth, method, broken):
     order = ORDER | {"how": how, "depth": depth, "method": method}
@@ -83,6 +86,7 @@ def test_a_child_releases_nothing(crew, place, quick):
     assert counted == (552_000, 0)
 
 
+@canary
 def test_a_child_that_releases_is_seen(crew, place, quick):
     _, (_, repeats) = ends(crew, place, quick, broken="child_releases")
     assert repeats > 0

@@ -3,6 +3,7 @@
 import json
 
 import frazil
+from tests.canary import canary
 from tests.processes.harness import count
 
 __all__: list[str] = []
@@ -16,6 +17,7 @@ def test_1024_generators(crew, place):
     assert count(place) == (requests + 1024 * 10_000 + 100_000, 0)
 
 
+@canary
 def test_this_test_can_see(crew, place):
     order = {"generators": 16, "requests": 5_000, "n": 10_000}
     crew.run("globalid", broken="forgetful", url="memory:", scheme="globalid", **order)

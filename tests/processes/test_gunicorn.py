@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 
+from tests.canary import canary
 from tests.needs import needs
 from tests.processes.harness import WORKERS, initialise
 from tests.tools.waiting import until
@@ -82,6 +83,7 @@ def test_preloaded_application(crew, place):
     crew.finish(server)
 
 
+@canary
 def test_this_test_can_see(crew, place):
     needs("gunicorn", "forks of a real server")
     server, port = serve(crew, place, broken="blind")

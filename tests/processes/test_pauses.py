@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pytest
 
+from tests.canary import canary
 from tests.processes.harness import ONE_SLOT, count, errors, held, initialise, issued
 from tests.tools.waiting import until
 
@@ -66,6 +67,7 @@ def test_another_took_over_meanwhile(crew, place, kind):
     assert held(url, ONE_SLOT) == []
 
 
+@canary
 def test_this_test_can_see(crew, place):
     url = initialise(f"sqlite:{place}/c.db", ONE_SLOT)
     pause(crew, place, url, broken="lease")

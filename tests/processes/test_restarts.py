@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from tests.canary import canary
 from tests.needs import needs
 from tests.processes.harness import WIDE, clock_set_to, count, errors, initialise
 from tests.tools.waiting import until
@@ -58,6 +59,7 @@ def test_50_restarts_with_the_clock_an_hour_back(crew, place, kind):
     assert count(place)[1] == 0
 
 
+@canary
 @pytest.mark.parametrize("kind", ["sqlite", "static"])
 def test_this_test_can_see(crew, place, kind):
     needs("libfaketime", "a host clock that is stepped back")

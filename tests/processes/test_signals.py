@@ -9,6 +9,7 @@ import json
 import pytest
 
 import frazil
+from tests.canary import canary
 from tests.processes.harness import INTERPRETED, NARROW, WIDE, count, initialise, issued
 
 __all__: list[str] = []
@@ -29,6 +30,7 @@ def test_handler_asks_while_one_is_made(crew, place, pure):
     assert repeats == 0
 
 
+@canary
 def test_this_test_can_see(crew, place):
     url = initialise(f"sqlite:{place}/claims.db", WIDE)
     order = {"url": url, "scheme": WIDE, "seconds": 3}

@@ -2,6 +2,7 @@
 
 import json
 
+from tests.canary import canary
 from tests.processes.harness import WIDE, count, errors, initialise
 
 __all__: list[str] = []
@@ -28,6 +29,7 @@ def test_64_at_once_on_a_file_that_is_not_there(crew, place):
     assert count(place) == (64_000, 0)
 
 
+@canary
 def test_this_test_can_see(crew, place, quick):
     start(crew, quick, rounds=1, broken="forgetful")
     assert count(place)[1] > 0

@@ -5,6 +5,7 @@ import json
 import pytest
 
 import frazil
+from tests.canary import canary
 
 __all__: list[str] = []
 
@@ -26,6 +27,7 @@ def test_asleep_at_the_full_rate_of_the_default_scheme(crew, how):
     assert run(crew, how, "icicle") < 0.9
 
 
+@canary
 def test_the_waiting_thread_is_asleep(crew):
     """Beside one that spins, because what share that one gets is up to the machine's others."""
     assert run(crew, "take", FEW) < 0.5 * run(crew, "take", FEW, broken="spinning")
