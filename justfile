@@ -24,6 +24,10 @@ bench *args:
 pictures:
     python -m tests.browser.pictures
 
+# Build the documentation site in build/site, and refuse a link that leads nowhere.
+site:
+    mkdocs build --strict
+
 # Run every block of the README and of docs/.
 docs:
     pytest tests/house/test_docs.py

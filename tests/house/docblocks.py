@@ -22,6 +22,9 @@ needs a file from outside says so there: ``<!-- needs: /path (where it comes fro
 where the file is, and in CI the file has to be there. ``<!-- file: path -->`` there makes the block
 a file of that folder, for commands further down, instead of running it.
 
+A reader sees no ``…`` if the block carries what differs from run to run in a comment above it:
+``<!-- varies: 1423871704681156227, 12.3 -->`` lets each of these parts of the block be any text.
+
 Ports that a page names may be taken where it is run. A page that says
 ``<!-- free ports: 8080 6380 -->`` is run with free ones in their place. A page that says
 ``<!-- postgres: localhost:5432 -->`` is run with a PostgreSQL of its own, whose address stands in
@@ -57,6 +60,7 @@ _FENCE = re.compile(r"(?P<indent> *)(?P<fence>```+|~~~+)\s*(?P<kind>\S*)")
 _NOT_RUN = re.compile(r"\s*<!-- not run: (?P<reason>.+?) -->\s*")
 _NEEDS = re.compile(r"\s*<!-- needs: (?P<path>\S+) (?P<origin>\(.+\)) -->\s*")
 _FILE = re.compile(r"\s*<!-- file: (?P<path>[\w./-]+) -->\s*")
+_VARIES = re.compile(r"\s*<!-- varies: (?P<parts>.+) -->\s*")
 _POSTGRES = re.compile(r"<!-- postgres: (\S+) -->")
 _PORTS = re.compile(r"<!-- free ports: ([\d ]+) -->")
 _ARROW = re.compile(r"# → ?(.*)")
@@ -66,7 +70,7 @@ _ARROW = re.compile(r"# → ?(.*)")
 class Block:
     """A fenced block: its page, the line its text begins on, its kind, and why it is not run.
 
-    file: where its text is kept, instead of being run.
+    file: where its text is kept, instead of being run. A part that varies is ``…`` in the text.
     """
 
     page: Path
@@ -96,11 +100,12 @@ def blocks(page: Path, postgres: str | None = None) -> Iterator[Block]:
     if named and postgres:
         text = text.replace(named[1], postgres)
     lines = iter(enumerate(text.splitlines(), 1))
-    above = ""
+    above: list[str] = []
     for number, line in lines:
         opening = _FENCE.match(line)
         if opening is None:
-            above = line if line.strip() else above
+            if line.strip():
+                above = [*above, line] if line.lstrip().startswith("<!--") else []
             continue
         body: list[str] = []
         for _, inner in lines:
@@ -109,18 +114,23 @@ def blocks(page: Path, postgres: str | None = None) -> Iterator[Block]:
             body.append(inner.removeprefix(opening["indent"]))
         else:
             raise AssertionError(f"{page.name}:{number}: this block is never closed")
-        reason, outside = _NOT_RUN.fullmatch(above), _NEEDS.fullmatch(above)
-        kept = _FILE.fullmatch(above)
-        above = ""
-        yield Block(
-            page,
-            number + 1,
-            opening["kind"],
-            "\n".join(body),
-            reason and reason["reason"],
-            outside and outside["path"],
-            kept and kept["path"],
-        )
+        yield _block(page, number + 1, opening["kind"], "\n".join(body), above)
+        above = []
+
+
+def _block(page: Path, line: int, kind: str, text: str, above: list[str]) -> Block:
+    """A block with what the comments directly above it say."""
+
+    def said(pattern: re.Pattern[str], name: str) -> str | None:
+        found = next(filter(None, map(pattern.fullmatch, above)), None)
+        return found and found[name]
+
+    for part in (said(_VARIES, "parts") or "").split(", "):
+        if part and part not in text:
+            raise AssertionError(f"{page.name}:{line}: {part!r} varies, and is not in the block")
+        text = text.replace(part, "…") if part else text
+    reason = said(_NOT_RUN, "reason")
+    return Block(page, line, kind, text, reason, said(_NEEDS, "path"), said(_FILE, "path"))
 
 
 def _with_free_ports(text: str) -> str:

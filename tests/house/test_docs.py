@@ -249,6 +249,19 @@ ran
         run(page_of(tmp_path, text.format("' not'")), tmp_path / "two", monkeypatch)
 
 
+def test_a_block_with_parts_that_vary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "<!-- varies: 17, one two -->\n```console\n$ echo {} 23 lines\n17 one two lines\n```"
+    run(page_of(tmp_path, text.format("18")), tmp_path / "one", monkeypatch)
+    with pytest.raises(AssertionError, match="what happens"):
+        run(
+            page_of(tmp_path, text.format("18") + "\n```console\n$ echo 1\n17\n```"),
+            tmp_path / "two",
+            monkeypatch,
+        )
+    with pytest.raises(AssertionError, match="is not in the block"):
+        list(blocks(page_of(tmp_path, text.replace("varies: 17", "varies: 171"))))
+
+
 def test_a_page_with_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = """<!-- postgres: localhost:5432 -->
 ```python

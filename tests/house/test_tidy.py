@@ -96,7 +96,16 @@ LAZY_MODULES = (
 def sources() -> list[Path]:
     """Every file that people write code in."""
     found = [ROOT / ".ci" / "run"]
-    for folder in ("src", "tests", "benchmarks", "examples", "fuzz", "mutation", "simulator"):
+    for folder in (
+        "src",
+        "tests",
+        "benchmarks",
+        "examples",
+        "fuzz",
+        "mutation",
+        "simulator",
+        "website",
+    ):
         found += (path for path in (ROOT / folder).rglob("*") if path.suffix in SUFFIXES)
     return sorted(found)
 

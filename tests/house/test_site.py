@@ -1,0 +1,187 @@
+"""The documentation site: it builds without a warning, its links lead somewhere, and it is alone.
+
+Building it takes ten seconds and the packages of the extra ``docs``; what it is made of is tested
+without them.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from tests.needs import needs
+from website import charts, command, http, layouts, llms, pages, timeline
+
+__all__: list[str] = []
+
+ROOT = Path(__file__).resolve().parents[2]
+LOADED = {"img": "src", "script": "src", "link": "href", "source": "src", "iframe": "src"}
+
+
+class Page(HTMLParser):
+    """The links, the anchors and the loaded files of a page."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.loaded: list[str] = []
+        self.anchors: set[str] = set()
+        self.twice: list[str] = []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        if "id" in given:
+            if given["id"] in self.anchors:
+                self.twice.append(given["id"])
+            self.anchors.add(given["id"])
+        if tag == "a" and "href" in given:
+            self.links.append(given["href"])
+        if tag in LOADED and given.get(LOADED[tag]) and given.get("rel") != "canonical":
+            self.loaded.append(given[LOADED[tag]])
+
+
+def built(folder: Path, site: Path = ROOT / "mkdocs.yml") -> subprocess.CompletedProcess[str]:
+    """Build a site strictly into a folder."""
+    order = [
+        sys.executable,
+        "-m",
+        "mkdocs",
+        "build",
+        "--strict",
+        "-f",
+        str(site),
+        "-d",
+        str(folder),
+    ]
+    env = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    return subprocess.run(
+        order, cwd=ROOT, env=env, capture_output=True, text=True, timeout=300, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    needs("mkdocs", "the documentation site")
+    needs("mkdocstrings", "the documentation site")
+    folder = tmp_path_factory.mktemp("site") / "site"
+    done = built(folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def dead_links(folder: Path) -> list[str]:
+    """Each link that leads to no file or no heading of the site."""
+    found = {path: Page(path) for path in folder.rglob("*.html")}
+    dead = []
+    for path, page in found.items():
+        for link in page.links:
+            there = urlsplit(link)
+            if there.scheme or there.netloc or path.name == "404.html":
+                continue
+            target = (path.parent / unquote(there.path)).resolve() if there.path else path
+            target = target / "index.html" if target.is_dir() else target
+            anchor = unquote(there.fragment)
+            if not target.exists():
+                dead.append(f"{path.relative_to(folder)}: {link}")
+            elif anchor and target in found and anchor not in found[target].anchors:
+                dead.append(f"{path.relative_to(folder)}: {link} (no such heading)")
+    return dead
+
+
+@pytest.mark.long
+def test_every_link_leads_somewhere(site: Path) -> None:
+    assert len(list(site.rglob("*.html"))) > 60
+    assert dead_links(site) == []
+
+
+@pytest.mark.long
+def test_nothing_is_loaded_from_another_host(site: Path) -> None:
+    for path in site.rglob("*.html"):
+        assert [each for each in Page(path).loaded if urlsplit(each).netloc] == []
+
+
+@pytest.mark.long
+def test_no_anchor_is_there_twice(site: Path) -> None:
+    assert {path.name: Page(path).twice for path in site.rglob("*.html") if Page(path).twice} == {}
+
+
+@pytest.mark.long
+def test_programs_find_every_page(site: Path) -> None:
+    index = (site / "llms.txt").read_text(encoding="utf-8")
+    whole = (site / "llms-full.txt").read_text(encoding="utf-8")
+    assert index.startswith("# frazil\n\n> ")
+    for line in index.splitlines():
+        if line.startswith("- ["):
+            place = line.partition("](")[2].partition(")")[0]
+            text = (site / place).read_text(encoding="utf-8")
+            assert text.strip() in whole
+            assert "<!--" not in text, place
+            assert line.endswith("."), line
+
+
+@pytest.mark.long
+def test_a_dead_link_is_found(tmp_path: Path) -> None:
+    needs("mkdocs", "the documentation site")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "index.md").write_text("[there](nowhere.md)", encoding="utf-8")
+    (tmp_path / "mkdocs.yml").write_text("site_name: wrong\n", encoding="utf-8")
+    done = built(tmp_path / "out", tmp_path / "mkdocs.yml")
+    assert done.returncode == 1
+    assert "nowhere.md" in done.stderr
+    (tmp_path / "out" / "page.html").write_text('<a href="a.html">a</a><a href="#b">b</a>')
+    assert len(dead_links(tmp_path / "out")) == 3
+
+
+def test_links_of_the_repository_become_those_of_the_site() -> None:
+    page = "[b](../../BENCHMARKS.md#aims), [d](../../src/frazil/errors.py), [r](../../README.md)"
+    assert pages.adapted(page, "how-to/x.md") == (
+        "[b](../evidence/benchmarks.md#aims), d, [r](../README.md)"
+    )
+    assert pages.adapted("[d](docs/stores.md#redis)", "contributing.md") == "[d](stores.md#redis)"
+    assert pages.adapted("[e](https://example.org)", "x.md") == "[e](https://example.org)"
+
+
+def test_what_a_test_reads_is_not_on_the_site() -> None:
+    page = "a\n\n<!-- not run: x -->\n```text\n<!-- kept --> [l](m)\n```\n"
+    assert pages.adapted(page, "x.md") == "a\n\n```text\n<!-- kept --> [l](m)\n```\n"
+
+
+def test_a_chart_shows_each_row() -> None:
+    rows = "| frazil | 100 | 50 to 200 | 99% |\n| a < b | 1.5e+03 | 1e+03 to 3e+03 | 9% |\n"
+    table = f"| Subject | ns per ID | Min-max | CPU |\n|---|--:|--:|--:|\n{rows}"
+    page = charts.with_charts(f"# x\n\n{table}")
+    assert page.endswith(table)
+    assert page.count("<rect") == 2
+    assert 'class="ours"' in page
+    assert "a &lt; b" in page
+    assert "logarithmic" in page
+    benchmarks = (ROOT / "BENCHMARKS.md").read_text(encoding="utf-8")
+    assert charts.with_charts(benchmarks).count("<svg") == benchmarks.count("| Subject |")
+
+
+def test_the_claims_of_the_picture_are_disjoint() -> None:
+    bars = timeline.story().bars
+    assert {bar.member for bar in bars} == {"A", "B", "C", "D", "E"}
+    for bar in bars:
+        for other in bars:
+            if bar is not other and bar.slot == other.slot:
+                assert bar.until_s <= other.start_s or other.until_s <= bar.start_s
+    assert "<svg" in timeline.with_pictures("<!-- timeline -->")
+
+
+def test_the_references_name_everything() -> None:
+    assert all(f"## frazil {name}" in command.page() for name in ("mint", "serve", "torture"))
+    assert "## POST /v1/{ns}/ids" in http.page()
+    assert layouts.with_drawings(layouts.page()).count("<svg") > 16
+
+
+def test_the_first_sentence_of_a_page() -> None:
+    first = llms._first_sentence
+    assert first("# T\n\n```sh\nx\n```\n\n**A [b](c.md) d.** E.") == "A b d."
+    assert first("# T\n") == ""
