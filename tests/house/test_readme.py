@@ -1,21 +1,72 @@
-"""The README's table is what the command prints."""
+"""The README: short, without a trace of its tests, and with figures that can be found elsewhere."""
 
+import re
 from pathlib import Path
 
 from click.testing import CliRunner
 
 from frazil.cli import main
-from frazil.schemes.scheme import names
 
-README = Path(__file__).parents[2] / "README.md"
+__all__: list[str] = []
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+LAYOUTS = (ROOT / "docs" / "start" / "layout.md").read_text(encoding="utf-8")
+TORTURE = (ROOT / "docs" / "torture.md").read_text(encoding="utf-8")
+BENCHMARKS = (ROOT / "BENCHMARKS.md").read_text(encoding="utf-8")
+LINES_MOST = 120
+
+
+def compared(name):
+    """The cells of a row of the README's comparison, after its name."""
+    (row,) = re.findall(rf"^\| {name} \| (.+) \|$", README, re.MULTILINE)
+    return row.split(" | ")
+
+
+def tortured(system):
+    """The IDs of a system under all faults, and how many of them repeated."""
+    (row,) = re.findall(rf"^\| {re.escape(system)} \|(.+)\|$", TORTURE, re.MULTILINE)
+    _, issued, *faults = (cell.strip(" †").replace(",", "") for cell in row.split("|"))
+    return int(issued), sum(int(cell) for cell in faults if cell.isdigit())
+
+
+def single_ns(subject):
+    """The median of a subject in the first table of the benchmarks."""
+    table = BENCHMARKS.partition("## One ID per call, one thread")[2].partition("## ")[0]
+    (found,) = re.findall(rf"^\| {re.escape(subject)} \| (\S+) ", table, re.MULTILINE)
+    return float(found)
 
 
 def test_the_table_of_schemes_is_fresh():
     printed = CliRunner().invoke(main, ["plan", "--markdown"]).output
-    assert printed in README.read_text(encoding="utf-8"), "run: frazil plan --markdown"
+    assert printed in LAYOUTS, "run: frazil plan --markdown"
 
 
 def test_it_can_be_read_in_a_minute():
-    lines = README.read_text(encoding="utf-8").splitlines()
-    assert len(lines) - len(names()) <= 126  # a new scheme may have its line of the table
+    lines = README.splitlines()
+    assert len(lines) <= LINES_MOST
     assert next(n for n, line in enumerate(lines, 1) if line.startswith("```")) <= 20
+
+
+def test_a_reader_sees_no_wildcard():
+    shown = re.sub(r"<!--.*?-->", "", README, flags=re.DOTALL)
+    assert not [block for block in shown.split("```")[1::2] if "…" in block]
+
+
+def test_the_repeats_are_those_of_the_table_of_torture():
+    ours, uuids, flakes, _ = compared("IDs that repeated")
+    frazil = [tortured(f"frazil, {store}") for store in ("sqlite:", "redis:")]
+    assert ours == f"{sum(n for _, n in frazil)} of {sum(n for n, _ in frazil) // 10**6} million"
+    random = [tortured("uuid-utils"), tortured("fastuuidv7")]
+    assert uuids == f"{sum(n for _, n in random)} of {sum(n for n, _ in random) // 10**6} million"
+    issued, repeated = tortured("oneflake")
+    assert flakes == f"up to {repeated / 1e6:.1f} of {issued / 1e6:.1f} million"
+
+
+def test_the_speeds_are_those_of_the_benchmarks():
+    ours, uuids, flakes, _ = compared("ns per ID")
+    assert ours == f"{single_ns('frazil'):.0f}"
+    assert uuids == f"{single_ns('fastuuidv7, gen_id'):.0f} to {single_ns('uuid-utils, uuid7'):.0f}"
+    slow = single_ns("flakeid")
+    assert flakes == f"{single_ns('oneflake, 20-bit sequence'):.0f} to {slow:,.0f}"
+    assert f"`object()` takes {single_ns('object()'):.0f} ns" in README
