@@ -113,7 +113,11 @@ class AwaitedGenerator:
 def open(  # noqa: A001 - as in frazil.open
     url: UrlInput | None = None, scheme: str | Scheme = "icicle", **options: Any
 ) -> AsyncGenerator:
-    """A generator to await. The arguments are those of ``frazil.open``. Contacts nothing."""
+    """A generator to await. The arguments are those of ``frazil.open``.
+
+    Contacts nothing, and imports the driver of the store. So call it before the loop runs, or in a
+    thread.
+    """
     refuse_unknown("open", open_ids, options)
     request = make_request(url, scheme, **options)
     if request.url.maker == "registry":

@@ -28,6 +28,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, rela
 
 import frazil
 from frazil.sqlalchemy import Id, within
+from tests.tools.loop_watch import LoopWatch
 
 __all__: list[str] = []
 
@@ -111,6 +112,32 @@ def test_async(database, awaited):
         await ids.aclose() if awaited else ids.close()
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("ready", [True, False])
+def test_a_default_that_is_ready_asks_no_store_in_the_loop(database, ready):
+    """And one that is not ready waits there, which the watch must see."""
+
+    async def run():
+        ids = frazil.open("sqlite:?horizon=100ms", scheme=ORDER)
+        order = model(ids)
+        engine = create_async_engine(f"postgresql+asyncpg://{database}")
+        async with engine.begin() as link:
+            await link.run_sync(order.metadata.create_all)
+        if ready:
+            await asyncio.to_thread(ids.ready)
+        watch = LoopWatch()
+        async with AsyncSession(engine) as session:
+            watch.on = True
+            session.add(order(name="one", lines=[order.Line()]))
+            await session.commit()
+            watch.on = False
+        await engine.dispose()
+        await asyncio.to_thread(ids.close)
+        watch.end()
+        return [each for each in watch.seen if "frazil/" in each]
+
+    assert bool(asyncio.run(run())) is not ready
 
 
 def test_an_awaited_default_leaves_the_loop_free(database):

@@ -12,6 +12,7 @@ cannot see it. It is not used, also where it is installed.
 Errors of the server and of the driver are translated here, with the next step for each.
 """
 
+import encodings.idna  # noqa: F401 - for the name of the host, before another thread needs it
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any

@@ -33,7 +33,6 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import resources
 from typing import Any
 from urllib.parse import unquote
 
@@ -48,6 +47,7 @@ from frazil.registries.mysql.doctor import QUESTION, STATUS, examine
 from frazil.registries.mysql.link import COLLISIONS, DENIED, EXISTS, NO_TABLE, Link
 from frazil.schemes.scheme import Scheme
 from frazil.system.clock import wall_us
+from frazil.system.data_file import text_beside
 
 __all__ = ["MysqlRegistry", "statements"]
 
@@ -87,7 +87,7 @@ _END = "COMMIT; SET wait_timeout=DEFAULT, @frazil_writes=NULL"
 
 def statements() -> list[str]:
     """The statements that create the table and its triggers. The file is also shipped."""
-    text = (resources.files("frazil.registries.mysql") / "table.sql").read_text(encoding="utf-8")
+    text = text_beside(__name__, "table.sql")
     lines = [line for line in text.splitlines() if not line.startswith("--")]
     return [each.strip() for each in "\n".join(lines).split(";") if each.strip()]
 

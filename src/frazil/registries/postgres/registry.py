@@ -33,7 +33,6 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import resources
 from typing import Any
 
 from frazil.claims.claim import LastSeen, Snapshot, VerbRequest
@@ -49,6 +48,7 @@ from frazil.registries.postgres.link import NO_TABLE, STATEMENT_S, Cursor, Link
 from frazil.schemes.scheme import Scheme
 from frazil.sql.identifiers import quoted
 from frazil.system.clock import wall_us
+from frazil.system.data_file import text_beside
 
 __all__ = ["PostgresRegistry", "schema"]
 
@@ -80,7 +80,7 @@ _UPDATE = (
 
 def schema() -> str:
     """The statements that create the table. The file is also shipped, to be applied by hand."""
-    return (resources.files("frazil.registries.postgres") / "table.sql").read_text(encoding="utf-8")
+    return text_beside(__name__, "table.sql")
 
 
 class PostgresRegistry(RecordRegistry):

@@ -26,7 +26,6 @@ Any client that may write the key can cause repeats; an ACL user keeps others aw
 import hashlib
 from dataclasses import replace
 from functools import cache, lru_cache
-from importlib.resources import files
 from secrets import token_hex
 from typing import Any
 from weakref import WeakValueDictionary
@@ -44,6 +43,7 @@ from frazil.registries.doctor import StoreReport
 from frazil.registries.partitioned import PartitionedRegistry, share_terms
 from frazil.schemes.scheme import Scheme
 from frazil.system.clock import wall_us
+from frazil.system.data_file import text_beside
 
 __all__ = ["RedisRegistry", "claims_script", "connect_redis"]
 
@@ -57,9 +57,8 @@ _LATEST_US = 7_258_118_400_000_000  # the year 2200
 @cache
 def claims_script() -> Script:
     """The script that implements the verbs."""
-    here = files("frazil.registries.redis")
-    parts = (here / name for name in ("renew.lua", "record.lua", "claims.lua"))
-    source = "".join(part.read_text(encoding="utf-8") for part in parts)
+    parts = ("renew.lua", "record.lua", "claims.lua")
+    source = "".join(text_beside(__name__, part) for part in parts)
     return Script(source, hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest())
 
 

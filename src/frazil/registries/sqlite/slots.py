@@ -7,11 +7,11 @@ slot is found as a gap in the numbers.
 
 import sqlite3
 from collections.abc import Iterator
-from importlib.resources import files
 from pathlib import Path
 
 from frazil.claims.slots import UNTOUCHED, Slot
 from frazil.errors import ConfigError
+from frazil.system.data_file import text_beside
 
 __all__ = ["APPLICATION_ID", "SqlSlots", "lay_out"]
 
@@ -125,8 +125,7 @@ def lay_out(db: sqlite3.Connection, path: Path) -> None:
         )
     db.execute("PRAGMA page_size=1024")  # a step logs each page that it changes as a whole
     db.execute("BEGIN IMMEDIATE")
-    schema = files("frazil.registries.sqlite") / "table.sql"
-    for statement in schema.read_text(encoding="utf-8").split(";"):
+    for statement in text_beside(__name__, "table.sql").split(";"):
         db.execute(statement)
     db.execute(f"PRAGMA application_id={APPLICATION_ID}")
     db.execute("COMMIT")

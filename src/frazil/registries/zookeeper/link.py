@@ -14,6 +14,7 @@ The session belongs to one process: a forked child has none of the driver's thre
 the connection is cut off before anything else runs there.
 """
 
+import encodings.idna  # noqa: F401 - for the name of the host, before another thread needs it
 import logging
 import threading
 from collections.abc import Callable, Iterator

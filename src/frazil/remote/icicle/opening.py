@@ -5,6 +5,7 @@ from frazil.generator.request import Request
 from frazil.redis_link.access import driver
 from frazil.remote.icicle.config import configure_icicle
 from frazil.remote.icicle.generator import IcicleGenerator
+from frazil.remote.icicle.script import icicle_script
 
 __all__ = ["open_async_generator", "open_generator"]
 
@@ -20,4 +21,5 @@ def open_async_generator(request: Request) -> AsyncGenerator:
     from frazil.remote.icicle.async_generator import AsyncIcicle
 
     driver()
+    icicle_script()  # read here, and not in the event loop
     return AsyncIcicle(configure_icicle(request))

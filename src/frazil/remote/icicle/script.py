@@ -7,9 +7,9 @@ with a description of the keys, arguments, units and the reply.
 
 import hashlib
 from functools import cache
-from importlib.resources import files
 
 from frazil.redis_link.access import Script
+from frazil.system.data_file import text_beside
 
 __all__ = ["FUNCTION", "icicle_library", "icicle_script"]
 
@@ -20,7 +20,7 @@ FUNCTION = "frazil_icicle"
 @cache
 def icicle_script() -> Script:
     """Return the script, with the SHA-1 by which a server knows it."""
-    source = (files("frazil.remote.icicle") / "icicle.lua").read_text(encoding="utf-8")
+    source = text_beside(__name__, "icicle.lua")
     return Script(source, hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest())
 
 

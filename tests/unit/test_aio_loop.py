@@ -1,0 +1,105 @@
+"""The first awaited ID of each store: nothing that may block runs on the loop's thread."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import frazil
+from tests.servers.etcd import etcd
+from tests.servers.icicle import Caller
+from tests.servers.mariadb import mariadb
+from tests.servers.postgres import postgres
+from tests.servers.redis import Server
+from tests.servers.zookeeper import zookeeper
+from tests.tools.loop_watch import VARIANTS
+from tests.unit.service.conftest import Service
+
+__all__: list[str] = []
+
+ROOT = Path(__file__).parents[2]
+
+
+def seen(url, namespace="orders", variant=""):
+    """What a process saw that awaited a first ID."""
+    command = [sys.executable, "-m", "tests.tools.loop_watch", url, namespace]
+    done = subprocess.run(
+        [*command, *([variant] if variant else [])],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_memory():
+    assert seen("memory:") == []
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_sqlite(tmp_path, again):
+    url = f"sqlite://{tmp_path}/claims.db?horizon=100ms"
+    if again:
+        frazil.mint(1, url, namespace="orders")
+    assert seen(url) == []
+
+
+def test_static():
+    assert seen("static:7?horizon=100ms") == []
+
+
+def test_redis():
+    with Server() as server:
+        assert seen(f"{server.url}?horizon=100ms") == []
+
+
+def test_icicle():
+    with Server() as server:
+        Caller(server).init()
+        assert seen(f"icicle://127.0.0.1:{server.port}", "test") == []
+
+
+def test_service(tmp_path):
+    with Service(tmp_path, '[namespaces.orders]\nregistry = "memory:"\n') as service:
+        assert seen(f"{service.url}/orders", "default") == []
+
+
+def of_a_server(url):
+    """A new namespace of a server, and a known one."""
+    url += ("&" if "?" in url else "?") + "horizon=100ms"
+    frazil.init(url, namespace="orders", new=True)
+    assert seen(url) == []
+    assert seen(url, "other") == []
+
+
+def test_postgres():
+    with postgres() as server:
+        of_a_server(server.url())
+
+
+@pytest.mark.long
+def test_mysql():
+    with mariadb() as server:
+        of_a_server(server.url())
+
+
+@pytest.mark.long
+def test_etcd():
+    with etcd(1) as cluster:
+        of_a_server(cluster.url)
+
+
+@pytest.mark.long
+def test_zookeeper():
+    with zookeeper() as server:
+        of_a_server(server.url())
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_what_blocks_is_seen(variant, tmp_path):
+    url = "memory:" if variant == "importing" else f"sqlite://{tmp_path}/claims.db?horizon=100ms"
+    assert seen(url, variant=variant)
