@@ -231,7 +231,16 @@ WORLDS = {
 }
 
 
-@pytest.mark.parametrize(("shape", "options"), WORLDS.values(), ids=list(WORLDS))
+LONG = {"3 members, 2 slots, 2 ticks of 1 ID"}  # most states of all
+
+
+@pytest.mark.parametrize(
+    ("shape", "options"),
+    [
+        pytest.param(*world, id=name, marks=[pytest.mark.long] if name in LONG else [])
+        for name, world in WORLDS.items()
+    ],
+)
 def test_no_schedule_repeats_an_id(shape, options):
     states, most, path = explore(World, *shape, **options)
     assert path is None, path

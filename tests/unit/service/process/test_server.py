@@ -80,6 +80,7 @@ def test_two_members_share_a_namespace(start, tmp_path):
     assert len(set(ids)) == len(ids) == 20_000
 
 
+@pytest.mark.long
 def test_readiness_fails_before_the_ids_end(start):
     """While the registry is unavailable and the claim lasts: not ready, but every reply is good."""
     with Server() as redis, Proxy(redis.port) as wire:

@@ -182,6 +182,7 @@ def test_a_graceful_stop_loses_no_request(start, config):
     assert sum(line["issued"]["a"] for line in stopped) == len(callers.ids)
 
 
+@pytest.mark.long
 def test_the_registry_goes_away_and_comes_back(start):
     """Away for 20 s: readiness reports it first, calls fail, then all recovers without help."""
     with Server() as redis, Proxy(redis.port) as wire:
