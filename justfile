@@ -31,3 +31,7 @@ site:
 # Run every block of the README and of docs/.
 docs:
     pytest tests/house/test_docs.py
+
+# Build the source distribution and the wheel into dist/, twice, and compare the two.
+build:
+    release/build

@@ -118,7 +118,7 @@ def test_the_container():
     assert parsed(json.loads(told["CMD"]))["config"]
     assert told["STOPSIGNAL"] == "SIGTERM"
     assert not told["USER"].startswith(("0", "root"))
-    extras = re.findall(r"/source\[([\w,]+)\]", text)[0].split(",")
+    extras = re.findall(r"\.whl\)\[([\w,]+)\]", text)[0].split(",")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert set(extras) <= set(project["project"]["optional-dependencies"])
 

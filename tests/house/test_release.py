@@ -1,0 +1,75 @@
+"""What makes a release: the version, its files, the workflows and the man pages.
+
+``release/build`` itself runs in CI's stage ``built`` (``.ci/run``).
+"""
+
+import re
+import subprocess
+import sys
+import tomllib
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+import yaml
+
+import frazil
+from frazil.cli import COMMANDS
+
+__all__: list[str] = []
+
+ROOT = Path(__file__).resolve().parents[2]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_workflow_keeps_the_schema(path):
+    check = [
+        sys.executable,
+        "-m",
+        "check_jsonschema",
+        "--builtin-schema",
+        "vendor.github-workflows",
+    ]
+    said = subprocess.run([*check, str(path)], capture_output=True, text=True, check=False)
+    assert said.returncode == 0, said.stdout
+
+
+def test_every_python_is_declared_tested_and_built():
+    classifiers = PROJECT["project"]["classifiers"]
+    declared = [name for line in classifiers if re.fullmatch(r"3\.\d+", name := line.split()[-1])]
+    test = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text(encoding="utf-8"))
+    assert test["jobs"]["quick"]["strategy"]["matrix"]["python"] == declared
+    built = [f"cp{name.replace('.', '')}-*" for name in declared]
+    assert PROJECT["tool"]["cibuildwheel"]["build"] == built
+    assert PROJECT["project"]["requires-python"] == f">={declared[0]}"
+
+
+def test_the_version_has_a_date_in_the_changelog():
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    versions = re.findall(r"^## \[(.+?)\](?: - (\d{4}-\d\d-\d\d))?$", text, re.MULTILINE)
+    assert versions[0] == ("Unreleased", "")
+    assert versions[1][0] == frazil.__version__
+    assert all(day for _, day in versions[1:])
+
+
+def test_the_source_distribution_has_every_folder():
+    """What git has at the top is in MANIFEST.in, or setuptools adds it by itself."""
+    lines = (ROOT / "MANIFEST.in").read_text(encoding="utf-8").splitlines()
+    named = [pattern for line in lines for pattern in line.split()[1:] if line[:1] not in {"#", ""}]
+    itself = {"src", "pyproject.toml", "MANIFEST.in", "LICENSE"}
+    made = {"man", "dist", "build", "PKG-INFO", "setup.cfg"}
+    here = {path.name for path in ROOT.iterdir() if not path.name.startswith(".")}
+    here = {name for name in here if not name.startswith("__")} | {".ci", ".github", ".gitignore"}
+    missing = {name for name in here - itself - made if not any(fnmatch(name, p) for p in named)}
+    assert missing == set()
+
+
+def test_man_pages(tmp_path):
+    program = [sys.executable, str(ROOT / "release" / "man.py"), str(tmp_path / "man")]
+    subprocess.run(program, check=True)
+    pages = {path.name: path.read_text(encoding="utf-8") for path in (tmp_path / "man").iterdir()}
+    assert set(pages) == {"frazil.1", *(f"frazil-{name}.1" for name in COMMANDS)}
+    assert "\b" not in "".join(pages.values())
+    assert all(COMMANDS[name] in pages[f"frazil-{name}.1"] for name in COMMANDS)
