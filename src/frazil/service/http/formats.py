@@ -11,12 +11,12 @@ import json
 from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Iterable, Sequence
-from importlib.util import find_spec
 from sys import byteorder
 
 from frazil.schemes.scheme import Scheme
 from frazil.service.http.asgi import FRESH, SAFE, Headers
 from frazil.service.problems import Problem
+from frazil.service.texts import texts
 from frazil.walk.walk import COMPILED
 
 __all__ = ["JSON", "PACKED", "TEXT", "Format", "Json", "Lines", "Packed", "chosen", "fits_number"]
@@ -24,8 +24,6 @@ __all__ = ["JSON", "PACKED", "TEXT", "Format", "Json", "Lines", "Packed", "chose
 PACKED = "application/octet-stream"
 JSON, TEXT = "application/json", "text/plain"
 _EXACT_BITS = 53
-_MANY = 16  # IDs that are worth an array
-_HAS_NUMPY = find_spec("numpy") is not None
 
 
 class Format(ABC):
@@ -65,10 +63,8 @@ class Format(ABC):
         return None
 
     def texts(self, ids: Sequence[int]) -> Iterable[str]:
-        """Return the IDs as strings; keyed text of many in one step, where numpy is installed."""
-        if self.scheme.key and not self.plain and len(ids) >= _MANY and _HAS_NUMPY:
-            return map(str, self.scheme.format_many(ids))
-        return map(str if self.plain else self.scheme.format, ids)
+        """Return the IDs as strings."""
+        return map(str, ids) if self.plain else texts(self.scheme, ids)
 
 
 class Json(Format):

@@ -26,6 +26,7 @@ from frazil.service import logs
 from frazil.service.inspection import facts_of
 from frazil.service.namespace import ServedNamespace
 from frazil.service.problems import TITLES, no_id
+from frazil.service.texts import texts
 from frazil.service.tokens import Guard, OverQuota, Scope
 
 __all__ = ["IDS_MOST", "Answer", "Commands", "bulk", "error_of"]
@@ -117,13 +118,11 @@ class Commands:
         text = args[1]
         if not (text.isdigit() and len(text) <= 9 and 0 < int(text) <= IDS_MOST):
             raise _Refused(f"ERR n must be a whole number from 1 to {IDS_MOST}")
-        shown = served.scheme.format
-        return self._wait(
-            served,
-            secret,
-            int(text),
-            lambda ids: b"*%d\r\n%b" % (len(ids), b"".join(bulk(shown(n)) for n in ids)),
-        )
+
+        def reply(ids: list[int]) -> bytes:
+            return b"*%d\r\n%b" % (len(ids), b"".join(map(bulk, texts(served.scheme, ids))))
+
+        return self._wait(served, secret, int(text), reply)
 
     def inspect(self, args: list[bytes], secret: bytes) -> Answer:
         """``FRAZIL.INSPECT ns id``."""

@@ -18,6 +18,8 @@ from tests.unit.service.conftest import Service
 
 __all__: list[str] = []
 
+KEY = bytes(range(16))
+
 CONFIG = """
 [server]
 resp_port = 0
@@ -25,6 +27,9 @@ resp_port = 0
 registry = "memory:"
 [namespaces.t]
 scheme = "tsid"
+registry = "memory:"
+[namespaces.k]
+key = "file:KEY"
 registry = "memory:"
 [namespaces.s]
 scheme = "sonyflake"
@@ -34,7 +39,9 @@ registry = "memory:"
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory):
-    with Service(tmp_path_factory.mktemp("service"), CONFIG) as service:
+    place = tmp_path_factory.mktemp("service")
+    (place / "key").write_text(KEY.hex(), encoding="ascii")
+    with Service(place, CONFIG.replace("file:KEY", f"file:{place}/key")) as service:
         service.port = service.wait_for("listening for redis clients")["port"]
         yield service
 
@@ -79,6 +86,16 @@ def test_ids_as_text(client):
     assert len({one, *many}) == IDS_MOST + 1
     assert [one, *many] == sorted([one, *many])
     assert all(len(text) == 13 for text in many)
+
+
+@pytest.mark.parametrize("count", [1, 3, 1_000])
+def test_keyed_texts(client, count):
+    """Few are encrypted one by one, many together, and each is the number that it was."""
+    many = client.execute_command("FRAZIL.IDS", "k", count)
+    numbers = [scheme("icicle", key=KEY).parse(text) for text in many]
+    assert len(many) == count
+    assert numbers == sorted(set(numbers))
+    assert count < 1_000 or many != sorted(many)
 
 
 def test_inspect(client):
