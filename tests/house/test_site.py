@@ -4,65 +4,17 @@ Building it takes ten seconds and the packages of the extra ``docs``; what it is
 without them.
 """
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 import pytest
 
 from tests.needs import needs
+from tests.tools.site import ROOT, Page, build, dead_links
 from website import charts, command, http, layouts, llms, pages, timeline
 
 __all__: list[str] = []
-
-ROOT = Path(__file__).resolve().parents[2]
-LOADED = {"img": "src", "script": "src", "link": "href", "source": "src", "iframe": "src"}
-
-
-class Page(HTMLParser):
-    """The links, the anchors and the loaded files of a page."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__()
-        self.links: list[str] = []
-        self.loaded: list[str] = []
-        self.anchors: set[str] = set()
-        self.twice: list[str] = []
-        self.feed(path.read_text(encoding="utf-8"))
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = {name: value or "" for name, value in attrs}
-        if "id" in given:
-            if given["id"] in self.anchors:
-                self.twice.append(given["id"])
-            self.anchors.add(given["id"])
-        if tag == "a" and "href" in given:
-            self.links.append(given["href"])
-        if tag in LOADED and given.get(LOADED[tag]) and given.get("rel") != "canonical":
-            self.loaded.append(given[LOADED[tag]])
-
-
-def built(folder: Path, site: Path = ROOT / "mkdocs.yml") -> subprocess.CompletedProcess[str]:
-    """Build a site strictly into a folder."""
-    order = [
-        sys.executable,
-        "-m",
-        "mkdocs",
-        "build",
-        "--strict",
-        "-f",
-        str(site),
-        "-d",
-        str(folder),
-    ]
-    env = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    return subprocess.run(
-        order, cwd=ROOT, env=env, capture_output=True, text=True, timeout=300, check=False
-    )
 
 
 @pytest.fixture(scope="module")
@@ -70,28 +22,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     needs("mkdocs", "the documentation site")
     needs("mkdocstrings", "the documentation site")
     folder = tmp_path_factory.mktemp("site") / "site"
-    done = built(folder)
+    done = build(folder)
     assert done.returncode == 0, done.stderr
     return folder
-
-
-def dead_links(folder: Path) -> list[str]:
-    """Each link that leads to no file or no heading of the site."""
-    found = {path: Page(path) for path in folder.rglob("*.html")}
-    dead = []
-    for path, page in found.items():
-        for link in page.links:
-            there = urlsplit(link)
-            if there.scheme or there.netloc or path.name == "404.html":
-                continue
-            target = (path.parent / unquote(there.path)).resolve() if there.path else path
-            target = target / "index.html" if target.is_dir() else target
-            anchor = unquote(there.fragment)
-            if not target.exists():
-                dead.append(f"{path.relative_to(folder)}: {link}")
-            elif anchor and target in found and anchor not in found[target].anchors:
-                dead.append(f"{path.relative_to(folder)}: {link} (no such heading)")
-    return dead
 
 
 @pytest.mark.long
@@ -131,7 +64,7 @@ def test_a_dead_link_is_found(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "index.md").write_text("[there](nowhere.md)", encoding="utf-8")
     (tmp_path / "mkdocs.yml").write_text("site_name: wrong\n", encoding="utf-8")
-    done = built(tmp_path / "out", tmp_path / "mkdocs.yml")
+    done = build(tmp_path / "out", tmp_path / "mkdocs.yml")
     assert done.returncode == 1
     assert "nowhere.md" in done.stderr
     (tmp_path / "out" / "page.html").write_text('<a href="a.html">a</a><a href="#b">b</a>')

@@ -1,0 +1,131 @@
+"""The documentation site in a browser: axe-core finds nothing, and nothing is asked of other hosts.
+
+Every page is read in one of six ways (light and dark, three widths), and some pages in all of them:
+those with each kind of content. All pages in all ways took six minutes, and found nothing more.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.needs import needs
+from tests.tools.site import build
+
+if TYPE_CHECKING:
+    from tests.browser.window import Browser, Page
+
+__all__: list[str] = []
+
+WAYS = [(scheme, width) for scheme in ("light", "dark") for width in (390, 820, 1440)]
+IN_ALL_WAYS = {
+    "index.html",
+    "evidence/benchmarks.html",
+    "explain/why-unique.html",
+    "reference/command.html",
+    "reference/layouts.html",
+    "reference/python.html",
+    "service.html",
+    "start/tutorial.html",
+    "torture.html",
+}
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None: ...
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
+    """The folder of the site, and its address."""
+    for module in ("mkdocs", "mkdocstrings", "axe_playwright_python"):
+        needs(module, "the documentation site in a browser")
+    folder = tmp_path_factory.mktemp("site") / "site"
+    done = build(folder)
+    assert done.returncode == 0, done.stderr
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield folder, f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+@pytest.fixture
+def opened(browser: "Browser") -> Iterator[Callable[[str, int], "Page"]]:
+    """Opens windows, and closes them at the end."""
+    windows = []
+
+    def open_one(scheme: str, width: int) -> "Page":
+        windows.append(
+            browser.new_context(viewport={"width": width, "height": 1000}, color_scheme=scheme)
+        )
+        return windows[-1].new_page()
+
+    yield open_one
+    for window in windows:
+        window.close()
+
+
+def findings(page: "Page") -> list[str]:
+    """What axe-core finds wrong with the page that is open."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    return [
+        f"{one['id']}: {node['html'][:120]}"
+        for one in Axe().run(page).response["violations"]
+        for node in one["nodes"]
+    ]
+
+
+@pytest.mark.parametrize(("scheme", "width"), WAYS)
+def test_axe_finds_nothing(site, opened, scheme: str, width: int) -> None:
+    folder, address = site
+    page = opened(scheme, width)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    found = {}
+    paths = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.html"))
+    turn = WAYS.index((scheme, width))
+    for path in IN_ALL_WAYS | set(paths[turn :: len(WAYS)]):
+        page.goto(address + path)
+        page.wait_for_function(
+            "document.querySelectorAll('table:not([class])').length === 0 ||"
+            " document.querySelector('.md-typeset__scrollwrap') !== null"
+        )
+        found[path] = findings(page)
+        wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+        assert wide <= 0, f"{path} scrolls to the side"
+    assert {path: each for path, each in found.items() if each} == {}
+    assert [url for url in asked if not url.startswith(address)] == []
+
+
+def test_axe_finds_what_is_wrong(opened) -> None:
+    needs("axe_playwright_python", "the documentation site in a browser")
+    page = opened("light", 820)
+    page.set_content("<main><h1>x</h1><img src='x.png'><p style='color:#ccc'>pale</p></main>")
+    rules = {each.partition(":")[0] for each in findings(page)}
+    assert {"image-alt", "color-contrast"} <= rules
+
+
+def test_search_finds_a_page_without_a_network(site, opened) -> None:
+    _, address = site
+    page = opened("light", 1440)
+    page.goto(f"{address}index.html")
+    page.get_by_role("textbox", name="Search").fill("horizon")
+    result = page.locator(".md-search-result__item").first
+    result.wait_for()
+    assert "horizon" in result.inner_text().lower()
+
+
+def test_the_switch_turns_the_colours(site, opened) -> None:
+    _, address = site
+    page = opened("light", 1440)
+    page.goto(f"{address}reference/layouts.html")
+    ground = "getComputedStyle(document.querySelector('.frazil-drawing .ground')).fill"
+    light = page.evaluate(ground)
+    page.get_by_title("Switch to dark mode").click()
+    assert page.evaluate("document.body.dataset.mdColorScheme") == "slate"
+    assert page.evaluate(ground) != light
