@@ -51,7 +51,7 @@ function card(title, value, words, good, more = "") {
     "div",
     { class: `answer ${mark} ${more}` },
     el("h3", { text: title }),
-    el("p", { class: "value", text: value }),
+    el("div", { class: "value", text: value }),
     el("p", { class: "quiet", text: words }),
   );
 }

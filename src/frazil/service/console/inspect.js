@@ -232,7 +232,7 @@ function fields(one) {
   );
   return el(
     "div",
-    { class: "scroll", tabindex: "0", role: "region", "aria-label": "Fields" },
+    { class: "scroll", tabindex: "0", role: "region", "aria-label": `Fields of ${one.text}` },
     el("table", { class: "fields" }, el("thead", {}, el("tr", {}, head)), el("tbody", {}, rows)),
   );
 }
@@ -316,7 +316,7 @@ function stretches(one) {
       el("p", { class: "quiet", text: `IDs of a period do not form one range: ${one.unsorted}.` }),
     el(
       "div",
-      { class: "scroll", tabindex: "0", role: "region", "aria-label": "IDs of the same period" },
+      { class: "scroll", tabindex: "0", role: "region", "aria-label": `Periods of ${one.text}` },
       el(
         "table",
         { class: "stretches" },

@@ -201,7 +201,8 @@ function controls(planner) {
     adders,
   );
   const card = el("div", { class: "card" }, form, problem, bar, rows, below, time);
-  return { all: [card, answers], preset, text, tick, epoch, keep, bar, rows, sum, adders, problem,
+  const title = el("h2", { text: "What the layout holds" });
+  return { all: [card, title, answers], preset, text, tick, epoch, keep, bar, rows, sum, adders, problem,
     answers, time };
 }
 

@@ -16,7 +16,7 @@ export class Rates {
     this.cards = new Map();
     this.list = el("div", { class: "rates" });
     this.where = el("p", { class: "quiet" });
-    place.append(this.list, this.where);
+    place.append(el("h2", { text: "This process" }), this.list, this.where);
     this.clear();
   }
 
@@ -72,7 +72,7 @@ export class Rates {
   card(title, value, words, mark) {
     let card = this.cards.get(title);
     if (!card) {
-      const [big, small] = [el("p", { class: "value" }), el("p", { class: "quiet" })];
+      const [big, small] = [el("div", { class: "value" }), el("p", { class: "quiet" })];
       card = { big, small, node: el("div", {}, el("h3", { text: title }), big, small) };
       this.cards.set(title, card);
       this.list.append(card.node);

@@ -1,0 +1,118 @@
+"""axe-core finds nothing in the console: each part, light and dark, on a phone, tablet and desktop.
+
+The token dialog and the message of a missing scope are parts here too. All rules for levels A and AA
+run, and the best practices, which include the order of headings. Level AAA is left out.
+"""
+
+from importlib.resources import files
+
+import pytest
+
+from frazil.service.tokens import hash_of
+from tests.browser.window import ID, LINE, claims_of, expect
+
+__all__: list[str] = []
+
+AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+WIDTHS = (390, 768, 1280)
+THEMES = ("light", "dark")
+TOKEN = "frazil_for_this_test"
+GUARDED = f"""
+[namespaces.orders]
+[[tokens]]
+name = "view"
+hash = "{hash_of(TOKEN)}"
+namespaces = ["*"]
+scopes = ["inspect"]
+"""
+FINDINGS = """
+async () => {
+  const wanted = ({ tags }) => !tags.some((tag) => tag === "deprecated" || tag.endsWith("aaa"));
+  const rules = Object.fromEntries(
+    axe.getRules().filter(wanted).map(({ ruleId }) => [ruleId, { enabled: true }]));
+  const { violations, passes } = await axe.run(document, { rules, resultTypes: ["violations"] });
+  const lines = violations.flatMap(({ id, nodes }) => nodes.map((node) =>
+    `${id} (${node.impact}): ${node.target.join(" ")}: ${node.failureSummary}`));
+  return [lines, passes.length];
+}
+"""
+
+
+def nothing_found(page):
+    """Check each width in each theme."""
+    page.evaluate(AXE)
+    findings = []
+    for theme in THEMES:
+        page.emulate_media(color_scheme=theme)
+        expect(page.locator("html")).to_have_attribute("data-theme", theme)
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 900})
+            lines, passed = page.evaluate(FINDINGS)
+            assert passed > 20, "axe did not run its rules"
+            findings += [f"{theme}, {width} px: {line}" for line in lines]
+    assert findings == [], "\n".join(findings)
+
+
+def inspect(page, text):
+    page.get_by_label("Paste an ID").fill(text)
+    page.get_by_role("button", name="Inspect", exact=True).click()
+
+
+def test_inspect_before_an_id_is_pasted(service, open_page):
+    nothing_found(open_page(service))
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        (LINE, 1),
+        (f"{ID} was replaced by {int(ID) + (1 << 22)}", 2),
+        ("017f22e2-79b0-7cc3-98c4-dc0c0c07398f", 1),
+    ],
+)
+def test_inspect_with_ids(service, open_page, text, count):
+    page = open_page(service)
+    inspect(page, text)
+    expect(page.get_by_role("article")).to_have_count(count)
+    nothing_found(page)
+
+
+def test_inspect_without_an_id_in_the_text(service, open_page):
+    page = open_page(service)
+    inspect(page, "no such thing")
+    expect(page.locator("#inspect-problem")).to_be_visible()
+    nothing_found(page)
+
+
+def test_plan(service, open_page):
+    page = open_page(service, "#plan")
+    expect(page.locator(".answer:visible").first).to_be_visible()
+    nothing_found(page)
+
+
+def test_watch_without_claims(service, open_page):
+    page = open_page(service)
+    claims_of(page, counts={"held": 0, "idle": 0, "free": 0})
+    page.get_by_role("link", name="Watch").click()
+    expect(page.locator(".answer:visible").first).to_be_visible()
+    nothing_found(page)
+
+
+def test_watch_with_claims(service, open_page):
+    page = open_page(service)
+    claims_of(page, {}, {"node": "6", "state": "idle"}, {"node": "9", "state": "free"})
+    page.get_by_role("link", name="Watch").click()
+    page.get_by_label("Show free slots").check()
+    expect(page.locator(".badge")).to_have_count(3)
+    nothing_found(page)
+
+
+def test_the_token_dialog_and_a_missing_scope(start, open_page):
+    page = open_page(start(GUARDED), "#watch")
+    field = page.get_by_label("Token", exact=True)
+    expect(field).to_be_focused()
+    nothing_found(page)
+    field.fill(TOKEN)
+    page.keyboard.press("Enter")
+    expect(page.locator("#watch-problem")).to_be_visible()
+    nothing_found(page)
