@@ -1,6 +1,6 @@
-"""axe-core finds nothing in the console: each part, light and dark, on a phone, tablet and desktop.
+"""axe-core finds nothing in the console: each part, light and dark, on phone, tablet and desktop.
 
-The token dialog and the message of a missing scope are parts here too. All rules for levels A and AA
+The token dialog and the message of a missing scope are parts here too. All rules of levels A and AA
 run, and the best practices, which include the order of headings. Level AAA is left out.
 """
 

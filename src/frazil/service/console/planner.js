@@ -202,8 +202,8 @@ function controls(planner) {
   );
   const card = el("div", { class: "card" }, form, problem, bar, rows, below, time);
   const title = el("h2", { text: "What the layout holds" });
-  return { all: [card, title, answers], preset, text, tick, epoch, keep, bar, rows, sum, adders, problem,
-    answers, time };
+  return { all: [card, title, answers], preset, text, tick, epoch, keep, bar, rows, sum, adders,
+    problem, answers, time };
 }
 
 function adder(planner, role) {
