@@ -44,6 +44,7 @@ def strike(number: int, files: tuple[str, ...], do: Callable[[], Any], work: Cal
         return tracer
 
     before = sys.gettrace()
+    sys._getframe().f_trace_opcodes = True  # else Python 3.12 traces none in the first frame
     sys.settrace(tracer)
     try:
         work()
