@@ -92,6 +92,60 @@ def test_bars_are_what_is_used_and_what_is_ahead(service, open_page):
     expect(row).to_contain_text("2026-07-10 15:00:00")
 
 
+def test_the_fleet_is_summed_up(service, open_page):
+    page = open_page(service)
+    fleet = {"members": 3, "hosts": 2, "rate_hz": 20_971_520, "unknown": 1, "nodes": 1024}
+    claims_of(page, {}, fleet={**fleet, "capacity_hz": 4_194_304_000.0})
+    page.get_by_role("link", name="Watch").click()
+    expect(answer(page, "Total rate")).to_contain_text("20,971,520 IDs/s")
+    expect(answer(page, "Total rate")).to_contain_text("1 not known yet")
+    expect(answer(page, "Members with a claim")).to_contain_text("on 2 hosts")
+    expect(answer(page, "Node numbers used")).to_contain_text("0.29 %")
+    expect(answer(page, "Node numbers used")).to_contain_text("3 of 1,024")
+    expect(answer(page, "Capacity used")).to_contain_text("0.50 %")
+    expect(answer(page, "Capacity used")).to_contain_text("of 4.2 billion IDs/s")
+
+
+def test_charts_have_labelled_axes(service, open_page):
+    page = open_page(service)
+    claims_of(page, {})
+    page.get_by_role("link", name="Watch").click()
+    total = answer(page, "Total rate")
+    expect(total.locator(".axis.up span")).to_have_text(["2,400 IDs/s", "0"])
+    expect(total.locator(".axis.back span")).to_have_text(["2:00 ago", "1:00 ago", "now"])
+    expect(answer(page, "Issued").locator(".axis.up")).to_contain_text("IDs/s")
+    expect(answer(page, "Waits").locator(".axis.up")).to_contain_text("waits/s")
+    chart = total.get_by_role("img")
+    expect(chart).to_have_attribute("aria-label", re.compile("now 2,400, at most 2,400"))
+    line = total.locator("path.stroke")
+    expect(line).to_have_attribute("d", re.compile(r"^M2\d\d.*L240\.0,2\.0$"))  # the right edge
+
+
+def test_the_rate_of_a_node_is_seen_on_a_phone(service, open_page):
+    page = open_page(service, viewport={"width": 390, "height": 844})
+    claims_of(page, {"node": "1023", "rate_hz": 4_096_000}, {"node": "9", "state": "idle"})
+    page.get_by_role("link", name="Watch").click()
+    row = page.get_by_role("row").filter(has_text="1,023")
+    for cell in (row.get_by_role("cell", name="4,096,000"), row.get_by_role("img")):
+        box = cell.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
+
+
+def test_what_to_run_before_there_is_a_claim(start, open_page, tmp_path):
+    url = f"sqlite:///{tmp_path}/own.db?horizon=1min"
+    init = [sys.executable, "-c", START, "init", url, "--new", "--namespace", "mine"]
+    subprocess.run(init, check=True, stdout=subprocess.DEVNULL)
+    page = open_page(start(f'[namespaces.mine]\nregistry = "{url}"\n'), "#watch")
+    lesson = page.locator(".lesson")
+    expect(lesson).to_contain_text("No claim yet")
+    line = lesson.locator("code").first.text_content()
+    assert subprocess.run(line.split(), capture_output=True, check=True).stdout.isascii()
+    expect(lesson).to_be_hidden()
+    expect(answer(page, "Members with a claim")).to_contain_text("1")
+    expect(page.locator(".badge")).to_have_text(["held"])
+
+
 def test_values_above_what_a_number_holds_stay_exact(service, open_page):
     page = open_page(service)
     start, until = (1 << 62) + 1, (1 << 62) + 1001

@@ -49,6 +49,14 @@ TIMED = {
     "nodes": 1024,
     "now": "2026-07-10T15:50:38.000Z",
     "now_value": "327910037684",
+    "fleet": {
+        "members": 2,
+        "hosts": 1,
+        "rate_hz": 2400,
+        "unknown": 0,
+        "nodes": 1024,
+        "capacity_hz": 4_194_304_000.0,
+    },
     "counts": {"held": 2, "idle": 0, "free": 1},
     "away": 0,
 }

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import click
 
 from frazil.claims.claim import Snapshot
+from frazil.claims.fleet import Fleet, fleet_of
 from frazil.claims.holding import NodeHolding, node_holdings
 from frazil.cli._options import is_default, json_option, registry_argument
 from frazil.cli.show import terminal
@@ -123,7 +124,19 @@ def _listing(found: Snapshot | None, registry: Registry, request: Request) -> "R
         return Group(*away, Text(f"{empty}\n{found.layout}"))
     counts = {state: sum(line.state == state for line in lines) for state in _STYLES}
     summary = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
-    return Group(*away, _table(lines), Text(f"\n{summary}. The layout:\n{found.layout}"))
+    rate = _rate(fleet_of(lines, lines[0].layout))
+    return Group(*away, _table(lines), Text(f"\n{summary}.{rate} The layout:\n{found.layout}"))
+
+
+def _rate(fleet: Fleet) -> str:
+    """The rate of all members together, if any wrote one; of how many, if the layout has a limit.
+
+    A share would need an explanation: it is of the record's node numbers, not of this fleet's.
+    """
+    if fleet.members == fleet.unknown:
+        return ""
+    most = "" if fleet.capacity_hz is None else f" of {fleet.capacity_hz:,.0f} possible"
+    return f" Together {fleet.rate_hz:,} IDs/s{most}."
 
 
 def _absent(registry: Registry, request: Request) -> str:

@@ -18,9 +18,9 @@ export class Claims {
     this.legend = el("p", { class: "quiet legend" });
     this.body = el("tbody", {});
     this.more = el("p", { class: "quiet" });
-    const names = ["Node", "State", "Claim", "Holder", "IDs per second", "Since (UTC)"];
+    const names = ["Node", "State", "IDs/s", "Claim", "Holder", "Since (UTC)"];
     const head = names.map((text, i) =>
-      el("th", { scope: "col", text, class: i === 4 ? "number" : null }),
+      el("th", { scope: "col", text, class: i === 2 ? "number" : null }),
     );
     this.free = el("input", { type: "checkbox", id: "claims-free" });
     this.free.addEventListener("change", () => this.last && this.show(this.last));
@@ -98,8 +98,8 @@ class Row {
     this.left = el("span", { class: "quiet left" });
     this.badge = el("span", {});
     this.cells[1].append(this.badge);
-    this.cells[2].append(this.bar, this.left);
-    this.cells[4].className = "number";
+    this.cells[3].append(this.bar, this.left);
+    this.cells[2].className = "number";
     this.node = el("tr", {}, ...this.cells);
   }
 
@@ -110,8 +110,8 @@ class Row {
     put(this.badge, slot.state);
     this.badge.className = `badge ${slot.state}`;
     this.badge.title = STATES[slot.state];
-    put(this.cells[3], slot.host ? `${slot.host}${slot.process ? `:${slot.process}` : ""}` : "–");
-    put(this.cells[4], slot.rate_hz === null ? "–" : count(slot.rate_hz));
+    put(this.cells[4], slot.host ? `${slot.host}${slot.process ? `:${slot.process}` : ""}` : "–");
+    put(this.cells[2], slot.rate_hz === null ? "–" : count(slot.rate_hz));
     put(this.cells[5], slot.since ? moment(slot.since).slice(0, 19) : "–");
     const { start, now, until } = scale.place(slot);
     span(this.used, start, Math.min(now, until));

@@ -3,6 +3,7 @@
 import { ask, within } from "./api.js";
 import { Claims } from "./claims.js";
 import { byId, showProblem } from "./dom.js";
+import { Fleet } from "./fleet.js";
 import { Rates } from "./rates.js";
 
 const EVERY_MS = 1_000;
@@ -12,6 +13,7 @@ export class Watch {
   constructor(namespace) {
     this.namespace = namespace;
     this.round = 0;
+    this.fleet = new Fleet(byId("fleet"), namespace);
     this.claims = new Claims(byId("claims"));
     this.rates = new Rates(byId("rates"));
     this.seen = false;
@@ -32,6 +34,7 @@ export class Watch {
   }
 
   changed() {
+    this.fleet.clear();
     this.claims.clear();
     this.rates.clear();
     this.start();
@@ -45,10 +48,15 @@ export class Watch {
       const [status, claims] = await Promise.allSettled(asked);
       if (round !== this.round) return;
       if (status.status === "fulfilled") this.rates.show(status.value);
-      if (claims.status === "fulfilled") this.claims.show(claims.value);
+      if (claims.status === "fulfilled") {
+        this.fleet.show(claims.value);
+        this.claims.show(claims.value);
+      }
       const failed = [status, claims].find((one) => one.status === "rejected")?.reason;
       byId("rates").classList.toggle("stale", status.status === "rejected");
-      byId("claims").classList.toggle("stale", claims.status === "rejected");
+      for (const id of ["fleet", "claims"]) {
+        byId(id).classList.toggle("stale", claims.status === "rejected");
+      }
       // The banner of the page reports a lost connection.
       this.tell(failed?.status ? failed : null);
       if (failed?.status === 401) return; // wait for another token

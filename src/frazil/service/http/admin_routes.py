@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from frazil.claims.claim import Snapshot
+from frazil.claims.fleet import fleet_of
 from frazil.claims.holder import Holder
 from frazil.claims.holding import NodeHolding, node_holdings
 from frazil.errors import LayoutError, Misuse
@@ -116,6 +117,7 @@ def _record(served: ServedNamespace, snapshot: Snapshot | None) -> dict[str, Any
         "nodes": layout.nodes,
         "now": None if snapshot is None else moment_text(snapshot.now_us),
         "now_value": None if snapshot is None else _now_value(layout, snapshot.now_us),
+        "fleet": fleet_of(slots, layout)._asdict(),
         "counts": {state: count[state] for state in _STATES},
         "away": 0 if snapshot is None else len(snapshot.away),
         "slots": [_slot(slot) for slot in slots[:SLOTS_MOST]],

@@ -94,6 +94,13 @@ _CLAIMS: dict[str, Any] = {
     "axis": TEXT,
     "nodes": _WHOLE,
     **dict.fromkeys(("now", "now_value"), _OR_NONE),
+    "fleet": {
+        **an_object(
+            **dict.fromkeys(("members", "hosts", "rate_hz", "unknown", "nodes"), _WHOLE),
+            capacity_hz=_NUMBER_OR_NONE,
+        ),
+        "description": "All claims that are held. unknown: claims whose rate is not known yet.",
+    },
     "counts": an_object(held=_WHOLE, idle=_WHOLE, free=_WHOLE),
     "away": {"type": "integer", "description": "Parts of the registry that did not answer."},
     "slots": a_list(

@@ -1,0 +1,80 @@
+// The fleet: all members of a namespace together, from the claims in the registry.
+//
+// A member writes its rate when it renews its claim, so the sum follows within half of a claim.
+
+import { token } from "./api.js";
+import { Cards } from "./cards.js";
+import { Series, chartIn } from "./chart.js";
+import { copier, el } from "./dom.js";
+import { count, large } from "./format.js";
+
+const LEAST_PERCENT = 0.01;
+
+/** The cards, inside `place`, or what to run as long as there is no claim. */
+export class Fleet {
+  constructor(place, namespace) {
+    this.namespace = namespace;
+    this.cards = new Cards();
+    this.empty = el("div", { class: "card lesson", hidden: true });
+    place.append(el("h2", { text: "All nodes" }), this.empty, this.cards.node);
+    this.clear();
+  }
+
+  clear() {
+    this.cards.clear();
+    this.series = new Series();
+    this.empty.hidden = true;
+  }
+
+  show({ fleet, counts }) {
+    const { members, hosts, rate_hz: rate, unknown, nodes, capacity_hz: capacity } = fleet;
+    this.series.add(rate);
+    const never = members + counts.idle + counts.free === 0;
+    if (never && this.empty.hidden) this.empty.replaceChildren(...lesson(this.namespace()));
+    this.empty.hidden = !never;
+    this.cards.node.hidden = never;
+    const late = unknown ? `; ${count(unknown)} not known yet` : "";
+    const words = `the sum of the last renewals${late}`;
+    const card = this.cards.show("Total rate", `${large(rate)} IDs/s`, words, "wide");
+    card.draw ??= chartIn(card.node, "time", "Total rate", "IDs/s");
+    card.draw(this.series);
+    const places = `on ${count(hosts)} host${hosts === 1 ? "" : "s"}`;
+    const holding = members ? places : "a node that issues no IDs holds no claim";
+    this.cards.show("Members with a claim", count(members), holding);
+    if (nodes > 1) {
+      const of = `${count(members)} of ${count(nodes)}`;
+      this.cards.show("Node numbers used", percent(members / nodes), of);
+    }
+    if (capacity) {
+      const of = `of ${large(capacity)} IDs/s that all node numbers can issue`;
+      this.cards.show("Capacity used", percent(rate / capacity), of);
+    }
+  }
+}
+
+/** What to run before there is a claim. */
+function lesson(namespace) {
+  const here = `${location.origin}/`;
+  const guard = token.get() ? ' -H "Authorization: Bearer $FRAZIL_TOKEN"' : "";
+  const lines = [
+    ["From a shell", `curl${guard} ${here}v1/${encodeURIComponent(namespace)}/id`],
+    ["From Python", `frazil.open("${here}${encodeURIComponent(namespace)}")()`],
+  ];
+  return [
+    el("h3", { text: "No claim yet" }),
+    el("p", {}, "A program claims a node number when it makes its first ID. Make one, and its ",
+      "claim appears here:"),
+    el("dl", { class: "texts" }, lines.map(([title, line]) => [
+      el("dt", { text: title }),
+      el("dd", {}, el("code", { text: line }), copier(line, `the line ${title.toLowerCase()}`)),
+    ])),
+    el("p", { class: "quiet" }, "Programs that open the registry themselves appear too; those ",
+      "that use memory: do not."),
+  ];
+}
+
+function percent(share) {
+  const amount = share * 100;
+  if (amount > 0 && amount < LEAST_PERCENT) return `< ${LEAST_PERCENT} %`;
+  return `${amount === 0 || amount >= 10 ? Math.round(amount) : amount.toPrecision(2)} %`;
+}
