@@ -3,81 +3,38 @@
 A benchmark of calls in a loop never sees what a web handler sees: the first ID of a process, and
 one ID after seconds without any. This measures both, for each store, with servers started as in the
 tests. Many generators rest at the same time, so that a rest of 30 s gives many samples in 30 s.
-It also measures the longest stall of an event loop while a first ID is awaited, and what a fleet
-that rests costs a server. Prints tables in Markdown. The exit code is 1 if an ID repeats.
+They are members of one namespace, and so all their IDs must differ.
+
+Round trips are counted by a proxy before the server, on a known namespace: those that connect, and
+those of the claim. ``benchmarks.stall`` measures event loops, each in a new process; the table has
+the medians. Prints a table in Markdown. The exit code is 1 if an ID repeats.
 """
 
 import argparse
-import asyncio
+import json
+import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from itertools import count
-
-import redis
+from statistics import median
 
 import frazil
-from tests.servers.etcd import etcd
-from tests.servers.icicle import Caller
-from tests.servers.postgres import postgres
-from tests.servers.redis import Server
+from benchmarks.ready_stores import STORES, Store
+from frazil.claims.claim import LastSeen
+from frazil.generator.verb_requests import ask_of
+from frazil.registries import connect
+from tests.tools.proxy import Proxy
 
 __all__ = ["main"]
 
 _MEMBERS = 50
 _NEW = 3
 _RESTS_S = (0.1, 1.0, 5.0, 30.0)
-_FLEET_S = 20
+_LOOPS = 7
 _names = count()
-
-
-@contextmanager
-def _redis() -> Iterator[str]:
-    with Server() as server:
-        yield server.url
-
-
-@contextmanager
-def _icicle() -> Iterator[str]:
-    with Server() as server:
-        Caller(server).init()
-        yield f"icicle://127.0.0.1:{server.port}"
-
-
-@contextmanager
-def _etcd() -> Iterator[str]:
-    with etcd() as cluster:
-        yield cluster.url
-
-
-@contextmanager
-def _postgres() -> Iterator[str]:
-    with postgres() as server:
-        yield server.url
-
-
-@contextmanager
-def _sqlite() -> Iterator[str]:
-    with tempfile.TemporaryDirectory() as folder:
-        yield f"sqlite://{folder}/claims.db"
-
-
-@contextmanager
-def _memory() -> Iterator[str]:
-    yield "memory:ready"
-
-
-STORES: dict[str, Callable[[], object]] = {
-    "memory": _memory,
-    "sqlite": _sqlite,
-    "redis": _redis,
-    "postgres": _postgres,
-    "etcd": _etcd,
-    "icicle": _icicle,
-}
 
 
 def _timed(call: Callable[[], int]) -> tuple[float, int]:
@@ -97,77 +54,86 @@ def _text(seconds: float) -> str:
     return f"{seconds * 1e6:.0f} µs" if seconds < 1e-3 else f"{seconds * 1e3:.1f} ms"
 
 
-async def _stall_s(url: str, namespace: str) -> float:
-    """The longest time for which the loop did nothing else while a first ID was awaited."""
-    longest = 0.0
-
-    async def watch() -> None:
-        nonlocal longest
-        while True:
-            before = time.perf_counter()
-            await asyncio.sleep(0)
-            longest = max(longest, time.perf_counter() - before)
-
-    async with frazil.aio.open(url, namespace=namespace) as ids:
-        watching = asyncio.create_task(watch())
-        await asyncio.sleep(0.01)
-        await ids()
-        watching.cancel()
-    return longest
+def _new(store: Store, numbers: Iterator[int], stack: ExitStack) -> str:
+    """First IDs of namespaces that nobody has used."""
+    if store.own:
+        return "-"
+    fresh = [
+        stack.enter_context(
+            frazil.open(store.url(next(numbers)), namespace=f"new-{next(_names)}", timeout=30)
+        )
+        for _ in range(_NEW)
+    ]
+    with ThreadPoolExecutor(_NEW) as pool:
+        return _shown([taken_s for taken_s, _ in pool.map(_timed, fresh)])
 
 
-def _measure(name: str, url: str, members: int, rests_s: Sequence[float]) -> bool:
-    """Print the row of a store. Whether all IDs differ."""
-    own = name == "icicle"  # one namespace, which the server has
-    namespaces = ["test" if own else f"ready-{next(_names)}" for _ in range(members)]
+def _trips(store: Store, issued: list[int]) -> str:
+    """The round trips that connect, and those of the claim; for servers that make IDs, of an ID."""
+    if not store.port:
+        return "0"
+    with Proxy(store.port) as wire:
+        url = store.url(0).replace(f":{store.port}", f":{wire.port}", 1)
+        with frazil.open(url, namespace=store.namespace, timeout=30) as ids:
+            issued.append(ids())
+            first = wire.turns
+            if store.own:
+                issued.append(ids())
+                return f"{2 * first - wire.turns} + {wire.turns - first}"
+        registry = connect(url, store.namespace, frazil.scheme("icicle"))
+        registry.look()  # connects
+        before = wire.turns
+        registry.mint(ask_of(LastSeen()), 1)
+        claim = wire.turns - before
+        registry.close()
+        return f"{first - claim} + {claim}"
+
+
+def _loops(store: Store, numbers: Iterator[int], loops: int, issued: list[int]) -> str:
+    """The delay of an event loop while a first ID is awaited, and without anything to do."""
+    if not store.awaited:
+        return "-"
+    found = []
+    for _ in range(loops):
+        command = [sys.executable, "-m", "benchmarks.stall", store.url(next(numbers))]
+        done = subprocess.run([*command, store.namespace], capture_output=True, check=True)
+        found.append(json.loads(done.stdout))
+    issued += [number for _, _, number in found] if store.shared else []
+    idle_s, first_s = (median(each[i] for each in found) for i in (0, 1))
+    return f"{_text(first_s)} / {_text(idle_s)}"
+
+
+def _measure(name: str, store: Store, members: int, rests_s: Sequence[float], loops: int) -> bool:
+    """Print the row of a store. Whether all IDs of its namespace differ."""
     issued: list[int] = []
-    cells = []
+    numbers = count()
     with ExitStack() as stack:
-        fresh = [
-            stack.enter_context(frazil.open(url, namespace=f"new-{next(_names)}"))
-            for _ in range(0 if own else _NEW)
+        cells = [_new(store, numbers, stack)]
+        ids = [
+            stack.enter_context(
+                frazil.open(store.url(next(numbers)), namespace=store.namespace, timeout=30)
+            )
+            for _ in range(members)
         ]
-        with ThreadPoolExecutor(_NEW) as pool:
-            cells.append(_shown([t for t, _ in pool.map(_timed, fresh)]) if fresh else "-")
-        if not own and name != "memory":
-            for namespace in namespaces:
-                frazil.init(url, namespace=namespace, new=True)
-        ids = [stack.enter_context(frazil.open(url, namespace=each)) for each in namespaces]
-        found = [_timed(each) for each in ids]
-        cells.append(_shown([t for t, _ in found]))
-        issued += [number for _, number in found] if own else []
+
+        def timed() -> list[float]:
+            found = [_timed(each) for each in ids]
+            issued.extend(number for _, number in found)
+            return [taken_s for taken_s, _ in found]
+
+        cells += [_shown(timed()), _trips(store, issued)]
         for rest_s in rests_s:
             times = []
             for _ in range(max(1, int(2 / rest_s))):
                 time.sleep(rest_s)
-                times += [_timed(each)[0] for each in ids]
+                times += timed()
             cells.append(_shown(times))
-        cells.append(_text(asyncio.run(_stall_s(url, namespaces[0]))))
+        cells.append(_loops(store, numbers, loops, issued))
     print(f"| {name} | {' | '.join(cells)} |", flush=True)
-    return len(set(issued)) == len(issued)
-
-
-def _fleet(members: int) -> None:
-    """Print how many requests a server gets from members that rest."""
-    with Server() as server, ExitStack() as stack:
-        frazil.init(server.url, new=True)
-        client = redis.Redis.from_url(server.url)
-        fleet = [stack.enter_context(frazil.open(server.url)) for _ in range(members)]
-        for each in fleet:
-            each()
-        time.sleep(2)
-
-        def calls() -> int:
-            found = client.info("commandstats")
-            return sum(found.get(f"cmdstat_{n}", {}).get("calls", 0) for n in ("eval", "evalsha"))
-
-        before = calls()
-        time.sleep(_FLEET_S)
-        rate_hz = (calls() - before) / _FLEET_S
-        print(
-            f"\n{members} members of one namespace that rest: {rate_hz:.0f} requests a second, "
-            f"{rate_hz / members:.2f} of each."
-        )
+    repeats = len(issued) - len(set(issued))
+    if repeats:
+        print(f"{name}: {repeats} of {len(issued)} IDs repeat", file=sys.stderr)
+    return not repeats
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -175,19 +141,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.ready", description=__doc__)
     parser.add_argument("stores", nargs="*", choices=[*STORES, []], help="default: all")
     parser.add_argument("--quick", action="store_true", help="few members, rests up to 1 s")
-    parser.add_argument("--fleet", type=int, default=100, help="members that rest; 0: none")
     given = parser.parse_args(arguments)
-    members, rests_s = (5, _RESTS_S[:2]) if given.quick else (_MEMBERS, _RESTS_S)
-    heads = ["store", "new namespace", "known", *(f"after {r:g} s" for r in rests_s), "loop stall"]
-    print(f"p50 / p99, {members} generators each.\n\n| {' | '.join(heads)} |")
+    members, rests_s, loops = (5, _RESTS_S[:2], 1) if given.quick else (_MEMBERS, _RESTS_S, _LOOPS)
+    heads = ["store", "new", "known", "round trips", *(f"after {r:g} s" for r in rests_s), "loop"]
+    print(f"p50 / p99, {members} members.\n\n| {' | '.join(heads)} |")
     print("|---|" + "--:|" * (len(heads) - 1))
     differ = True
     for name in given.stores or STORES:
-        with ExitStack() as stack:
-            url = stack.enter_context(STORES[name]())  # type: ignore[arg-type]
-            differ &= _measure(name, str(url), members, rests_s)
-    if given.fleet:
-        _fleet(given.fleet)
+        with STORES[name]() as store:
+            differ &= _measure(name, store, members, rests_s, loops)
     return 0 if differ else 1
 
 

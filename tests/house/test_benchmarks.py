@@ -7,6 +7,7 @@ import json
 import random
 import subprocess
 import sys
+from contextlib import nullcontext
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,10 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks import __main__ as command
+from benchmarks import fleet, ready, ready_stores
 from benchmarks.cases import CASES, Aim, Case, Sample
 from benchmarks.kept import Keeping, Repeats, check
+from benchmarks.ready_stores import Store
 from benchmarks.report import Report
 from benchmarks.runner import Plan, missing, run_case, scaled
 from benchmarks.subjects import Subject, Work
@@ -242,3 +245,30 @@ def test_bench_refuses_a_repeat() -> None:
     bench.check_unique([3, 1, 2])
     with pytest.raises(InternalError, match="1 of 4 IDs repeat, the first is 3"):
         bench.check_unique([3, 1, 3, 2])
+
+
+@pytest.mark.long
+def test_a_first_id_and_a_rest_are_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ready.main(["--quick", "memory", "redis"]) == 0
+    shown = capsys.readouterr().out
+    assert "| memory | " in shown
+    assert " | 1 + 1 | " in shown.partition("| redis | ")[2]  # a connection, and a claim
+
+
+def test_an_id_that_repeats_fails_the_table(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Members that share no record get the same numbers."""
+    monkeypatch.setattr(ready, "_RESTS_S", (0.001,))
+    alone = Store(lambda n: f"memory:{n}", shared=False, awaited=False)
+    monkeypatch.setitem(ready_stores.STORES, "memory", lambda: nullcontext(alone))
+    assert ready.main(["--quick", "memory"]) == 1
+    assert "IDs repeat" in capsys.readouterr().err
+
+
+@pytest.mark.long
+def test_a_fleet_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    assert fleet.main(["--members", "20", "--keep", "1", "--scarce", "1"]) == 0
+    shown = capsys.readouterr().out
+    assert "20 members, 4 node numbers" in shown
+    assert "| all rest, after keep | 0.0 | 0 | - |" in shown

@@ -51,6 +51,7 @@ class Wire:
     server: socket.socket
     double: socket.socket | None = None
     lost: bool = False
+    asked: bool = False
     ended: list[str] = field(default_factory=list)
     late: deque[bytes] = field(default_factory=deque)
     sending: threading.Lock = field(default_factory=threading.Lock)
@@ -65,12 +66,13 @@ class Wire:
 class Proxy:
     """Listens on ``port`` of 127.0.0.1 for a server there. ``with Proxy(server.port) as wire:``
 
-    requests, replies: how many bytes went each way. lost: how many times a reply was swallowed.
+    requests, replies: how many bytes went each way. turns: how many times a client sent something
+    after an answer, or first: its round trips. lost: how many times a reply was swallowed.
     """
 
     def __init__(self, target: int) -> None:
         self.target = target
-        self.requests = self.replies = self.lost = 0
+        self.requests = self.replies = self.turns = self.lost = 0
         self._faults = Faults()
         self._wires: set[Wire] = set()
         self._lock = threading.Lock()
@@ -191,7 +193,8 @@ class Proxy:
                 if wanted is not None:
                     heard = (heard + chunk)[-_CHUNK:]  # it may come in two pieces
                     wire.lost = wire.lost or wanted in heard
-                self._count(requests=len(chunk))
+                self._count(requests=len(chunk), turns=not wire.asked)
+                wire.asked = True
                 wire.server.sendall(chunk)
                 if wire.double is not None:
                     self._repeat(wire, wire.double, chunk, faults.repeat_late_s)
@@ -223,6 +226,7 @@ class Proxy:
                     if faults.losing_cuts:
                         wire.cut()
                     continue
+                wire.asked = False
                 self._count(replies=len(chunk))
                 wire.client.sendall(chunk)
             wire.client.shutdown(socket.SHUT_WR)

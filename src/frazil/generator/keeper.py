@@ -20,6 +20,9 @@ With a clock:
   (``keep``) its claim is kept warm, so that a rare ID costs its caller no request: it is renewed
   for the whole horizon, and only when an eighth of that is left. After that it is given back.
 - If an idle claim has a new owner, the node numbers are scarce: for that while, none is kept warm.
+- If a claim in use has a new owner, the next one wants twice as many ticks, as after a renewal. So
+  two busy generators do not take one number from each other for ever: the claim that ends first,
+  which a registry grants anew, is soon that of an idle one.
 - A claim with a new owner is used to its end; then there is a new claim.
 
 Without a clock (counters, runs) a claim is a block of a chosen size. When half of it is used, the
@@ -293,6 +296,8 @@ class KeeperPolicy:
             self._renewable = False
             if idle:
                 self._scarce_until_ns = self.identity.now_ns() + self._keep_ns
+            else:
+                self._want = want
             return
         self.claim, self._want, self._block_requested = reply, want, False
         walk.prolong(reply.until, *reply.time(self.terms), read_ns, self.identity.era)

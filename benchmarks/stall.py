@@ -1,0 +1,44 @@
+"""How long an event loop stands still: ``python -m benchmarks.stall URL NAMESPACE [MODULE]``.
+
+A task sleeps for a millisecond, again and again, and notes by how much it woke late: first while
+the loop has nothing else to do, then while a first ID is awaited. Both are of the same length. On a
+machine with other work the first figure is what that work costs. The process is new, so what only
+its first call imports or reads is in the second figure. Prints both, in seconds, and the ID.
+"""
+
+import asyncio
+import json
+import sys
+import time
+
+import frazil
+
+__all__ = ["measure"]
+
+_TICK_S = 0.001
+_WINDOW_S = 0.3
+
+
+async def _lateness(doing: "asyncio.Future[None] | None" = None) -> float:
+    """The longest delay of a sleep within the window, or longer until something is done."""
+    worst, until_s = 0.0, time.perf_counter() + _WINDOW_S
+    while time.perf_counter() < until_s or (doing is not None and not doing.done()):
+        before = time.perf_counter()
+        await asyncio.sleep(_TICK_S)
+        worst = max(worst, time.perf_counter() - before - _TICK_S)
+    return worst
+
+
+async def measure(url: str, namespace: str) -> tuple[float, float, int]:
+    """The longest delay without work, the one while a first ID is awaited, and that ID."""
+    ids = frazil.aio.open(url, namespace=namespace, timeout=30)
+    await _lateness()  # the loop itself has first times
+    idle_s = await _lateness()
+    first = asyncio.ensure_future(ids())
+    stall_s = await _lateness(first)  # type: ignore[arg-type] # only asked whether it is done
+    await ids.aclose()
+    return idle_s, stall_s, first.result()
+
+
+if __name__ == "__main__":
+    json.dump(asyncio.run(measure(*sys.argv[1:])), sys.stdout)
