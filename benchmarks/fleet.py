@@ -31,6 +31,7 @@ __all__ = ["main"]
 _LAYOUT = "sign:1=0 time:41 node:{bits} sequence:12 @1ms since 2025-01-01T00:00:00Z"
 _BUSY = 100  # one of so many
 _PAUSE_S = 0.05
+_HORIZON_S = 5.0  # a number is given back when its claim is used up
 
 
 class _Fleet:
@@ -100,9 +101,9 @@ def _rests(url: str, members: int, keep_s: float) -> bool:
         print(f"| first IDs of all | | {fleet.held()} | {_waits(fleet.taken_s)} |", flush=True)
         fleet.phase("all rest", keep_s / 2)
         fleet.phase(f"{len(busy)} are busy", keep_s / 2, busy)
-        time.sleep(keep_s / 2)
+        time.sleep(_HORIZON_S)
         fleet.phase(f"{len(busy)} are busy, after keep", keep_s / 2, busy)
-        time.sleep(keep_s * 1.5)
+        time.sleep(keep_s + _HORIZON_S)
         fleet.phase("all rest, after keep", keep_s / 2)
         return len(fleet.issued) == len(set(fleet.issued))
 
