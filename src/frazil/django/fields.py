@@ -8,9 +8,9 @@ is a plain BIGINT without a sequence.
 The usual way, ``default=ids``, puts a generator into the field, and so into every migration.
 Here a field carries a name, and a migration holds ``FrazilAutoField("order", ...)``.
 
-A value is read in three places, each as strict as it can be. A **lookup** accepts a text or any
-number, because ``id__gt=0`` is a fair question. A **save** accepts an ID of the scheme only. A
-**form** or fixture (``to_python``) answers a wrong value with ValidationError.
+A value is read in three places, each as strict as it can be. A **lookup** accepts the text of an
+ID, or any number, because ``id__gt=0`` is a fair question. A **save** accepts an ID of the scheme
+only. A **form** or fixture (``to_python``) answers a wrong value with ValidationError.
 
 Foreign keys need no field of their own: Django asks the field that they refer to.
 """
@@ -92,7 +92,7 @@ class IdColumn(models.Field):
     def get_prep_value(self, value: Any) -> Any:
         """The number for a lookup. Raises CodecError, a ValueError, for a text that is no ID."""
         if isinstance(value, str):
-            return self.declaration.scheme.parse(value)
+            return self.declaration.scheme.read(value)
         return super().get_prep_value(value)
 
     def get_db_prep_save(self, value: Any, connection: Any) -> Any:

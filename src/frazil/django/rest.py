@@ -71,7 +71,7 @@ class IdField(serializers.CharField):
             )
         declaration = declared(self.scheme_name)
         try:
-            return Id(declaration.scheme.parse(data), declaration.name)
+            return Id(declaration.scheme.read(data), declaration.name)
         except CodecError as error:
             reason = str(error).partition("\n")[0]
             raise serializers.ValidationError(reason, code="invalid") from error

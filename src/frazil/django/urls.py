@@ -1,8 +1,8 @@
 """URL converters: one for each declared scheme, ``path("orders/<frazil.order:pk>/", view)``.
 
 A view with ``<str:pk>`` gets any text, and has to answer a wrong one itself. The converter matches
-the text of this scheme only, so anything else is a 404, and the view gets an ``Id``. ``reverse``
-accepts a number, an ``Id`` or its text.
+the text of an ID of this scheme only, so anything else is a 404, and the view gets an ``Id``.
+``reverse`` accepts a number, an ``Id`` or its text.
 """
 
 from typing import Any
@@ -23,7 +23,7 @@ class _Converter:
 
     def to_python(self, text: str) -> Id:
         """The ID; a ValueError means that the URL does not match."""
-        return Id(declared(self.name).scheme.parse(text), self.name)
+        return Id(declared(self.name).scheme.read(text), self.name)
 
     def to_url(self, value: Any) -> str:
         """The text. Raises CodecError, a ValueError, for what is no ID."""

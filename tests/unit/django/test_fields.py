@@ -102,6 +102,20 @@ def test_rows_are_found_by_text_and_by_number(site):
     assert not found.filter(id=1 << 80).exists()
 
 
+@pytest.mark.parametrize("lookup", ["pk", "id__in", "id__gt", "items__payment", "customer"])
+def test_a_text_of_a_number_outside_the_scheme_is_no_id(site, lookup):
+    """It decodes to a number with the sign bit set, which a BIGINT does not hold."""
+    outside = {
+        "items__payment": "pay_8000000000000005",
+        "customer": frazil.scheme(prefix="customer_", encoding="base32", check=True).format(
+            1 << 63
+        ),
+    }
+    text = outside.get(lookup, ORDER.format((1 << 63) + 5))
+    with pytest.raises(CodecError, match=f"'{text}' is not an ID of scheme"):
+        site.Order.objects.filter(**{lookup: [text] if lookup == "id__in" else text})
+
+
 def test_a_foreign_key_takes_a_text_and_shows_one(site):
     order = site.Order.objects.create()
     item = site.Item.objects.create(order_id=str(order.id))

@@ -111,7 +111,8 @@ def test_the_admin_searches_for_a_text(site):
     admin, rows = Orders(site.Order, sites), site.Order.objects.all()
     for term in (str(order.id), "ice", "pay_00000000000000a1"):
         assert list(admin.get_search_results(None, rows, term)[0]) == [order]
-    for term in (str(order.id)[:-1], str(int(order.id)), "é", "0"):
+    outside = frazil.scheme(prefix="order_", encoding="base62").format(1 << 63)
+    for term in (str(order.id)[:-1], str(int(order.id)), "é", "0", outside, "pay_8000000000000005"):
         assert list(admin.get_search_results(None, rows, term)[0]) == []
     assert admin.get_object(None, str(order.id)) == order
     assert admin.get_object(None, "nonsense") is None

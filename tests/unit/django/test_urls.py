@@ -24,7 +24,16 @@ def test_a_url_holds_the_text_and_a_view_gets_the_id(site):
 
 @pytest.mark.parametrize(
     "path",
-    ["/orders/1/", "/orders/order_zzzzzzzzzzz/", "/orders/customer_1/", "/tags/01/", "/tags/"],
+    [
+        "/orders/1/",
+        "/orders/order_zzzzzzzzzzz/",
+        "/orders/customer_1/",
+        "/orders/order_AzL8n0Y58m8/",  # 2**63
+        "/orders/order_LygHa16AHYF/",  # 2**64 - 1
+        "/tags/01/",
+        "/tags/9223372036854775813/",
+        "/tags/",
+    ],
 )
 def test_another_text_is_no_url(site, path):
     from django.urls import Resolver404, resolve
