@@ -30,7 +30,7 @@ from frazil.system.extras import missing_extra
 from frazil.tables.attempt import make_attempt
 from frazil.tables.audit import Audit, counted, joined
 from frazil.tables.new_column import check_kept, check_new
-from frazil.tables.parts import make_parts
+from frazil.tables.parts import Parts, make_parts
 from frazil.tables.reach import is_loopback
 
 if TYPE_CHECKING:
@@ -91,7 +91,8 @@ def stamp(
     if once:
         return stamped
     if path is not None:
-        return dd.read_parquet(_written(stamped, path), filesystem="arrow")
+        parts = make_parts(path)
+        return dd.read_parquet(_written(stamped, parts), filesystem=parts.files)
     kept = stamped.persist()
     if client is not None and seal is not None:
         from distributed import Event, wait
@@ -134,12 +135,11 @@ def audit(frame: "dd.DataFrame", column: str, scheme: str | Scheme = "icicle") -
     return joined(dask.compute(*parts))
 
 
-def _written(frame: Any, path: str) -> str:
-    """Write a frame as Parquet, a file for each partition; where."""
+def _written(frame: Any, parts: Parts) -> list[str]:
+    """Write a frame as Parquet, a file for each partition; the files, in the frame's order."""
     import dask
     from dask.dataframe.dispatch import pyarrow_schema_dispatch
 
-    parts = make_parts(path)
     schema = pyarrow_schema_dispatch(frame._meta_nonempty, preserve_index=True)  # noqa: SLF001
 
     def write(part: Any) -> str:
@@ -148,8 +148,7 @@ def _written(frame: Any, path: str) -> str:
         return parts.write(pa.Table.from_pandas(part, schema, preserve_index=True))
 
     wanted = [dask.delayed(write)(part) for part in frame.to_delayed()]
-    parts.keep(lambda: dask.compute(*wanted))
-    return parts.path
+    return parts.keep(lambda: dask.compute(*wanted))
 
 
 def _count(frame: Any, *, column: str, scheme: Scheme) -> Audit:

@@ -36,6 +36,11 @@ class Parts:
     path: str
     draft: str
 
+    @property
+    def files(self) -> Any:
+        """The file system of both, as pyarrow has it."""
+        return _opened(self.path)[0]
+
     def write(self, table: "pa.Table") -> str:
         """Write the file of an attempt; the name of it."""
         from pyarrow import parquet
@@ -46,16 +51,22 @@ class Parts:
             parquet.write_table(table, out)
         return name
 
-    def keep(self, run: Callable[[], Iterable[str]]) -> None:
-        """Move the files that ``run`` names into place, in its order; the others are removed."""
+    def keep(self, run: Callable[[], Iterable[str]]) -> list[str]:
+        """Move the files that ``run`` names into place; the others are removed.
+
+        The paths of the files, in the order of ``run``. A folder lists them in any order.
+        """
         files, draft = _opened(self.draft)
         _, place = _opened(self.path)
         files.create_dir(draft)
+        kept = []
         try:
             for number, name in enumerate(run()):
-                files.move(f"{draft}/{name}", f"{place}/part-{number:06d}-{name}")
+                kept.append(f"{place}/part-{number:06d}-{name}")
+                files.move(f"{draft}/{name}", kept[-1])
         finally:
             files.delete_dir(draft)
+        return kept
 
 
 def make_parts(path: str | os.PathLike[str]) -> Parts:
