@@ -18,25 +18,32 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["main"]
+__all__ = ["MIB", "duck", "main", "run", "words_file"]
 
 _DUCK = (
     "import duckdb; c = duckdb.connect(); c.execute('SET threads = 2'); "
     "c.execute('SET enable_progress_bar = false'); print(c.execute({query!r}).fetchall()[:1])"
 )
 _POLARS = "import polars as pl; {lazy}.with_row_index('nr').{sink}({out!r})"
-_MIB = 1 << 20
+MIB = 1 << 20
 
 
 class Outcome(NamedTuple):
-    """The seconds, the processor's seconds and the largest memory of one run."""
+    """The seconds, the processor's seconds and the largest memory of one run, and what it said."""
 
     seconds: float
     cpu_s: float
     memory_bytes: int
+    said: str
 
 
-def _run(command: list[str]) -> Outcome:
+def duck(query: str) -> list[str]:
+    """The command that runs a query in DuckDB alone."""
+    return [sys.executable, "-c", _DUCK.format(query=query)]
+
+
+def run(command: list[str], code: int = 0) -> Outcome:
+    """Run a command that ends with ``code``."""
     began = time.perf_counter()
     # What an audit found is on the standard output, why a command failed on the other.
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
@@ -44,13 +51,14 @@ def _run(command: list[str]) -> Outcome:
         said = process.stdout.read().decode()
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
+    if process.returncode != code:
         raise SystemExit(f"{command} ended with {process.returncode}: {said}")
     seconds = time.perf_counter() - began
-    return Outcome(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)
+    return Outcome(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024, said)
 
 
-def _words(folder: Path, source: Path, copies: int) -> Path:
+def words_file(folder: Path, source: Path, copies: int) -> Path:
+    """A CSV file of one column, with the lines of a word list so many times."""
     path, text = folder / "words.csv", source.read_bytes()
     with path.open("wb") as file:
         file.write(b"word\n")
@@ -90,7 +98,7 @@ def _cases(path: Path, memory: str) -> list[tuple[str, dict[str, list[str]]]]:
         polars = _POLARS.format(lazy=scan, sink=sink, out=str(folder / ("p" + out)))
         return {
             "frazil": [*frazil, "stamp", str(before), "-o", str(after), *options],
-            "DuckDB": [sys.executable, "-c", _DUCK.format(query=query)],
+            "DuckDB": duck(query),
             "Polars": [sys.executable, "-c", polars],
         }
 
@@ -98,7 +106,7 @@ def _cases(path: Path, memory: str) -> list[tuple[str, dict[str, list[str]]]]:
         query = f"SELECT count(*), count(DISTINCT id), min(id), max(id) FROM {read}"
         return {
             "frazil": [*frazil, "audit", str(found), "--memory", memory],
-            "DuckDB": [sys.executable, "-c", _DUCK.format(query=query)],
+            "DuckDB": duck(query),
         }
 
     options = ["--force", "--memory", memory, "--url", f"sqlite:///{folder}/ids.db"]
@@ -120,7 +128,7 @@ def _mix(folder: Path, name: str) -> None:
     """Write the IDs of the stamped Parquet in an order that no run of rows keeps."""
     source, out = folder / f"{name}-id.parquet", folder / "mixed.parquet"
     query = f"COPY (SELECT id FROM '{source}' ORDER BY hash(id)) TO '{out}'"
-    _run([sys.executable, "-c", _DUCK.format(query=query)])
+    run(duck(query))
 
 
 def _say(line: str) -> None:
@@ -134,12 +142,12 @@ def _measure(path: Path, memory: str, rounds: int) -> None:
         found: dict[str, list[Outcome]] = {name: [] for name in subjects}
         for _ in range(rounds):
             for name, command in subjects.items():
-                found[name].append(_run(command))
+                found[name].append(run(command))
         cells = [title]
         for name, outcomes in found.items():
             seconds = statistics.median(outcome.seconds for outcome in outcomes)
             cpu = statistics.median(outcome.cpu_s for outcome in outcomes)
-            memory = max(outcome.memory_bytes for outcome in outcomes) // _MIB
+            memory = max(outcome.memory_bytes for outcome in outcomes) // MIB
             cells.append(f"{name} {seconds:.2f} s, {cpu:.2f} s of CPU, {memory} MiB")
         pairs = zip(found["frazil"], found["DuckDB"], strict=True)
         ratios = [(one.seconds / other.seconds, one.cpu_s / other.cpu_s) for one, other in pairs]
@@ -184,10 +192,10 @@ def main(arguments: Sequence[str]) -> int:
         with tempfile.TemporaryDirectory(prefix="frazil-files-") as temporary:
             folder = Path(temporary)
             if name == "words":
-                path = _words(folder, options.words, options.copies)
+                path = words_file(folder, options.words, options.copies)
             else:
                 path = _wide(folder, 4 * options.copies)
-            _say(f"{name}: {path.stat().st_size // _MIB} MiB, --memory {options.memory}")
+            _say(f"{name}: {path.stat().st_size // MIB} MiB, --memory {options.memory}")
             _measure(path, options.memory, options.rounds)
             _say(_compare(folder, name))
     return 0

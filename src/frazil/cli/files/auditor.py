@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from frazil.cli.files.ahead import ahead
 from frazil.cli.files.batches import Reading
+from frazil.cli.files.buffers import as_numpy
 from frazil.cli.files.memory import Memory
 from frazil.cli.files.search import Duplicate, Search
 from frazil.cli.files.streams import Source
@@ -123,7 +124,7 @@ class Auditor:
         if scheme.bits > 64:
             return None
         if pa.types.is_integer(values.type):
-            return _checked(values.to_numpy(), scheme.bits)
+            return _checked(as_numpy(values), scheme.bits)
         if scheme.encoding == "decimal" and not scheme.prefix:
             return _decimals(values, scheme.bits)
         fixed = _fixed(values)
@@ -177,10 +178,10 @@ def _checked(numbers: Any, bits: int) -> Any:
 def _decimals(values: Any, bits: int) -> Any:
     """The numbers of decimal texts; None if one is not written as a codec writes it."""
     try:
-        numbers = pc.cast(values.cast(pa.string()), pa.uint64()).to_numpy()
+        numbers = as_numpy(pc.cast(values.cast(pa.string()), pa.uint64()))
     except pa.ArrowInvalid:
         return None
-    lengths = pc.binary_length(values).to_numpy()
+    lengths = as_numpy(pc.binary_length(values))
     low, high = int(lengths.min()), int(lengths.max())
     if low == high and int(numbers.min()) >= 10 ** (low - 1):
         return _checked(numbers, bits)
@@ -192,7 +193,7 @@ def _decimals(values: Any, bits: int) -> Any:
 
 def _fixed(values: Any) -> Any:
     """Texts of one length as a numpy array of bytes; None if their lengths differ."""
-    lengths = pc.binary_length(values).to_numpy()
+    lengths = as_numpy(pc.binary_length(values))
     width = int(lengths[0])
     if not width or (lengths != width).any():
         return None

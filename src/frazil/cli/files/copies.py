@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from frazil.cli.files.buffers import as_arrow, one_text
 from frazil.cli.files.csv_head import CsvHead, open_csv
 from frazil.cli.files.rows import Positions, Rows, split_lines
 from frazil.cli.files.streams import Source
@@ -61,7 +62,7 @@ class Place:
 class Cut:
     """Bytes before the rows, the rows, and where their IDs go, between ``left`` and ``right``.
 
-    ``left`` and ``right`` are bytes, or an Arrow array of them for each row.
+    ``left`` and ``right`` are scalars of Arrow, or an array with one for each row.
     """
 
     before: bytes
@@ -81,7 +82,7 @@ class Cut:
             pa.binary(), count, [None, pa.py_buffer(offsets), pa.py_buffer(self.rows.data)]
         )
         joined = pc.binary_join_element_wise(
-            pieces, self.left, ids.cast(pa.binary()), self.right, pa.scalar(b"")
+            pieces, self.left, ids.cast(pa.binary()), self.right, one_text(b"")
         )
         _, ends, data = joined.buffers()
         size = int(np.frombuffer(ends, np.int32)[count])
@@ -117,7 +118,7 @@ def cut_csv(
             first = first or head
             _check_same(source, first, head)
             mark = head.delimiter.encode()
-            left, right = (mark, b"") if place.last else (b"", mark)
+            left, right = map(one_text, (mark, b"") if place.last else (b"", mark))
             for some in blocks:
                 rows = some.without_blank()
                 if len(rows.ends):
@@ -166,9 +167,9 @@ def cut_json(files: list[str], opened: Open, place: Place) -> Iterator[Cut]:
                 closes = braces[np.searchsorted(braces, rows.ends) - 1]
                 quotes = np.append(np.flatnonzero(rows.codes == _QUOTE), len(rows.data))
                 filled = quotes[np.searchsorted(quotes, opens)] < closes
-                comma = pc.if_else(pa.array(filled), pa.scalar(b", "), pa.scalar(b""))
-                empty = pa.scalar(b"")
-                left, right = pa.scalar(key + b': "'), pa.scalar(b'"')
+                empty = one_text(b"")
+                comma = pc.if_else(as_arrow(filled), one_text(b", "), empty)
+                left, right = one_text(key + b': "'), one_text(b'"')
                 if place.last:
                     left = pc.binary_join_element_wise(comma, left, empty)
                 else:

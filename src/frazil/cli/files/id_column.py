@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import frazil
+from frazil.cli.files.buffers import as_arrow, one_text
 from frazil.schemes.scheme import Scheme
 
 __all__ = ["Ids"]
@@ -30,15 +31,18 @@ class Ids:
     def numbers(self, count: int) -> Any:
         """The next IDs as an Arrow array of int64; only if they are ``numeric``."""
         row = self._next(count)
-        return pa.array(row.view(np.int64))
+        return as_arrow(row.view(np.int64))
 
     def texts(self, count: int) -> Any:
         """The next IDs as an Arrow array of strings."""
         row = self._next(count)
         if self._plain:
-            texts = pc.cast(pa.array(row), pa.string())
+            texts = pc.cast(as_arrow(row), pa.string())
             prefix = self._scheme.prefix
-            return pc.binary_join_element_wise(prefix, texts, "") if prefix else texts
+            if not prefix:
+                return texts
+            parts = [one_text(part).cast(pa.string()) for part in (prefix.encode(), b"")]
+            return pc.binary_join_element_wise(parts[0], texts, parts[1])
         # Every encoding but decimal has one width, so the array is its own buffer.
         encoded = self._scheme.codec.encode_array(row)
         if self._scheme.encoding == "decimal":

@@ -16,6 +16,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.ipc
 
+from frazil.cli.files.buffers import as_arrow
 from frazil.cli.files.database import connect, temporary_in
 from frazil.cli.files.memory import Memory
 
@@ -58,7 +59,7 @@ class Search:
             halves = [[n >> 64 for n in keys], [n & low for n in keys]]
             columns, self.increasing = [pa.array(half, pa.uint64()) for half in halves], False
         else:
-            columns = [pa.array(keys)]
+            columns = [as_arrow(keys)]
             self.increasing = (
                 self.increasing
                 and (self._last is None or int(keys[0]) > self._last)
@@ -66,7 +67,7 @@ class Search:
             )
             self._last = int(keys[-1])
         self._names = [f"key{i}" for i in range(len(columns))]
-        batch = pa.record_batch([*columns, pa.array(positions)], names=[*self._names, "position"])
+        batch = pa.record_batch([*columns, as_arrow(positions)], names=[*self._names, "position"])
         with temporary_in(self._folder):
             if self._writer is None:
                 file = self._stack.enter_context(pa.OSFile(str(self._path), "wb"))

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from frazil.cli.files.batches import Reading, check_column, open_direct
+from frazil.cli.files.buffers import as_arrow
 from frazil.cli.files.copies import is_utf8, json_record
 from frazil.cli.files.csv_head import CsvHead, open_csv
 from frazil.cli.files.rows import Rows, is_regular, split_lines
@@ -93,7 +94,7 @@ def _binary(rows: Rows, starts: Any, ends: Any) -> Any:
     pieces = pa.Array.from_buffers(
         pa.binary(), 2 * len(starts), [None, pa.py_buffer(offsets), pa.py_buffer(rows.data)]
     )
-    return pieces.take(pa.array(np.arange(0, 2 * len(starts), 2)))
+    return pieces.take(as_arrow(np.arange(0, 2 * len(starts), 2)))
 
 
 def _of_csv(head: CsvHead, rows: Rows, index: int) -> Values:
