@@ -22,13 +22,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from frazil.errors import ClaimLost, ConfigError
+from frazil.errors import ClaimLost
 from frazil.generator.request import UrlInput
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.scheme import scheme as find_scheme
 from frazil.system.extras import missing_extra
 from frazil.tables.attempt import make_attempt
-from frazil.tables.audit import Audit, counted, joined
+from frazil.tables.audit import Audit, check_audited, counted, joined
 from frazil.tables.new_column import check_kept, check_new
 from frazil.tables.parts import Parts, make_parts
 from frazil.tables.reach import is_loopback
@@ -122,13 +122,8 @@ def audit(frame: "dd.DataFrame", column: str, scheme: str | Scheme = "icicle") -
     """
     import dask
 
+    check_audited(column, dict(frame.dtypes))
     of, only = find_scheme(scheme), frame[[column]]
-    if only.dtypes[column].kind not in "iu":
-        raise ConfigError(
-            f"{column!r} has the type {only.dtypes[column]}, and IDs are integers; float64 does "
-            "not hold them",
-            value=str(only.dtypes[column]),
-        )
     if only.npartitions > 1:
         only = only.shuffle(on=column)
     parts = [dask.delayed(partial(_count, column=column, scheme=of))(p) for p in only.to_delayed()]

@@ -26,7 +26,7 @@ from frazil.schemes.scheme import Scheme
 from frazil.schemes.scheme import scheme as find_scheme
 from frazil.system.extras import missing_extra
 from frazil.tables.attempt import make_attempt
-from frazil.tables.audit import Audit, counted, joined
+from frazil.tables.audit import Audit, check_audited, counted, joined
 from frazil.tables.new_column import check_kept, check_new
 from frazil.tables.parts import make_parts
 from frazil.tables.reach import is_loopback
@@ -138,9 +138,12 @@ def audit(
 ) -> Audit:
     """Count a column of IDs: repeated, missing and invalid ones, nodes, and their span.
 
-    A shuffle of the column alone, into ``parts`` parts, brings equal IDs together.
+    A shuffle of the column alone, into ``parts`` parts, brings equal IDs together. Raises
+    ConfigError if it is not a column of integers.
     """
-    of = find_scheme(scheme)
+    of, schema = find_scheme(scheme), ds.schema()
+    if schema is not None:
+        check_audited(column, dict(zip(schema.names, schema.types, strict=True)))
 
     def count(table: Any) -> Any:
         import pyarrow as pa

@@ -32,7 +32,7 @@ from frazil.schemes.scheme import scheme as find_scheme
 from frazil.schemes.segments import Segment, assembled
 from frazil.system.extras import missing_extra
 from frazil.tables.attempt import make_attempt
-from frazil.tables.audit import Audit
+from frazil.tables.audit import Audit, check_audited
 from frazil.tables.new_column import check_kept, check_new
 from frazil.tables.numbers import time_us, whole_words
 
@@ -113,8 +113,12 @@ def audit(df: "DataFrame", column: str, scheme: str | Scheme = "icicle") -> Audi
     again, so audit one that is. Raises ConfigError for another type of column.
     """
     f, of = _functions(), find_scheme(scheme)
-    if not of.signed_safe or dict(df.dtypes).get(column) != "bigint":
-        raise ConfigError(f"{column!r} is not a BIGINT column for IDs of scheme {of.name!r}")
+    check_audited(column, dict(df.dtypes))
+    if not of.signed_safe or dict(df.dtypes)[column] != "bigint":
+        raise ConfigError(
+            f"{column!r} is not a BIGINT column for IDs of scheme {of.name!r}; cast a column of "
+            "fewer bits, and take a scheme that fits a BIGINT",
+        )
     mask, value = of.constants
     number, count = f.col("number"), f.col("count")
     groups = df.select(f.col(column).alias("number")).groupBy("number").count()

@@ -8,18 +8,22 @@ arrays this is ``counted``, and ``joined`` adds the parts up.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Self
 
+from frazil.errors import ConfigError
 from frazil.schemes.scheme import Scheme
 from frazil.system import clock
 
-__all__ = ["Audit", "counted", "joined"]
+__all__ = ["Audit", "check_audited", "counted", "joined"]
 
 _SHOWN = 10
+_INTEGER = re.compile(r"u?int(8|16|32|64)(\[pyarrow\])?|bigint", re.IGNORECASE)
+_FLOAT = re.compile("float|double", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,27 @@ class Audit:
     def last(self) -> datetime | None:
         """``last_us`` as a datetime in UTC."""
         return None if self.last_us is None else clock.moment(self.last_us)
+
+
+def check_audited(column: str, types: Mapping[str, object]) -> None:
+    """Raise ConfigError unless a table with these types has the column, and it is of integers."""
+    if column not in types:
+        raise ConfigError(
+            f"the table has no column {column!r}; it has {', '.join(map(str, types))}", value=column
+        )
+    kind = str(types[column])
+    if _FLOAT.match(kind):
+        raise ConfigError(
+            f"{column!r} has the type {kind}, which damages IDs; read the table again with an "
+            "integer type",
+            value=kind,
+        )
+    if not _INTEGER.fullmatch(kind):
+        raise ConfigError(
+            f"{column!r} has the type {kind}, and an engine audits integers; write the table as "
+            f"Parquet and run 'frazil audit FOLDER --column {column}', which reads text as well",
+            value=kind,
+        )
 
 
 def counted(column: Any, missing: int, scheme: Scheme) -> Audit:

@@ -5,8 +5,9 @@ import pyarrow as pa
 import pytest
 
 import frazil
+from frazil.errors import ConfigError
 from frazil.schemes.scheme import scheme
-from frazil.tables.audit import Audit, counted, joined
+from frazil.tables.audit import Audit, check_audited, counted, joined
 
 __all__: list[str] = []
 
@@ -47,3 +48,29 @@ def test_without_rows_and_without_time() -> None:
     assert joined([]) == counted(np.array([], np.int64), 0, scheme("icicle")) == Audit()
     counter = counted(np.array([1, 2, 2]), 0, scheme("tickets"))
     assert (counter.first, counter.nodes, counter.examples) == (None, {}, (2,))
+
+
+@pytest.mark.parametrize("kind", ["int64", "UInt64", "int32", "int64[pyarrow]", "bigint"])
+def test_columns_of_integers_are_audited(kind: str) -> None:
+    check_audited("id", {"k": "string", "id": kind})
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("string", "has the type string, and an engine audits integers; write the table as"),
+        ("object", "run 'frazil audit FOLDER --column id', which reads text as well"),
+        ("decimal(20,0)", "has the type decimal"),
+        ("float64", "float64, which damages IDs; read the table again with an integer type"),
+        ("double", "double, which damages IDs"),
+    ],
+)
+def test_other_columns_are_refused_with_what_to_do(kind: str, said: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        check_audited("id", {"id": kind})
+    assert said in str(caught.value)
+
+
+def test_a_column_that_is_not_there() -> None:
+    with pytest.raises(ConfigError, match="no column 'id'; it has k, v"):
+        check_audited("id", {"k": "int64", "v": "int64"})

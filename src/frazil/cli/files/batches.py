@@ -138,7 +138,8 @@ def _opened(kind: str, file: str) -> Any:
             )
     try:
         if kind == "parquet":
-            return pa.parquet.ParquetFile(file, buffer_size=1 << 20)
+            # What is read before it is needed is kept to the end of the file.
+            return pa.parquet.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False)
         mapped = pa.memory_map(file)
         try:
             return pa.ipc.open_file(mapped)

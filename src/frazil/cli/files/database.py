@@ -11,6 +11,7 @@ from frazil.errors import ConfigError
 
 __all__ = ["connect", "temporary_in"]
 
+_THREAD_BYTES = 96 << 20  # with less for each thread, a sort beyond the memory fails
 _INTERRUPTED = "Query interrupted"  # what DuckDB says after Ctrl-C in the main thread
 
 
@@ -29,6 +30,8 @@ def connect(memory: Memory, folder: Path) -> Iterator[duckdb.DuckDBPyConnection]
     try:
         database.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
         database.execute("SET TimeZone = 'UTC'")
+        threads = max(1, memory.database_bytes // _THREAD_BYTES)
+        database.execute(f"SET threads = least({threads}, current_setting('threads'))")
         yield database
     except RuntimeError as error:
         if str(error) == _INTERRUPTED:

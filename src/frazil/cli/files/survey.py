@@ -15,7 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from frazil.layout.field import Role
 from frazil.schemes.scheme import Scheme
+from frazil.schemes.segments import Segment, assembled
 
 __all__ = ["Survey"]
 
@@ -28,9 +30,9 @@ class Survey:
     def __init__(self, scheme: Scheme) -> None:
         layout = scheme.layout
         self._scheme = scheme
-        self._times = _reader(scheme.positions("time")) if layout.bits_of("time") else None
-        self._nodes = _reader(scheme.positions("node")) if layout.bits_of("node") else None
-        self._mask, self._constants = _constants(scheme)
+        self._times = _reader(scheme, "time") if layout.bits_of("time") else None
+        self._nodes = _reader(scheme, "node") if layout.bits_of("node") else None
+        self._mask, self._constants = scheme.constants
         self._latest_tick = -1
         self.first_tick: int | None = None
         self.last_tick: int | None = None
@@ -99,34 +101,16 @@ class Survey:
                 self.foreign_at = int(positions[i])
 
 
-def _reader(positions: tuple[int, ...]) -> Callable[[Any], Any]:
-    """A function that reads from IDs the value whose bits, lowest first, have these positions."""
-    runs: list[tuple[int, int, int]] = []  # lowest bit in the ID, lowest bit in the value, width
-    for bit, position in enumerate(positions):
-        if runs and position == runs[-1][0] + runs[-1][2]:
-            low, to, count = runs[-1]
-            runs[-1] = (low, to, count + 1)
-        else:
-            runs.append((position, bit, 1))
+def _reader(scheme: Scheme, role: Role) -> Callable[[Any], Any]:
+    """A function that reads the values of a role from an array of IDs."""
+    segments = scheme.segments(role)
 
     def read(ids: Any) -> Any:
         kind = int if ids.dtype == object else np.uint64
-        parts = ((ids >> kind(low) & kind((1 << width) - 1)) << kind(to) for low, to, width in runs)
-        value = next(parts)
-        for part in parts:
-            value = value | part
-        return value
+
+        def cut(segment: Segment) -> Any:
+            return (ids >> kind(segment.source)) & kind(segment.mask)
+
+        return assembled(segments, cut, lambda values, bits: values << kind(bits))
 
     return read
-
-
-def _constants(scheme: Scheme) -> tuple[int, int]:
-    """The mask of the constants in an ID, and their value in an ID of the layout."""
-    mask = value = 0
-    for field in scheme.layout.fields:
-        if field.fixed is not None:
-            mask |= field.pack(field.limit)
-            value |= field.pack(field.fixed)
-    if scheme.shuffle is None:
-        return mask, value
-    return scheme.shuffle.apply(mask), scheme.shuffle.apply(value)

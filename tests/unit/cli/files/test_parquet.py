@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from frazil.cli.files.batches import Reading, open_direct
+from frazil.cli.files.memory import Memory
 from frazil.errors import ConfigError
 from tests.needs import needs
 from tests.unit.cli.files.tabled import put, stamped
@@ -150,3 +152,20 @@ def test_parquet_files_with_other_columns_are_matched_by_name(tmp_path, arrow):
     arrow.parquet.write_table(arrow.table({"m": ["x"], "n": [2]}), paths[1])
     out = table_of(arrow, stamped(paths, "parquet", "parquet", numeric=True))
     assert out.to_pylist() == [{"id": 1, "n": 1, "m": None}, {"id": 2, "n": 2, "m": "x"}]
+
+
+def test_what_was_read_is_not_kept_in_memory(tmp_path, arrow):
+    path, count = tmp_path / "in.parquet", 100_000
+    kind = arrow.schema([("id", arrow.int64())])
+    with arrow.parquet.ParquetWriter(path, kind, use_dictionary=False) as writer:
+        for group in range(40):
+            row = range(group * count, (group + 1) * count)
+            writer.write_table(arrow.table([row], schema=kind))
+    reading = Reading([str(path)], "parquet", True, None, None, Memory(1 << 29), tmp_path)
+    before = arrow.total_allocated_bytes()
+    used, rows = 0, 0
+    for batch in open_direct(reading, str(path), "id").batches:
+        used = max(used, arrow.total_allocated_bytes() - before)
+        rows += batch.num_rows
+    assert rows == 40 * count
+    assert used < 8 << 20  # of 32 MB

@@ -1,0 +1,60 @@
+"""Arrays of numpy and Arrow over the same memory, and no pandas for them."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from frazil.cli.files.buffers import as_arrow, as_numpy, one_text
+
+__all__: list[str] = []
+
+COMMANDS = """
+import sys
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "pandas":
+            print("pandas is imported", file=sys.__stdout__)
+
+sys.meta_path.insert(0, Finder())
+from click.testing import CliRunner
+from frazil.cli import main
+
+for name in ("csv", "parquet", "jsonl", "arrow"):
+    for words in (
+        f"stamp a.csv -o b.{name} --url memory:",
+        f"stamp b.{name} -o c.{name} --url memory: --column again",
+        f"audit c.{name} odd.csv",
+        f"audit c.{name} --no-decode",
+        f"stamp b.{name} -o d.{name} --url memory: --scheme tsid --namespace t --column again",
+        f"audit d.{name} --column again --scheme tsid",
+    ):
+        print(CliRunner().invoke(main, words.split()).exit_code)
+"""
+
+
+@pytest.mark.parametrize("kind", [np.uint64, np.int64, np.int32, np.bool_])
+def test_numbers_go_and_come_back(kind: type) -> None:
+    numbers = np.arange(20)[3:].astype(kind)
+    values = as_arrow(numbers)
+    assert values.equals(pa.array(numbers))
+    if kind is not np.bool_:
+        assert (as_numpy(values.slice(4, 9)) == numbers[4:13]).all()
+
+
+def test_a_text_is_a_scalar() -> None:
+    assert one_text(b"a, b").as_py() == b"a, b"
+    assert one_text(b"").as_py() == b""
+
+
+def test_stamp_and_audit_do_not_import_pandas(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("word\nada\nbob\n")
+    (tmp_path / "odd.csv").write_text("id\n7\n5\n")
+    done = subprocess.run(
+        [sys.executable, "-c", COMMANDS], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == ["0"] * 24
