@@ -80,6 +80,7 @@ LAZY_MODULES = (
     "cli.files.copies",
     "cli.files.csv_head",
     "cli.files.database",
+    "cli.files.buffers",
     "cli.files.id_column",
     "cli.files.rows",
     "cli.files.search",
