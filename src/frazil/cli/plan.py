@@ -5,10 +5,13 @@ full, the number of nodes, whether a database column or a browser changes an ID.
 from the layout, so this computes and compares them for scheme names and layout strings. Without
 an epoch, the lifetime is shown in years.
 
-The rates are limits of the layout. ``frazil bench`` measures the rate of one process.
+The rates are limits of the layout. ``frazil bench`` measures the rate of one process. With
+``--registry`` the plan is one of a fleet, limited by what a step of that registry was measured to
+take.
 """
 
 from collections.abc import Sequence
+from math import inf
 
 import click
 
@@ -18,6 +21,7 @@ from frazil.inputs.duration import duration_text
 from frazil.layout.drawing import draw
 from frazil.layout.layout import Layout
 from frazil.reading.capacity import Plan, plan_of, span_text, years
+from frazil.reading.fleet import Fleet, fleet_of
 from frazil.schemes.scheme import PRESETS
 from frazil.system.clock import moment_text, wall_us
 
@@ -27,6 +31,12 @@ _LEGEND = """
 until: the year in which the time field is full. IDs/s: per node. JS, int64:
 whether JavaScript and a signed BIGINT column hold every ID. order: whether
 IDs sort by time. text: encoding and length. Details: `frazil plan NAME`."""
+_FLEET_LEGEND = """
+processes: busy ones at once, with node numbers for a restart of all. starts/s,
+mints/s: processes that start and end, or call frazil.mint, beside them.
+kills/s: until no node number is free. regions: what constants keep apart.
+Each server is planned to be at most half busy."""
+_FLEET_DETAILS = {"bound by", "regions"}  # only where plans are side by side
 _LINE = ("scheme", "bits", "until", "nodes", "IDs/s", "JS", "int64", "order", "text")
 _COLUMNS = 80
 _SHORT_US = 172_800_000_000  # a lifetime up to this ends with a time of day, a longer one a date
@@ -39,10 +49,21 @@ _SIDE_BY_SIDE_MAX = 3  # more plans are shown one per line
 @click.option(
     "--bits", type=click.IntRange(1, 128), metavar="N", help="Reject layouts of another width."
 )
+@click.option(
+    "--registry",
+    metavar="URL",
+    help="Also show how many processes and starts it carries; it is not contacted.",
+)
 @click.option("--markdown", is_flag=True, help="Print a Markdown table.")
 @json_option
 def command(
-    *, layouts: tuple[str, ...], epoch: str | None, bits: int | None, markdown: bool, as_json: bool
+    *,
+    layouts: tuple[str, ...],
+    epoch: str | None,
+    bits: int | None,
+    registry: str | None,
+    markdown: bool,
+    as_json: bool,
 ) -> None:
     """Show the lifetime and the capacity of a layout.
 
@@ -54,10 +75,13 @@ def command(
       frazil plan icicle snowflake tsid
       frazil plan "time:42 node:8 sequence:14 @1ms since 2025-01-01" --bits 64
       frazil plan js53 --epoch 2026-01-01 --json
+      frazil plan icicle --registry redis://a,b,c
     """
     specs = _join_words(layouts) or list(PRESETS)
     plans = [plan_of(spec, epoch, bits) for spec in specs]
-    if as_json:
+    if registry is not None:
+        _show_fleets(plans, registry, as_json=as_json, named=bool(layouts))
+    elif as_json:
         terminal.echo_json(plan.as_json() for plan in plans)
     elif markdown:
         _show_markdown(plans)
@@ -102,6 +126,50 @@ def _show_table(plans: Sequence[Plan]) -> None:
         click.echo("\n" + "\n".join(notes))
     if not side_by_side:
         click.echo(_LEGEND)
+
+
+def _show_fleets(plans: Sequence[Plan], url: str, *, as_json: bool, named: bool) -> None:
+    """The plan of a fleet for each layout; of all schemes, for those with time."""
+    shown = [plan for plan in plans if named or plan.layout.tick_us is not None]
+    fleets = [fleet_of(plan.layout, url) for plan in shown]
+    if as_json:
+        pairs = zip(shown, fleets, strict=True)
+        terminal.echo_json({**plan.as_json(), "fleet": fleet.as_json()} for plan, fleet in pairs)
+        return
+    titles, notes = _titles(shown)
+    facts = [_fleet(fleet) for fleet in fleets]
+    if len(shown) <= _SIDE_BY_SIDE_MAX:
+        table = terminal.table("", *titles)
+        for rows in zip(*facts, strict=True):
+            table.add_row(rows[0][0], *(text for _, text in rows))
+    else:
+        names = [name for name, _ in facts[0] if name not in _FLEET_DETAILS]
+        table = terminal.table("scheme", *names, right=names)
+        for title, fact in zip(titles, map(dict, facts), strict=True):
+            table.add_row(title, *(fact[name] for name in names))
+    terminal.echo(table)
+    if notes:
+        click.echo("\n" + "\n".join(notes))
+    first = fleets[0]
+    servers = "1 server" if first.servers == 1 else f"{first.servers} servers"
+    click.echo(f"\n{first.kind}, {servers}, horizon {first.horizon_s:g} s.{_FLEET_LEGEND}")
+
+
+def _fleet(fleet: Fleet) -> list[tuple[str, str]]:
+    """(name, value) of each limit of a fleet."""
+    return [
+        ("processes", _limit(fleet.processes)),
+        ("bound by", fleet.bound_by),
+        ("starts/s", _limit(fleet.starts_hz)),
+        ("mints/s", _limit(fleet.mints_hz)),
+        ("kills/s", _limit(fleet.crashes_hz)),
+        ("IDs/s", "-" if fleet.ids_hz is None else _number(fleet.ids_hz)),
+        ("regions", f"{fleet.regions:,}"),
+    ]
+
+
+def _limit(value: float) -> str:
+    return "no limit" if value == inf else _number(int(value))
 
 
 def _show_markdown(plans: Sequence[Plan]) -> None:

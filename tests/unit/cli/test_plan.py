@@ -186,3 +186,25 @@ def test_markdown_table_has_a_line_for_each_scheme(call):
     assert lines[0].startswith("| scheme | bits |")
     assert [line.split(" | ")[0] for line in lines[2:]] == ["| `icicle`", "| `js53`"]
     assert len({line.count("|") for line in lines}) == 1
+
+
+def test_a_fleet(call):
+    shown = call("plan", "icicle", "sonyflake", "--registry", "redis://a,b").output
+    assert re.search(r"processes +512 ", shown)
+    assert re.search(r"bound by +node numbers +renewals", shown)
+    assert "redis, 2 servers, horizon 5 s." in shown
+    (plan,) = planned(call, "icicle", "--registry", "postgresql://db/app?horizon=10s")
+    assert plan["nodes"] == 1024
+    assert plan["fleet"]["bound_by"] == "renewals"
+    assert plan["fleet"]["horizon_s"] == 10
+
+
+def test_a_fleet_of_every_scheme_with_time(call):
+    shown = call("plan", "--registry", "icicle://a,b,c").output
+    assert re.search(r"icicle +no limit", shown)
+    assert "tickets" not in shown
+
+
+def test_a_fleet_that_cannot_be_planned(call):
+    assert call("plan", "tickets", "--registry", "redis:").exit_code == 2
+    assert call("plan", "icicle", "--registry", "memory:").exit_code == 2

@@ -1,0 +1,81 @@
+"""Fleets of members: what a store carries, and that no two claims overlap there either."""
+
+import random
+
+import pytest
+
+from frazil.claims.record import Record
+from frazil.claims.slots import Slot, SlotTable
+from simulator.fleet import Fleet, Plan, main
+from simulator.indexed import IndexedSlots
+from simulator.violation import Violation
+
+__all__: list[str] = []
+
+ALL = range(8)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_index_answers_as_the_table(seed):
+    rng = random.Random(seed)
+    plain, indexed = SlotTable(), IndexedSlots()
+    for _ in range(200):
+        now, guard = rng.randrange(30), rng.choice((0, 0, rng.randrange(30)))
+        assert indexed.best_free(now, guard, ALL) == plain.best_free(now, guard, ALL)
+        assert indexed.lowest_floor(now, guard, ALL) == plain.lowest_floor(now, guard, ALL)
+        if rng.random() < 0.02:
+            plain.void_tokens()
+            indexed.void_tokens()
+        number = rng.choice(ALL)
+        slot = Slot(rng.randrange(30), 0, rng.choice(("", "token")))
+        plain.put(number, slot)
+        indexed.put(number, slot)
+    assert list(indexed.stored()) == list(plain.stored())
+
+
+def test_members_with_a_node_number_each_wait_for_nothing():
+    fleet = Fleet(Plan(members=300, slots=512)).run()
+    assert len(fleet.waits_us) == fleet.most_held == 300
+    assert max(fleet.waits_us) < 10_000
+    assert fleet.late == fleet.interrupted == 0
+
+
+def test_after_a_loss_all_claim_again_within_one_horizon():
+    fleet = Fleet(Plan(members=300, slots=512, loss_at_s=15)).run()
+    assert fleet.interrupted == 300
+    assert 1_000_000 < max(fleet.waits_us) <= 5_100_000
+
+
+def test_more_members_than_node_numbers_wait():
+    fleet = Fleet(Plan(members=300, slots=200)).run()
+    assert max(fleet.waits_us) > 1_000_000
+
+
+def test_a_store_that_is_too_slow_is_late():
+    fleet = Fleet(Plan(members=300, slots=512, step_us=10_000)).run()
+    assert fleet.busy_us > 0.95 * 30e6
+    assert max(fleet.waits_us) > 500_000
+
+
+def test_short_lives_take_two_steps_each():
+    fleet = Fleet(Plan(members=0, starts_hz=100, life_s=0.01)).run()
+    assert len(fleet.waits_us) == pytest.approx(3000, rel=0.1)
+    assert fleet.steps == pytest.approx(2 * len(fleet.waits_us), rel=0.15)
+
+
+class Leases(Record):
+    """Takes a number back from a member whose time is over, and grants what it had used ahead."""
+
+    def floor(self, n):
+        return max(self.slots.get(n).until - 500, self.guard)
+
+
+def test_claims_that_overlap_are_found(monkeypatch):
+    monkeypatch.setattr("simulator.fleet.Record", Leases)
+    with pytest.raises((Violation, AssertionError)):
+        Fleet(Plan(members=300, slots=200)).run()
+
+
+def test_several_servers_share_the_members(capsys):
+    assert main(["--members", "100", "--servers", "4", "--seconds", "12"]) == 0
+    assert capsys.readouterr().out.startswith("100 claims granted, 100 held at once; none overlap")
