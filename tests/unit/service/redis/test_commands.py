@@ -28,11 +28,14 @@ registry = "memory:"
 [namespaces.t]
 scheme = "tsid"
 registry = "memory:"
-[namespaces.k]
-key = "file:KEY"
-registry = "memory:"
 [namespaces.s]
 scheme = "sonyflake"
+registry = "memory:"
+"""
+
+KEYED = """
+[namespaces.k]
+key = "file:{}"
 registry = "memory:"
 """
 
@@ -41,7 +44,7 @@ registry = "memory:"
 def service(tmp_path_factory):
     place = tmp_path_factory.mktemp("service")
     (place / "key").write_text(KEY.hex(), encoding="ascii")
-    with Service(place, CONFIG.replace("file:KEY", f"file:{place}/key")) as service:
+    with Service(place, CONFIG + KEYED.format(place / "key")) as service:
         service.port = service.wait_for("listening for redis clients")["port"]
         yield service
 
