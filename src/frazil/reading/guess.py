@@ -28,7 +28,7 @@ from frazil.schemes.scheme import PRESETS, Scheme
 from frazil.schemes.scheme import scheme as make_scheme
 from frazil.system.clock import moment_text, to_us
 
-__all__ = ["LIKELY_BITS", "Fit", "fit_of", "fits_of", "presets"]
+__all__ = ["LIKELY_BITS", "Fit", "contradiction", "fit_of", "fits_of", "presets"]
 
 LIKELY_BITS = 12.0
 """A score that one random text in 4,096 reaches."""
@@ -118,8 +118,8 @@ def fit_of(scheme: Scheme, reading: Reading, now_us: int) -> Fit:
 
 def _refusal(scheme: Scheme, values: Values, now_us: int) -> str:
     """The reason why no ID of the scheme has these values; "" if one can."""
-    for name in values.foreign:
-        return f"its {name} is {values[name]}, not {scheme.layout.fixed[name]}"
+    if reason := contradiction(scheme, values, now_us):
+        return reason
     if scheme.layout.axis == "sequence" and values["sequence"] >> _COUNTER_BITS:
         return f"no counter reaches {values['sequence']:,}"
     if scheme.layout.bits_of("node") > _NODE_BITS and values["node"] >> _NODE_BITS:
@@ -127,14 +127,28 @@ def _refusal(scheme: Scheme, values: Values, now_us: int) -> str:
     us = values.moment_us
     if us is None:
         return ""
-    date = f"its date would be {moment_text(us).partition('T')[0]}"
-    if us > now_us + _AHEAD_MAX_US:
-        return f"{date}, {ago(us, now_us)}"
     if us < _OLDEST_US:
-        return f"{date}, before such IDs existed"
+        return f"{_date(us)}, before such IDs existed"
     if us < (scheme.layout.epoch_us or 0) + _AFTER_EPOCH_MIN_US:
-        return f"{date}, in the first week of its epoch"
+        return f"{_date(us)}, in the first week of its epoch"
     return ""
+
+
+def contradiction(scheme: Scheme, values: Values, now_us: int) -> str:
+    """The reason why no generator of the scheme has made these values by now; "" if one may have.
+
+    It is certain, where the other reasons of a refusal are about what is plausible for a guess.
+    """
+    for name in values.foreign:
+        return f"its {name} is {values[name]}, not {scheme.layout.fixed[name]}"
+    us = values.moment_us
+    if us is not None and us > now_us + _AHEAD_MAX_US:
+        return f"{_date(us)}, {ago(us, now_us)}"
+    return ""
+
+
+def _date(us: int) -> str:
+    return f"its date would be {moment_text(us).partition('T')[0]}"
 
 
 def _order(fit: Fit) -> tuple[bool, float]:

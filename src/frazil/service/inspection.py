@@ -13,7 +13,7 @@ from frazil.layout.drawing import spans
 from frazil.reading.capacity import Plan
 from frazil.reading.foreign.identifier import Foreign
 from frazil.reading.foreign.recognise import doubt_of
-from frazil.reading.guess import Fit
+from frazil.reading.guess import Fit, contradiction
 from frazil.reading.search import Match, Search
 from frazil.schemes.alphabet import encodings_of
 from frazil.schemes.codec import Codec
@@ -35,8 +35,9 @@ _STRETCHES_US = [UNITS_US[unit] for unit in ("s", "min", "h", "d")]
 def facts_of(served: ServedNamespace, text: str, encoding: str = "") -> dict[str, Any]:
     """Return all fields and facts of an ID.
 
-    encoding: how the ID is written, if not as its scheme does. Raises CodecError if the text is not
-    an ID, and ConfigError for an unknown encoding.
+    encoding: how the ID is written, if not as its scheme does. ``doubt`` is why no generator of the
+    scheme made it. Raises CodecError if the text is not an ID, and ConfigError for an unknown
+    encoding.
     """
     scheme = served.scheme
     codec = Codec(encoding, scheme.bits) if encoding else scheme.codec
@@ -137,6 +138,7 @@ def _facts(scheme: Scheme, n: int, now_us: int) -> dict[str, Any]:
             {"name": name, "role": role, "digits": bits} for name, role, bits in spans(layout, bare)
         ],
         "foreign": list(values.foreign),
+        "doubt": contradiction(scheme, values, now_us) or None,
         "texts": {name: Codec(name, scheme.bits).encode(n) for name in encodings_of(scheme.bits)},
     }
 

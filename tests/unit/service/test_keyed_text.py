@@ -43,6 +43,15 @@ def test_keyed_text_over_http(start: Any, monkeypatch: pytest.MonkeyPatch) -> No
     body = {"text": f"GET /orders/{made[0]} 200, {old}"}
     found = client.post("/v1/orders/find", json=body).json()["found"]
     assert [one["number"] for one in found] == [str(numbers[0])] * 2
+    outside = subject.format((1 << 63) + 5)
+    for told in (
+        client.get(f"/v1/orders/inspect/{outside}").json(),
+        client.post("/v1/orders/find", json={"text": outside}).json()["found"][0],
+    ):
+        assert (told["foreign"], told["doubt"]) == (["sign"], "its sign is 1, not 0")
+    assert client.get(f"/v1/orders/inspect/{made[0]}").json()["doubt"] is None
+    late = subject.format(subject.pack(time=1 << 40, node=1, sequence=1))
+    assert "its date would be 20" in client.get(f"/v1/orders/inspect/{late}").json()["doubt"]
     ulid = client.post("/v1/orders/find", json={"text": "01ARZ3NDEKTSV4RRFFQ69G5FAV"})
     assert ulid.json()["found"][0]["scheme"] == "ULID"
     unknown = client.get(f"/v1/orders/inspect/order_3{made[0][7:]}")

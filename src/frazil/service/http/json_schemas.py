@@ -72,6 +72,7 @@ _FACTS: dict[str, Any] = {
     "fields": a_list(name=TEXT, role=TEXT, value=TEXT, limit=TEXT),
     "spans": a_list(name=TEXT, role=TEXT, digits=TEXT),
     "foreign": _TEXTS,
+    "doubt": {**_OR_NONE, "description": "Why it is probably not an ID of this scheme."},
     "texts": {"type": "object", "additionalProperties": TEXT},
 }
 
@@ -79,7 +80,7 @@ _FOUND: dict[str, Any] = {
     **_FACTS,
     **dict.fromkeys(("text", "written", "layout"), TEXT),
     **dict.fromkeys(("shuffled", "guessed"), FLAG),
-    **dict.fromkeys(("said", "doubt", "unsorted"), _OR_NONE),
+    **dict.fromkeys(("said", "unsorted"), _OR_NONE),
     **dict.fromkeys(("reasons", "others"), _TEXTS),
     "neighbours": a_list(step=_WHOLE, id=TEXT, moment=_OR_NONE),
     "stretches": a_list(
