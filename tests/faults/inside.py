@@ -43,10 +43,12 @@ BROKEN = ("without_lock", "without_guard", "in_a_row")
 """Functions that repeat, each under one of the faults."""
 
 
-def set_up(server: Postgres, horizon: str = "1s", namespace: str = "orders") -> PostgresRegistry:
+def set_up(
+    server: Postgres, horizon: str = "1s", namespace: str = "orders", **place: str
+) -> PostgresRegistry:
     """The registry of a namespace with ``frazil_id``; its record is new."""
     scheme = frazil.scheme()
-    url = parse_url(server.url(options=f"?horizon={horizon}"))
+    url = parse_url(server.url(options=f"?horizon={horizon}", **place))
     registry = PostgresRegistry(url, namespace, scheme)
     registry.initialise(ask_of(LastSeen()), 0)
     registry.add_ids(ask_of(LastSeen()), scheme)

@@ -1,15 +1,22 @@
 """``frazil_id`` of a server that is killed, replaced and has a wrong clock: no ID comes twice."""
 
+import os
+import signal
 import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import psycopg
 import pytest
 
+import frazil
 from tests.canary import canary
 from tests.faults.inside import set_up, trial
 from tests.servers.clock import SteppedClock
 from tests.servers.postgres import postgres, programs
+from tests.tools.waiting import until
 
 __all__: list[str] = []
 
@@ -60,6 +67,149 @@ def test_this_test_sees_a_missing_guard():
         assert running.repeats() > 0
 
 
+MANY = "SELECT frazil_id('orders') FROM generate_series(1, 30000)"
+
+
+def asked(url, query=MANY):
+    """The IDs that a new session gets."""
+    with psycopg.connect(url, autocommit=True) as link:
+        return {n for (n,) in link.execute(query)}
+
+
+@contextmanager
+def server_with_clock() -> Iterator[tuple]:
+    """A server whose log is written late, with frazil_id, and its clock."""
+    with tempfile.TemporaryDirectory(prefix="frazil-") as name:
+        Path(name).chmod(0o755)
+        clock = SteppedClock(Path(name))
+        with postgres(programs()[-1], "wal_writer_delay=10s", env=clock.env) as server:
+            yield server, clock
+
+
+def change(server, old, new):
+    """Change the function."""
+    (text,) = server.sql("SELECT pg_get_functiondef('frazil_id'::regproc)")[0]
+    assert old in text
+    server.sql(text.replace(old, new))
+
+
+def killed_backend(broken):
+    """Repeats after one process of the server was killed, and the clock stepped back.
+
+    The others end as well and the log is replayed, but the postmaster goes on.
+    """
+    with server_with_clock() as (server, clock):
+        set_up(server)
+        if broken:
+            change(server, "extract(epoch FROM w.stats_reset), ", "")
+            server.sql(MANY)  # the sequences are from now on of this server
+            server.sql("SELECT pg_sleep(1.5)")
+            server.sql(MANY)
+        server.sql("CHECKPOINT")
+        with closing(psycopg.connect(server.url())) as link:
+            seen = {n for _ in range(20) for (n,) in link.execute(MANY)}
+            link.rollback()
+            clock.step(-60)
+            with closing(psycopg.connect(server.url())) as victim:
+                os.kill(victim.info.backend_pid, signal.SIGKILL)
+            until(lambda: ended(link), "the server to end its sessions")
+        return len(seen & until(lambda: again(server), "the server to be back"))
+
+
+def ended(link):
+    try:
+        link.execute("SELECT 1")
+    except psycopg.Error:
+        return True
+    return False
+
+
+def again(server):
+    try:
+        return asked(server.url())
+    except psycopg.OperationalError:
+        return set()
+
+
+def test_one_of_its_processes_is_killed():
+    assert killed_backend(broken=False) == 0
+
+
+@canary
+def test_this_test_sees_the_end_of_shared_memory():
+    assert killed_backend(broken=True) > 0
+
+
+def put_back(broken):
+    """Repeats after a copy of the database took its place, and the clock stepped back."""
+    with server_with_clock() as (server, clock):
+        server.sql("CREATE DATABASE shop")
+        shop = server.url(database="shop")
+        set_up(server, "5s", database="shop")
+        if broken:
+            with psycopg.connect(shop, autocommit=True) as link:
+                (text,) = link.execute("SELECT pg_get_functiondef('frazil_id'::regproc)").fetchone()
+                link.execute(text.replace("d.oid, ", ""))
+                link.execute(MANY)
+        asked(shop)
+        server.sql("CREATE DATABASE copy TEMPLATE shop")
+        seen = {n for _ in range(4) for n in asked(shop)}
+        clock.step(-4)  # less than the horizon
+        server.sql("DROP DATABASE shop")
+        server.sql("ALTER DATABASE copy RENAME TO shop")
+        return len(seen & asked(shop))
+
+
+def test_a_copy_of_the_database_takes_its_place():
+    assert put_back(broken=False) == 0
+
+
+@canary
+def test_this_test_sees_another_database():
+    assert put_back(broken=True) > 0
+
+
+ISOLATED = pytest.mark.parametrize("level", ["REPEATABLE_READ", "SERIALIZABLE"])
+
+
+def open_transaction(server, level):
+    """Repeats between a transaction that does not see the loss of the record, and a generator."""
+    url = server.url()
+    with psycopg.connect(url) as link:
+        link.isolation_level = psycopg.IsolationLevel[level]
+        made = [n for (n,) in link.execute(MANY)]
+
+        def go_on():
+            with suppress(psycopg.errors.ObjectNotInPrerequisiteState):
+                for _ in range(5):
+                    made.extend(n for (n,) in link.execute(MANY))
+
+        server.sql("DELETE FROM frazil_namespace")
+        with frazil.open(f"{url}?horizon=1s", namespace="orders") as ids:
+            others = set(ids.take(10))
+            transaction = threading.Thread(target=go_on)
+            transaction.start()
+            while transaction.is_alive():
+                others.update(ids.take(1000))
+        return len(others & set(made))
+
+
+@ISOLATED
+def test_a_transaction_that_does_not_see_the_loss(level):
+    with server_with_clock() as (server, _):
+        set_up(server)
+        assert open_transaction(server, level) == 0
+
+
+@canary
+@ISOLATED
+def test_this_test_sees_an_unseen_loss(level):
+    with server_with_clock() as (server, _):
+        set_up(server)
+        server.sql("DROP TRIGGER frazil_ids_lost ON frazil_namespace")
+        assert open_transaction(server, level) > 0
+
+
 FLUSHES = pytest.mark.skipif(
     "pginstall18" not in str(programs()[-1:]), reason="no function of the server flushes the log"
 )
@@ -70,28 +220,21 @@ def lonely_transaction(broken):
 
     The clock is an hour behind afterwards, so nothing but what is on the disk tells the time.
     """
-    with tempfile.TemporaryDirectory(prefix="frazil-") as name:
-        Path(name).chmod(0o755)
-        clock = SteppedClock(Path(name))
-        with postgres(programs()[-1], "wal_writer_delay=10s", env=clock.env) as server:
-            set_up(server)
-            if broken:
-                (text,) = server.sql("SELECT pg_get_functiondef('frazil_id'::regproc)")[0]
-                flush = "PERFORM pg_logical_emit_message(false, 'frazil_id', '', true);"
-                assert flush in text
-                server.sql(text.replace(flush, "NULL;"))
-            server.sql("CHECKPOINT")
-            link = psycopg.connect(server.url())
-            one = "SELECT frazil_id('orders') FROM generate_series(1, 20), pg_sleep(0.15)"
-            seen = {n for _ in range(20) for (n,) in link.execute(one)}
-            server.close()
-            link.close()
-            clock.step(-3600)
-            server.start()
-            with psycopg.connect(server.url(), autocommit=True) as link:
-                more = "SELECT frazil_id('orders') FROM generate_series(1, 30000)"
-                again = {n for (n,) in link.execute(more)}
-            return len(again & seen)
+    with server_with_clock() as (server, clock):
+        set_up(server)
+        if broken:
+            change(
+                server, "PERFORM pg_logical_emit_message(false, 'frazil_id', '', true);", "NULL;"
+            )
+        server.sql("CHECKPOINT")
+        link = psycopg.connect(server.url())
+        one = "SELECT frazil_id('orders') FROM generate_series(1, 20), pg_sleep(0.15)"
+        seen = {n for _ in range(20) for (n,) in link.execute(one)}
+        server.close()
+        link.close()
+        clock.step(-3600)
+        server.start()
+        return len(seen & asked(server.url()))
 
 
 @FLUSHES

@@ -76,9 +76,9 @@ class Postgres:
         """The data directory."""
         return self.place / "data"
 
-    def url(self, user: str = "postgres", options: str = "") -> str:
+    def url(self, user: str = "postgres", options: str = "", database: str = "postgres") -> str:
         """The registry's URL."""
-        return f"postgresql://{user}@127.0.0.1:{self.port}/postgres{options}"
+        return f"postgresql://{user}@127.0.0.1:{self.port}/{database}{options}"
 
     def run(self, program: str, *arguments: str) -> None:
         """Run one of PostgreSQL's programs to its end."""

@@ -31,18 +31,41 @@ CREATE TABLE IF NOT EXISTS @schema@.frazil_ids (
     kept           regclass NOT NULL, -- the mark that is known to be on the disk
     ahead          regclass NOT NULL, -- us that are added to the clock, which never goes back
     guard          regclass NOT NULL, -- the first tick that may be used after a loss
-    life           regclass NOT NULL  -- which server wrote all this
+    life           regclass NOT NULL, -- which server wrote all this
+    lost           regclass NOT NULL  -- 1 if the record no longer reserves the node
 );
 
 CREATE SEQUENCE IF NOT EXISTS @schema@.frazil_ids_number OWNED BY @schema@.frazil_ids.name;
 
 ALTER TABLE @schema@.frazil_namespace ADD COLUMN IF NOT EXISTS ids_node bigint;
 
+-- A record that is made anew does not know that the node is reserved, and gives it to a generator one
+-- horizon later. Whoever makes it says so here, in a sequence: no snapshot hides its value, not even
+-- from a REPEATABLE READ transaction that began before.
+CREATE OR REPLACE FUNCTION @schema@.frazil_ids_lost() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $frazil$
+BEGIN
+    PERFORM setval(i.lost, 1) FROM @schema@.frazil_ids AS i
+        WHERE i.name = NEW.name AND i.node IS DISTINCT FROM NEW.ids_node;
+    RETURN NULL;
+END
+$frazil$;
+
+DO $frazil$ BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_trigger
+        WHERE tgrelid = '@schema@.frazil_namespace'::regclass AND tgname = 'frazil_ids_lost')
+    THEN
+        CREATE TRIGGER frazil_ids_lost AFTER INSERT OR UPDATE OF ids_node
+            ON @schema@.frazil_namespace
+            FOR EACH ROW EXECUTE FUNCTION @schema@.frazil_ids_lost();
+    END IF;
+END $frazil$;
+
 CREATE OR REPLACE FUNCTION @schema@.frazil_id(namespace text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $frazil$
 DECLARE
     c @schema@.frazil_ids;
-    life bigint;
+    life bigint; -- null if this session has taken cells before: it does not outlive its server
     reading_us bigint;
     ahead_us bigint;
     now_us bigint;
@@ -51,6 +74,7 @@ DECLARE
     floor_us bigint;
     tick bigint;
     wait_us bigint;
+    renew boolean;
     made bigint;
 BEGIN
     SELECT * INTO c FROM @schema@.frazil_ids AS i WHERE i.name = namespace;
@@ -59,29 +83,26 @@ BEGIN
             USING ERRCODE = 'undefined_object',
                   HINT = 'Run: frazil init postgresql://... --namespace NAME --sql';
     END IF;
-    IF c.block > 1 THEN
+    BEGIN
         -- What is left of the block of cells that this session took, if its tick is not over. The
         -- last value that a session got, and its cache, are its own, and no rollback changes them.
-        BEGIN
-            cell := currval(c.cell);
-            reading_us := (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
-            tick := (reading_us + pg_sequence_last_value(c.ahead) - c.epoch_us) / c.tick_us;
-            IF (cell + 1) % c.block <> 0 AND cell >> c.sequence_bits >= tick THEN
-                cell := nextval(c.cell);
-                RETURN c.base | ((cell >> c.sequence_bits) << c.time_shift)
-                    | ((cell & ((1::bigint << c.sequence_bits) - 1)) << c.sequence_shift);
-            END IF;
-        EXCEPTION WHEN object_not_in_prerequisite_state THEN
-            NULL; -- this session has taken none yet
-        END;
-    END IF;
+        cell := currval(c.cell);
+        reading_us := (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
+        tick := (reading_us + pg_sequence_last_value(c.ahead) - c.epoch_us) / c.tick_us;
+        IF (cell + 1) % c.block <> 0 AND cell >> c.sequence_bits >= tick THEN
+            cell := nextval(c.cell);
+            RETURN c.base | ((cell >> c.sequence_bits) << c.time_shift)
+                | ((cell & ((1::bigint << c.sequence_bits) - 1)) << c.sequence_shift);
+        END IF;
+    EXCEPTION WHEN object_not_in_prerequisite_state THEN
+        life := @life@; -- this session has taken none yet
+    END;
     LOOP
         -- The lock ends with this block, whether it succeeds, fails or is cancelled. A lock of the
         -- session would outlive a cancelled statement, and one of the transaction would make every
         -- other transaction wait for this one's end.
         BEGIN
             PERFORM pg_advisory_xact_lock(738492610, c.cell::oid::integer);
-            life := @life@;
             cell := pg_sequence_last_value(c.cell);
             ahead_us := pg_sequence_last_value(c.ahead);
             reading_us := (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
@@ -105,15 +126,16 @@ BEGIN
             now_us := reading_us + ahead_us;
             tick := (now_us - c.epoch_us) / c.tick_us;
             wait_us := c.epoch_us + pg_sequence_last_value(c.guard) * c.tick_us - now_us;
-            IF wait_us <= 0 AND tick >= pg_sequence_last_value(c.kept) + c.horizon / 4 THEN
-                IF (SELECT n.ids_node FROM @schema@.frazil_namespace AS n WHERE n.name = namespace)
-                    IS DISTINCT FROM c.node
-                THEN
-                    RAISE EXCEPTION 'frazil_id: the record of namespace % has lost node number %',
-                        quote_literal(namespace), c.node
-                        USING ERRCODE = 'object_not_in_prerequisite_state',
-                              HINT = 'Run: frazil init postgresql://... --namespace NAME --sql';
-                END IF;
+            renew := wait_us <= 0 AND tick >= pg_sequence_last_value(c.kept) + c.horizon / 4;
+            IF pg_sequence_last_value(c.lost) <> 0 OR renew AND c.node IS DISTINCT FROM
+                (SELECT n.ids_node FROM @schema@.frazil_namespace AS n WHERE n.name = namespace)
+            THEN
+                RAISE EXCEPTION 'frazil_id: the record of namespace % has lost node number %',
+                    quote_literal(namespace), c.node
+                    USING ERRCODE = 'object_not_in_prerequisite_state',
+                          HINT = 'Run: frazil init postgresql://... --namespace NAME --sql';
+            END IF;
+            IF renew THEN
                 passed_us := now_us - c.epoch_us - pg_sequence_last_value(c.kept) * c.tick_us;
                 IF ahead_us > 0 THEN
                     IF passed_us <= 60000000 OR 2 * passed_us <= ahead_us THEN
@@ -163,5 +185,5 @@ BEGIN
 END
 $frazil$;
 
-REVOKE ALL ON FUNCTION @schema@.frazil_id(text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION @schema@.frazil_id(text), @schema@.frazil_ids_lost() FROM PUBLIC;
 REVOKE ALL ON TABLE @schema@.frazil_ids FROM PUBLIC;

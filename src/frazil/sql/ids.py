@@ -22,19 +22,21 @@ So the function does what a generator does, with the server's means:
   before a tick is used that is a quarter of the horizon after the last mark, the function sets a
   new mark and flushes the log (PostgreSQL 17 or newer). Whatever a crash takes away lies less than
   a quarter of the horizon after a mark that is on the disk.
-- *A guard.* Who wrote the sequences is kept beside them: the start of the server, its timeline and
-  the sequence itself. If that differs, the server has crashed, was restored, or is a promoted
-  standby. Nothing is then used until one horizon after everything known: the mark, the last cell
-  and the clock.
+- *A guard.* Who wrote the sequences is kept beside them: the start of the server and of its shared
+  memory, its timeline, the database and the sequence itself. If that differs, the server has
+  crashed, was restored, or is a promoted standby. Nothing is then used until one horizon after
+  everything known: the mark, the last cell and the clock. Only a session that has taken no cell yet
+  asks, since no session outlives any of these.
 
 That gives: no ID repeats after a crash of a server of version 17 or newer, whatever its clock says
 afterwards, because the guard lies behind the mark. On a promoted standby, or on an older version,
 it takes a clock that is less than a horizon behind what the lost server used. Two primaries, and a
 copy of the database that continues beside the original, are outside of the promise.
 
-**Sharing a namespace.** The record would give the reserved number away if it were lost. Then its
-guard lies a horizon ahead, and this function finds within a quarter of it that the number is no
-longer noted in the row, and refuses.
+**Sharing a namespace.** The record would give the reserved number away if it were lost, one horizon
+after it is made anew. A trigger tells that to the function, by a sequence: a transaction that is
+REPEATABLE READ would go on to see the old row. The function then refuses. It also reads the row
+each quarter of a horizon, and refuses if that is gone.
 
 Limits: BIGINT, so layouts below 2**63; a time and a sequence in one piece each, in order.
 """
@@ -49,10 +51,17 @@ from frazil.sql.identifiers import quoted
 __all__ = ["LIFE", "Cut", "cut_of", "drop_ids", "ids_sql"]
 
 LIFE = (
-    "hashtextextended(concat_ws('.', extract(epoch FROM pg_postmaster_start_time()), "
-    "left(pg_walfile_name(pg_current_wal_lsn()), 8), {cell}::oid), 0) & 9223372036854775807"
+    "(SELECT hashtextextended(concat_ws('.', extract(epoch FROM pg_postmaster_start_time()), "
+    "extract(epoch FROM w.stats_reset), left(pg_walfile_name(pg_current_wal_lsn()), 8), "
+    "d.oid, {cell}::oid), 0) & 9223372036854775807 FROM pg_stat_bgwriter AS w, pg_database AS d "
+    "WHERE d.datname = current_database())"
 )
-"""An expression that tells which server wrote a sequence; ``{cell}`` is the sequence."""
+"""An expression that tells which server wrote a sequence; ``{cell}`` is the sequence.
+
+The statistics of the background writer begin anew when PostgreSQL recovers from the crash of one
+of its processes, after which the postmaster goes on. A database made from a template has the
+sequences of its original, and an oid of its own.
+"""
 
 _BLOCKS_PER_SECOND = 50_000  # so many sessions may each take a block and use one ID of it
 _BLOCK_MAX = 64
@@ -123,5 +132,7 @@ def drop_ids(schema: str = "public") -> str:
     place = quoted(schema)
     return (
         f"DROP FUNCTION IF EXISTS {place}.frazil_id(text);\n"
+        f"DROP TRIGGER IF EXISTS frazil_ids_lost ON {place}.frazil_namespace;\n"
+        f"DROP FUNCTION IF EXISTS {place}.frazil_ids_lost();\n"
         f"DROP TABLE IF EXISTS {place}.frazil_ids; -- with the sequences of each namespace\n"
     )

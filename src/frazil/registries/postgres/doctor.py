@@ -45,7 +45,8 @@ FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace
 WHERE p.oid = to_regprocedure('frazil_id(text)')"""
 """What is there of ``frazil_id``: one row or none."""
 
-IDS_ROWS = """SELECT i.name, i.node, n.layout, n.ids_node IS NOT DISTINCT FROM i.node AS kept
+IDS_ROWS = """SELECT i.name, i.node, n.layout, n.ids_node IS NOT DISTINCT FROM i.node
+       AND pg_sequence_last_value(i.lost) IS DISTINCT FROM 1 AS kept
 FROM {place}.frazil_ids AS i LEFT JOIN {place}.frazil_namespace AS n ON n.name = i.name
 ORDER BY i.name"""
 """The namespaces of ``frazil_id``, for a role that may look. ``{place}`` is the quoted schema."""
@@ -81,7 +82,7 @@ def examine_ids(answer: dict[str, Any] | None, rows: list[dict[str, Any]] | None
         return [Finding("in SQL", "good", found, "frazil init URL --namespace NAME --sql makes it")]
     place, owner, role = answer["place"], answer["owner"], answer["role"]
     again = "run frazil init URL --namespace NAME --sql, as its owner"
-    ours = ids_sql(place).split("$frazil$")[1] == answer["source"]
+    ours = ids_sql(place).split("$frazil$")[-2] == answer["source"]
     which = "of this version" if ours else "of another version of frazil"
     found = f"frazil_id() {which} in schema {place}, owned by {owner}"
     findings = [Finding("in SQL", "good" if ours else "note", found, "" if ours else again)]

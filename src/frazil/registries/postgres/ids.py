@@ -17,13 +17,15 @@ _SCHEMA = (
     "SELECT nspname FROM pg_namespace WHERE oid = (SELECT relnamespace FROM pg_class "
     "WHERE oid = 'frazil_namespace'::regclass)"
 )
-_SEQUENCES = ("cell", "mark", "kept", "ahead", "guard", "life")
+_SEQUENCES = ("cell", "mark", "kept", "ahead", "guard", "life", "lost")
 _NODE = (
     "SELECT i.node FROM {place}.frazil_ids AS i JOIN {place}.frazil_namespace AS n "
-    "ON n.name = i.name AND n.ids_node = i.node WHERE i.name = %s"
+    "ON n.name = i.name AND n.ids_node = i.node AND pg_sequence_last_value(i.lost) = 0 "
+    "WHERE i.name = %s"
 )
 _OLD = (
-    "DELETE FROM {place}.frazil_ids WHERE name = %s RETURNING cell, mark, kept, ahead, guard, life"
+    "DELETE FROM {place}.frazil_ids WHERE name = %s "
+    "RETURNING cell, mark, kept, ahead, guard, life, lost"
 )
 _NUMBER = "SELECT nextval(%s::regclass)"
 _SEQUENCE = (
@@ -62,6 +64,7 @@ def add(cursor: Any, namespace: str, terms: Terms, scheme: Scheme, claim: Claim)
     cell = (claim.start << cut.sequence_bits) - 1
     for part, value in (
         ("cell", cell), ("mark", claim.start), ("kept", 0), ("ahead", 0), ("guard", claim.start),
+        ("lost", 0),
     ):  # fmt: skip
         cursor.execute(_VALUE, (names[part], value))
     life = LIFE.format(cell=f"'{names['cell']}'::regclass")

@@ -12,10 +12,10 @@ Failures of a database, and the measures against them:
   server, the database or the role, and then reads the setting in force. If a pooler kept it
   ``off``, the verb fails. A stronger setting is left unchanged.
 - *Lost data.* A promoted replica has another timeline, a restored data directory another start time
-  of the server, a dropped or reloaded table another number. With the system identifier they form
-  the incarnation; any role may read them. For a counter a new start time is not a loss, because
-  every restart has one: a counter in a restored data directory continues from there, unless a
-  member remembers a higher value.
+  of the server, a dropped or reloaded table another number, and so has a database that was made
+  from a template. With the system identifier they form the incarnation; any role may read them.
+  For a counter a new start time is not a loss, because every restart has one: a counter in a
+  restored data directory continues from there, unless a member remembers a higher value.
 - *A restored or edited row.* Each member writes its transaction number into the row and compares it
   with the one that the server stores for the row (``xmin``, of which 32 bits are left; freezing
   keeps it). A row that any other transaction wrote counts as a loss. So does anything that rewrites
@@ -68,7 +68,8 @@ SELECT set_config('statement_timeout', '{STATEMENT_S}s', true),
 _TELL = """SELECT current_setting('synchronous_commit'),
        (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,
        concat_ws('.', (pg_control_system()).system_identifier,
-                 left(pg_walfile_name(pg_current_wal_lsn()), 8), 'frazil_namespace'::regclass::oid),
+                 left(pg_walfile_name(pg_current_wal_lsn()), 8), 'frazil_namespace'::regclass::oid,
+                 (SELECT oid FROM pg_database WHERE datname = current_database())),
        (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint"""
 _INSERT = "INSERT INTO frazil_namespace (name) VALUES (%(name)s) ON CONFLICT DO NOTHING"
 _SET = ", ".join(f"{column} = %({column})s" for column in RECORD_COLUMNS)

@@ -66,12 +66,14 @@ def test_a_role_that_may_only_use_the_table(ready):
     assert [h.slot for h in registry.holdings()] == [claim.slot]
 
 
-def test_the_incarnation_names_server_timeline_table_and_start(ready):
+def test_the_incarnation_names_server_timeline_table_database_and_start(ready):
     with open_(ready).step() as (_, incarnation):
-        system, timeline, table, start = incarnation.replace("/", ".").split(".")
-    assert [(int(system), int(timeline, 16), int(table))] == ready.sql(
-        "SELECT system_identifier::bigint, timeline_id, 'frazil_namespace'::regclass::bigint"
-        " FROM pg_control_system(), pg_control_checkpoint()"
+        told = incarnation.replace("/", ".").split(".")
+    system, timeline, table, database, start = told
+    assert [(int(system), int(timeline, 16), int(table), int(database))] == ready.sql(
+        "SELECT system_identifier::bigint, timeline_id, 'frazil_namespace'::regclass::bigint, d.oid"
+        " FROM pg_control_system(), pg_control_checkpoint(), pg_database AS d"
+        " WHERE d.datname = 'postgres'"
     )
     assert abs(int(start) / 1e6 - time.time()) < 3600
 
