@@ -13,8 +13,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from frazil.cli.files.copies import Cut, Place, cut_csv, cut_json
+from frazil.cli.files.copies import Cut, Place, cut_csv
 from frazil.cli.files.csv_head import CsvHead, open_csv
+from frazil.cli.files.json_lines import cut_json
 from frazil.cli.files.streams import Source
 from fuzz.accepted import accepted
 from fuzz.files import kept

@@ -75,13 +75,15 @@ OWNED = {
 LAZY = {"numpy", "pyarrow"}
 # Load them at their top, and so are themselves imported in functions only, or by each other.
 LAZY_MODULES = (
+    "cli.files.arrow_files",
     "cli.files.auditor",
     "cli.files.batches",
     "cli.files.copies",
     "cli.files.csv_head",
-    "cli.files.database",
     "cli.files.buffers",
+    "cli.files.database",
     "cli.files.id_column",
+    "cli.files.json_lines",
     "cli.files.rows",
     "cli.files.search",
     "cli.files.stamping",

@@ -86,7 +86,7 @@ def command(
     """
     check_extra()
     from frazil.cli.files.auditor import Auditor
-    from frazil.cli.files.batches import Reading
+    from frazil.cli.files.reading import Reading
     from frazil.cli.show.audit_report import as_json as json_report
     from frazil.cli.show.audit_report import as_text as text_report
 

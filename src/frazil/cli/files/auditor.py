@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from frazil.cli.files.ahead import ahead
-from frazil.cli.files.batches import Reading
 from frazil.cli.files.buffers import as_numpy
 from frazil.cli.files.memory import Memory
+from frazil.cli.files.reading import Reading
 from frazil.cli.files.search import Duplicate, Search
 from frazil.cli.files.streams import Source
 from frazil.cli.files.survey import Survey

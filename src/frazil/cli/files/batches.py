@@ -13,9 +13,8 @@ standard input and other character sets are copied to a temporary one.
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,160 +23,35 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet
 
-from frazil.cli.files.copies import json_record
+from frazil.cli.files.arrow_files import Batches, direct, opened
 from frazil.cli.files.csv_head import open_csv
-from frazil.cli.files.database import connect, temporary_in
+from frazil.cli.files.database import connect
 from frazil.cli.files.formats import hive_keys
-from frazil.cli.files.memory import Memory
+from frazil.cli.files.json_lines import json_record
+from frazil.cli.files.reading import Reading, temporary_in
 from frazil.cli.files.rows import split_lines
 from frazil.cli.files.streams import Source
 from frazil.cli.files.utf8 import invalid_utf8_error, printable, text_problem
 from frazil.errors import ConfigError
 
-__all__ = ["Batches", "Reading", "check_column", "open_batches", "open_direct"]
+__all__ = ["open_batches"]
 
 _LINE_BYTES = 16 << 20
-_CODECS = {name: name.lower() for name in ("SNAPPY", "GZIP", "BROTLI", "ZSTD", "LZ4")} | {
-    "UNCOMPRESSED": "none",
-    "LZ4_RAW": "lz4",
-}
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How to read files: their format, and what the options say about it."""
-
-    files: list[str]
-    kind: str
-    header: bool
-    delimiter: str | None
-    charset: str | None
-    memory: Memory
-    folder: Path
-    """For temporary files."""
-    infer: bool = False
-    """Whether to infer the types of CSV columns."""
-
-    def open(self, file: str) -> Source:
-        """A file as bytes."""
-        return Source(file, self.charset)
-
-
-@dataclass(frozen=True)
-class Batches:
-    """The rows: their schema, the batches, and the compression of the columns in Parquet."""
-
-    schema: Any
-    batches: Iterator[Any]
-    compression: str | dict[str, str] = "snappy"
-    fraction: Callable[[], float] = field(default=lambda: 0.0)
-    """How much has been read, 0 to 1."""
 
 
 def open_batches(reading: Reading, stack: ExitStack) -> Batches:
     """The rows of files; ``stack`` closes them. Raises ConfigError for a file that is no table."""
     if reading.kind in ("parquet", "arrow"):
-        files = [(file, _opened(reading.kind, file)) for file in reading.files]
+        files = [(file, opened(reading.kind, file)) for file in reading.files]
         schema = files[0][1].schema
         if not hive_keys(reading.files) and all(schema.equals(each.schema) for _, each in files):
-            return _direct(reading, files)
+            return direct(reading, files)
         if reading.kind == "arrow":
             raise ConfigError(
                 "Arrow files in Hive partitions, or with different columns, cannot be read "
                 "together; stamp them one by one"
             )
     return _by_duckdb(reading, stack)
-
-
-def open_direct(reading: Reading, file: str, column: str) -> Batches:
-    """One column of a Parquet or Arrow file. Raises ConfigError if it has no such column."""
-    opened = _opened(reading.kind, file)
-    names = opened.schema_arrow.names if reading.kind == "parquet" else opened.schema.names
-    check_column(names, column, file)
-    return _direct(reading, [(file, opened)], column)
-
-
-def check_column(names: Sequence[str], column: str, name: str, hint: str = "") -> None:
-    """Raise ConfigError for a column that a file does not have."""
-    if column not in names:
-        raise ConfigError(
-            f"{name} has no column {column!r}; choose one of "
-            f"{', '.join(map(printable, names))} with --column{hint}",
-            column=column,
-        )
-
-
-def _direct(reading: Reading, files: list[tuple[str, Any]], column: str | None = None) -> Batches:
-    """Batches as the files have them."""
-    first = files[0][1]
-    schema = first.schema_arrow if reading.kind == "parquet" else first.schema
-    total = sum(_rows(each) for _, each in files)
-    done = 0
-
-    def batches() -> Iterator[Any]:
-        nonlocal done
-        for file, each in files:
-            try:
-                for batch in _batches(each, reading.memory, column):
-                    done += batch.num_rows
-                    yield batch
-            except (pa.ArrowException, OSError) as error:
-                raise ConfigError(f"cannot read {file} to its end: {error}", path=file) from None
-
-    compression = _compression(first) if reading.kind == "parquet" else "snappy"
-    return Batches(schema, batches(), compression, lambda: done / max(total, 1))
-
-
-def _opened(kind: str, file: str) -> Any:
-    with Source(file) as source:  # its error names the file
-        if source.size is None:
-            raise ConfigError(
-                f"cannot read {kind} from {source.name}, because its index is at the end; save it "
-                "to a file first",
-                path=file,
-            )
-    try:
-        if kind == "parquet":
-            # What is read before it is needed is kept to the end of the file.
-            return pa.parquet.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False)
-        mapped = pa.memory_map(file)
-        try:
-            return pa.ipc.open_file(mapped)
-        except pa.ArrowInvalid:
-            mapped.seek(0)
-            return pa.ipc.open_stream(mapped)
-    except (pa.ArrowException, OSError) as error:
-        raise ConfigError(f"{file} is not {kind.capitalize()}: {error}", path=file) from None
-
-
-def _rows(opened: Any) -> int:
-    metadata = getattr(opened, "metadata", None)
-    return getattr(metadata, "num_rows", 0) or 0
-
-
-def _batches(opened: Any, memory: Memory, column: str | None) -> Iterator[Any]:
-    columns = None if column is None else [column]
-    if isinstance(opened, pa.parquet.ParquetFile):
-        metadata = opened.metadata
-        size = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
-        yield from opened.iter_batches(memory.rows_for(size, metadata.num_rows), columns=columns)
-    elif isinstance(opened, pa.ipc.RecordBatchFileReader):
-        for i in range(opened.num_record_batches):
-            batch = opened.get_batch(i)
-            yield batch if columns is None else batch.select(columns)
-    else:
-        yield from (opened if columns is None else (batch.select(columns) for batch in opened))
-
-
-def _compression(opened: Any) -> str | dict[str, str]:
-    metadata = opened.metadata
-    if not metadata.num_row_groups:
-        return "snappy"
-    group = metadata.row_group(0)
-    columns = [group.column(i) for i in range(group.num_columns)]
-    found = {column.path_in_schema: _CODECS[column.compression] for column in columns}
-    codecs = set(found.values())
-    return codecs.pop() if len(codecs) == 1 else found
 
 
 def _by_duckdb(reading: Reading, stack: ExitStack) -> Batches:

@@ -1,4 +1,4 @@
-"""A DuckDB in memory, within the bound, and the temporary files in a folder of the command."""
+"""A DuckDB in memory, within the bound."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,9 +7,8 @@ from pathlib import Path
 import duckdb
 
 from frazil.cli.files.memory import Memory
-from frazil.errors import ConfigError
 
-__all__ = ["connect", "temporary_in"]
+__all__ = ["connect"]
 
 _THREAD_BYTES = 96 << 20  # with less for each thread, a sort beyond the memory fails
 _INTERRUPTED = "Query interrupted"  # what DuckDB says after Ctrl-C in the main thread
@@ -39,17 +38,3 @@ def connect(memory: Memory, folder: Path) -> Iterator[duckdb.DuckDBPyConnection]
         raise
     finally:
         database.close()
-
-
-@contextmanager
-def temporary_in(folder: Path) -> Iterator[None]:
-    """A block that writes temporary files. Raises ConfigError if they have no room."""
-    try:
-        yield
-    except (OSError, duckdb.IOException, duckdb.OutOfMemoryException) as error:
-        reason = getattr(error, "strerror", None) or " ".join(str(error).split())[:400]
-        raise ConfigError(
-            f"cannot write temporary files in {folder.parent}: {reason}; name a folder with more "
-            "room with TMPDIR",
-            path=str(folder.parent),
-        ) from error

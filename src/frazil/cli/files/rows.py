@@ -16,6 +16,7 @@ import io
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 from frazil.cli.files.streams import Source
 from frazil.errors import ConfigError
 
-__all__ = ["Positions", "Rows", "is_regular", "split_csv", "split_lines"]
+__all__ = ["Positions", "Rows", "Values", "is_regular", "split_csv", "split_lines"]
 
 Positions = NDArray[np.int64]
 
@@ -101,6 +102,13 @@ class Rows:
         cut = int(self.ends[count - 1])
         line = int(self.lines[count]) if count < len(self.ends) else self.first_line
         return Rows(self.data[cut:], self.ends[count:] - cut, line)
+
+
+class Values(NamedTuple):
+    """Some values, and the line or row of each."""
+
+    values: Any
+    numbers: Any
 
 
 def line_breaks(data: bytes, numbers: NDArray[np.uint8]) -> Positions:

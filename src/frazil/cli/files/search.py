@@ -24,8 +24,8 @@ import pyarrow as pa
 import pyarrow.ipc
 
 from frazil.cli.files.buffers import as_arrow, as_numpy
-from frazil.cli.files.database import temporary_in
 from frazil.cli.files.memory import Memory
+from frazil.cli.files.reading import temporary_in
 
 __all__ = ["Duplicate", "Search"]
 

@@ -9,12 +9,11 @@ from contextlib import ExitStack
 from typing import IO
 
 from frazil.cli.files.ahead import ahead
-from frazil.cli.files.batches import Reading, open_batches
-from frazil.cli.files.copies import Cut, Place, cut_csv, cut_json
+from frazil.cli.files.copies import Cut, Place, cut_csv
 from frazil.cli.files.formats import hive_keys
 from frazil.cli.files.id_column import Ids
+from frazil.cli.files.reading import Reading
 from frazil.cli.files.streams import Source
-from frazil.cli.files.writers import open_writer, with_ids
 
 __all__ = ["stamp"]
 
@@ -41,11 +40,14 @@ def _copy(reading: Reading, place: Place, file: IO[bytes], ids: Ids, on_progress
         sources.append(reading.open(path))
         return sources[-1]
 
-    cuts: Iterator[Cut] = (
-        cut_csv(reading.files, opened, place, header=reading.header, delimiter=reading.delimiter)
-        if reading.kind == "csv"
-        else cut_json(reading.files, opened, place)
-    )
+    cuts: Iterator[Cut]
+    if reading.kind == "csv":
+        header, delimiter = reading.header, reading.delimiter
+        cuts = cut_csv(reading.files, opened, place, header=header, delimiter=delimiter)
+    else:
+        from frazil.cli.files.json_lines import cut_json
+
+        cuts = cut_json(reading.files, opened, place)
     joined = (cut.joined(ids.texts(len(cut.at))) for cut in ahead(cuts))
     for buffers in ahead(joined):
         for buffer in buffers:
@@ -61,6 +63,9 @@ def _bytes_read(sources: list[Source]) -> int:
 def _convert(
     reading: Reading, place: Place, to: str, file: IO[bytes], ids: Ids, on_progress: Progress
 ) -> None:
+    from frazil.cli.files.batches import open_batches
+    from frazil.cli.files.writers import open_writer, with_ids
+
     size = sum(_size(path) for path in reading.files)
     numeric = ids.numeric and to in ("parquet", "arrow")
     with ExitStack() as stack:

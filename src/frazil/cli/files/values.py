@@ -8,34 +8,21 @@ or of binary texts, or a list where they are of several kinds. Blank lines are s
 import csv
 import io
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 
-from frazil.cli.files.batches import Reading, check_column, open_direct
+from frazil.cli.files.arrow_files import check_column, open_direct
 from frazil.cli.files.buffers import as_arrow
-from frazil.cli.files.copies import is_utf8, json_record
 from frazil.cli.files.csv_head import CsvHead, open_csv
-from frazil.cli.files.rows import Rows, is_regular, split_lines
+from frazil.cli.files.reading import Reading
+from frazil.cli.files.rows import Rows, Values, is_regular, split_lines
 from frazil.cli.files.streams import Source
 
-__all__ = ["Values", "open_values"]
+__all__ = ["open_values"]
 
 _FIRST_WIDTH = 64  # characters; no ID is longer
-_TYPED = (
-    "SELECT CASE WHEN json_valid(line) AND json_type(line) = 'OBJECT' THEN json_type(line, $path) "
-    "ELSE 'WRONG' END AS kind, CASE WHEN json_valid(line) THEN json_extract_string(line, $path) "
-    "END AS value FROM lines"
-)
-
-
-class Values(NamedTuple):
-    """Some values, and the line or row of each."""
-
-    values: Any
-    numbers: Any
 
 
 def open_values(
@@ -56,8 +43,11 @@ def open_values(
         index = head.names.index(column)
         return "line", (_of_csv(head, rows, index) for rows in blocks), source.bytes_read
     lines = split_lines(source, source.blocks())
-    values = _of_json(source, lines, column) if reading.kind == "jsonl" else map(_of_text, lines)
-    return "line", values, source.bytes_read
+    if reading.kind == "text":
+        return "line", map(_of_text, lines), source.bytes_read
+    from frazil.cli.files.json_lines import json_values
+
+    return "line", json_values(source, lines, column), source.bytes_read
 
 
 def _of_batches(batches: Iterator[Any]) -> Iterator[Values]:
@@ -171,37 +161,3 @@ def _table(marks: Any, starts: Any, ends: Any) -> Any:
     table = marks.reshape(-1, count)
     whole = (table[:, 0] >= starts).all() and (table[:, -1] < ends).all()
     return table if whole else None
-
-
-def _of_json(source: Source, blocks: Iterator[Rows], column: str) -> Iterator[Values]:
-    path = f'$."{column}"' if '"' not in column and "\\" not in column else None
-    with duckdb.connect() as database:
-        for rows in blocks:
-            if path is not None and is_utf8(rows.data):
-                offsets = np.zeros(len(rows.ends) + 1, np.int32)
-                offsets[1:] = rows.ends
-                texts = pa.StringArray.from_buffers(
-                    len(rows.ends), pa.py_buffer(offsets), pa.py_buffer(rows.data)
-                )
-                database.register("lines", pa.table({"line": texts}))
-                found = database.sql(_TYPED, params={"path": path}).to_arrow_table()
-                kinds = found.column("kind").unique().to_pylist()
-                value = found.column("value").combine_chunks()
-                numbers = rows.first_line + np.arange(len(rows.ends))
-                if kinds == ["VARCHAR"]:
-                    yield Values(value.cast(pa.binary()), numbers)
-                    continue
-                if kinds == ["UBIGINT"]:
-                    yield Values(value.cast(pa.uint64()), numbers)
-                    continue
-            yield _read_json(source, rows, column)
-
-
-def _read_json(source: Source, rows: Rows, column: str) -> Values:
-    values, numbers = [], []
-    for i in range(len(rows.ends)):
-        record = json_record(source, rows, i)
-        if record is not None:
-            values.append(record.get(column))
-            numbers.append(rows.first_line + i)
-    return Values(values, np.array(numbers, np.int64))

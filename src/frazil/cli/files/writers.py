@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.ipc
 import pyarrow.parquet
 
-from frazil.cli.files.batches import Batches
+from frazil.cli.files.arrow_files import Batches
 from frazil.cli.files.copies import Place, column_exists, csv_text
 from frazil.cli.files.id_column import Ids
 from frazil.errors import ConfigError

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from frazil.cli.files.batches import Reading
 from frazil.cli.files.copies import Place
 from frazil.cli.files.csv_head import open_csv
 from frazil.cli.files.memory import Memory
+from frazil.cli.files.reading import Reading
 from frazil.cli.files.rows import split_lines
 from frazil.cli.files.stamping import stamp
 from frazil.cli.files.streams import Source

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from frazil.cli.files.batches import Reading, open_direct
+from frazil.cli.files.arrow_files import open_direct
 from frazil.cli.files.memory import Memory
+from frazil.cli.files.reading import Reading
 from frazil.errors import ConfigError
 from tests.needs import needs
 from tests.unit.cli.files.tabled import put, stamped

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from frazil.cli.files.batches import Reading
 from frazil.cli.files.memory import Memory
+from frazil.cli.files.reading import Reading
 from frazil.cli.files.streams import Source
 from frazil.cli.files.values import open_values
 
