@@ -87,6 +87,8 @@ def test_inspect_without_an_id_in_the_text(service, open_page):
 def test_plan(service, open_page):
     page = open_page(service, "#plan")
     expect(page.locator(".answer:visible").first).to_be_visible()
+    page.get_by_role("button", name="Propose layouts").click()
+    expect(page.locator(".proposal").first).to_be_visible()
     nothing_found(page)
 
 

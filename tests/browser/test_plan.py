@@ -5,6 +5,7 @@ import re
 import pytest
 
 from frazil.reading.capacity import plan_of
+from frazil.reading.proposals import Need, proposals
 from tests.browser.window import expect
 
 __all__: list[str] = []
@@ -147,6 +148,36 @@ def test_tick_and_epoch(page):
     epoch.fill("2025-01-01T00:00:00Z")
     epoch.press("Tab")
     expect(page.locator("#plan-problem")).to_be_hidden()
+
+
+def test_a_need_is_answered_by_layouts_to_take(page):
+    for label, value in [("Nodes", 200), ("IDs per second of each", 5000), ("Until the end", 2060)]:
+        page.get_by_role("spinbutton", name=label).fill(str(value))
+    page.get_by_role("button", name="Propose layouts").click()
+    wide, narrow = proposals(Need(200, 5000, 2060))
+    sections = page.locator(".proposal")
+    expect(sections).to_have_count(2)
+    expect(sections.first).to_contain_text("icicle")
+    expect(sections.first).to_contain_text(re.compile(r"\d\d years left until 2085-10-25"))
+    expect(sections.last).to_contain_text("53 bits JavaScript numbers hold it exactly")
+    sections.last.get_by_role("button", name="Take this layout").click()
+    expect(text(page)).to_have_value(str(narrow.layout))
+    expect(text(page)).to_be_focused()
+    expect(page.get_by_label("Start with")).to_have_value("")
+    expect(answer(page, "JavaScript")).to_contain_text("Yes")
+    sections.first.get_by_role("button", name="Take this layout").click()
+    expect(page.get_by_label("Start with")).to_have_value(wide.name)
+
+
+def test_a_need_that_is_not_possible(page):
+    page.get_by_label("Until the end").fill("1999")
+    page.get_by_role("button", name="Propose layouts").click()
+    expect(page.locator("#need-problem")).to_contain_text("until: 1999 is outside")
+    expect(page.locator(".proposal")).to_have_count(0)
+    page.get_by_label("Until the end").fill("2060")
+    page.keyboard.press("Enter")
+    expect(page.locator(".proposal")).to_have_count(2)
+    expect(page.locator("#need-problem")).to_be_hidden()
 
 
 def test_the_text_form_is_copied(page):

@@ -3,7 +3,8 @@
 The width of each field has consequences that appear years later: the day on which the time field is
 full, the number of nodes, whether a database column or a browser changes an ID. All of them follow
 from the layout, so this computes and compares them for scheme names and layout strings. Without
-an epoch, the lifetime is shown in years.
+an epoch, the lifetime is shown in years. The other way round, ``--nodes``, ``--rate`` and
+``--until`` propose the layouts that are enough.
 
 The rates are limits of the layout. ``frazil bench`` measures the rate of one process. With
 ``--registry`` the plan is one of a fleet, limited by what a step of that registry was measured to
@@ -22,6 +23,7 @@ from frazil.layout.drawing import draw
 from frazil.layout.layout import Layout
 from frazil.reading.capacity import Plan, plan_of, span_text, years
 from frazil.reading.fleet import Fleet, fleet_of
+from frazil.reading.proposals import Need, proposals
 from frazil.schemes.scheme import PRESETS
 from frazil.system.clock import moment_text, wall_us
 
@@ -54,6 +56,9 @@ _SIDE_BY_SIDE_MAX = 3  # more plans are shown one per line
     metavar="URL",
     help="Also show how many processes and starts it carries; it is not contacted.",
 )
+@click.option("--nodes", type=int, metavar="N", help="Propose layouts for so many nodes, …")
+@click.option("--rate", type=float, metavar="HZ", help="… each with so many IDs per second, …")
+@click.option("--until", type=int, metavar="YEAR", help="… to the end of this year.")
 @click.option("--markdown", is_flag=True, help="Print a Markdown table.")
 @json_option
 def command(
@@ -62,13 +67,17 @@ def command(
     epoch: str | None,
     bits: int | None,
     registry: str | None,
+    nodes: int | None,
+    rate: float | None,
+    until: int | None,
     markdown: bool,
     as_json: bool,
 ) -> None:
     """Show the lifetime and the capacity of a layout.
 
     Takes names of schemes and layout strings, most significant bit first, and compares them;
-    without arguments, it lists all schemes.
+    without arguments, it lists all schemes. With --nodes, --rate and --until, it proposes layouts:
+    64 bits that fit a signed column, 53 bits for JavaScript, or else up to 128 bits.
 
     \b
       frazil plan
@@ -76,11 +85,17 @@ def command(
       frazil plan "time:42 node:8 sequence:14 @1ms since 2025-01-01" --bits 64
       frazil plan js53 --epoch 2026-01-01 --json
       frazil plan icicle --registry redis://a,b,c
+      frazil plan --nodes 200 --rate 5000 --until 2060
     """
-    specs = _join_words(layouts) or list(PRESETS)
-    plans = [plan_of(spec, epoch, bits) for spec in specs]
+    need = _need(nodes, rate, until)
+    if need is None:
+        plans = [plan_of(spec, epoch, bits) for spec in _join_words(layouts) or PRESETS]
+    elif layouts or epoch or bits:
+        raise click.UsageError("--nodes, --rate and --until find the layout; omit it")
+    else:
+        plans = proposals(need)
     if registry is not None:
-        _show_fleets(plans, registry, as_json=as_json, named=bool(layouts))
+        _show_fleets(plans, registry, as_json=as_json, named=bool(layouts or need))
     elif as_json:
         terminal.echo_json(plan.as_json() for plan in plans)
     elif markdown:
@@ -89,6 +104,19 @@ def command(
         _show_one(plans[0])
     else:
         _show_table(plans)
+    if need is not None and not (as_json or markdown):
+        click.echo(f'\nTake one: frazil init --scheme "{plans[0].name}"')
+
+
+def _need(nodes: int | None, rate: float | None, until: int | None) -> Need | None:
+    """The need, if one is given."""
+    if nodes is None and rate is None and until is None:
+        return None
+    if nodes is None or rate is None or until is None:
+        raise click.UsageError(
+            "--nodes, --rate and --until need each other, like --nodes 200 --rate 5000 --until 2060"
+        )
+    return Need(nodes, rate, until)
 
 
 def _join_words(given: Sequence[str]) -> list[str]:

@@ -208,3 +208,28 @@ def test_a_fleet_of_every_scheme_with_time(call):
 def test_a_fleet_that_cannot_be_planned(call):
     assert call("plan", "tickets", "--registry", "redis:").exit_code == 2
     assert call("plan", "icicle", "--registry", "memory:").exit_code == 2
+
+
+def test_a_need_is_answered_by_layouts(call):
+    need = ("--nodes", "200", "--rate", "5000", "--until", "2060")
+    wide, narrow = planned(call, *need)
+    assert (wide["scheme"], narrow["bits"]) == ("icicle", 53)
+    shown = call("plan", *need).stdout
+    assert narrow["layout"] in shown
+    assert 'Take one: frazil init --scheme "icicle"' in shown
+    assert "years left" in " ".join(shown.split())
+    assert "Take one" not in call("plan", *need, "--markdown").stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("--nodes", "200"), "need each other"),
+        (("--nodes", "2", "--rate", "5", "--until", "2060", "icicle"), "find the layout; omit it"),
+        (("--nodes", "2", "--rate", "5", "--until", "1999"), "1999 is outside"),
+    ],
+)
+def test_a_need_that_is_not_possible(call, args, words):
+    result = call("plan", *args)
+    assert result.exit_code == 2
+    assert words in result.output

@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 import frazil
+from frazil.reading.proposals import Need, proposals
 from frazil.service.http.id_endpoints import CHUNK
 from frazil.service.http.openapi import DOCUMENT
 from frazil.service.namespace import BATCH_MOST
@@ -222,6 +223,16 @@ def test_plan(client):
     assert "2026-01-01" in moved["layout"]
 
 
+def test_a_need_is_answered_by_proposals(client):
+    body = client.post(
+        "/v1/plan", json={"need": {"nodes": 200, "rate_hz": 5000, "until": 2060}}
+    ).json()
+    assert [plan["scheme"] for plan in body["proposals"]] == [
+        plan.name for plan in proposals(Need(200, 5000, 2060))
+    ]
+    assert all(plan["pieces"] for plan in body["proposals"])
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -239,6 +250,12 @@ def test_plan(client):
         b'{"layout": "icicle", "epoch": "x"}',
         b'{"layout": "icicle", "epoch": 5}',
         b'{"layout": "icicle", "x": 5}',
+        b'{"layout": "icicle", "need": {"nodes": 1, "rate_hz": 1, "until": 2060}}',
+        b'{"need": [1, 1, 2060]}',
+        b'{"need": {"nodes": 1, "rate_hz": 1}}',
+        b'{"need": {"nodes": 1, "rate_hz": "1", "until": 2060}}',
+        b'{"need": {"nodes": true, "rate_hz": 1, "until": 2060}}',
+        b'{"need": {"nodes": 1, "rate_hz": 1, "until": 1999}}',
         b'{"layout": "' + b"n" * 2001 + b'"}',
     ],
     ids=lambda body: body[:24].decode("latin-1"),

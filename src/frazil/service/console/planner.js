@@ -5,6 +5,7 @@ import { cards, spoken } from "./answers.js";
 import { copier, el, say, showProblem } from "./dom.js";
 import { bits } from "./format.js";
 import { Cut } from "./layout.js";
+import { Needs } from "./needs.js";
 import { barOf, rowsOf } from "./sliders.js";
 
 const TICKS = ["1us", "10us", "100us", "1ms", "10ms", "100ms", "1s", "10s"];
@@ -23,6 +24,10 @@ export class Planner {
     this.shape = "";
     this.widgets = [];
     this.parts = controls(this);
+    this.needs = new Needs(place, (plan) => {
+      this.take(plan);
+      this.parts.text.focus(); // go on from its layout string
+    });
     place.append(...this.parts.all);
   }
 
@@ -50,16 +55,15 @@ export class Planner {
 
   choose(name) {
     const plan = this.layouts.get(name);
-    if (!plan) return;
-    this.spec = name;
+    if (plan) this.take(plan);
+  }
+
+  /** Show a plan of the service, a scheme or a proposal, and its layout. */
+  take(plan) {
+    this.spec = this.layouts.has(plan.scheme) ? plan.scheme : "";
     this.typed = undefined;
     this.overtaken = this.busy; // a pending reply belongs to an older request
     this.again = false;
-    this.take(plan);
-  }
-
-  /** Show a plan of the service, and its layout. */
-  take(plan) {
     this.cut = new Cut(plan);
     this.draw();
     this.answer(plan);

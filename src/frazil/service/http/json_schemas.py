@@ -6,6 +6,7 @@ A member has the same type in every reply. IDs and field values are strings, sin
 
 from typing import Any
 
+from frazil.reading.proposals import NODES_MOST, RATE_LEAST_HZ, RATE_MOST_HZ, YEAR_MOST
 from frazil.service.http.admin_routes import TEXT_MOST
 
 __all__ = ["FLAG", "NAMES", "SCHEMAS", "TEXT", "a_list", "an_object", "ref"]
@@ -25,6 +26,11 @@ def _request(required: str, **properties: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a request with one required member and no unknown ones."""
     schema = an_object(**properties)
     return {**schema, "required": [required], "additionalProperties": False}
+
+
+def _all_required(**properties: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of an object of a request without unknown members."""
+    return {**an_object(**properties), "additionalProperties": False}
 
 
 def ref(name: str) -> dict[str, Any]:
@@ -161,5 +167,23 @@ SCHEMAS: dict[str, Any] = {
         bits=_WHOLE_OR_NONE,
     ),
     "Plan": an_object(**_PLAN),
+    "NeedQuestion": _request(
+        "need",
+        need=_all_required(
+            nodes={"type": "integer", "minimum": 1, "maximum": NODES_MOST},
+            rate_hz={
+                "type": "number",
+                "minimum": RATE_LEAST_HZ,
+                "maximum": RATE_MOST_HZ,
+                "description": "IDs per second of each node.",
+            },
+            until={
+                "type": "integer",
+                "maximum": YEAR_MOST,
+                "description": "The last year, at least the current one.",
+            },
+        ),
+    ),
+    "Proposals": an_object(proposals={"type": "array", "items": ref("Plan")}),
 }
 """By name, for ``ref``."""

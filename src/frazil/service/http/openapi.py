@@ -59,8 +59,9 @@ def _operation(
     return {method: {**operation, "responses": replies, **more}}
 
 
-def _body(schema: str) -> dict[str, Any]:
-    return {"required": True, "content": {"application/json": {"schema": ref(schema)}}}
+def _body(*schemas: str) -> dict[str, Any]:
+    schema = ref(schemas[0]) if len(schemas) == 1 else {"oneOf": [ref(name) for name in schemas]}
+    return {"required": True, "content": {"application/json": {"schema": schema}}}
 
 
 _NS = _parameter("ns", "path", {"type": "string"}, "The namespace.")
@@ -184,9 +185,9 @@ _PATHS = {
     ),
     "/v1/plan": _operation(
         "plan",
-        "Compute the lifetime and capacity of a layout.",
-        _json(ref("Plan"), "The plan."),
-        requestBody=_body("Question"),
+        "Compute the lifetime and capacity of a layout, or propose layouts for a need.",
+        _json({"oneOf": [ref("Plan"), ref("Proposals")]}, "The plan, or of each proposal one."),
+        requestBody=_body("Question", "NeedQuestion"),
         method="post",
     ),
     "/openapi.json": _operation(

@@ -14,6 +14,7 @@ from starlette.routing import Route
 
 from frazil.errors import Misuse
 from frazil.reading.capacity import Plan, plan_of
+from frazil.reading.proposals import Need, proposals
 from frazil.schemes.scheme import PRESETS
 from frazil.service.http import asgi
 from frazil.service.http.admin_routes import AdminRoutes
@@ -97,10 +98,12 @@ class Routes:
         return JSONResponse({"namespaces": mine, "layouts": plans})
 
     async def plan(self, request: Request) -> Response:
-        """Compute the lifetime and capacity of a layout."""
+        """Compute the lifetime and capacity of a layout, or propose layouts for a need."""
         asgi.parameters(request.scope)
         self._allow(request, None, None)
-        query = asgi.members(await asgi.body_of(request.receive), "layout", "epoch", "bits")
+        query = asgi.members(await asgi.body_of(request.receive), "layout", "epoch", "bits", "need")
+        if "need" in query:
+            return _proposed(query)
         spec, epoch, bits = (query.get(name) for name in ("layout", "epoch", "bits"))
         if not isinstance(spec, str) or not 0 < len(spec) <= _TEXT_MOST:
             raise Problem(
@@ -184,6 +187,27 @@ def _moment(query: Mapping[str, str], name: str, served: ServedNamespace) -> dat
         ),
         **served.names,
     )
+
+
+def _proposed(query: Mapping[str, Any]) -> Response:
+    """Answer the request of a need: nodes, IDs per second of each, and the last year."""
+    need = query["need"]
+    kinds = {"nodes": int, "rate_hz": int | float, "until": int}
+    if (
+        len(query) > 1
+        or not isinstance(need, dict)
+        or need.keys() != kinds.keys()
+        or not all(isinstance(need[name], kind) for name, kind in kinds.items())
+        or any(isinstance(value, bool) for value in need.values())
+    ):
+        raise Problem(
+            "bad-request", 'need: only {"nodes": 200, "rate_hz": 5000, "until": 2060}, all numbers'
+        )
+    try:
+        plans = proposals(Need(need["nodes"], need["rate_hz"], need["until"]))
+    except Misuse as error:
+        raise misuse(error) from None
+    return JSONResponse({"proposals": [_planned(plan) for plan in plans]})
 
 
 def _planned(plan: Plan) -> dict[str, Any]:
