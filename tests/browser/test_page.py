@@ -198,7 +198,11 @@ def test_a_token_without_the_scope_shows_the_reason(start, open_page):
     page = open_page(start(GUARDED), "#watch")
     page.get_by_label("Token", exact=True).fill(TOKEN + "view")
     page.keyboard.press("Enter")
-    expect(page.locator("#watch-problem")).to_contain_text("scopes or namespaces")
+    problem = page.locator("#watch-problem")
+    expect(problem).to_contain_text("this needs the scope 'admin', and the token has inspect")
+    page.get_by_role("link", name="Inspect", exact=True).click()
+    page.get_by_role("button", name="Create an ID").click()
+    expect(page.locator("#inspect-problem")).to_contain_text("this needs the scope 'issue'")
 
 
 def test_no_request_to_other_hosts(service, open_page):

@@ -22,7 +22,7 @@ from frazil.errors import (
     RegistryUnavailable,
     TryLater,
 )
-from frazil.service.tokens import OverQuota, Refusal
+from frazil.service.tokens import OverQuota, Reason, Refusal
 
 __all__ = [
     "MEDIA_TYPE",
@@ -57,12 +57,13 @@ TITLES: dict[str, tuple[int, str]] = {
 }
 """Status and title of each problem, by the last part of its type."""
 
-_REFUSALS = {
+_REFUSALS: dict[Reason, tuple[str, str]] = {
     "missing": ("unauthorized", "send a token as 'Authorization: Bearer frazil_...'"),
     "wrong": ("unauthorized", "the token is not known here"),
     "expired": ("unauthorized", "the token has expired; request a new one"),
-    "forbidden": ("forbidden", "the token's scopes or namespaces do not include this"),
 }
+
+_NAMES_MOST = 8  # namespaces of a token that an error lists
 
 _CAUSES: tuple[tuple[type[FrazilError], tuple[str, str]], ...] = (
     (RegistryUnavailable, ("try-later", "the registry does not answer; retry")),
@@ -111,9 +112,16 @@ def misuse(error: Misuse, **more: Any) -> Problem:
 
 def refused(refusal: Refusal) -> Problem:
     """Return the problem for a request that its token does not allow."""
-    kind, detail = _REFUSALS[refusal]
-    headers = {"www-authenticate": 'Bearer realm="frazil"'} if kind == "unauthorized" else {}
-    return Problem(kind, detail, headers)
+    if refusal.reason in _REFUSALS:
+        kind, detail = _REFUSALS[refusal.reason]
+        return Problem(kind, detail, {"www-authenticate": 'Bearer realm="frazil"'})
+    has = ", ".join(refusal.has[:_NAMES_MOST]) + ", ..." * (len(refusal.has) > _NAMES_MOST)
+    detail = (
+        f"this needs the {refusal.reason} {refusal.needed[:64]!r}, and the token has "
+        f"{has or 'none'}; send a token with that {refusal.reason}"
+    )
+    needed = {f"{refusal.reason}_needed": refusal.needed[:64]}
+    return Problem("forbidden", detail, None, **needed, token_has=refusal.has)
 
 
 def busy(**more: Any) -> Problem:

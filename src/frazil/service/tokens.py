@@ -18,7 +18,7 @@ import secrets
 from dataclasses import dataclass
 from hashlib import sha256
 from hmac import compare_digest
-from typing import Literal, Self
+from typing import Literal, NamedTuple, Self
 
 from frazil.service.quota import Buckets
 from frazil.system.clock import wall_us
@@ -29,6 +29,7 @@ __all__ = [
     "Charge",
     "Guard",
     "OverQuota",
+    "Reason",
     "Refusal",
     "Scope",
     "Token",
@@ -45,7 +46,7 @@ SCOPES: tuple[Scope, ...] = ("issue", "inspect", "admin")
 ANYWHERE = "*"
 """In place of a namespace: all namespaces."""
 
-Refusal = Literal["missing", "wrong", "expired", "forbidden"]
+Reason = Literal["missing", "wrong", "expired", "scope", "namespace"]
 
 _HASH = re.compile(r"sha256:[0-9a-f]{64}")
 _LONGEST = 512  # characters of a token that are hashed
@@ -61,6 +62,18 @@ class Token:
     scopes: frozenset[Scope]
     expires_us: int | None = None
     ids_per_minute: int | None = None
+
+
+class Refusal(NamedTuple):
+    """Why a token does not allow a request, and what a known token allows.
+
+    Only the caller who sent the token learns this. needed: the scope or the namespace that it
+    lacks. has: its scopes or namespaces, sorted.
+    """
+
+    reason: Reason
+    needed: str = ""
+    has: tuple[str, ...] = ()
 
 
 class OverQuota(Exception):
@@ -117,16 +130,16 @@ class Guard:
         if not self.tokens:
             return None
         if not secret:
-            return "missing"
+            return Refusal("missing")
         token = self._known(secret)
         if token is None:
-            return "wrong"
+            return Refusal("wrong")
         if token.expires_us is not None and wall_us() >= token.expires_us:
-            return "expired"
+            return Refusal("expired")
         if scope is not None and scope not in token.scopes:
-            return "forbidden"
+            return Refusal("scope", scope, tuple(one for one in SCOPES if one in token.scopes))
         if namespace is not None and not token.namespaces & {namespace, ANYWHERE}:
-            return "forbidden"
+            return Refusal("namespace", namespace, tuple(sorted(token.namespaces)))
         return None
 
     def charge(self, secret: bytes | None, n: int) -> "Charge":

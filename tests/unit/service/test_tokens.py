@@ -41,10 +41,10 @@ def test_an_open_guard_allows_every_request():
         (b"one ", "issue", "a", "wrong"),
         (b"\xff" * 99999, "issue", "a", "wrong"),
         (hash_of("one").encode(), "issue", "a", "wrong"),
-        (b"one", "inspect", "a", "forbidden"),
-        (b"one", "admin", None, "forbidden"),
-        (b"one", "issue", "b", "forbidden"),
-        (b"one", "issue", "*", "forbidden"),
+        (b"one", "inspect", "a", "scope"),
+        (b"one", "admin", None, "scope"),
+        (b"one", "issue", "b", "namespace"),
+        (b"one", "issue", "*", "namespace"),
         (b"old", "issue", "a", "expired"),
         (b"new", "issue", "a", None),
     ],
@@ -60,7 +60,14 @@ def test_refusals(monkeypatch, secret, scope, namespace, refusal):
             token("new", expires_us=1001),
         )
     )
-    assert guard.refusal(secret, scope, namespace) == refusal
+    found = guard.refusal(secret, scope, namespace)
+    assert (found and found.reason) == refusal
+
+
+def test_a_token_learns_what_it_lacks_and_what_it_has():
+    guard = Guard((token("one", namespaces=("b", "a"), scopes=("inspect", "issue")),))
+    assert guard.refusal(b"one", "admin", "a") == ("scope", "admin", ("issue", "inspect"))
+    assert guard.refusal(b"one", "issue", "c") == ("namespace", "c", ("a", "b"))
 
 
 def test_every_digest_is_compared(monkeypatch):

@@ -5,8 +5,8 @@ import { ask } from "./api.js";
 import { el, say, showProblem } from "./dom.js";
 import { bits, count, large, lapse } from "./format.js";
 
-const NEED = { nodes: 200, rate_hz: 5_000, until: new Date().getUTCFullYear() + 35 };
-const WORDS = { nodes: "Nodes", rate_hz: "IDs per second of each", until: "Until the end of" };
+const NEED = { nodes: 200, rate_hz: 5_000, year: new Date().getUTCFullYear() + 35 };
+const WORDS = { nodes: "Nodes", rate_hz: "IDs per second of each", year: "Until the end of" };
 
 /** The form and its proposals, inside `place`; `take` gets the proposal that was chosen. */
 export class Needs {

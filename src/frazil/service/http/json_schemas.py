@@ -133,6 +133,8 @@ _STATUS: dict[str, Any] = {
 _PROBLEM: dict[str, Any] = an_object(type=TEXT, title=TEXT, status=_WHOLE, detail=TEXT)
 # Optional: the subject of an error.
 _PROBLEM["properties"] |= {**NAMES, "field": TEXT, "limit": TEXT, "position": _WHOLE}
+# Of a token that lacks a scope or a namespace.
+_PROBLEM["properties"] |= {"scope_needed": TEXT, "namespace_needed": TEXT, "token_has": _TEXTS}
 
 SCHEMAS: dict[str, Any] = {
     "Problem": _PROBLEM,
@@ -177,7 +179,7 @@ SCHEMAS: dict[str, Any] = {
                 "maximum": RATE_MOST_HZ,
                 "description": "IDs per second of each node.",
             },
-            until={
+            year={
                 "type": "integer",
                 "maximum": YEAR_MOST,
                 "description": "The last year, at least the current one.",

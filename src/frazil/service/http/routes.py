@@ -192,7 +192,7 @@ def _moment(query: Mapping[str, str], name: str, served: ServedNamespace) -> dat
 def _proposed(query: Mapping[str, Any]) -> Response:
     """Answer the request of a need: nodes, IDs per second of each, and the last year."""
     need = query["need"]
-    kinds = {"nodes": int, "rate_hz": int | float, "until": int}
+    kinds = {"nodes": int, "rate_hz": int | float, "year": int}
     if (
         len(query) > 1
         or not isinstance(need, dict)
@@ -201,10 +201,10 @@ def _proposed(query: Mapping[str, Any]) -> Response:
         or any(isinstance(value, bool) for value in need.values())
     ):
         raise Problem(
-            "bad-request", 'need: only {"nodes": 200, "rate_hz": 5000, "until": 2060}, all numbers'
+            "bad-request", 'need: only {"nodes": 200, "rate_hz": 5000, "year": 2060}, all numbers'
         )
     try:
-        plans = proposals(Need(need["nodes"], need["rate_hz"], need["until"]))
+        plans = proposals(Need(need["nodes"], need["rate_hz"], need["year"]))
     except Misuse as error:
         raise misuse(error) from None
     return JSONResponse({"proposals": [_planned(plan) for plan in plans]})

@@ -25,7 +25,7 @@ from frazil.errors import FrazilError, Misuse
 from frazil.service import logs
 from frazil.service.inspection import facts_of
 from frazil.service.namespace import ServedNamespace
-from frazil.service.problems import TITLES, no_id
+from frazil.service.problems import TITLES, no_id, refused
 from frazil.service.texts import texts
 from frazil.service.tokens import Guard, OverQuota, Scope
 
@@ -146,10 +146,10 @@ class Commands:
             raise _Refused(f"ERR wrong number of arguments; use {usage}")
         name = args[0].decode("utf-8", "replace")
         refusal = self.guard.refusal(secret, scope, name)
-        if refusal == "missing":
+        if refusal is not None and refusal.reason == "missing":
             raise _Refused("NOAUTH Authentication required: AUTH token")
         if refusal is not None:
-            raise _Refused(f"NOPERM this token is {refusal} for this command")
+            raise _Refused(f"NOPERM {refused(refusal)}")
         served = self.namespaces.get(name)
         if served is None:
             raise _Refused("ERR no namespace with this name is served here")

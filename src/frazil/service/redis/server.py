@@ -161,7 +161,7 @@ class _Connection(asyncio.Protocol):
             return error_of("ERR wrong number of arguments; use AUTH token")
         refusal = self._commands.guard.refusal(args[-1] or b"-", None, None)
         if refusal is not None:
-            return error_of(f"WRONGPASS the token is {refusal}")
+            return error_of(f"WRONGPASS the token is {refusal.reason}")
         self._secret = args[-1]
         return b""
 

@@ -1,0 +1,66 @@
+"""``POST /v1/plan``: the plan of a layout, and layouts for a need."""
+
+import pytest
+
+from frazil.reading.proposals import Need, proposals
+from tests.unit.service.conftest import Service
+
+__all__: list[str] = []
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    with Service(tmp_path_factory.mktemp("service"), "[namespaces.plain]\n") as service:
+        yield service.client
+
+
+def test_plan(client):
+    text = "time:42 node:8 sequence:14 @1ms since 2025-01-01T00:00:00Z"
+    body = client.post("/v1/plan", json={"layout": text, "bits": 64}).json()
+    assert body["nodes"] == 256
+    assert [piece["bits"] for piece in body["pieces"]] == [42, 8, 14]
+    moved = client.post("/v1/plan", json={"layout": "js53", "epoch": "2026-01-01"}).json()
+    assert "2026-01-01" in moved["layout"]
+
+
+def test_a_need_is_answered_by_proposals(client):
+    body = client.post(
+        "/v1/plan", json={"need": {"nodes": 200, "rate_hz": 5000, "year": 2060}}
+    ).json()
+    assert [plan["scheme"] for plan in body["proposals"]] == [
+        plan.name for plan in proposals(Need(200, 5000, 2060))
+    ]
+    assert all(plan["pieces"] for plan in body["proposals"])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"[]",
+        b"{",
+        b"[" * 60_000,
+        b"\xff",
+        b'{"layout": 1}',
+        b'{"layout": ""}',
+        b'{"layout": "icicel"}',
+        b'{"layout": "time:9999 @1ms since 2025-01-01"}',
+        b'{"layout": "icicle", "bits": true}',
+        b'{"layout": "icicle", "bits": 3}',
+        b'{"layout": "icicle", "epoch": "x"}',
+        b'{"layout": "icicle", "epoch": 5}',
+        b'{"layout": "icicle", "x": 5}',
+        b'{"layout": "icicle", "need": {"nodes": 1, "rate_hz": 1, "year": 2060}}',
+        b'{"need": [1, 1, 2060]}',
+        b'{"need": {"nodes": 1, "rate_hz": 1}}',
+        b'{"need": {"nodes": 1, "rate_hz": "1", "year": 2060}}',
+        b'{"need": {"nodes": true, "rate_hz": 1, "year": 2060}}',
+        b'{"need": {"nodes": 1, "rate_hz": 1, "year": 1999}}',
+        b'{"layout": "' + b"n" * 2001 + b'"}',
+    ],
+    ids=lambda body: body[:24].decode("latin-1"),
+)
+def test_wrong_plans(client, body):
+    reply = client.post("/v1/plan", content=body)
+    assert reply.status_code == 400
+    assert reply.json()["type"] == "urn:frazil:problem:bad-request"
