@@ -21,7 +21,7 @@ needs("httpx", "the client of a service")
 __all__: list[str] = []
 
 BEGIN = """
-import asyncio, json, os, sys
+import asyncio, json, os, sys, threading
 from dis import opname
 from itertools import count
 from pathlib import Path
@@ -101,7 +101,8 @@ class Hanging:
     "As a driver's connection, which hangs up when the last one who knows it lets it go."
 
     def __del__(self):
-        fork_at("end")
+        if threading.current_thread() is threading.main_thread():  # whose call it is that returns
+            fork_at("end")
 
 def tell(given):
     "In a child: say what it was given, and end."
