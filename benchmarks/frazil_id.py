@@ -1,8 +1,8 @@
 """``frazil_id`` under faults: ``python -m benchmarks.frazil_id --ids 10000000``.
 
 Sessions take IDs from a PostgreSQL server (the newest here) in transactions that commit, roll back
-or are cut off, while the server is killed, its clock steps, and standbys that missed the last IDs
-are promoted. Every ID that a client received is compared. The faults come in turns, at equal
+or are cut off, while the server or one of its processes is killed, its clock steps, and standbys
+that missed the last IDs are promoted. Every ID that a client received is compared. The faults come in turns, at equal
 distances in IDs, until there are as many IDs as asked for.
 
 The clock steps back by up to an hour while a killed server is down; at a promotion it steps back by
@@ -30,6 +30,8 @@ def _fault(running: Trial, number: int) -> None:
     kind = number % 8
     if kind == 7:
         running.promote_stale(step_s=-0.8 * _HORIZON_S)
+    elif kind % 4 == 1:
+        running.kill_session(step_s=(-3600, 0, -30, 3600)[number // 4 % 4])
     elif kind % 2:
         running.step((-3600, -0.5, 3600, 30)[number // 2 % 4])
     else:

@@ -4,12 +4,14 @@ Every ID that a client received counts: those of transactions that were committe
 cut off, and those of rows that arrived before the connection broke.
 """
 
+import os
 import random
+import signal
 import tempfile
 import threading
 from array import array
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +165,14 @@ class Trial:
         if step_s:
             self.step(step_s)
         self.server.start()
+
+    def kill_session(self, step_s: float = 0.0) -> None:
+        """Step the clock and kill one process: the others end, but the postmaster goes on."""
+        self.faults.append("kill -9 of one process")
+        with closing(psycopg.connect(self.server.url())) as victim:
+            if step_s:
+                self.step(step_s)
+            os.kill(victim.info.backend_pid, signal.SIGKILL)
 
     def promote_stale(self, step_s: float = 0.0) -> None:
         """Let a standby miss the last writes, kill the primary, and go on with the standby."""

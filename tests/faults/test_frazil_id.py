@@ -32,6 +32,8 @@ def test_killed_with_a_clock_that_steps():
         running.progress()
         running.kill(step_s=7200)
         running.progress()
+        running.kill_session(step_s=-3600)
+        running.progress()
         assert running.repeats() == 0
         assert running.taken > 1000
 
