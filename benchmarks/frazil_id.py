@@ -2,8 +2,8 @@
 
 Sessions take IDs from a PostgreSQL server (the newest here) in transactions that commit, roll back
 or are cut off, while the server or one of its processes is killed, its clock steps, and standbys
-that missed the last IDs are promoted. Every ID that a client received is compared. The faults come in turns, at equal
-distances in IDs, until there are as many IDs as asked for.
+that missed the last IDs are promoted. Every ID that a client received is compared. The faults come
+in turns, at equal distances in IDs, until there are as many IDs as asked for.
 
 The clock steps back by up to an hour while a killed server is down; at a promotion it steps back by
 less than the horizon, the limit that docs/how-to/sql.md states.
