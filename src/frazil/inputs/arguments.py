@@ -1,6 +1,7 @@
 """Checks of arguments, with errors that name the argument and the accepted values."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from frazil.errors import ConfigError
 
@@ -9,15 +10,19 @@ __all__ = ["check_count", "check_fields", "expect", "refuse_unknown"]
 _MOST_AT_ONCE = 1 << 40
 
 
-def refuse_unknown(name: str, call: Callable[..., object], given: Iterable[str]) -> None:
-    """Raise ConfigError for an unknown keyword argument. name: the call, as users know it."""
+def refuse_unknown(name: str, call: Callable[..., object], given: dict[str, Any]) -> None:
+    """Raise ConfigError for an unknown keyword argument. name: the call, as users know it.
+
+    Then ``given`` is emptied, because ``kye=`` may have a secret, and tools record variables.
+    """
     code = call.__code__
     known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    for argument in given:
+    for argument in tuple(given):
         if argument not in known:
             from difflib import get_close_matches  # slow to import, and only errors need it
 
             near = get_close_matches(argument, known, 1)
+            given.clear()
             hint = f"did you mean {near[0]}=? " if near else ""
             raise ConfigError(
                 f"{name} has no argument {argument}=; {hint}It accepts {', '.join(known)}",

@@ -4,7 +4,11 @@ A key in a source file, a command line or a log is no longer one. ``ps`` shows a
 user of the host, and a traceback shows what an object prints. So a key is named, not written:
 ``env:ORDER_KEY`` is the value of an environment variable, ``file:/run/secrets/order-key`` the
 content of a file. Bytes are accepted from code that has its own store of secrets. Nothing here
-shows the key itself: not ``repr``, not an error, also not the error for an invalid key.
+shows the key itself: not ``repr``, not an error, also not the error for an invalid key. Many
+programs record the local variables of each frame of an error. So ``hidden`` comes first in a call
+that is given a key, and reading one puts it into a ``Secret`` at once: an error is only raised
+where no variable holds a key. A text that is no name may be the key, and is treated as one, also
+after ``env:`` or ``file:``.
 
 **Numbers.** A key that leaked or is old is replaced, and the texts that it wrote are still in
 links. So each key has a number from 1 to 9, which the text shows. The last key of a list writes,
@@ -13,7 +17,8 @@ and all of them read. The order says it, not the number: a fleet first gets the 
 
 **The form.** A variable or a file holds 128, 192 or 256 bits: 32, 48 or 64 hex digits of either
 case, or 24, 32 or 44 characters of base64 (the standard or the URL-safe alphabet, with its
-padding). A text of hex digits alone is read as hex. Space around it is ignored.
+padding). A text of hex digits alone is read as hex. Space around it is ignored. A key whose bytes
+are all equal is refused: it was forgotten, not made.
 
 **Copies.** The bytes of a key are in a ``Secret``, which no ``vars``, ``dataclasses.asdict`` or
 JSON encoder looks into. A pickle lands in queues, caches and spilled files, so it carries the name
@@ -27,6 +32,7 @@ import re
 from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hmac import compare_digest
 from pathlib import Path
@@ -34,13 +40,16 @@ from typing import Any, Never, TypeAlias
 
 from frazil.errors import ConfigError
 
-__all__ = ["Key", "Keys", "KeysLike", "Secret", "read_keys"]
+__all__ = ["Key", "Keys", "KeysLike", "Secret", "hidden", "read_keys"]
 
-_SIZES = (16, 24, 32)
+_SIZES = (128, 192, 256)
 _NUMBERS = range(1, 10)
 _NAMED = re.compile(r"(?:(?P<number>[1-9])=)?(?P<name>(?P<kind>env|file):(?P<place>.+))", re.DOTALL)
 _FILE_MAX = 1024  # bytes; a key has at most 64 characters
 _FORM = "32, 48 or 64 hex digits, or 24, 32 or 44 characters of base64"
+_MAKE = "openssl rand -hex 32"
+_STANDARD = bytes.maketrans(b"-_", b"+/")
+_KEYLIKE = re.compile(r"[0-9A-Fa-f]{32,}|(?=.*[a-z])(?=.*[A-Z])[A-Za-z0-9+/_-]{22,}={0,2}")
 _HOW = "name it, like 'env:ORDER_KEY' or 'file:/run/secrets/order-key'"
 
 
@@ -76,6 +85,13 @@ class Secret:
             "a key that was given as bytes is not pickled, because a pickle may be stored; "
             f"{_HOW}, so that the other process reads it there"
         )
+
+
+@dataclass(frozen=True)
+class _Refused:
+    """In the place of what is no key here: the reason."""
+
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -123,6 +139,19 @@ KeysLike: TypeAlias = bytes | str | Iterable[str] | Mapping[int, bytes | str] | 
 """One key, a list of texts like ``2=env:NEW``, or keys by their numbers."""
 
 
+def hidden(given: KeysLike) -> KeysLike:
+    """The same with no key that a variable could show. Raises nothing about a key."""
+    if isinstance(given, Keys):
+        return given
+    hide: Any = _hidden
+    if isinstance(given, Mapping):
+        return {number: hide(one) for number, one in given.items()}
+    if isinstance(given, Iterable) and not isinstance(given, bytes | str | bytearray | memoryview):
+        return [hide(one) for one in given]
+    hid: KeysLike = hide(given)
+    return hid
+
+
 def read_keys(given: KeysLike) -> Keys:
     """The keys of ``key=``. Raises ConfigError, which never shows a key.
 
@@ -130,16 +159,15 @@ def read_keys(given: KeysLike) -> Keys:
     ``2=env:NEW``, or a mapping from numbers to bytes or names. A single key without a number has
     the number 1.
     """
+    given = hidden(given)
     if isinstance(given, Keys):
         return given
-    if isinstance(given, bytes | str):
-        keys = [_key(given)]
-    elif isinstance(given, Mapping):
+    if isinstance(given, Mapping):
         keys = [_key(one, number) for number, one in given.items()]
-    elif isinstance(given, Iterable) and not isinstance(given, bytearray | memoryview):
-        keys = _listed(list(given))
+    elif isinstance(given, list):
+        keys = _listed(given)
     else:
-        raise ConfigError(f"a key is bytes or a name, not {type(given).__name__}; {_HOW}")
+        keys = [_key(given)]
     if not keys:
         raise ConfigError(f"no key is given; {_HOW}")
     numbers = [key.number for key in keys]
@@ -149,6 +177,30 @@ def read_keys(given: KeysLike) -> Keys:
                 f"two keys have the number {number}; give each its own, from 1 to 9", number=number
             )
     return Keys(tuple(keys))
+
+
+def _hidden(one: object) -> "Secret | _Refused | str":
+    """Bytes as a Secret; a name; the reason for anything else, which may be the key."""
+    if isinstance(one, Secret | _Refused):
+        return one
+    if isinstance(one, bytes):
+        return Secret(one)
+    if not isinstance(one, str):
+        return _Refused(f"a key is bytes or a name, not {type(one).__name__}; {_HOW}")
+    found = _NAMED.fullmatch(one)
+    if found is None or _is_key(found["kind"], found["place"].strip()):
+        return _Refused(
+            "a key is not written where programs and logs can show it (if this was one, it is "
+            f"known now: make another); {_HOW}"
+        )
+    return one
+
+
+def _is_key(kind: str, place: str) -> bool:
+    """Whether a key may have been written where the name of a variable or a file belongs."""
+    if not _KEYLIKE.fullmatch(place):
+        return False
+    return place not in os.environ if kind == "env" else not os.path.exists(place)  # noqa: PTH110
 
 
 def _listed(given: list[Any]) -> list[Key]:
@@ -162,38 +214,33 @@ def _listed(given: list[Any]) -> list[Key]:
     return [_key(one) for one in given]
 
 
-def _key(given: object, number: int | None = None) -> Key:
-    """One key. Neither its bytes nor a text that is not a name are shown: it may be the key."""
+def _key(given: Any, number: int | None = None) -> Key:
+    """The key of something hidden."""
     if number is not None and (type(number) is not int or number not in _NUMBERS):
         raise ConfigError("the number of a key is a whole number from 1 to 9", limit=_NUMBERS[-1])
-    if isinstance(given, bytes):
-        return Key(number or 1, "", Secret(_sized(given, "the key")))
-    if not isinstance(given, str):
-        raise ConfigError(f"a key is bytes or a name, not {type(given).__name__}; {_HOW}")
+    if isinstance(given, _Refused):
+        raise ConfigError(given.reason)
+    if isinstance(given, Secret):
+        return Key(number or 1, "", _usable(given, "the key"))
     found = _NAMED.fullmatch(given)
-    if found is None:
-        raise ConfigError(
-            "a key is not written where programs and logs can show it (if this was one, it is "
-            f"known now: make another); {_HOW}"
-        )
+    assert found is not None
     if number is not None and found["number"] not in (None, str(number)):
         raise ConfigError(f"the key {given!r} is listed as number {number}; write one number")
     text = _from_env(found["place"]) if found["kind"] == "env" else _from_file(found["place"])
-    secret = _sized(_bytes_of(text, found["name"]), f"the key in {found['name']}")
-    return Key(number or int(found["number"] or 1), found["name"], Secret(secret))
+    secret = _usable(_bytes_of(text, found["name"]), f"the key in {found['name']}")
+    return Key(number or int(found["number"] or 1), found["name"], secret)
 
 
-def _from_env(name: str) -> str:
-    text = os.environ.get(name)
-    if text is None:
+def _from_env(name: str) -> Secret:
+    if name not in os.environ:
         raise ConfigError(f"the environment has no variable {name}; put the key there: {_FORM}")
-    return text
+    return Secret(os.environ[name].encode(errors="replace"))
 
 
-def _from_file(path: str) -> str:
+def _from_file(path: str) -> Secret:
     try:
         with Path(path).open("rb") as file:
-            return file.read(_FILE_MAX).decode("latin-1")
+            return Secret(file.read(_FILE_MAX))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ConfigError(
@@ -201,28 +248,37 @@ def _from_file(path: str) -> str:
         ) from None
 
 
-def _bytes_of(text: str, name: str) -> bytes:
-    text = text.strip()
-    if re.fullmatch(r"[0-9A-Fa-f]+", text):
-        if len(text) % 2 == 0:
-            return bytes.fromhex(text)
-    elif re.fullmatch(r"(?:[A-Za-z0-9+/]+|[A-Za-z0-9_-]+)={0,2}", text):
-        try:
-            return b64decode(text.replace("-", "+").replace("_", "/"), validate=True)
-        except Base64Error:
-            pass
-    raise ConfigError(
-        f"{name} holds {len(text)} characters that are no key; a key is {_FORM} (openssl rand "
-        "-hex 32 makes one)"
-    )
-
-
-def _sized(secret: bytes, what: str) -> bytes:
-    if len(secret) not in _SIZES:
+def _bytes_of(text: Secret, name: str) -> Secret:
+    secret = _decoded(text.reveal().strip())
+    if secret is None:
         raise ConfigError(
-            f"{what} has {len(secret) * 8} bits; give 128, 192 or 256 (openssl rand -hex 32 makes "
-            "a key of 256)",
-            value=len(secret) * 8,
-            limit=_SIZES[-1] * 8,
+            f"{name} holds {len(text.reveal().strip())} characters that are no key; a key is "
+            f"{_FORM} ({_MAKE} makes one)"
+        )
+    return secret
+
+
+def _decoded(text: bytes) -> Secret | None:
+    if re.fullmatch(rb"[0-9A-Fa-f]+", text):
+        if len(text) % 2 == 0:
+            return Secret(bytes.fromhex(text.decode()))
+    elif re.fullmatch(rb"(?:[A-Za-z0-9+/]+|[A-Za-z0-9_-]+)={0,2}", text):
+        with suppress(Base64Error):
+            return Secret(b64decode(text.translate(_STANDARD), validate=True))
+    return None
+
+
+def _usable(secret: Secret, what: str) -> Secret:
+    """The same, if it has a size of AES and is not of one byte alone."""
+    bits = len(secret.reveal()) * 8
+    if bits not in _SIZES:
+        raise ConfigError(
+            f"{what} has {bits} bits; give 128, 192 or 256 ({_MAKE} makes a key of 256)",
+            value=bits,
+            limit=_SIZES[-1],
+        )
+    if len(set(secret.reveal())) == 1:
+        raise ConfigError(
+            f"all bytes of {what} are equal, so anybody can guess it; make a random one: {_MAKE}"
         )
     return secret

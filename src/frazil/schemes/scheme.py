@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Never
 from frazil.errors import CodecError, ConfigError, LayoutError
 from frazil.inputs.arguments import check_fields, expect, refuse_unknown
 from frazil.inputs.epoch import epoch_us
-from frazil.inputs.keys import Keys, KeysLike, read_keys
+from frazil.inputs.keys import Keys, KeysLike, hidden, read_keys
 from frazil.layout.field import ROLES, Role
 from frazil.layout.layout import Layout
 from frazil.layout.values import Values
@@ -308,6 +308,7 @@ def scheme(
     Raises ConfigError for an unknown name, an invalid or missing epoch, a shuffle or text form that
     does not fit; LayoutError for an invalid layout or field.
     """
+    key = None if key is None else hidden(key)
     refuse_unknown("scheme", scheme, unknown)
     check_fields(fields)
     expect("encoding=", encoding, (str, type(None)), "a name like 'base62'")
