@@ -278,6 +278,21 @@ def test_standard_input_is_plain_text(tmp_path):
     assert told["duplicates"]["first"][0]["again"] == {"file": "standard input", "line": 4}
 
 
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
+def test_two_columns_of_one_name_are_an_error(tmp_path, name, call):
+    path = tmp_path / name
+    if name == "a.csv":
+        path.write_text("id,id\n7,7\n")
+    else:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        parquet.write_table(pa.table([[7], [7]], names=["id", "id"]), path)
+    result = call("audit", str(path))
+    assert result.exit_code == 2
+    assert "has two columns 'id'; rename" in result.stderr
+
+
 def test_unknown_column_is_an_error(tmp_path):
     path = write(tmp_path, "csv", ids(1))
     result = audit(path, "--column", "key")

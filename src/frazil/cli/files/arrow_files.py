@@ -49,6 +49,10 @@ def check_column(names: Sequence[str], column: str, name: str, hint: str = "") -
             f"{', '.join(map(printable, names))} with --column{hint}",
             column=column,
         )
+    if list(names).count(column) > 1:
+        raise ConfigError(
+            f"{name} has two columns {column!r}; rename the one without the IDs", column=column
+        )
 
 
 def direct(reading: Reading, files: list[tuple[str, Any]], column: str | None = None) -> Batches:

@@ -12,8 +12,9 @@ standard input and other character sets are copied to a temporary one.
 """
 
 import json
+import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ import pyarrow.parquet
 from frazil.cli.files.arrow_files import Batches, direct, opened
 from frazil.cli.files.csv_head import open_csv
 from frazil.cli.files.database import connect
-from frazil.cli.files.formats import hive_keys
+from frazil.cli.files.formats import check_keys, hive_keys
 from frazil.cli.files.json_lines import json_record
 from frazil.cli.files.reading import Reading, temporary_in
 from frazil.cli.files.rows import split_lines
@@ -44,13 +45,15 @@ def open_batches(reading: Reading, stack: ExitStack) -> Batches:
     if reading.kind in ("parquet", "arrow"):
         files = [(file, opened(reading.kind, file)) for file in reading.files]
         schema = files[0][1].schema
-        if not hive_keys(reading.files) and all(schema.equals(each.schema) for _, each in files):
+        if not hive_keys(*reading.files) and all(schema.equals(each.schema) for _, each in files):
             return direct(reading, files)
         if reading.kind == "arrow":
             raise ConfigError(
                 "Arrow files in Hive partitions, or with different columns, cannot be read "
                 "together; stamp them one by one"
             )
+        for file, each in files:
+            check_keys(file, each.schema_arrow.names)
     return _by_duckdb(reading, stack)
 
 
@@ -58,7 +61,7 @@ def _by_duckdb(reading: Reading, stack: ExitStack) -> Batches:
     database = stack.enter_context(connect(reading.memory, reading.folder))
     stack.callback(database.interrupt)
     files = [_plain_file(reading, file) for file in reading.files]
-    common = f"hive_partitioning = {str(hive_keys(reading.files)).lower()}"
+    common = f"hive_partitioning = {str(bool(hive_keys(*reading.files))).lower()}"
     if reading.kind == "parquet":
         query: str | None = f"read_parquet($files, union_by_name = true, {common})"
     else:
@@ -101,9 +104,13 @@ def _plain_file(reading: Reading, file: str) -> str:
                 deque(source.blocks(), maxlen=0)
         return file
     copy = reading.folder / f"input-{len(list(reading.folder.iterdir()))}"
-    with temporary_in(reading.folder), reading.open(file) as source, copy.open("wb") as target:
-        for block in source.blocks():
-            target.write(block)
+    copy = copy.joinpath(
+        *(part for part in Path(file).parts[:-1] if hive_keys(f"{part}/x")), "rows"
+    )
+    with temporary_in(reading.folder), reading.open(file) as source:
+        copy.parent.mkdir(parents=True)
+        with copy.open("wb") as target:
+            target.writelines(source.blocks())
     return str(copy)
 
 
@@ -115,19 +122,14 @@ def _csv_query(
     for file in files:
         with Source(file) as source:
             head, _ = open_csv(source, header=reading.header, delimiter=reading.delimiter)
+        check_keys(plain[file], head.names)
         names = names or head.names
         if head.names != names:
             raise ConfigError(
                 f"{plain[file]} has another header than the first file; stamp it by itself",
                 path=plain[file],
             )
-        repeated = [name for i, name in enumerate(names) if name in names[:i]]
-        if repeated:
-            raise ConfigError(
-                f"{plain[file]} has two columns named {printable(repeated[0])!r}; rename one, or "
-                "write CSV",
-                path=plain[file],
-            )
+        _check_differ(names, plain[file], "CSV")
         if any("\udc80" <= letter <= "\udcff" for name in names for letter in name):
             raise _invalid_utf8(reading, file) or ConfigError(f"{plain[file]} is not UTF-8")
     mark = head.delimiter.replace("'", "''")
@@ -143,6 +145,19 @@ def _csv_query(
         f"read_csv($files, auto_detect = false, columns = {{{columns}}}, {options}, "
         f"force_not_null = [{', '.join(quoted)}], {common})"
     )
+
+
+def _check_differ(names: Iterable[str], file: str, kind: str) -> None:
+    """Raise ConfigError if two columns have names that SQL takes for one."""
+    seen: set[str] = set()
+    for name in names:
+        if name.lower() in seen:
+            raise ConfigError(
+                f"{file} has two columns named {printable(name)!r}, in upper or lower case; rename "
+                f"one, or write {kind}",
+                path=file,
+            )
+        seen.add(name.lower())
 
 
 def _shown(reading: Reading, files: list[str]) -> dict[str, str]:
@@ -174,6 +189,9 @@ def _json_query(
         )
     if not structure:
         raise ConfigError(f"{_names(reading.files)}: no row has a key; write JSON Lines")
+    _check_differ(structure, _names(reading.files), "JSON Lines")
+    for file in reading.files:
+        check_keys(file, structure)
     columns = ", ".join(f"{_quoted(name)}: '{_type(each)}'" for name, each in structure.items())
     return f"read_json($files, columns = {{{columns}}}, {options})"
 
@@ -208,6 +226,7 @@ def _unreadable(reading: Reading, error: Exception) -> ConfigError:
             if found:
                 return found
     reason = " ".join(str(error).split())
+    reason = re.split(" (Possible|Try setting) ", reason)[0]  # options that stamp does not have
     return ConfigError(
         f"cannot read {_names(reading.files)}: {reason[:400]}",
         path=reading.files[0],

@@ -11,7 +11,15 @@ from pathlib import Path
 
 from frazil.errors import ConfigError
 
-__all__ = ["FORMATS", "files_of", "format_of", "hive_keys", "packing_of", "same_format"]
+__all__ = [
+    "FORMATS",
+    "check_keys",
+    "files_of",
+    "format_of",
+    "hive_keys",
+    "packing_of",
+    "same_format",
+]
 
 FORMATS = ("csv", "jsonl", "parquet", "arrow", "text")
 _SUFFIXES = {
@@ -112,6 +120,19 @@ def same_format(files: list[str], given: str | None, default: str | None = None)
     return next(iter(kinds))
 
 
-def hive_keys(files: list[str]) -> bool:
-    """Whether a folder above a file is a Hive partition, like ``year=2026``."""
-    return any("=" in part.strip("=") for file in files for part in Path(file).parts[:-1])
+def hive_keys(*files: str) -> list[str]:
+    """The keys of the Hive partitions above files, like ``year`` of the folder ``year=2026``."""
+    parts = (part for file in files for part in Path(file).parts[:-1])
+    return [part.partition("=")[0] for part in parts if "=" in part.strip("=")]
+
+
+def check_keys(file: str, names: Iterable[str]) -> None:
+    """Raise ConfigError if a column of a file is also a key of a folder, which would replace it."""
+    known = {name.lower() for name in names}
+    for key in hive_keys(file):
+        if key.lower() in known:
+            raise ConfigError(
+                f"{file} has a column {key!r}, and the folder '{key}=...' above it would replace "
+                "its values; rename the folder or the column",
+                path=file,
+            )

@@ -27,7 +27,7 @@ def stamp(
 
     Raises ConfigError for an input that is no table or has the column, OSError if it cannot write.
     """
-    if reading.kind == to and to in ("csv", "jsonl") and not hive_keys(reading.files):
+    if reading.kind == to and to in ("csv", "jsonl") and not hive_keys(*reading.files):
         _copy(reading, place, file, ids, on_progress)
     else:
         _convert(reading, place, to, file, ids, on_progress)

@@ -156,7 +156,9 @@ class _TextWriter:
 
     def write(self, batch: Any) -> None:
         """Write the rows of a batch."""
-        self._database.register("batch", pa.Table.from_batches([batch]))
+        # By their numbers, because SQL takes columns id and ID for one.
+        names = [str(i) for i in range(batch.num_columns)]
+        self._database.register("batch", pa.Table.from_arrays(batch.columns, names))
         try:
             for texts in self._database.sql(self._query).to_arrow_reader(1 << 20):
                 column = texts.column(0)
@@ -184,9 +186,12 @@ def _row_of(kind: str, schema: Any) -> str:
                 "that column, or write Parquet",
                 column=each.name,
             )
+    columns = [(f'"{i}"', each) for i, each in enumerate(schema)]
     if kind == "csv":
-        return " || ',' || ".join(_csv_field(each) for each in schema)
-    parts = [f"{_string(_json_key(each.name))} || {_json_value(each)}" for each in schema]
+        return " || ',' || ".join(_csv_field(column, each.type) for column, each in columns)
+    keys = [_string(_json_key(each.name)) for each in schema]
+    values = [_json_value(column, each.type) for column, each in columns]
+    parts = [f"{key} || {value}" for key, value in zip(keys, values, strict=True)]
     return "'{' || " + " || ', ' || ".join(parts) + " || '}'"
 
 
@@ -199,25 +204,23 @@ def _has_bytes(kind: Any) -> bool:
     return any(_has_bytes(kind.field(i).type) for i in range(kind.num_fields))
 
 
-def _csv_field(each: Any) -> str:
-    name = _name(each.name)
-    if pa.types.is_nested(each.type):
+def _csv_field(name: str, kind: Any) -> str:
+    if pa.types.is_nested(kind):
         text = f"CAST(to_json({name}) AS VARCHAR)"
     else:
         text = f"CAST({name} AS VARCHAR)"
-        if not _is_text(each.type):
+        if not _is_text(kind):
             return f"coalesce({text}, '')"
     quoted = f"'\"' || replace({text}, '\"', '\"\"') || '\"'"
     odd = f"regexp_matches({text}, '[\",\\r\\n]')"
     return f"CASE WHEN {name} IS NULL THEN '' WHEN {odd} THEN {quoted} ELSE {text} END"
 
 
-def _json_value(each: Any) -> str:
-    name = _name(each.name)
+def _json_value(name: str, kind: Any) -> str:
     types = pa.types
-    if types.is_floating(each.type):
+    if types.is_floating(kind):
         name = f"CASE WHEN isfinite({name}) THEN {name} END"
-    elif types.is_temporal(each.type) or types.is_decimal(each.type):
+    elif types.is_temporal(kind) or types.is_decimal(kind):
         name = f"CAST({name} AS VARCHAR)"
     return f"coalesce(CAST(to_json({name}) AS VARCHAR), 'null')"
 
@@ -235,10 +238,6 @@ def _is_text(kind: Any) -> bool:
         or pa.types.is_dictionary(kind)
         or pa.types.is_string_view(kind)
     )
-
-
-def _name(column: str) -> str:
-    return '"' + column.replace('"', '""') + '"'
 
 
 def _string(text: str) -> str:

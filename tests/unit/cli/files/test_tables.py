@@ -3,6 +3,8 @@
 import csv
 import io
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from frazil.cli.files.csv_head import open_csv
@@ -266,6 +268,31 @@ def test_hive_partitions_become_columns(tmp_path):
     assert stamped(paths, "csv", "csv") == b"id,a,year\n1,1,2025\n2,1,2026\n"
 
 
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_a_folder_replaces_no_column(tmp_path, kind):
+    """DuckDB writes the key of the folder over the values of the file."""
+    (tmp_path / "year=2025").mkdir()
+    path = tmp_path / "year=2025" / "in"
+    if kind == "parquet":
+        pq.write_table(pa.table({"Year": [1999]}), path)
+    else:
+        path.write_text({"csv": "Year\n1999\n", "jsonl": '{"Year": 1999}\n'}[kind])
+    with pytest.raises(ConfigError, match="has a column 'year', and the folder"):
+        stamped(path, kind, "csv")
+
+
+def test_hive_partitions_of_another_character_set(tmp_path):
+    """They are copied before they are read, and keep their folders."""
+    (tmp_path / "year=2025").mkdir()
+    path = put(tmp_path / "year=2025", "a\né\n".encode("latin-1"), "in.csv")
+    assert stamped(path, "csv", "csv", charset="latin-1") == "id,a,year\n1,é,2025\n".encode()
+
+
+def test_an_error_of_duckdb_names_none_of_its_options(tmp_path):
+    with pytest.raises(ConfigError, match=r"Expected Number of Columns: 1 Found: 2$"):
+        stamped(put(tmp_path, "a\n1,2\n"), "csv", "jsonl")
+
+
 def test_types_are_inferred_on_request(tmp_path):
     from pyarrow import BufferReader
     from pyarrow.parquet import read_table
@@ -281,6 +308,21 @@ def test_types_are_inferred_on_request(tmp_path):
 def test_other_character_sets_are_read_as_utf8(tmp_path, to):
     out = stamped(put(tmp_path, "a\né\n".encode("latin-1")), "csv", to, charset="latin-1")
     assert "é" in out.decode()
+
+
+def test_a_column_of_the_same_name_in_upper_case_keeps_its_values(tmp_path):
+    """SQL would read the new column in its place."""
+    csv, json = put(tmp_path, "ID,a\n7,x\n"), put(tmp_path, '{"ID": 7}\n', "json")
+    assert stamped(csv, "csv", "jsonl") == b'{"id": "1", "ID": "7", "a": "x"}\n'
+    assert stamped(json, "jsonl", "csv") == b"id,ID\n1,7\n"
+
+
+def test_two_columns_that_sql_takes_for_one_are_an_error(tmp_path):
+    csv, json = put(tmp_path, "Id,iD\n7,8\n"), put(tmp_path, '{"Id": 7, "iD": 8}\n', "json")
+    for path, kind, to in ((csv, "csv", "jsonl"), (json, "jsonl", "csv")):
+        with pytest.raises(ConfigError, match="two columns named 'iD', in upper or lower case"):
+            stamped(path, kind, to)
+        assert b"7" in stamped(path, kind, kind)
 
 
 def test_json_keys_stay_in_the_order_of_the_rows(tmp_path):
