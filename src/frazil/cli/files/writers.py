@@ -158,14 +158,16 @@ class _TextWriter:
         """Write the rows of a batch."""
         # By their numbers, because SQL takes columns id and ID for one.
         names = [str(i) for i in range(batch.num_columns)]
-        self._database.register("batch", pa.Table.from_arrays(batch.columns, names))
         try:
+            self._database.register("batch", pa.Table.from_arrays(batch.columns, names))
             for texts in self._database.sql(self._query).to_arrow_reader(1 << 20):
                 column = texts.column(0)
                 self._file.write(memoryview(b"".join(_data(column))))
         except duckdb.Error as error:
             reason = " ".join(str(error).split())
-            raise ConfigError(f"cannot write these rows as text: {reason[:400]}") from None
+            raise ConfigError(
+                f"cannot write these rows as text: {reason[:400]}; write Parquet or Arrow"
+            ) from None
 
 
 def _data(column: Any) -> Iterator[Any]:
