@@ -55,7 +55,8 @@ def stamp(frame: pl.DataFrame, column: str, ids: Generator, *, text: bool = Fals
 class IdExpressions:
     """``pl.col("id").frazil``: what the IDs of a column of integers hold.
 
-    ``spec`` is the scheme as ``frazil.scheme`` takes it: a name, a layout text or a Scheme.
+    ``spec`` is the scheme as ``frazil.scheme`` takes it: a name, a layout text or a Scheme. A text
+    has no default, as it would show the number of an ID whose text has a key.
     """
 
     def __init__(self, expr: pl.Expr) -> None:
@@ -77,8 +78,8 @@ class IdExpressions:
         """The sequence of each ID, as Int64. Raises LayoutError without a sequence."""
         return self._role(scheme(spec), "sequence").cast(pl.Int64)
 
-    def text(self, spec: str | Scheme = "icicle") -> pl.Expr:
-        """The text form of each ID, as String."""
+    def text(self, spec: str | Scheme) -> pl.Expr:
+        """The text form of each ID, as String. The scheme is named: it may have a key."""
         of = scheme(spec)
 
         def written(column: pl.Series) -> pl.Series:
@@ -87,7 +88,7 @@ class IdExpressions:
 
         return self._ids.map_batches(written, pl.String, is_elementwise=True)
 
-    def parse(self, spec: str | Scheme = "icicle") -> pl.Expr:
+    def parse(self, spec: str | Scheme) -> pl.Expr:
         """The IDs of a column of texts, as Int64, or UInt64 if that does not hold every ID.
 
         A text that is not an ID is an error of the query.

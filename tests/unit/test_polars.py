@@ -33,20 +33,32 @@ def test_stamp_and_read(name: str) -> None:
         assert written == (ids.scheme.format(row), row)
 
 
+def test_text_needs_the_scheme_that_says_how_ids_are_shown() -> None:
+    keyed = frazil.scheme(prefix="order_", key=bytes(range(16)))
+    n = keyed.pack(time=330_000_000_000, node=5, sequence=0)
+    read = pl.col("id").frazil  # type: ignore[attr-defined]
+    for call in (read.text, read.parse):
+        with pytest.raises(TypeError, match="'spec'"):
+            call()
+    text = pl.DataFrame({"id": [n]}).select(read.text(keyed))
+    assert text["id"].to_list() == [keyed.format(n)]
+    assert text.select(read.parse(keyed))["id"].to_list() == [n]
+
+
 def test_nulls_stay_null() -> None:
     read = pl.col("id").frazil  # type: ignore[attr-defined]
     texts = pl.col("text").frazil  # type: ignore[attr-defined]
     frame = pl.DataFrame({"id": [None, 1 << 22], "text": [None, "7"]})
-    found = frame.select(read.time(), read.node().alias("n"), read.text().alias("t"))
+    found = frame.select(read.time(), read.node().alias("n"), read.text("icicle").alias("t"))
     assert found.row(0) == (None, None, None)
     assert None not in found.row(1)
-    assert frame.select(texts.parse()).to_series().to_list() == [None, 7]
+    assert frame.select(texts.parse("icicle")).to_series().to_list() == [None, 7]
 
 
 def test_floats_and_texts_are_refused() -> None:
     read = pl.col("id").frazil  # type: ignore[attr-defined]
     for wrong in ([1.0], ["1"]):
-        for expression in (read.time(), read.text()):
+        for expression in (read.time(), read.text("icicle")):
             with pytest.raises(pl.exceptions.PolarsError):
                 pl.DataFrame({"id": wrong}).select(expression)
 
