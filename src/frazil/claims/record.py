@@ -151,14 +151,16 @@ class Record:
         the horizon (I0): after a loss of this record the guard does not cover it. So the new owner
         may not use a tick one horizon after the moment at which it last found its reservation.
 
-        Raises ConfigError if no slot is free, or no other one would be left.
+        Raises ConfigError if no slot is free, or no other one would be left; LayoutExhausted.
         """
         now_us = self._begin_verb(terms, ask, reading_us, incarnation)
         now = terms.tick_at(now_us) if terms.timed else 0
         n = self._choose(terms, now)
         slot, start = self.slots.get(n), max(self.floor(n), now)
         gone = sum(s.until >= terms.end for m, s in self.slots.stored() if m in terms.slots)
-        if (slot.token and slot.until > now) or start >= terms.end or gone + 1 >= len(terms.slots):
+        if start >= terms.end:
+            raise _exhausted(terms)
+        if (slot.token and slot.until > now) or gone + 1 >= len(terms.slots):
             raise ConfigError(
                 f"none of the {len(terms.slots)} node numbers can be reserved ({gone} are); one "
                 "must be free, and another one left; stop a generator, or use a layout with more "

@@ -3,7 +3,7 @@
 import pytest
 
 from frazil.claims.claim import Claim, Lost
-from frazil.errors import ConfigError
+from frazil.errors import ConfigError, LayoutExhausted
 from tests.unit.claims.test_record import NOW, TERMS, World, region
 
 __all__: list[str] = []
@@ -65,4 +65,14 @@ def test_a_held_one_is_not_taken():
     for _ in range(4):
         world.grant(50)
     with pytest.raises(ConfigError, match="stop a generator"):
+        reserve(world)
+
+
+@pytest.mark.parametrize("reserved", [0, 3])
+def test_a_layout_without_time_says_so(reserved):
+    world = World()
+    for _ in range(reserved):
+        reserve(world)
+    world.tick(TERMS.end - NOW)
+    with pytest.raises(LayoutExhausted, match=r"time field of .* is used up .*wider layout"):
         reserve(world)
