@@ -16,13 +16,14 @@ class FrazilConfig(AppConfig):
     verbose_name = "frazil"
 
     def ready(self) -> None:
-        """Register lookups, checks, URL converters, and Django REST framework's fields."""
-        from frazil.django import checks, lookups, urls
+        """Register lookups, checks, serializers, URL converters, and DRF's fields."""
+        from frazil.django import checks, lookups, serializers, urls
 
         _ = lookups.Within.lookup_name  # registered by the import
         register(checks.check_settings, "frazil")
         register(checks.check_defaults, "frazil")
         register(checks.check_production, "frazil", deploy=True)
+        serializers.register()
         try:
             urls.register()
         except ConfigError:

@@ -26,7 +26,7 @@ from rest_framework.utils.encoders import JSONEncoder
 
 from frazil.django.declared import Declaration, declared
 from frazil.django.fields import FrazilAutoField, FrazilField, IdColumn
-from frazil.django.value import Id
+from frazil.django.value import Id, with_texts
 from frazil.errors import CodecError, ConfigError
 
 __all__ = ["IdEncoder", "IdField", "IdRelatedField", "register"]
@@ -112,22 +112,11 @@ class IdEncoder(JSONEncoder):
 
     def encode(self, o: Any) -> str:
         """The JSON of a value."""
-        return str(super().encode(_with_texts(o)))
+        return str(super().encode(with_texts(o)))
 
     def default(self, obj: Any) -> Any:
         """What JSON has for a value that it does not know, as a query set."""
-        return _with_texts(super().default(obj))
-
-
-def _with_texts(value: Any) -> Any:
-    """The same with the text of each ID."""
-    if isinstance(value, Id):
-        return str(value)
-    if isinstance(value, dict):
-        return {_with_texts(key): _with_texts(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_with_texts(one) for one in value]
-    return value
+        return with_texts(super().default(obj))
 
 
 def _column(model: Any, source: str) -> IdColumn | None:

@@ -9,7 +9,7 @@ So it is an ``int`` in all that it does (``==``, ``hash``, ``<``, ``%d``), and `
 ``format`` write the text. It knows the name of its declaration and not the scheme, so a pickle in a
 cache holds a number and a name.
 
-Limit: ``json`` writes every subclass of ``int`` as a number.
+Limit: ``json`` writes every subclass of ``int`` as a number; ``with_texts`` comes before it.
 """
 
 from typing import Any, Self
@@ -17,7 +17,7 @@ from typing import Any, Self
 from frazil.django.declared import declared
 from frazil.schemes.scheme import Scheme
 
-__all__ = ["Id"]
+__all__ = ["Id", "with_texts"]
 
 
 class Id(int):
@@ -41,3 +41,14 @@ class Id(int):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (int(self), self.name)
+
+
+def with_texts(value: Any) -> Any:
+    """The same with the text of each ``Id``, for what writes an ``int`` as a number."""
+    if isinstance(value, Id):
+        return str(value)
+    if isinstance(value, dict):
+        return {with_texts(key): with_texts(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [with_texts(one) for one in value]
+    return value

@@ -3,6 +3,7 @@
 import copy
 import json
 import pickle
+import re
 from io import StringIO
 from itertools import pairwise
 
@@ -10,6 +11,7 @@ import pytest
 
 import frazil
 from frazil.errors import CodecError, ConfigError
+from tests.needs import needs
 
 __all__: list[str] = []
 
@@ -166,19 +168,60 @@ def test_aggregates_and_values_are_ids(site):
     assert [str(row["id"]) for row in site.Order.objects.values("id")] == [str(order.id)]
 
 
-@pytest.mark.parametrize("kind", ["json", "xml", "jsonl"])
+@pytest.mark.parametrize("kind", ["json", "xml", "jsonl", "yaml"])
 def test_fixtures(site, tmp_path, kind):
     from django.core.management import call_command
 
+    if kind == "yaml":
+        needs("yaml", "the serializer of YAML")
     order = site.Order.objects.create(note="kept")
     item = site.Item.objects.create(order=order, payment=0xA1)
     file = tmp_path / f"rows.{kind}"
     call_command("dumpdata", "site.order", "site.item", format=kind, output=str(file))
+    written = file.read_text()
+    assert str(order.id) in written
+    assert "pay_00000000000000a1" in written
+    assert not re.search(r"[ :]\d{16}", written)  # also a decimal text is quoted
     site.Order.objects.all().delete()
     call_command("loaddata", str(file), verbosity=0)
     assert site.Item.objects.get() == item
     assert (site.Item.objects.get().order, item.order.note) == (order, "kept")
     assert str(site.Item.objects.get().payment) == "pay_00000000000000a1"
+
+
+def test_a_fixture_with_numbers_is_read(site, tmp_path):
+    """As they were written before, and as another program writes them."""
+    from django.core.management import call_command
+
+    n = ORDER.pack(time=1 << 40, node=1, sequence=1)
+    tag = frazil.scheme().pack(time=1 << 40, node=2, sequence=1)
+    rows = [
+        {"model": "site.tag", "pk": tag, "fields": {"name": "x"}},
+        {"model": "site.order", "pk": n, "fields": {"note": "old", "tags": [tag]}},
+        {"model": "site.item", "pk": tag, "fields": {"order": n, "payment": 0xA1}},
+    ]
+    file = tmp_path / "rows.json"
+    file.write_text(json.dumps(rows))
+    call_command("loaddata", str(file), verbosity=0)
+    assert site.Item.objects.get(order__tags=tag).order_id == n
+
+
+def test_a_serializer_of_the_settings_stays(site):
+    from django.core import serializers
+    from django.test import override_settings
+
+    from frazil.django.serializers import register
+
+    kept = dict(serializers._serializers)  # type: ignore[attr-defined]
+    with override_settings(SERIALIZATION_MODULES={"json": "django.core.serializers.json"}):
+        serializers._load_serializers()  # type: ignore[attr-defined]
+        register()
+        found = {name: serializers.get_serializer(name).__module__ for name in ("json", "jsonl")}
+    serializers._serializers = kept  # type: ignore[attr-defined]
+    assert found == {
+        "json": "django.core.serializers.json",
+        "jsonl": "frazil.django.serializers.jsonl",
+    }
 
 
 def test_the_table_of_migrations_is_numbered_by_the_database(site):

@@ -1,0 +1,35 @@
+"""Fixtures: IDs are texts in the JSON and YAML of ``dumpdata`` and ``serialize``.
+
+Django's serializers ask a field for a text only where a value is no plain number, and an ``Id`` is
+an ``int``. So they wrote the number, which another program rounds, and which a key is to hide. Here
+each object is written as before and then its IDs as texts, also those of related rows. XML has them
+already. Reading is Django's: a field accepts a text and a number, so older fixtures load.
+
+Limit: a serializer that ``SERIALIZATION_MODULES`` names stays as it is.
+"""
+
+from typing import Any
+
+from django.conf import settings
+from django.core import serializers
+
+from frazil.django.value import with_texts
+
+__all__ = ["FORMATS", "Texts", "register"]
+
+FORMATS = ("json", "jsonl", "yaml")
+
+
+class Texts:
+    """Comes before a serializer of Django."""
+
+    def get_dump_object(self, obj: Any) -> Any:
+        """An object as plain values, with the text of each ID."""
+        return with_texts(super().get_dump_object(obj))  # type: ignore[misc]
+
+
+def register() -> None:
+    """Make these the serializers of their formats."""
+    for name in FORMATS:
+        if name not in getattr(settings, "SERIALIZATION_MODULES", {}):
+            serializers.register_serializer(name, f"{__name__}.{name}")
