@@ -20,7 +20,8 @@ _INTRODUCTION = """# Layouts
 
 A layout says which bits of the number are time, node and sequence. It is text, most significant
 field first, and this page shows the layouts that have a name. `frazil plan` prints the same facts,
-also for a layout of your own; `frazil inspect --svg FILE ID` draws an ID.
+also for a layout of your own; `frazil plan NAME --svg FILE` draws the layout and
+`frazil inspect ID --svg FILE` an ID.
 
     time:41 node:10 sequence:12 @1ms since 2016-02-18T09:43:20.316Z
 

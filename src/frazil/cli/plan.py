@@ -13,13 +13,14 @@ take.
 
 from collections.abc import Sequence
 from math import inf
+from typing import IO
 
 import click
 
 from frazil.cli._options import json_option
 from frazil.cli.show import terminal
 from frazil.inputs.duration import duration_text
-from frazil.layout.drawing import draw
+from frazil.layout.drawing import draw, svg
 from frazil.layout.layout import Layout
 from frazil.reading.capacity import Plan, plan_of, span_text, years
 from frazil.reading.fleet import Fleet, fleet_of
@@ -56,6 +57,13 @@ _SIDE_BY_SIDE_MAX = 3  # more plans are shown one per line
     metavar="URL",
     help="Also show how many processes and starts it carries; it is not contacted.",
 )
+@click.option(
+    "--svg",
+    "picture",
+    type=click.File("w", encoding="utf-8", lazy=True),
+    metavar="FILE",
+    help="Draw the layout to this file.",
+)
 @click.option("--nodes", type=int, metavar="N", help="Propose layouts for so many nodes, …")
 @click.option("--rate", type=float, metavar="HZ", help="… each with so many IDs per second, …")
 @click.option("--until", type=int, metavar="YEAR", help="… to the end of this year.")
@@ -67,6 +75,7 @@ def command(
     epoch: str | None,
     bits: int | None,
     registry: str | None,
+    picture: IO[str] | None,
     nodes: int | None,
     rate: float | None,
     until: int | None,
@@ -85,6 +94,7 @@ def command(
       frazil plan "time:42 node:8 sequence:14 @1ms since 2025-01-01" --bits 64
       frazil plan js53 --epoch 2026-01-01 --json
       frazil plan icicle --registry redis://a,b,c
+      frazil plan tsid --svg tsid.svg
       frazil plan --nodes 200 --rate 5000 --until 2060
     """
     need = _need(nodes, rate, until)
@@ -94,6 +104,8 @@ def command(
         raise click.UsageError("--nodes, --rate and --until find the layout; omit it")
     else:
         plans = proposals(need)
+    if picture is not None:
+        _draw(plans, picture)
     if registry is not None:
         _show_fleets(plans, registry, as_json=as_json, named=bool(layouts or need))
     elif as_json:
@@ -123,6 +135,12 @@ def _join_words(given: Sequence[str]) -> list[str]:
     """The arguments; the words of a layout without quotes are joined."""
     unquoted = len(given) > 1 and not any(" " in word or word in PRESETS for word in given)
     return [" ".join(given)] if unquoted and any(":" in word for word in given) else list(given)
+
+
+def _draw(plans: Sequence[Plan], picture: IO[str]) -> None:
+    if len(plans) != 1:
+        raise click.UsageError("--svg draws one layout; name one")
+    picture.write(svg(plans[0].layout))
 
 
 # --- text

@@ -233,3 +233,13 @@ def test_a_need_that_is_not_possible(call, args, words):
     result = call("plan", *args)
     assert result.exit_code == 2
     assert words in result.output
+
+
+def test_a_drawing_of_a_layout(call, tmp_path):
+    picture = tmp_path / "tsid.svg"
+    assert "sorted by time" in call("plan", "tsid", "--svg", str(picture)).output
+    text = picture.read_text(encoding="utf-8")
+    assert text.startswith("<svg")
+    assert "Layout of 64 bits" in text
+    refused = call("plan", "tsid", "icicle", "--svg", str(picture))
+    assert (refused.exit_code, "name one" in refused.output) == (2, True)
