@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -24,17 +25,30 @@ EXAMPLE = ROOT / "examples" / "frazil-jsonfile"
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory):
-    """A folder with the package and its metadata, for PYTHONPATH."""
+def fresh(tmp_path_factory):
+    """The command of a new environment, into which pip installed frazil and the package."""
+    place = tmp_path_factory.mktemp("fresh")
+    subprocess.run([sys.executable, "-m", "venv", str(place / "env")], check=True)
+    tracked = ["git", "ls-files", "-z", "src", "pyproject.toml", "README.md", "LICENSE"]
+    listed = subprocess.run(tracked, cwd=ROOT, capture_output=True, text=True, check=True)
+    for name in listed.stdout.split("\0")[:-1]:  # a copy, because a build writes beside the source
+        copy = place / "frazil" / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes((ROOT / name).read_bytes())
+    shutil.copytree(EXAMPLE, place / "jsonfile")
+    pip = [str(place / "env" / "bin" / "pip"), "install", "--quiet"]
+    subprocess.run([*pip, f"{place}/frazil[serve]", f"{place}/jsonfile"], check=True)
+    return str(place / "env" / "bin" / "frazil")
+
+
+@pytest.fixture(scope="module")
+def installed(fresh, tmp_path_factory):
+    """A folder with the package and its metadata alone, for ``sys.path``."""
     place = tmp_path_factory.mktemp("site")
-    source = tmp_path_factory.mktemp("source")
-    for file in EXAMPLE.iterdir():
-        (source / file.name).write_bytes(file.read_bytes())
-    options = ["--quiet", "--no-deps", "--no-build-isolation", "--target", str(place), str(source)]
-    pip = [sys.executable, "-m", "pip", "install", *options]
-    if subprocess.run([*pip[:3], "--version"], capture_output=True, check=False).returncode:
-        pip = ["uv", "pip", "install", "--python", sys.executable, *options]
-    subprocess.run(pip, check=True)
+    (site,) = Path(fresh).parents[1].glob("lib/python*/site-packages")
+    for found in site.glob("frazil_jsonfile*"):
+        copy = shutil.copytree if found.is_dir() else shutil.copy
+        copy(found, place / found.name)
     return place
 
 
@@ -47,9 +61,9 @@ def here(installed, monkeypatch):
     kinds._installed.cache_clear()
 
 
-def frazil_command(installed, *arguments):
-    env = {**os.environ, "PYTHONPATH": str(installed)}
-    command = [sys.executable, "-m", "frazil", *arguments]
+def run(*command):
+    """As in a new environment: without the one of the tests."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
 
 
@@ -88,20 +102,18 @@ def test_it_keeps_the_contract(tmp_path):
     applied(FolderStore(tmp_path / "ids"), *NO_SERVER)
 
 
-def test_the_command_and_the_service_take_its_url(installed, tmp_path):
+def test_the_command_and_the_service_take_its_url(fresh, tmp_path):
     url = f"jsonfile://{tmp_path}/ids"
-    minted = frazil_command(installed, "mint", "-u", url, "-n", "3")
+    minted = run(fresh, "mint", "-u", url, "-n", "3")
     assert len(set(minted.stdout.split())) == 3, minted.stderr
-    report = frazil_command(installed, "doctor", url)
+    report = run(fresh, "doctor", url)
     assert report.returncode == 0, report.stderr
     assert "JsonFileRegistry" in report.stdout
-    assert "0" in frazil_command(installed, "claims", url).stdout
+    assert "0" in run(fresh, "claims", url).stdout
     config, port = tmp_path / "frazil.toml", free_port()
     config.write_text(f'[namespaces.orders]\nregistry = "{url}"\n')
-    env = {**os.environ, "PYTHONPATH": str(installed)}
-    command = [sys.executable, "-m", "frazil", "serve", "--config", str(config)]
-    command += ["--port", str(port)]
-    with subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True) as service:
+    command = [fresh, "serve", "--config", str(config), "--port", str(port)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as service:
         try:
             ids = frazil.open(f"http://127.0.0.1:{port}/orders", timeout="30s")
             first = until(lambda: answered(ids), "the service")
