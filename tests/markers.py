@@ -19,6 +19,7 @@ LONG = {
     "conformance/test_zookeeper.py",
     "faults",
     "model",
+    "platforms",
     "power",
     "processes",
     "stack",
