@@ -1,6 +1,6 @@
 """Compile the C core for other systems: ``python -m tests.platforms.cross [TARGET ...]``.
 
-``pip install ".[cross]"`` brings the compiler, zig, with the C libraries of all targets, and Cython.
+``pip install ".[cross]"`` brings Cython and zig, a compiler with the C libraries of all targets.
 The headers of this interpreter are used for all of them; Windows has a ``pyconfig.h`` of ours,
 because sizes differ there. Each object must be one of its target.
 

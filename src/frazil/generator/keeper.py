@@ -19,7 +19,8 @@ With a clock:
 - A generator that issued nothing since the last renewal is *idle*. For a while after its last ID
   (``keep``) its claim is kept warm, so that a rare ID costs its caller no request: it is renewed
   for the whole horizon, and only when an eighth of that is left. After that it is given back.
-- If an idle claim has a new owner, the node numbers are scarce: for that while, none is kept warm.
+- If an idle claim has a new owner before its end, the node numbers are scarce: for that while, none
+  is kept warm.
 - If a claim in use has a new owner, the next one wants twice as many ticks, as after a renewal. So
   two busy generators do not take one number from each other for ever: the claim that ends first,
   which a registry grants anew, is soon that of an idle one.
@@ -294,10 +295,10 @@ class KeeperPolicy:
         read_ns = yield from self._note_reply(reply.seen, sent_ns)
         if isinstance(reply, Lost) or not (self.terms.timed or reply.until > claim.until):
             self._renewable = False
-            if idle:
-                self._scarce_until_ns = self.identity.now_ns() + self._keep_ns
-            else:
+            if not idle:
                 self._want = want
+            elif claim.until > walk.due(sent_ns):
+                self._scarce_until_ns = self.identity.now_ns() + self._keep_ns
             return
         self.claim, self._want, self._block_requested = reply, want, False
         walk.prolong(reply.until, *reply.time(self.terms), read_ns, self.identity.era)

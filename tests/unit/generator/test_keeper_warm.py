@@ -88,7 +88,7 @@ def test_who_loses_an_idle_claim_keeps_none_for_a_while(warm, world, monkeypatch
     with monkeypatch.context() as lost:
         lost.setattr(keeper.registry, "renew", lambda *_: Lost(seen))
         while tend(keeper, ids) is not None:
-            world.advance(200)
+            world.advance(20)
     call(ids, keeper, Answers())
     ids.poll()
     world.advance(600)
@@ -96,6 +96,21 @@ def test_who_loses_an_idle_claim_keeps_none_for_a_while(warm, world, monkeypatch
     world.advance(700)
     assert tend(keeper, ids) is None  # and idle: given back
     assert keeper.policy.claim is None
+
+
+def test_an_idle_claim_that_ended_before_it_was_lost_says_nothing(warm, world, monkeypatch):
+    """Its number was free, and any member could have it."""
+    ids, keeper, _ = warm
+    ids.poll()
+    pass_s(world, ids, keeper, 1)
+    world.advance(4000)
+    with monkeypatch.context() as lost:
+        lost.setattr(keeper.registry, "renew", lambda *_: Lost(keeper.policy._seen))
+        assert tend(keeper, ids) is None
+    call(ids, keeper, Answers())
+    ids.poll()
+    pass_s(world, ids, keeper, 8)
+    assert keeper.policy.claim is not None
 
 
 def test_a_late_renewal_reaches_into_the_future(warm, world):
