@@ -21,10 +21,9 @@ With a clock:
   for the whole horizon, and only when an eighth of that is left. After that it is given back.
 - If an idle claim has a new owner before its end, the node numbers are scarce: for that while, none
   is kept warm.
-- If a claim in use has a new owner, the next one wants twice as many ticks, as after a renewal. So
-  two busy generators do not take one number from each other for ever: the claim that ends first,
-  which a registry grants anew, is soon that of an idle one.
-- A claim with a new owner is used to its end; then there is a new claim.
+- A claim with a new owner is used to its end. Then there is a new one, of twice as many ticks. So
+  two busy generators do not take one number from each other for ever: a registry grants the number
+  whose claim ends first, and that is soon one of an idle generator.
 
 Without a clock (counters, runs) a claim is a block of a chosen size. When half of it is used, the
 walk's caller asks for a round, which extends the block. If another member has the values after it,

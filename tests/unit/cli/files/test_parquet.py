@@ -175,6 +175,6 @@ def test_what_was_read_is_not_kept_in_memory(tmp_path, arrow):
 def test_a_type_that_has_no_text_is_an_error(tmp_path, arrow):
     path = tmp_path / "in.parquet"
     arrow.parquet.write_table(arrow.table({"h": arrow.array([1.5], arrow.float16())}), path)
-    with pytest.raises(ConfigError, match="cannot write these rows as text.*; write Parquet"):
+    with pytest.raises(ConfigError, match=r"cannot write these rows as text.*; write Parquet"):
         stamped(path, "parquet", "csv")
     assert table_of(arrow, stamped(path, "parquet", "parquet")).column("h").to_pylist() == [1.5]
