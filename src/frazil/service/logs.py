@@ -1,4 +1,4 @@
-"""Logs: one JSON object per line, without secrets.
+"""Logs: one JSON object per line, or on a terminal one readable line, without secrets.
 
 Each line has ``time``, ``level``, ``event`` and the facts of the event. A line never contains what
 a caller sent: no token, query or body. It can contain URLs of registries, also inside the messages
@@ -6,6 +6,9 @@ of other errors; their user names and passwords are masked.
 
 While a registry is unavailable, many calls fail each second for the same reason. So the same error
 of a namespace is logged at most once in ten seconds, with the number of errors skipped.
+
+Programs collect logs from pipes and files, and people read them on a terminal, so the form follows
+from where standard error goes.
 """
 
 import json
@@ -17,7 +20,7 @@ from frazil.errors import FrazilError
 from frazil.inputs.masking import masked
 from frazil.system.clock import boot_ns, moment_text, wall_us
 
-__all__ = ["LOGGER", "Lines", "bug", "event", "failure", "set_up"]
+__all__ = ["LOGGER", "Lines", "ReadableLines", "bug", "event", "failure", "on_terminal", "set_up"]
 
 LOGGER = logging.getLogger("frazil.service")
 
@@ -44,10 +47,32 @@ class Lines(logging.Formatter):
         return json.dumps(line, ensure_ascii=False, default=str)
 
 
+class ReadableLines(logging.Formatter):
+    """Format a log record for people: the time (UTC), the event, its facts; a trace below."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """See logging.Formatter."""
+        level = "" if record.levelno == logging.INFO else f"{record.levelname.lower()}: "
+        facts = [f"{name}={_short(fact)}" for name, fact in getattr(record, "facts", {}).items()]
+        words = [moment_text(wall_us())[11:19], level + masked(record.getMessage()), *facts]
+        trace = f"\n{masked(self.formatException(record.exc_info))}" if record.exc_info else ""
+        return "  ".join(words) + trace
+
+
+def _short(fact: Any) -> str:
+    text = masked(str(fact)) if isinstance(fact, str) else json.dumps(fact, default=str)
+    return text if text.isprintable() and " " not in text and text else json.dumps(text)
+
+
+def on_terminal() -> bool:
+    """Whether people read the log."""
+    return sys.stderr.isatty()
+
+
 def set_up() -> None:
     """Write the service's log, and the warnings of the HTTP server, to standard error."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(Lines())
+    handler.setFormatter(ReadableLines() if on_terminal() else Lines())
     for name, level in {"frazil.service": logging.INFO, **_LEVELS}.items():
         logger = logging.getLogger(name)
         logger.handlers[:] = [handler]

@@ -12,6 +12,7 @@ accepted. The service answers the requests of all its connections, and gives its
 import asyncio
 import select
 import socket
+import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -25,6 +26,7 @@ from frazil.service.app import App
 from frazil.service.http.refuse_syn import refuse_syn
 from frazil.service.http.timeouts import http_protocol
 from frazil.service.layout_check import check_layouts
+from frazil.service.process.greeting import greeting
 from frazil.service.process.workers import supervise
 from frazil.service.settings import Settings
 from frazil.service.worker_stats import WorkerStats
@@ -148,6 +150,11 @@ def _open(settings: Settings) -> _Sockets:
 
 def _log_addresses(settings: Settings, sockets: _Sockets) -> None:
     host, port = sockets.http.getsockname()[:2]
+    if logs.on_terminal():
+        resp_port = None if sockets.resp is None else sockets.resp.getsockname()[1]
+        sys.stderr.write(greeting(settings, port, resp_port))
+        sys.stderr.flush()
+        return
     shown = f"[{host}]" if ":" in host else host
     logs.event(
         "listening",
