@@ -8,7 +8,8 @@ import pytest
 import frazil
 from frazil.layout.drawing import COLOURS
 from frazil.reading.capacity import plan_of
-from frazil.system.clock import wall_us
+from frazil.reading.search import Search
+from frazil.system.clock import moment_text, wall_us
 from tests.browser.window import ID, LINE, expect
 
 __all__: list[str] = []
@@ -144,18 +145,38 @@ def test_keyed_text_is_decrypted(start, open_page, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("text", "name", "moment"),
+    "text",
     [
-        ("01ARZ3NDEKTSV4RRFFQ69G5FAV", "ULID", "2016-07-30"),
-        ("017f22e2-79b0-7cc3-98c4-dc0c0c07398f", "UUID", "2022-02-22"),
+        "c232ab00-9414-11ec-b3c8-9f6bdeced846",
+        "550e8400-e29b-41d4-a716-446655440000",
+        "1ec9414c-232a-6b00-b3c8-9f6bdeced846",
+        "017f22e2-79b0-7cc3-98c4-dc0c0c07398f",
+        "01ARZ3NDEKTSV4RRFFQ69G5FAV",
+        "0ujtsYcgvSTl8PAuAdqWYSMnLOv",
+        "9m4e2mr0ui3e8a215n4g",
+        "507f1f77bcf86cd799439011",
+        "user_01h455vb4pex5vsknk084sn02q",
     ],
 )
-def test_ids_of_other_systems_are_read(service, open_page, text, name, moment):
-    page = open_page(service)
+def test_ids_of_other_systems_are_shown_with_their_parts(service, open_page, text):
+    """As ``frazil inspect`` reads them."""
+    (found,) = Search(frazil.scheme(), wall_us()).find(text)
+    page = open_page(service, timezone_id="UTC")
     inspect(page, text)
-    finding = page.get_by_role("article")
-    expect(finding).to_contain_text(name)
-    expect(finding).to_contain_text(moment)
+    finding = page.get_by_role("article", name=text)
+    expect(finding).to_contain_text(f"{found.foreign.format}, {found.foreign.written}")
+    rows = finding.get_by_role("region", name="Fields").locator("tbody tr")
+    expect(rows).to_have_count(len(found.foreign.parts))
+    for row, part in zip(rows.all(), found.foreign.parts, strict=True):
+        value = f"{part.value:,}" if part.counted else part.text
+        expect(row).to_contain_text(part.name)
+        expect(row.locator(".value")).to_have_text(value)
+    for other in found.foreign.others:
+        expect(finding).to_contain_text(f"could also be an ID of {other}")
+    if found.foreign.moment_us is not None:
+        expect(finding.locator(".when")).to_contain_text(
+            moment_text(found.foreign.moment_us).replace("T", " ").removesuffix("Z")
+        )
 
 
 def test_another_scheme_is_asked_about(service, open_page):

@@ -131,6 +131,7 @@ def _facts(scheme: Scheme, n: int, now_us: int) -> dict[str, Any]:
                 "role": field.role,
                 "value": str(values[field.name]),
                 "limit": str(field.limit),
+                "hex": None,
             }
             for field in layout.fields
         ],
@@ -161,6 +162,7 @@ def _finding_json(finding: Match, now_us: int) -> dict[str, Any]:
         "reasons": list(best.reasons) if finding.guessed else [],
         "others": [fit.scheme.name for fit in _others(finding, best)],
         "unsorted": Plan(scheme.name, scheme.layout, shuffle=scheme.shuffle).unsorted or None,
+        "note": None,
         "neighbours": neighbours(scheme, n),
         "stretches": [] if us is None else stretches(scheme, us),
     }
@@ -182,6 +184,7 @@ def _foreign_json(found: Foreign, now_us: int) -> dict[str, Any]:
                 "role": part.role,
                 "value": str(part.value),
                 "limit": str((1 << part.bits) - 1),
+                "hex": None if part.counted else part.text,
             }
             for part in found.parts
         ],
@@ -198,9 +201,16 @@ def _foreign_json(found: Foreign, now_us: int) -> dict[str, Any]:
         "reasons": [],
         "others": [],
         "unsorted": None,
+        "note": _note(found) or None,
         "neighbours": [],
         "stretches": [],
     }
+
+
+def _note(found: Foreign) -> str:
+    """Return what its parts mean, if that is not obvious, and what else the text could be."""
+    other = f"it could also be an ID of {', '.join(found.others)}" if found.others else ""
+    return "; ".join(filter(None, (found.note, other)))
 
 
 def _others(finding: Match, best: Fit) -> list[Fit]:

@@ -106,6 +106,7 @@ export class Inspector {
       "article",
       { class: "card finding", "aria-label": `ID ${one.text}` },
       this.head(one),
+      one.note && el("p", { class: "quiet", text: `Note: ${one.note}.` }),
       one.doubt && el("p", { class: "doubt", text: `Possibly not ${one.scheme}: ${one.doubt}.` }),
       drawing(one),
       fields(one),
@@ -223,7 +224,7 @@ function fields(one) {
         field.name,
       ),
       el("td", { class: "number", text: bits(width) }),
-      el("td", { class: "number value", text: count(field.value) }),
+      el("td", { class: "number value", text: field.hex ?? count(field.value) }),
       el("td", {}, meaning(one, field)),
     );
   });
@@ -246,7 +247,7 @@ function meaning(one, field) {
     const strange = one.foreign.includes(field.name);
     return strange ? "not the constant of this scheme" : "constant of the layout";
   }
-  return `from 0 to ${count(field.limit)}`;
+  return field.hex ? "bytes, in hex" : `from 0 to ${count(field.limit)}`;
 }
 
 function light(name) {

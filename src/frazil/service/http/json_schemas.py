@@ -75,7 +75,7 @@ _FACTS: dict[str, Any] = {
     **dict.fromkeys(("scheme", "id", "number"), TEXT),
     **dict.fromkeys(("moment", "node"), _OR_NONE),
     "age_s": _NUMBER_OR_NONE,
-    "fields": a_list(name=TEXT, role=TEXT, value=TEXT, limit=TEXT),
+    "fields": a_list(name=TEXT, role=TEXT, value=TEXT, limit=TEXT, hex=_OR_NONE),
     "spans": a_list(name=TEXT, role=TEXT, digits=TEXT),
     "foreign": _TEXTS,
     "doubt": {**_OR_NONE, "description": "Why it is probably not an ID of this scheme."},
@@ -86,7 +86,7 @@ _FOUND: dict[str, Any] = {
     **_FACTS,
     **dict.fromkeys(("text", "written", "layout"), TEXT),
     **dict.fromkeys(("shuffled", "guessed"), FLAG),
-    **dict.fromkeys(("said", "unsorted"), _OR_NONE),
+    **dict.fromkeys(("said", "unsorted", "note"), _OR_NONE),
     **dict.fromkeys(("reasons", "others"), _TEXTS),
     "neighbours": a_list(step=_WHOLE, id=TEXT, moment=_OR_NONE),
     "stretches": a_list(
