@@ -40,6 +40,10 @@ def test_keyed_text_over_http(start: Any, monkeypatch: pytest.MonkeyPatch) -> No
         reply = client.get(f"/v1/orders/inspect/{text}")
         assert reply.json()["number"] == str(numbers[0])
         assert reply.json()["id"] == made[0]
+    packed = client.post("/v1/orders/ids?n=2", headers={"Accept": "application/octet-stream"})
+    assert numbers[-1] < int.from_bytes(packed.content[:8], "big") < subject.id_max
+    span = client.get("/v1/orders/window?from=2026-01-01&to=2026-01-02").json()
+    assert span["first"] == subject.format(int(span["first_number"]))
     body = {"text": f"GET /orders/{made[0]} 200, {old}"}
     found = client.post("/v1/orders/find", json=body).json()["found"]
     assert [one["number"] for one in found] == [str(numbers[0])] * 2

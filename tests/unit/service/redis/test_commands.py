@@ -99,6 +99,7 @@ def test_keyed_texts(client, count):
     assert len(many) == count
     assert numbers == sorted(set(numbers))
     assert count < 1_000 or many != sorted(many)
+    assert client.incr("k") > numbers[-1]  # the number, for a database
 
 
 def test_inspect(client):
