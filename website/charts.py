@@ -71,12 +71,16 @@ def chart(rows: list[Row], unit: str) -> str:
         body += [
             f'<text x="{_LABEL - 8}" y="{y + 15}" text-anchor="end">{escape(row.subject)}</text>',
             f'<rect class="{kind}" {bar} rx="2"/><line class="span" {span}/>',
-            f'<text x="{x(row.most) + 6}" y="{y + 15}">{row.median:,.4g}</text>',
+            f'<text x="{x(row.most) + 6}" y="{y + 15}">{_figure(row.median)}</text>',
         ]
     height = _TOP * 2 + len(rows) * _HEIGHT + 14
     body.append(f'<text class="quiet" x="{_LABEL}" y="{height - 6}">{unit}, {scale}</text>')
-    told = "; ".join(f"{row.subject}: {row.median:,.4g}" for row in rows)
+    told = "; ".join(f"{row.subject}: {_figure(row.median)}" for row in rows)
     return (
         f'<div class="chart"><svg viewBox="0 0 {_LABEL + _BARS + _VALUE} {height}" role="img" '
         f'aria-label="{unit}, {scale}. {escape(told)}">{"".join(body)}</svg></div>\n'
     )
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"

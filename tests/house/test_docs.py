@@ -23,7 +23,16 @@ __all__: list[str] = []
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # These start programs again and again, for ten seconds of a processor or more.
-LONG = {"docs/how-to/django.md", "docs/how-to/files.md", "docs/torture.md"}
+LONG = {
+    "docs/explain/clocks.md",
+    "docs/how-to/backups.md",
+    "docs/how-to/celery.md",
+    "docs/how-to/django.md",
+    "docs/how-to/files.md",
+    "docs/how-to/languages.md",
+    "docs/how-to/web-servers.md",
+    "docs/torture.md",
+}
 PATH = re.compile(
     r"`((?:src|tests|docs|spec|deploy|simulator|fuzz|mutation|benchmarks)/[\w./-]*[\w/])[`:]"
 )

@@ -94,6 +94,7 @@ def test_a_chart_shows_each_row() -> None:
     assert 'class="ours"' in page
     assert "a &lt; b" in page
     assert "logarithmic" in page
+    assert ">1,500<" in page
     benchmarks = (ROOT / "BENCHMARKS.md").read_text(encoding="utf-8")
     assert charts.with_charts(benchmarks).count("<svg") == benchmarks.count("| Subject |")
 
