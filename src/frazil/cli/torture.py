@@ -14,19 +14,18 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import click
 
 from frazil.cli._options import json_option
-from frazil.cli.files.duplicates import Duplicates
 from frazil.cli.show import terminal
 from frazil.cli.show.progress import progress
 from frazil.errors import ConfigError
 from frazil.generator.local import registry_of
 from frazil.generator.request import make_request
 from frazil.torture import FAULTS, MIXED, OWN, SYSTEMS, Plan, known, named, run
+from frazil.torture.repeats import Repeats
 from frazil.torture.report import as_json as facts_of
 from frazil.torture.report import failed
 from frazil.torture.run import rounds
@@ -34,7 +33,6 @@ from frazil.torture.system import attribute
 
 __all__ = ["command"]
 
-_search = partial(Duplicates, 256 << 20)
 _SECONDS = 45.0
 _FULL_BURST = 4096
 
@@ -132,7 +130,7 @@ def _test_one(plan: Plan, html: str | None, *, as_json: bool) -> None:
         raise ConfigError(f"{name} is not installed; run: pip install {package}")
     steps = len(rounds(plan)) if plan.mix else len(plan.faults)
     with _exit_on_signals(), progress("torturing", steps) as update:
-        results = run(plan, _search, update)
+        results = run(plan, Repeats, update)
     if html is not None:
         from frazil.torture.page import page
 
@@ -199,7 +197,7 @@ def _test_all(plan: Plan, *, as_json: bool, as_markdown: bool) -> None:
     from frazil.torture.peers import markdown, measure
 
     with _exit_on_signals():
-        rows = list(measure(plan, _search, lambda name: click.echo(f"torturing {name}", err=True)))
+        rows = list(measure(plan, Repeats, lambda name: click.echo(f"torturing {name}", err=True)))
     if as_json:
         terminal.echo_json(
             {**facts_of(row.plan, row.results), "name": row.name, "missing": row.missing}

@@ -5,9 +5,9 @@ servers. Torture uses real processes, forks and ``kill -9``, and reads the IDs o
 a file that survives it. It works with any callable that returns an ID, so frazil and other
 libraries are tested with the same faults.
 
-    results = run(Plan(known("frazil")), searching)
+    results = run(Plan(known("frazil")), Repeats)
 
-The command is ``frazil torture``, which provides the search for duplicates.
+The command is ``frazil torture``.
 """
 
 from frazil.torture.faults import FAULTS, Fault

@@ -37,7 +37,7 @@ _MAX_EXAMPLES = 5
 
 
 class Search(Protocol):
-    """A search for duplicates (that of ``frazil audit`` is one)."""
+    """A search for duplicates, like ``Repeats``."""
 
     def add(self, keys: Sequence[int], positions: Sequence[int]) -> Iterable[Any]:
         """Look for keys among all before; duplicates have ``key``, ``first``, ``again``."""

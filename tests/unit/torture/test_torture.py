@@ -15,7 +15,6 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import frazil
-from frazil.cli.files.duplicates import Duplicates
 from frazil.torture import FAULTS, MIXED, Plan, Result, known
 from frazil.torture.evidence import Claimed, Examiner, Found, Generated
 from frazil.torture.file import WAYS, File
@@ -25,6 +24,7 @@ from frazil.torture.life import Life
 from frazil.torture.page import page
 from frazil.torture.peers import Row, markdown
 from frazil.torture.prefilter import Prefilter
+from frazil.torture.repeats import Repeats
 from frazil.torture.report import again, as_json, failed
 from frazil.torture.run import rounds
 from frazil.torture.system import FieldReader, Setting
@@ -57,7 +57,7 @@ def trial(tmp_path):
 
 
 def examined(trial, marks=(), hung=(), true_ns=0, reading=None, late_s=None):
-    examiner = Examiner(Duplicates(1 << 20, trial), true_ns, reading, late_s)
+    examiner = Examiner(Repeats(trial), true_ns, reading, late_s)
     found = examiner.examine(trial, marks, hung)
     examiner.finish()
     return found
