@@ -30,18 +30,15 @@ from frazil.system.clock import moment_text, wall_us
 
 __all__ = ["command"]
 
-_LEGEND = """
-until: the year in which the time field is full. IDs/s: per node. JS, int64:
+_LEGEND = """until: the year in which the time field is full. IDs/s: per node. JS, int64:
 whether JavaScript and a signed BIGINT column hold every ID. order: whether
 IDs sort by time. text: encoding and length. Details: `frazil plan NAME`."""
-_FLEET_LEGEND = """
-processes: busy ones at once, with node numbers for a restart of all. starts/s,
+_FLEET_LEGEND = """processes: busy ones at once, with node numbers for a restart of all. starts/s,
 mints/s: processes that start and end, or call frazil.mint, beside them.
 kills/s: until no node number is free. regions: what constants keep apart.
 Each server is planned to be at most half busy."""
 _FLEET_DETAILS = {"bound by", "regions"}  # only where plans are side by side
 _LINE = ("scheme", "bits", "until", "nodes", "IDs/s", "JS", "int64", "order", "text")
-_COLUMNS = 80
 _SHORT_US = 172_800_000_000  # a lifetime up to this ends with a time of day, a longer one a date
 _SIDE_BY_SIDE_MAX = 3  # more plans are shown one per line
 
@@ -147,11 +144,9 @@ def _draw(plans: Sequence[Plan], picture: IO[str]) -> None:
 
 
 def _show_one(plan: Plan) -> None:
-    console = terminal.console()
-    width = max(_COLUMNS, console.width) if console.is_terminal else _COLUMNS
     title = plan.name if plan.name == str(plan.layout) else f"{plan.name}: {plan.layout}"
     click.echo(f"{title}\n")
-    click.echo(draw(plan.layout, width=min(width, 100)) + "\n")
+    click.echo(draw(plan.layout, width=min(terminal.console().width, 100)) + "\n")
     terminal.echo(terminal.facts(_details(plan)))
 
 
@@ -171,7 +166,7 @@ def _show_table(plans: Sequence[Plan]) -> None:
     if notes:
         click.echo("\n" + "\n".join(notes))
     if not side_by_side:
-        click.echo(_LEGEND)
+        terminal.echo_words(_LEGEND)
 
 
 def _show_fleets(plans: Sequence[Plan], url: str, *, as_json: bool, named: bool) -> None:
@@ -198,7 +193,8 @@ def _show_fleets(plans: Sequence[Plan], url: str, *, as_json: bool, named: bool)
         click.echo("\n" + "\n".join(notes))
     first = fleets[0]
     servers = "1 server" if first.servers == 1 else f"{first.servers} servers"
-    click.echo(f"\n{first.kind}, {servers}, horizon {first.horizon_s:g} s.{_FLEET_LEGEND}")
+    store = f"{first.kind}, {servers}, horizon {first.horizon_s:g} s."
+    terminal.echo_words(f"{store}\n{_FLEET_LEGEND}")
 
 
 def _fleet(fleet: Fleet) -> list[tuple[str, str]]:

@@ -69,7 +69,7 @@ def _table(findings: Iterable[Finding]) -> Any:
     table = Table.grid(padding=(0, 1, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(max_width=34)
-    table.add_column()
+    table.add_column(overflow="fold")
     for finding in findings:
         mark, colour = _MARKS[finding.verdict]
         text = Text(finding.found)

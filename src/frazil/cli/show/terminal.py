@@ -1,12 +1,14 @@
 """Output for terminals and pipes: a console, tables, local times, JSON as a stream.
 
 Text has colour if the terminal supports it and ``NO_COLOR`` is not set, and lines fit the terminal;
-a pipe gets the same text without colour, 80 columns wide. JSON is written item by item, so that a
-long list needs no memory. Rich is imported only for tables, and not by ``frazil mint``.
+a pipe gets the same text without colour, 80 columns wide. Tables become lists where they do not
+fit. JSON is written item by item, so that a long list needs no memory. Rich is imported only for
+tables, and not by ``frazil mint``.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -14,10 +16,12 @@ import click
 from frazil.system.clock import moment, moment_text
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType
     from rich.table import Table
 
-__all__ = ["console", "echo", "echo_json", "facts", "local_text", "table"]
+__all__ = ["Rows", "console", "echo", "echo_json", "echo_words", "facts", "local_text", "table"]
+
+_FOLDED_FROM = 80  # columns
 
 
 def console() -> "Console":
@@ -27,23 +31,69 @@ def console() -> "Console":
     return Console(highlight=False, emoji=False, markup=False)
 
 
-def table(*columns: str, right: Iterable[str] = ()) -> "Table":
+class Rows:
+    """A table with a heading. On a narrow terminal each row becomes a list of its cells.
+
+    A column that is thinner than its longest word cuts it, and four columns of three characters
+    tell nobody anything. From 80 columns on, a long word is folded instead.
+    """
+
+    def __init__(self, columns: Sequence[str], right: Iterable[str]) -> None:
+        self._columns = columns
+        self._right = frozenset(right)
+        self._rows: list[tuple[RenderableType, ...]] = []
+
+    def add_row(self, *cells: "RenderableType") -> None:
+        """Append a row, of one cell for each column."""
+        self._rows.append(cells)
+
+    def __rich_console__(
+        self, console: "Console", options: "ConsoleOptions"
+    ) -> "Iterator[RenderableType]":
+        from rich.measure import Measurement
+
+        table = self._table()
+        unlimited = options.update(max_width=10_000)
+        least = Measurement.get(console, unlimited, table).minimum  # no word is cut
+        if options.max_width >= min(least, _FOLDED_FROM):
+            yield table
+        else:
+            yield from self._list()
+
+    def _table(self) -> "Table":
+        from rich.box import SIMPLE_HEAD
+        from rich.table import Table
+
+        # The box adds one blank between columns.
+        made = Table(
+            box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0),
+            header_style="bold",
+        )  # fmt: skip
+        for i, column in enumerate(self._columns):
+            justify: Literal["left", "right"] = "right" if column in self._right else "left"
+            made.add_column(column, justify=justify, overflow="fold", no_wrap=i == 0)
+        for cells in self._rows:
+            made.add_row(*cells)
+        return made
+
+    def _list(self) -> "Iterator[RenderableType]":
+        from rich.padding import Padding
+        from rich.text import Text
+
+        for i, (first, *cells) in enumerate(self._rows):
+            if i:
+                yield ""
+            name = f"{self._columns[0]} " if self._columns[0] else ""
+            yield Text.assemble((f"{name}{first}", "bold"))
+            yield Padding(facts(zip(self._columns[1:], cells, strict=True)), (0, 0, 0, 2))
+
+
+def table(*columns: str, right: Iterable[str] = ()) -> Rows:
     """A table with a heading; ``right`` names right-aligned columns. The first is not wrapped."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    # The box adds one blank between columns.
-    made = Table(
-        box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold"
-    )
-    right_aligned = set(right)
-    for i, column in enumerate(columns):
-        justify: Literal["left", "right"] = "right" if column in right_aligned else "left"
-        made.add_column(column, justify=justify, overflow="fold", no_wrap=i == 0)
-    return made
+    return Rows(columns, right)
 
 
-def facts(rows: Iterable[tuple[str, str]]) -> "Table":
+def facts(rows: "Iterable[tuple[str, RenderableType]]") -> "Table":
     """Pairs of a name and a text in two columns; long texts wrap in their column."""
     from rich.table import Table
 
@@ -64,6 +114,12 @@ def echo(content: "RenderableType", style: str = "") -> None:
     with output.capture() as captured:
         output.print(content)
     click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
+
+
+def echo_words(text: str) -> None:
+    """Print a blank line and a text of lines of up to 80 columns, wrapped where there are fewer."""
+    width = console().width
+    click.echo("\n" + (text if width >= _FOLDED_FROM else fill(" ".join(text.split()), width)))
 
 
 def echo_json(items: Iterable[Mapping[str, Any]]) -> None:
