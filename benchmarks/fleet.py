@@ -8,7 +8,7 @@ own counters say how many requests it gets, and the record says how many node nu
 - while one of each hundred takes an ID every 50 ms, and the others rest;
 - after ``keep``, when those that rest have given their numbers back.
 
-A second fleet is four times larger than its layout has node numbers. All of it rests and would keep
+A second fleet has a node number for one of four to eight members. All of it rests and would keep
 warm what it holds, and then one of each hundred becomes busy: how long these wait for an ID, first
 and afterwards. Prints tables in Markdown. The exit code is 1 if an ID repeats.
 """
@@ -109,7 +109,7 @@ def _rests(url: str, members: int, keep_s: float) -> bool:
 
 
 def _scarce(url: str, members: int, phase_s: float) -> bool:
-    """The fleet that has a number for one of four. Whether no ID repeats."""
+    """The fleet that has too few numbers. Whether no ID repeats."""
     bits = (members // 4).bit_length() - 1
     with ExitStack() as stack:
         fleet = _Fleet(url, bits, members, 60.0, stack)

@@ -96,6 +96,14 @@ _SUBJECTS = {
             "tests/processes/test_endings.py",
         ),
     ),
+    "store_thread": Subject(
+        "generator/store_thread.py",
+        (
+            "tests/unit/generator/test_store_thread.py",
+            "tests/unit/generator/test_generator.py tests/unit/generator/test_keeper_close.py",
+            "tests/processes/test_endings.py",
+        ),
+    ),
     "claims.lua": Subject("registries/redis/claims.lua", _SCRIPT_TESTS),
     "record.lua": Subject("registries/redis/record.lua", _SCRIPT_TESTS),
     "renew.lua": Subject("registries/redis/renew.lua", _SCRIPT_TESTS),

@@ -29,22 +29,20 @@ port and the address of its network card; if they change, a counter must be move
 (``frazil init --start N --forward``).
 """
 
-import random
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import unquote
 
-from frazil.claims.claim import LastSeen, Snapshot, VerbRequest
 from frazil.claims.packed_slots import PackedSlots
 from frazil.claims.record import Record
-from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
+from frazil.errors import ConfigError, FrazilError
 from frazil.inputs.url import Options, Url, host_port
-from frazil.registries.base import RECORD_COLUMNS, Answer, RecordRegistry, terms_of
+from frazil.registries.base import RECORD_COLUMNS, terms_of
 from frazil.registries.doctor import StoreReport
 from frazil.registries.mysql.doctor import QUESTION, STATUS, examine
 from frazil.registries.mysql.link import COLLISIONS, DENIED, EXISTS, NO_TABLE, Link
+from frazil.registries.tabled import TableRegistry
 from frazil.schemes.scheme import Scheme
 from frazil.system.clock import wall_us
 from frazil.system.data_file import text_beside
@@ -54,7 +52,6 @@ __all__ = ["MysqlRegistry", "statements"]
 HORIZON_US = 5_000_000
 _IDLE_S = 5
 _PORT = 3306
-_TRIES = 6
 _WORD = 1 << 64
 _COLUMNS = ", ".join(RECORD_COLUMNS)
 _BEGIN = f"SET wait_timeout={_IDLE_S}; SET TRANSACTION READ WRITE; START TRANSACTION"
@@ -92,12 +89,14 @@ def statements() -> list[str]:
     return [each.strip() for each in "\n".join(lines).split(";") if each.strip()]
 
 
-class MysqlRegistry(RecordRegistry):
+class MysqlRegistry(TableRegistry):
     """A registry in a table. ``mysql://user:password@host[:port]/database``; ``mysqls:`` for TLS.
 
     Options: ``?horizon=`` (default 5 s), ``?socket=`` (a path, instead of host and port); for TLS
     ``?ca=``, ``?cert=`` and ``?key=``, files.
     """
+
+    code, no_table, collisions = "number", NO_TABLE, COLLISIONS
 
     def __init__(self, url: Url, namespace: str, scheme: Scheme) -> None:
         options = url.options()
@@ -105,30 +104,9 @@ class MysqlRegistry(RecordRegistry):
         super().__init__(url, namespace, terms)
         self._link = Link(self.url, _driver_options(url, options))
         options.finish()
-        self._read_us = 0
 
-    def reading_us(self) -> int:
-        """See RecordRegistry: the server's clock, read after the row was locked."""
-        return self._read_us
-
-    def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
-        """See RecordRegistry. Repeats a transaction that collided with another."""
-        for tried in range(1, _TRIES):
-            try:
-                return super().perform(verb)
-            except RegistryUnavailable as error:
-                if error.facts.get("number") not in COLLISIONS:
-                    raise
-                time.sleep(random.uniform(0.0, 0.01 * 2**tried))  # noqa: S311 - jitter
-        return super().perform(verb)
-
-    def initialise(self, ask: VerbRequest, start: int | None) -> LastSeen:
-        """See Registry. Creates the table if it does not exist, and the triggers if it may."""
-        try:
-            return super().initialise(ask, start)
-        except ConfigError as error:
-            if error.facts.get("number") != NO_TABLE:
-                raise
+    def create_table(self) -> None:
+        """See TableRegistry. Creates the triggers too, if it may."""
         table, *triggers = statements()
         with self._link.connected() as connection:
             connection.ask(table)
@@ -139,16 +117,6 @@ class MysqlRegistry(RecordRegistry):
             except FrazilError as error:
                 if error.facts.get("number") not in (EXISTS, *DENIED):
                     raise
-        return super().initialise(ask, start)
-
-    def look(self) -> Snapshot | None:
-        """See Registry."""
-        try:
-            return super().look()
-        except ConfigError as error:
-            if error.facts.get("number") != NO_TABLE:
-                raise
-            return None
 
     def examine(self) -> StoreReport:
         """See Registry."""
@@ -182,18 +150,12 @@ class MysqlRegistry(RecordRegistry):
 
     def _keep(self, connection: Any, record: Record, found: int) -> None:
         """Replace the record that was read, and no other: a message may arrive twice."""
-        assert isinstance(record.slots, PackedSlots)
-        values = {name: getattr(record, name) for name in RECORD_COLUMNS}
-        values |= {"name": self.namespace.encode(), "found": found, "slots": record.slots.pack()}
+        values = self.row_of(record, found) | {"name": self.namespace.encode()}
         self._link.committing = True
         tell = "SET @frazil_writes = %(revision)s"
         _, changed, *_ = connection.ask(f"{tell}; {_UPDATE}; {_END}", values)
         if changed[0] != (1,):
-            raise RegistryUnavailable(
-                f"{self.url}: the row changed although it was locked; try again",
-                url=self.url,
-                outcome_known=True,
-            )
+            raise self.changed()
 
     def close(self) -> None:
         """See Registry."""

@@ -29,22 +29,21 @@ Any pooler works: settings are local to the transaction, and there are no prepar
 listeners or locks that outlive it.
 """
 
-import random
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from frazil.claims.claim import LastSeen, Snapshot, VerbRequest
+from frazil.claims.claim import VerbRequest
 from frazil.claims.packed_slots import PackedSlots
 from frazil.claims.record import Record, layout_mismatch
-from frazil.errors import ConfigError, RegistryUnavailable
+from frazil.errors import ConfigError
 from frazil.inputs.url import Url
-from frazil.registries.base import RECORD_COLUMNS, Answer, RecordRegistry, terms_of
+from frazil.registries.base import RECORD_COLUMNS, terms_of
 from frazil.registries.doctor import StoreReport
 from frazil.registries.postgres import ids
 from frazil.registries.postgres.doctor import IDS_QUESTION, IDS_ROWS, QUESTION, examine, examine_ids
 from frazil.registries.postgres.link import NO_TABLE, STATEMENT_S, Cursor, Link
+from frazil.registries.tabled import TableRegistry
 from frazil.schemes.scheme import Scheme
 from frazil.sql.identifiers import quoted
 from frazil.system.clock import wall_us
@@ -55,7 +54,6 @@ __all__ = ["PostgresRegistry", "schema"]
 HORIZON_US = 5_000_000
 _IDLE_S = 2  # how long an idle member may keep the row locked
 _COLLISIONS = ("40001", "40P01")  # serialisation failure, deadlock
-_TRIES = 6
 _COLUMNS = ", ".join(RECORD_COLUMNS)
 _FROM = "FROM frazil_namespace WHERE name = %(name)s"
 _OURS = "(writer & 4294967295) = xmin::text::bigint"
@@ -84,43 +82,23 @@ def schema() -> str:
     return text_beside(__name__, "table.sql")
 
 
-class PostgresRegistry(RecordRegistry):
+class PostgresRegistry(TableRegistry):
     """A registry in a table. ``?horizon=`` (default 5 s); other options are libpq's."""
+
+    code, no_table, collisions = "sqlstate", NO_TABLE, _COLLISIONS
 
     def __init__(self, url: Url, namespace: str, scheme: Scheme) -> None:
         options = url.options()
         terms = terms_of(scheme, options.duration_us("horizon", HORIZON_US))
         super().__init__(url, namespace, terms)
         self._link = Link(self.url, url.without("horizon"))
-        self._read_us = 0
 
-    def reading_us(self) -> int:
-        """See RecordRegistry: the server's clock, read after the row was locked."""
-        return self._read_us
-
-    def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
-        """See RecordRegistry. Repeats a transaction that collided with another."""
-        for tried in range(1, _TRIES):
-            try:
-                return super().perform(verb)
-            except RegistryUnavailable as error:
-                if error.facts.get("sqlstate") not in _COLLISIONS:
-                    raise
-                time.sleep(random.uniform(0.0, 0.01 * 2**tried))  # noqa: S311 - jitter
-        return super().perform(verb)
-
-    def initialise(self, ask: VerbRequest, start: int | None) -> LastSeen:
-        """See Registry. Creates the table if it does not exist."""
-        try:
-            return super().initialise(ask, start)
-        except ConfigError as error:
-            if error.facts.get("sqlstate") != NO_TABLE:
-                raise
+    def create_table(self) -> None:
+        """See TableRegistry."""
         with self._link.cursor() as cursor:
             cursor.execute("BEGIN; SELECT pg_advisory_xact_lock(7384926105)")  # one of many
             cursor.execute(schema().encode())
             cursor.execute("COMMIT")
-        return super().initialise(ask, start)
 
     def add_ids(self, ask: VerbRequest, scheme: Scheme) -> int:
         """Set up ``frazil_id`` for this namespace, which has a record; returns its node number.
@@ -144,15 +122,6 @@ class PostgresRegistry(RecordRegistry):
                 return ids.add(cursor, self.namespace, self.terms, scheme, claim)
 
         return self.perform(add)
-
-    def look(self) -> Snapshot | None:
-        """See Registry."""
-        try:
-            return super().look()
-        except ConfigError as error:
-            if error.facts.get("sqlstate") != NO_TABLE:
-                raise
-            return None
 
     def examine(self) -> StoreReport:
         """See Registry."""
@@ -202,18 +171,12 @@ class PostgresRegistry(RecordRegistry):
 
     def _keep(self, cursor: Cursor, record: Record, found: int) -> None:
         """Replace the record that was read, and no other: a message may arrive twice."""
-        assert isinstance(record.slots, PackedSlots)
-        values = {name: getattr(record, name) for name in RECORD_COLUMNS}
-        values |= {"slots": record.slots.pack(), "name": self.namespace, "found": found}
+        values = self.row_of(record, found) | {"name": self.namespace}
         self._link.committing = True
         cursor.execute(f"{_UPDATE}; COMMIT".encode(), values)
         if cursor.rowcount != 1:
             self._link.close()
-            raise RegistryUnavailable(
-                f"{self.url}: the row changed although it was locked; try again",
-                url=self.url,
-                outcome_known=True,
-            )
+            raise self.changed()
 
 
 def _asked(cursor: Cursor, question: str) -> list[dict[str, Any]]:

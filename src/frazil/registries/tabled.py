@@ -1,0 +1,87 @@
+"""A record in a row of an SQL server: what the registries of PostgreSQL and MySQL have in common.
+
+A verb locks the row and reads it with the server's clock, and replaces what it read. A transaction
+that collides with another is repeated. The table is made when a namespace is initialised.
+"""
+
+import random
+import time
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from frazil.claims.claim import LastSeen, Snapshot, VerbRequest
+from frazil.claims.packed_slots import PackedSlots
+from frazil.claims.record import Record
+from frazil.errors import ConfigError, RegistryUnavailable
+from frazil.registries.base import RECORD_COLUMNS, Answer, RecordRegistry
+
+__all__ = ["TableRegistry"]
+
+_TRIES = 6
+
+
+class TableRegistry(RecordRegistry):
+    """A registry in a table of a server.
+
+    code: the name of the fact of an error that tells which of the server's errors it is. no_table,
+    collisions: the values of a missing table, and of transactions that collided.
+    """
+
+    code: ClassVar[str]
+    no_table: ClassVar[Any]
+    collisions: ClassVar[tuple[Any, ...]]
+
+    _read_us = 0
+
+    @abstractmethod
+    def create_table(self) -> None:
+        """Create the table, unless another member has done so meanwhile."""
+
+    def reading_us(self) -> int:
+        """See RecordRegistry: the server's clock, read after the row was locked."""
+        return self._read_us
+
+    def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
+        """See RecordRegistry. Repeats a transaction that collided with another."""
+        for tried in range(1, _TRIES):
+            try:
+                return super().perform(verb)
+            except RegistryUnavailable as error:
+                if error.facts.get(self.code) not in self.collisions:
+                    raise
+                time.sleep(random.uniform(0.0, 0.01 * 2**tried))  # noqa: S311 - jitter
+        return super().perform(verb)
+
+    def initialise(self, ask: VerbRequest, start: int | None) -> LastSeen:
+        """See Registry. Creates the table if it does not exist."""
+        try:
+            return super().initialise(ask, start)
+        except ConfigError as error:
+            if error.facts.get(self.code) != self.no_table:
+                raise
+        self.create_table()
+        return super().initialise(ask, start)
+
+    def look(self) -> Snapshot | None:
+        """See Registry."""
+        try:
+            return super().look()
+        except ConfigError as error:
+            if error.facts.get(self.code) != self.no_table:
+                raise
+            return None
+
+    def row_of(self, record: Record, found: int) -> dict[str, Any]:
+        """The columns of a record, to replace the one of revision ``found``."""
+        assert isinstance(record.slots, PackedSlots)
+        values = {name: getattr(record, name) for name in RECORD_COLUMNS}
+        return values | {"slots": record.slots.pack(), "found": found}
+
+    def changed(self) -> RegistryUnavailable:
+        """The error of a row that was no longer the one that was read: a message came twice."""
+        return RegistryUnavailable(
+            f"{self.url}: the row changed although it was locked; try again",
+            url=self.url,
+            outcome_known=True,
+        )
