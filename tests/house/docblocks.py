@@ -40,6 +40,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,6 +64,7 @@ _FILE = re.compile(r"\s*<!-- file: (?P<path>[\w./-]+) -->\s*")
 _VARIES = re.compile(r"\s*<!-- varies: (?P<parts>.+) -->\s*")
 _POSTGRES = re.compile(r"<!-- postgres: (\S+) -->")
 _PORTS = re.compile(r"<!-- free ports: ([\d ]+) -->")
+_END_S = 3.0
 _ARROW = re.compile(r"# → ?(.*)")
 
 
@@ -231,11 +233,27 @@ def run_console(block: Block, folder: Path) -> None:
 
 
 def end_all(folder: Path) -> None:
-    """End what a page has started in ``folder`` and left running there."""
+    """End what a page has started in ``folder`` and left running there, at last by SIGKILL.
+
+    A pool of processes that all get a SIGTERM may wait for each other without end.
+    """
+    for signum in (signal.SIGTERM, signal.SIGKILL):
+        for number in _left_in(folder):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(number, signum)
+        until = time.monotonic() + _END_S
+        while _left_in(folder) and time.monotonic() < until:
+            time.sleep(0.05)
+
+
+def _left_in(folder: Path) -> list[int]:
+    """The processes whose folder this is, without this one."""
+    found = []
     for place in Path("/proc").glob("[0-9]*/cwd"):
         with contextlib.suppress(OSError):  # gone by now, or somebody else's
-            if place.resolve(strict=True) == folder and place.parent.name != str(os.getpid()):
-                os.kill(int(place.parent.name), signal.SIGTERM)
+            if place.resolve(strict=True) == folder:
+                found.append(int(place.parent.name))
+    return [number for number in found if number != os.getpid()]
 
 
 def _compare(expected: str, shown: str, what: str) -> None:

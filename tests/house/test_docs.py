@@ -271,6 +271,13 @@ def test_a_block_with_parts_that_vary(tmp_path: Path, monkeypatch: pytest.Monkey
         list(blocks(page_of(tmp_path, text.replace("varies: 17", "varies: 171"))))
 
 
+def test_what_a_page_starts_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "```console\n$ (trap '' TERM; while :; do sleep 1; done > log 2>&1 &)\n```"
+    folder = tmp_path / "empty"
+    run(page_of(tmp_path, text), folder, monkeypatch)
+    assert docblocks._left_in(folder.resolve()) == []
+
+
 def test_a_page_with_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = """<!-- postgres: localhost:5432 -->
 ```python
