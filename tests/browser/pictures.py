@@ -27,8 +27,8 @@ RATES_HZ = (12_000, 4_100, 900, 2_600, 150, 7_300)
 SECONDS = 60
 WINDOWS = {
     "inspect": (1120, 1210),
-    "plan": (1120, 1060),
-    "watch": (1120, 1000),
+    "plan": (1120, 1540),
+    "watch": (1120, 1560),
     "phone": (390, 844),
 }
 NAMES = tuple(WINDOWS)
@@ -100,6 +100,8 @@ def renamed(route: Any) -> None:
     told: dict[str, Any] = route.fetch().json()
     for i, slot in enumerate(sorted(told.get("slots", ()), key=lambda slot: int(slot["node"]))):
         slot.update(host=f"shop-{i % 3 + 1}", process=400 + 37 * i)
+    if "fleet" in told:
+        told["fleet"]["hosts"] = len({slot["host"] for slot in told["slots"]})
     if "process" in told:
         told.update(host="ids-1", process="412")
     route.fulfill(json=told)
@@ -120,8 +122,10 @@ def phone(page: Page, _service: Service, _seconds: int) -> None:
 
 
 def plan(page: Page, _service: Service, _seconds: int) -> None:
-    """A border that is being moved."""
+    """Proposals for a need, and a border that is being moved."""
     page.get_by_role("link", name="Plan", exact=True).click()
+    page.get_by_role("button", name="Propose layouts").click()
+    page.locator(".proposal").first.wait_for()
     border = page.get_by_role("slider", name="Border between node and sequence")
     border.focus()
     for _ in range(3):

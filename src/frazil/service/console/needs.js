@@ -70,7 +70,7 @@ export class Needs {
       el("h3", { id, text: plan.scheme === plan.layout ? `${plan.bits} bits` : plan.scheme }),
       el("code", { text: plan.layout }),
       el("ul", {}, rows.map(([strong, rest]) =>
-        el("li", {}, el("strong", { text: strong }), ` ${rest}`))),
+        el("li", {}, el("strong", { text: strong }), `, ${rest}`))),
       el("button", {
         type: "button",
         text: "Take this layout",

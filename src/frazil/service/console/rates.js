@@ -62,7 +62,7 @@ export class Rates {
 }
 
 function waited({ waits, failures }) {
-  return `${count(waits)} calls waited; ${count(failures)} got no ID`;
+  return `${count(waits)} call${waits === 1 ? "" : "s"} waited; ${count(failures)} got no ID`;
 }
 
 function registry({ ready, why, trouble_s: trouble }) {
