@@ -121,6 +121,15 @@ def test_charts_have_labelled_axes(service, open_page):
     expect(line).to_have_attribute("d", re.compile(r"^M2\d\d.*L240\.0,2\.0$"))  # the right edge
 
 
+def test_the_labels_of_an_axis_do_not_meet_on_a_phone(service, open_page):
+    page = open_page(service, "#watch", viewport={"width": 390, "height": 844})
+    labels = answer(page, "Waits").locator(".axis.back span")
+    expect(labels).to_have_count(3)
+    boxes = [label.bounding_box() for label in labels.all()]
+    for left, right in zip(boxes, boxes[1:], strict=False):
+        assert left["x"] + left["width"] + 4 < right["x"]
+
+
 def test_the_rate_of_a_node_is_seen_on_a_phone(service, open_page):
     page = open_page(service, viewport={"width": 390, "height": 844})
     claims_of(page, {"node": "1023", "rate_hz": 4_096_000}, {"node": "9", "state": "idle"})
