@@ -1,5 +1,6 @@
 """Watch in the browser: claims, rates, and outages of a registry and a service."""
 
+import itertools
 import json
 import os
 import re
@@ -126,7 +127,7 @@ def test_the_labels_of_an_axis_do_not_meet_on_a_phone(service, open_page):
     labels = answer(page, "Waits").locator(".axis.back span")
     expect(labels).to_have_count(3)
     boxes = [label.bounding_box() for label in labels.all()]
-    for left, right in zip(boxes, boxes[1:], strict=False):
+    for left, right in itertools.pairwise(boxes):
         assert left["x"] + left["width"] + 4 < right["x"]
 
 
