@@ -110,6 +110,8 @@ def _ensure(registry: Registry, request: Request) -> bool:
     if found is not None and found.fingerprint != registry.terms.fingerprint:
         raise layout_mismatch(found.layout, registry.terms)
     if registry.terms.timed:
+        if found is None:
+            registry.prepare()
         # Twice: a request that notices a loss may be told to wait, and then gets the guard's tick.
         patience_us = request.timeout_us + 2 * _horizon_us(registry)
         mint(1, replace(request, timeout_us=patience_us), registry)

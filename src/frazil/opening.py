@@ -79,7 +79,8 @@ def open_ids(
     instead of waiting; a duration (``"200ms"``, seconds, a timedelta), at most the registry's
     horizon, or 1 s with ``icicle:``.
     timeout: how long a call waits without getting an ID before it raises PoolExhausted or
-    RegistryUnavailable. A call for more IDs than fit in one tick also waits for the next ticks.
+    RegistryUnavailable; it raises at once if the wait is known to be longer. A call for more IDs
+    than fit in one tick also waits for the next ticks.
     sequence_start: 0, or "random" for consumers that shard by ``id % n``.
     block: for a layout without time, how many counter values (or runs) to claim at a time; the
     default is 1,000 (or one). The next block is claimed when half of one is used. ``block=1`` is

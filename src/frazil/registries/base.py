@@ -121,6 +121,10 @@ class Registry(Protocol):
     def initialise(self, ask: VerbRequest, start: int | None) -> LastSeen:
         """Create the record. Nothing was given from ``start`` on; None means unknown."""
 
+    def prepare(self) -> None:
+        """Create what the store needs before its first record, like a table, if it is missing."""
+        return  # not abstract: most stores need nothing
+
     def look(self) -> Snapshot | None:
         """The contents of the record; None if there is none. Read-only."""
 

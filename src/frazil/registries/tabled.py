@@ -63,6 +63,15 @@ class TableRegistry(RecordRegistry):
         self.create_table()
         return super().initialise(ask, start)
 
+    def prepare(self) -> None:
+        """See Registry. A role that may create no table can use one that is there."""
+        try:
+            super().look()
+        except ConfigError as error:
+            if error.facts.get(self.code) != self.no_table:
+                raise
+            self.create_table()
+
     def look(self) -> Snapshot | None:
         """See Registry."""
         try:

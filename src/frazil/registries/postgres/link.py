@@ -70,7 +70,10 @@ class Link:
                 self.close()
                 self._process = ProcessIdentity()
                 self.connection = _Connection.connect(
-                    self.conninfo, autocommit=True, prepare_threshold=None
+                    self.conninfo,
+                    autocommit=True,
+                    prepare_threshold=None,
+                    client_encoding="utf8",  # from a database of SQL_ASCII, text would be bytes
                 )
             with psycopg.ClientCursor(self.connection) as cursor:
                 yield cursor

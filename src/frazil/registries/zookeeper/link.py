@@ -169,6 +169,13 @@ class Link:
                 url=self.url,
                 outcome_known=not sent,
             ) from error
+        except kazoo_errors.NoNodeError as error:
+            self.close()
+            raise RegistryUnavailable(
+                f"{self.url}: the nodes of frazil were deleted during a request; try again",
+                url=self.url,
+                outcome_known=not sent,
+            ) from error
         except (kazoo_errors.NoAuthError, kazoo_errors.AuthFailedError) as error:
             self.close()
             raise ConfigError(
@@ -197,7 +204,10 @@ class Link:
         cut_in_children(client, _Wire(client))
         client.ensure_path(self._records)
         client.ensure_path(self._clock)
-        self._root = client.exists(self._records).czxid
+        records = client.exists(self._records)
+        if records is None:
+            raise kazoo_errors.NoNodeError
+        self._root = records.czxid
 
     def _path(self, name: str) -> str:
         quoted = quote(name, safe="")

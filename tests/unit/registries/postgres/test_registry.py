@@ -89,6 +89,30 @@ def test_initialising_makes_the_table(fresh):
     assert isinstance(mint(open_(fresh, "postgres")), Claim)
 
 
+def test_a_program_that_runs_at_every_start_makes_the_table_and_waits(fresh):
+    url = fresh.url(options="?horizon=1s")
+    began_s = time.monotonic()
+    assert [frazil.init(url, if_missing=True) for _ in range(2)] == [True, False]
+    assert time.monotonic() - began_s >= 1
+    fresh.sql("DROP TABLE frazil_namespace")
+    assert frazil.init(url, if_missing=True) is True
+
+
+def test_without_the_right_to_create_a_table_one_that_is_there_is_used(ready):
+    url = ready.url("app", options="?horizon=1s")
+    assert [frazil.init(url, if_missing=True) for _ in range(2)] == [True, False]
+
+
+def test_a_database_without_an_encoding(fresh):
+    fresh.sql(
+        "CREATE DATABASE ascii ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0"
+    )
+    url = fresh.url(database="ascii", options="?horizon=1s")
+    assert frazil.init(url, namespace="заказы", new=True)
+    assert len(set(frazil.mint(10, url, namespace="заказы"))) == 10
+    fresh.sql("DROP DATABASE ascii WITH (FORCE)")
+
+
 def test_initialising_without_the_right_names_the_file(fresh):
     with pytest.raises(ConfigError, match=r"permission denied.*table\.sql"):
         open_(fresh).initialise(ask_of(LastSeen()), 0)

@@ -159,6 +159,18 @@ def test_a_child_inside_its_parents_step_cannot_write(registry):
     assert isinstance(mint(registry), Claim | Wait)
 
 
+def test_a_tree_that_is_deleted_during_a_session(server):
+    made = connect(server.url("/gone?horizon=1s"), "x", ICICLE)
+    made.initialise(ask_of(LastSeen()), 0)
+    with server.client() as client:
+        client.delete("/gone", recursive=True)
+    with pytest.raises(RegistryUnavailable, match="deleted during a request") as caught:
+        mint(made)
+    assert caught.value.outcome_known
+    assert isinstance(mint(made), Wait)  # a record that is new to it is a loss
+    made.close()
+
+
 def test_a_counter_whose_tree_was_made_again_is_refused(server):
     made = connect(server.url("/again"), "n", TICKETS)
     made.initialise(ask_of(LastSeen()), 1)
