@@ -79,7 +79,7 @@ def open_ids(
     instead of waiting; a duration (``"200ms"``, seconds, a timedelta), at most the registry's
     horizon, or 1 s with ``icicle:``.
     timeout: how long a call waits without an ID before it raises PoolExhausted or
-    RegistryUnavailable; a wait known to be longer raises at once. Calls for many IDs may last longer.
+    RegistryUnavailable; a wait known to be longer raises at once. Many IDs may take longer.
     sequence_start: 0, or "random" for consumers that shard by ``id % n``.
     block: for a layout without time, how many counter values (or runs) to claim at a time; the
     default is 1,000 (or one). The next block is claimed when half of one is used. ``block=1`` is
