@@ -17,12 +17,20 @@ from kazoo.client import KazooClient
 
 from tests.needs import needs
 from tests.servers.postgres import free_port
+from tests.tools.waiting import until
 
 __all__ = ["ZooKeeper", "zookeeper"]
 
 _JARS = "/usr/share/java"
 _MAIN = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 _PATIENCE_S = 180
+
+
+def _stopped(thread: Path) -> bool:
+    """Whether a thread, by its folder in /proc, has stopped or ended."""
+    with suppress(OSError):
+        return "\nState:\tT" in (thread / "status").read_text(encoding="utf-8")
+    return True
 
 
 class Member:
@@ -73,10 +81,13 @@ class ZooKeeper:
         self._end(leaders[0], signal.SIGKILL)
 
     def signal_all(self, which: signal.Signals) -> None:
-        """Send a signal to all servers."""
+        """Send a signal to all servers; after SIGSTOP they have stopped when this returns."""
         for member in self.members:
             assert member.process is not None
             member.process.send_signal(which)
+            if which is signal.SIGSTOP:
+                threads = Path(f"/proc/{member.process.pid}/task")
+                until(lambda threads=threads: all(map(_stopped, threads.iterdir())), "a stop")
 
     def save(self) -> None:
         """Copy the data of all servers, which are stopped meanwhile."""

@@ -233,7 +233,7 @@ class TestPrefetch:
             found = [ids() for _ in range(20_000)]
         assert len(set(found)) == 20_000
         calls = servers[0].info("commandstats")["cmdstat_evalsha"]["calls"]
-        assert calls < 500
+        assert calls < 2_000  # fewer, the faster it is asked
 
     def test_a_slow_client_holds_little_memory(self, url):
         ids = frazil.open(url + "?prefetch=1000", namespace="test")
