@@ -9,7 +9,7 @@ __all__ = ["page"]
 _INTRODUCTION = """# HTTP
 
 `frazil serve` answers these requests. The same reference for programs is `GET /openapi.json` of a
-running service (OpenAPI 3.1); a test compares the service with it. [The service](../service.md)
+running service (OpenAPI 3.1); a test compares the service with it. [The service](../how-to/service.md)
 explains tokens, scopes and formats.
 
 IDs are strings in JSON. Every error is a problem of RFC 9457, with `type`, `title`, `status` and a

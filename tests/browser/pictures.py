@@ -1,4 +1,4 @@
-"""Takes the screenshots of the console in docs/service.md.
+"""Takes the screenshots of the console in docs/how-to/service.md.
 
     python -m tests.browser.pictures [FOLDER]
 

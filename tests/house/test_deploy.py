@@ -169,5 +169,5 @@ def test_the_dashboard():
 
 
 def test_the_page_names_every_metric():
-    page = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "how-to" / "service.md").read_text(encoding="utf-8")
     assert metric_names() == set(re.findall(r"`(frazil_\w+)`", page))

@@ -31,7 +31,7 @@ LONG = {
     "docs/how-to/files.md",
     "docs/how-to/languages.md",
     "docs/how-to/web-servers.md",
-    "docs/torture.md",
+    "docs/evidence/torture.md",
 }
 PATH = re.compile(
     r"`((?:src|tests|docs|spec|deploy|simulator|fuzz|mutation|benchmarks)/[\w./-]*[\w/])[`:]"

@@ -12,7 +12,7 @@ __all__: list[str] = []
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 LAYOUTS = (ROOT / "docs" / "start" / "layout.md").read_text(encoding="utf-8")
-TORTURE = (ROOT / "docs" / "torture.md").read_text(encoding="utf-8")
+TORTURE = (ROOT / "docs" / "evidence" / "torture.md").read_text(encoding="utf-8")
 BENCHMARKS = (ROOT / "BENCHMARKS.md").read_text(encoding="utf-8")
 LINES_MOST = 120
 

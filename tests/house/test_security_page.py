@@ -1,4 +1,4 @@
-"""docs/security.md names a test for each defence, and the tests are there."""
+"""docs/how-to/security.md names a test for each defence, and the tests are there."""
 
 import ast
 import re
@@ -9,7 +9,7 @@ import pytest
 __all__: list[str] = []
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "security.md"
+PAGE = ROOT / "docs" / "how-to" / "security.md"
 NAMED = re.compile(r"`(tests/[\w/]+\.py)::([\w:]+)`")
 ROWS = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
 

@@ -1,4 +1,4 @@
-"""The examples of docs/icicle.md, each run as it stands on the page, on a real server.
+"""The examples of docs/how-to/icicle.md, each run as it stands on the page, on a real server.
 
 Only the server's address is another one. Where a language is not on hand its test says so.
 """
@@ -18,7 +18,7 @@ from tests.servers.redis import FLAVOURS, Server
 
 __all__: list[str] = []
 
-PAGE = Path(__file__).resolve().parents[4] / "docs" / "icicle.md"
+PAGE = Path(__file__).resolve().parents[4] / "docs" / "how-to" / "icicle.md"
 BLOCKS = [block for block in docblocks.blocks(PAGE) if "redis-a" in block.text]
 ICICLE = frazil.scheme("icicle")
 
@@ -47,7 +47,7 @@ def are_good(ids, count):
 
 
 def test_redis_cli(server, tmp_path):
-    needs("redis-cli", "the examples of docs/icicle.md")
+    needs("redis-cli", "the examples of docs/how-to/icicle.md")
     consoles = [block for block in BLOCKS if block.kind == "console"]
     assert len(consoles) == 2
     for block in consoles:
@@ -61,7 +61,7 @@ def test_redis_cli(server, tmp_path):
     [("js", "ids.mjs", "node"), ("java", "Ids.java", "java")],
 )
 def test_program(server, tmp_path, kind, file, command):
-    needs(command, "an example of docs/icicle.md")
+    needs(command, "an example of docs/how-to/icicle.md")
     Caller(server, "default").init(1)
     (tmp_path / "icicle.lua").write_text(icicle_script().source, encoding="utf-8")
     (tmp_path / file).write_text(only(kind).text, encoding="utf-8")
