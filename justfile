@@ -20,7 +20,7 @@ ci *stages:
 bench *args:
     python -m benchmarks {{args}}
 
-# Take the screenshots of the console in docs/console/ again.
+# Take the screenshots of the console in docs/how-to/console/ again.
 pictures:
     python -m tests.browser.pictures
 

@@ -1,7 +1,7 @@
 """What every test gets without asking: its markers, Hypothesis settings, a state directory.
 
-``pytest`` without a path runs the tests that are not long, on all processors. docs/evidence/tests.md tells
-which those are, and how to run the others.
+``pytest`` without a path runs the tests that are not long, on all processors.
+docs/evidence/tests.md lists those, and explains how to run the others.
 """
 
 import os

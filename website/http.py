@@ -9,8 +9,8 @@ __all__ = ["page"]
 _INTRODUCTION = """# HTTP
 
 `frazil serve` answers these requests. The same reference for programs is `GET /openapi.json` of a
-running service (OpenAPI 3.1); a test compares the service with it. [The service](../how-to/service.md)
-explains tokens, scopes and formats.
+running service (OpenAPI 3.1); a test compares the service with it.
+[The service](../how-to/service.md) explains tokens, scopes and formats.
 
 IDs are strings in JSON. Every error is a problem of RFC 9457, with `type`, `title`, `status` and a
 `detail` that ends with the next step. `503` and `429` come with `Retry-After`.

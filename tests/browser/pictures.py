@@ -22,7 +22,7 @@ from tests.browser.window import ID, LINE, START, Browser, Page, Service, launch
 
 __all__ = ["FOLDER", "NAMES", "take"]
 
-FOLDER = Path(__file__).resolve().parents[2] / "docs" / "console"
+FOLDER = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "console"
 RATES_HZ = (12_000, 4_100, 900, 2_600, 150, 7_300)
 SECONDS = 60
 WINDOWS = {

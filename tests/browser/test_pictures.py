@@ -9,7 +9,7 @@ from tests.browser.pictures import FOLDER, NAMES, take
 
 __all__: list[str] = []
 
-PAGE = (FOLDER.parent / "how-to" / "service.md").read_text(encoding="utf-8")
+PAGE = (FOLDER.parent / "service.md").read_text(encoding="utf-8")
 PNG = b"\x89PNG\r\n\x1a\n"
 MOST_BYTES = 250_000
 

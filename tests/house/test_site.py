@@ -76,7 +76,8 @@ def test_links_of_the_repository_become_those_of_the_site() -> None:
     assert pages.adapted(page, "how-to/x.md") == (
         "[b](../evidence/benchmarks.md#aims), d, [r](../README.md)"
     )
-    assert pages.adapted("[d](docs/start/stores.md#redis)", "contributing.md") == "[d](start/stores.md#redis)"
+    stores = "[d](docs/start/stores.md#redis)"
+    assert pages.adapted(stores, "contributing.md") == "[d](start/stores.md#redis)"
     assert pages.adapted("[e](https://example.org)", "x.md") == "[e](https://example.org)"
 
 

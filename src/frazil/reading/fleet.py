@@ -73,7 +73,7 @@ _SAME = {
     "unix": "redis",
     "icicles": "icicle",
 }
-_ICICLE_CALL_HZ = 3_687  # single IDs a second of one client and one server, as in docs/how-to/icicle.md
+_ICICLE_CALL_HZ = 3_687  # single IDs a second, one client, one server: docs/how-to/icicle.md
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,9 @@ def fleet_of(layout: Layout, url: str) -> Fleet:
         known = ", ".join([*COSTS, "icicle"])
         raise ConfigError(f"no measured costs for {where.kind!r}; there are those of {known}")
     if layout.tick_us is None:
-        raise ConfigError("a layout without time has no limit of this kind; see docs/start/stores.md")
+        raise ConfigError(
+            "a layout without time has no limit of this kind; see docs/start/stores.md"
+        )
     options = where.options()
     usual_us = 1_000_000 if kind == "sqlite" else 5_000_000
     horizon_us = options.duration_us("horizon", usual_us)
