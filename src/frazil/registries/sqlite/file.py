@@ -94,6 +94,8 @@ class ClaimsFile:
             if identity.intact():
                 lock.close()
                 forks.closed(main)
+            else:
+                lock.drop()
 
     def _entered(self) -> tuple[FileIO, RevisionFile]:
         """Both files, locked, while no thread is about to fork.

@@ -78,6 +78,10 @@ class RevisionFile:
         fcntl.flock(self._file, fcntl.LOCK_UN)
         forks.closed(self._file)
 
+    def drop(self) -> None:
+        """In a forked child: close its copy. The parent keeps the lock."""
+        forks.closed(self._file)
+
     def _taken(self) -> bool:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,0 +1,81 @@
+"""Nothing of SQLite is left open by a program that never closes its generator.
+
+Each step closes its connection. Python 3.13 warns of one that is collected while it is open; older
+versions only of files, so the script counts the connections itself. A child that is forked inside a
+step may close nothing of SQLite: it keeps the connection of its parent, and closes its own copy of
+the locked file.
+"""
+
+import subprocess
+import sys
+
+import pytest
+
+COUNTED = """
+import gc, os, sqlite3, sys
+import frazil
+from frazil.registries.sqlite.registry import SqliteRegistry
+
+connect, opened, closed = sqlite3.connect, [], []
+
+class Counted(sqlite3.Connection):
+    def close(self):
+        closed.append(os.getpid())
+        super().close()
+
+def counted(*where, **options):
+    opened.append(os.getpid())
+    return connect(*where, factory=Counted, **options)
+
+sqlite3.connect = counted
+ids = frazil.open(sys.argv[1])
+ids()
+"""
+ENDS = {
+    "unclosed": "",
+    "collected": "del ids\ngc.collect()\n",
+    "forked": """
+child = os.fork()
+ids()
+if child:
+    assert os.waitpid(child, 0)[1] == 0
+""",
+    "forked in C": """
+from frazil.torture.life import fork_c
+child = fork_c()
+ids()
+if child:
+    assert os.waitpid(child, 0)[1] == 0
+""",
+}
+COMPARED = "assert opened and len(opened) == len(closed), (opened, closed)\n"
+INSIDE = """
+load, children = SqliteRegistry._load, []
+
+def forking(self, db):
+    if not children:
+        children.append(os.fork())
+    return load(self, db)
+
+SqliteRegistry._load = forking
+other = frazil.open(sys.argv[1], namespace="other")
+other()
+assert os.waitpid(children[0], 0)[1] == 0
+"""
+
+
+def written(tmp_path, script):
+    """What a program wrote to stderr, with each ResourceWarning shown."""
+    quiet = ["-W", "ignore::DeprecationWarning", "-W", "always::ResourceWarning"]
+    command = [sys.executable, *quiet, "-c", script, f"sqlite://{tmp_path}/claims.db"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    return done.stderr
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_each_connection_is_closed(tmp_path, end):
+    assert written(tmp_path, COUNTED + ENDS[end] + COMPARED) == ""
+
+
+def test_a_child_forked_inside_a_step_closes_its_copy_of_the_lock(tmp_path):
+    assert written(tmp_path, COUNTED + INSIDE) == ""
