@@ -20,7 +20,7 @@ __all__ = ["converter", "validator"]
 
 
 def converter(scheme: Scheme | str) -> Callable[[object], int]:
-    """What turns an int, a text or a UUID into an ID. It raises CodecError for anything else.
+    """A converter from an int, a text or a UUID to an ID; CodecError for anything else.
 
     For an optional field: ``attrs.converters.optional(converter(scheme))``.
     """
@@ -28,7 +28,7 @@ def converter(scheme: Scheme | str) -> Callable[[object], int]:
 
 
 def validator(scheme: Scheme | str) -> Callable[[Any, Any, Any], None]:
-    """What checks that a field holds an int that is an ID. Its CodecError names the field."""
+    """A validator: the field holds an int that is an ID, else a CodecError names the field."""
     known = scheme_of(scheme)
 
     def check(_instance: Any, attribute: Any, value: Any) -> None:

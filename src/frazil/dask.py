@@ -3,18 +3,19 @@
     frame = frazil.dask.stamp(frame, "id", "redis://ids.example")
     frazil.dask.audit(frame, "id").good
 
-A collection is a recipe: each ``compute`` makes its partitions again, and then a row has another ID
-than before. No ID repeats, but a join of two results finds nothing. So ``stamp`` makes the rows
-once and keeps them:
+A collection is a recipe: each ``compute`` makes its partitions again, and would give each row
+another ID. No ID repeats, but a join of two results finds nothing. So ``stamp`` makes the rows once
+and keeps them:
 
 - ``path=``: in Parquet files, which are read again. Nothing is lost with a worker.
 - else by ``persist``. The scheduler of a cluster makes the partitions of a worker that died again,
-  without a word. So ``stamp`` seals the frame when it is whole: from then on, an attempt to make a
-  partition again fails, and with it the computation that needs the lost rows.
-- ``once=True`` keeps nothing, for a frame that is computed exactly once, like by ``to_parquet``.
+  without a message. So ``stamp`` seals the frame when it is complete: from then on, an attempt to
+  make a partition again fails, and with it the computation that needs the lost rows.
+- ``once=True`` keeps nothing, for a frame that is computed exactly once, for example by
+  ``to_parquet``.
 
-Each attempt of a task claims for itself (``frazil.tables.attempt``). IDs are int64 where the
-scheme's fit, because uint64 becomes float64 beside int64.
+Each attempt of a task has a claim of its own (``frazil.tables.attempt``). IDs are int64 if all IDs
+of the scheme fit, because uint64 becomes float64 beside int64.
 """
 
 from dataclasses import dataclass
@@ -41,7 +42,7 @@ __all__ = ["audit", "columns", "stamp"]
 
 @dataclass(frozen=True)
 class _Seal:
-    """Says on the workers whether the frame is whole. name: of the event on the scheduler."""
+    """Tells the workers whether the frame is complete. name: an event on the scheduler."""
 
     name: str
 
@@ -50,7 +51,7 @@ class _Seal:
 
         if Event(self.name).is_set():
             raise ClaimLost(
-                "a worker died after this frame was stamped, and made again its rows would have "
+                "a worker died after this frame was stamped, and its rows, made again, would have "
                 "other IDs; stamp with path= to keep rows in files, or begin again"
             )
 
@@ -131,7 +132,7 @@ def audit(frame: "dd.DataFrame", column: str, scheme: str | Scheme = "icicle") -
 
 
 def _written(frame: Any, parts: Parts) -> list[str]:
-    """Write a frame as Parquet, a file for each partition; the files, in the frame's order."""
+    """Write a Parquet file for each partition; returns the files in the frame's order."""
     import dask
     from dask.dataframe.dispatch import pyarrow_schema_dispatch
 

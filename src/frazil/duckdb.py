@@ -1,9 +1,9 @@
 """IDs for DuckDB: SQL functions that make and read IDs.
 
 DuckDB calls a function once for a constant expression, or once for each distinct argument, unless
-it is told that the function has side effects: 2,000 rows then get one ID. And a function of plain
-Python is called for each row. ``register`` declares the side effects, and makes IDs by the vector
-of some 2,000 rows::
+the function is declared to have side effects: 2,000 rows would get one ID. And a function of plain
+Python is called for each row. ``register`` declares the side effects, and makes the IDs of a vector
+(about 2,000 rows) in one call::
 
     frazil.duckdb.register(con, ids)
     con.execute("create table orders as select frazil_id() as id, * from 'orders.parquet'")
@@ -41,7 +41,7 @@ _TYPES = {"int64": "BIGINT", "uint64": "UBIGINT", "text": "VARCHAR"}
 def register(
     con: duckdb.DuckDBPyConnection, ids: Generator, *, name: str = "frazil", text: bool = False
 ) -> None:
-    """Add the functions of a generator to a connection; once more replaces them.
+    """Add the functions of a generator to a connection; a second call replaces them.
 
     ``frazil_id()`` is a new ID for each row: BIGINT; UBIGINT if that does not hold every ID of the
     scheme; VARCHAR with ``text=True``. ``frazil_time(id)`` (TIMESTAMP, UTC), ``frazil_node(id)``
@@ -52,10 +52,10 @@ def register(
     if not isinstance(ids, Generator):
         raise ConfigError(f"ids is a generator of frazil.open, not {type(ids).__name__}")
     if not (name.isidentifier() and name.isascii()):
-        raise ConfigError(f"name={name!r} is no name of SQL; use letters, digits and _", value=name)
+        raise ConfigError(f"name={name!r} is invalid; use letters, digits and _", value=name)
     kind = column_type(ids.scheme, text=text)
     # A vector of arguments tells the function how many IDs are wanted; a function without any
-    # argument is not told.
+    # argument does not get it.
     _function(
         con, f"{name}_new", lambda rows: new_column(ids, len(rows), kind), _TYPES[kind], new=True
     )
@@ -78,7 +78,7 @@ def _function(
     """Register a function of one column; ``new`` says whether each call makes new IDs."""
     import pyarrow as pa
 
-    with suppress(duckdb.Error):  # it is not there yet
+    with suppress(duckdb.Error):  # if it does not exist yet
         con.remove_function(name)
     options: dict[str, Any] = {"null_handling": "special"} if new else {}
     con.create_function(

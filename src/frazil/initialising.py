@@ -1,13 +1,13 @@
 """``frazil.init`` and ``frazil init``: set up a namespace, so that its first use does not wait.
 
-A first use cannot be told from a loss: a store that was emptied a moment ago, while members go on
-inside their claims, looks like one that never held anything. So somebody has to wait for one
+A first use looks like a loss: a store that was emptied a moment ago, while members continue inside
+their claims, is empty like one that never held anything. So the first use has to wait for one
 horizon, until each claim of a lost record has ended. Setting up does that before the traffic comes.
 
-Three words change what it does. ``new`` is a person's statement that the namespace was never used;
-only it skips the wait. ``if_missing`` is for what runs at every start, like an init container: a
-program cannot know what a person knows, so it makes no statement. It takes the usual way to an ID,
-which notices every loss and waits it out, and drops the ID. ``forward`` moves a counter.
+Three arguments change what it does. ``new`` is a person's statement that the namespace was never
+used; only it skips the wait. ``if_missing`` is for what runs at every start, like an init
+container: a program cannot know what a person knows, so it makes no statement. It makes one ID in
+the usual way, which waits one horizon after a loss, and drops the ID. ``forward`` moves a counter.
 
 A counter has no time in which a lost claim would end. So a program never makes one: a missing
 counter is an error, and a person gives the next value.
@@ -34,7 +34,7 @@ __all__ = ["HowToBegin", "initialise", "initialise_ids"]
 
 @dataclass(frozen=True, slots=True)
 class HowToBegin:
-    """What is known of a namespace that is set up.
+    """What the caller knows of a namespace that is set up.
 
     start: the next value of a counter. forward: it exists, and moves to ``start``. new: it was
     never used. if_missing: nothing is known, and it may exist.
@@ -46,7 +46,7 @@ class HowToBegin:
     if_missing: bool = False
 
     def problem(self, scheme: Scheme, spelt: Callable[[str], str]) -> str | None:
-        """Why these make no sense together, or None. spelt: an argument as its user writes it."""
+        """Why the arguments contradict each other, or None. spelt: an argument's name for users."""
         start, forward, new, missing = map(spelt, ("start", "forward", "new", "if_missing"))
         if self.if_missing and (self.new or self.forward or self.start is not None):
             return (
@@ -78,11 +78,11 @@ class HowToBegin:
 def initialise(
     request: Request, how: HowToBegin, waiting: Callable[[int], None] = lambda _: None
 ) -> bool:
-    """Set up the namespace of a request; whether it had no record, or a counter was moved.
+    """Set up the namespace of a request. Returns whether it had no record or a counter was moved.
 
-    waiting: is told how long, in µs, before this waits for a horizon. Precondition: ``how`` has no
-    problem. Raises ConfigError for a namespace that exists (but see ``HowToBegin``), and the
-    errors of the registry.
+    waiting: called with the length of the wait in µs, before this waits for a horizon.
+    Precondition: ``how`` has no problem. Raises ConfigError for a namespace that exists (but see
+    ``HowToBegin``), and the errors of the registry.
     """
     registry = registry_of(request)
     if how.if_missing:
@@ -105,14 +105,14 @@ def initialise(
 
 
 def _ensure(registry: Registry, request: Request) -> bool:
-    """Make the record if there is none, and wait until an ID can be had; whether there was none."""
+    """Make the record if there is none, and wait for an ID. Returns whether there was none."""
     found = registry.look()
     if found is not None and found.fingerprint != registry.terms.fingerprint:
         raise layout_mismatch(found.layout, registry.terms)
     if registry.terms.timed:
         if found is None:
             registry.prepare()
-        # Twice: a request that notices a loss may be told to wait, and then gets the guard's tick.
+        # Twice: a request that notices a loss may have to wait, and then gets the guard's tick.
         patience_us = request.timeout_us + 2 * _horizon_us(registry)
         mint(1, replace(request, timeout_us=patience_us), registry)
     elif found is None:

@@ -3,8 +3,8 @@
     class OrderId(Id, scheme=order): ...
 
 msgspec writes an int as a number, which JavaScript rounds, and asks a hook only about types that it
-does not know. So an ID is an int of a type of its own. ``OrderId(...)`` reads an int, a text or a
-UUID by the scheme, and ``enc_hook``, ``dec_hook`` and ``schema_hook`` do the rest.
+does not know. So an ID has a type of its own, a subclass of int. ``OrderId(...)`` reads an int, a
+text or a UUID by the scheme, and ``enc_hook``, ``dec_hook`` and ``schema_hook`` do the rest.
 
 Limit: msgspec does not check the fields of a Struct that Python code makes, so write
 ``Order(OrderId(ids()))``; a plain int there is written as a number.
@@ -54,7 +54,7 @@ def enc_hook(value: Any) -> str:
     """The text of an ID, for ``msgspec.json.encode(..., enc_hook=enc_hook)``."""
     if isinstance(value, Id):
         return str(value)
-    raise NotImplementedError(f"{type(value)} is no type of frazil")
+    raise NotImplementedError(f"{type(value)} is not a type of frazil")
 
 
 def dec_hook(kind: type, value: Any) -> Any:
@@ -66,11 +66,11 @@ def dec_hook(kind: type, value: Any) -> Any:
         if isinstance(value, str):
             return kind(value)
         raise Misuse(f"an ID is text in JSON, not {type(value).__name__}", value=value)
-    raise NotImplementedError(f"{kind} is no type of frazil")
+    raise NotImplementedError(f"{kind} is not a type of frazil")
 
 
 def schema_hook(kind: type) -> dict[str, Any]:
     """The JSON schema of an ID, for ``msgspec.json.schema(..., schema_hook=schema_hook)``."""
     if issubclass(kind, Id):
         return {"type": "string", "pattern": kind.scheme.pattern}
-    raise NotImplementedError(f"{kind} is no type of frazil")
+    raise NotImplementedError(f"{kind} is not a type of frazil")

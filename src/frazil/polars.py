@@ -1,7 +1,7 @@
 """IDs for Polars: a key for each row, and expressions that read IDs.
 
 ``pl.lit(ids())`` is one ID for the whole frame, and a lazy frame makes its columns again each time
-it is collected. ``stamp`` takes a frame that is there, and gives each row an ID once.
+it is collected. ``stamp`` takes an eager frame, and gives each row an ID once.
 
 Importing this module registers the namespace ``frazil`` of expressions::
 
@@ -55,8 +55,8 @@ def stamp(frame: pl.DataFrame, column: str, ids: Generator, *, text: bool = Fals
 class IdExpressions:
     """``pl.col("id").frazil``: what the IDs of a column of integers hold.
 
-    ``spec`` is the scheme as ``frazil.scheme`` takes it: a name, a layout text or a Scheme. A text
-    has no default, as it would show the number of an ID whose text has a key.
+    ``spec`` is the scheme as ``frazil.scheme`` takes it: a name, a layout text or a Scheme. The
+    methods for text have no default, because the texts of a scheme may need a key.
     """
 
     def __init__(self, expr: pl.Expr) -> None:
@@ -79,7 +79,7 @@ class IdExpressions:
         return self._role(scheme(spec), "sequence").cast(pl.Int64)
 
     def text(self, spec: str | Scheme) -> pl.Expr:
-        """The text form of each ID, as String. The scheme is named: it may have a key."""
+        """The text form of each ID, as String. ``spec`` is required: the scheme may have a key."""
         of = scheme(spec)
 
         def written(column: pl.Series) -> pl.Series:

@@ -8,15 +8,15 @@ becomes an error of the database. So the type reads and writes by the scheme: it
 the URL and as a key; an int in Python, where a model is made from rows. Anything else is a
 validation error, which FastAPI answers with 422. JSON schema and OpenAPI show the pattern.
 
-**A number in a body.** Whoever sends one may have rounded it, and the rounded number is also an
-ID. ``validate_json`` refuses numbers, but FastAPI parses a body first and validates ints, as Python
-code does. So for an int the validator looks who called Pydantic: where FastAPI solves the
-parameters of a request, an int came out of JSON and is refused. A response and other Python code
-may use ints.
+**A number in a body.** The sender may have rounded it, and the rounded number is also an ID.
+``validate_json`` refuses numbers, but FastAPI parses a body first and validates ints, as Python
+code does. So for an int the validator finds out which code called Pydantic: where FastAPI solves
+the parameters of a request, an int came out of JSON and is refused. A response and other Python
+code may use ints.
 
 Limits: other frameworks that parse JSON themselves look like Python code, and so does a model with
 an ``__init__`` of its own; ``model_validate_json`` of the bytes is right there. A default is not
-validated (Pydantic's rule), so a generator belongs into ``default_factory``.
+validated (Pydantic's rule), so pass a generator as ``default_factory``.
 """
 
 import sys
@@ -50,7 +50,7 @@ _ENTRANCES = {  # the modules that begin a validation
 
 @dataclass(frozen=True, init=False)
 class Id:
-    """What makes an int an ID of a scheme: ``Annotated[int, Id(scheme)]``.
+    """Annotates an int as an ID of a scheme: ``Annotated[int, Id(scheme)]``.
 
     scheme: a Scheme, or what ``frazil.scheme`` reads. json: ``"number"`` writes numbers into JSON
     and reads them there beside text, if all IDs have at most 53 bits. Python code may use an int,
@@ -136,10 +136,10 @@ class Id:
 
 
 def _is_of_a_request() -> bool:
-    """Whether FastAPI validates a request: it called the innermost Pydantic call that runs now.
+    """Whether FastAPI validates a request: it made the innermost Pydantic call that runs now.
 
     Validators of a model are Python code between the two. A model that one of them makes of ints
-    has a Pydantic call of its own, and is not of the request.
+    has a Pydantic call of its own, and is not part of the request.
     """
     if _REQUESTS not in sys.modules:
         return False

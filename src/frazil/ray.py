@@ -3,17 +3,17 @@
     ds = frazil.ray.stamp(ds, "id", "redis://ids.example")
     frazil.ray.audit(ds, "id").good
 
-A dataset is a recipe: each use makes its blocks again, and then a row has another ID than before.
-No ID repeats, but a join of two results finds nothing. So ``stamp`` makes the rows once and keeps
-them:
+A dataset is a recipe: each use makes its blocks again, and would give each row another ID. No ID
+repeats, but a join of two results finds nothing. So ``stamp`` makes the rows once and keeps them:
 
 - ``path=``: in Parquet files, which are read again. Nothing is lost with a node.
 - else in the object store, by ``materialize``. Ray makes the blocks of a node that died again,
-  without a word. So ``stamp`` seals the dataset when it is whole: from then on, an attempt to make
-  a block again fails, and with it what needs the lost rows.
-- ``once=True`` keeps nothing, for a dataset that is used exactly once, like by ``write_parquet``.
+  without a message. So ``stamp`` seals the dataset when it is complete: from then on, an attempt to
+  make a block again fails, and with it what needs the lost rows.
+- ``once=True`` keeps nothing, for a dataset that is used exactly once, for example by
+  ``write_parquet``.
 
-Each attempt of a task claims for itself (``frazil.tables.attempt``).
+Each attempt of a task has a claim of its own (``frazil.tables.attempt``).
 """
 
 from collections.abc import Callable
@@ -40,7 +40,7 @@ _PARTS = 8
 
 
 class _State:
-    """An actor that knows whether a dataset is whole."""
+    """An actor that knows whether a dataset is complete."""
 
     def __init__(self) -> None:
         self._closed = False
@@ -56,14 +56,14 @@ class _State:
 
 @dataclass(frozen=True)
 class _Seal:
-    """Says on the workers whether the dataset is whole."""
+    """Tells the workers whether the dataset is complete."""
 
     state: Any
 
     def __call__(self) -> None:
         if _ray().get(self.state.closed.remote()):
             raise ClaimLost(
-                "a node died after this dataset was stamped, and made again its rows would have "
+                "a node died after this dataset was stamped, and its rows, made again, would have "
                 "other IDs; stamp with path= to keep rows in files, or begin again"
             )
 
@@ -157,7 +157,7 @@ def audit(
 
 
 def _written(ds: Any, path: str) -> str:
-    """Write a dataset as Parquet, a file for each block; where."""
+    """Write a dataset as Parquet, a file for each block; returns the directory."""
     parts = make_parts(path)
 
     def write(table: Any) -> Any:
@@ -184,7 +184,7 @@ def _ray() -> Any:
 
 
 def _is_one_host() -> bool:
-    """Whether all workers are on this host: there is one node, and it is reached by a loopback."""
+    """Whether all workers are on this host: there is one node, reached through the loopback."""
     ray = _ray()
     nodes = ray.nodes() if ray.is_initialized() else []
     return len(nodes) == 1 and is_loopback(nodes[0]["NodeManagerAddress"])

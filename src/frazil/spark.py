@@ -6,9 +6,9 @@
 
 ``monotonically_increasing_id`` begins at 0 in each job, so it numbers rows and makes no keys.
 
-A data frame is a recipe: each action makes its rows again, and then a row has another ID than
-before. No ID repeats, but a join of two results finds nothing. So ``stamp`` makes the rows once and
-keeps them:
+A data frame is a recipe: each action makes its rows again, and would give each row another ID. No
+ID repeats, but a join of two results finds nothing. So ``stamp`` makes the rows once and keeps
+them:
 
 - ``path=``: in Parquet files, which are read again. Nothing is lost with an executor.
 - else in the checkpoint directory, if one is set (``SparkContext.setCheckpointDir``).
@@ -16,9 +16,9 @@ keeps them:
   next action fails; it does not make them again with other IDs. ``persist`` would.
 - ``once=True`` keeps nothing, for a frame with exactly one action after it, like a write.
 
-Each attempt of a task claims for itself (``frazil.tables.attempt``), so retries and speculative
-execution repeat no ID. ``stamp`` writes all rows to the Python workers and back; a scheme that does
-not fit a BIGINT needs ``text=True``.
+Each attempt of a task has a claim of its own (``frazil.tables.attempt``), so retries and
+speculative execution repeat no ID. ``stamp`` writes all rows to the Python workers and back; a
+scheme that does not fit a BIGINT needs ``text=True``.
 """
 
 from functools import partial
@@ -67,7 +67,7 @@ def stamp(
     types = _functions("types")
     if df.isStreaming:
         raise ConfigError(
-            "a stream has no end to be kept at; stamp each micro-batch in foreachBatch with "
+            "the rows of a stream cannot be kept; stamp each micro-batch in foreachBatch with "
             "once=True, and write it there"
         )
     check_kept(path, once=once)
@@ -109,15 +109,15 @@ def sequence(column: "Column | str", scheme: str | Scheme = "icicle") -> "Column
 def audit(df: "DataFrame", column: str, scheme: str | Scheme = "icicle") -> Audit:
     """Count a BIGINT column of IDs: repeated, missing and invalid ones, nodes, and their span.
 
-    Spark counts by a shuffle of the column alone. Each action of a frame that is not kept makes it
-    again, so audit one that is. Raises ConfigError for another type of column.
+    Spark counts by a shuffle of the column alone. Each action makes a frame again unless it is
+    kept, so audit a kept frame. Raises ConfigError for another type of column.
     """
     f, of = _functions(), find_scheme(scheme)
     check_audited(column, dict(df.dtypes))
     if not of.signed_safe or dict(df.dtypes)[column] != "bigint":
         raise ConfigError(
             f"{column!r} is not a BIGINT column for IDs of scheme {of.name!r}; cast a column of "
-            "fewer bits, and take a scheme that fits a BIGINT",
+            "fewer bits, and use a scheme that fits a BIGINT",
         )
     mask, value = of.constants
     number, count = f.col("number"), f.col("count")

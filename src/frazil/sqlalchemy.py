@@ -6,7 +6,7 @@
 negative number and an ID of another table, and becomes BIGSERIAL where it is a primary key without
 a default, also in a migration: then the database counts 1, 2, 3 beside the generator. ``Id`` is
 BIGINT (UUID or 16 bytes for more than 64 bits) and closes these gaps: a bound value is read by
-the scheme (an int, its text or a UUID), and its columns never count by themselves.
+the scheme (an int, its text or a UUID), and its columns are never autoincremented.
 
 An ``INSERT … FROM SELECT`` calls a Python default once for all rows, so every row gets one ID, or
 the second row fails. A column of this type refuses that; select the IDs by name, or insert rows.
@@ -58,7 +58,7 @@ except ImportError as error:
 
 __all__ = ["Id", "within"]
 
-# What more than 64 bits are in a database that has no BINARY(16).
+# The type of an ID of more than 64 bits in a database without BINARY(16).
 _WIDE: dict[str, TypeEngine[Any]] = {"postgresql": Uuid(), "sqlite": LargeBinary()}
 _ARITHMETIC = {
     operators.add,
@@ -87,7 +87,7 @@ class _Number(TypeDecorator[int]):
 
     @property
     def python_type(self) -> type[int]:
-        """What the application sees."""
+        """The type of the values in Python."""
         return int
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
@@ -127,7 +127,7 @@ class Id(_Number):
     cache_ok = True
 
     class Comparator(TypeDecorator.Comparator[int], BigInteger.Comparator[int]):
-        """A value compared with an ID is one; the 8 of ``id % 8`` and its result are numbers."""
+        """A value compared with an ID is an ID; the 8 of ``id % 8`` and its result are numbers."""
 
         def operate(self, op: Any, *other: Any, **how: Any) -> ColumnElement[Any]:
             """An expression with this column on its left."""
@@ -175,7 +175,7 @@ class Id(_Number):
         try:
             return self.scheme.read(value)
         except CodecError:
-            if iscoroutine(value):  # of a statement that no default was called for
+            if iscoroutine(value):  # left by a statement that called no default
                 value.close()
             raise
 
@@ -223,7 +223,7 @@ def _fitting() -> list[str]:
 
 @event.listens_for(Column, "after_parent_attach")
 def _attached(column: Column[Any], _table: Any) -> None:
-    """A column of IDs never counts by itself, and its default makes one ID for each row."""
+    """A column of IDs is not autoincremented, and its default makes one ID for each row."""
     if not isinstance(column.type, Id):
         return
     if column.autoincrement == "auto":
@@ -268,7 +268,7 @@ def _selects(statement: Any) -> bool:
     """Whether an INSERT in a statement takes its rows from a SELECT."""
     if isinstance(statement, Insert):
         return statement.select is not None
-    # One that stands in a WITH of a SELECT.
+    # An INSERT in a WITH of a SELECT.
     return statement is not None and any(
         isinstance(part, Insert) and part.select is not None for part in visitors.iterate(statement)
     )

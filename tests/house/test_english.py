@@ -1,10 +1,16 @@
-"""The pages are plain English: none of the phrases that were a dialect of this project's own.
+"""The prose is plain English: none of the phrases that were a dialect of this project's own.
 
-Each was found on a page, and has a usual word beside it. A list cannot find bad sentences; it keeps
-the known ones from coming back.
+Each was found on a page or in the source, and has a usual word beside it. A list cannot find bad
+sentences; it keeps the known ones from coming back. In the source it covers docstrings, comments,
+messages and help texts.
 """
 
+import io
 import re
+import tokenize
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
 
 import pytest
 
@@ -29,6 +35,16 @@ USUAL = {
     r"the way back": "the statements that remove it",
     r"Who [a-z]+ .{0,40}(may|is)": "name the subject: the client, the caller",
 }
+# In the source, where they were found several times.
+IN_SOURCE = USUAL | {
+    r"(some|no|any|every)body": "name the subject: a person, another program, no caller",
+    r"[Ww]hoever": "name the subject: the client, the caller",
+    r"(is|are) no (type|text|error|table|object|JSON|name|key)": "is not a, is not an",
+    r"is no ID (of|in|that)": "is not an ID",
+    r"for (a text|a value|what) that is none": "is not one",
+    r"put back to": "restored from",
+    r"; whether": "Returns whether",
+}
 # Decisions are records of their day, and the changelog of its release.
 PAGES = [
     page
@@ -37,12 +53,37 @@ PAGES = [
 ]
 
 
-def found(text: str) -> list[str]:
+SOURCES = [
+    path
+    for path in sorted((ROOT / "src" / "frazil").rglob("*"))
+    if path.suffix in {".py", ".pyx", ".pxd", ".sql", ".lua", ".js", ".html"}
+]
+PROSE = {"COMMENT", "STRING", "FSTRING_MIDDLE"}
+SILENT = {"NL", "NEWLINE", "INDENT", "DEDENT", "FSTRING_START", "FSTRING_END"}
+
+
+def prose(path: Path) -> Iterator[str]:
+    """The comments and strings of a source, each as one text over its lines."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix not in {".py", ".pyx", ".pxd"}:
+        yield re.sub(r"(?m)^\s*(--|//)", "", text)
+        return
+    tokens = [
+        (tokenize.tok_name[token.type], token.string)
+        for token in tokenize.generate_tokens(io.StringIO(text).readline)
+    ]
+    heard = (token for token in tokens if token[0] not in SILENT)
+    for kind, several in groupby(heard, lambda token: token[0]):
+        if kind in PROSE:
+            yield " ".join(re.sub(r"[\"#]|\bf(?=\")", "", string) for _, string in several)
+
+
+def found(text: str, phrases: dict[str, str] = USUAL) -> list[str]:
     """The phrases in a text, each with what is usual."""
     words = " ".join(text.split())
     return [
         f"{match[0]!r}: {usual}"
-        for phrase, usual in USUAL.items()
+        for phrase, usual in phrases.items()
         for match in re.finditer(rf"\b{phrase}\b", words)
     ]
 
@@ -50,6 +91,20 @@ def found(text: str) -> list[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_no_dialect(page):
     assert found(page.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_dialect_in_the_source(path):
+    assert [each for text in prose(path) for each in found(text, IN_SOURCE)] == []
+
+
+def test_a_source_is_read(tmp_path):
+    source = tmp_path / "source.py"
+    source.write_text(
+        '"""Made\nanew."""\nx = nobody  # it is\n# nobody\ny(f"a {x} is no "\n  "text")\n'
+    )
+    texts = list(prose(source))
+    assert len([each for text in texts for each in found(text, IN_SOURCE)]) == 3
 
 
 def test_it_is_found():

@@ -130,7 +130,7 @@ def test_two_kernels_at_one_file_are_refused(place, monkeypatch):
         monkeypatch.setattr(file, "boot_id", lambda boot=boot: boot)
         frazil.mint(1, url, WIDE)
     monkeypatch.setattr(file, "boot_id", lambda: "first")
-    with pytest.raises(ConfigError, match="two boot ids in turn"):
+    with pytest.raises(ConfigError, match="two boot ids alternately"):
         frazil.mint(1, url, WIDE)
 
 

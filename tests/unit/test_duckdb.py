@@ -57,7 +57,7 @@ def test_as_a_default_and_in_another_name(con: duckdb.DuckDBPyConnection) -> Non
         assert all(wide.scheme.parse(w) and i.scheme.parse(n) for w, n in found)
         with pytest.raises(ConfigError, match="text=True"):
             register(con, wide)
-        with pytest.raises(ConfigError, match="name of SQL"):
+        with pytest.raises(ConfigError, match="is invalid; use letters"):
             register(con, i, name="x; drop table t")
         with pytest.raises(ConfigError, match="generator"):
             register(con, i())  # type: ignore[arg-type]

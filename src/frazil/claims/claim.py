@@ -138,7 +138,7 @@ class Wait:
 class Lost:
     """The claim cannot be renewed or released: another member has the slot, or the store forgot.
 
-    The holder may still use the claim, up to the ``until`` that it was told.
+    The holder may still use the claim, up to the ``until`` of its last grant.
     """
 
     seen: LastSeen

@@ -98,7 +98,7 @@ class Record:
         until = min(start + want, bound)
         least = min(want, max(1, terms.horizon_ticks // 100), terms.end - start)
         if until - start < least:
-            assert terms.timed  # a block of a counter can always be had
+            assert terms.timed  # a block of a counter is always available
             return Wait.ticks(start + least - bound, terms, self._seen(now_us))
         assert floor <= start < until <= bound  # I2: the floor moves past the claim; I0: the bound
         self.slots.put(n, Slot(until, start, ask.token, ask.holder, now_us))
@@ -147,9 +147,10 @@ class Record:
     def reserve(self, terms: Terms, ask: VerbRequest, reading_us: int, incarnation: str) -> Claim:
         """Give a slot away for ever, from its floor to the end of the axis.
 
-        For a maker of IDs that asks no more, such as a function of the store itself. This is beyond
-        the horizon (I0): after a loss of this record the guard does not cover it. So the new owner
-        may not use a tick one horizon after the moment at which it last found its reservation.
+        For a maker of IDs that sends no further requests, such as a function of the store itself.
+        This is beyond the horizon (I0): after a loss of this record the guard does not cover it. So
+        the new owner may not use a tick one horizon after the moment at which it last found its
+        reservation.
 
         Raises ConfigError if no slot is free, or no other one would be left; LayoutExhausted.
         """
@@ -250,7 +251,7 @@ class Record:
         if held is not None and held.until > self.floor(held.slot):
             slot = self.slots.get(held.slot)
             given_back = not slot.token and slot.start == held.start
-            if not given_back:  # by this very request, which has come twice
+            if not given_back:  # by the same request, which has arrived twice
                 return True
         if seen.sid == self.sid:
             return seen.revision > self.revision

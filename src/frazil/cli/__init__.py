@@ -71,7 +71,7 @@ class _Commands(click.Group):
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
-        """As in any group, but without an import of every command for its line of help."""
+        """See click.Group. Here the help lines need no import of the commands."""
         from click.shell_completion import CompletionItem
 
         names = [name for name in COMMANDS if name.startswith(incomplete)]

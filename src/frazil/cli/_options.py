@@ -1,7 +1,7 @@
 """Options that several commands share, with the same names and meanings.
 
 ``scheme_options`` adds the options of a scheme to a command and passes it one ``Scheme``. A
-command that uses a registry takes also the registry and the namespace, and gets all of them as one
+command that uses a registry also takes the registry and the namespace, and gets all of them as one
 ``Request``: ``request_options`` and ``registry_argument``. Options that contradict each other are
 an error before the command starts.
 """

@@ -129,9 +129,9 @@ def _listing(found: Snapshot | None, registry: Registry, request: Request) -> "R
 
 
 def _rate(fleet: Fleet) -> str:
-    """The rate of all members together, if any wrote one; of how many, if the layout has a limit.
+    """The rate of all members together, if any wrote one, and the limit of the layout, if any.
 
-    A share would need an explanation: it is of the record's node numbers, not of this fleet's.
+    A percentage would need an explanation: the limit is of all node numbers, not of this fleet's.
     """
     if fleet.members == fleet.unknown:
         return ""

@@ -1,6 +1,6 @@
 """``frazil completion``: the script by which a shell completes commands and options.
 
-Click writes the script. It asks the command itself for every completion, so it stays right when
+Click writes the script. It asks the command itself for every completion, so it stays correct when
 frazil is upgraded.
 """
 

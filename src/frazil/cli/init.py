@@ -64,8 +64,8 @@ __all__ = ["command"]
 @click.option(
     "--if-missing",
     is_flag=True,
-    help="For what runs at every start, like an init container: a namespace that exists is no "
-    "error, and a loss is waited out.",
+    help="For programs that run at every start, like an init container: an existing namespace is "
+    "not an error, and a loss is waited out.",
 )
 def command(
     *,
@@ -85,8 +85,8 @@ def command(
     earlier record may be lost; --new skips the wait. A layout without time (chibrary, tickets)
     must be set up once, with the first number to issue. A namespace that exists is an error and
     does not change, but --forward moves a counter past lost or skipped values, and --sql adds
-    frazil_id() to it. With --if-missing it is no error, and this waits only after a loss. Without
-    URL, the registry is FRAZIL_URL or that of this host. In Python: frazil.init.
+    frazil_id() to it. With --if-missing it is not an error, and this waits only after a loss.
+    Without URL, the registry is FRAZIL_URL or that of this host. In Python: frazil.init.
 
     \b
       frazil init

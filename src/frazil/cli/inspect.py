@@ -97,7 +97,7 @@ def command(
 def _findings(texts: tuple[str, ...], search: Search, failures: list[str]) -> Iterator[Match]:
     """The IDs in texts, or in standard input; appends a reason to ``failures`` if there is none.
 
-    Each text must contain an ID; of standard input, only some line must.
+    Each text must contain an ID; standard input must contain one in some line.
     """
     for text in texts:
         found = search.find(text)
@@ -163,7 +163,7 @@ def _as_json(finding: Match, now_us: int) -> dict[str, Any]:
 
 
 def _texts(fit: Fit) -> dict[str, str]:
-    """The ID in every encoding, with its prefix; of a keyed scheme, without, and its own text."""
+    """The ID in every encoding, with its prefix; a keyed scheme adds its text and has no prefix."""
     reading, bits = fit.reading, fit.scheme.bits
     keyed = fit.scheme.key is not None
     prefix = "" if keyed else reading.prefix

@@ -7,8 +7,7 @@ an epoch, the lifetime is shown in years. The other way round, ``--nodes``, ``--
 ``--until`` propose the layouts that are enough.
 
 The rates are limits of the layout. ``frazil bench`` measures the rate of one process. With
-``--registry`` the plan is one of a fleet, limited by what a step of that registry was measured to
-take.
+``--registry`` the plan is one of a fleet, limited by the measured time of a step of that registry.
 """
 
 from collections.abc import Sequence
@@ -52,7 +51,7 @@ _SIDE_BY_SIDE_MAX = 3  # more plans are shown one per line
 @click.option(
     "--registry",
     metavar="URL",
-    help="Also show how many processes and starts it carries; it is not contacted.",
+    help="Also show how many processes and starts it supports; it is not contacted.",
 )
 @click.option(
     "--svg",
@@ -118,7 +117,7 @@ def command(
 
 
 def _need(nodes: int | None, rate: float | None, until: int | None) -> Need | None:
-    """The need, if one is given."""
+    """The needs of the user, if given."""
     if nodes is None and rate is None and until is None:
         return None
     if nodes is None or rate is None or until is None:

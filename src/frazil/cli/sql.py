@@ -2,7 +2,7 @@
 
 An ID in a table holds its moment and its node, and a person with a SQL console has neither. The
 command prints statements and connects to nothing, so they can be reviewed, kept among the
-migrations and applied by whoever may.
+migrations and applied by a user with the permission.
 """
 
 import click

@@ -13,7 +13,7 @@ declares once how an ID looks (``FRAZIL`` in the settings), and every layer of D
 
 The ID is made before the INSERT. The value of a model is an ``Id``: an ``int``, so it computes,
 compares and sorts as the number in the table, and ``str`` of it is the text. So URLs, templates,
-the admin and logs show the text without being told.
+the admin and logs show the text without more code.
 
 Limits: the column is a signed BIGINT, so a scheme of more bits is refused by a system check.
 ``json.dumps`` writes any ``int`` as a number; ``str(order.id)`` or ``frazil.django.rest`` writes

@@ -1,4 +1,4 @@
-"""The app: what Django has to know once, when it starts."""
+"""The app, which registers everything with Django at the start."""
 
 from django.apps import AppConfig, apps
 from django.core.checks import register

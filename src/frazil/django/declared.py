@@ -1,4 +1,4 @@
-"""The setting ``FRAZIL``: for each name, how an ID looks and who makes it.
+"""The setting ``FRAZIL``: for each name, how an ID looks and where it is made.
 
 A model, a form, a serializer and a URL all need the same scheme. A scheme written in each of them
 would also be written into every migration, and a generator there would be opened by each of them.
@@ -14,10 +14,10 @@ So a field carries a name, and the name is looked up here, when it is used::
     }
 
 A value is a ``Scheme``, or a mapping with arguments of ``frazil.scheme`` and ``frazil.open``. The
-namespace is the name if it does not say another.
+namespace is the name, unless the value has another.
 
-A generator is opened when its first ID is asked for, once in each process. Equal declarations
-share it. A forked worker inherits it and claims for itself.
+A generator is opened when its first ID is requested, once in each process. Equal declarations share
+it. A forked worker inherits it and makes its own claims.
 """
 
 from collections.abc import Mapping
@@ -53,7 +53,7 @@ class Declaration:
     making: Mapping[str, Any] = field(repr=False)  # a URL may hold a password
 
     def request(self) -> Request:
-        """What ``frazil.open`` would be asked for. Raises ConfigError."""
+        """The arguments for ``frazil.open``, as a request. Raises ConfigError."""
         return make_request(scheme_=self.scheme, **self.making)
 
     def generator(self) -> Generator:

@@ -1,16 +1,16 @@
 """The model fields: a BIGINT that knows its scheme.
 
-``FrazilAutoField`` is a primary key. Its ID is made in Python before the INSERT, so it is there for
-related rows, for ``bulk_create`` and for several tables of one model, and no row is read back. It
-is a ``BigAutoField`` because Django accepts nothing else as ``DEFAULT_AUTO_FIELD``, but its column
-is a plain BIGINT without a sequence.
+``FrazilAutoField`` is a primary key. Its ID is made in Python before the INSERT, so it is available
+for related rows, for ``bulk_create`` and for several tables of one model, and no row is read back.
+It is a ``BigAutoField`` because Django accepts nothing else as ``DEFAULT_AUTO_FIELD``, but its
+column is a plain BIGINT without a sequence.
 
 The usual way, ``default=ids``, puts a generator into the field, and so into every migration.
 Here a field carries a name, and a migration holds ``FrazilAutoField("order", ...)``.
 
 A value is read in three places, each as strict as it can be. A **lookup** accepts the text of an
-ID, or any number, because ``id__gt=0`` is a fair question. A **save** accepts an ID of the scheme
-only. A **form** or fixture (``to_python``) answers a wrong value with ValidationError.
+ID, or any number, because ``id__gt=0`` is a valid query. A **save** accepts an ID of the scheme
+only. A **form** or fixture (``to_python``) raises ValidationError for a wrong value.
 
 Foreign keys need no field of their own: Django asks the field that they refer to.
 """
@@ -45,7 +45,7 @@ class IdColumn(models.Field):
     def __init__(self, scheme: str | None = None, verbose_name: Any = None, **options: Any) -> None:
         if not isinstance(scheme, str | None):
             raise ConfigError(
-                f"a field is given the name of a scheme, not {type(scheme).__name__}: declare the "
+                f"scheme= is the name of a scheme, not {type(scheme).__name__}: declare the "
                 'scheme in FRAZIL["schemes"], and write its name here',
             )
         self.scheme_name = scheme
@@ -90,13 +90,13 @@ class IdColumn(models.Field):
             ) from error
 
     def get_prep_value(self, value: Any) -> Any:
-        """The number for a lookup. Raises CodecError, a ValueError, for a text that is no ID."""
+        """The number for a lookup. Raises CodecError, a ValueError, unless a text is an ID."""
         if isinstance(value, str):
             return self.declaration.scheme.read(value)
         return super().get_prep_value(value)
 
     def get_db_prep_save(self, value: Any, connection: Any) -> Any:
-        """The number for a row. Raises CodecError for one that is no ID of the scheme."""
+        """The number for a row. Raises CodecError for one that is not an ID of the scheme."""
         if value is not None and not hasattr(value, "resolve_expression"):
             value = self.declaration.scheme.read(int(value) if isinstance(value, Id) else value)
         return super().get_db_prep_save(value, connection)
@@ -156,7 +156,7 @@ class FrazilAutoField(IdColumn, models.BigAutoField):
             super().contribute_to_class(cls, name, **options)
 
     def has_default(self) -> bool:
-        """Whether an ID is there before the INSERT, so that no UPDATE is tried first."""
+        """Whether an ID exists before the INSERT, so that no UPDATE is tried first."""
         return True
 
     def get_default(self) -> None:
@@ -180,11 +180,11 @@ class FrazilField(IdColumn, models.BigIntegerField):
 
 
 def _before_unquoting(value: object, prefix: str) -> list[str]:
-    """The texts that Django's admin may have been given where it passes on this one.
+    """The texts of which Django's admin may have made this one.
 
-    The admin quotes a str in a URL and leaves a number alone, and unquotes everything. Of the text
-    ``order_2Fxy`` it makes ``order/xy``, and of ``order_5Fxy`` ``order_xy``. Neither is an ID, as
-    no text has such a character and each of these encodings writes all digits.
+    The admin quotes a str in a URL but not a number, and unquotes both. Of the text ``order_2Fxy``
+    it makes ``order/xy``, and of ``order_5Fxy`` ``order_xy``. Neither is an ID, as no text has such
+    a character and each of these encodings writes all digits.
     """
     if not isinstance(value, str):
         return []

@@ -20,7 +20,7 @@ class IdFormField(forms.CharField):
 
     def __init__(self, scheme: str, **options: Any) -> None:
         self.scheme_name = scheme
-        for limit in ("min_value", "max_value"):  # an ID has a form and no size
+        for limit in ("min_value", "max_value"):  # an ID has no size to compare
             options.pop(limit, None)
         super().__init__(**options)
 
@@ -31,7 +31,7 @@ class IdFormField(forms.CharField):
         return value
 
     def to_python(self, value: Any) -> Any:
-        """The ID. Raises ValidationError for a text that is none."""
+        """The ID. Raises ValidationError for a text that is not one."""
         text = super().to_python(value)
         if text in self.empty_values:
             return None

@@ -1,10 +1,10 @@
 """Lookups: IDs of a time interval by the key's index, and a search for a text.
 
 An ID begins with its time, so the rows of an hour lie side by side in the index of the primary key.
-``filter(id__within=(start, stop))`` asks for that range, and no column with a time has to exist.
+``filter(id__within=(start, stop))`` selects that range, and no column with a time is needed.
 
 ``search_fields`` of an admin asks whether a number *contains* the text that was typed, which is
-never so for the text of an ID. Here these lookups ask whether it *is* that ID.
+never true for the text of an ID. Here these lookups ask whether it *is* that ID.
 """
 
 from datetime import datetime
@@ -59,7 +59,7 @@ class Within(Lookup):
 
 
 class SameText(Exact):
-    """The row whose ID has this text; no row for a text that is no ID."""
+    """The row whose ID has this text; no row for a text that is not an ID."""
 
     def get_prep_lookup(self) -> Any:
         """The number of the text."""

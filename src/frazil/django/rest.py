@@ -1,13 +1,13 @@
 """Django REST framework: IDs are texts in JSON, also those of related rows.
 
-A number of 64 bits in JSON is rounded by JavaScript: of ...721 it makes ...700, and asks for a row
-that is not there. With this app installed, a ``ModelSerializer`` shows a ``FrazilAutoField``, a
+A number of 64 bits in JSON is rounded by JavaScript: it reads ...721 as ...700, and requests a row
+that does not exist. With this app installed, a ``ModelSerializer`` shows a ``FrazilAutoField``, a
 ``FrazilField`` and foreign keys to them as texts. It accepts the text alone; a wrong one, and a
 number, answer 400. A number is refused because a client that sends one may have rounded it.
 
 ``IdField("order")`` is for a plain ``Serializer``, and ``IdRelatedField`` for a related row there.
 
-**What no field wrote**: ``SerializerMethodField``, ``SlugRelatedField``, ``DictField``,
+**Values without a field**: ``SerializerMethodField``, ``SlugRelatedField``, ``DictField``,
 ``values()`` and a view's own ``Response`` hold an ``Id`` as it is, which is an int to ``json``. So
 the encoder of DRF's ``JSONRenderer`` is one that writes each ``Id`` as text, wherever it stands,
 also as a key.
@@ -41,7 +41,7 @@ class IdField(serializers.CharField):
 
     def __init__(self, scheme: str | None = None, **options: Any) -> None:
         self.scheme_name = scheme
-        for limit in ("min_value", "max_value"):  # an ID has a form and no size
+        for limit in ("min_value", "max_value"):  # an ID has no size to compare
             options.pop(limit, None)
         super().__init__(**options)
         if scheme is not None:
@@ -54,7 +54,7 @@ class IdField(serializers.CharField):
             column = _column(parent.Meta.model, self.source)
             if column is None:
                 raise ConfigError(
-                    f"{field_name} is no ID in {parent.Meta.model.__name__}; name its scheme, "
+                    f"{field_name} is not an ID of {parent.Meta.model.__name__}; name its scheme, "
                     'like IdField("order")'
                 )
             self.scheme_name = column.declaration.name
@@ -115,7 +115,7 @@ class IdEncoder(JSONEncoder):
         return str(super().encode(with_texts(o)))
 
     def default(self, obj: Any) -> Any:
-        """What JSON has for a value that it does not know, as a query set."""
+        """The JSON value for a type that JSON does not have, like a query set."""
         return with_texts(super().default(obj))
 
 

@@ -26,7 +26,7 @@ class _Converter:
         return Id(declared(self.name).scheme.read(text), self.name)
 
     def to_url(self, value: Any) -> str:
-        """The text. Raises CodecError, a ValueError, for what is no ID."""
+        """The text. Raises CodecError, a ValueError, for a value that is not an ID."""
         scheme = declared(self.name).scheme
         return scheme.format(scheme.read(int(value) if isinstance(value, int) else value))
 
@@ -35,6 +35,6 @@ def register() -> None:
     """Register a converter ``frazil.NAME`` for each declaration."""
     for name, declaration in declarations().items():
         pattern = declaration.scheme.pattern.removeprefix("^").removesuffix("$")
-        regex = pattern.replace("(", "(?:")  # Django numbers no group in it
+        regex = pattern.replace("(", "(?:")  # the pattern must have no numbered group
         kind = type("IdConverter", (_Converter,), {"name": name, "regex": regex})
         register_converter(kind, f"frazil.{name}")

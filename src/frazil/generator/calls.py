@@ -44,7 +44,7 @@ class Gate(Call):
         self._lock.release()
 
     def wait(self, seconds: float) -> bool:
-        """Sleep; whether it was woken in time."""
+        """Sleep. Returns whether it was woken in time."""
         return self._lock.acquire(timeout=seconds)
 
 

@@ -1,9 +1,9 @@
-"""What a generator answers to code that takes it for a collection: an error, at once.
+"""Errors for code that treats a generator as a collection.
 
 Most libraries read an iterable to its end. A generator has none, so ``set(ids)`` would never
 return, and pandas, Polars and Arrow would use all memory. Without ``__iter__`` most of them raise,
 but ``pd.Series(ids)`` and ``np.array(ids)`` then store the generator itself, once for all rows.
-Both questions get an error here that names what to write.
+So ``__iter__`` and ``__array__`` raise an error here that says what to write.
 """
 
 from typing import Any, NoReturn

@@ -55,7 +55,7 @@ from frazil.walk.walk import Walk
 __all__ = ["FIRST_CLAIM_US", "KeeperPolicy", "Result", "Steps"]
 
 FIRST_CLAIM_US = 100_000
-_WARM_PART = 8  # of the horizon: what is left when a claim that is kept warm is renewed
+_WARM_PART = 8  # a claim that is kept warm is renewed with this part of the horizon left
 _REFUSED_S = 1.0  # until a refused renewal is tried again, unless a caller waits
 _ANSWERS = 4  # the least claim, in answer times: half to use it, half to renew it
 
@@ -125,7 +125,7 @@ class KeeperPolicy:
         self._refused = False
 
     def call(self, call: Call) -> bool:
-        """Wake ``call`` when the walk has a claim, or an error. Whether a round is due for it."""
+        """Wake ``call`` when the walk has a claim, or an error. Returns whether a round is due."""
         self.calls.add(call)
         self._callers_wait = True
         if self.ended:
@@ -138,14 +138,14 @@ class KeeperPolicy:
         return False
 
     def look_ahead(self) -> bool:
-        """Half of a block is used. Whether a round is due that fetches the next one."""
+        """Half of a block is used. Returns whether a round is due that fetches the next one."""
         due, self._block_requested = not self._block_requested, True
         return due
 
     def end(self, used: int, call: Call) -> bool:
         """The walk is closed: give back its claim from ``used`` on, then wake ``call``.
 
-        Whether a round is due for it.
+        Returns whether a round is due for it.
         """
         self.closers.add(call)
         self._used = used
@@ -228,7 +228,7 @@ class KeeperPolicy:
         self._tick = walk.tick
         if idle and not self._keeps_warm():
             used = walk.leave(self.identity.era)
-            if self.identity.intact():  # else the claim may be another keeper's
+            if self.identity.intact():  # else the claim may belong to another keeper
                 yield from self._release(used)
         elif self._renewable:
             yield from self._renew(walk, idle=idle)
@@ -272,7 +272,7 @@ class KeeperPolicy:
     def _renew(self, walk: Walk, *, idle: bool = False) -> Steps[None]:
         """Ask for twice as many ticks as last time, counted from the answer; or for another block.
 
-        For an idle walk ask for as many as there are, so that the next request is far away.
+        For an idle walk request the whole horizon, so that the next request is far away.
 
         A claim that is lost, or is at the end of a counter, is only used to its end.
         """

@@ -41,8 +41,8 @@ Pauses: TypeAlias = Generator[tuple[int, int], None, None]
 """Yields each pause of the walk, with the moment at which the caller began to wait."""
 
 _LONGEST_NAP_NS = 50_000_000  # then a close by another thread is noticed
-_ROW_BITS = 12  # of a counter: few for a short step at the end of a claim, many for speed
-_CELL_BITS = 62  # of a tick: a machine's word, and more than any tick has time for
+_ROW_BITS = 12  # a counter's row: few for a short step at the end of a claim, many for speed
+_CELL_BITS = 62  # a tick's cells: a machine's word, and more than any tick has time for
 _BLOCKS = {"run": 1, "sequence": 1000}
 
 

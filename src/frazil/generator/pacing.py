@@ -35,7 +35,7 @@ def jitter() -> float:
 def pause_us(wait: Wait, terms: Terms, part: float) -> int:
     """The pause before the next request. part: a fraction of a tick; the rest of it is added.
 
-    Without the addition, of all members that wait for one tick the nearest to the registry would be
-    first each time.
+    Without the addition, the member nearest to the registry would always be the first of all that
+    wait for one tick.
     """
     return max(wait.wait_us, 1_000) + int(terms.tick_us * (1 - part))

@@ -105,7 +105,7 @@ def _where(url: UrlInput | None) -> Url:
 
 
 def _where_given(registry: Registry, url: UrlInput | None, namespace: str) -> Url:
-    """What stands for the URL of a registry that was passed as an object."""
+    """A URL in the place of a registry that was passed as an object."""
     given: object = registry
     if not isinstance(given, Registry):
         raise ConfigError(

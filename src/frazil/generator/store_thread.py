@@ -53,10 +53,10 @@ class StoreThread:
     def __init__(self) -> None:
         self.ident = 0
         self.bell: SimpleQueue[ref[Walk] | None] = SimpleQueue()
-        """What is put here wakes the thread: None, or a walk that was freed."""
+        """An item wakes the thread: None, or a walk that was freed."""
         self._called: OrderedDict[Served, None] = OrderedDict()
         self._due_ns: dict[Served, float] = {}
-        self._timetable: list[tuple[float, int, Served]] = []  # has entries that are out of date
+        self._timetable: list[tuple[float, int, Served]] = []  # some entries are out of date
         self._numbers = count()
         self._running = allocate_lock()
 
@@ -69,7 +69,7 @@ class StoreThread:
             start_new_thread(self.run, ())
 
     def run(self) -> None:
-        """The thread. It looks again after it said that it ends: a caller may have come before."""
+        """The thread. It checks again after it declares its end: a caller may have come before."""
         while (self._called or self._due_ns) and self._running.acquire(blocking=False):
             self.ident = get_ident()
             served = False
@@ -92,7 +92,7 @@ class StoreThread:
             at_ns, keeper = self._next()
             if keeper is not None and at_ns <= boot_ns():
                 self._tend(keeper)
-        self._timetable.clear()  # what is out of date refers to keepers
+        self._timetable.clear()  # entries that are out of date hold keepers
 
     def _wait(self) -> None:
         """Sleep until a keeper is called, or until a round is due."""
@@ -102,7 +102,7 @@ class StoreThread:
         wait_s = None if keeper is None else max((at_ns - boot_ns()) / 1e9, 0.0)
         with suppress(Empty):
             rung = self.bell.get(timeout=0.0 if self._called else wait_s)
-            if rung is not None:  # its keeper was told, unless an exception ended its ``__del__``
+            if rung is not None:  # else its ``__del__`` has not called the keeper
                 for left in [each for each in self._due_ns if each.is_of(rung)]:
                     self._called[left] = None
 

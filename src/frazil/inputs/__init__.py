@@ -1,3 +1,3 @@
-"""What people type: URLs, durations, arguments; read once, and refused in plain words."""
+"""Values that people type: URLs, durations, arguments. Each is parsed once and checked."""
 
 __all__: list[str] = []

@@ -1,24 +1,24 @@
 """Keys: where they come from, and how they stay out of everything that is shown.
 
-A key in a source file, a command line or a log is no longer one. ``ps`` shows arguments to every
+A key in a source file, a command line or a log is no longer secret. ``ps`` shows arguments to every
 user of the host, and a traceback shows what an object prints. So a key is named, not written:
 ``env:ORDER_KEY`` is the value of an environment variable, ``file:/run/secrets/order-key`` the
 content of a file. Bytes are accepted from code that has its own store of secrets. Nothing here
 shows the key itself: not ``repr``, not an error, also not the error for an invalid key. Many
 programs record the local variables of each frame of an error. So ``hidden`` comes first in a call
 that is given a key, and reading one puts it into a ``Secret`` at once: an error is only raised
-where no variable holds a key. A text that is no name may be the key, and is treated as one, also
+where no variable holds a key. A text that is not a name may be the key, and is treated as one, also
 after ``env:`` or ``file:``.
 
 **Numbers.** A key that leaked or is old is replaced, and the texts that it wrote are still in
 links. So each key has a number from 1 to 9, which the text shows. The last key of a list writes,
-and all of them read. The order says it, not the number: a fleet first gets the new key as a reader
-(``2=env:NEW`` before ``1=env:OLD``), then as the writer.
+and all of them read. The order decides this, not the number: a fleet first gets the new key as a
+reader (``2=env:NEW`` before ``1=env:OLD``), then as the writer.
 
 **The form.** A variable or a file holds 128, 192 or 256 bits: 32, 48 or 64 hex digits of either
 case, or 24, 32 or 44 characters of base64 (the standard or the URL-safe alphabet, with its
 padding). A text of hex digits alone is read as hex. Space around it is ignored. A key whose bytes
-are all equal is refused: it was forgotten, not made.
+are all equal is refused: it is a placeholder.
 
 **Copies.** The bytes of a key are in a ``Secret``, which no ``vars``, ``dataclasses.asdict`` or
 JSON encoder looks into. A pickle lands in queues, caches and spilled files, so it carries the name
@@ -89,7 +89,7 @@ class Secret:
 
 @dataclass(frozen=True)
 class _Refused:
-    """In the place of what is no key here: the reason."""
+    """Stands for a value that is not a key, and holds the reason."""
 
     reason: str
 
@@ -190,8 +190,8 @@ def _hidden(one: object) -> "Secret | _Refused | str":
     found = _NAMED.fullmatch(one)
     if found is None or _is_key(found["kind"], found["place"].strip()):
         return _Refused(
-            "a key is not written where programs and logs can show it (if this was one, it is "
-            f"known now: make another); {_HOW}"
+            "a key is not written where programs and logs can show it (if this was a key, it "
+            f"is exposed: make another); {_HOW}"
         )
     return one
 
@@ -252,7 +252,7 @@ def _bytes_of(text: Secret, name: str) -> Secret:
     secret = _decoded(text.reveal().strip())
     if secret is None:
         raise ConfigError(
-            f"{name} holds {len(text.reveal().strip())} characters that are no key; a key is "
+            f"{name} holds {len(text.reveal().strip())} characters that are not a key; a key is "
             f"{_FORM} ({_MAKE} makes one)"
         )
     return secret
@@ -279,6 +279,6 @@ def _usable(secret: Secret, what: str) -> Secret:
         )
     if len(set(secret.reveal())) == 1:
         raise ConfigError(
-            f"all bytes of {what} are equal, so anybody can guess it; make a random one: {_MAKE}"
+            f"all bytes of {what} are equal, so it is easy to guess; make a random one: {_MAKE}"
         )
     return secret

@@ -57,7 +57,7 @@ KINDS: dict[str, Kind] = {
     **dict.fromkeys(("icicle", "icicles"), Kind("icicle", "frazil.remote.icicle.opening")),
     **dict.fromkeys(("http", "https"), Kind("service", "frazil.remote.http.opening")),
 }
-"""By the part of the URL before its colon."""
+"""The kinds of frazil, by the part of the URL before its colon."""
 
 GIVEN = ""
 """The kind of a registry that was passed as an object (``open(registry=)``), and has no URL."""

@@ -18,7 +18,7 @@ from frazil.inputs.masking import masked
 
 __all__ = ["Options", "Url", "host_port", "parse_url", "whole"]
 
-_MOST = 1_000_000_000  # of a number option
+_MOST = 1_000_000_000  # the largest value of a number option
 _SHOWN = 40
 _PORT_MOST = 65_535
 _CONTROL = re.compile(r"[\0-\x1f\x7f-\x9f]")  # urlsplit drops some of them
@@ -75,7 +75,7 @@ class Url:
 
     @property
     def opened_by(self) -> Kind:
-        """What opens it."""
+        """The kind of this URL."""
         found = kind_of(self.kind)
         assert found is not None  # it was there when the URL was parsed
         return found

@@ -99,7 +99,7 @@ class Layout:
 
     @Cached
     def fingerprint(self) -> str:
-        """16 hex characters that differ, but for a 2**-64 chance, where the canonical text does."""
+        """16 hex characters: a hash of the canonical text, equal by chance with odds of 2**-64."""
         from hashlib import sha256
 
         return sha256(str(self).encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""What an ID holds, field by field.
+"""The contents of an ID, field by field.
 
 A plain dict would lose three things: the moment, which needs the layout's tick and epoch; the node,
 if the layout names its parts; and whether a constant differs from the layout's, the usual sign of

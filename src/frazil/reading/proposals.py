@@ -114,7 +114,7 @@ def _widths(need: Need, lasts_us: int, tick_us: int) -> dict[str, int]:
 
 
 def _growing(need: Need, widths: dict[str, int], tick_us: int) -> Iterator[str]:
-    """Who gets the next bit that is left over."""
+    """The fields that get the bits that are left over, one bit each time."""
     if 1 << widths["node"] < 2 * need.nodes:
         yield "node"
     yield from ("sequence", "time")
@@ -126,7 +126,7 @@ def _growing(need: Need, widths: dict[str, int], tick_us: int) -> Iterator[str]:
 
 
 def _bits_of(count: int) -> int:
-    """The bits that number so many things."""
+    """The bits that so many different numbers need."""
     return (count - 1).bit_length()
 
 

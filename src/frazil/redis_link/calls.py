@@ -144,7 +144,7 @@ class LinkCalls:
         return RegistryUnavailable(f"{name}: {problem}", url=name, outcome_known=known)
 
     def refused(self, problem: str) -> ConfigError:
-        """Return the error for a server or options that somebody has to change."""
+        """Return the error for a server or options that a person must change."""
         return ConfigError(f"{self.access.name}: {problem}", url=self.access.name)
 
     def _confirm(self, answer: list[str], confirmed: int, second: list[str]) -> None:

@@ -2,7 +2,7 @@
 
 The driver has a class for some error codes of the server. Other codes, and errors inside the
 script, are found by their text. An error is temporary (RegistryUnavailable: the same call may
-succeed in a moment), or somebody has to change something (ConfigError).
+succeed in a moment), or a person must change something (ConfigError).
 """
 
 from typing import Any, NamedTuple

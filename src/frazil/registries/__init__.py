@@ -25,7 +25,7 @@ def connect(url: str | Url, namespace: str, scheme: Scheme) -> Registry:
         raise ConfigError(f"namespace {namespace!r}: 1 to 200 printable characters")
     try:
         make = where.opened_by.load()
-    except ImportError as error:  # of another package: those of frazil name their extra
+    except ImportError as error:  # a registry of another package: those of frazil name their extra
         if error.name in _POSIX:
             raise ConfigError(
                 f"{where.kind}: locks files as POSIX systems do, and this system has no "

@@ -68,7 +68,7 @@ class MemoryRegistry(RecordRegistry):
         )
 
     def _begun(self, record: Record, ask: VerbRequest, us: int, incarnation: str) -> Record:
-        """The record; one that never was is made as new, so that nothing is waited for."""
+        """The record. One that never existed is made as new, so that no call waits."""
         if self.terms.timed and not self.lives_longer and self._key not in _had:
             assert not record.sid
             record.initialise(self.terms, ask, us, incarnation, 0)

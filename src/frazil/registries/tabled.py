@@ -64,7 +64,7 @@ class TableRegistry(RecordRegistry):
         return super().initialise(ask, start)
 
     def prepare(self) -> None:
-        """See Registry. A role that may create no table can use one that is there."""
+        """See Registry. A role that may not create tables can use an existing one."""
         try:
             super().look()
         except ConfigError as error:
@@ -88,7 +88,7 @@ class TableRegistry(RecordRegistry):
         return values | {"slots": record.slots.pack(), "found": found}
 
     def changed(self) -> RegistryUnavailable:
-        """The error of a row that was no longer the one that was read: a message came twice."""
+        """The error for a row that changed after it was read, because a message came twice."""
         return RegistryUnavailable(
             f"{self.url}: the row changed although it was locked; try again",
             url=self.url,

@@ -136,7 +136,7 @@ class _Living(Generic[LifeT]):
         return self._own(gather)
 
     def _ready(self, timeout: Duration | None) -> Steps[None]:
-        """Ask for one ID until it comes; it is dropped."""
+        """Request one ID until it arrives, and drop it."""
         most_us = patience_us(timeout)
         most_us = self.config.timeout_us if most_us is None else most_us
         until_ns = boot_ns() + most_us * 1000

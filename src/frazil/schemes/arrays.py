@@ -73,7 +73,7 @@ def filled(spans: Iterable[tuple[int, int]], count: int) -> NDArray[np.uint64]:
 
 
 def as_array(column: Any) -> NDArray[Any]:
-    """What another library calls an array, a series or a column, as numpy's."""
+    """An array, a series or a column of another library, as an array of numpy."""
     return np.asarray(column)
 
 

@@ -1,8 +1,8 @@
 """Columns of IDs and what is in them, for numpy, pandas, Polars and Arrow.
 
-A column comes in many types, and two of them damage IDs without a word: float64, which has 53 bits
-for a number, and a column with gaps, which numpy gets as float64 or as objects. So a column is read
-here, in one place, and refused if its IDs cannot be exact. The kernels are those of
+A column comes in many types, and two of them damage IDs without an error: float64, which has 53
+bits for a number, and a column with gaps, which numpy gets as float64 or as objects. So a column is
+read here, in one place, and refused if its IDs cannot be exact. The kernels are those of
 ``frazil.schemes.arrays``.
 
 Limits: a value of more than 63 bits, and a moment outside datetime64 in µs, is an error.
@@ -96,7 +96,7 @@ def values_of(ids: NDArray[Any], positions: Sequence[int]) -> NDArray[np.int64]:
     values: NDArray[np.int64] = arrays.signed(
         assembled(small, lambda each: arrays.cut(ids, *each[::2]), arrays.moved)
     )
-    for segment in large:  # of time:71 the upper bits, zero for the next million years
+    for segment in large:  # like the upper bits of time:71, zero for the next million years
         above = arrays.cut(ids, segment.source, segment.bits)
         low = max(63 - segment.target, 0)
         if (above >> arrays.word(low)).any():

@@ -1,6 +1,6 @@
 """Keyed text: IDs whose text shows neither time nor rate nor order, and is still decoded.
 
-The text of an ID in a URL tells everybody when a record was made and, from two of them, how many
+The text of an ID in a URL shows every reader when a record was made and, from two of them, how many
 are made a day. A second, random column must be stored, indexed and looked up. So here the number is
 encrypted on its way into text, and decrypted on its way back; the database keeps ordered numbers.
 
@@ -168,7 +168,7 @@ class KeyedCodec(Codec):
         )
 
     def _offset(self, number: int) -> int:
-        """What the digit of the key adds to the number that a check character covers."""
+        """The number that the digit of the key adds to the one that a check character covers."""
         return number * int(len(DIGITS[self.encoding]) ** self._places)
 
     def _is_checked(self, last: str, image: int, number: int) -> bool:

@@ -1,10 +1,10 @@
 """Schemes: a layout with its shuffle and its text form, by one name.
 
 A layout alone does not define how an ID looks. Chibrary shuffles its numbers after packing, and
-TSIDs are base32. An application that must apply three objects in the right order will one day skip
-a step. A scheme is one frozen value of the three: ``pack`` then ``format`` out, ``parse`` then
-``unpack`` in. **An ID of a shuffled scheme is the shuffled number**: ``pack`` returns it,
-``format`` writes it, ``unpack`` expects it.
+TSIDs are base32. An application that must apply three objects in the right order can skip a step. A
+scheme is one frozen value of the three: ``pack`` then ``format`` out, ``parse`` then ``unpack`` in.
+**An ID of a shuffled scheme is the shuffled number**: ``pack`` returns it, ``format`` writes it,
+``unpack`` expects it.
 
 The presets are the layouts of published systems, bit for bit, as data. ``uuid7`` and ``uuid8`` are
 those of RFC 9562, with a sequence and a node where random bits may be. A deployment sets its

@@ -65,7 +65,7 @@ def _short(fact: Any) -> str:
 
 
 def on_terminal() -> bool:
-    """Whether people read the log."""
+    """Whether the log goes to a terminal."""
     return sys.stderr.isatty()
 
 

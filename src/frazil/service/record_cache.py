@@ -45,7 +45,7 @@ class RecordCache:
         return found
 
     async def _look(self) -> Snapshot | FrazilError | None:
-        """Return the error instead of raising it, since it may be that nobody waits for it."""
+        """Return the error instead of raising it, since no caller may be waiting for it."""
         try:
             return await self._threads.call(self._registry.look)
         except FrazilError as error:

@@ -89,7 +89,7 @@ class Namespace:
             block=self.block,
             keep=self.keep,
         )
-        registry_of(request)  # refuses what its registry would never give
+        registry_of(request)  # raises for values that its registry never grants
         return request
 
 

@@ -2,7 +2,7 @@
 --
 --     CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT frazil_id('orders'), ...);
 --
--- This text makes the table and the function, and changes nothing that is there. `frazil init URL
+-- This text makes the table and the function, and changes no existing data. `frazil init URL
 -- --namespace orders --sql` applies it and sets up a namespace. The role that applies it owns them,
 -- so that no other role can change what they keep; other roles need:
 --
@@ -39,9 +39,9 @@ CREATE SEQUENCE IF NOT EXISTS @schema@.frazil_ids_number OWNED BY @schema@.frazi
 
 ALTER TABLE @schema@.frazil_namespace ADD COLUMN IF NOT EXISTS ids_node bigint;
 
--- A record that is made anew does not know that the node is reserved, and gives it to a generator one
--- horizon later. Whoever makes it says so here, in a sequence: no snapshot hides its value, not even
--- from a REPEATABLE READ transaction that began before.
+-- A record that is created again does not know that the node is reserved, and grants it to a
+-- generator one horizon later. This trigger notes such a record in a sequence: no snapshot hides
+-- its value, not even from a REPEATABLE READ transaction that began before.
 CREATE OR REPLACE FUNCTION @schema@.frazil_ids_lost() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $frazil$
 BEGIN

@@ -18,25 +18,25 @@ So the function does what a generator does, with the server's means:
   (``Record.reserve``), so generators share the namespace and never its IDs.
 - *A clock that never goes back.* A step back is added to the clock's readings, and taken off
   slowly, as in the record.
-- *A mark on the disk.* A sequence is written to the disk only with the next commit of anyone. So
-  before a tick is used that is a quarter of the horizon after the last mark, the function sets a
-  new mark and flushes the log (PostgreSQL 17 or newer). Whatever a crash takes away lies less than
-  a quarter of the horizon after a mark that is on the disk.
-- *A guard.* Who wrote the sequences is kept beside them: the start of the server and of its shared
-  memory, its timeline, the database and the sequence itself. If that differs, the server has
-  crashed, was restored, or is a promoted standby. Nothing is then used until one horizon after
-  everything known: the mark, the last cell and the clock. Only a session that has taken no cell yet
-  asks, since no session outlives any of these.
+- *A mark on the disk.* A sequence is written to the disk only with the next commit of any session.
+  So before a tick is used that is a quarter of the horizon after the last mark, the function sets a
+  new mark and flushes the log (PostgreSQL 17 or newer). Whatever a crash loses lies less than a
+  quarter of the horizon after a mark that is on the disk.
+- *A guard.* The identity of their writer is kept beside the sequences: the start of the server and
+  of its shared memory, its timeline, the database and the sequence itself. If that differs, the
+  server has crashed, was restored, or is a promoted standby. Nothing is then used until one horizon
+  after everything known: the mark, the last cell and the clock. Only a session that has taken no
+  cell yet checks this, since no session outlives any of these.
 
-That gives: no ID repeats after a crash of a server of version 17 or newer, whatever its clock says
+So no ID repeats after a crash of a server of version 17 or newer, whatever its clock says
 afterwards, because the guard lies behind the mark. On a promoted standby, or on an older version,
 it takes a clock that is less than a horizon behind what the lost server used. Two primaries, and a
 copy of the database that continues beside the original, are outside of the promise.
 
-**Sharing a namespace.** The record would give the reserved number away if it were lost, one horizon
-after it is made anew. A trigger tells that to the function, by a sequence: a transaction that is
-REPEATABLE READ would go on to see the old row. The function then refuses. It also reads the row
-each quarter of a horizon, and refuses if that is gone.
+**Sharing a namespace.** If the record is lost and created again, it grants the reserved number one
+horizon later. A trigger notes that in a sequence for the function: a transaction that is REPEATABLE
+READ would still see the old row. The function then refuses. It also reads the row each quarter of a
+horizon, and refuses if that is gone.
 
 Limits: BIGINT, so layouts below 2**63; a time and a sequence in one piece each, in order.
 """
@@ -58,9 +58,9 @@ LIFE = (
 )
 """An expression that tells which server wrote a sequence; ``{cell}`` is the sequence.
 
-The statistics of the background writer begin anew when PostgreSQL recovers from the crash of one
-of its processes, after which the postmaster goes on. A database made from a template has the
-sequences of its original, and an oid of its own.
+The statistics of the background writer are reset when PostgreSQL recovers from the crash of one of
+its processes, which the postmaster survives. A database made from a template has the sequences of
+its original, and an oid of its own.
 """
 
 _BLOCKS_PER_SECOND = 50_000  # so many sessions may each take a block and use one ID of it

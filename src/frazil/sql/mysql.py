@@ -31,7 +31,7 @@ def functions(scheme: Scheme, name: str) -> str:
     head = (
         f"-- Functions for IDs of scheme {scheme.name}, for MySQL 8 or MariaDB:\n"
         f"-- {scheme.layout}\n"
-        "-- NULL stands for what is no ID or no text of one. Times are UTC.\n"
+        "-- The result is NULL for a value that is not an ID. Times are UTC.\n"
     )
     return head + "".join(
         f"\nDROP FUNCTION IF EXISTS {called};\n"

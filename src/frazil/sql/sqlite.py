@@ -36,7 +36,7 @@ def view(scheme: Scheme, name: str, table: str, column: str = "id") -> str:
     text = (
         f"-- IDs of scheme {scheme.name}, for SQLite, which has no stored functions:\n"
         f"-- {scheme.layout}\n"
-        f"-- The ID of a text :text (NULL if it is none):\n--   {found['id']}\n"
+        f"-- The ID of a text :text (NULL if it is not one):\n--   {found['id']}\n"
     )
     if "from" in found:
         text += f"-- The first ID at or after :us, us since 1970:\n--   {found['from']}\n"
@@ -146,7 +146,7 @@ def _id(scheme: Scheme) -> str:
         if checks:
             symbol = f"upper(substr(:text, {length}))"
             fits += f" AND substr('{checks}', ({number}) % {len(checks)} + 1, 1) = {symbol}"
-    # A NUL ends a text for most functions; its bytes tell.
+    # A NUL ends a text for most functions, so its bytes are counted too.
     fits = f"length(CAST(:text AS BLOB)) = length(:text) AND {fits}"
     if scheme.prefix:
         fits = f"substr(:text, 1, {start - 1}) = '{scheme.prefix}' AND {fits}"

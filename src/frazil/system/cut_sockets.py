@@ -6,7 +6,7 @@ of the process cannot come in between, since the read is inside the operating sy
 
 So the socket is cut off in the child, before anything else runs there: its file descriptor is made
 one of a socket whose other end is closed. Each read of it finds the end, each write fails, and the
-caller sees a lost connection. To close the descriptor would not do: its number could be that of
+caller sees a lost connection. To close the descriptor is not enough: its number could be that of
 the child's next connection. The parent's connection is not affected.
 """
 

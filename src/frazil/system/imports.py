@@ -13,7 +13,7 @@ from frazil.system.at_fork import at_fork
 
 __all__ = ["load"]
 
-_PATIENCE_S = 5.0  # a fork inside of an import may be what the import waits for
+_PATIENCE_S = 5.0  # an import may fork, and wait for the child
 
 _importing = RLock()
 _waited: dict[int, bool] = {}  # by the thread that forks: whether it has the lock
@@ -35,7 +35,7 @@ def _in_parent() -> None:
 
 
 def _in_child() -> None:
-    """A process that C code forked was never waited for, so the lock may be anybody's."""
+    """C code forks without this wait, so a thread that the child lacks may have the lock."""
     global _importing  # noqa: PLW0603
     _importing = RLock()
     _waited.clear()

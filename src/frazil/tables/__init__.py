@@ -1,3 +1,3 @@
-"""What the engines of tables have in common: a column of new IDs, and where it may be claimed."""
+"""Code for all engines of tables: a column of new IDs, and the stores that it may use."""
 
 __all__: list[str] = []

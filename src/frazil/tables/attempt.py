@@ -3,8 +3,8 @@
 An engine runs a task again when a worker dies, and twice at the same time when it is slow. No part
 of an attempt may be a function of the partition then (its number, its rows), or the second attempt
 repeats the IDs of the first, and a part of both may have been seen. So each attempt opens a
-generator of its own: whatever happens to it, its IDs are used by nobody else. What it costs is a
-claim, some milliseconds.
+generator of its own: whatever happens to it, no other attempt has its IDs. The cost is a claim,
+some milliseconds.
 
 An attempt that dies keeps its claim to the end of the store's horizon, a few seconds.
 """
@@ -30,7 +30,7 @@ LEAD = "1s"
 
 @dataclass(frozen=True)
 class Attempt:
-    """What an attempt is told; it is pickled and sent to the workers.
+    """The settings of an attempt; they are pickled and sent to the workers.
 
     ``kind`` is that of ``column_type``. ``may_run`` raises if the rows have IDs already.
     """

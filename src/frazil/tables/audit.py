@@ -1,6 +1,6 @@
-"""What an audit of a column of IDs finds, whichever engine counted.
+"""The result of an audit of a column of IDs, for every engine.
 
-Order means nothing in a table of many partitions, so it is not looked at. Each engine brings equal
+Order means nothing in a table of many partitions, so it is not checked. Each engine brings equal
 IDs together (a shuffle by their value) and then counts inside each part. For engines that have
 arrays this is ``counted``, and ``joined`` adds the parts up.
 """

@@ -20,7 +20,7 @@ __all__ = ["check_kept", "check_new", "column_type", "new_column"]
 def column_type(scheme: Scheme, *, text: bool = False, unsigned: bool = True) -> str:
     """``"int64"``, ``"uint64"`` or ``"text"``: what a column of a scheme's IDs is made of.
 
-    text: whether the text form is asked for. unsigned: whether the table has uint64. Raises
+    text: whether the text form is requested. unsigned: whether the table has uint64. Raises
     ConfigError if no integer of the table holds every ID.
     """
     if text:
@@ -32,7 +32,7 @@ def column_type(scheme: Scheme, *, text: bool = False, unsigned: bool = True) ->
     held = "64 bits" if unsigned else "a signed integer of 64 bits"
     raise ConfigError(
         f"IDs of scheme {scheme.name!r} go up to {scheme.id_max}, more than {held} hold; give "
-        "text=True for a column of their text form, or take a scheme that fits a BIGINT",
+        "text=True for a column of their text form, or use a scheme that fits a BIGINT",
         value=scheme.id_max,
     )
 

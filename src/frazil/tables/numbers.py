@@ -1,4 +1,4 @@
-"""What the expressions of every engine need of a scheme, as numbers."""
+"""The numbers of a scheme that the expressions of every engine need."""
 
 from frazil.errors import LayoutError
 from frazil.layout.field import Role
@@ -19,7 +19,7 @@ def time_us(scheme: Scheme) -> tuple[int, int]:
     assert layout.epoch_us is not None
     if layout.us_at(layout.axis_end) >= 1 << 63:
         raise LayoutError(
-            f"the time of scheme {scheme.name!r} goes on after the last timestamp of 64 bits; use "
+            f"the time of scheme {scheme.name!r} ends after the last timestamp of 64 bits; use "
             "scheme.unpack",
             field="time",
         )

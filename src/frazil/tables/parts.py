@@ -1,15 +1,15 @@
-"""Parquet files of many tasks, each of one attempt, that move into place when all are whole.
+"""Parquet files of many tasks, each of one attempt, that move into place when all are complete.
 
-An engine declares a worker dead that only sleeps, and runs its task again. If a file is named by
+An engine may declare a worker dead that only sleeps, and run its task again. If a file is named by
 the partition, both attempts write the same one. The sleeper wakes up after ``stamp`` has returned
-and writes other IDs over rows that somebody has read.
+and writes other IDs over rows that a program has read.
 
-So each attempt writes a file of its own, in a folder that no reader looks into, and the result of
-its task is that file's name. The caller moves only the files that the engine answered with, and
-removes the folder. A late attempt then finds no folder, or writes to a file that is in no result.
+So each attempt writes a file of its own, in a folder that no reader opens, and the result of its
+task is that file's name. The caller moves only the files that the engine returned, and removes the
+folder. A late attempt then finds no folder, or writes to a file that is in no result.
 
 Limits: an object store moves a file by a copy. A caller that dies while it moves leaves a part of
-the files; it never returned, so nobody was told that they are whole.
+the files; it never returned, so no program takes them for a complete table.
 """
 
 import os
@@ -42,7 +42,7 @@ class Parts:
         return _opened(self.path)[0]
 
     def write(self, table: "pa.Table") -> str:
-        """Write the file of an attempt; the name of it."""
+        """Write the file of an attempt. Returns its name."""
         from pyarrow import parquet
 
         files, folder = _opened(self.draft)
@@ -54,7 +54,7 @@ class Parts:
     def keep(self, run: Callable[[], Iterable[str]]) -> list[str]:
         """Move the files that ``run`` names into place; the others are removed.
 
-        The paths of the files, in the order of ``run``. A folder lists them in any order.
+        Returns the paths of the files, in the order of ``run``. A folder lists them in any order.
         """
         files, draft = _opened(self.draft)
         _, place = _opened(self.path)
@@ -80,7 +80,7 @@ def make_parts(path: str | os.PathLike[str]) -> Parts:
     here = kind == fs.FileType.Directory and files.get_file_info(fs.FileSelector(place))
     if here or kind == fs.FileType.File:
         raise ConfigError(
-            f"{whole} is there already, and its rows would be mixed with the new ones; give the "
+            f"{whole} exists already, and its rows would be mixed with the new ones; give the "
             "path of a folder that does not exist, or is empty",
             value=whole,
         )

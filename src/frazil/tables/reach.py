@@ -1,9 +1,9 @@
-"""Where an engine of many workers may claim: in a store that every worker reaches, and that is one.
+"""Where an engine of many workers may claim: in one store that every worker reaches.
 
 The workers of Spark, Dask and Ray are other processes, most of them on other hosts. There
 ``sqlite:`` is a file of each host and ``redis://localhost`` is the server of each host: each of
 them grants node 0, and IDs repeat. ``memory:`` does so in each process, and ``static:`` is one
-number, where every task needs its own. Nothing would raise an error. So the URL is looked at before
+number, where every task needs its own. Nothing would raise an error. So the URL is checked before
 any task starts.
 
 Limits: a name that means another server on each host, through DNS or /etc/hosts, is not noticed.

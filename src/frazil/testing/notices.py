@@ -29,7 +29,7 @@ def _demand_noticed(member: Member) -> None:
 
 
 def lost_states_are_noticed_until_written(trial: Trial) -> None:
-    """I2: a verb that fails on a lost record does not spare the next one the wait."""
+    """I2: after a verb that fails on a lost record, the next one still has to wait."""
     store = trial.able(Forgets)
     trial.members(1)[0].grant(5)
     store.forget(trial.namespace)
@@ -44,7 +44,7 @@ def lost_states_are_noticed_until_written(trial: Trial) -> None:
 
 
 def older_copies_are_noticed_until_written(trial: Trial) -> None:
-    """I2: a verb that fails on an older copy does not spare the next one the wait."""
+    """I2: after a verb that fails on an older copy, the next one still has to wait."""
     store = trial.able(Rewinds)
     trial.one_record()
     a, b = trial.members(2)

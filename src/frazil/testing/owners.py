@@ -10,7 +10,7 @@ from frazil.testing.trial import Trial
 
 __all__: list[str] = []
 
-_FORGED = "somebody else's"
+_FORGED = "another token"
 
 
 def replies_repeat_the_question(trial: Trial) -> None:
@@ -58,7 +58,7 @@ def renewal_may_be_late(trial: Trial) -> None:
     claim = a.grant(2)
     trial.sleep_us(10 * a.terms.tick_us)
     reply = a.renew(claim, claim.until + 10 + a.horizon_ticks)
-    demand_claim(reply, "a late renewal of a slot that nobody else has was refused")
+    demand_claim(reply, "a late renewal of a slot without another owner was refused")
 
 
 def release_takes_the_token(trial: Trial) -> None:

@@ -36,7 +36,7 @@ def grants_begin_at_the_floor_or_now(trial: Trial) -> None:
     """I1: a claim begins at its slot's floor, or now if that is later; floors never fall."""
     for claim, now, floors in _grants(trial):
         right = max(floors.get(claim.slot, 0), now)
-        demand(claim.start == right, f"a claim began at {claim.start}, and {right} was right")
+        demand(claim.start == right, f"a claim began at {claim.start}, not at {right}")
 
 
 def grants_fit_best(trial: Trial) -> None:
@@ -109,7 +109,7 @@ def _filled(trial: Trial) -> tuple[list[Member], list[Claim], Claim]:
 
 
 def waits_are_long_enough(trial: Trial) -> None:
-    """I0: if all ticks up to the horizon are given, a grant is told how long to wait for more."""
+    """I0: if all ticks up to the horizon are given, the reply says how long to wait for more."""
     slots = len(trial.member().terms.slots)
     (member,) = trial.members(1)
     for _ in range(3 * slots):

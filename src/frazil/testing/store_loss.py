@@ -18,7 +18,7 @@ def _demand_beyond(reply: Claim | Wait, floor: int, what: str) -> None:
 
 
 def first_uses_wait_a_horizon(trial: Trial) -> None:
-    """I2: a namespace that nobody initialised may be a lost one: it waits one horizon."""
+    """I2: a namespace that was not initialised may be a lost one: it waits one horizon."""
     trial.one_record()
     a, b = trial.member(), trial.member()
     reply = a.try_grant(5)
@@ -136,7 +136,7 @@ def losses_are_waited_out(trial: Trial) -> None:
 
 
 def older_copies_are_noticed(trial: Trial) -> None:
-    """I2: after the state was put back to an older copy, nothing is given twice."""
+    """I2: after an older copy of the state was restored, nothing is given twice."""
     store = trial.able(Rewinds)
     trial.one_record()
     a, b, c = trial.members(3)
@@ -156,10 +156,10 @@ def older_copies_are_noticed(trial: Trial) -> None:
 
 
 def losses_while_the_clock_is_absorbed(trial: Trial) -> None:
-    """I2: if a store forgets how far its clock was behind, its members tell it.
+    """I2: if a store forgets how far its clock was behind, its members report it.
 
-    The clock is stepped back (now goes on by an offset), claims are given in that time, and then
-    the state is lost, offset and all, or put back to a copy from before the step.
+    The clock is stepped back (an offset keeps now from going back), claims are given in that time,
+    and then the state is lost, offset included, or restored from a copy from before the step.
     """
     store = trial.store
     if not isinstance(store, Forgets | Rewinds):

@@ -45,7 +45,7 @@ RUNS = scheme("chibrary")
 _LACKS: dict[type, str] = {
     Forgets: "its state cannot be lost",
     Restarts: "it cannot be restarted",
-    Rewinds: "it cannot be put back to an older copy",
+    Rewinds: "it cannot be restored from an older copy",
     StepsClock: "its clock cannot be stepped",
     Wire: "its connection cannot be made to fail",
 }

@@ -26,7 +26,7 @@ __all__ = ["Alarms", "Struck"]
 
 _SOONEST_S, _LATEST_S = 5e-6, 3e-3
 _CHILDREN = 2  # at once
-_FORKS = 0.04  # of what handlers do
+_FORKS = 0.04  # the share of forks among the actions of handlers
 _MOST = 20
 _HERE = str(Path(__file__).parent)
 
@@ -128,7 +128,7 @@ class Alarms:
         interrupted, self.begun = self.begun, []
         try:
             given = ask(self._rng.randrange(1, _MOST))
-        except Exception as error:  # noqa: BLE001 - whatever somebody's generator raises
+        except Exception as error:  # noqa: BLE001 - whatever a foreign generator raises
             self._inside.id_log.report(error)
         finally:
             self.begun = interrupted

@@ -112,7 +112,7 @@ class IdLog:
         try:
             for _ in repeat(None, count):
                 keep(call())
-        except Exception as caught:  # noqa: BLE001 - whatever somebody's generator raises
+        except Exception as caught:  # noqa: BLE001 - whatever a foreign generator raises
             error = caught
         refused = int(error is not None)
         if None in made:  # the answer of some generators without an ID

@@ -72,7 +72,7 @@ def _handled(trial: Trial) -> None:
 
 
 INHERITANCE = (
-    Fault("fork", "fork; parent, children and grandchildren go on", _alone("fork", ".N", ".0.0")),
+    Fault("fork", "fork; parent and descendants continue", _alone("fork", ".N", ".0.0")),
     Fault(
         "fork-burst",
         "forks during bursts, beside a thread",

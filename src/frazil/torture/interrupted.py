@@ -1,6 +1,6 @@
 """Roles of processes with signal handlers that interrupt them, and of processes in a mix.
 
-The main thread requests one ID, many IDs, and minted IDs in turns. IDs of a call in which a handler
+The main thread requests one ID, many IDs, and minted IDs in turn. IDs of a call in which a handler
 raised may be lost, and must not come again. When a handler forks during a call of the system, the
 call returns in the parent and in the child, and each writes its own IDs.
 """

@@ -11,8 +11,8 @@ from frazil.torture.trial import EVIDENCE_S, GRACE_S, Trial, Unavailable
 
 __all__ = ["LIFECYCLE"]
 
-_LIVES = 3  # of a process that is killed
-_LIFE = 0.3  # of the trial's seconds, at most: how long one of them lasts
+_LIVES = 3  # how often a process is killed
+_LIFE = 0.3  # the longest life, as a part of the trial's seconds
 _FEWEST, _MOST = 8, 200  # processes at once
 _PER_SECOND = 20
 

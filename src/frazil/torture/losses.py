@@ -17,7 +17,7 @@ _REFUSED = "frazil init"
 
 _NOTHING_KEPT = "this system keeps nothing in the store that was made for the run"
 _ALONE = (2, 5)  # the restores at which no process is alive
-_AGE_S = 1.1  # of a copy, at least
+_AGE_S = 1.1  # the least age of a copy
 _RUSH: dict[str, Any] = {"lead_s": 1.0, "burst": 4096, "nap_s": 0.0}  # ahead of the clock
 _RUSH_S = 0.4
 _SOON_S = 3.0  # a process without an ID by then may have found a damaged file
@@ -107,7 +107,7 @@ def _restored(trial: Trial) -> None:
         began_ns = time.monotonic_ns()
         trial.demand(store.put_back(copy, way, tidy=tidy), "the store stayed locked")
         (trial.folder / f"go-{number}").touch()
-        trial.mark(f"restore, {way}{', nobody alive' * alone}", "store", began_ns)
+        trial.mark(f"restore, {way}{', no process alive' * alone}", "store", began_ns)
         _settle(trial, store, newcomers)
         if alone:
             for name in newcomers:

@@ -22,7 +22,7 @@ from frazil.torture.trial import EVIDENCE_S, Mark, Trial
 
 __all__ = ["mixture"]
 
-_SHARE = 0.75  # of the trial's seconds; the rest is for the end
+_SHARE = 0.75  # the part of the trial's seconds with faults; the rest is for the end
 _HANG_S = 10.0  # three times the timeout of a call
 _LOOK_S = 0.2
 _REPAIR_S = 0.1  # after a restore, before the check of the file
@@ -167,7 +167,7 @@ class _Mix:
                 self._end_of(process)
         done = restorable(trial).put_back(copy, event.way, tidy=event.tidy)
         (trial.folder / f"go-{copy.name}").touch()
-        words = f"restore, {event.way}{', nobody alive' * event.alone}"
+        words = f"restore, {event.way}{', no process alive' * event.alone}"
         trial.mark(words if done else f"not done: {words}", "store", began_ns)
         if not event.alone:
             self._end_of(event.process)

@@ -2,8 +2,8 @@
 
 The comparison can be repeated on another machine and with newer versions. It tests one system after
 the other, with the code of any other run. A system that is not installed is listed with the command
-that installs it. A cell is the number of repeated IDs. It is not 0 if a fault was not available or
-no IDs came.
+that installs it. A cell is the number of repeated IDs. It is a mark if a fault was not available or
+no IDs were issued.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

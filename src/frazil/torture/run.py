@@ -40,8 +40,8 @@ OWN = ("sqlite", "redis", "icicle")
 
 _HORIZON = "?horizon=1s"  # how long newcomers wait after a loss; 5 s would be a whole trial
 
-_ROUND_S = 10.0  # of a mix
-_MARGIN = 1 << 20  # of a counter: the unused rest of blocks
+_ROUND_S = 10.0  # a round of a mix
+_MARGIN = 1 << 20  # added to a counter, for the unused rest of blocks
 
 Outcome = Literal["unique", "repeated", "unavailable", "refused", "silent", "unseen", "hung"]
 
@@ -83,7 +83,7 @@ class Result:
     found: Found = field(default_factory=Found)
     marks: list[Mark] = field(default_factory=list)
     true_ns: int = 0
-    """What to add to such a moment for the true time since 1970."""
+    """The difference between the true time since 1970 and such a moment."""
     seen: bool = True
     """Whether every part of the fault was observed."""
     refused: bool = False

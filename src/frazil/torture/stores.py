@@ -121,7 +121,7 @@ class Server:
 
     def _start(self) -> None:
         if not self._started():
-            raise ConfigError(f"{self._program} does not start; try it by hand")
+            raise ConfigError(f"{self._program} does not start; start it in a shell to see why")
 
     def _started(self) -> bool:
         options = f"--port {self._port} --bind 127.0.0.1 --dir {self._folder.name}"

@@ -50,7 +50,7 @@ class Mark:
 
 @dataclass(slots=True)
 class World:
-    """What the trials of a run share: the system, its setting, one clock, one store, a pace.
+    """Shared by the trials of a run: the system, its setting, one clock, one store, a pace.
 
     clock: or the reason why there is none. repair: what an operator does after a loss.
     """

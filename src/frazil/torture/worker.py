@@ -120,14 +120,14 @@ def threads(job: Job) -> None:
 
 
 def copies(job: Job) -> None:
-    """Copy the generator, shallow and deep; original and copies issue in turns."""
+    """Copy the generator, shallow and deep; original and copies issue alternately."""
     life = Life.begin(job).warm_up()
     lives = [life]
     refused = []
     for make in (copy.copy, copy.deepcopy):
         try:
             lives.append(Life(job, make(life.holder), f"{job.name}-{make.__name__}"))
-        except Exception as error:  # noqa: BLE001 - whatever somebody's generator raises
+        except Exception as error:  # noqa: BLE001 - whatever a foreign generator raises
             refused.append(f"{make.__name__}: {error}")
     if len(refused) == 2:
         _refuse(job, "; ".join(refused))
@@ -141,7 +141,7 @@ def pickled(job: Job) -> None:
     life = Life.begin(job).warm_up()
     try:
         text = pickle.dumps(life.holder)
-    except Exception as error:  # noqa: BLE001 - whatever somebody's generator raises
+    except Exception as error:  # noqa: BLE001 - whatever a foreign generator raises
         _refuse(job, str(error))
     else:
         half = Path(job.path).with_suffix(".half")

@@ -11,11 +11,11 @@ the walk's current *stage*. At its end it links the draft to that stage with one
 only. Then the draft is the current stage. A step that comes second drops its draft and begins again
 from the new stage. A step that an exception ends has changed nothing.
 
-A stage's cells are an *iterator* over a range, which yields each cell once, to any caller, again in
-one call. Each stage is the previous one after a whole step of ``walk``, so the iterators of all
-linked stages have no cell in common, and a late caller may draw from an old stage. Nothing draws
-from a draft. A cell that is drawn and then dropped, by an exception or by a step that came second,
-is wasted and never repeated.
+A stage's cells are an *iterator* over a range, which yields each cell once, to any caller, also in
+one uninterrupted call. Each stage is the previous one after a whole step of ``walk``, so the
+iterators of all linked stages have no cell in common, and a late caller may draw from an old stage.
+Nothing draws from a draft. A cell that is drawn and then dropped, by an exception or by a step that
+came second, is wasted and never repeated.
 
 The everyday call reads one tuple (the current stage, the end of its tick, its cells, ...), draws,
 and then checks that this is still the same process. If two threads wrote the tuple one after the
@@ -97,7 +97,7 @@ class _Stage(Walk):
         return [self.scatter(self.low, self.high, cell) for cell in cells]
 
     def fast_path(self) -> FastPath:
-        """What an everyday call reads of this stage."""
+        """The parts of this stage that an everyday call reads."""
         identity: PureIdentity = self.identity
         same_process = identity.word, identity.era, identity.vm_word, identity.vm_seen
         return identity.now_ns, *same_process, self.tick_end_ns, self.undrawn, self.later, self

@@ -448,7 +448,7 @@ class Walk:
 
     def begin(self, node: int, start: int, until: int) -> None:
         """Move the cursor to before the first cell of a claim."""
-        assert 0 <= start <= until  # by check
+        assert 0 <= start <= until  # checked by ``check``
         self.low = self.constant_low
         self.high = self.constant_high
         self.placed = 0
@@ -473,7 +473,7 @@ class Walk:
         self.wanting = False
 
     def prolong(self, until: int, now: int, into_ns: int, read_ns: int, era: int = 0) -> None:
-        """The claim now reaches to ``until``; the clock is read anew. The cursor stays."""
+        """The claim now reaches to ``until``; the clock is read again. The cursor stays."""
         if era and era != self.identity.era:
             return
         if until > self.until:
@@ -539,7 +539,7 @@ class Walk:
         return self.leave()
 
     def restart(self, identity: process.ProcessIdentity) -> None:
-        """In a copy of the process: start anew with ``identity``, unless another call did."""
+        """In a copy of the process: start again with ``identity``, unless another call did."""
         if identity.intact() and not self.identity.intact():
             self.forget()
             assert not self.held  # I3: the claim is the parent's

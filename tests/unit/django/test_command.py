@@ -38,7 +38,7 @@ def test_schemes(site):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("inspect", "nonsense"), "'nonsense' is no ID of the declared schemes: default, order"),
+        (("inspect", "nonsense"), "'nonsense' is not an ID of the declared schemes: default,"),
         (("mint", "pge"), "has no 'pge'"),
         (("mint", "-n", "-1"), "not a whole number"),
     ],

@@ -117,7 +117,7 @@ def test_a_field_without_a_scheme_says_what_to_write(site):
             fields = ("note",)
 
     with pytest.raises(
-        ConfigError, match=r"note is no ID in Order; name its scheme, like IdField\("
+        ConfigError, match=r"note is not an ID of Order; name its scheme, like IdField\("
     ):
         _ = Made().fields
 

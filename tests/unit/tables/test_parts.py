@@ -51,5 +51,5 @@ def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
 def test_what_is_there_is_not_touched(tmp_path: Path) -> None:
     (tmp_path / "some").write_text("rows")
     for path in (tmp_path, tmp_path / "some"):
-        with pytest.raises(ConfigError, match="is there already"):
+        with pytest.raises(ConfigError, match="exists already"):
             make_parts(path)

@@ -1,7 +1,7 @@
 """An iterator that works ahead in a thread.
 
-Reading, computing and writing a file in turns uses one processor and waits for the disk. Each is a
-stage here, with a short queue between them. numpy, pyarrow and files release the interpreter's
+Reading, computing and writing one after the other uses one processor and waits for the disk. Each
+is a stage here, with a short queue between them. numpy, pyarrow and files release the interpreter's
 lock, so the stages run at the same time. A stage that is no longer read stops at its next item.
 """
 

@@ -77,7 +77,7 @@ def direct(reading: Reading, files: list[tuple[str, Any]], column: str | None = 
 
 
 def opened(kind: str, file: str) -> Any:
-    """A Parquet or Arrow file as pyarrow opens it. Raises ConfigError if it is none."""
+    """A Parquet or Arrow file as pyarrow opens it. Raises ConfigError if it is not one."""
     with Source(file) as source:  # its error names the file
         if source.size is None:
             raise ConfigError(
@@ -87,7 +87,7 @@ def opened(kind: str, file: str) -> Any:
             )
     try:
         if kind == "parquet":
-            # What is read before it is needed is kept to the end of the file.
+            # Data that is read ahead would be kept until the end of the file.
             return pa.parquet.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False)
         mapped = pa.memory_map(file)
         try:

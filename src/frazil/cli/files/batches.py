@@ -41,7 +41,7 @@ _LINE_BYTES = 16 << 20
 
 
 def open_batches(reading: Reading, stack: ExitStack) -> Batches:
-    """The rows of files; ``stack`` closes them. Raises ConfigError for a file that is no table."""
+    """The rows of files; ``stack`` closes them. Raises ConfigError if one is not a table."""
     if reading.kind in ("parquet", "arrow"):
         files = [(file, opened(reading.kind, file)) for file in reading.files]
         schema = files[0][1].schema
@@ -97,10 +97,10 @@ def _packing(file: str) -> str:
 
 
 def _plain_file(reading: Reading, file: str) -> str:
-    """The file, or a copy of it that DuckDB can read. Raises ConfigError if it is cut off."""
+    """The file, or a copy of it that DuckDB can read. Raises ConfigError if it is truncated."""
     if file != "-" and reading.charset is None and Path(file).is_file():
         with reading.open(file) as source:
-            if source.packing():  # DuckDB takes zstd that is cut off for the whole
+            if source.packing():  # DuckDB reads truncated zstd without an error
                 deque(source.blocks(), maxlen=0)
         return file
     copy = reading.folder / f"input-{len(list(reading.folder.iterdir()))}"
@@ -148,7 +148,7 @@ def _csv_query(
 
 
 def _check_differ(names: Iterable[str], file: str, kind: str) -> None:
-    """Raise ConfigError if two columns have names that SQL takes for one."""
+    """Raise ConfigError if two columns have names that are equal in SQL."""
     seen: set[str] = set()
     for name in names:
         if name.lower() in seen:
@@ -234,7 +234,7 @@ def _unreadable(reading: Reading, error: Exception) -> ConfigError:
 
 
 def _invalid_json(reading: Reading, file: str) -> ConfigError | None:
-    """The error for the first row that is no JSON object; None for other formats."""
+    """The error for the first row that is not a JSON object; None for other formats."""
     if reading.kind != "jsonl":
         return None
     with reading.open(file) as source:

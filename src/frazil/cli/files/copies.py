@@ -1,9 +1,9 @@
 """Copies of text files with an ID in each row: every other byte of a row stays as it was.
 
 The text of an ID is inserted into the block that was read, at one place in each row; Arrow joins
-the pieces. An ID, or a prefix, holds no delimiter and no quote, so no row has to be quoted anew;
-only the name of the column may be, in the header. Blank lines are left out. A copy of several files
-has one header, which all of them must share.
+the pieces. An ID, or a prefix, holds no delimiter and no quote, so no row needs new quotes; only
+the name of the column may need them, in the header. Blank lines are left out. A copy of several
+files has one header, which all of them must share.
 """
 
 import csv

@@ -1,4 +1,4 @@
-"""What a file is, by its name, and which files a path names.
+"""The format of a file, by its name, and the files that a path names.
 
 A path is a file, a glob (``events/*/*.parquet``) or a folder, which stands for every file in it
 with a known ending. Folders like ``year=2026`` above a file are Hive partitions: their keys become

@@ -1,7 +1,7 @@
 """JSON Lines: rows cut where their IDs go, and the values of one key.
 
-A row must be an object. DuckDB checks whole blocks; where it finds fault, Python's reader decides
-and names the line.
+A row must be an object. DuckDB checks whole blocks; where it finds an error, Python's reader
+decides and names the line.
 """
 
 import json
@@ -22,7 +22,7 @@ __all__ = ["cut_json", "json_record", "json_values"]
 
 _BRACE, _END_BRACE, _QUOTE = ord("{"), ord("}"), ord('"')
 _BLANKS = (9, 10, 11, 12, 13, 32)  # what Python strips from ASCII
-# Rows that are no object, or have the key.
+# Rows that are not objects, or have the key.
 _UNFIT = (
     "SELECT count(*) FILTER (NOT CASE WHEN json_valid(line) THEN json_type(line) = 'OBJECT' "
     "AND NOT json_exists(line, $path) ELSE FALSE END) FROM lines"
@@ -37,7 +37,7 @@ _DECODE = json.JSONDecoder().decode  # json.loads without its checks
 
 
 def json_values(source: Source, blocks: Iterator[Rows], column: str) -> Iterator[Values]:
-    """The values of a key. Raises ConfigError for a row that is no object."""
+    """The values of a key. Raises ConfigError for a row that is not an object."""
     lines = _Lines(column)
     for rows in blocks:
         found = lines.run(_TYPED, rows)
@@ -61,7 +61,7 @@ def _read_json(source: Source, rows: Rows, column: str) -> Values:
 
 
 def cut_json(files: list[str], opened: Open, place: Place) -> Iterator[Cut]:
-    """The rows of JSON Lines, cut where their IDs go. Raises ConfigError for a row that is none."""
+    """The rows, cut where their IDs go. Raises ConfigError for a row that is not an object."""
     lines = _Lines(place.column)
     key = json.dumps(place.column, ensure_ascii=False).encode()
     ended = True

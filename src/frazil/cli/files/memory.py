@@ -32,7 +32,7 @@ class Memory:
 
     @property
     def buffer_bytes(self) -> int:
-        """What DuckDB reads of a text file at once."""
+        """How much of a text file DuckDB reads at once."""
         return 16 << 20 if self.size_bytes >= 1 << 30 else 8 << 20
 
     @property

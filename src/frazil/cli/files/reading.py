@@ -1,4 +1,4 @@
-"""What the options of a command say about its files, and its temporary files."""
+"""The options of a command about its files, and its temporary files."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,7 +34,7 @@ class Reading:
 
 @contextmanager
 def temporary_in(folder: Path) -> Iterator[None]:
-    """A block that writes temporary files. Raises ConfigError if they have no room."""
+    """A block that writes temporary files. Raises ConfigError if the disk is full."""
     try:
         yield
     except OSError as error:

@@ -1,7 +1,7 @@
 """The rows of a text file, found in blocks of bytes.
 
 A copy of a CSV file has to keep every byte of a row: quotes, spaces, line ends, even bytes that are
-no text. A parser that returns values has lost them, and it is slow. A row ends at a line end
+not text. A parser that returns values has lost them, and it is slow. A row ends at a line end
 outside of quotes, and that is all a copy needs to know. numpy compares whole blocks: a line end is
 outside if the number of quotes before it is even.
 

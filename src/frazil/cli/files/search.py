@@ -29,7 +29,7 @@ from frazil.cli.files.reading import temporary_in
 
 __all__ = ["Duplicate", "Search"]
 
-_COPIES = 4  # of what is sorted, with the order and the positions
+_COPIES = 4  # in memory while keys are sorted, with the order and the positions
 _PARTS_MAX = 512
 _MIX = 0x9E3779B97F4A7C15  # odd, and its bits look random
 

@@ -25,7 +25,7 @@ def stamp(
 ) -> None:
     """Write the rows with new IDs in the format ``to``; ``on_progress`` gets bytes and rows.
 
-    Raises ConfigError for an input that is no table or has the column, OSError if it cannot write.
+    Raises ConfigError if the input is not a table or has the column, OSError if it cannot write.
     """
     if reading.kind == to and to in ("csv", "jsonl") and not hive_keys(*reading.files):
         _copy(reading, place, file, ids, on_progress)

@@ -25,7 +25,7 @@ def printable(text: str) -> str:
 def invalid_utf8_error(source: Source, name: str) -> ConfigError | None:
     """The error for the first byte that is not UTF-8; None if all are.
 
-    source: the file, opened anew. name: the file in the error.
+    source: the file, opened again. name: the file in the error.
     """
     for rows in split_lines(source, source.blocks()):
         try:

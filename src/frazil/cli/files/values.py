@@ -1,8 +1,8 @@
 """One column of a file, in batches, with the line or row of each value.
 
 Text is cut into fields as bytes, without a parser (see ``rows``): an audit needs one column, and a
-byte that is not UTF-8 in another one is none of its business. Values are an Arrow array of integers
-or of binary texts, or a list where they are of several kinds. Blank lines are skipped.
+byte that is not UTF-8 in another one does not matter. Values are an Arrow array of integers or of
+binary texts, or a list where they are of several kinds. Blank lines are skipped.
 """
 
 import csv
@@ -136,7 +136,7 @@ def _fields(rows: Rows, keep: Any, delimiter: int, index: int) -> Any:
 def _first_fields(rows: Rows, keep: Any, delimiter: int) -> Any:
     """The first field of each row, where all are equally long and without quotes; else None.
 
-    Such a field ends at the next delimiter, so the rest of the row is not looked at.
+    Such a field ends at the next delimiter, so the rest of the row is not read.
     """
     starts, ends = rows.starts[keep], rows.bodies[keep]
     if not len(starts):
@@ -154,7 +154,7 @@ def _first_fields(rows: Rows, keep: Any, delimiter: int) -> Any:
 
 
 def _table(marks: Any, starts: Any, ends: Any) -> Any:
-    """The delimiters of each row in a row; None if some rows have more of them than others."""
+    """A matrix: the delimiters of each row. None if some rows have more of them than others."""
     count, odd = divmod(len(marks), max(len(starts), 1))
     if odd or not count:
         return None

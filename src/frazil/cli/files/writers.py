@@ -55,7 +55,7 @@ def with_ids(found: Batches, place: Place, ids: Ids, *, numeric: bool) -> tuple[
 def open_writer(
     kind: str, file: IO[bytes], schema: Any, column: str, compression: str | dict[str, str]
 ) -> Iterator[Callable[[Any], None]]:
-    """A function that writes a batch to a file in a format; at the end of the block its end."""
+    """A function that writes a batch in a format; the end of the block completes the file."""
     if kind in ("csv", "jsonl"):
         with duckdb.connect(config={"memory_limit": "256MiB"}) as database:
             database.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")
@@ -82,8 +82,8 @@ def open_writer(
 class _ParquetWriter:
     """Writes row groups of some hundred thousand rows.
 
-    A dictionary of values that hardly repeat is built in vain, so the first rows decide which
-    columns have one.
+    A dictionary of values that hardly repeat is a waste, so the first rows decide which columns
+    have one.
     """
 
     def __init__(
@@ -267,7 +267,7 @@ class _Counted:
         return memoryview(data).nbytes
 
     def writable(self) -> bool:
-        """It is for writing."""
+        """True: the file is open for writing."""
         return True
 
     def tell(self) -> int:

@@ -18,7 +18,7 @@ _DRAWING_COLUMNS = 100
 
 
 def foreign_json(found: Foreign, now_us: int) -> dict[str, Any]:
-    """Its facts; a field that holds bytes and no number is a hex text."""
+    """Its facts; a field that holds bytes instead of a number is a hex text."""
     us = found.moment_us
     return {
         "text": found.text,

@@ -34,8 +34,8 @@ def console() -> "Console":
 class Rows:
     """A table with a heading. On a narrow terminal each row becomes a list of its cells.
 
-    A column that is thinner than its longest word cuts it, and four columns of three characters
-    tell nobody anything. From 80 columns on, a long word is folded instead.
+    A column that is thinner than its longest word cuts it, and columns of three characters are
+    unreadable. From 80 columns on, a long word is folded instead.
     """
 
     def __init__(self, columns: Sequence[str], right: Iterable[str]) -> None:

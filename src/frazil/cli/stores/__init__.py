@@ -1,3 +1,3 @@
-"""What the commands share that look at stores and pools."""
+"""Code that is shared by the commands about stores and pools."""
 
 __all__: list[str] = []

@@ -1,8 +1,8 @@
 """An ID of another system, as a number that is cut into parts.
 
 A ``Layout`` has at most 128 bits, whole microseconds and a field that claims advance along. Some of
-these formats have none of the three, and nobody claims their regions. So a part is only a name, a
-role for its colour, a width and a value.
+these formats have none of the three, and no registry grants their regions. So a part is only a
+name, a role for its colour, a width and a value.
 """
 
 from collections.abc import Sequence

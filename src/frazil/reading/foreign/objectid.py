@@ -1,6 +1,6 @@
 """MongoDB's ObjectIds: seconds since 1970, 40 random bits of a process, and a counter, in hex.
 
-Drivers of before 2018 had a machine and a process in place of the random bits.
+Drivers older than 2018 had a machine and a process in place of the random bits.
 """
 
 import re

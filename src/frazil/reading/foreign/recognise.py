@@ -6,8 +6,8 @@ databases show them) are a UUID if its constant bits are there, else a ULID or a
 is plausible: 40 digits are more often a SHA-1.
 
 A word of a line is accepted only with a plausible date: a host name or a hash may have the same
-length, and a random UUID has nothing to show. The text that is an ID as a whole is read anyway; an
-implausible date is a doubt that is shown.
+length, and a random UUID has no date. A text that is one ID as a whole is always read; an
+implausible date is shown as a doubt.
 """
 
 import re
@@ -31,7 +31,7 @@ _AHEAD_MAX_US = UNITS_US["d"]
 
 
 def recognise(text: str, now_us: int) -> Foreign | None:
-    """The ID of another system that the whole text is; None if it is none."""
+    """The ID of another system, if the whole text is one; else None."""
     for read in _READERS:
         try:
             found = read(text)
@@ -60,7 +60,7 @@ def doubt_of(found: Foreign, now_us: int) -> str:
 
 
 def why_not(text: str) -> str:
-    """Why a text that has the form of an ID of another system is none; "" without such a form."""
+    """Why a text in the form of an ID of another system is not one; "" without such a form."""
     for read in _READERS:
         try:
             read(text)

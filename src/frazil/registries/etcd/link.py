@@ -79,11 +79,11 @@ class _Timely(RawIOBase):
         self._until_s = boot_s() + _TIMEOUT_S
 
     def makefile(self, _mode: str) -> BufferedReader:
-        """As of a socket."""
+        """See socket.makefile."""
         return BufferedReader(self)
 
     def readable(self) -> bool:
-        """Whether it is for reading."""
+        """True: it can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int | None:

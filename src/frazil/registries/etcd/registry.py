@@ -242,7 +242,7 @@ class EtcdRegistry(RecordRegistry):
         self._last_us = record.last_us
         self._forgotten = record.incarnation != state.cluster
         if self._forgotten:
-            was = replace(was, index=0, era=secrets.token_hex(8))  # of another log
+            was = replace(was, index=0, era=secrets.token_hex(8))  # another log
         return record, Noted(
             version=state.version + 1,
             term=state.term,
@@ -309,7 +309,7 @@ class EtcdRegistry(RecordRegistry):
             return replace(state, value=value, modified=now["store"], version=version, **now)
 
         kept = self._request(TRANSACTION, body, after)
-        if kept.mark != mark:  # else this very request was applied, and arrived twice
+        if kept.mark != mark:  # else this request was applied, and arrived twice
             self._state = self._heard(kept)
             raise _ConflictError
         lower = kept.term < state.term or kept.store <= state.store

@@ -1,6 +1,7 @@
 """Examine a MySQL or MariaDB server for ``frazil doctor``.
 
-All statements are read-only, and any user may run them. What a user may not see is a note.
+All statements are read-only, and any user may run them. A value that the user may not see becomes a
+note.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +22,7 @@ from frazil.registries.doctor import (
 __all__ = ["QUESTION", "STATUS", "examine"]
 
 STATUS = "SHOW GLOBAL STATUS LIKE 'Slaves_connected'"
-"""How many replicas are connected; MySQL does not tell every user."""
+"""How many replicas are connected; in MySQL not every user may read it."""
 
 QUESTION = """SELECT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED), @@version, @@read_only,
     @@innodb_flush_log_at_trx_commit, @@innodb_doublewrite, @@log_bin, @@sync_binlog,

@@ -7,7 +7,7 @@ parent's connection: its copy is cut off before anything else runs there, so a c
 inside its parent's verb can neither commit nor end the session.
 
 The C client (mysqlclient) offers none of the three: it reads and writes the socket where Python
-cannot see it. It is not used, also where it is installed.
+cannot see it. It is not used, even if it is installed.
 
 Errors of the server and of the driver are translated here, with the next step for each.
 """
@@ -48,7 +48,7 @@ _LOCK_S = 3
 _PATIENCE_S = 4.0
 _SOME_MS = 0.001
 _LOST = 2013
-# A pooler may give each message another session, so what a verb depends on is set by the verb.
+# A pooler may give each message another session, so each verb sets what it depends on.
 _SESSION = (
     f"SET SESSION innodb_lock_wait_timeout={_LOCK_S}, sql_mode='STRICT_ALL_TABLES', "
     "time_zone='+00:00'"
@@ -191,12 +191,12 @@ _REFUSALS = {  # by error number: errors that a person must correct
     1045: "set the right user and password in the URL",
     1046: "name the database in the URL: mysql://user@host/database",
     1049: "create the database, or name another in the URL",
-    1054: "another version of frazil created the table; use that version, or create the table anew",
+    1054: "another version of frazil created the table; use that version, or create a new table",
     1142: _RIGHTS,
     1143: _RIGHTS,
     1193: "the server lacks a variable that frazil needs; use MySQL 8.0, MariaDB 10.6, or newer",
     1449: "the user who created the triggers is gone; create the triggers of "
-    "frazil/registries/mysql/table.sql anew",
+    "frazil/registries/mysql/table.sql again",
     1698: "set the right user and password in the URL",
     3159: "the server accepts TLS only; write mysqls:",
 }

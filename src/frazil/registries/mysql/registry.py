@@ -16,7 +16,7 @@ Failures of a database, and the measures against them:
 - *A table that was dropped and loaded from a dump* has another time of creation, which is part of
   the incarnation as well.
 - *A restored or edited row.* A trigger notes whether a member wrote the row: a member tells its
-  session beforehand what it writes. A row that anybody else wrote counts as a loss. Without the
+  session beforehand what it writes. A row that another client wrote counts as a loss. Without the
   triggers, which not every user may create, members that remember more notice such a row.
 - *A lost reply to a COMMIT.* The error then says that the outcome is unknown.
 - *A frozen process.* The client limits the time it waits for the server. If a *member* freezes
@@ -25,8 +25,8 @@ Failures of a database, and the measures against them:
 Limits: two starts in the same second of the server's clock look like one. A group of servers that
 all accept writes (Galera, Group Replication) must be used through one of them: each server is
 another incarnation, and each change of server costs one horizon. MariaDB computes its id from the
-port and the address of its network card; if they change, a counter must be moved on
-(``frazil init --start N --forward``).
+port and the address of its network card; if they change, a counter must be moved ahead (``frazil
+init --start N --forward``).
 """
 
 from collections.abc import Iterator
@@ -106,7 +106,7 @@ class MysqlRegistry(TableRegistry):
         options.finish()
 
     def create_table(self) -> None:
-        """See TableRegistry. Creates the triggers too, if it may."""
+        """See TableRegistry. Creates the triggers too, if the user may."""
         table, *triggers = statements()
         with self._link.connected() as connection:
             connection.ask(table)

@@ -23,9 +23,9 @@ CREATE TABLE IF NOT EXISTS frazil_namespace (
     writer      varchar(8)     NOT NULL DEFAULT ''
 ) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
--- Who wrote the row: a member tells its session what it writes, and nobody else does. A row that
--- was restored or edited is then known as such. Creating a trigger needs the right TRIGGER and, with
--- a binary log, log_bin_trust_function_creators=1 or an administrator.
+-- The triggers note whether a member wrote the row: only a member sets @frazil_writes before it
+-- writes. A row that was restored or edited lacks this note. Creating a trigger needs the right
+-- TRIGGER and, with a binary log, log_bin_trust_function_creators=1 or an administrator.
 
 CREATE TRIGGER frazil_inserted BEFORE INSERT ON frazil_namespace FOR EACH ROW
     SET NEW.writer = '';

@@ -43,7 +43,7 @@ IDS_QUESTION = """SELECT n.nspname AS place, p.prosrc AS source, p.proowner::reg
                 false) AS may_look
 FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace
 WHERE p.oid = to_regprocedure('frazil_id(text)')"""
-"""What is there of ``frazil_id``: one row or none."""
+"""The function ``frazil_id``: one row, or none if it does not exist."""
 
 IDS_ROWS = """SELECT i.name, i.node, n.layout, n.ids_node IS NOT DISTINCT FROM i.node
        AND pg_sequence_last_value(i.lost) IS DISTINCT FROM 1 AS kept

@@ -9,10 +9,10 @@
 --          10 epoch: us since 1970. Also as tick_at(us) = 11 ticks + (us - 12 rest) / tick
 --          13 sid  14 revision  15 now: what the member remembers of this record
 --          16 witness: the member's clock  17 holder: its name
---          18 amount: want, ticks, until, used or start, as the verb has it; initialise: "" if
---             it is unknown what was given
+--          18 amount: want, ticks, until, used or start, by the verb; for initialise, "" means
+--             that earlier grants are unknown
 --          19 slot (counted from first)  20 start  21 until  22 token: of the claim held, or ""
---          23 replicas that must confirm  24 data: what a counter's store is known by, or ""
+--          23 replicas that must confirm  24 data: identifies a counter's store, or ""
 -- Units    ticks count from the epoch; _us are microseconds, moments since 1970.
 -- Reply    texts: kind, nonce, incarnation, then of
 --            claim     sid revision now_us slot token start until
@@ -25,7 +25,7 @@
 --            look      sid fingerprint layout now_us, then six texts a slot: number, start, until,
 --                      token, holder, since_us
 --            incarnation  nothing more
---          or the error READONLY, of a replica that takes writes
+--          or the error READONLY, from a writable replica
 --
 -- A Lua number is a double, exact below 2^53. Microseconds since 1970 are exact until 2255. Larger
 -- numbers are passed as decimal text: a counter's values are stored relative to its first one

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""``frazil.registries.sqlite.forks`` in C: the gate that also forks made inside C go through.
+"""``frazil.registries.sqlite.forks`` in C: the gate, also for forks that C code makes.
 
 ``pthread_atfork`` handlers run for every ``fork()`` of the C library, in the thread that forks. If
 that thread holds the interpreter's lock, as uWSGI's does, it releases the lock while it waits,

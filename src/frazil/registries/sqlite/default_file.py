@@ -6,7 +6,7 @@ use. So the default serves one user until root creates a directory for a group (
 --shared GROUP``). After that it is the default of every user; a user who may not write there gets
 an error, and no file of their own.
 
-A directory that everybody may write to would let any user of the host make IDs repeat. A sticky
+A directory that every user may write to would let any user of the host make IDs repeat. A sticky
 directory (such as /tmp) does not work: other users must remove the files of a crashed process.
 """
 

@@ -89,7 +89,7 @@ class RevisionFile:
             return False
         if leads_to(self.path, self._file.fileno()):
             return True
-        fcntl.flock(self._file, fcntl.LOCK_UN)  # of a file that was deleted meanwhile
+        fcntl.flock(self._file, fcntl.LOCK_UN)  # the file was deleted meanwhile
         return False
 
     def _holder(self) -> str:

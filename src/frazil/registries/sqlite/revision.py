@@ -14,9 +14,9 @@ which VACUUM changes) that is not older than the log's first commit and not newe
 log that does not fit is removed before SQLite opens the file.
 
 **Each step writes two notes**: a *pending* one before the commit, and a *settled* one after it and
-before the answer is used. If the process dies in between, nobody used the answer, so the state
-before and the state after are both valid. The two notes are in two sectors and written in turn, so
-a torn write damages only one.
+before the answer is used. If the process dies in between, the answer was not used, so the state
+before and the state after are both valid. The two notes are in two sectors and written alternately,
+so a torn write damages only one.
 
 Two kinds of signs are derived, each a part of the incarnation:
 
@@ -83,7 +83,7 @@ class Note(NamedTuple):
     """A note that a step writes beside the file.
 
     turn: counts the notes. revision: of the database. durable: the last one that was synced.
-    lineage, place: random, each given anew with its sign. past_boot: the boot before this one.
+    lineage, place: random; a new sign gives a new one. past_boot: the boot before this one.
     pending: whether the commit is still to come.
     """
 
@@ -128,7 +128,7 @@ class Notes(NamedTuple):
 
     @classmethod
     def read(cls, sectors: bytes) -> "Notes":
-        """From two sectors."""
+        """Parse the notes in two sectors."""
         found = [Note.read(sectors[at : at + SECTOR]) for at in (0, SECTOR)]
         notes = sorted((note for note in found if note), key=lambda note: note.turn)
         if not notes:
@@ -159,7 +159,7 @@ def coming(path: Path, notes: Notes, sight: Sight, revision: int) -> tuple[Note,
     boot = _boot(latest, sight)
     if boot == latest.past_boot != latest.boot and not latest.boot.startswith("?"):
         raise ConfigError(
-            f"{path} is used under two boot ids in turn, so by two hosts or by a sandbox with its "
+            f"{path} is used under two boot ids alternately, so by two hosts or a sandbox with its "
             "own kernel, between which file locks may not work; keep the claims on a server: set "
             "FRAZIL_URL to redis://, postgresql:// or etcd://",
             boots=(boot, latest.boot),

@@ -70,7 +70,7 @@ class SqlSlots:
         return found
 
     def best_free(self, now: int, guard: int, among: range) -> int | None:
-        """Of the slots with floor <= now that with the greatest floor, the lowest on a tie."""
+        """The slot with the greatest floor that is at most now; on a tie the lowest."""
         if guard > now:
             return None
         n = self._found(

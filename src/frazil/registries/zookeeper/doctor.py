@@ -39,12 +39,12 @@ def examine(
         Finding(
             "rights",
             "note" if open_to_all else "good",
-            "everybody may write the records" if open_to_all else "only the user of the URL writes",
+            "anyone may write the records" if open_to_all else "only the user of the URL writes",
             "name a user: zookeeper://user:password@host" if open_to_all else "",
         ),
         Finding("persistence", "good", "each claim is on a majority's disks before it is used"),
     )
-    restored = "the ensemble is put back from a copy"
+    restored = "the ensemble is restored from a copy"
     events = (
         *COMMON_EVENTS,
         Finding("servers restart, or a minority is cut off", "good", "survived"),

@@ -1,10 +1,10 @@
-"""The session with a ZooKeeper ensemble, begun on first use and anew after each error or fork.
+"""The session with a ZooKeeper ensemble, begun on first use and again after each error or fork.
 
-The driver (kazoo) repairs its connection behind the caller's back: it reconnects to another server,
-resumes the session, and sends what was queued. Then nobody knows which server answered, and a
-request may arrive late. Here a session lasts as long as one connection. When the connection ends,
-the session is given up, and the next call begins another. So what a new session tells about its
-server (``start_ms``) is about the server that answers.
+The driver (kazoo) repairs its connection without the caller's knowledge: it reconnects to another
+server, resumes the session, and sends what was queued. Then the caller does not know which server
+answered, and a request may arrive late. Here a session lasts as long as one connection. When the
+connection ends, the session is given up, and the next call begins another. So the facts of a new
+session (``start_ms``) are those of the server that answers.
 
 ZooKeeper shows its clock in one place only: each write notes when the leader made it (``mtime``).
 So each verb also writes a node of its own, ``clock``, without content. The same answer shows the
@@ -63,7 +63,7 @@ class State(NamedTuple):
     """A node as read (data b"" and version -1 if it does not exist), and the ensemble.
 
     root: the transaction that created the root of all namespaces. epoch: of the leader. start_ms:
-    a number that is the same, but for one part in 65,536 sessions, until the server starts again.
+    a number that stays the same until the server starts again, except for one session in 65,536.
     now_us: the leader's clock, to the millisecond.
     """
 
@@ -132,7 +132,7 @@ class Link:
                 return ""
 
     def open_to_all(self) -> bool:
-        """Whether everybody may write the nodes."""
+        """Whether every client may write the nodes."""
         with self._session() as client:
             acls, _ = client.get_acls(self._clock)
             return any(acl.id.scheme == "world" and acl.perms & 2 for acl in acls)
@@ -241,7 +241,7 @@ class _Wire:
         self._client = client
 
     def fileno(self) -> int:
-        """As of a socket: -1 if there is none."""
+        """The file descriptor of the socket; -1 if there is none."""
         wire = self._client._connection._socket  # noqa: SLF001 - the driver does not show it
         number: int = -1 if wire is None else wire.fileno()
         return number

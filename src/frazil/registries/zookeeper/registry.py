@@ -8,13 +8,13 @@ server may answer a read with an older node: then the write finds another versio
 **A write without an answer may have happened.** It is not repeated: the error says that the outcome
 is unknown, and what was granted has no owner.
 
-**Losses.** The members of an ensemble lose no acknowledged write together, unless they are put back
-from a copy. Then they elect a leader, and each election has a greater epoch than the copy shows.
-So the epoch is the incarnation, and each change of leader costs one horizon. Without an ensemble
-the epoch is always 0. Instead, the numbers of a server's sessions begin at the millisecond of its
+**Losses.** The members of an ensemble lose no acknowledged write together, unless they are restored
+from a copy. Then they elect a leader, and each election has a greater epoch than the copy shows. So
+the epoch is the incarnation, and each change of leader costs one horizon. Without an ensemble the
+epoch is always 0. Instead, the numbers of a server's sessions begin at the millisecond of its
 start, and count up from there in steps of a part in 65,536. So two numbers that differ by more than
-a quarter of a second are of two starts. For a counter neither is a loss: an epoch and a start also
-change without one. A counter is refused if the root of the tree was created again, and where a
+a quarter of a second belong to two starts. For a counter neither is a loss: an epoch and a start
+also change without one. A counter is refused if the root of the tree was created again, and where a
 member remembers more.
 
 Limits: an ensemble that was turned into a single server keeps its epoch, which then no longer shows

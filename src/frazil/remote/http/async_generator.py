@@ -60,7 +60,7 @@ class _Life(ServiceCalls):
         super().__init__(config)
         self._loop = the_loop()
         self._gate = asyncio.Semaphore(_MOST_LINES)
-        self._limits: set[asyncio.Timeout] = set()  # of the attempts that go on
+        self._limits: set[asyncio.Timeout] = set()  # of the attempts in progress
 
     def goes_on(self) -> bool:
         return super().goes_on() and self._loop is the_loop()

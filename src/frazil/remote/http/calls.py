@@ -56,7 +56,7 @@ def the_driver(*, awaited: bool = False) -> Any:
     try:
         import httpx
     except ImportError:
-        raise ConfigError('a service is asked with httpx: pip install "frazil[http]"') from None
+        raise ConfigError('a service needs httpx; run: pip install "frazil[http]"') from None
     for name in (*_FOR_A_CALL, *_FOR_A_LOOP * awaited):
         with suppress(ImportError):  # a driver with other internals
             load(name)
@@ -65,7 +65,7 @@ def the_driver(*, awaited: bool = False) -> Any:
 
 
 def _no_tls() -> ssl.SSLContext:
-    """Return a context that trusts nobody, for clients that do not use it."""
+    """Return a TLS context without certificates, for clients that do not use TLS."""
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 

@@ -97,9 +97,9 @@ class _Life(ServiceCalls):
 class ServiceGenerator(Served[_Life]):
     """Unique IDs of a service: call it, or take many. Made by ``frazil.open``.
 
-    Threads may share it. ``scheme`` reads and writes its IDs; ``config`` holds what it was opened
-    with. A call that gets no ID in time raises RegistryUnavailable or PoolExhausted, with the
-    reason of each attempt. An error that a retry does not change is a ConfigError.
+    Threads may share it. ``scheme`` reads and writes its IDs; ``config`` holds its settings. A call
+    that gets no ID in time raises RegistryUnavailable or PoolExhausted, with the reason of each
+    attempt. An error that a retry does not change is a ConfigError.
     """
 
     _life_of = _Life

@@ -1,4 +1,4 @@
-"""What opens ``http:`` URLs (see ``frazil.inputs.kinds``)."""
+"""Opens ``http:`` URLs (see ``frazil.inputs.kinds``)."""
 
 from frazil.generator.generator import AsyncGenerator, Generator
 from frazil.generator.request import Request

@@ -1,9 +1,9 @@
 """The meaning of a reply of a service: IDs, "try later", or an error that a retry does not change.
 
-A status alone is not enough. A gateway may answer 200 with a page of its own, and a service that
-was configured anew may issue IDs of another scheme. So a valid reply names the namespace, the
-scheme and its fingerprint, and has the requested number of packed IDs. It also repeats the nonce of
-the request: the IDs of a repeated reply would be duplicates.
+A status alone is not enough. A gateway may answer 200 with a page of its own, and a service with a
+new configuration may issue IDs of another scheme. So a valid reply names the namespace, the scheme
+and its fingerprint, and has the requested number of packed IDs. It also repeats the nonce of the
+request: the IDs of a repeated reply would be duplicates.
 
     200                        IDs, if the reply is valid
     429, 503 "try-later"       try later; Retry-After says when

@@ -21,9 +21,9 @@ class _Life(PoolCalls):
 class IcicleGenerator(Served[_Life]):
     """Unique IDs of a pool of servers: call it, or take many. Made by ``frazil.open``.
 
-    Threads may share it. ``scheme`` reads and writes its IDs; ``config`` holds what it was opened
-    with. A call that gets no ID in time raises RegistryUnavailable or PoolExhausted, with the
-    reason of each server. An error that a retry does not change is a ConfigError.
+    Threads may share it. ``scheme`` reads and writes its IDs; ``config`` holds its settings. A call
+    that gets no ID in time raises RegistryUnavailable or PoolExhausted, with the reason of each
+    server. An error that a retry does not change is a ConfigError.
     """
 
     _life_of = _Life

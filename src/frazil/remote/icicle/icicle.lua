@@ -1,37 +1,37 @@
 -- Issues IDs of the scheme "icicle" inside a Redis or Valkey server (6.2 or newer, or a cluster).
 --
--- KEYS[1]  the namespace's hash, frazil:icicle:{namespace}. All of its state lies in there.
--- ARGV     what is left out at the end, or is empty, has the value in brackets
---          1 verb: issue; init (give this server its shard); look, incarnation (which only read)
---          2 nonce: any text, which comes back with the answer []
+-- KEYS[1]  the namespace's hash, frazil:icicle:{namespace}, with all of its state
+-- ARGV     an argument that is empty, or omitted at the end, has the default in brackets
+--          1 verb: issue; init (set the shard of this server); look, incarnation (read-only)
+--          2 nonce: any text, which is returned in the reply []
 --          3 count: how many IDs, 1..4096000 [1]
 --          4 lead: us that IDs may be ahead of the clock, 0..1000000 [0]
---          5 shard: 0..1023. init: to be given. issue: which it must be; one that was lost
---            comes back with it [whichever it is]
---          6 seen: the highest top_us that this server ever told the caller [0]
---          7 witness: the caller's clock, us since 1970. A server's clock that goes 60 s ahead is
---            believed if this one agrees within 10 s [no witness: it is believed]
---          8 replicas: how many confirm each answer (by WAIT, which the caller says next) [0]
---          9 new: init: 1 if no server ever had this shard, so that nothing is waited for [0]
---          10 pool: init: text that look answers from then on; frazil keeps there which server of
---            the pool has which shard [as before]
+--          5 shard: 0..1023. init: the shard to set. issue: the shard that the server must have;
+--            a server that lost its shard gets this one [any]
+--          6 seen: the highest top_us in a reply of this server to the caller [0]
+--          7 witness: the caller's clock, us since 1970. A jump of the server's clock by more than
+--            60 s is accepted only if the witness agrees within 10 s [no check]
+--          8 replicas: how many confirm each reply (by WAIT, which the caller sends next) [0]
+--          9 new: init: 1 if no server ever had this shard, so that no ID has to wait [0]
+--          10 pool: init: a text for the replies to look; frazil stores here which server of the
+--            pool has which shard [unchanged]
 -- Units    us are microseconds, moments since 1970. A tick is a millisecond since EPOCH_US.
 -- Reply    texts: kind, nonce, incarnation, then
 --            ids       shard top_us wait_us, then for each span the first ID and how many: these
---                      are first, first + 1, ... . There may be fewer than asked for, or none; the
---                      next may be had in wait_us.
+--                      are first, first + 1, ... . There may be fewer than requested, or none;
+--                      the next are available in wait_us.
 --            init      shard top_us wait_us
 --            look      shard top_us wait_us tick next guard last_us offset_us now_us ("" if unset)
 --                      pool
 --            incarnation  nothing more
---          or an error, "ICICLE <code>: <what to do>", or READONLY, of a replica that takes
---          writes; then nothing was changed.
+--          or an error, "ICICLE <code>: <next step>", or READONLY from a writable replica; then
+--          nothing was changed
 --
--- An ID is sign:1=0 time:41 node:10 sequence:12, the node being the shard. (tick, next) is the
--- first cell not given away and only ever grows: that, and one shard for each server, is why no ID
--- repeats. The clock moves it on, and is never believed to go back. A server that may have
--- forgotten some of it (another incarnation) goes on behind a guard, one horizon ahead, where the
--- lost state cannot have been. A Lua number is exact below 2^53; IDs are put together as text.
+-- An ID is sign:1=0 time:41 node:10 sequence:12; the node is the shard. (tick, next) is the first
+-- cell not issued, and only grows. Each server has its own shard. So no ID repeats. The clock moves
+-- the tick ahead, and a step back of the clock has no effect. A server that may have lost state
+-- (another incarnation) continues after a guard, one horizon ahead, which the lost state cannot
+-- have reached. A Lua number is exact below 2^53, so IDs are composed as text.
 
 local EPOCH_US, TICK_US, LAST_TICK = 1455788600316000, 1000, 2199023255551
 local SEQUENCES, LAST_SHARD, MOST_IDS, MOST_LEAD_US = 4096, 1023, 4096000, 1000000
@@ -47,7 +47,7 @@ local function text(number)
   return string.format('%.0f', number)
 end
 
--- A whole number within limits; absent if there is none, nil if it is something else.
+-- A whole number within limits; "absent" without an argument, nil for any other text.
 local function whole(given, absent, most)
   if not given or given == '' then
     return absent
@@ -56,8 +56,8 @@ local function whole(given, absent, most)
   return number and number <= most and number or nil
 end
 
--- What changes when the server may have lost or forked its history: run_id, master_replid, and
--- with replicas that confirm, how often one was synchronised.
+-- A text that changes when the server may have lost or forked its history: run_id, master_replid,
+-- and, if replicas confirm, the number of their synchronisations.
 local verb, nonce = ARGV[1], ARGV[2] or ''
 local replicas = whole(ARGV[8], 0, EXACT)
 local server, replication = redis.call('INFO', 'server'), redis.call('INFO', 'replication')
@@ -101,19 +101,19 @@ if found[2] and not (
   shard and tick and next_sequence and guard and last_us and offset_us and top_us
   and shard >= 0 and shard <= LAST_SHARD and next_sequence >= 0 and next_sequence < SEQUENCES
 ) then
-  return refused('STATE', 'somebody else wrote to ' .. KEYS[1]
+  return refused('STATE', 'another program wrote to ' .. KEYS[1]
     .. '; DEL it and give the server its shard again: frazil init icicle://THIS-SERVER --shard N')
 end
 
--- What is asked for must make sense before anything is changed.
+-- Check all arguments before anything is changed.
 local count = whole(ARGV[3], 1, MOST_IDS)
 local lead_us = whole(ARGV[4], 0, MOST_LEAD_US)
 local wanted = whole(ARGV[5], -1, LAST_SHARD)
 local seen_us, witness_us = whole(ARGV[6], 0, EXACT), whole(ARGV[7], -1, EXACT)
 if verb ~= 'issue' and verb ~= 'init' and verb ~= 'look' then
-  return refused('VERB', 'ask for issue, init, look or incarnation')
+  return refused('VERB', 'use issue, init, look or incarnation')
 elseif not count or count == 0 then
-  return refused('COUNT', 'ask for 1 to ' .. text(MOST_IDS) .. ' IDs at a time')
+  return refused('COUNT', 'request 1 to ' .. text(MOST_IDS) .. ' IDs at a time')
 elseif not lead_us then
   return refused('LEAD', 'the lead is 0 to ' .. text(MOST_LEAD_US) .. ' us')
 elseif not wanted or (verb == 'init' and wanted < 0) then
@@ -129,14 +129,14 @@ elseif verb == 'issue' and not shard and wanted < 0 then
 elseif verb ~= 'look' and not string.find(replication, '\nrole:master\r', 1, true) then
   return redis.error_reply('READONLY this is a replica, and has the shard of its primary')
 elseif replicas == 0 and found[2] and #found[2] > plain_length then
-  return refused('CONFIRM', 'others have replicas confirm its answers; use ?replicas= as they do')
+  return refused('CONFIRM', 'other callers require replicas; use ?replicas= as they do')
 elseif 0 < replicas and replicas * 2 < connected then
-  return refused('REPLICAS', 'too few confirm, so two halves could both go on; raise ?replicas=')
+  return refused('REPLICAS', 'too few confirm, so two halves could both continue; raise ?replicas=')
 end
 
--- The clock, which never goes back: a step back is added to what it says from then on, and what was
--- added shrinks by at most an eighth of the time that passes. A jump that makes up for most of that
--- is a clock that was set right, and takes it off whole.
+-- The clock, which never goes back: a step back is added to an offset, which shrinks by at most an
+-- eighth of the time that passes. A jump forward of more than half of the offset means that the
+-- clock was corrected, so the whole jump is subtracted.
 local clock = redis.call('TIME')
 local reading_us = tonumber(clock[1]) * 1000000 + tonumber(clock[2])
 local passed_us = reading_us - last_us
@@ -161,7 +161,7 @@ if verb == 'look' then
   }
 end
 
--- A first use and a loss look alike: wait where the lost state cannot have been.
+-- A first use and a loss look alike: continue after everything that can have been issued.
 local lost = found[2] ~= incarnation or seen_us > top_us
 if lost then
   local latest_us = math.max(reading_us, now_us, top_us, seen_us)
@@ -173,7 +173,7 @@ if lost then
 end
 shard = shard or wanted
 
--- The cells, from the first that is not given away to the last that the clock and the lead allow.
+-- The cells, from the first not issued to the last that the clock and the lead allow.
 tick = math.max(tick, guard, math.floor((now_us - EPOCH_US) / TICK_US))
 if tick > LAST_TICK then
   return refused('EXHAUSTED', 'the time field ends in 2085; use another layout')
@@ -183,7 +183,7 @@ local reply = { verb == 'init' and verb or 'ids', nonce, incarnation, text(shard
 local left = verb == 'issue' and count or 0
 while left > 0 and tick <= limit do
   local taken = math.min(left, SEQUENCES - next_sequence)
-  -- The ID in two parts, of which each is exact: what is below a million, and how many millions.
+  -- The ID in two exact parts: the millions, and the rest below a million.
   local low = tick % 1000000 * 4194304 + shard * SEQUENCES + next_sequence
   local high = math.floor(tick / 1000000) * 4194304 + math.floor(low / 1000000)
   local first = high > 0 and text(high) .. string.format('%06.0f', low % 1000000) or text(low)
@@ -208,6 +208,6 @@ if lost or left < count then
     'top', top_us
   )
 end
-reply[5] = text(top_us) -- as it is kept: a caller who has seen more knows of a loss
+reply[5] = text(top_us) -- as stored: a caller that has seen more notices a loss
 reply[6] = text(math.max(0, EPOCH_US + tick * TICK_US - lead_us - now_us))
 return reply

@@ -189,7 +189,7 @@ class AttemptLoop(Generic[Server]):
                 lines.append(f"{each.name}: nothing for the next {each.ready_s - now_s:.1f} s")
                 kinds.add(PoolExhausted)
             else:
-                lines.append(f"{each.name}: skipped, it failed a moment ago")
+                lines.append(f"{each.name}: skipped, because it failed a moment ago")
                 kinds.add(RegistryUnavailable)
         if len(lines) == 1 and self.reasons:
             return next(iter(self.reasons.values()))

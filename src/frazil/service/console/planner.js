@@ -26,7 +26,7 @@ export class Planner {
     this.parts = controls(this);
     this.needs = new Needs(place, (plan) => {
       this.take(plan);
-      this.parts.text.focus(); // go on from its layout string
+      this.parts.text.focus(); // continue from its layout string
     });
     place.append(...this.parts.all);
   }

@@ -50,7 +50,7 @@ export class Rates {
         `${left > 0 ? "until " : ""}the time field is full`, left > 0 ? "" : "bad");
     }
     this.where.textContent =
-      `Counts of process ${status.process} on ${status.host}; all else here is of all nodes.`;
+      `Counts of process ${status.process} on ${status.host}; the other parts show all nodes.`;
   }
 
   chart(title, name, words, role, unit) {

@@ -188,4 +188,4 @@ SCHEMAS: dict[str, Any] = {
     ),
     "Proposals": an_object(proposals={"type": "array", "items": ref("Plan")}),
 }
-"""By name, for ``ref``."""
+"""The schemas by name, for ``ref``."""

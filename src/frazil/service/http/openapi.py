@@ -186,7 +186,7 @@ _PATHS = {
     "/v1/plan": _operation(
         "plan",
         "Compute the lifetime and capacity of a layout, or propose layouts for a need.",
-        _json({"oneOf": [ref("Plan"), ref("Proposals")]}, "The plan, or of each proposal one."),
+        _json({"oneOf": [ref("Plan"), ref("Proposals")]}, "The plan, or one for each proposal."),
         requestBody=_body("Question", "NeedQuestion"),
         method="post",
     ),
@@ -198,7 +198,7 @@ _PATHS = {
         "ready",
         "Check that all namespaces will have IDs.",
         _json(_READY, "All namespaces are ready."),
-        also={"503": _json(_READY, "Some namespace is not ready.")},
+        also={"503": _json(_READY, "A namespace is not ready.")},
         **_OPEN,
     ),
     "/metrics": _operation(

@@ -190,7 +190,7 @@ def _serve(
     )
     config.load()
     config.ssl = None if settings.tls is None else settings.tls.context()
-    with sockets.http, suppress(SystemExit):  # of a failed start; the log has the reason
+    with sockets.http, suppress(SystemExit):  # a failed start; the log has the reason
         _Server(config, app, stop_socket).run(sockets=[sockets.http])
 
 

@@ -22,7 +22,7 @@ class Command(BaseCommand):
         mint = actions.add_parser("mint", help="print new IDs")
         mint.add_argument("scheme", nargs="?", default=DEFAULT, help='a name in FRAZIL["schemes"]')
         mint.add_argument("-n", type=int, default=1, help="how many (default: 1)")
-        inspect = actions.add_parser("inspect", help="show what an ID says")
+        inspect = actions.add_parser("inspect", help="show the contents of an ID")
         inspect.add_argument("id", help="a text, or a number as in the table")
         actions.add_parser("schemes", help="list what the settings declare")
 
@@ -43,7 +43,7 @@ class Command(BaseCommand):
         found = [(each, n) for each in declarations().values() for n in _readings(each, given)]
         if not found:
             names = ", ".join(declarations())
-            raise CommandError(f"{given!r} is no ID of the declared schemes: {names}")
+            raise CommandError(f"{given!r} is not an ID of the declared schemes: {names}")
         for declaration, n in found:
             scheme = declaration.scheme
             self.stdout.write(f"scheme  {declaration.name} ({scheme.name})")
