@@ -1,4 +1,4 @@
-"""Fleets: how many processes, starts and IDs a second a layout and a registry can carry.
+"""Fleets: how many processes, starts and IDs a second a layout and a registry can support.
 
 Three limits meet. The layout has so many node numbers, and a busy process holds one. A killed
 process keeps its number until its claim has ended, one horizon at most. And every claim is a step
@@ -7,7 +7,7 @@ start and an end take one each.
 
 A step takes as long as was measured (``COSTS``), on a busy machine with the slower of one client
 and four. Each server is planned to be at most half busy: a quarter for renewals, a quarter for
-starts. A plan that needs more has no room for a bad day.
+starts. A plan that needs more has no reserve.
 """
 
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ from frazil.layout.layout import Layout
 
 __all__ = ["COSTS", "Fleet", "StepCost", "fleet_of"]
 
-_RENEWALS = 2.0  # of a busy process in each horizon; 1.6 to 1.9 were measured
-_SHARE = 0.25  # of a server's time for renewals, and the same for starts
+_RENEWALS = 2.0  # by a busy process in each horizon; 1.6 to 1.9 were measured
+_SHARE = 0.25  # the part of a server's time for renewals, and the same for starts
 _ROLLING = 2  # node numbers for each process, so that all can be replaced at once
 _TECHNICAL = {"mode", "sign", "variant", "version", "zero"}
 _SECOND_US = 1_000_000.0
@@ -43,7 +43,7 @@ class StepCost(NamedTuple):
 
     def busy_most(self, steps_hz: float) -> int:
         """How many claims may be held if each takes so many steps a second."""
-        budget = _SHARE * _SECOND_US / steps_hz  # of n * (base + held * n)
+        budget = _SHARE * _SECOND_US / steps_hz  # = n * (base + held * n)
         if not self.held_us:
             return int(budget / self.base_us)
         half = self.base_us / self.held_us / 2
@@ -138,7 +138,7 @@ class Fleet:
 
     @property
     def bound_by(self) -> str:
-        """What limits ``processes``."""
+        """The limit that determines ``processes``."""
         if not self.claims:
             return "nothing here: the servers hold the node numbers"
         return "node numbers" if self.by_nodes <= self.by_renewals else "renewals"
