@@ -54,7 +54,7 @@ COSTS = {
     "sqlite": StepCost(4_000),
     "redis": StepCost(420, 0.15),
     "postgresql": StepCost(3_400, 4.0),
-    "mysql": StepCost(4_500),
+    "mysql": StepCost(4_500, 0.65),
     "etcd": StepCost(9_200, 9.0),
     "zookeeper": StepCost(2_000, 8.2),
 }
