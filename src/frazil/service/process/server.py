@@ -13,6 +13,7 @@ import asyncio
 import select
 import socket
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -61,17 +62,27 @@ class _Server(uvicorn.Server):
     """The HTTP server of one process.
 
     stop_socket: becomes readable when all workers stop, or their parent has died.
+    on_start: called when requests are accepted and signals are handled.
     """
 
-    def __init__(self, config: uvicorn.Config, app: App, stop_socket: socket.socket | None) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        app: App,
+        stop_socket: socket.socket | None,
+        on_start: Callable[[], None],
+    ) -> None:
         super().__init__(config)
         self._app = app
         self._stop_socket = stop_socket
+        self._on_start = on_start
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self._stop_socket is not None:
             asyncio.get_running_loop().add_reader(self._stop_socket, self._on_stop)
+        if self.started:
+            self._on_start()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._app.state.stopping = True
@@ -124,16 +135,16 @@ def serve(settings: Settings) -> None:
     settings.check()
     check_layouts(settings)
     sockets = _open(settings)
-    _log_addresses(settings, sockets)
+    log_addresses = partial(_log_addresses, settings, sockets)
     if settings.workers == 1:
-        _serve(settings, sockets)
+        _serve(settings, sockets, on_start=log_addresses)
         return
     stats = WorkerStats(settings.workers, settings.tokens)
 
     def work(index: int, stop_socket: socket.socket) -> None:
         _serve(settings, sockets, (stats, index), stop_socket)
 
-    supervise(settings.workers, work, sockets.close)
+    supervise(settings.workers, work, log_addresses, sockets.close)
 
 
 def _open(settings: Settings) -> _Sockets:
@@ -173,6 +184,7 @@ def _serve(
     sockets: _Sockets,
     worker: tuple[WorkerStats, int] | None = None,
     stop_socket: socket.socket | None = None,
+    on_start: Callable[[], None] = lambda: None,
 ) -> None:
     """Serve in this process until a signal."""
     app = App(settings, resp=sockets.resp, worker=worker, layouts_checked=True)
@@ -191,7 +203,7 @@ def _serve(
     config.load()
     config.ssl = None if settings.tls is None else settings.tls.context()
     with sockets.http, suppress(SystemExit):  # a failed start; the log has the reason
-        _Server(config, app, stop_socket).run(sockets=[sockets.http])
+        _Server(config, app, stop_socket, on_start).run(sockets=[sockets.http])
 
 
 def _listen(host: str, port: int, another: str) -> socket.socket:

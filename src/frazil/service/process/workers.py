@@ -47,6 +47,7 @@ class _Worker:
 @dataclass
 class _Supervisor:
     work: Work
+    on_start: Callable[[], None]
     on_stop: Callable[[], None]
     workers: list[_Worker]
     wakeup: tuple[socket.socket, socket.socket] = field(default_factory=socket.socketpair)
@@ -57,6 +58,7 @@ class _Supervisor:
         before = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
         for end in self.wakeup:
             end.settimeout(0)
+        self.on_start()
         while self.received is None:
             now_ns = boot_ns()
             for worker in self.workers:
@@ -134,10 +136,13 @@ class _Supervisor:
         self.wakeup[1].send(b"!")
 
 
-def supervise(count: int, work: Work, on_stop: Callable[[], None]) -> None:
+def supervise(
+    count: int, work: Work, on_start: Callable[[], None], on_stop: Callable[[], None]
+) -> None:
     """Run ``work(index, stop_socket)`` in ``count`` processes until a signal; then raise it again.
 
     The stop_socket becomes readable when all workers must stop: on a signal, or because this
-    process has died. on_stop: called on the signal, to close what only the workers may keep open.
+    process has died. on_start: called when signals are handled. on_stop: called on the signal, to
+    close what only the workers may keep open.
     """
-    _Supervisor(work, on_stop, [_Worker(index) for index in range(count)]).run()
+    _Supervisor(work, on_start, on_stop, [_Worker(index) for index in range(count)]).run()

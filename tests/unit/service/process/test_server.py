@@ -1,8 +1,11 @@
 """The server process: addresses, log, and shutdown."""
 
+import os
 import signal
 import socket
 import struct
+import subprocess
+import sys
 import time
 
 import pytest
@@ -12,6 +15,7 @@ from frazil.schemes.scheme import scheme
 from frazil.service.process.server import _listen
 from tests.servers.redis import Server
 from tests.tools.proxy import Proxy
+from tests.unit.service.conftest import START
 
 __all__: list[str] = []
 
@@ -36,6 +40,17 @@ def test_a_graceful_shutdown_releases_the_claim(start, tmp_path, how):
     assert code in {-signal.SIGTERM, 130}
     assert service.wait_for("stopped")["issued"] == {"a": 1}
     assert held() == []
+
+
+def test_a_signal_at_once_is_a_graceful_shutdown(tmp_path):
+    """The log says "listening" only when signals are handled."""
+    env = {**os.environ, "XDG_STATE_HOME": str(tmp_path)}
+    command = [sys.executable, "-c", START, "serve", "--port", "0"]
+    with subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True) as process:
+        while "listening" not in process.stderr.readline():
+            assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        assert '"stopped"' in process.stderr.read()
 
 
 def test_a_reply_arrives_in_one_piece(start):
