@@ -25,10 +25,12 @@ class Struck(Exception):
 def strike(number: int, files: tuple[str, ...], do: Callable[[], Any], work: Callable[[], Any]):
     """Do ``work``, and ``do`` before instruction ``number`` of these files; whether it came so far.
 
+    files: modules of frazil such as ``walk/locked``, or absolute paths.
+
     Raises what ``work`` raises.
     """
     left = number
-    mine = tuple(f"{ROOT}/{file}.py" for file in files)
+    mine = tuple(str(Path(ROOT, file).with_suffix(".py")) for file in files)
     assert all(Path(file).exists() for file in mine), mine
 
     def tracer(frame, event, _):

@@ -17,6 +17,7 @@ from frazil import aio
 from frazil.errors import Closed
 from tests.needs import needs
 from tests.tools.proxy import Proxy
+from tests.tools.strikes import Struck, raise_struck, strike
 from tests.unit.service.conftest import Service
 
 needs("httpx", "the client of a service")
@@ -85,34 +86,12 @@ def completes(work):
     return found[0]
 
 
-class Struck(Exception):
-    """What a signal handler raises."""
-
-
 def struck_at(number, do, work):
     """Do ``work``, and ``do`` before an instruction of the driver's locks; whether it got there."""
-    left = number
-
-    def tracer(frame, event, _):
-        nonlocal left
-        if frame.f_code.co_filename != _synchronization.__file__:
-            return None
-        frame.f_trace_opcodes = True
-        if event == "opcode":
-            left -= 1
-            if left == 0:
-                sys.settrace(None)
-                do()
-        return tracer
-
-    sys.settrace(tracer)
     try:
-        work()
+        return strike(number, (_synchronization.__file__,), do, work)
     except Struck:
-        pass
-    finally:
-        sys.settrace(None)
-    return left <= 0
+        return True
 
 
 def strikes(do, ids):
@@ -128,11 +107,8 @@ class TestHandlers:
     # A connection that was just made when the handler raised is closed by the collector.
     @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
     def test_one_that_raises(self, url):
-        def strike():
-            raise Struck
-
         ids = frazil.open(url, timeout=3)
-        assert completes(lambda: strikes(strike, ids)) > 20
+        assert completes(lambda: strikes(raise_struck, ids)) > 20
         assert isinstance(completes(ids), int)
         ids.close()
 
