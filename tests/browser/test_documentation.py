@@ -26,13 +26,13 @@ WAYS = [(scheme, width) for scheme in ("light", "dark") for width in (390, 820, 
 IN_ALL_WAYS = {
     "index.html",
     "evidence/benchmarks.html",
+    "evidence/torture.html",
     "explain/why-unique.html",
+    "how-to/service.html",
     "reference/command.html",
     "reference/layouts.html",
     "reference/python.html",
-    "service.html",
     "start/tutorial.html",
-    "torture.html",
 }
 
 
