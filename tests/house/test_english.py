@@ -58,8 +58,8 @@ SOURCES = [
     for path in sorted((ROOT / "src" / "frazil").rglob("*"))
     if path.suffix in {".py", ".pyx", ".pxd", ".sql", ".lua", ".js", ".html"}
 ]
-PROSE = {"COMMENT", "STRING", "FSTRING_MIDDLE"}
-SILENT = {"NL", "NEWLINE", "INDENT", "DEDENT", "FSTRING_START", "FSTRING_END"}
+PROSE = {"COMMENT", "STRING"}
+SILENT = {"NL", "NEWLINE", "INDENT", "DEDENT"}
 
 
 def prose(path: Path) -> Iterator[str]:
@@ -69,7 +69,8 @@ def prose(path: Path) -> Iterator[str]:
         yield re.sub(r"(?m)^\s*(--|//)", "", text)
         return
     tokens = [
-        (tokenize.tok_name[token.type], token.string)
+        # Python 3.12 and later cut an f-string into tokens of their own.
+        (re.sub(r"^FSTRING_.*", "STRING", tokenize.tok_name[token.type]), token.string)
         for token in tokenize.generate_tokens(io.StringIO(text).readline)
     ]
     heard = (token for token in tokens if token[0] not in SILENT)
