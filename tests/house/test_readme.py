@@ -6,6 +6,8 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from frazil.cli import main
+from frazil.torture.faults import FAULTS
+from simulator import KINDS
 
 __all__: list[str] = []
 
@@ -70,3 +72,11 @@ def test_the_speeds_are_those_of_the_benchmarks():
     slow = single_ns("flakeid")
     assert flakes == f"{single_ns('oneflake, 20-bit sequence'):.0f} to {slow:,.0f}"
     assert f"`object()` takes {single_ns('object()'):.0f} ns" in README
+
+
+def test_the_faults_are_counted():
+    (columns,) = re.findall(r"^\| system \| version \| IDs \|(.+)\|$", TORTURE, re.MULTILINE)
+    names = [name.strip() for name in columns.split("|")]
+    assert sorted(names) == sorted(FAULTS)
+    assert f"under {len(names)} faults" in README
+    assert f"under {len(KINDS)} kinds of faults" in " ".join(README.split())
