@@ -21,7 +21,7 @@ needs("httpx", "the client of a service")
 __all__: list[str] = []
 
 BEGIN = """
-import asyncio, json, os, sys, threading
+import asyncio, json, os, sys, threading, time
 from dis import opname
 from itertools import count
 from pathlib import Path
@@ -34,7 +34,7 @@ from frazil.service.namespace import ServedNamespace
 from frazil.service.settings import Namespace
 from frazil.schemes.scheme import Scheme
 
-url, armed, child, later_on = sys.argv[1], None, None, 0
+url, armed, child, later_on, patience = sys.argv[1], None, None, 0, 0.0
 HOME = str(Path(frazil.__file__).parent)
 
 def fork_at(place):
@@ -130,7 +130,9 @@ for place, name in ((KeptWalk, "poll"), (KeptWalk, "take_ready"), (KeptWalk, "fi
 
 def minting(n, request, registry, mint=opening.mint):
     registry.link = Hanging()
-    return mint(n, request, registry)
+    answer = mint(n, request, registry)
+    time.sleep(patience)
+    return answer
 
 opening.mint = minting
 ids = frazil.open(url, lead="1s")
@@ -254,7 +256,7 @@ def given_by(where, ask):
 for way, (where, ask) in ways.items():
     for later_on in count():
         reading, writing = os.pipe()
-        for _ in range(20):  # another thread may let go last of what hangs up at the end
+        for patience in (0, 0, 0, 0.01, 0.1, 0.5, 1, 2):  # another thread may let go of it last
             given = given_by(where, ask)
             if child is not None or later_on:
                 break
