@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 import frazil
 from frazil.claims.claim import Claim, LastSeen, Lost, VerbRequest, Wait
 from frazil.claims.record import Record
-from frazil.reading.fleet import COSTS
+from frazil.reading.fleet_limits import COSTS
 from frazil.registries.base import terms_of
 from simulator.indexed import IndexedSlots
 from simulator.violation import Violation

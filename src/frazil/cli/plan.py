@@ -22,7 +22,7 @@ from frazil.inputs.duration import duration_text
 from frazil.layout.drawing import draw, svg
 from frazil.layout.layout import Layout
 from frazil.reading.capacity import Plan, plan_of, span_text, years
-from frazil.reading.fleet import Fleet, fleet_of
+from frazil.reading.fleet_limits import FleetLimits, limits_of
 from frazil.reading.proposals import Need, proposals
 from frazil.schemes.scheme import PRESETS
 from frazil.system.clock import moment_text, wall_us
@@ -171,13 +171,13 @@ def _show_table(plans: Sequence[Plan]) -> None:
 def _show_fleets(plans: Sequence[Plan], url: str, *, as_json: bool, named: bool) -> None:
     """The plan of a fleet for each layout; of all schemes, for those with time."""
     shown = [plan for plan in plans if named or plan.layout.tick_us is not None]
-    fleets = [fleet_of(plan.layout, url) for plan in shown]
+    limits = [limits_of(plan.layout, url) for plan in shown]
     if as_json:
-        pairs = zip(shown, fleets, strict=True)
-        terminal.echo_json({**plan.as_json(), "fleet": fleet.as_json()} for plan, fleet in pairs)
+        pairs = zip(shown, limits, strict=True)
+        terminal.echo_json({**plan.as_json(), "fleet": each.as_json()} for plan, each in pairs)
         return
     titles, notes = _titles(shown)
-    facts = [_fleet(fleet) for fleet in fleets]
+    facts = [_facts(each) for each in limits]
     if len(shown) <= _SIDE_BY_SIDE_MAX:
         table = terminal.table("", *titles)
         for rows in zip(*facts, strict=True):
@@ -190,22 +190,22 @@ def _show_fleets(plans: Sequence[Plan], url: str, *, as_json: bool, named: bool)
     terminal.echo(table)
     if notes:
         click.echo("\n" + "\n".join(notes))
-    first = fleets[0]
+    first = limits[0]
     servers = "1 server" if first.servers == 1 else f"{first.servers} servers"
     store = f"{first.kind}, {servers}, horizon {first.horizon_s:g} s."
     terminal.echo_words(f"{store}\n{_FLEET_LEGEND}")
 
 
-def _fleet(fleet: Fleet) -> list[tuple[str, str]]:
+def _facts(limits: FleetLimits) -> list[tuple[str, str]]:
     """(name, value) of each limit of a fleet."""
     return [
-        ("processes", _limit(fleet.processes)),
-        ("bound by", fleet.bound_by),
-        ("starts/s", _limit(fleet.starts_hz)),
-        ("mints/s", _limit(fleet.mints_hz)),
-        ("kills/s", _limit(fleet.crashes_hz)),
-        ("IDs/s", "-" if fleet.ids_hz is None else _number(fleet.ids_hz)),
-        ("regions", f"{fleet.regions:,}"),
+        ("processes", _limit(limits.processes)),
+        ("bound by", limits.bound_by),
+        ("starts/s", _limit(limits.starts_hz)),
+        ("mints/s", _limit(limits.mints_hz)),
+        ("kills/s", _limit(limits.crashes_hz)),
+        ("IDs/s", "-" if limits.ids_hz is None else _number(limits.ids_hz)),
+        ("regions", f"{limits.regions:,}"),
     ]
 
 

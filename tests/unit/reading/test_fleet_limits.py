@@ -6,7 +6,7 @@ import pytest
 
 from frazil.errors import ConfigError
 from frazil.layout.layout import Layout
-from frazil.reading.fleet import COSTS, StepCost, fleet_of
+from frazil.reading.fleet_limits import COSTS, StepCost, limits_of
 from frazil.schemes.presets import PRESETS
 
 __all__: list[str] = []
@@ -16,19 +16,19 @@ WIDE = Layout.parse("time:41 region:3=0 node:17 sequence:2 @1ms since 2025-01-01
 
 
 def test_node_numbers_are_the_limit():
-    fleet = fleet_of(ICICLE, "redis://a")
-    assert (fleet.processes, fleet.bound_by, fleet.servers) == (512, "node numbers", 1)
-    assert fleet.crashes_hz == 512 / 5
-    assert fleet.ids_hz == 512 * 4_096_000
-    assert fleet.regions == 1
+    limits = limits_of(ICICLE, "redis://a")
+    assert (limits.processes, limits.bound_by, limits.servers) == (512, "node numbers", 1)
+    assert limits.crashes_hz == 512 / 5
+    assert limits.ids_hz == 512 * 4_096_000
+    assert limits.regions == 1
 
 
 def test_renewals_are_the_limit():
-    one, three = fleet_of(WIDE, "redis://a"), fleet_of(WIDE, "redis://a,b,c")
+    one, three = limits_of(WIDE, "redis://a"), limits_of(WIDE, "redis://a,b,c")
     assert one.bound_by == three.bound_by == "renewals"
     assert three.processes == 3 * one.processes
     assert three.starts_hz == pytest.approx(3 * one.starts_hz)
-    assert fleet_of(WIDE, "redis://a?horizon=60s").processes > one.processes
+    assert limits_of(WIDE, "redis://a?horizon=60s").processes > one.processes
     assert one.regions == 8
 
 
@@ -52,20 +52,20 @@ def test_a_server_is_busy_with_renewals_for_a_quarter_of_its_time():
     ],
 )
 def test_registries(url, kind, servers):
-    fleet = fleet_of(ICICLE, url)
-    assert (fleet.kind, fleet.servers) == (kind, servers)
-    assert fleet.horizon_s == (1 if kind == "sqlite" else 5)
+    limits = limits_of(ICICLE, url)
+    assert (limits.kind, limits.servers) == (kind, servers)
+    assert limits.horizon_s == (1 if kind == "sqlite" else 5)
 
 
 def test_servers_of_icicle_hold_the_numbers():
-    fleet = fleet_of(ICICLE, "icicle://a,b,c")
-    assert fleet.processes == fleet.starts_hz == fleet.crashes_hz == math.inf
-    assert fleet.ids_hz == 3 * 4_096_000
-    assert fleet.as_json()["processes"] is None
+    limits = limits_of(ICICLE, "icicle://a,b,c")
+    assert limits.processes == limits.starts_hz == limits.crashes_hz == math.inf
+    assert limits.ids_hz == 3 * 4_096_000
+    assert limits.as_json()["processes"] is None
 
 
 def test_what_has_no_costs_is_refused():
     with pytest.raises(ConfigError, match="no measured costs for 'memory'"):
-        fleet_of(ICICLE, "memory:")
+        limits_of(ICICLE, "memory:")
     with pytest.raises(ConfigError, match="without time"):
-        fleet_of(Layout.parse(PRESETS["tickets"].layout), "redis:")
+        limits_of(Layout.parse(PRESETS["tickets"].layout), "redis:")

@@ -18,7 +18,7 @@ from frazil.errors import ConfigError
 from frazil.inputs.url import parse_url
 from frazil.layout.layout import Layout
 
-__all__ = ["COSTS", "Fleet", "StepCost", "fleet_of"]
+__all__ = ["COSTS", "FleetLimits", "StepCost", "limits_of"]
 
 _RENEWALS = 2.0  # by a busy process in each horizon; 1.6 to 1.9 were measured
 _SHARE = 0.25  # the part of a server's time for renewals, and the same for starts
@@ -77,7 +77,7 @@ _ICICLE_CALL_HZ = 3_687  # single IDs a second, one client, one server: docs/how
 
 
 @dataclass(frozen=True, slots=True)
-class Fleet:
+class FleetLimits:
     """A layout on a registry: ``servers`` that share nothing, with claims up to ``horizon_s``."""
 
     layout: Layout
@@ -169,8 +169,8 @@ class Fleet:
         return {name: None if value == inf else value for name, value in values.items()}
 
 
-def fleet_of(layout: Layout, url: str) -> Fleet:
-    """The fleet of a layout and a registry, whose URL is read and not contacted.
+def limits_of(layout: Layout, url: str) -> FleetLimits:
+    """The limits of a layout on a registry, whose URL is read and not contacted.
 
     Raises ConfigError for a registry without measured costs, and for a layout without time.
     """
@@ -188,4 +188,4 @@ def fleet_of(layout: Layout, url: str) -> Fleet:
     horizon_us = options.duration_us("horizon", usual_us)
     together = kind in {"etcd", "zookeeper"} or dict(where.query).get("cluster") == "1"
     servers = 1 if together else max(1, len(where.hosts))
-    return Fleet(layout, kind, servers, horizon_us / 1e6)
+    return FleetLimits(layout, kind, servers, horizon_us / 1e6)
