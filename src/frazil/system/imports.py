@@ -5,8 +5,9 @@ lock and not the thread, and its own import of the module waits forever. So a fo
 an import has ended.
 """
 
+from contextlib import suppress
 from importlib import import_module
-from threading import RLock, get_ident
+from threading import RLock
 from typing import Any
 
 from frazil.system.at_fork import at_fork
@@ -16,7 +17,6 @@ __all__ = ["load"]
 _PATIENCE_S = 5.0  # an import may fork, and wait for the child
 
 _importing = RLock()
-_waited: dict[int, bool] = {}  # by the thread that forks: whether it has the lock
 
 
 def load(name: str) -> Any:
@@ -26,11 +26,15 @@ def load(name: str) -> Any:
 
 
 def _before() -> None:
-    _waited[get_ident()] = _importing.acquire(timeout=_PATIENCE_S)
+    _importing.acquire(timeout=_PATIENCE_S)
 
 
 def _in_parent() -> None:
-    if _waited.pop(get_ident(), False):
+    """The lock counts for itself how often its thread has it: a hook may fork, too.
+
+    It is not this thread's if the wait was in vain, or if a hook forked and this is its child.
+    """
+    with suppress(RuntimeError):
         _importing.release()
 
 
@@ -38,7 +42,6 @@ def _in_child() -> None:
     """C code forks without this wait, so a thread that the child lacks may have the lock."""
     global _importing  # noqa: PLW0603
     _importing = RLock()
-    _waited.clear()
 
 
 at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_in_child)

@@ -64,3 +64,46 @@ def test_a_fork_in_c(tmp_path):
 def test_what_the_import_raises_is_raised():
     with pytest.raises(ModuleNotFoundError, match="nothing"):
         load("frazil.nothing")
+
+
+NESTED = """
+import os, signal, sys, threading
+
+first = os.getpid()
+begun = []
+
+def fork_inside():
+    if not begun:
+        begun.append(True)
+        os.fork()
+
+if sys.argv[1] == "signal":
+    signal.signal(signal.SIGUSR1, lambda *args: fork_inside())
+    os.register_at_fork(before=lambda: os.kill(os.getpid(), signal.SIGUSR1))
+else:
+    os.register_at_fork(**{sys.argv[1]: fork_inside})
+
+from frazil.system.imports import load
+
+os.fork()
+thread = threading.Thread(target=load, args=["json"], daemon=True)
+thread.start()
+thread.join(5)
+free = not thread.is_alive()
+try:
+    while True:
+        free &= os.wait()[1] == 0
+except ChildProcessError:
+    pass
+if os.getpid() != first:
+    os._exit(not free)
+print("free" if free else "held")
+"""
+
+
+@pytest.mark.parametrize("hook", ["before", "after_in_parent", "after_in_child", "signal"])
+def test_a_fork_inside_the_hook_of_another_fork(hook):
+    """In every process that it leaves, another thread can import."""
+    command = [sys.executable, "-c", NESTED, hook]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert (done.stdout.split(), done.stderr) == (["free"], "")

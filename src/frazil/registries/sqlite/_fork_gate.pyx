@@ -16,6 +16,7 @@ cdef extern from *:
     #define FRAZIL_NAPS 5000  /* a second of them */
     static int frazil_inside = 0, frazil_forking = 0, frazil_cut = 0;
     static __thread int frazil_mine = 0;
+    static __thread int frazil_my_forks = 0; /* several, if an at-fork hook forks */
 
     static int frazil_others(void) {
         return __atomic_load_n(&frazil_inside, __ATOMIC_SEQ_CST) - frazil_mine;
@@ -26,6 +27,7 @@ cdef extern from *:
     }
     static void frazil_prepare(void) {
         PyThreadState *kept = NULL;
+        frazil_my_forks++;
         __atomic_add_fetch(&frazil_forking, 1, __ATOMIC_SEQ_CST);
         if (frazil_others() <= 0 || !Py_IsInitialized()) return;
         if (PyGILState_GetThisThreadState() != NULL && PyGILState_Check())
@@ -34,17 +36,20 @@ cdef extern from *:
         if (kept) PyEval_RestoreThread(kept);
     }
     static void frazil_parent(void) {
+        if (frazil_my_forks == 0) return; /* a hook forked, and this is its child */
+        frazil_my_forks--;
         __atomic_sub_fetch(&frazil_forking, 1, __ATOMIC_SEQ_CST);
     }
     static void frazil_child(void) {
         if (frazil_others() > 0) frazil_cut = 1;
         frazil_inside = frazil_mine;
-        frazil_forking = 0;
+        frazil_forking = frazil_my_forks = 0;
     }
     static int frazil_enter(void) {
         __atomic_add_fetch(&frazil_inside, 1, __ATOMIC_SEQ_CST);
         frazil_mine++;
-        return frazil_mine > 1 || !__atomic_load_n(&frazil_forking, __ATOMIC_SEQ_CST);
+        int forking = __atomic_load_n(&frazil_forking, __ATOMIC_SEQ_CST) - frazil_my_forks;
+        return frazil_mine > 1 || !forking;
     }
     static void frazil_leave(void) {
         frazil_mine--;

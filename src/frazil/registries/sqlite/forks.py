@@ -44,7 +44,7 @@ class _PureGate:
     def _anew(self, *, was_cut: bool) -> None:
         self._process = ProcessIdentity()
         self._inside: list[int] = []
-        self._forking: set[int] = set()
+        self._forking: list[int] = []  # twice, if an at-fork hook of it forks
         self._was_cut = was_cut
 
     def _mine(self) -> int:
@@ -59,7 +59,7 @@ class _PureGate:
         me = self._mine()
         # Before the check: a forking thread announces itself before its own.
         self._inside.append(me)
-        return self._inside.count(me) > 1 or not self._forking - {me}
+        return self._inside.count(me) > 1 or not set(self._forking) - {me}
 
     def leave(self) -> None:
         """Leave."""
@@ -70,14 +70,16 @@ class _PureGate:
     def shut(self) -> None:
         """Before a fork: let no thread enter, and wait for those inside."""
         me = self._mine()
-        self._forking.add(me)
+        self._forking.append(me)
         deadline = time.monotonic() + PATIENCE_S / 2
         while set(self._inside) - {me} and time.monotonic() < deadline:
             time.sleep(_NAP_S)
 
     def reopen(self) -> None:
         """After the fork, in the parent."""
-        self._forking.discard(get_ident())
+        me = self._mine()
+        if me in self._forking:  # else a hook forked, and this is its child
+            self._forking.remove(me)
 
     def cut(self) -> bool:
         """Whether this process was forked while another thread of its parent was inside."""

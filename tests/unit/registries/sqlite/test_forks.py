@@ -41,6 +41,39 @@ def test_no_thread_enters_while_another_forks(gate):
     gate.leave()
 
 
+def test_a_thread_may_enter_while_it_forks(gate):
+    """A hook that makes an ID."""
+    gate.shut()
+    entered = gate.enter()
+    gate.leave()
+    gate.reopen()
+    assert entered is True
+
+
+def test_no_thread_enters_before_the_last_of_two_nested_forks(gate):
+    """Another at-fork hook may fork, and the first fork is still to come."""
+    gate.shut()
+    gate.shut()
+    gate.reopen()
+    refused = elsewhere(lambda: (gate.enter(), gate.leave()))
+    gate.reopen()
+    assert refused[0] is False
+    assert elsewhere(lambda: (gate.enter(), gate.leave()))[0] is True
+
+
+def test_the_child_of_a_hook_that_forks_may_enter(gate):
+    """It completes the fork that the hook was part of, although its gate has started again."""
+    gate.shut()
+    child = os.fork()
+    gate.reopen()
+    entered = gate.enter()
+    gate.leave()
+    if child == 0:
+        os._exit(0 if entered else 1)
+    assert entered
+    assert os.waitpid(child, 0)[1] == 0
+
+
 def test_a_thread_inside_may_enter_again_while_another_forks(gate):
     assert gate.enter()
     forking = threading.Thread(target=lambda: (gate.shut(), gate.reopen()))
