@@ -10,7 +10,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # MkDocs imports this file alone
 
-from website import assets, charts, command, http, layouts, llms, pages, timeline
+from website import assets, charts, command, http, layouts, llms, pages, timeline, tree
 
 __all__ = ["on_files", "on_page_markdown", "on_post_build", "on_pre_build"]
 
@@ -44,6 +44,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str: 
     if path == pages.FROM_ROOT["BENCHMARKS.md"]:
         markdown = charts.with_charts(markdown)
     markdown = timeline.with_pictures(layouts.with_drawings(markdown))
+    markdown = tree.with_pictures(markdown)
     markdown = pages.adapted(markdown, path)
     _TEXTS[path] = llms.Text(page.title, page.file.url, markdown)
     return markdown

@@ -32,6 +32,7 @@ IN_ALL_WAYS = {
     "reference/command.html",
     "reference/layouts.html",
     "reference/python.html",
+    "start/layout.html",
     "start/tutorial.html",
 }
 

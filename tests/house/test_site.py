@@ -12,7 +12,7 @@ import pytest
 
 from tests.needs import needs
 from tests.tools.site import ROOT, Page, build, dead_links
-from website import charts, command, http, layouts, llms, pages, timeline
+from website import charts, command, http, layouts, llms, pages, timeline, tree
 
 __all__: list[str] = []
 
@@ -108,6 +108,28 @@ def test_the_claims_of_the_picture_are_disjoint() -> None:
             if bar is not other and bar.slot == other.slot:
                 assert bar.until_s <= other.start_s or other.until_s <= bar.start_s
     assert "<svg" in timeline.with_pictures("<!-- timeline -->")
+
+
+def test_the_tree_has_every_question_of_its_list() -> None:
+    page = (ROOT / "docs" / "start" / "layout.md").read_text(encoding="utf-8")
+    drawn = tree.with_pictures(page)
+    assert drawn.count("<svg") == 1
+    listed = page.partition("<!-- tree -->")[2].partition("\n#")[0]
+    found = tree.questions_of(listed)
+    assert len(found) == listed.count("?**") + 1 == drawn.count('"answer"')
+    assert found[1] == ("Must the column be a UUID?", "uuid7")
+    assert found[-1] == ("Otherwise", "icicle, the default")
+    told = drawn.partition("<desc")[2].partition("</desc>")[0]
+    assert all(asks in told and use in told for asks, use in found)
+    assert page.partition("<!-- tree -->")[2].strip() in drawn
+
+
+def test_an_item_that_cannot_be_drawn_is_refused() -> None:
+    items = "1. **A?** Use `b`. C.\n2. **D?** It is `e`.\n3. Otherwise, use `f`.\n"
+    with pytest.raises(ValueError, match=r"\*\*D\?\*\* It is `e`"):
+        tree.with_pictures(f"<!-- tree -->\n\n{items}")
+    drawn = tree.with_pictures(f"<!-- tree -->\n\n{items.replace('It is', 'Use')}")
+    assert "A? If yes, use b. D? If yes, use e. Otherwise, use f.</desc>" in drawn
 
 
 def test_the_references_name_everything() -> None:
