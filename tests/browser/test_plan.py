@@ -154,19 +154,23 @@ def test_a_need_is_answered_by_layouts_to_take(page):
     for label, value in [("Nodes", 200), ("IDs per second of each", 5000), ("Until the end", 2060)]:
         page.get_by_role("spinbutton", name=label).fill(str(value))
     page.get_by_role("button", name="Propose layouts").click()
-    wide, narrow = proposals(Need(200, 5000, 2060))
+    wide, narrow, uuid = proposals(Need(200, 5000, 2060))
     sections = page.locator(".proposal")
-    expect(sections).to_have_count(2)
+    expect(sections).to_have_count(3)
     expect(sections.first).to_contain_text("icicle")
     expect(sections.first).to_contain_text(re.compile(r"\d\d years left, until 2085-10-25"))
-    expect(sections.last).to_contain_text("53 bits, JavaScript numbers hold it exactly")
-    sections.last.get_by_role("button", name="Take this layout").click()
+    expect(sections.nth(1)).to_contain_text("53 bits, JavaScript numbers hold it exactly")
+    expect(sections.last).to_contain_text("128 bits, store it as a UUID, bytes or text")
+    expect(sections.last).to_contain_text(re.compile(r"years left, until year 10890"))
+    sections.nth(1).get_by_role("button", name="Take this layout").click()
     expect(text(page)).to_have_value(str(narrow.layout))
     expect(text(page)).to_be_focused()
     expect(page.get_by_label("Start with")).to_have_value("")
     expect(answer(page, "JavaScript")).to_contain_text("Yes")
     sections.first.get_by_role("button", name="Take this layout").click()
     expect(page.get_by_label("Start with")).to_have_value(wide.name)
+    sections.last.get_by_role("button", name="Take this layout").click()
+    expect(page.get_by_label("Start with")).to_have_value(uuid.name)
 
 
 def test_a_need_that_is_not_possible(page):
@@ -176,7 +180,7 @@ def test_a_need_that_is_not_possible(page):
     expect(page.locator(".proposal")).to_have_count(0)
     page.get_by_label("Until the end").fill("2060")
     page.keyboard.press("Enter")
-    expect(page.locator(".proposal")).to_have_count(2)
+    expect(page.locator(".proposal")).to_have_count(3)
     expect(page.locator("#need-problem")).to_be_hidden()
 
 

@@ -82,7 +82,7 @@ def command(
 
     Takes names of schemes and layout strings, most significant bit first, and compares them;
     without arguments, it lists all schemes. With --nodes, --rate and --until, it proposes layouts:
-    64 bits that fit a signed column, 53 bits for JavaScript, or else up to 128 bits.
+    64 bits that fit a signed column, 53 bits for JavaScript, and 128 bits for a UUID column.
 
     \b
       frazil plan
@@ -113,7 +113,8 @@ def command(
     else:
         _show_table(plans)
     if need is not None and not (as_json or markdown):
-        click.echo(f'\nTake one: frazil init --scheme "{plans[0].name}"')
+        which = "it" if len(plans) == 1 else "the first one"
+        click.echo(f'\nTake {which}: frazil init --scheme "{plans[0].name}"')
 
 
 def _need(nodes: int | None, rate: float | None, until: int | None) -> Need | None:
@@ -317,7 +318,7 @@ def _order(layout: Layout) -> str:
 
 def _number(value: float) -> str:
     """A rounded figure: exact below 10,000, three digits above."""
-    for power, unit in ((18, "E"), (15, "P"), (12, "T"), (9, "G"), (6, "M"), (3, "k")):
+    for power, unit in zip(range(24, 0, -3), "YZEPTGMk", strict=True):
         if value >= 10 ** max(power, 4):
             return f"{value / 10**power:.3g} {unit}"
     return f"{value:,.0f}" if value >= 1000 or value == int(value) else f"{value:.3g}"

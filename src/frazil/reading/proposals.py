@@ -9,6 +9,8 @@ shortest tick that fits is the one to take: it orders IDs best.
 Bits that are left over go where needs usually grow: first one to the nodes, since a deployment that
 replaces its processes has twice as many for a moment, then one to the rate and one to the lifetime,
 then to each in turn, until more is of no use: IDs of fewer bits are shorter texts.
+
+A column of type UUID takes 128 bits in any case, so ``uuid7`` is proposed beside the others.
 """
 
 from collections.abc import Iterator
@@ -29,7 +31,8 @@ RATE_MOST_HZ = 1e12
 YEAR_MOST = 9999
 
 _TICKS_US = (1_000, 10_000, 100_000, 1_000_000)
-_KNOWN = {64: "icicle", 53: "js53"}  # a scheme with a name is proposed if it is enough
+# A scheme with a name is proposed if it is enough.
+_KNOWN = {64: "icicle", 53: "js53", 128: "uuid7"}
 _SIGNED_BITS, _JAVASCRIPT_BITS, _WIDEST_BITS = 64, 53, 128
 _CENTURIES_US = 1000 * 31_556_952_000_000  # more lifetime than this is of no use
 _GROWING_BITS = 8  # by how many bits the nodes and the sequence grow at most
@@ -58,18 +61,19 @@ class Need(NamedTuple):
 
 
 def proposals(need: Need, now_us: int | None = None) -> list[Plan]:
-    """Up to two layouts for a need: up to 64 bits that fit a signed column, and up to 53 bits.
+    """Up to three layouts for a need: 64 bits for a signed column, 53 bits, and 128 for a UUID.
 
-    A width at which the need does not fit is left out; if 64 bits are not enough, it is up to 128.
-    Time starts with the current year. Raises ConfigError for a number outside its limits.
+    A width at which the need does not fit is left out. The layout of 128 bits is ``uuid7``; if that
+    and 64 bits are not enough, it is one of up to 128 bits. Time starts with the current year,
+    unless the scheme has a name. Raises ConfigError for a number outside its limits.
     """
     now_us = wall_us() if now_us is None else now_us
     need.check(now_us)
-    narrow = (_fit(need, bits, now_us) for bits in (_SIGNED_BITS, _JAVASCRIPT_BITS))
+    narrow = [_fit(need, bits, now_us) for bits in (_SIGNED_BITS, _JAVASCRIPT_BITS)]
     found = [plan for plan in narrow if plan is not None]
-    if not found:
-        wide = _fit(need, _WIDEST_BITS, now_us)
-        assert wide is not None  # the limits of a need take 48 + 31 + 48 bits at a tick of 1 ms
+    wide = _fit(need, _WIDEST_BITS, now_us)
+    assert wide is not None  # the limits of a need take 48 + 31 + 48 bits at a tick of 1 ms
+    if not found or wide.name == _KNOWN[_WIDEST_BITS]:
         found.append(wide)
     return found
 

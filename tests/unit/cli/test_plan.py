@@ -212,13 +212,24 @@ def test_a_fleet_that_cannot_be_planned(call):
 
 def test_a_need_is_answered_by_layouts(call):
     need = ("--nodes", "200", "--rate", "5000", "--until", "2060")
-    wide, narrow = planned(call, *need)
-    assert (wide["scheme"], narrow["bits"]) == ("icicle", 53)
+    wide, narrow, uuid = planned(call, *need)
+    assert (wide["scheme"], narrow["bits"], uuid["scheme"]) == ("icicle", 53, "uuid7")
     shown = call("plan", *need).stdout
     assert narrow["layout"] in shown
-    assert 'Take one: frazil init --scheme "icicle"' in shown
+    assert 'Take the first one: frazil init --scheme "icicle"' in shown
+    assert "18.9 Y IDs/s" in call("plan", "uuid7").stdout
     assert "years left" in " ".join(shown.split())
-    assert "Take one" not in call("plan", *need, "--markdown").stdout
+    assert "Take" not in call("plan", *need, "--markdown").stdout
+
+
+def test_a_need_beyond_64_bits_is_answered_by_a_uuid(call):
+    need = ("--nodes", "1000000", "--rate", "1000000", "--until", "2200")
+    (uuid,) = planned(call, *need)
+    assert (uuid["scheme"], uuid["nodes"]) == ("uuid7", 1 << 48)
+    shown = call("plan", *need).stdout
+    assert "67.1 G IDs/s" in shown
+    assert "years left" in " ".join(shown.split())
+    assert 'Take it: frazil init --scheme "uuid7"' in shown
 
 
 @pytest.mark.parametrize(

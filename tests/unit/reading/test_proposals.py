@@ -24,7 +24,7 @@ def names(*need):
 
 
 def test_a_scheme_with_a_name_is_proposed_if_it_is_enough():
-    assert names(64, 2000, 2060) == ["icicle", "js53"]
+    assert names(64, 2000, 2060) == ["icicle", "js53", "uuid7"]
     assert names(1024, 4_096_000, 2084)[0] == "icicle"  # its last full year
     assert names(1024, 4_096_000, 2085)[0] != "icicle"
 
@@ -34,6 +34,7 @@ def test_the_spare_bits_go_to_the_nodes_first():
     assert names(200, 5000, 2060) == [
         "icicle",
         "time:41 node:9 sequence:3 @1ms since 2026-01-01T00:00:00Z",
+        "uuid7",
     ]
 
 
@@ -42,11 +43,20 @@ def test_slow_nodes_get_a_longer_tick():
     assert plan.layout.tick_us == 100_000
 
 
-def test_128_bits_only_if_64_are_not_enough():
-    (wide,) = of(1_000_000, 1_000_000, 2200)
-    assert 64 < wide.layout.bits <= 128
-    (narrow,) = of(5000, 100_000, 2100)
+def test_a_uuid_is_the_last_proposal_and_the_only_one_if_64_bits_are_not_enough():
+    assert names(1_000_000, 1_000_000, 2200) == ["uuid7"]
+    assert names(1, 1, 9999)[-1] == "uuid7"
+    narrow, uuid = of(5000, 100_000, 2100)
+    assert (narrow.layout.bits, uuid.name) == (64, "uuid7")
+
+
+def test_a_rate_beyond_that_of_a_uuid_gets_a_layout_of_its_own():
+    """A node of uuid7 makes 67 thousand million IDs per second."""
+    (narrow,) = of(1, 1e11, 2027)
     assert narrow.layout.bits == 64
+    (wide,) = of(64, 1e11, 2100)
+    assert 64 < wide.layout.bits <= 128
+    assert wide.name != "uuid7"
 
 
 @given(
@@ -56,12 +66,16 @@ def test_128_bits_only_if_64_are_not_enough():
 )
 def test_every_proposal_is_enough(nodes, node_hz, year):
     plans = of(nodes, node_hz, year)
-    assert 1 <= len(plans) <= 2
-    for plan, most in zip(plans, (64, 53), strict=False):
+    assert 1 <= len(plans) <= 3
+    for plan in plans:
         assert plan.layout.nodes >= nodes
         assert plan.layout.ids_per_second >= node_hz
         assert plan.end_us >= (year + 1 - 1970 - 1) * YEAR_US  # leap days apart
-        assert plan.id_max < 1 << most - (most == 64) or len(plans) == 1
+    wide = [plan for plan in plans if plan.layout.bits > 64]
+    for plan, most in zip([plan for plan in plans if plan not in wide], (64, 53), strict=False):
+        assert plan.id_max < 1 << most - (most == 64)
+    assert wide in ([], plans[-1:])
+    assert (plans[-1].name == "uuid7") == (node_hz <= 1000 * 2**26)
 
 
 @pytest.mark.parametrize(
