@@ -242,7 +242,7 @@ _INTERPRETED = Case(
 
 _LAYOUTS = Case(
     "layouts",
-    "Other cuts of the number, one ID per call",
+    "Other layouts, one ID per call",
     100,
     (
         frazil_calls("plain", "wide"),
@@ -259,7 +259,7 @@ _LAYOUTS = Case(
 
 _LAYOUT_ARRAYS = Case(
     "layout-arrays",
-    "Other cuts of the number, arrays of 1,000,000",
+    "Other layouts, arrays of 1,000,000",
     1,
     (
         frazil_array("plain", "wide", 1_000_000),

@@ -82,7 +82,7 @@ class Report:
             lines += _case_table(case, rounds)
         lines += ["", "## No ID repeats", ""]
         lines += [f"- {name}: {count:,} IDs, all different" for name, count in self.counts.items()]
-        lines += ["", "## Where and with what", ""]
+        lines += ["", "## Machine and versions", ""]
         lines += [f"- {name}: {value}" for name, value in self.setting.items()]
         lines += [f"- {name} {version}" for name, version in self.versions.items()]
         lines += [
@@ -93,9 +93,10 @@ class Report:
 
 
 _INTRODUCTION = [
-    "Written by `python -m benchmarks`. Compare only numbers of one table: they are of one machine",
-    "and one hour. An aim is a quotient of two subjects that ran soon after each other in the same",
-    "round. The table shows its median over the rounds, with the least and the greatest.",
+    "This page compares the speed of frazil with that of other packages; `python -m benchmarks`",
+    "writes it. Compare only numbers of one table: they are of one machine and one hour. An aim is",
+    "a quotient of two subjects that ran soon after each other in the same round. The table shows",
+    "its median over the rounds, with the least and the greatest.",
 ]
 
 
