@@ -28,6 +28,7 @@ from frazil.service.http.refuse_syn import refuse_syn
 from frazil.service.http.timeouts import http_protocol
 from frazil.service.layout_check import check_layouts
 from frazil.service.process.greeting import greeting
+from frazil.service.process.held_signals import hold_signals, release_signals
 from frazil.service.process.workers import supervise
 from frazil.service.settings import Settings
 from frazil.service.worker_stats import WorkerStats
@@ -78,6 +79,7 @@ class _Server(uvicorn.Server):
         self._on_start = on_start
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        release_signals()  # uvicorn handles them from here on
         await super().startup(sockets)
         if self._stop_socket is not None:
             asyncio.get_running_loop().add_reader(self._stop_socket, self._on_stop)
@@ -134,6 +136,14 @@ def serve(settings: Settings) -> None:
     logs.set_up()
     settings.check()
     check_layouts(settings)
+    hold_signals()
+    try:
+        _open_and_serve(settings)
+    finally:
+        release_signals()
+
+
+def _open_and_serve(settings: Settings) -> None:
     sockets = _open(settings)
     log_addresses = partial(_log_addresses, settings, sockets)
     if settings.workers == 1:

@@ -20,6 +20,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from frazil.service import logs
+from frazil.service.process.held_signals import SIGNALS, hold_signals, release_signals
 from frazil.system.clock import boot_ns
 
 __all__ = ["supervise"]
@@ -27,7 +28,6 @@ __all__ = ["supervise"]
 _SECOND_NS = 1_000_000_000
 _YOUNG_NS = 10 * _SECOND_NS
 _PAUSE_MOST_NS = 10 * _SECOND_NS
-_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 Work = Callable[[int, socket.socket], None]
 
@@ -55,14 +55,16 @@ class _Supervisor:
 
     def run(self) -> None:
         """Run until a signal."""
-        before = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
+        before = {number: signal.signal(number, self._on_signal) for number in SIGNALS}
         for end in self.wakeup:
             end.settimeout(0)
         self.on_start()
         while self.received is None:
             now_ns = boot_ns()
+            hold_signals()  # a new worker releases them once it handles them
             for worker in self.workers:
                 self._replace_dead(worker, now_ns)
+            release_signals()
             wait([*self._sentinels(), self.wakeup[0]], self._pause_s())
         self.on_stop()
         for worker in self.workers:
@@ -97,8 +99,6 @@ class _Supervisor:
         process = multiprocessing.get_context("fork").Process(
             target=self._run_worker, args=(worker.index, child_end), daemon=True
         )
-        # Blocked, since a signal in the child before it resets the handlers would be lost.
-        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         try:
             process.start()
         except OSError as error:  # too many processes, or no memory
@@ -106,7 +106,6 @@ class _Supervisor:
             logs.event("worker not started", worker=worker.index, why=str(error))
             return
         finally:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
             child_end.close()
         worker.process, worker.started_ns = process, boot_ns()
         logs.event("worker begins", worker=worker.index, process=process.pid)
@@ -118,9 +117,8 @@ class _Supervisor:
                 worker.stop_socket.close()
         for end in self.wakeup:
             end.close()
-        for number in _SIGNALS:
+        for number in SIGNALS:
             signal.signal(number, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
         self.work(index, stop_socket)
 
     def _sentinels(self) -> list[Any]:
@@ -142,7 +140,8 @@ def supervise(
     """Run ``work(index, stop_socket)`` in ``count`` processes until a signal; then raise it again.
 
     The stop_socket becomes readable when all workers must stop: on a signal, or because this
-    process has died. on_start: called when signals are handled. on_stop: called on the signal, to
-    close what only the workers may keep open.
+    process has died. The signals are held when ``work`` is called; it must release them. on_start:
+    called when no signal is lost any more. on_stop: called on the signal, to close what only the
+    workers may keep open.
     """
     _Supervisor(work, on_start, on_stop, [_Worker(index) for index in range(count)]).run()

@@ -13,7 +13,7 @@ import pytest
 from frazil.registries import connect
 from frazil.schemes.scheme import scheme
 from frazil.service.process.server import _listen
-from tests.servers.redis import Server
+from tests.servers.redis import Server, free_port
 from tests.tools.proxy import Proxy
 from tests.unit.service.conftest import START
 
@@ -51,6 +51,31 @@ def test_a_signal_at_once_is_a_graceful_shutdown(tmp_path):
             assert process.poll() is None
         process.send_signal(signal.SIGTERM)
         assert '"stopped"' in process.stderr.read()
+
+
+def connected(port):
+    """Return a connection to a service that is about to listen."""
+    deadline_s = time.monotonic() + 30
+    while True:
+        try:
+            return socket.create_connection(("127.0.0.1", port), 20)
+        except ConnectionRefusedError:
+            assert time.monotonic() < deadline_s
+            time.sleep(0.001)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_signal_during_the_start_loses_no_request(tmp_path, workers):
+    """The signal arrives before a process of the service can accept the connection."""
+    port, url = str(free_port()), f"sqlite:///{tmp_path}/claims.db"
+    command = [sys.executable, "-c", START, "serve", url, "--port", port, "--workers", workers]
+    for _ in range(2):
+        with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+            with connected(port) as client:
+                process.send_signal(signal.SIGTERM)
+                client.sendall(b"GET /v1/default/id HTTP/1.1\r\nhost: localhost\r\n\r\n")
+                assert client.recv(4096).startswith(b"HTTP/1.1 200")
+            assert process.wait(30) == -signal.SIGTERM
 
 
 def test_a_reply_arrives_in_one_piece(start):

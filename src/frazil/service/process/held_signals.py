@@ -1,0 +1,25 @@
+"""Holds SIGTERM and Ctrl-C back while the service starts.
+
+A listening socket takes connections before any code accepts them, and those connections are reset
+if a signal ends the process. So the signals are blocked before the sockets are opened, and arrive
+as soon as a graceful shutdown handles them. Windows cannot block signals, so the gap remains there.
+"""
+
+import signal
+
+__all__ = ["SIGNALS", "hold_signals", "release_signals"]
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
+"""The signals that end the service."""
+
+
+def hold_signals() -> None:
+    """Block the signals in this thread, and in the threads and processes that it starts."""
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+
+
+def release_signals() -> None:
+    """Unblock the signals; those sent meanwhile arrive now."""
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
