@@ -130,9 +130,8 @@ class Search:
                 part_of = (_hashes(table) % np.uint64(count)).astype(np.uint16)
                 rows = table.take(as_arrow(np.argsort(part_of, kind="stable")))
                 at = 0
-                for writer, size in zip(
-                    writers, np.bincount(part_of, minlength=count), strict=True
-                ):
+                sizes = np.bincount(part_of, minlength=count).tolist()
+                for writer, size in zip(writers, sizes, strict=True):
                     writer.write_table(rows.slice(at, size))
                     at += size
         self._path.unlink()
