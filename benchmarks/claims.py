@@ -29,6 +29,7 @@ __all__ = ["main"]
 _LAYOUT = "sign:1=0 time:41 node:16 sequence:6 @1ms since 2025-01-01"
 _CLIENTS = 4
 _HORIZON_S = 3600
+_HEAP_MB = 512  # of ZooKeeper, whose node is half a megabyte with 10,000 claims
 
 
 @contextmanager
@@ -73,7 +74,7 @@ def _mysql() -> Iterator[str]:
 def _zookeeper() -> Iterator[str]:
     from tests.servers.zookeeper import zookeeper
 
-    with zookeeper(1) as server:
+    with zookeeper(1, heap_mb=_HEAP_MB) as server:
         yield server.url()
 
 

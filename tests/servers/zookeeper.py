@@ -24,6 +24,7 @@ __all__ = ["ZooKeeper", "zookeeper"]
 _JARS = "/usr/share/java"
 _MAIN = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 _PATIENCE_S = 180
+_HEAP_MB = 96
 
 
 def _stopped(thread: Path) -> bool:
@@ -48,8 +49,11 @@ class Member:
 class ZooKeeper:
     """A server, or an ensemble of three. env: more of the servers' environment."""
 
-    def __init__(self, place: Path, count: int, env: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, place: Path, count: int, env: dict[str, str] | None = None, heap_mb: int = _HEAP_MB
+    ) -> None:
         self.place = place
+        self.heap_mb = heap_mb
         self.env = env or {}
         self.members = [Member(place / str(n), n) for n in range(1, count + 1)]
 
@@ -162,7 +166,7 @@ class ZooKeeper:
             ]
         (member.place / "zoo.cfg").write_text("\n".join(config))
         command = [
-            "java", "-Xmx96m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
+            "java", f"-Xmx{self.heap_mb}m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
             "-cp", f"{_JARS}/*", _MAIN, str(member.place / "zoo.cfg"),
         ]  # fmt: skip
         with (member.place / "log").open("ab") as log:
@@ -183,13 +187,15 @@ class ZooKeeper:
 
 
 @contextmanager
-def zookeeper(count: int = 1, env: dict[str, str] | None = None) -> Iterator[ZooKeeper]:
+def zookeeper(
+    count: int = 1, env: dict[str, str] | None = None, heap_mb: int = _HEAP_MB
+) -> Iterator[ZooKeeper]:
     """A running server or ensemble in a temporary directory."""
     needs("java", "claims in ZooKeeper")
     if not Path(_JARS, "zookeeper.jar").exists():
         needs("zookeeper.jar", "claims in ZooKeeper (Debian's package zookeeper)")
     with tempfile.TemporaryDirectory(prefix="frazil-zk-") as name:
-        servers = ZooKeeper(Path(name), count, env)
+        servers = ZooKeeper(Path(name), count, env, heap_mb)
         try:
             servers.start()
             yield servers

@@ -39,6 +39,7 @@ __all__ = ["Conflict", "Link", "State"]
 
 _ANSWER_S = 4.0
 _SESSION_S = 6.0
+_LARGE_BYTES = 100_000  # of a node: a server with little memory may close the connection
 _NO_RETRY = {"max_tries": 0}
 _AWAY = (
     kazoo_errors.ConnectionLoss,
@@ -91,6 +92,7 @@ class Link:
         self._user = user
         self._client: KazooClient | None = None
         self._root = 0
+        self._bytes = 0  # of the node, as last read or sent
         self._process = ProcessIdentity()
 
     def read(self, name: str) -> State:
@@ -103,6 +105,7 @@ class Link:
                 version = stat.version
             except kazoo_errors.NoNodeError:
                 data, version = b"", -1
+            self._bytes = len(data)
             clock = touched.get(timeout=_ANSWER_S)
             epoch = clock.last_modified_transaction_id >> 32
             return State(data, version, self._root, epoch, start_ms, clock.mtime * 1000)
@@ -110,6 +113,7 @@ class Link:
     def write(self, name: str, data: bytes, version: int) -> None:
         """Replace the node of that version (create it for -1). Raises Conflict."""
         with self._session(writing=True) as client:
+            self._bytes = len(data)
             if version < 0:
                 asked = client.create_async(self._path(name), data, acl=self._acl())
             else:
@@ -165,7 +169,7 @@ class Link:
             said = str(error) or type(error).__name__
             raise RegistryUnavailable(
                 f"{self.url}: {said}; check that a majority of the ensemble runs and can be "
-                "reached",
+                f"reached{self._if_large()}",
                 url=self.url,
                 outcome_known=not sent,
             ) from error
@@ -186,6 +190,16 @@ class Link:
         except BaseException:
             self.close()
             raise
+
+    def _if_large(self) -> str:
+        """Why a server may end the connection of a large node; "" for a small one."""
+        if self._bytes < _LARGE_BYTES:
+            return ""
+        return (
+            f". The node has {self._bytes:,} bytes: if the servers run, read their logs. "
+            "OutOfMemoryError: start them with a larger heap (-Xmx, 512 MB or more); Len error: "
+            "with a larger jute.maxbuffer (1 MiB by default), or use fewer node numbers"
+        )
 
     def _begin(self) -> None:
         """Connect, and create the nodes that all namespaces share."""

@@ -119,6 +119,24 @@ def test_no_server():
     assert caught.value.outcome_known
 
 
+def test_a_node_that_is_too_large_for_the_server(server, registry, request):
+    """It ends the connection; the error names what to set. A small node is not to blame."""
+    state = registry._link.read(request.node.name)
+    with pytest.raises(
+        RegistryUnavailable, match=r"1,100,000 bytes.*-Xmx.*jute\.maxbuffer"
+    ) as caught:
+        registry._link.write(request.node.name, bytes(1_100_000), state.version)
+    assert not caught.value.outcome_known
+    mint(registry)
+    server.signal_all(signal.SIGSTOP)
+    try:
+        with pytest.raises(RegistryUnavailable, match="majority") as caught:
+            mint(registry)
+    finally:
+        server.signal_all(signal.SIGCONT)
+    assert "jute" not in str(caught.value)
+
+
 def test_a_frozen_server_is_given_up(server, registry):
     mint(registry)
     server.signal_all(signal.SIGSTOP)
