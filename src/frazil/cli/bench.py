@@ -155,7 +155,7 @@ def command(*, request: Request, seconds: float, as_json: bool) -> None:
     table = terminal.table("", *right, right=right)
     for line in lines:
         table.add_row(*line.as_row())
-    total = f"\n{len(bench.ids):,} IDs made, no duplicates"
+    total = f"\n{terminal.counted(len(bench.ids), 'ID')} made, no duplicates"
     terminal.echo(Group(terminal.facts(setting.items()), "", table, total))
 
 

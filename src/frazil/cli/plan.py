@@ -192,7 +192,7 @@ def _show_fleets(plans: Sequence[Plan], url: str, *, as_json: bool, named: bool)
     if notes:
         click.echo("\n" + "\n".join(notes))
     first = limits[0]
-    servers = "1 server" if first.servers == 1 else f"{first.servers} servers"
+    servers = terminal.counted(first.servers, "server")
     store = f"{first.kind}, {servers}, horizon {first.horizon_s:g} s."
     terminal.echo_words(f"{store}\n{_FLEET_LEGEND}")
 

@@ -26,6 +26,7 @@ from frazil.cli.files.extra import check_extra
 from frazil.cli.files.formats import FORMATS, files_of, format_of, same_format
 from frazil.cli.files.memory import Memory, memory_option
 from frazil.cli.files.streams import open_output
+from frazil.cli.show import terminal
 from frazil.cli.show.progress import progress
 from frazil.errors import ConfigError
 from frazil.generator.local import registry_of
@@ -216,4 +217,7 @@ def _report(found: dict[str, Any], *, as_json: bool) -> None:
         return
     ids = f", {found['first']} to {found['last']}" if found["rows"] else ""
     where = "standard output" if output == "-" else output
-    click.echo(f"{found['rows']:,} rows in {found['seconds']:.1f} s{ids}, to {where}", err=True)
+    click.echo(
+        f"{terminal.counted(found['rows'], 'row')} in {found['seconds']:.1f} s{ids}, to {where}",
+        err=True,
+    )

@@ -110,7 +110,8 @@ class _Drawing:
         return (
             f'<h3 id="{result.fault.name}">{escape(result.fault.what)}'
             f" <small>{escape(result.outcome)}, {result.found.ids:,} IDs, "
-            f"{result.found.duplicates:,} duplicates</small></h3>"
+            f"{result.found.duplicates:,} duplicate{'s' * (result.found.duplicates != 1)}"
+            "</small></h3>"
             f'<svg viewBox="0 0 {_WIDTH} {height}">{"".join(parts)}{"".join(labels)}'
             f'<text x="0" y="{below + _RATES}">IDs/s</text></svg>'
         )

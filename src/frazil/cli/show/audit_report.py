@@ -5,6 +5,7 @@ from typing import Any
 
 from frazil.cli.files.auditor import Auditor, Place
 from frazil.cli.files.survey import Survey
+from frazil.cli.show.terminal import counted
 from frazil.inputs.duration import duration_text
 from frazil.schemes.scheme import Scheme
 from frazil.system.clock import moment_text
@@ -81,9 +82,9 @@ def as_text(auditor: Auditor) -> Iterator[tuple[str, str]]:
     yield "files", ", ".join(auditor.names)
     valid = auditor.rows - auditor.invalid
     kind = "" if auditor.scheme is None else f" of scheme {auditor.scheme.name}"
-    yield "IDs", f"{valid:,} valid{kind}, in {auditor.rows:,} rows"
+    yield "IDs", f"{valid:,} valid{kind}, in {counted(auditor.rows, 'row')}"
     if auditor.invalid:
-        yield "invalid", _count(auditor.invalid, "row") + _more(auditor.invalid, auditor)
+        yield "invalid", counted(auditor.invalid, "row") + _more(auditor.invalid, auditor)
         for bad in auditor.first_invalid:
             yield "", f"{_place_text(auditor, bad.position)}: {bad.text!r}: {bad.reason}"
         if auditor.scheme is not None and auditor.invalid == auditor.rows:
@@ -97,7 +98,7 @@ def _duplicates(auditor: Auditor) -> Iterator[tuple[str, str]]:
     if not auditor.duplicates:
         yield "duplicates", "none"
         return
-    yield "duplicates", _count(auditor.duplicates, "row") + _more(auditor.duplicates, auditor)
+    yield "duplicates", counted(auditor.duplicates, "row") + _more(auditor.duplicates, auditor)
     for one in auditor.first_duplicates:
         first, again = (_place_text(auditor, position) for position in (one.first, one.again))
         yield "", f"{auditor.text(one.key)}: {first}, and {again}"
@@ -108,27 +109,23 @@ def _survey(auditor: Auditor, scheme: Scheme, survey: Survey) -> Iterator[tuple[
     if survey.foreign_ids and survey.foreign_at is not None:
         names = ", ".join(f"{name} ({count:,})" for name, count in survey.foreign.most_common())
         where = _place_text(auditor, survey.foreign_at)
-        yield "foreign", f"{_count(survey.foreign_ids, 'ID')} with another {names}; first {where}"
+        yield "foreign", f"{counted(survey.foreign_ids, 'ID')} with another {names}; first {where}"
     if survey.first_tick is not None and survey.last_tick is not None:
         if survey.late and survey.late_at is not None:
             worst = duration_text(survey.late_ticks * (layout.tick_us or 0))
             where = _place_text(auditor, survey.late_at)
-            yield "order", f"{_count(survey.late, 'ID')} late, by up to {worst} ({where})"
+            yield "order", f"{counted(survey.late, 'ID')} late, by up to {worst} ({where})"
         else:
             yield "order", "sorted by time"
         first, last = layout.us_at(survey.first_tick), layout.us_at(survey.last_tick)
         yield "time", f"{moment_text(first)} to {moment_text(last)} ({duration_text(last - first)})"
     if survey.nodes:
         shown = survey.nodes.most_common(_NODES_SHOWN)
-        text = ", ".join(f"{node} ({_count(count, 'ID')})" for node, count in shown)
+        text = ", ".join(f"{node} ({counted(count, 'ID')})" for node, count in shown)
         rest = len(survey.nodes) - len(shown)
         yield "nodes", text + (f", and {rest:,} more" if rest else "")
     if survey.uncounted:
-        yield "", f"{_count(survey.uncounted, 'ID')} of more nodes than are counted"
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n:,} {noun}{'s' * (n != 1)}"
+        yield "", f"{counted(survey.uncounted, 'ID')} of more nodes than are counted"
 
 
 def _more(count: int, auditor: Auditor) -> str:

@@ -19,7 +19,17 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.table import Table
 
-__all__ = ["Rows", "console", "echo", "echo_json", "echo_words", "facts", "local_text", "table"]
+__all__ = [
+    "Rows",
+    "console",
+    "counted",
+    "echo",
+    "echo_json",
+    "echo_words",
+    "facts",
+    "local_text",
+    "table",
+]
 
 _FOLDED_FROM = 80  # columns
 
@@ -129,6 +139,11 @@ def echo_json(items: Iterable[Mapping[str, Any]]) -> None:
         click.echo(separator + json.dumps(item, ensure_ascii=False), nl=False)
         separator = ",\n "
     click.echo("]" if separator != "[" else "[]")
+
+
+def counted(count: int, noun: str) -> str:
+    """A number with its noun: "1 row", "1,000 rows"."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 def local_text(us: int) -> str:

@@ -47,10 +47,8 @@ def mix_report(plan: Plan, results: Sequence[Result]) -> "RenderableType":
             notes += [Text(f"  {note}", style) for note in _notes(result)]
             notes.append(Text(f"  {again(plan, result)}"))
     hung = sum(result.found.hung for result in results)
-    rest = f"; {hung} processes hung" if hung else "; no process hung"
-    end = _total(
-        results, f"in {len(results)} round{'s' * (len(results) != 1)}", rest, failed=hung > 0
-    )
+    rest = f"; {hung} process{'es' * (hung != 1)} hung" if hung else "; no process hung"
+    end = _total(results, f"in {terminal.counted(len(results), 'round')}", rest, failed=hung > 0)
     return Group(setting, "", table, "", *notes, end)
 
 
@@ -78,7 +76,7 @@ def text_report(plan: Plan, results: Sequence[Result]) -> "RenderableType":
     tested = sum(result.outcome != "unavailable" for result in results)
     unavailable = len(results) - tested
     rest = f"; {unavailable} not available" if unavailable else ""
-    end = _total(results, f"under {tested} faults", rest)
+    end = _total(results, f"under {terminal.counted(tested, 'fault')}", rest)
     return Group(_setting(plan), "", table, "", *notes, end)
 
 
@@ -93,7 +91,8 @@ def _total(
     from rich.text import Text
 
     repeated = duplicates(results)
-    text = f"{ids(results):,} IDs {where}: {f'{repeated:,}' if repeated else 'no'} duplicates{rest}"
+    again = terminal.counted(repeated, "duplicate") if repeated else "no duplicates"
+    text = f"{terminal.counted(ids(results), 'ID')} {where}: {again}{rest}"
     return Text(text, "bold red" if repeated or failed else "bold")
 
 
