@@ -7,7 +7,7 @@ or the error it raised, is written in ``# →`` comments, on its last line or in
 one comment for each line of output. A statement without one is only run, and may not raise::
 
     frazil.scheme("tsid").layout.width      # → 64
-    frazil.scheme("nonsense")               # → LayoutError: …
+    frazil.parse_duration("two")            # → ConfigError: not a duration
     print("one", "two", sep=chr(10))
     # → one
     # → two
@@ -16,14 +16,15 @@ one comment for each line of output. A statement without one is only run, and ma
 continues it), and the lines up to the next one are its output, both streams together. A command
 that fails shows ``[exit 1]`` as its last line.
 
-``…`` stands for any text, and a line of nothing else for any lines. A block of another kind, or
-one that cannot run, carries the reason on the line above it: ``<!-- not run: reason -->``. One that
-needs a file from outside says so there: ``<!-- needs: /path (where it comes from) -->``; it runs
-where the file is, and in CI the file has to be there. ``<!-- file: path -->`` there makes the block
-a file of that folder, for commands further down, instead of running it.
+A block shows a whole output that was seen, without a wildcard. What differs from run to run is
+told in a comment above it: ``<!-- varies: 1423871704681156227, 12.3 -->`` lets each of these parts
+of its output be any text.
 
-A reader sees no ``…`` if the block carries what differs from run to run in a comment above it:
-``<!-- varies: 1423871704681156227, 12.3 -->`` lets each of these parts of the block be any text.
+A block of another kind, or one that cannot run, carries the reason on the line above it:
+``<!-- not run: reason -->``. One that needs a file from outside says so there:
+``<!-- needs: /path (where it comes from) -->``; it runs where the file is, and in CI the file has
+to be there. ``<!-- file: path -->`` there makes the block a file of that folder, for commands
+further down, instead of running it.
 
 Ports that a page names may be taken where it is run. A page that says
 ``<!-- free ports: 8080 6380 -->`` is run with free ones in their place. A page that says
@@ -72,7 +73,7 @@ _ARROW = re.compile(r"# → ?(.*)")
 class Block:
     """A fenced block: its page, the line its text begins on, its kind, and why it is not run.
 
-    file: where its text is kept, instead of being run. A part that varies is ``…`` in the text.
+    file: where its text is kept, instead of being run. varies: parts of its output that may differ.
     """
 
     page: Path
@@ -82,6 +83,7 @@ class Block:
     not_run: str | None = None
     needs: str | None = None
     file: str | None = None
+    varies: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.page.name}:{self.line}"
@@ -127,12 +129,13 @@ def _block(page: Path, line: int, kind: str, text: str, above: list[str]) -> Blo
         found = next(filter(None, map(pattern.fullmatch, above)), None)
         return found and found[name]
 
-    for part in (said(_VARIES, "parts") or "").split(", "):
-        if part and part not in text:
+    listed = said(_VARIES, "parts")
+    varies = tuple(listed.split(", ")) if listed else ()
+    for part in varies:
+        if part not in text:
             raise AssertionError(f"{page.name}:{line}: {part!r} varies, and is not in the block")
-        text = text.replace(part, "…") if part else text
     reason = said(_NOT_RUN, "reason")
-    return Block(page, line, kind, text, reason, said(_NEEDS, "path"), said(_FILE, "path"))
+    return Block(page, line, kind, text, reason, said(_NEEDS, "path"), said(_FILE, "path"), varies)
 
 
 def _with_free_ports(text: str) -> str:
@@ -146,13 +149,15 @@ def _with_free_ports(text: str) -> str:
     return text
 
 
-def matches(expected: str, actual: str) -> bool:
-    """Whether a text is as expected; ``…`` stands for any text, spaces at line ends for nothing."""
+def matches(expected: str, actual: str, varies: tuple[str, ...] = ()) -> bool:
+    """Whether a text is as expected, but for what varies and for spaces at the ends of lines."""
 
     def trim(text: str) -> str:
         return "\n".join(line.rstrip() for line in text.strip("\n").splitlines())
 
-    pattern = ".*?".join(re.escape(part) for part in trim(expected).split("…"))
+    longest_first = sorted(varies, key=len, reverse=True)
+    free = re.compile("|".join(map(re.escape, longest_first)) or "(?!)")
+    pattern = ".*?".join(re.escape(part) for part in free.split(trim(expected)))
     return re.fullmatch(pattern, trim(actual), re.DOTALL) is not None
 
 
@@ -167,7 +172,7 @@ def run_python(block: Block, namespace: dict[str, Any]) -> None:
         shown = _execute(statement, block, namespace, may_raise=bool(arrows))
         if arrows:
             place = f"{block.page.name}:{block.line + first - 1}"
-            _compare("\n".join(arrows), shown, f"{place}: {ast.unparse(statement)}")
+            _compare("\n".join(arrows), shown, f"{place}: {ast.unparse(statement)}", block)
 
 
 def _execute(
@@ -229,7 +234,7 @@ def run_console(block: Block, folder: Path) -> None:
         shown = done.stdout.decode("utf-8")
         if done.returncode:
             shown = f"{shown.rstrip()}\n[exit {done.returncode}]\n"
-        _compare(expected, shown, f"{block}: $ {command}")
+        _compare(expected, shown, f"{block}: $ {command}", block)
 
 
 def end_all(folder: Path) -> None:
@@ -256,6 +261,6 @@ def _left_in(folder: Path) -> list[int]:
     return [number for number in found if number != os.getpid()]
 
 
-def _compare(expected: str, shown: str, what: str) -> None:
-    if not matches(expected, shown):
+def _compare(expected: str, shown: str, what: str, block: Block) -> None:
+    if not matches(expected, shown, block.varies):
         raise AssertionError(f"{what}\n-- the page says\n{expected}\n-- what happens\n{shown}")
