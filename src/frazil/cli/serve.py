@@ -68,6 +68,11 @@ def command(
         from frazil.service import read_settings, tls, tokens
         from frazil.service.process.server import serve
     except ModuleNotFoundError as error:
+        if error.name == "fcntl":  # Windows has none
+            raise ConfigError(
+                "frazil serve runs on Linux and macOS; here, call a service of another host, "
+                "like http://HOST:8080"
+            ) from None
         raise ConfigError(
             f'frazil serve needs {error.name}; run: pip install "frazil[serve]"',
             missing=error.name,

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+import frazil
+
 __all__: list[str] = []
 
 TAKE = """
@@ -37,6 +39,7 @@ take(time, "CLOCK_BOOTTIME CLOCK_MONOTONIC clock_gettime clock_gettime_ns")
 take(signal, "SIGKILL SIGSTOP SIGHUP SIGUSR1 SIGALRM pthread_sigmask setitimer")
 for name in ("fcntl", "pwd", "grp", "resource", "termios"):
     sys.modules[name] = None
+sys.modules["frazil.system._process"] = None  # does not compile there; the walk does
 """
 )
 MINTS = """
@@ -45,6 +48,11 @@ with frazil.open("memory:") as ids:
     assert len(set(ids.take(10000))) == 10000
 frazil.open("redis://127.0.0.1:1")
 import frazil.aio
+"""
+INTERPRETED = """
+import frazil.walk.walk as walk
+assert not frazil.COMPILED
+assert walk.__file__.endswith("walk.py"), walk
 """
 FORKS = """
 import os, frazil
@@ -60,6 +68,19 @@ with frazil.open("memory:", keep=0) as ids:
 HELP = """
 from frazil.cli import main
 main(["--help"], standalone_mode=False)
+"""
+COMMANDS = """
+from click.testing import CliRunner
+from frazil.cli import main
+def says(words, *args):
+    done = CliRunner().invoke(main, args)
+    assert done.exit_code == 2 and words in done.output, done
+    assert isinstance(done.exception, SystemExit), done
+says("in the memory of each process", "claims", "memory:")
+says("in the memory of each process", "doctor", "memory:")
+says("in the memory of each process", "init", "memory:")
+says("--shared is for sqlite:", "init", "--shared", "staff")
+says("Linux and macOS", "serve", "memory:")
 """
 REFUSED = """
 import frazil
@@ -93,13 +114,23 @@ def run(code, engine):
         pytest.param(MACOS + MINTS, id="macos"),
         pytest.param(MACOS + FORKS, id="macos-forks"),
         pytest.param(WINDOWS + MINTS, id="windows"),
+        pytest.param(WINDOWS + MINTS + INTERPRETED, id="windows-interpreted"),
         pytest.param(WINDOWS + HELP, id="windows-help"),
+        pytest.param(WINDOWS + COMMANDS, id="windows-commands"),
         pytest.param(WINDOWS + "URL = 'sqlite:'" + REFUSED, id="windows-sqlite"),
         pytest.param(WINDOWS + "URL = 'static:7'" + REFUSED, id="windows-static"),
     ],
 )
 def test_without(code, engine):
     run(code, engine)
+
+
+@pytest.mark.skipif(not frazil.COMPILED, reason="an installation without the compiled walk")
+def test_the_compiled_walk_needs_the_compiled_identity():
+    """Where it does not compile, only the choice in frazil/walk/__init__.py avoids the error."""
+    wrong = "import frazil.system.process as p\np.PureIdentity = None\n"
+    with pytest.raises(AssertionError, match=r"frazil\.system\._process"):
+        run(WINDOWS + wrong + MINTS, "compiled")
 
 
 def test_that_test_can_see():

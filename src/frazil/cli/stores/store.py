@@ -9,7 +9,6 @@ from frazil.generator.local import registry_of
 from frazil.generator.request import Request
 from frazil.registries.base import Registry
 from frazil.registries.memory import MemoryRegistry
-from frazil.registries.sqlite.default_file import make_shared
 
 __all__ = ["look", "persistent", "share"]
 
@@ -47,6 +46,13 @@ def share(group: str) -> None:
     typed = click.core.ParameterSource.COMMANDLINE
     if any(context.get_parameter_source(name) is typed for name in {*context.params} - {"shared"}):
         raise click.UsageError("--shared only creates a folder; omit all other options")
+    try:
+        from frazil.registries.sqlite.default_file import make_shared
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            "--shared is for sqlite:, which locks files as POSIX systems do, and this system has "
+            f"no {error.name}; use a server (redis://...)"
+        ) from None
     folder = make_shared(group)
     click.echo(
         f"Without a URL, every user of this host now keeps claims in {folder}/claims.db; users "

@@ -2,7 +2,7 @@
 
 A listening socket takes connections before any code accepts them, and those connections are reset
 if a signal ends the process. So the signals are blocked before the sockets are opened, and arrive
-as soon as a graceful shutdown handles them. Windows cannot block signals, so the gap remains there.
+as soon as a graceful shutdown handles them.
 """
 
 import signal
@@ -15,11 +15,9 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 def hold_signals() -> None:
     """Block the signals in this thread, and in the threads and processes that it starts."""
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
 
 
 def release_signals() -> None:
     """Unblock the signals; those sent meanwhile arrive now."""
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)

@@ -22,9 +22,3 @@ def test_a_held_signal_arrives_later(number):
     finally:
         release_signals()
         signal.signal(number, before)
-
-
-def test_a_system_that_cannot_block_signals(monkeypatch):
-    monkeypatch.delattr(signal, "pthread_sigmask")
-    hold_signals()
-    release_signals()
