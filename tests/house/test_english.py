@@ -45,6 +45,19 @@ IN_SOURCE = USUAL | {
     r"put back to": "restored from",
     r"; whether": "Returns whether",
 }
+# On the pages, where they were found several times.
+ON_PAGES = USUAL | {
+    r"living (member|process)": "running",
+    r"remembers? more": "remembers a later state",
+    r"wait(s|ed)? (it |that |a loss )?out": "wait one horizon",
+    r"(is|are|was|were) put back": "is restored",
+    r"toy worlds?": "small systems",
+    r"takes? turns": "one after the other",
+    r"(member|generator)s? that (mostly )?rests?": "idle",
+    r"carr(y|ies) the (time|name|same)": "has, contains",
+    r"asks? for (IDs?|an ID|many|numbers)": "requests",
+    r"(is|are) no (secret|signature|cipher|page|error|text)s?": "is not a, is not an",
+}
 # Decisions are records of their day, and the changelog of its release.
 PAGES = [
     page
@@ -91,7 +104,7 @@ def found(text: str, phrases: dict[str, str] = USUAL) -> list[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_no_dialect(page):
-    assert found(page.read_text(encoding="utf-8")) == []
+    assert found(page.read_text(encoding="utf-8"), ON_PAGES) == []
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
