@@ -51,6 +51,13 @@ class Failure(click.ClickException):
 
     exit_code = 1
 
+    def format_message(self) -> str:
+        """See click.ClickException. Lines are broken between words, also behind "Error: "."""
+        from frazil.cli.show.terminal import wrapped
+
+        start = "Error: "
+        return wrapped(f"{start}{self.message}").removeprefix(start)
+
 
 _CODES = {Misuse: 2, TryLater: 3, Stopped: 4, FrazilError: 5}
 _FAILURES = {

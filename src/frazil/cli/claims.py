@@ -83,7 +83,7 @@ def command(*, request: Request, as_json: bool, watch: bool, every_s: float) -> 
     if as_json:
         terminal.echo_json(line.as_json() for line in node_holdings(found))
     elif found is None:
-        click.echo(_absent(registry, request))  # not wrapped, so that a path can be copied
+        click.echo(terminal.wrapped(_absent(registry, request)))
     else:
         terminal.echo(_listing(found, registry, request))
 

@@ -14,6 +14,7 @@ import click
 
 from frazil.claims.claim import LastSeen
 from frazil.cli._options import registry_argument
+from frazil.cli.show.terminal import wrapped
 from frazil.cli.stores import store
 from frazil.generator.request import Request
 from frazil.generator.verb_requests import ask_of
@@ -130,19 +131,19 @@ def _set_up(request: Request, how: HowToBegin) -> None:
     about = f"with scheme {scheme.name}:\n{scheme.layout}"
 
     def waiting(wait_us: int) -> None:
-        click.echo(f"{name} is set up, {about}")
+        wait = duration_text(wait_us)
+        click.echo(wrapped(f"{name} is set up, {about}"))
         click.echo(
-            f"Waiting {duration_text(wait_us)}, because an earlier record may be lost (--new skips "
-            "this)."
+            wrapped(f"Waiting {wait}, because an earlier record may be lost (--new skips this).")
         )
 
     made = initialise(request, how, waiting)
     if how.if_missing:
-        click.echo(f"{name} {'is set up' if made else 'exists'}, {about}")
+        click.echo(wrapped(f"{name} {'is set up' if made else 'exists'}, {about}"))
     elif how.forward:
-        click.echo(f"{name} moves ahead, {about}")
+        click.echo(wrapped(f"{name} moves ahead, {about}"))
     elif how.new or how.start is not None:
-        click.echo(f"{name} is new, {about}")
+        click.echo(wrapped(f"{name} is new, {about}"))
     if scheme.layout.axis == "time":
         click.echo("The first ID does not wait.")
     elif not how.if_missing:
@@ -161,6 +162,9 @@ def _add_ids(registry: Registry, request: Request, how: HowToBegin) -> None:
         _set_up(request, how)
     node = registry.add_ids(ask_of(LastSeen()), request.scheme)
     name = request.namespace.replace("'", "''")
-    click.echo(f"frazil_id('{name}') makes IDs with node {node}. Use it as a column's default:")
-    click.echo(f"  id bigint PRIMARY KEY DEFAULT frazil_id('{name}')")
-    click.echo("Other roles need: GRANT EXECUTE ON FUNCTION frazil_id(text) TO ROLE")
+    text = (
+        f"frazil_id('{name}') makes IDs with node {node}. Use it as a column's default:\n"
+        f"  id bigint PRIMARY KEY DEFAULT frazil_id('{name}')\n"
+        "Other roles need: GRANT EXECUTE ON FUNCTION frazil_id(text) TO ROLE"
+    )
+    click.echo(wrapped(text))

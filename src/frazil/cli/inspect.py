@@ -182,7 +182,8 @@ def _show(finding: Match, now_us: int) -> None:
     console = terminal.console()
     kind = f"{best.reading.encoding_text}, {best.scheme.bits} bits"
     shuffled = ", shown unshuffled" if best.scheme.shuffle is not None else ""
-    click.echo(f"{best.reading.text}: scheme {best.scheme.name} ({kind}{shuffled})\n")
+    title = f"{best.reading.text}: scheme {best.scheme.name} ({kind}{shuffled})"
+    click.echo(f"{terminal.wrapped(title)}\n")
     columns = min(console.width, _DRAWING_COLUMNS)
     drawing = draw(best.scheme.layout, _unshuffled(best), width=columns).partition("\n\n")[0]
     if console.is_terminal and not console.no_color:
@@ -196,7 +197,8 @@ def _show(finding: Match, now_us: int) -> None:
         _show_candidates(finding)
     elif near:
         names = ", ".join(near[:_CANDIDATES_SHOWN])
-        click.echo(f"\nIt could also be an ID of {names}; compare with --guess.")
+        other = f"It could also be an ID of {names}; compare with --guess."
+        click.echo(f"\n{terminal.wrapped(other)}")
 
 
 def _coloured(drawing: str, layout: Layout) -> "Text":

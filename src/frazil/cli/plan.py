@@ -114,7 +114,7 @@ def command(
         _show_table(plans)
     if need is not None and not (as_json or markdown):
         which = "it" if len(plans) == 1 else "the first one"
-        click.echo(f'\nTake {which}: frazil init --scheme "{plans[0].name}"')
+        click.echo(f'\nTake {which}:\n  frazil init --scheme "{plans[0].name}"')
 
 
 def _need(nodes: int | None, rate: float | None, until: int | None) -> Need | None:
@@ -145,7 +145,7 @@ def _draw(plans: Sequence[Plan], picture: IO[str]) -> None:
 
 def _show_one(plan: Plan) -> None:
     title = plan.name if plan.name == str(plan.layout) else f"{plan.name}: {plan.layout}"
-    click.echo(f"{title}\n")
+    click.echo(f"{terminal.wrapped(title)}\n")
     click.echo(draw(plan.layout, width=min(terminal.console().width, 100)) + "\n")
     terminal.echo(terminal.facts(_details(plan)))
 
@@ -164,7 +164,7 @@ def _show_table(plans: Sequence[Plan]) -> None:
             table.add_row(title, *_line(plan))
     terminal.echo(table)
     if notes:
-        click.echo("\n" + "\n".join(notes))
+        click.echo("\n" + terminal.wrapped("\n".join(notes)))
     if not side_by_side:
         terminal.echo_words(_LEGEND)
 
@@ -190,7 +190,7 @@ def _show_fleets(plans: Sequence[Plan], url: str, *, as_json: bool, named: bool)
             table.add_row(title, *(fact[name] for name in names))
     terminal.echo(table)
     if notes:
-        click.echo("\n" + "\n".join(notes))
+        click.echo("\n" + terminal.wrapped("\n".join(notes)))
     first = limits[0]
     servers = terminal.counted(first.servers, "server")
     store = f"{first.kind}, {servers}, horizon {first.horizon_s:g} s."

@@ -217,7 +217,6 @@ def _report(found: dict[str, Any], *, as_json: bool) -> None:
         return
     ids = f", {found['first']} to {found['last']}" if found["rows"] else ""
     where = "standard output" if output == "-" else output
-    click.echo(
-        f"{terminal.counted(found['rows'], 'row')} in {found['seconds']:.1f} s{ids}, to {where}",
-        err=True,
-    )
+    rows = terminal.counted(found["rows"], "row")
+    text = f"{rows} in {found['seconds']:.1f} s{ids}, to {where}"
+    click.echo(terminal.wrapped(text), err=True)

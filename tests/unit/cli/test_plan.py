@@ -216,7 +216,7 @@ def test_a_need_is_answered_by_layouts(call):
     assert (wide["scheme"], narrow["bits"], uuid["scheme"]) == ("icicle", 53, "uuid7")
     shown = call("plan", *need).stdout
     assert narrow["layout"] in shown
-    assert 'Take the first one: frazil init --scheme "icicle"' in shown
+    assert 'Take the first one:\n  frazil init --scheme "icicle"' in shown
     assert "18.9 Y IDs/s" in call("plan", "uuid7").stdout
     assert "years left" in " ".join(shown.split())
     assert "Take" not in call("plan", *need, "--markdown").stdout
@@ -229,7 +229,7 @@ def test_a_need_beyond_64_bits_is_answered_by_a_uuid(call):
     shown = call("plan", *need).stdout
     assert "67.1 G IDs/s" in shown
     assert "years left" in " ".join(shown.split())
-    assert 'Take it: frazil init --scheme "uuid7"' in shown
+    assert 'Take it:\n  frazil init --scheme "uuid7"' in shown
 
 
 @pytest.mark.parametrize(

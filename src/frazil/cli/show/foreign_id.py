@@ -38,13 +38,15 @@ def foreign_json(found: Foreign, now_us: int) -> dict[str, Any]:
 
 def show_foreign(found: Foreign, now_us: int) -> None:
     """Its drawing and its facts."""
-    click.echo(f"{found.text}: {found.format} ({found.written}, {found.bits} bits)\n")
+    title = f"{found.text}: {found.format} ({found.written}, {found.bits} bits)"
+    click.echo(f"{terminal.wrapped(title)}\n")
     columns = min(terminal.console().width, _DRAWING_COLUMNS)
     click.echo(draw_spans(found.spans, width=columns))
     click.echo()
     terminal.echo(terminal.facts(_facts(found, now_us)))
     if found.others:
-        click.echo(f"\nIt could also be an ID of {', '.join(found.others)}.")
+        other = f"It could also be an ID of {', '.join(found.others)}."
+        click.echo(f"\n{terminal.wrapped(other)}")
 
 
 def _facts(found: Foreign, now_us: int) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,9 @@ tables, and not by ``frazil mint``.
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from shutil import get_terminal_size
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -29,9 +31,12 @@ __all__ = [
     "facts",
     "local_text",
     "table",
+    "wrapped",
 ]
 
 _FOLDED_FROM = 80  # columns
+_AS_IT_IS = (" ", "┌", "│", "└")  # the beginnings of lines that are not wrapped
+_DRAWING = re.compile(r"^ .*\n(?:[┌│└].*\n?)+", re.MULTILINE)
 
 
 def console() -> "Console":
@@ -95,7 +100,8 @@ class Rows:
                 yield ""
             name = f"{self._columns[0]} " if self._columns[0] else ""
             yield Text.assemble((f"{name}{first}", "bold"))
-            yield Padding(facts(zip(self._columns[1:], cells, strict=True)), (0, 0, 0, 2))
+            pairs = zip(self._columns[1:], cells, strict=True)
+            yield Padding(facts(pair for pair in pairs if str(pair[1])), (0, 0, 0, 2))
 
 
 def table(*columns: str, right: Iterable[str] = ()) -> Rows:
@@ -130,6 +136,25 @@ def echo_words(text: str) -> None:
     """Print a blank line and a text of lines of up to 80 columns, wrapped where there are fewer."""
     width = console().width
     click.echo("\n" + (text if width >= _FOLDED_FROM else fill(" ".join(text.split()), width)))
+
+
+def wrapped(text: str) -> str:
+    """A text whose lines are broken between words if the terminal has fewer than 80 columns.
+
+    An indented line is a command, and stays as it is. A drawing that does not fit is left out.
+    """
+    width = get_terminal_size().columns
+    if width >= _FOLDED_FROM:
+        return text
+    text = _DRAWING.sub(
+        lambda found: found[0] if max(map(len, found[0].splitlines())) <= width else "", text
+    )
+    return "\n".join(
+        line
+        if line.startswith(_AS_IT_IS)
+        else fill(line, width, break_long_words=False, break_on_hyphens=False)
+        for line in text.splitlines()
+    )
 
 
 def echo_json(items: Iterable[Mapping[str, Any]]) -> None:

@@ -111,11 +111,13 @@ def initialise(request: Request, *, shard: int | None, auto: bool, new: bool) ->
         state = each.server.initialise(number, new=new, pool=pool_text)
         wait_us = max(wait_us, state.wait_us)
         unchanged = " (unchanged)" if each.shard == number else ""
-        click.echo(
-            f"{each.server.name} has shard {number} of namespace {request.namespace!r}{unchanged}"
-        )
+        namespace = f"namespace {request.namespace!r}{unchanged}"
+        click.echo(terminal.wrapped(f"{each.server.name} has shard {number} of {namespace}"))
     if wait_us > 0:
-        click.echo(f"The first ID waits {wait_us / 1e6:.1f} s, because a shard may have been used.")
+        wait = f"{wait_us / 1e6:.1f} s"
+        click.echo(
+            terminal.wrapped(f"The first ID waits {wait}, because a shard may have been used.")
+        )
     else:
         click.echo("The first ID does not wait.")
 

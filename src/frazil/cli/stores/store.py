@@ -4,6 +4,7 @@ import click
 
 from frazil.claims.claim import Snapshot
 from frazil.claims.record import layout_mismatch
+from frazil.cli.show.terminal import wrapped
 from frazil.errors import ConfigError
 from frazil.generator.local import registry_of
 from frazil.generator.request import Request
@@ -54,10 +55,11 @@ def share(group: str) -> None:
             f"no {error.name}; use a server (redis://...)"
         ) from None
     folder = make_shared(group)
-    click.echo(
+    text = (
         f"Without a URL, every user of this host now keeps claims in {folder}/claims.db; users "
         f"outside group {group} get an error.\n"
         "Stop all programs that use the default, then start them again: a program that continues "
         "with its old file repeats IDs of the others.\n"
         "A namespace with time waits once, about a second; a counter needs frazil init --start N."
     )
+    click.echo(wrapped(text))

@@ -57,6 +57,65 @@ def test_other_commands_keep_their_words(call, monkeypatch, tmp_path, command):
     assert still - words(shown, 40) == set()
 
 
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        (("init",), 0),
+        (("init", "--new"), 2),
+        (("init", "--scheme", "tsid", "--namespace", "other", "--new"), 0),
+        (("claims", "--scheme", "tsid"), 2),
+        (("claims", "--namespace", "absent"), 0),
+        (("mint", "--scheme", "tickets", "--namespace", "absent"), 2),
+        (("inspect", "01ARZ3NDEKTSV4RRFFQ69G5FAV"), 0),
+        (("torture", "--system", "nonsense"), 2),
+        (("bench", "--seconds", "0.001"), 0),
+        (("torture", "--faults", "threads", "--seconds", "0.2"), 0),
+    ],
+)
+def test_no_word_is_broken_at_40_columns(call, monkeypatch, args, code):
+    if args != ("init",):
+        call("init", "--new")
+    monkeypatch.setenv("COLUMNS", "40")
+    done = call(*args)
+    assert done.exit_code == code
+    lines = (done.stdout + done.stderr).splitlines()
+    assert [line for line in lines if len(line) > 40] == []
+    assert [line for line in lines if line.endswith("floor")] == []  # a cell without a text
+
+
+def test_one_row_is_stamped_and_named_in_the_singular(call, monkeypatch, tmp_path):
+    (tmp_path / "one.csv").write_text("name\nada\n", encoding="utf-8")
+    call("init", "--new")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "40")
+    shown = call("stamp", "one.csv", "-o", "two.csv").stderr
+    assert shown.startswith("1 row in ")
+    assert max(map(len, shown.splitlines())) <= 40
+    assert "in 1 row\n" in call("audit", "two.csv").stdout.replace("\n            ", " ")
+
+
+def test_a_command_to_copy_and_a_path_are_not_broken(monkeypatch):
+    text = f"Take it:\n  frazil init --scheme tsid --namespace orders\n/{'folder/' * 8}\nthe end"
+    monkeypatch.setenv("COLUMNS", "40")
+    assert terminal.wrapped(text) == text
+    assert terminal.wrapped("word " * 9) == "word word word word word word word word\nword"
+    monkeypatch.setenv("COLUMNS", "80")
+    assert terminal.wrapped("word " * 40) == "word " * 40
+
+
+def test_a_drawing_that_does_not_fit_is_left_out(monkeypatch):
+    drawing = "  63\n┌──────┐\n│ time │\n└──────┘\n"
+    monkeypatch.setenv("COLUMNS", "40")
+    assert terminal.wrapped(f"a\n{drawing}b") == f"a\n{drawing}b"
+    monkeypatch.setenv("COLUMNS", "6")
+    assert terminal.wrapped(f"a\n{drawing}b") == "a\nb"
+
+
+def test_numbers_with_their_nouns():
+    shown = [terminal.counted(count, "fault") for count in (0, 1, 2, 1000)]
+    assert shown == ["0 faults", "1 fault", "2 faults", "1,000 faults"]
+
+
 def shown_at(columns, *rows):
     output = io.StringIO()
     made = terminal.table("node", "host", "IDs/s", right=("IDs/s",))
