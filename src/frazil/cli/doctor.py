@@ -32,8 +32,11 @@ def command(*, request: Request, as_json: bool, trying: bool) -> None:
 
     Connects, measures, reads the store's settings, and reports the outcome of a restart, a
     failover or a wrong clock. Without --try it changes nothing. Without URL, the registry is
-    FRAZIL_URL or that of this host. Exit code 1 means that an ID could repeat, or that no ID can
-    be issued.
+    FRAZIL_URL or that of this host.
+
+    ✓ means that nothing is to do, and ! names a wait, or a limit that every store of this kind
+    has. ✗ means that you must act: an ID could repeat, or no ID can be issued. Then the exit code
+    is 1.
 
     \b
       frazil doctor redis://localhost
@@ -53,7 +56,7 @@ def command(*, request: Request, as_json: bool, trying: bool) -> None:
     store_report = registry.examine()
     facts = [round_trip(registry.look)]
     if store_report.ahead_us is not None:
-        facts.append(clock_offset(store_report.ahead_us))
+        facts.append(clock_offset(store_report.ahead_us, store_report.within_us))
     facts += [*store_report.facts, _namespace(found, registry, request.namespace)]
     if trying:
         facts.append(_try_claim(registry))

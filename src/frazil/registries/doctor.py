@@ -23,6 +23,7 @@ __all__ = [
     "clock_steps",
     "old_primary",
     "outage",
+    "restart",
     "rollback",
     "state_loss",
     "worst",
@@ -45,13 +46,15 @@ class Finding(NamedTuple):
 class StoreReport(NamedTuple):
     """A store. server: kind and version. facts: its settings. events: failures, and their effect.
 
-    ahead_us: how far its clock is ahead of this host's; None if it has no clock.
+    ahead_us: how far its clock is ahead of this host's; None if it has no clock. within_us: the
+    precision of ``ahead_us``.
     """
 
     server: str
     facts: tuple[Finding, ...]
     events: tuple[Finding, ...]
     ahead_us: int | None = None
+    within_us: int = 0
 
 
 COMMON_EVENTS = (
@@ -65,8 +68,10 @@ COMMON_EVENTS = (
 """Events that every store survives: only the claims matter."""
 
 
-def clock_offset(ahead_us: int) -> Finding:
+def clock_offset(ahead_us: int, within_us: int = 0) -> Finding:
     """The effect of a clock difference: it is absorbed, and visible in the times of IDs."""
+    if abs(ahead_us) < within_us:
+        return Finding("clock", "good", f"within {duration_text(within_us)} of this host's")
     apart_ms = abs(ahead_us) / 1e3
     apart = f"{apart_ms:.1f} ms" if apart_ms < 1000 else f"{apart_ms / 1e3:.1f} s"
     if abs(ahead_us) < _APART_US:
@@ -93,6 +98,15 @@ def old_primary(risk: str, safety: str) -> Finding:
     if risk:
         return Finding(event, "bad", "may repeat", risk)
     return Finding(event, "good", "survived", safety)
+
+
+def restart(terms: Terms) -> Finding:
+    """The effect of a restart of a server that has each claim on its disk, which members notice."""
+    event, kept = "the server restarts", "each claim is on its disk"
+    if terms.timed:
+        waits = f"{kept}; members notice the restart, and each waits {_horizon(terms)} once"
+        return Finding(event, "note", "late", waits)
+    return Finding(event, "good", "survived", kept)
 
 
 def outage(terms: Terms) -> Finding:

@@ -28,8 +28,7 @@ from frazil.errors import ConfigError
 from frazil.inputs.url import Options, Url
 from frazil.registries.base import Answer, RecordRegistry
 from frazil.registries.memory import MemoryRegistry
-from frazil.registries.sqlite.default_file import state_folder
-from frazil.registries.sqlite.files import make_folder
+from frazil.registries.sqlite.default_file import prepare_folder, state_folder
 from frazil.registries.sqlite.registry import SqliteRegistry
 from frazil.registries.static_lock import Hold, take, this_process
 from frazil.schemes.scheme import Scheme
@@ -90,7 +89,7 @@ class StaticRegistry(OwnedRegistry, SqliteRegistry):
         """See OwnedRegistry. The directory and the name: the file may be replaced."""
         where = str(self.path.parent)
         with suppress(OSError):  # the step raises the error
-            make_folder(self.path.parent)
+            prepare_folder(self.path.parent)
             found = self.path.parent.stat()
             where = f"{found.st_dev:x}:{found.st_ino:x}"
         return f"file {where} {self.path.name!r}", f"with the state file {self.path}"

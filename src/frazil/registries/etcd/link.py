@@ -42,9 +42,11 @@ try:
 except ImportError as error:
     raise missing_extra("etcd: needs etcd3gw", "etcd", error) from None
 
-__all__ = ["TRANSACTION", "Link", "Unanswered"]
+__all__ = ["DATE_WITHIN_US", "TRANSACTION", "Link", "Unanswered"]
 
 TRANSACTION = "kv/txn"
+DATE_WITHIN_US = 500_000
+"""The precision of etcd's date, which is in whole seconds: half a second is added to it."""
 """The path of the requests that read and write records."""
 
 _TIMEOUT_S = 2.0
@@ -247,8 +249,7 @@ class Link:
         """Note the clock of an answer."""
         date = response.headers.get("Date")
         if date:
-            # The date is in whole seconds, so half a second late on average.
-            self._heard = to_us(parsedate_to_datetime(date)) + 500_000, boot_ns()
+            self._heard = to_us(parsedate_to_datetime(date)) + DATE_WITHIN_US, boot_ns()
 
     def _refuse(self, code: int, said: str, error: Etcd3Exception) -> None:
         """Raise errors that every endpoint would return."""

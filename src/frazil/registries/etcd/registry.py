@@ -70,7 +70,7 @@ from frazil.inputs.url import Url, host_port
 from frazil.registries.base import Answer, RecordRegistry, terms_of
 from frazil.registries.doctor import StoreReport
 from frazil.registries.etcd.doctor import examine
-from frazil.registries.etcd.link import TRANSACTION, Link, Unanswered
+from frazil.registries.etcd.link import DATE_WITHIN_US, TRANSACTION, Link, Unanswered
 from frazil.registries.etcd.state import Noted, State, around, parsed, written
 from frazil.schemes.scheme import Scheme
 from frazil.system import clock
@@ -207,7 +207,8 @@ class EtcdRegistry(RecordRegistry):
         alarms: dict[str, Any] = self._request("maintenance/alarm", {"action": "GET"}, dict)
         date_us = self._link.now_us()
         ahead_us = date_us - clock.wall_us() if date_us else None
-        return examine(status, members, alarms, self.terms, ahead_us)
+        found = examine(status, members, alarms, self.terms, ahead_us)
+        return found._replace(within_us=DATE_WITHIN_US)
 
     @contextmanager
     def step(self) -> Iterator[tuple[Record, str]]:

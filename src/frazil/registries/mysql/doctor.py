@@ -15,6 +15,7 @@ from frazil.registries.doctor import (
     clock_steps,
     old_primary,
     outage,
+    restart,
     rollback,
     state_loss,
 )
@@ -88,7 +89,7 @@ def _disk(flush: str, double: str, sync: int | None) -> Finding:
 
 
 def _events(terms: Terms, log: bool, replicas: int | None) -> Iterable[Finding]:  # noqa: FBT001
-    yield Finding("the server restarts", "good", "survived", "members notice, and wait one horizon")
+    yield restart(terms)
     yield state_loss("the table is dropped, or its rows are restored from a dump", terms)
     yield rollback("the data directory, disk or machine is restored to an older state", terms)
     yield state_loss("failover to a replica that missed writes", terms)

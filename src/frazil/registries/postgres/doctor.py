@@ -14,6 +14,7 @@ from frazil.registries.doctor import (
     clock_steps,
     old_primary,
     outage,
+    restart,
     rollback,
     state_loss,
 )
@@ -146,7 +147,7 @@ def _standbys(answer: dict[str, Any]) -> Finding:
 
 
 def _events(answer: dict[str, Any], terms: Terms) -> Iterable[Finding]:
-    yield Finding("the server restarts", "good", "survived", "acknowledged claims are on disk")
+    yield restart(terms)
     yield state_loss("the table is dropped, or its rows are restored from a dump", terms)
     yield rollback("the data directory, disk or machine is restored to an older state", terms)
     yield state_loss("failover to a standby that missed writes", terms)

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from frazil.errors import ConfigError
-from frazil.registries.sqlite.files import state_home
+from frazil.registries.sqlite.files import make_folder, state_home
 
-__all__ = ["SHARED", "make_shared", "other_files", "state_folder", "users_folder"]
+__all__ = ["SHARED", "make_shared", "other_files", "prepare_folder", "state_folder", "users_folder"]
 
 SHARED = Path("/var/lib/frazil-shared")
 _MODE = 0o2770  # new files belong to the group
@@ -52,6 +52,24 @@ def state_folder() -> Path:
             group=group,
         )
     return SHARED
+
+
+def prepare_folder(path: Path) -> None:
+    """Create this user's default directory. Any other one must exist.
+
+    A directory that a URL names may be the mount point of a disk that is not mounted, or mistyped.
+    If it were created, its claims would be new ones beside those that are in use.
+
+    Raises ConfigError if it does not exist.
+    """
+    if str(path) == os.path.realpath(users_folder()):
+        make_folder(path)
+    elif not path.exists():
+        raise ConfigError(
+            f"the directory {path} does not exist; mount its disk, or check the path, or create "
+            f"it for new claims: mkdir -p {path}",
+            url=str(path),
+        )
 
 
 def make_shared(group: str) -> Path:

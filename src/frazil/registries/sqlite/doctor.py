@@ -21,11 +21,10 @@ def examine(path: Path, terms: Terms, *, told_local: bool) -> StoreReport:
 
     told_local: whether ``?local=yes`` says that only this host uses the file system.
     """
-    there = path.exists()
     place = next((each for each in (path.parent, *path.parents) if each.exists()), Path("/"))
     free_bytes = shutil.disk_usage(place).free
     facts = (
-        Finding("file", "good", str(path) if there else f"{path}, created on first use"),
+        _file(path),
         _file_system(path, told_local=told_local),
         *_users(path),
         Finding(
@@ -47,6 +46,19 @@ def examine(path: Path, terms: Terms, *, told_local: bool) -> StoreReport:
         Finding("the machine is copied while it runs", "note", "may repeat", "restart one of them"),
     )
     return StoreReport(f"SQLite {sqlite3.sqlite_version}", facts, events)
+
+
+def _file(path: Path) -> Finding:
+    if path.exists():
+        return Finding("file", "good", str(path))
+    if path.parent.is_dir() or path.parent == users_folder():
+        return Finding("file", "good", f"{path}, created on first use")
+    return Finding(
+        "file",
+        "bad",
+        f"the directory {path.parent} does not exist",
+        f"mount its disk, or check the path, or create it for new claims: mkdir -p {path.parent}",
+    )
 
 
 def _persistence(terms: Terms) -> Finding:

@@ -30,9 +30,9 @@ from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
 from frazil.inputs.url import Options, Url
 from frazil.registries.base import RECORD_COLUMNS, Answer, RecordRegistry, terms_of
 from frazil.registries.doctor import StoreReport
-from frazil.registries.sqlite.default_file import state_folder
+from frazil.registries.sqlite.default_file import prepare_folder, state_folder
 from frazil.registries.sqlite.file import ClaimsFile
-from frazil.registries.sqlite.files import make_folder, require_folder, require_local
+from frazil.registries.sqlite.files import require_folder, require_local
 from frazil.registries.sqlite.slots import SqlSlots
 from frazil.schemes.scheme import Scheme
 from frazil.system.uninterrupted import apart
@@ -92,8 +92,8 @@ class SqliteRegistry(RecordRegistry):
         """See RecordRegistry."""
         with _explained(self.path, self.advice):
             if not self._settled:
-                make_folder(self.path.parent)
                 require_local(self.path, told=self._is_local)
+                prepare_folder(self.path.parent)
                 require_folder(self.path)
                 self._settled = True
             try:
@@ -102,7 +102,7 @@ class SqliteRegistry(RecordRegistry):
                     yield record, incarnation
                     self._store(db, record)
             except FileNotFoundError:
-                self._settled = False  # the directory may be gone; the next step creates it
+                self._settled = False  # the directory may be gone; the next step looks
                 raise
 
     def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:

@@ -5,6 +5,7 @@ import fcntl
 import os
 import shutil
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -30,15 +31,35 @@ def test_minting_keeps_its_own_timeout(tmp_path):
     assert len(frazil.mint(1, url)) == 1
 
 
-def test_a_folder_that_was_removed_is_made_anew(tmp_path):
-    path = tmp_path / "state" / "claims.db"
-    registry = connect(f"sqlite:{path}", "default", frazil.scheme("icicle"))
+def test_the_default_folder_that_was_removed_is_made_anew(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    path = tmp_path / "frazil" / "claims.db"
+    registry = connect("sqlite:", "default", frazil.scheme("icicle"))
     registry.grant(ask_of(LastSeen()), 1)
     shutil.rmtree(path.parent)
     with pytest.raises(RegistryUnavailable, match="was removed while it was in use; try again"):
         registry.grant(ask_of(LastSeen()), 1)
     registry.grant(ask_of(LastSeen()), 1)
     assert path.exists()
+
+
+def test_a_folder_that_a_url_names_must_exist(tmp_path):
+    """It may be the mount point of a disk that is not mounted."""
+    folder = tmp_path / "data"
+    url = f"sqlite:{folder}/claims.db"
+    with pytest.raises(ConfigError, match=f"{folder} does not exist; mount its disk"):
+        frazil.mint(1, url)
+    assert not folder.exists()
+    folder.mkdir()
+    with frazil.open(f"{url}?horizon=300ms") as ids:
+        issued = set(ids.take(10))
+        shutil.rmtree(folder)
+        time.sleep(1)  # until the claim has ended
+        with pytest.raises(ConfigError, match="does not exist"):
+            ids()
+        folder.mkdir()
+        issued.update(ids.take(10))
+    assert len(issued) == 20
 
 
 @pytest.mark.parametrize("mode", ["DELETE", "WAL"])

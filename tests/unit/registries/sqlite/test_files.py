@@ -77,11 +77,14 @@ def test_an_unknown_file_system_is_refused(mounted, kind):
 
 @pytest.mark.parametrize("kind", sorted(LOCAL_FILESYSTEMS))
 def test_a_local_file_system_is_accepted(mounted, kind):
-    asked(mounted("home", kind) / "claims.db")
+    folder = mounted("home", kind)
+    folder.mkdir()
+    asked(folder / "claims.db")
 
 
 def test_a_person_says_that_it_is_local(mounted):
     path = mounted("home", "fuse.gocryptfs") / "claims.db"
+    path.parent.mkdir()
     asked(path, "?local=yes")
     with pytest.raises(ConfigError, match="gocryptfs"):
         asked(path, "?local=no")

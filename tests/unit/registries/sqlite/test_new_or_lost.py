@@ -10,10 +10,11 @@ from frazil.registries import connect
 __all__: list[str] = []
 
 
-def test_a_folder_that_a_step_has_just_made_may_be_a_lost_one(tmp_path):
+def test_a_folder_that_a_step_has_just_made_may_be_a_lost_one(tmp_path, monkeypatch):
     """The member goes on inside its claim, and the newcomer must come after all of it."""
-    folder = tmp_path / "above" / "claims"
-    url, icicle = f"sqlite://{folder}/claims.db?horizon=300ms", frazil.scheme("icicle")
+    folder = tmp_path / "above" / "frazil"
+    monkeypatch.setenv("XDG_STATE_HOME", str(folder.parent))
+    url, icicle = "sqlite:?horizon=300ms", frazil.scheme("icicle")
     with frazil.open(url, icicle) as ids:
         issued = set(ids.take(1000))
         shutil.rmtree(folder.parent)
