@@ -1,0 +1,63 @@
+"""docs/reference/configuration.md lists every option of a URL and every key of frazil.toml."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import frazil
+from frazil.inputs.kinds import KINDS
+from frazil.service.settings import read_settings
+
+__all__: list[str] = []
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "reference" / "configuration.md").read_text(encoding="utf-8")
+TLS = {"ca", "cert", "key"}
+ROWS = [row for row in re.findall(r"^\| (`.+?`) \| (.+) \|$", PAGE, re.MULTILINE) if ":" in row[0]]
+URLS = {url: options for urls, options in ROWS for url in re.findall(r"`([a-z]+:[^`]*)`", urls)}
+BY_KIND = {url.partition(":")[0]: (url, options) for url, options in URLS.items()}
+ANY = {"postgresql", "postgres"}  # libpq refuses what it does not know
+TABLES = {
+    "server": "[server]\nx = 1",
+    "namespaces.NAME": "[namespaces.a]\nx = 1",
+    "tokens": '[[tokens]]\nname = "a"\nhash = "sha256:{}"\nnamespaces = ["*"]\n'
+    'scopes = ["issue"]\nx = 1'.format("0" * 64),
+}
+
+
+def known(error):
+    """The names that an error lists as known."""
+    return set(re.findall(r"[a-z_]+", re.split(r"known (?:here|keys): ", str(error))[1]))
+
+
+def test_each_kind_of_url_is_on_the_page():
+    assert set(BY_KIND) == set(KINDS)
+
+
+@pytest.mark.parametrize("kind", sorted(set(KINDS) - ANY))
+def test_the_options_of_a_url(kind):
+    url, options = BY_KIND[kind]
+    place = "static:7" if kind == "static" else url
+    with pytest.raises(frazil.errors.ConfigError) as caught:
+        frazil.open(f"{place}?unknown=1")
+    expected = known(caught.value)
+    if kind + "s" in KINDS:  # the kind without TLS refuses them with the other kind's name
+        expected -= TLS
+    assert set(re.findall(r"\?([a-z]+)=", options)) == expected
+
+
+@pytest.mark.parametrize("name", sorted(TABLES))
+def test_the_keys_of_a_table(name, tmp_path):
+    file = tmp_path / "frazil.toml"
+    file.write_text(TABLES[name], encoding="utf-8")
+    with pytest.raises(frazil.errors.ConfigError) as caught:
+        read_settings(file)
+    begin = rf"(?ms)^### `\[+{re.escape(name)}\]+`\n"
+    (section,) = re.findall(begin + r"(.+?)(?=^#|\Z)", PAGE)
+    keys = {
+        key
+        for cell in re.findall(r"^\| (`.+?`) \|", section, re.MULTILINE)
+        for key in re.findall(r"`(\w+)`", cell)
+    }
+    assert keys == known(caught.value)
