@@ -21,6 +21,7 @@ import click
 
 from frazil import COMPILED, FrazilError, __version__
 from frazil.cli.files.standard_streams import OUTPUT, discard_output, prepare_streams
+from frazil.cli.show.help import HelpContext
 from frazil.errors import Misuse, Stopped, TryLater
 
 __all__ = ["COMMANDS", "Failure", "main"]
@@ -68,6 +69,8 @@ _FAILURES = {
 class _Commands(click.Group):
     """A group that imports a command when it is called."""
 
+    context_class = HelpContext
+
     def list_commands(self, _ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
@@ -75,6 +78,7 @@ class _Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = import_module(f"frazil.cli.{cmd_name}").command
+        command.context_class = HelpContext
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:

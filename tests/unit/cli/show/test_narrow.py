@@ -6,6 +6,7 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
+from frazil.cli import COMMANDS as SUBCOMMANDS
 from frazil.cli.show import terminal
 
 __all__: list[str] = []
@@ -81,6 +82,17 @@ def test_no_word_is_broken_at_40_columns(call, monkeypatch, args, code):
     lines = (done.stdout + done.stderr).splitlines()
     assert [line for line in lines if len(line) > 40] == []
     assert [line for line in lines if line.endswith("floor")] == []  # a cell without a text
+
+
+@pytest.mark.parametrize("command", [[], *([name] for name in SUBCOMMANDS)], ids=str)
+def test_help_keeps_its_words(call, monkeypatch, command):
+    wide = call(*command, "--help").stdout
+    monkeypatch.setenv("COLUMNS", "40")
+    shown = call(*command, "--help").stdout
+    examples = {line for line in wide.splitlines() if line.startswith("    ")}
+    long = {line for line in shown.splitlines() if len(line) > 40 and "|" not in line}
+    assert long <= examples
+    assert {word for word in wide.split() if not {"-", "|"} & {*word}} <= set(shown.split())
 
 
 def test_one_row_is_stamped_and_named_in_the_singular(call, monkeypatch, tmp_path):

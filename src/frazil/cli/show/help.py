@@ -1,0 +1,45 @@
+"""Help texts on a narrow terminal: each option has a line, and its text stands below it.
+
+click writes help at least 50 columns wide, in two columns. A terminal of 40 columns breaks its
+words, and leaves ten columns for the text beside an option.
+"""
+
+from collections.abc import Iterable
+from shutil import get_terminal_size
+
+import click
+
+__all__ = ["HelpContext"]
+
+_CLICK_LEAST = 50  # columns; click writes for a wider terminal by itself
+_TEXT_INDENT = 4
+
+
+class _Formatter(click.HelpFormatter):
+    """click's formatter, and one column of text on a narrow terminal."""
+
+    def __init__(
+        self, indent_increment: int = 2, width: int | None = None, max_width: int | None = None
+    ) -> None:
+        columns = get_terminal_size().columns
+        self._narrow = width is None and columns < _CLICK_LEAST + 2
+        super().__init__(indent_increment, columns if self._narrow else width, max_width)
+
+    def write_dl(
+        self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
+    ) -> None:
+        """See click.HelpFormatter."""
+        if not self._narrow:
+            super().write_dl(list(rows), col_max, col_spacing)
+            return
+        for name, text in rows:
+            self.write(f"{' ' * self.current_indent}{name}\n")
+            self.current_indent += _TEXT_INDENT
+            self.write_text(text)
+            self.current_indent -= _TEXT_INDENT
+
+
+class HelpContext(click.Context):
+    """The context of every command."""
+
+    formatter_class = _Formatter
