@@ -24,7 +24,7 @@ from frazil.service.console import pages
 from frazil.service.http import asgi
 from frazil.service.http.asgi import Receive, Scope, Send
 from frazil.service.http.cors import Cors
-from frazil.service.http.id_endpoints import BatchEndpoint, SingleIdEndpoint
+from frazil.service.http.id_endpoints import BatchEndpoint, SingleIdEndpoint, unknown_endpoint
 from frazil.service.http.routes import Routes
 from frazil.service.http.traces import Traces
 from frazil.service.problems import MEDIA_TYPE, Problem, no_id
@@ -100,6 +100,10 @@ class App:
         if found is not None:
             name, endpoint = found
             self.state.requests[name, await endpoint(scope, receive, send)] += 1
+            return
+        unknown = unknown_endpoint(scope["path"], self.state.guard)
+        if unknown is not None:
+            self._count(await unknown(scope, receive, send))
             return
         await self._rest(scope, receive, _adding(send, asgi.SAFE, self._count))
 

@@ -33,6 +33,7 @@ __all__ = [
     "no_id",
     "over_quota",
     "refused",
+    "unknown_namespace",
 ]
 
 MEDIA_TYPE = "application/problem+json"
@@ -122,6 +123,11 @@ def refused(refusal: Refusal) -> Problem:
     )
     needed = {f"{refusal.reason}_needed": refusal.needed[:64]}
     return Problem("forbidden", detail, None, **needed, token_has=refusal.has)
+
+
+def unknown_namespace(name: str) -> Problem:
+    """Return the problem for a namespace that is not served."""
+    return Problem("unknown-namespace", "GET /v1/layouts lists the namespaces", namespace=name[:64])
 
 
 def busy(**more: Any) -> Problem:

@@ -21,12 +21,21 @@ from frazil.service.http import asgi, formats
 from frazil.service.http.asgi import Receive, Scope, Send
 from frazil.service.http.formats import Format, Json, Lines, Packed
 from frazil.service.namespace import BATCH_MOST, ServedNamespace
-from frazil.service.problems import Problem, no_id, over_quota, refused
+from frazil.service.problems import Problem, no_id, over_quota, refused, unknown_namespace
 from frazil.service.tokens import Charge, Guard, OverQuota
 
-__all__ = ["CHUNK", "WORDS_CHUNK", "BatchEndpoint", "IdEndpoint", "SingleIdEndpoint"]
+__all__ = [
+    "CHUNK",
+    "WORDS_CHUNK",
+    "BatchEndpoint",
+    "IdEndpoint",
+    "SingleIdEndpoint",
+    "UnknownNamespace",
+    "unknown_endpoint",
+]
 
 _NONCE = b"frazil-nonce"  # sent back, so that a client detects the reply to another request
+_ID_PATH = re.compile(r"/v1/([^/]+)/(ids?)")
 _NONCE_OF = re.compile(rb"[!-~]{0,64}")
 CHUNK = 8_192
 """IDs made in one iteration of the event loop; it takes a few milliseconds."""
@@ -64,12 +73,11 @@ class IdEndpoint(ABC):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> int:
         """Answer a request and return the status."""
         try:
-            if scope["method"] != self.method:
-                raise Problem("method-not-allowed", f"use {self.method}", {"allow": self.method})
-            if not self.guard.is_open:
-                refusal = self.guard.refusal(asgi.bearer(scope), "issue", self.served.name)
-                if refusal is not None:
-                    raise refused(refusal)
+            _check(scope, self.method, self.guard, self.served.name)
+        except Problem as problem:  # without the names, which only an allowed caller learns
+            await asgi.send_problem(send, problem)
+            return problem.status
+        try:
             await self.answer(scope, receive, send)
         except Problem as wrong:
             problem = wrong
@@ -185,6 +193,44 @@ class BatchEndpoint(IdEndpoint):
             before = fmt.between
             ids = await make(min(n, step))
             request.charge.used += len(ids)
+
+
+class UnknownNamespace:
+    """The same paths of a namespace that is not served. A refused caller cannot tell the two."""
+
+    def __init__(self, name: str, method: str, guard: Guard) -> None:
+        self.name = name
+        self.method = method
+        self.guard = guard
+
+    async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> int:
+        """Answer a request and return the status."""
+        problem = unknown_namespace(self.name)
+        try:
+            _check(scope, self.method, self.guard, self.name)
+        except Problem as refusal:
+            problem = refusal
+        await asgi.send_problem(send, problem)
+        return problem.status
+
+
+def unknown_endpoint(path: str, guard: Guard) -> UnknownNamespace | None:
+    """Return the endpoint of a path for IDs whose namespace is not served; None for other paths."""
+    found = _ID_PATH.fullmatch(path)
+    if found is None:
+        return None
+    method = SingleIdEndpoint.method if found[2] == "id" else BatchEndpoint.method
+    return UnknownNamespace(found[1], method, guard)
+
+
+def _check(scope: Scope, method: str, guard: Guard, name: str) -> None:
+    """Raise Problem for a request with another method, or whose token does not allow it."""
+    if scope["method"] != method:
+        raise Problem("method-not-allowed", f"use {method}", {"allow": method})
+    if not guard.is_open:
+        refusal = guard.refusal(asgi.bearer(scope), "issue", name)
+        if refusal is not None:
+            raise refused(refusal)
 
 
 def _count(text: str) -> int:

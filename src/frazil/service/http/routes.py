@@ -21,7 +21,7 @@ from frazil.service.http.admin_routes import AdminRoutes
 from frazil.service.http.openapi import document
 from frazil.service.inspection import facts_of
 from frazil.service.namespace import ServedNamespace
-from frazil.service.problems import Problem, misuse, refused
+from frazil.service.problems import Problem, misuse, refused, unknown_namespace
 from frazil.service.state import State
 from frazil.service.tokens import SCOPES, Scope
 
@@ -39,10 +39,8 @@ class Routes:
         self._admin = AdminRoutes(self._served)
 
     def all(self) -> list[Route]:
-        """Return all routes, including the ID paths for unknown namespaces."""
+        """Return all routes."""
         return [
-            Route("/v1/{ns}/id", self.no_namespace, methods=["GET"]),
-            Route("/v1/{ns}/ids", self.no_namespace, methods=["POST"]),
             Route("/v1/{ns}/inspect/{id}", self.inspect, methods=["GET"]),
             Route("/v1/{ns}/window", self.window, methods=["GET"]),
             *self._admin.all(),
@@ -53,11 +51,6 @@ class Routes:
             Route("/readyz", self.readyz, methods=["GET"]),
             Route("/metrics", self.metrics, methods=["GET"]),
         ]
-
-    async def no_namespace(self, request: Request) -> Response:
-        """Answer a request for an ID of an unknown namespace."""
-        self._served(request, "issue")
-        raise Problem("not-found", "GET /openapi.json lists the paths")
 
     async def inspect(self, request: Request) -> Response:
         """Decode an ID."""
@@ -157,9 +150,7 @@ class Routes:
         self._allow(request, scope, name)
         served = self.state.namespaces.get(name)
         if served is None:
-            raise Problem(
-                "unknown-namespace", "GET /v1/layouts lists the namespaces", namespace=name[:64]
-            )
+            raise unknown_namespace(name)
         return served
 
 
