@@ -6,13 +6,15 @@
   still left when this is known;
 - no claim is held, and the registry does not answer a read either. Without this read, the next
   caller would be the first to notice;
-- a call failed within the last seconds.
+- a call failed within the last seconds;
+- it is a counter that was never set up, so nothing tells its first value.
 
 That read (see ``record_cache``) also compares the layout of the record with that of the namespace.
 A service that is configured for another layout reports it at the start, or as soon as its registry
 answers.
 """
 
+import shlex
 from array import array
 from collections.abc import Awaitable
 from dataclasses import dataclass
@@ -31,6 +33,8 @@ from frazil.errors import (
 from frazil.generator.awaiting import wait_through
 from frazil.generator.kept_walk import KeptWalk
 from frazil.generator.local import registry_of
+from frazil.inputs.masking import masked
+from frazil.schemes.scheme import PRESETS
 from frazil.service import logs
 from frazil.service.record_cache import RecordCache
 from frazil.service.settings import Namespace
@@ -43,6 +47,11 @@ BATCH_MOST = 1_000_000
 """The most IDs in one request."""
 
 Waited = TypeVar("Waited")
+
+
+class _NoCounter(ConfigError):
+    """A counter has no record. The service starts nevertheless, and uses it once it is set up."""
+
 
 _REFUSED_NS = 5_000_000_000
 
@@ -81,6 +90,7 @@ class ServedNamespace:
         self._async = AwaitedGenerator(self._walk)
         self.record = RecordCache(request)
         self._refused_ns: int | None = None
+        self._url = masked(request.url)
         self._looked = False
         self._look_error: FrazilError | None = None  # raised by the last read
 
@@ -128,7 +138,7 @@ class ServedNamespace:
         If the registry does not answer, ``recheck`` repeats the check.
         """
         await self._look()
-        if isinstance(self._look_error, Misuse):
+        if isinstance(self._look_error, Misuse) and not isinstance(self._look_error, _NoCounter):
             raise ConfigError(
                 f"namespace {self.name!r} cannot be served: {self._look_error}",
                 **{**self._look_error.facts, "namespace": self.name},
@@ -171,6 +181,8 @@ class ServedNamespace:
             return ""
         if isinstance(self._look_error, TryLater):
             return "the registry does not answer"
+        if isinstance(self._look_error, _NoCounter):
+            return "the counter was not set up; the log has the command (frazil init)"
         if isinstance(self._look_error, Misuse):
             return "the configuration does not match the registry; see the log"
         return "the registry cannot be used; see the log"
@@ -217,12 +229,27 @@ class ServedNamespace:
             found = await waiting
         except Closed:
             raise
-        except FrazilError:
+        except FrazilError as error:
             self.failures += 1
             self._refused_ns = boot_ns()
+            if isinstance(error, Misuse):
+                await self._look()
+                if isinstance(self._look_error, Misuse):
+                    raise self._look_error from None  # more exact: it has the command
             raise
         self._refused_ns = None
         return found
+
+    def _no_counter(self) -> ConfigError:
+        """Return the error for a counter without a record, with the command that makes it."""
+        name, scheme = self.scheme.name, str(self.scheme.layout)
+        options = ["--namespace", self.name, "--scheme", name if name in PRESETS else scheme]
+        return _NoCounter(
+            f"counter {self.name!r} does not exist, or was lost; find the highest value in use and "
+            f"run once: frazil init {shlex.join([self._url, *options])} --start N (--new if it "
+            "was never used)",
+            namespace=self.name,
+        )
 
     async def _look(self) -> None:
         """Read the record, and compare its layout."""
@@ -231,6 +258,8 @@ class ServedNamespace:
             found = await self.record.read()
             if found is not None and found.fingerprint != terms.fingerprint:
                 raise layout_mismatch(found.layout, terms)
+            if found is None and not terms.timed:
+                raise self._no_counter()
             self._look_error = None
         except FrazilError as error:
             self._look_error = error

@@ -1,8 +1,8 @@
 """Problems: the errors of the HTTP API, in the format of RFC 9457.
 
-``detail`` ends with the next step. An error in the request is described with the value and the
-limit. An error inside the service is described without names of hosts, URLs or files; these go to
-the log, with passwords masked.
+``detail`` says what is wrong and what to do next. An error in the request is described with the
+value and the limit. An error inside the service is described without names of hosts, URLs or files;
+these go to the log, with passwords masked.
 
 A problem has a ``type`` for programs (``urn:frazil:problem:...``), a fixed ``title`` per type, the
 ``status``, and if known ``namespace`` and ``scheme``.
@@ -60,7 +60,7 @@ TITLES: dict[str, tuple[int, str]] = {
 
 _REFUSALS: dict[Reason, tuple[str, str]] = {
     "missing": ("unauthorized", "send a token as 'Authorization: Bearer frazil_...'"),
-    "wrong": ("unauthorized", "the token is not known here"),
+    "wrong": ("unauthorized", "the token is not known here; check it, or request a new one"),
     "expired": ("unauthorized", "the token has expired; request a new one"),
 }
 
@@ -102,13 +102,14 @@ class Problem(Exception):
         return json.dumps(members, ensure_ascii=False).encode()
 
 
-def misuse(error: Misuse, **more: Any) -> Problem:
-    """Return the problem for an invalid value in a request."""
+def misuse(error: Misuse, step: str = "", **more: Any) -> Problem:
+    """Return the problem for an invalid value in a request. step: what to do, after the error."""
     known = {name: error.facts.get(name) for name in ("field", "limit")}
     facts: dict[str, Any] = {name: str(fact) for name, fact in known.items() if fact is not None}
     if "position" in error.facts:
         facts["position"] = error.facts["position"]
-    return Problem("bad-request", str(error), **{**facts, **more})
+    detail = f"{error}\n{step}" if step else str(error)
+    return Problem("bad-request", detail, **{**facts, **more})
 
 
 def refused(refusal: Refusal) -> Problem:
@@ -139,9 +140,9 @@ def busy(**more: Any) -> Problem:
 def over_quota(error: OverQuota) -> Problem:
     """Return the problem for a token that exceeded its quota."""
     if isinf(error.wait_s):
-        return Problem("too-large", f"{error}; request fewer at once", limit=str(error.most))
+        return Problem("too-large", str(error), limit=str(error.most))
     headers = {"retry-after": str(ceil(error.wait_s))}
-    return Problem("over-quota", f"{error}; retry later", headers)
+    return Problem("over-quota", str(error), headers)
 
 
 def no_id(error: FrazilError) -> Problem:

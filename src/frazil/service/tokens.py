@@ -18,6 +18,7 @@ import secrets
 from dataclasses import dataclass
 from hashlib import sha256
 from hmac import compare_digest
+from math import ceil, isinf
 from typing import Literal, NamedTuple, Self
 
 from frazil.service.quota import Buckets
@@ -80,7 +81,9 @@ class OverQuota(Exception):
     """A token exceeded its quota. most: IDs per minute. wait_s: when the request would succeed."""
 
     def __init__(self, most: int, wait_s: float) -> None:
-        super().__init__(f"the quota of this token is {most} IDs a minute")
+        what = f"the quota of this token is {most} IDs a minute"
+        step = "request fewer at once" if isinf(wait_s) else f"retry in {ceil(wait_s)} s"
+        super().__init__(f"{what}; {step}")
         self.most = most
         self.wait_s = wait_s
 

@@ -204,7 +204,9 @@ def test_wrong_ids_are_refused_with_the_place(client, text):
     reply = client.get(f"/v1/plain/inspect/{text}")
     assert reply.status_code in {400, 404}
     if reply.status_code == 400:
-        assert "position" in problem(reply, 400, "bad-request")
+        body = problem(reply, 400, "bad-request")
+        assert "position" in body
+        assert "\nSend an ID of scheme" in body["detail"]
 
 
 def test_layouts(client):

@@ -1,6 +1,7 @@
 """At the start of a service, each layout is compared with its record."""
 
 import asyncio
+import shlex
 import subprocess
 import sys
 
@@ -93,3 +94,20 @@ def test_a_registry_that_does_not_answer_is_compared_later(start, tmp_path, away
         assert "does not match the registry" in ready.json()["namespaces"]["orders"]
         server.do("FLUSHALL")
         until(lambda: service.client.get("/readyz").status_code == 200, "ready")
+
+
+def test_a_counter_that_was_not_set_up(start, tmp_path):
+    """Without any request, the log has the command; once it has run, the service is ready."""
+    url = f"sqlite:///{tmp_path}/claims.db"
+    service = start(f'''[namespaces."in-voices"]\nscheme = "tickets"\nregistry = "{url}"''')
+    line = service.wait_for("no id")
+    begin = f"frazil init {url} --namespace in-voices --scheme tickets --start"
+    assert begin in line["why"]
+    ready = service.client.get("/readyz")
+    assert (ready.status_code, ready.json()["ready"]) == (503, False)
+    assert "frazil init" in ready.json()["namespaces"]["in-voices"]
+    assert service.client.get("/v1/in-voices/id").status_code == 500
+    command = [*shlex.split(begin)[1:], "20001"]
+    subprocess.run([sys.executable, "-c", START, *command], check=True, capture_output=True)
+    until(lambda: service.client.get("/readyz").status_code == 200, "ready")
+    assert service.client.get("/v1/in-voices/id").json()["id"] == "20001"

@@ -49,7 +49,8 @@ def test_a_token_gets_at_most_its_quota(service):
     assert over.status_code == 429
     assert over.json()["type"] == "urn:frazil:problem:over-quota"
     assert 1 <= int(over.headers["retry-after"]) <= 12
-    assert "100 IDs a minute" in over.json()["detail"]
+    retry = f"retry in {over.headers['retry-after']} s"
+    assert over.json()["detail"] == f"the quota of this token is 100 IDs a minute; {retry}"
     statuses = [client.get("/v1/a/id").status_code for _ in range(60)]
     assert statuses.count(200) in range(40, 50)
     assert statuses[0] == 200

@@ -74,9 +74,9 @@ class IdEndpoint(ABC):
         """Answer a request and return the status."""
         try:
             _check(scope, self.method, self.guard, self.served.name)
-        except Problem as problem:  # without the names, which only an allowed caller learns
-            await asgi.send_problem(send, problem)
-            return problem.status
+        except Problem as refusal:  # without the names, which only an allowed caller learns
+            await asgi.send_problem(send, refusal)
+            return refusal.status
         try:
             await self.answer(scope, receive, send)
         except Problem as wrong:

@@ -214,7 +214,7 @@ DOCUMENT: dict[str, Any] = {
         "title": "frazil",
         "version": __version__,
         "description": "Unique, compact, roughly time-ordered IDs. Every error is a problem "
-        "(RFC 9457) whose detail ends with the next step.",
+        "(RFC 9457) whose detail says what is wrong and what to do next.",
         "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
     },
     "security": [{"token": []}, {}],

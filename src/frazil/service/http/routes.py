@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from frazil.errors import Misuse
+from frazil.errors import CodecError, Misuse
 from frazil.reading.capacity import Plan, plan_of
 from frazil.reading.proposals import Need, proposals
 from frazil.schemes.scheme import PRESETS
@@ -58,6 +58,12 @@ class Routes:
         encoding = asgi.parameters(request.scope, "encoding").get("encoding", "")
         try:
             facts = facts_of(served, request.path_params["id"], encoding)
+        except CodecError as error:
+            step = (
+                f"Send an ID of scheme {served.scheme.name}, or name its encoding (?encoding=). "
+                "POST /v1/{ns}/find reads IDs of any scheme."
+            )
+            raise misuse(error, step, **served.names) from None
         except Misuse as error:
             raise misuse(error, **served.names) from None
         return _answer(served, facts)

@@ -18,7 +18,8 @@ def greeting(settings: Settings, port: int, resp_port: int | None) -> str:
     host = _ANYWHERE.get(settings.host, settings.host)
     shown = f"[{host}]" if ":" in host else host
     url = f"{'http' if settings.tls is None else 'https'}://{shown}:{port}/"
-    first = min(one.name for one in settings.namespaces)
+    # A counter may need frazil init first, so a namespace with time is the better example.
+    first = min((not one.scheme.layout.tick_us, one.name) for one in settings.namespaces)[1]
     curl, redis = ["curl"], ["redis-cli", "-h", host, "-p", str(resp_port)]
     if settings.tls is not None:
         certificate = shlex.quote(settings.tls.cert)
