@@ -5,8 +5,8 @@ name and a line of help for each subcommand, and imports its module when it is c
 ``frazil --help`` imports none. Each module names its click command ``command``.
 
 An error is shown as a message with the next step, without a traceback. Its exit code tells a script
-whether to fix the call, try again or stop. Ctrl-C and a closed pipe are not errors: the command
-ends without a message, with the exit codes that shells use for them.
+whether to fix the call, try again or stop. Ctrl-C, SIGTERM and a closed pipe are not errors, and
+have the exit codes that shells use for them. After a signal a line says what the command leaves.
 """
 
 import re
@@ -20,6 +20,7 @@ from typing import Any
 import click
 
 from frazil import COMPILED, FrazilError, __version__
+from frazil.cli import _signals
 from frazil.cli.files.standard_streams import OUTPUT, discard_output, prepare_streams
 from frazil.cli.show.help import HelpContext
 from frazil.errors import Misuse, Stopped, TryLater
@@ -44,7 +45,8 @@ COMMANDS = {
 }
 """Each subcommand with its help line, in the order of ``frazil --help``."""
 
-_INTERRUPTED, _PIPE_CLOSED = 130, 141
+_PIPE_CLOSED = 141
+_OWN_SIGNALS = ("serve", "torture")  # they first end their processes
 
 
 class Failure(click.ClickException):
@@ -96,6 +98,8 @@ class _Commands(click.Group):
             near = get_close_matches(args[0], COMMANDS, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"commands: {', '.join(COMMANDS)}"
             ctx.fail(f"unknown command {args[0]!r}; {hint}")
+        if args[0] not in _OWN_SIGNALS:
+            ctx.with_resource(_signals.handled())
         return super().resolve_command(ctx, args)
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -137,8 +141,12 @@ def _exit_codes() -> Iterator[None]:
             discard_output()
         where = f"{error.filename}: " if error.filename else ""
         raise _FAILURES[Misuse](f"{where}{error.strerror or error}") from error
-    except KeyboardInterrupt:
-        raise click.exceptions.Exit(_INTERRUPTED) from None
+    except KeyboardInterrupt as stop:
+        if _signals.at_once():
+            discard_output()
+            stop.args = ("the last line may be incomplete",)
+        click.echo(": ".join(("Stopped", *map(str, stop.args))), err=True)
+        raise click.exceptions.Exit(_signals.exit_code()) from None
 
 
 def _with_url_option(error: click.UsageError) -> click.UsageError:

@@ -14,6 +14,7 @@ import click
 
 from frazil.claims.claim import LastSeen
 from frazil.cli._options import registry_argument
+from frazil.cli._signals import on_stop
 from frazil.cli.show.terminal import wrapped
 from frazil.cli.stores import store
 from frazil.generator.request import Request
@@ -127,17 +128,27 @@ def command(
 def _set_up(request: Request, how: HowToBegin) -> None:
     """Set up the namespace of a registry, and print what was done."""
     scheme = request.scheme
-    name = f"Namespace {request.namespace!r} of {request.url}"
+    which = f"{request.namespace!r} of {request.url}"
+    name = f"Namespace {which}"
     about = f"with scheme {scheme.name}:\n{scheme.layout}"
+    waits = False
 
     def waiting(wait_us: int) -> None:
+        nonlocal waits
+        waits = True
         wait = duration_text(wait_us)
         click.echo(wrapped(f"{name} is set up, {about}"))
         click.echo(
             wrapped(f"Waiting {wait}, because an earlier record may be lost (--new skips this).")
         )
 
-    made = initialise(request, how, waiting)
+    def left() -> str:
+        if waits:
+            return f"namespace {which} is set up; its first ID waits for the rest of that time"
+        return f"namespace {which} may exist now; frazil claims shows it"
+
+    with on_stop(left):
+        made = initialise(request, how, waiting)
     if how.if_missing:
         click.echo(wrapped(f"{name} {'is set up' if made else 'exists'}, {about}"))
     elif how.forward:

@@ -13,7 +13,9 @@ from contextlib import nullcontext
 
 import click
 
+from frazil.cli import _signals
 from frazil.cli._options import json_option, request_options
+from frazil.cli.show import terminal
 from frazil.cli.show.progress import progress
 from frazil.errors import TryLater
 from frazil.generator.local import registry_of
@@ -70,17 +72,26 @@ def command(*, count: int, request: Request, as_json: bool) -> None:
     scheme = request.scheme
     head = json.dumps({"scheme": scheme.name, "namespace": request.namespace})
     separator = f'{head[:-1]}, "ids": [\n '
-    for chunk in _chunks(count, request):
-        texts = map(scheme.format, chunk)
+    written = 0
+
+    def printed() -> str:
+        end = "the JSON is incomplete" if as_json else "the last line is complete"
+        return f"{terminal.counted(written, 'ID')} printed; {end}" if written else "no ID printed"
+
+    with _signals.on_stop(printed):
+        for chunk in _chunks(count, request):
+            texts = map(scheme.format, chunk)
+            if as_json:
+                # No encoding, prefix or check character needs an escape in JSON.
+                lines = separator + ",\n ".join(f'"{text}"' for text in texts)
+                separator = ",\n "
+            else:
+                lines = "\n".join(texts) + "\n"
+            with _signals.whole():
+                click.echo(lines, nl=False)
+                written += len(chunk)
         if as_json:
-            # No encoding, prefix or check character needs an escape in JSON.
-            quoted = ",\n ".join(f'"{text}"' for text in texts)
-            click.echo(separator + quoted, nl=False)
-            separator = ",\n "
-        else:
-            click.echo("\n".join(texts))
-    if as_json:
-        click.echo("]}")
+            click.echo("]}")
 
 
 def _chunks(count: int, request: Request) -> Iterator[list[int]]:

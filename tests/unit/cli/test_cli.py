@@ -1,8 +1,6 @@
 """The whole command: names, help, exit codes, and no traceback."""
 
 import json
-import os
-import signal
 import subprocess
 import sys
 
@@ -35,7 +33,7 @@ def test_help_imports_no_slow_module(arguments):
     assert "click" in loaded
     assert not loaded & {"rich", "sqlite3", "numpy", "pyarrow", "asyncio"}
     ours = {name for name in loaded if name.startswith("frazil.cli.")}
-    modules = {"files", "files.standard_streams", "show", "show.help"}
+    modules = {"_signals", "files", "files.standard_streams", "show", "show.help"}
     assert ours == {f"frazil.cli.{name}" for name in modules}
 
 
@@ -139,15 +137,3 @@ def test_closed_pipe_shows_no_message(call, process):
     assert mint.wait(60) == 141
     assert mint.stderr.read() == b""
     mint.stderr.close()
-
-
-@pytest.mark.skipif(os.name == "nt", reason="sends a signal")
-def test_interrupt_shows_no_message(call, process):
-    call("init", "--new")
-    mint = process("mint", "-n", "50000000", stdout=subprocess.PIPE)
-    mint.stdout.readline()
-    mint.send_signal(signal.SIGINT)
-    output, complaint = mint.communicate(timeout=60)
-    assert mint.returncode == 130
-    assert complaint == b""
-    assert output  # what was made until then was printed

@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+import os
 import re
 import signal
 import subprocess
@@ -156,20 +157,31 @@ def test_failure_while_writing_parquet_leaves_no_file(tmp_path):
     assert [entry.name for entry in tmp_path.iterdir()] == ["in.jsonl"]
 
 
-def test_interrupt_leaves_no_file(tmp_path):
-    code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-    code += "from frazil.cli import main; main()"
-    args = ["stamp", "-", "--format", "csv", "-o", str(tmp_path / "out.csv"), "--url", "memory:"]
-    with subprocess.Popen([sys.executable, "-c", code, *args], stdin=subprocess.PIPE) as process:
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signal_leaves_no_file(tmp_path, sent, code):
+    tables, temporary = tmp_path / "tables", tmp_path / "temporary"
+    for folder in (tables, temporary):
+        folder.mkdir()
+    start = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    start += "from frazil.cli import main; main()"
+    args = ["stamp", "-", "--format", "csv", "-o", str(tables / "out.csv"), "--url", "memory:"]
+    with subprocess.Popen(
+        [sys.executable, "-c", start, *args],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"TMPDIR": str(temporary)},
+    ) as process:
         assert process.stdin is not None
+        assert process.stderr is not None
         process.stdin.write(b"a,b\n1,2\n")
         process.stdin.flush()
-        while not list(tmp_path.glob(".frazil-*.part")):
+        while not list(tables.glob(".frazil-*.part")):
             assert process.poll() is None
             time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 130
-    assert list(tmp_path.iterdir()) == []
+        process.send_signal(sent)
+        assert process.wait(20) == code
+        assert process.stderr.read().decode() == f"Stopped: {tables / 'out.csv'} was not created\n"
+    assert list(tables.iterdir()) == list(temporary.iterdir()) == []
 
 
 def test_existing_column_is_an_error(table):

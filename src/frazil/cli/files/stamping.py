@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import IO
 
+from frazil.cli._signals import whole
 from frazil.cli.files.ahead import ahead
 from frazil.cli.files.copies import Cut, Place, cut_csv
 from frazil.cli.files.formats import hive_keys
@@ -50,8 +51,9 @@ def _copy(reading: Reading, place: Place, file: IO[bytes], ids: Ids, on_progress
         cuts = cut_json(reading.files, opened, place)
     joined = (cut.joined(ids.texts(len(cut.at))) for cut in ahead(cuts))
     for buffers in ahead(joined):
-        for buffer in buffers:
-            file.write(buffer)
+        with whole():
+            for buffer in buffers:
+                file.write(buffer)
         on_progress(_bytes_read(sources), ids.count)
 
 
@@ -73,7 +75,8 @@ def _convert(
         schema, batches = with_ids(found, place, ids, numeric=numeric)
         with open_writer(to, file, schema, place.column, found.compression) as write:
             for batch in ahead(batches):
-                write(batch)
+                with whole():
+                    write(batch)
                 on_progress(int(size * found.fraction()), ids.count)
 
 

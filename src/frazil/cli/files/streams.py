@@ -23,6 +23,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
 
+from frazil.cli._signals import on_stop
 from frazil.cli.files.formats import packing_of
 from frazil.errors import ConfigError
 
@@ -127,23 +128,36 @@ def open_output(path: str, sources: list[str], *, force: bool) -> Iterator[IO[by
     cannot be written.
     """
     if path == "-":
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        with _incomplete("the output"):
+            yield _standard_output()
         return
     real = Path(os.path.realpath(path))
     _check_output(path, real, sources, force=force)
     try:
         if real.exists() and not real.is_file():  # a device or a pipe is not renamed
-            with real.open("wb") as file:
-                yield file
+            with _incomplete(path), real.open("wb", buffering=0) as stored:
+                yield cast("IO[bytes]", _Whole(stored))
             return
-        with _replacing(real, path, force=force) as file:
+        with (
+            on_stop(lambda: f"{path} was not {'changed' if real.exists() else 'created'}"),
+            _replacing(real, path, force=force) as file,
+        ):
             yield file
     except OSError as error:
         raise ConfigError(
             f"cannot write {path}: {error.strerror or error}; the output was not created",
             path=path,
         ) from error
+
+
+def _incomplete(name: str) -> AbstractContextManager[None]:
+    return on_stop(lambda: f"{name} is incomplete")
+
+
+def _standard_output() -> IO[bytes]:
+    """Standard output without Python's buffer, which would keep the end of a row at a signal."""
+    sys.stdout.flush()
+    return cast("IO[bytes]", _Whole(getattr(sys.stdout.buffer, "raw", sys.stdout.buffer)))
 
 
 @contextmanager
