@@ -8,10 +8,10 @@
     ids.text()            # as text
     ids.stream()          # without end, for a loop
 
-A **layout** cuts the number. A **claim** owns a region of the cut. A **generator** makes IDs of its
-own region only. A **codec** writes the number as text. No two IDs of a namespace are ever equal,
-whatever clocks, pauses, forks, crashes and stores do; docs/explain/why-unique.md explains how, and
-the limits of that promise.
+A **layout** divides the number into fields. A **claim** owns a region of their values. A
+**generator** makes IDs of its own region only. A **codec** writes the number as text. No two IDs of
+a namespace are ever equal, whatever clocks, pauses, forks, crashes and stores do;
+docs/explain/why-unique.md explains how, and the limits of that promise.
 
 ``import frazil`` is cheap: the first use of a name below loads its module.
 """

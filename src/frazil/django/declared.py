@@ -40,7 +40,7 @@ DEFAULT = "default"
 """The name of what models without a name of their own use."""
 
 _LOOKS = ("scheme", "fields", "epoch", "encoding", "shuffle", "prefix", "check", "key")
-_MAKING = ("namespace", "url", "lead", "timeout", "sequence_start", "block", "token")
+_MAKING = ("namespace", "url", "lead", "keep", "timeout", "sequence_start", "block", "token")
 _generators: dict[Request, Generator] = {}
 
 

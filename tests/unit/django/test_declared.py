@@ -23,6 +23,7 @@ def test_arguments_reach_open_and_scheme(site):
         "namespace": "pages",
         "url": "redis://pages",
         "lead": "5ms",
+        "keep": "7s",
         "timeout": "2s",
     }
     setting = {"url": "redis://all", "schemes": {"page": entry, "one": frazil.scheme("tsid")}}
@@ -33,7 +34,8 @@ def test_arguments_reach_open_and_scheme(site):
             "uniqueid-sequential", fields={"cluster": 3}, prefix="page_", encoding="hex"
         )
         assert (str(request.url), request.namespace) == ("redis://pages", "pages")
-        assert (request.lead_us, request.timeout_us) == (5_000, 2_000_000)
+        times_us = request.lead_us, request.keep_us, request.timeout_us
+        assert times_us == (5_000, 7_000_000, 2_000_000)
         assert (one.scheme.name, one.request().namespace) == ("tsid", "one")
         assert str(one.request().url) == "redis://all"
         assert declared(None, "site.Order").name == "default"
