@@ -131,12 +131,16 @@ def test_the_labels_of_an_axis_do_not_meet_on_a_phone(service, open_page):
         assert left["x"] + left["width"] + 4 < right["x"]
 
 
-def test_the_rate_of_a_node_is_seen_on_a_phone(service, open_page):
+def test_a_claim_is_seen_whole_on_a_phone(service, open_page):
     page = open_page(service, viewport={"width": 390, "height": 844})
-    claims_of(page, {"node": "1023", "rate_hz": 4_096_000}, {"node": "9", "state": "idle"})
+    holder = {"host": "shop-frontend-7d9c6b5f4-x2x9q", "process": 4711}
+    full = {"node": "1023", "rate_hz": 4_096_000, **holder}
+    claims_of(page, full, {"node": "9", "state": "idle"})
     page.get_by_role("link", name="Watch").click()
     row = page.get_by_role("row").filter(has_text="1,023")
-    for cell in (row.get_by_role("cell", name="4,096,000"), row.get_by_role("img")):
+    names = ("4,096,000", holder["host"], "2026-07-10 15:00:00")
+    cells = [row.get_by_role("cell", name=name) for name in names]
+    for cell in (*cells, row.get_by_role("img")):
         box = cell.bounding_box()
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= 390

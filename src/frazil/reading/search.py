@@ -112,7 +112,8 @@ class Search:
             return None
         is_close = own and own[0].score > fitting[0].score - LIKELY_BITS
         if is_close and _is_plausible(own[0]) and not self.guess:
-            return Match((*own, *(fit for fit in fitting if fit.scheme != self.scheme)))
+            others = (fit for fit in fitting if fit.scheme.name != self.scheme.name)
+            return Match((*own, *others))
         return Match(tuple(fits), guessed=True)
 
 

@@ -99,6 +99,13 @@ def test_rivals_are_known():
     assert not finding.guessed
 
 
+def test_a_scheme_is_no_rival_of_itself():
+    """A prefix makes another scheme of the same name."""
+    search = Search(scheme("tsid", prefix="order_"), NOW_US)
+    (finding,) = search.find(made("tsid", prefix="order_"))
+    assert [fit.scheme.name for fit in finding.fits].count("tsid") == 1
+
+
 def test_strict():
     search = Search(scheme(encoding="base62"), NOW_US, named=True, strict=True)
     assert found(search, made()) == []

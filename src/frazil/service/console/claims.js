@@ -79,7 +79,7 @@ export class Claims {
     const { held, idle, free } = counts;
     const silent = away ? ` ${count(away)} parts of the registry do not answer.` : "";
     const past = idle || free ? `; ${count(idle)} idle, ${count(free)} free` : "";
-    const rests = held ? "" : " A node that issues no IDs holds no claim.";
+    const rests = held ? "" : " By default a node keeps its claim for a minute after its last ID.";
     const text = `${count(held)} of ${count(nodes)} node numbers are held${past}.${rests}${silent}`;
     if (text === this.told) return;
     this.told = text;

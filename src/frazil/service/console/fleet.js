@@ -39,7 +39,8 @@ export class Fleet {
     card.draw ??= chartIn(card.node, "time", "Total rate", "IDs/s");
     card.draw(this.series);
     const places = `on ${count(hosts)} host${hosts === 1 ? "" : "s"}`;
-    const holding = members ? places : "a node that issues no IDs holds no claim";
+    const rests = "by default a node keeps its claim for a minute after its last ID";
+    const holding = members ? places : rests;
     this.cards.show("Members with a claim", count(members), holding);
     if (nodes > 1) {
       const of = `${count(members)} of ${count(nodes)}`;

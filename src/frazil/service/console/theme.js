@@ -15,7 +15,10 @@
   const apply = () => {
     const dark = (chosen() ?? (system.matches ? "dark" : "light")) === "dark";
     document.documentElement.dataset.theme = dark ? "dark" : "light";
-    document.getElementById("theme")?.setAttribute("aria-pressed", String(dark));
+    const button = document.getElementById("theme");
+    if (!button) return;
+    button.textContent = dark ? "Light" : "Dark"; // what a click does
+    button.title = `Switch to ${dark ? "light" : "dark"} mode`;
   };
 
   const turn = () => {
