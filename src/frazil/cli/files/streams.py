@@ -60,7 +60,12 @@ class Source(AbstractContextManager["Source"]):
 
     def bytes_read(self) -> int:
         """Bytes read so far, of ``size``; 0 if the size is unknown."""
-        return 0 if self.size is None or self.stored.closed else self.stored.tell()
+        if self.size is None:
+            return 0
+        try:
+            return self.stored.tell()
+        except (OSError, ValueError):  # a thread that reads ahead has closed it, or just does
+            return self.size
 
     def packing(self) -> str | None:
         """The compression of the file: ``gzip``, ``zstd``, or None."""
