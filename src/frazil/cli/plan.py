@@ -12,6 +12,7 @@ The rates are limits of the layout. ``frazil bench`` measures the rate of one pr
 
 from collections.abc import Sequence
 from math import inf
+from shlex import quote
 from typing import IO
 
 import click
@@ -19,6 +20,7 @@ import click
 from frazil.cli._options import json_option
 from frazil.cli.show import terminal
 from frazil.inputs.duration import duration_text
+from frazil.inputs.masking import masked
 from frazil.layout.drawing import draw, svg
 from frazil.layout.layout import Layout
 from frazil.reading.capacity import Plan, plan_of, span_text, years
@@ -97,7 +99,9 @@ def command(
     if need is None:
         plans = [plan_of(spec, epoch, bits) for spec in _join_words(layouts) or PRESETS]
     elif layouts or epoch or bits:
-        raise click.UsageError("--nodes, --rate and --until find the layout; omit it")
+        given = {"the layout": layouts, "--epoch": epoch, "--bits": bits}
+        named = " and ".join(name for name, value in given.items() if value)
+        raise click.UsageError(f"--nodes, --rate and --until find the layout; omit {named}")
     else:
         plans = proposals(need)
     if picture is not None:
@@ -113,8 +117,7 @@ def command(
     else:
         _show_table(plans)
     if need is not None and not (as_json or markdown):
-        which = "it" if len(plans) == 1 else "the first one"
-        click.echo(f'\nTake {which}:\n  frazil init --scheme "{plans[0].name}"')
+        _show_next(plans, need, registry)
 
 
 def _need(nodes: int | None, rate: float | None, until: int | None) -> Need | None:
@@ -138,6 +141,7 @@ def _draw(plans: Sequence[Plan], picture: IO[str]) -> None:
     if len(plans) != 1:
         raise click.UsageError("--svg draws one layout; name one")
     picture.write(svg(plans[0].layout))
+    click.echo(f"the drawing is in {picture.name}", err=True)
 
 
 # --- text
@@ -167,6 +171,38 @@ def _show_table(plans: Sequence[Plan]) -> None:
         click.echo("\n" + terminal.wrapped("\n".join(notes)))
     if not side_by_side:
         terminal.echo_words(_LEGEND)
+
+
+def _show_next(plans: Sequence[Plan], need: Need, registry: str | None) -> None:
+    """Where the first proposal is not enough, and the command that uses it."""
+    layout = plans[0].layout
+    if 64 < layout.bits < 128:
+        click.echo(
+            terminal.wrapped(
+                f"\nNeither 64 bits nor uuid7 are enough. A UUID column holds IDs of {layout.bits} "
+                "bits."
+            )
+        )
+    limits = None if registry is None else limits_of(layout, registry)
+    if limits is not None and limits.processes < need.nodes:
+        advice = {
+            "node numbers": f"A restart of all needs two for each: plan with --nodes "
+            f"{2 * need.nodes}.",
+            "renewals": "Name more independent servers (redis://a,b,c), or a longer horizon "
+            "(?horizon=30s).",
+        }
+        click.echo(
+            terminal.wrapped(
+                f"\nNot enough: {need.nodes:,} processes are needed, and {limits.processes:,} are "
+                f"planned, bound by {limits.bound_by}.\n{advice[limits.bound_by]}"
+            )
+        )
+    which = "it" if len(plans) == 1 else "the first one"
+    url = registry if registry is None or ":" in registry else f"{registry}:"
+    where = "" if url is None else f"{quote(masked(url))} "
+    click.echo(
+        f'\nTake {which}:\n  frazil init {where}--namespace orders --scheme "{plans[0].name}"'
+    )
 
 
 def _show_fleets(plans: Sequence[Plan], url: str, *, as_json: bool, named: bool) -> None:

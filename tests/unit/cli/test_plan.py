@@ -216,7 +216,7 @@ def test_a_need_is_answered_by_layouts(call):
     assert (wide["scheme"], narrow["bits"], uuid["scheme"]) == ("icicle", 53, "uuid7")
     shown = call("plan", *need).stdout
     assert narrow["layout"] in shown
-    assert 'Take the first one:\n  frazil init --scheme "icicle"' in shown
+    assert 'Take the first one:\n  frazil init --namespace orders --scheme "icicle"' in shown
     assert "18.9 Y IDs/s" in call("plan", "uuid7").stdout
     assert "years left" in " ".join(shown.split())
     assert "Take" not in call("plan", *need, "--markdown").stdout
@@ -229,14 +229,49 @@ def test_a_need_beyond_64_bits_is_answered_by_a_uuid(call):
     shown = call("plan", *need).stdout
     assert "67.1 G IDs/s" in shown
     assert "years left" in " ".join(shown.split())
-    assert 'Take it:\n  frazil init --scheme "uuid7"' in shown
+    assert 'Take it:\n  frazil init --namespace orders --scheme "uuid7"' in shown
+
+
+def test_a_need_beyond_uuid7_is_answered_by_a_reason(call):
+    need = ("--nodes", "3000000", "--rate", "1e11", "--until", "9999")
+    (wide,) = planned(call, *need)
+    shown = call("plan", *need).stdout
+    assert f"A UUID column holds IDs of {wide['bits']} bits." in " ".join(shown.split())
+
+
+@pytest.mark.parametrize(
+    ("nodes", "url", "words"),
+    [
+        (
+            "3000",
+            "redis://a",
+            "3,000 processes are needed, and 1,075 are planned, ",
+        ),
+        ("1000", "redis://a", "bound by node numbers. A restart of all needs two for each: plan "),
+        ("500", "redis://a", None),
+        ("3000", "redis://a,b,c", None),
+    ],
+)
+def test_a_need_that_the_registry_misses(call, nodes, url, words):
+    args = ("plan", "--nodes", nodes, "--rate", "4000", "--until", "2060", "--registry", url)
+    shown = " ".join(call(*args).stdout.split())
+    assert ("Not enough" in shown) == (words is not None)
+    assert words is None or words in shown
+    assert f"frazil init {url} --namespace orders --scheme" in shown
+
+
+def test_the_password_of_a_registry_is_not_shown(call):
+    url = "redis://:secret@a"
+    args = ("plan", "--nodes", "9", "--rate", "9", "--until", "2060", "--registry", url)
+    assert "secret" not in call(*args).output
 
 
 @pytest.mark.parametrize(
     ("args", "words"),
     [
         (("--nodes", "200"), "need each other"),
-        (("--nodes", "2", "--rate", "5", "--until", "2060", "icicle"), "find the layout; omit it"),
+        (("--nodes", "2", "--rate", "5", "--until", "2060", "icicle"), "; omit the layout"),
+        (("--nodes", "2", "--rate", "5", "--until", "2060", "--bits", "53"), "; omit --bits"),
         (("--nodes", "2", "--rate", "5", "--until", "1999"), "1999 is outside"),
     ],
 )
@@ -248,7 +283,9 @@ def test_a_need_that_is_not_possible(call, args, words):
 
 def test_a_drawing_of_a_layout(call, tmp_path):
     picture = tmp_path / "tsid.svg"
-    assert "sorted by time" in call("plan", "tsid", "--svg", str(picture)).output
+    shown = call("plan", "tsid", "--svg", str(picture))
+    assert "sorted by time" in shown.stdout
+    assert shown.stderr == f"the drawing is in {picture}\n"
     text = picture.read_text(encoding="utf-8")
     assert text.startswith("<svg")
     assert "Layout of 64 bits" in text

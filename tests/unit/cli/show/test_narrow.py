@@ -30,7 +30,7 @@ def words(text, most):
 def narrow(text, columns=40):
     """Check that no line is too long, except those to copy: layouts, commands, paths."""
     for line in text.splitlines():
-        assert len(line) <= columns or ":" in line, line
+        assert len(line) <= columns or ":" in line or line.startswith("  frazil "), line
 
 
 @pytest.mark.parametrize("args", COMMANDS.values(), ids=COMMANDS)
