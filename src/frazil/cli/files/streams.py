@@ -59,13 +59,14 @@ class Source(AbstractContextManager["Source"]):
             self.size = status.st_size
 
     def bytes_read(self) -> int:
-        """Bytes read so far, of ``size``; 0 if the size is unknown."""
-        if self.size is None:
-            return 0
+        """Bytes read so far, of ``size``; 0 if the size is unknown or the file is closed.
+
+        The thread that reads may close the file at any moment, also during ``tell``.
+        """
         try:
-            return self.stored.tell()
-        except (OSError, ValueError):  # a thread that reads ahead has closed it, or just does
-            return self.size
+            return 0 if self.size is None else self.stored.tell()
+        except (OSError, ValueError):
+            return 0
 
     def packing(self) -> str | None:
         """The compression of the file: ``gzip``, ``zstd``, or None."""

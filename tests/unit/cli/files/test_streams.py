@@ -1,5 +1,6 @@
 """Input and output files: compression, clear errors, and no half-written file."""
 
+import errno
 import gc
 import gzip
 import io
@@ -64,6 +65,20 @@ def test_file_without_line_ends_is_an_error(tmp_path, monkeypatch):
 def test_missing_file_is_an_error(tmp_path):
     with pytest.raises(ConfigError, match="No such file"):
         Source(str(tmp_path / "none"))
+
+
+def test_the_position_of_a_file_that_is_being_closed(tmp_path):
+    """Another thread reads and closes the file, maybe after the check that it is open."""
+
+    class Closing(io.BytesIO):
+        def tell(self):
+            raise OSError(errno.EBADF, "Bad file descriptor")
+
+    with Source(put(tmp_path, b"a\n1\n", "a.csv")) as source:
+        source.stored.close()
+        assert source.bytes_read() == 0
+        source.stored = Closing()
+        assert source.bytes_read() == 0
 
 
 def test_output_appears_at_the_end_or_not_at_all(tmp_path):
