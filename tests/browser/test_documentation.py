@@ -112,11 +112,12 @@ def test_axe_finds_what_is_wrong(opened) -> None:
     assert {"image-alt", "color-contrast"} <= rules
 
 
-def test_search_finds_a_page_without_a_network(site, opened) -> None:
-    _, address = site
+@pytest.mark.parametrize("place", ["a server", "a disk"])
+def test_search_finds_a_page_without_a_network(site, opened, place: str) -> None:
+    folder, address = site
     page = opened("light", 1440)
-    page.goto(f"{address}index.html")
-    page.get_by_role("textbox", name="Search").fill("horizon")
+    page.goto(f"{address}index.html" if place == "a server" else (folder / "index.html").as_uri())
+    page.get_by_role("textbox", name="Search").press_sequentially("horizon")
     result = page.locator(".md-search-result__item").first
     result.wait_for()
     assert "horizon" in result.inner_text().lower()
@@ -126,8 +127,25 @@ def test_the_switch_turns_the_colours(site, opened) -> None:
     _, address = site
     page = opened("light", 1440)
     page.goto(f"{address}reference/layouts.html")
+    colours = "document.body.dataset.mdColorScheme"
+    page.get_by_title("Switch to light mode").click()
     ground = "getComputedStyle(document.querySelector('.frazil-drawing .ground')).fill"
     light = page.evaluate(ground)
     page.get_by_title("Switch to dark mode").click()
-    assert page.evaluate("document.body.dataset.mdColorScheme") == "slate"
+    assert page.evaluate(colours) == "slate"
     assert page.evaluate(ground) != light
+    page.reload()
+    assert page.evaluate(colours) == "slate"
+    page.get_by_title("Switch to the mode of the system").click()
+    assert page.evaluate(colours) == "default"
+
+
+def test_the_colours_follow_the_system(site, opened) -> None:
+    """Also after an earlier visit, as long as the switch was not touched."""
+    _, address = site
+    page = opened("light", 1440)
+    for path in ("index.html", "reference/layouts.html"):
+        page.goto(f"{address}{path}")
+        for scheme, colours in (("light", "default"), ("dark", "slate")):
+            page.emulate_media(color_scheme=scheme)
+            page.wait_for_function(f"document.body.dataset.mdColorScheme === '{colours}'")
