@@ -13,7 +13,7 @@ running service (OpenAPI 3.1); a test compares the service with it.
 [The service](../how-to/service.md) explains tokens, scopes and formats.
 
 IDs are strings in JSON. Every error is a problem of RFC 9457, with `type`, `title`, `status` and a
-`detail` that ends with the next step. `503` and `429` come with `Retry-After`.
+`detail` that says what is wrong and what to do next. `503` and `429` come with `Retry-After`.
 """
 
 
@@ -32,12 +32,11 @@ def page() -> str:
 def _operation(method: str, path: str, operation: dict[str, Any]) -> str:
     text = f"## {method.upper()} {path}\n\n{operation['summary']}\n"
     parameters = [
-        f"| `{one['name']}` | {one['in']} | {'yes' if one['required'] else 'no'} "
-        f"| {_type(one['schema'])} | {one['description']} |"
+        f"| `{one['name']}` | {one['description']} | {_type(one['schema'])} | {_place(one)} |"
         for one in operation["parameters"]
     ]
     if parameters:
-        head = "| Parameter | In | Required | Type | Meaning |\n|---|---|---|---|---|\n"
+        head = "| Parameter | Meaning | Type | In |\n|---|---|---|---|\n"
         text += "\n" + head + "\n".join(parameters) + "\n"
     if "requestBody" in operation:
         text += f"\nBody: JSON, {_type(_json(operation['requestBody']))}.\n"
@@ -45,6 +44,12 @@ def _operation(method: str, path: str, operation: dict[str, Any]) -> str:
         f"| {status} | {_reply(reply)} |" for status, reply in operation["responses"].items()
     )
     return f"{text}\n| Reply | Content |\n|---|---|\n{replies}\n"
+
+
+def _place(parameter: dict[str, Any]) -> str:
+    """Where a parameter is sent. Those of a path are always required."""
+    required = parameter["required"] and parameter["in"] != "path"
+    return f"{parameter['in']}{', required' if required else ''}"
 
 
 def _reply(reply: dict[str, Any]) -> str:
@@ -63,10 +68,10 @@ def _json(part: dict[str, Any]) -> dict[str, Any]:
 
 def _schema(name: str, schema: dict[str, Any]) -> str:
     rows = "\n".join(
-        f"| `{member}` | {_type(kind)} | {kind.get('description', '')} |"
+        f"| `{member}` | {kind.get('description', '')} | {_type(kind)} |"
         for member, kind in schema.get("properties", {}).items()
     )
-    head = "| Member | Type | Meaning |\n|---|---|---|\n"
+    head = "| Member | Meaning | Type |\n|---|---|---|\n"
     return f"### {name}\n\n{schema.get('description', '')}\n\n{head if rows else ''}{rows}\n"
 
 

@@ -112,6 +112,30 @@ def test_axe_finds_what_is_wrong(opened) -> None:
     assert {"image-alt", "color-contrast"} <= rules
 
 
+def test_what_a_phone_cuts_off_fades_until_it_is_scrolled_to(site, opened) -> None:
+    _, address = site
+    page = opened("light", 390)
+    page.goto(f"{address}explain/why-unique.html")
+    region = page.locator(".chart").first
+    region.and_(page.locator("[data-more]")).wait_for()
+    assert "gradient" in region.evaluate("region => getComputedStyle(region).maskImage")
+    region.evaluate("region => region.scrollTo(region.scrollWidth, 0)")
+    page.locator(".chart:not([data-more])").first.wait_for()
+    assert region.evaluate("region => getComputedStyle(region).maskImage") == "none"
+
+
+def test_a_phone_shows_names_whole_and_what_a_parameter_means(site, opened) -> None:
+    _, address = site
+    page = opened("light", 390)
+    page.goto(f"{address}start/layout.html")
+    name = page.locator("td code", has_text="uniqueid-sequential")
+    assert name.evaluate("name => name.getClientRects().length") <= 2  # broken at the hyphen
+    assert page.locator("td code", has_text="snowflake").bounding_box()["height"] < 25
+    page.goto(f"{address}reference/http.html")
+    meaning = page.get_by_role("cell", name="The number of IDs.").bounding_box()
+    assert meaning["x"] + meaning["width"] <= 390
+
+
 @pytest.mark.parametrize("place", ["a server", "a disk"])
 def test_search_finds_a_page_without_a_network(site, opened, place: str) -> None:
     folder, address = site

@@ -14,6 +14,16 @@ function label(element, name) {
   if (element.getAttribute("aria-label") !== name) element.setAttribute("aria-label", name);
 }
 
+/* Whether something is hidden at the right edge, which then fades (site.css). */
+function cue(region) {
+  const hidden = region.scrollWidth - region.clientWidth - region.scrollLeft;
+  region.toggleAttribute("data-more", hidden > 2);
+}
+
+function cueAll() {
+  document.querySelectorAll(REGIONS.map(([selector]) => selector).join()).forEach(cue);
+}
+
 function labelAll() {
   document.querySelectorAll(".md-search").forEach((search) => label(search, "Search"));
   document.querySelectorAll(".md-code__nav").forEach((buttons, index) => {
@@ -26,7 +36,11 @@ function labelAll() {
       label(region, `${name} ${index + 1}`);
     });
   }
+  cueAll();
 }
 
 new MutationObserver(labelAll).observe(document.body, { childList: true, subtree: true });
 labelAll();
+document.addEventListener("scroll", ({ target }) => target.tabIndex === 0 && cue(target), true);
+addEventListener("resize", cueAll);
+addEventListener("load", cueAll);
