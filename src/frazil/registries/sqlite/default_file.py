@@ -21,9 +21,21 @@ from typing import Any
 from frazil.errors import ConfigError
 from frazil.registries.sqlite.files import make_folder, state_home
 
-__all__ = ["SHARED", "make_shared", "other_files", "prepare_folder", "state_folder", "users_folder"]
+__all__ = [
+    "CREATE_IT",
+    "SHARED",
+    "make_shared",
+    "missing_folder",
+    "other_files",
+    "prepare_folder",
+    "state_folder",
+    "users_folder",
+]
 
 SHARED = Path("/var/lib/frazil-shared")
+CREATE_IT = "mount its disk, or check the path, or create it for new claims: mkdir -p"
+"""The next steps for a directory that does not exist, before its path."""
+
 _MODE = 0o2770  # new files belong to the group
 _FILE_MODE = 0o660
 
@@ -55,21 +67,23 @@ def state_folder() -> Path:
 
 
 def prepare_folder(path: Path) -> None:
-    """Create this user's default directory. Any other one must exist.
+    """Create this user's default directory. Any other one must exist, or ConfigError is raised."""
+    missing = missing_folder(path)
+    if missing:
+        raise ConfigError(f"{missing}; {CREATE_IT} {path}", url=str(path))
+    if not path.exists():
+        make_folder(path)
+
+
+def missing_folder(path: Path) -> str:
+    """What is wrong if a directory does not exist that frazil may not create; else "".
 
     A directory that a URL names may be the mount point of a disk that is not mounted, or mistyped.
     If it were created, its claims would be new ones beside those that are in use.
-
-    Raises ConfigError if it does not exist.
     """
-    if str(path) == os.path.realpath(users_folder()):
-        make_folder(path)
-    elif not path.exists():
-        raise ConfigError(
-            f"the directory {path} does not exist; mount its disk, or check the path, or create "
-            f"it for new claims: mkdir -p {path}",
-            url=str(path),
-        )
+    if path.exists() or str(path) == os.path.realpath(users_folder()):
+        return ""
+    return f"the directory {path} does not exist"
 
 
 def make_shared(group: str) -> Path:

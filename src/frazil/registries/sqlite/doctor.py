@@ -7,7 +7,12 @@ from pathlib import Path
 
 from frazil.claims.claim import Terms
 from frazil.registries.doctor import COMMON_EVENTS, Finding, StoreReport, state_loss
-from frazil.registries.sqlite.default_file import other_files, users_folder
+from frazil.registries.sqlite.default_file import (
+    CREATE_IT,
+    missing_folder,
+    other_files,
+    users_folder,
+)
 from frazil.registries.sqlite.files import foreign_filesystem
 from frazil.system.mounts import filesystem_of
 
@@ -51,14 +56,10 @@ def examine(path: Path, terms: Terms, *, told_local: bool) -> StoreReport:
 def _file(path: Path) -> Finding:
     if path.exists():
         return Finding("file", "good", str(path))
-    if path.parent.is_dir() or path.parent == users_folder():
-        return Finding("file", "good", f"{path}, created on first use")
-    return Finding(
-        "file",
-        "bad",
-        f"the directory {path.parent} does not exist",
-        f"mount its disk, or check the path, or create it for new claims: mkdir -p {path.parent}",
-    )
+    missing = missing_folder(path.parent)
+    if missing:
+        return Finding("file", "bad", missing, f"{CREATE_IT} {path.parent}")
+    return Finding("file", "good", f"{path}, created on first use")
 
 
 def _persistence(terms: Terms) -> Finding:

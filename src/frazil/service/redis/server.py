@@ -14,7 +14,7 @@ import asyncio
 import socket
 from collections.abc import Coroutine
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 from frazil.service import logs
 from frazil.service.problems import TITLES
@@ -49,8 +49,7 @@ class _Connection(asyncio.Protocol):
         self._transport: asyncio.Transport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's are of another class
         self._open.add(self)
         if len(self._open) > CONNECTIONS_MOST:
             self._end(error_of("ERR too many connections"))

@@ -1,5 +1,6 @@
 """The Redis endpoint: real clients, pipelines, refused commands, bounded memory."""
 
+import asyncio
 import contextlib
 import json
 import re
@@ -7,11 +8,13 @@ import signal
 import socket
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import redis
 
 from frazil.schemes.scheme import scheme
+from frazil.service.redis import server
 from frazil.service.redis.commands import IDS_MOST
 from frazil.service.tokens import hash_of
 from tests.unit.service.conftest import Service
@@ -247,3 +250,13 @@ def test_a_graceful_shutdown_answers_started_requests(start):
     assert answer.count(b"$") == 10_000
     assert service.process.wait(30) == -signal.SIGTERM
     assert service.wait_for("stopped")["issued"]["s"] == 10_000
+
+
+def test_a_transport_of_another_event_loop():
+    """uvloop's transports are not derived from ``asyncio.Transport``."""
+    open_ones = set()
+    connection = server._Connection(
+        SimpleNamespace(guard=SimpleNamespace(is_open=True)), open_ones, 1.0
+    )
+    connection.connection_made(asyncio.BaseTransport())
+    assert open_ones == {connection}

@@ -1,0 +1,39 @@
+"""What every store's report of ``frazil doctor`` shares."""
+
+import pytest
+
+import frazil
+from frazil.registries import connect
+from frazil.registries.doctor import clock_offset, restart
+
+__all__: list[str] = []
+
+
+@pytest.mark.parametrize(
+    ("scheme", "found", "meaning"),
+    [("icicle", "late", "each waits 3s once"), ("tickets", "survived", "on its disk")],
+)
+def test_a_restart_costs_layouts_with_time_one_horizon(scheme, found, meaning):
+    told = restart(connect("memory:?horizon=3s", "x", frazil.scheme(scheme)).terms)
+    assert told.found == found
+    assert meaning in told.meaning
+
+
+def test_a_clock_is_compared_as_precisely_as_it_is_known():
+    assert clock_offset(314_800, 500_000).found == "within 500ms of this host's"
+    assert clock_offset(-314_800).found == "314.8 ms from this host's"
+    assert clock_offset(600_000, 500_000).found == "600.0 ms from this host's"
+
+
+def test_a_missing_directory_is_bad_and_the_default_one_is_not(tmp_path, monkeypatch):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "home").symlink_to(tmp_path / "real")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "home"))
+
+    def file(url):
+        facts = connect(url, "x", frazil.scheme("icicle")).examine().facts
+        return next(each for each in facts if each.about == "file")
+
+    assert file("sqlite:").verdict == "good"
+    assert file(f"sqlite:{tmp_path}/none/x.db").verdict == "bad"
+    assert f"mkdir -p {tmp_path}/none" in file(f"sqlite:{tmp_path}/none/x.db").meaning
