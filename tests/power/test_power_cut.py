@@ -43,8 +43,9 @@ class Recording:
         for directory in (self.root, self.stash):
             directory.mkdir(parents=True)
         self.broken = broken
-        self.url = f"sqlite:{self.root}/state/claims.db"
-        self._env = os.environ | {
+        self.url = f"sqlite:{self.root}/frazil/claims.db"  # the default, which frazil creates
+        self._state = os.environ | {"XDG_STATE_HOME": str(self.root)}
+        self._env = self._state | {
             "LD_PRELOAD": str(recorder),
             "POWER_ROOT": str(self.root),
             "POWER_LOG": str(self.log),
@@ -81,7 +82,9 @@ class Recording:
         order["processes"] = PROCESSES
         order["boot"] = None if killed or self.broken == "same boot" else "another-boot"
         command = [sys.executable, str(HERE / "afterwards.py"), json.dumps(order)]
-        done = subprocess.run(command, capture_output=True, check=False, timeout=PATIENCE_S)
+        done = subprocess.run(
+            command, capture_output=True, check=False, timeout=PATIENCE_S, env=self._state
+        )
         assert done.returncode == 0, done.stderr.decode()
         report: dict[str, Any] = json.loads(done.stdout)
         print(f"{report['states']} states of {report['operations']} operations")  # noqa: T201

@@ -121,6 +121,7 @@ def cut_again_and_again(place: Path, kind: str, broken: str = "") -> tuple[int, 
     file = disk.place / "state" / "claims.db"
     url = f"sqlite:{file}"
     with disk.mounted():
+        file.parent.mkdir()
         initialise(url, TIMED, "default")
         initialise(url, COUNTED, "count")
     for turn in range(ROUNDS):

@@ -23,6 +23,7 @@ def test_64_at_once_in_20_rounds(crew, place, quick):
 
 def test_64_at_once_on_a_file_that_is_not_there(crew, place):
     """Nobody has made the tables, and nobody has said that the namespace is new."""
+    (place / "new").mkdir()
     url = f"sqlite:{place}/new/claims.db?busy=60s"
     crew.run("crowd", url=url, scheme=WIDE, crowd=64, rounds=1, n=1000)
     assert errors(place) == []
