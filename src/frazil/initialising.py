@@ -88,7 +88,7 @@ def initialise(
     if how.if_missing:
         return _ensure(registry, request)
     if registry.terms.timed:
-        registry.initialise(ask_of(LastSeen()), 0 if how.new else None)
+        _begin(registry, request, 0 if how.new else None)
         if not how.new:
             wait_us = _horizon_us(registry)
             waiting(wait_us)
@@ -102,6 +102,21 @@ def initialise(
         )
     registry.initialise(ask_of(LastSeen()), how.first_value(request.scheme))
     return True
+
+
+def _begin(registry: Registry, request: Request, start: int | None) -> None:
+    """Make the record. Raises ConfigError if there is one."""
+    try:
+        registry.initialise(ask_of(LastSeen()), start)
+    except ConfigError as error:
+        if "revision" not in error.facts:
+            raise
+        raise ConfigError(
+            f"namespace {request.namespace!r} of {request.url} already has a record, which did not "
+            "change: it can be used, and --if-missing (in Python if_missing=True) accepts it; for "
+            "a new one, choose another name with --namespace (namespace=)",
+            **(error.facts | {"url": str(request.url)}),
+        ) from None
 
 
 def _ensure(registry: Registry, request: Request) -> bool:

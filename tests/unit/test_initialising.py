@@ -18,7 +18,7 @@ def test_a_new_namespace_has_its_first_id_at_once():
     with frazil.open(timeout="500ms") as ids:
         ids()
     assert time.monotonic() - began_s < 0.9  # a first use waits for 1 s
-    with pytest.raises(ConfigError, match="already has a record"):
+    with pytest.raises(ConfigError, match="'default' of sqlite: already has a record"):
         frazil.init(new=True)
 
 
@@ -32,8 +32,10 @@ def test_an_unknown_one_is_waited_for_here():
 
 def test_if_missing_may_be_repeated():
     assert [frazil.init(if_missing=True) for _ in range(3)] == [True, False, False]
-    with pytest.raises(ConfigError, match="layout"):
-        frazil.init("sqlite:", "discord", if_missing=True)
+    for call in (frazil.init, frazil.mint):
+        given = {"if_missing": True} if call is frazil.init else {}
+        with pytest.raises(ConfigError, match=r"^namespace 'default' has the layout"):
+            call(url="sqlite:", scheme="discord", **given)
 
 
 def test_counters_begin_and_move():

@@ -40,6 +40,7 @@ class Terms:
     messages. slots: what this registry grants; a slot modulo ``nodes`` is a node number, and the
     quotient holds the layout's constants. end: the first axis value that does not exist. tick_us is
     0 for a layout without time, which has no epoch; ``horizon_ticks`` is then the longest block.
+    namespace: its name, for error messages; "" if unknown.
     """
 
     identity: str
@@ -50,11 +51,17 @@ class Terms:
     tick_us: int
     epoch_us: int
     horizon_ticks: int
+    namespace: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         assert self.slots
         assert self.end > 0
         assert self.horizon_ticks > 0  # else no region could be granted
+
+    @property
+    def named(self) -> str:
+        """The namespace, as error messages name it."""
+        return f"namespace {self.namespace!r}" if self.namespace else "this namespace"
 
     @property
     def timed(self) -> bool:

@@ -185,7 +185,7 @@ class Record:
             raise layout_mismatch(self.layout, terms)
         if self.sid and (terms.timed or start is None):
             raise ConfigError(
-                "this namespace already has a record; to start again, choose another name",
+                f"{terms.named} already has a record; to start again, choose another name",
                 revision=self.revision,
             )
         if start is None:
@@ -357,10 +357,10 @@ def layout_mismatch(theirs: str, terms: Terms) -> ConfigError:
     def show(text: str) -> str:
         return f"{text}\n{draw(Layout.parse(text.partition(' | ')[0]))}"
 
-    problem = "this namespace has another horizon or shuffle than yours"
+    problem = f"{terms.named} has another horizon or shuffle than yours"
     if theirs != terms.layout:
         problem = (
-            f"this namespace has the layout\n{show(theirs)}\nand yours is\n{show(terms.layout)}"
+            f"{terms.named} has the layout\n{show(theirs)}\nand yours is\n{show(terms.layout)}"
         )
     return ConfigError(
         f"{problem}\nA namespace has one scheme, which all members use. Use that one, or another "

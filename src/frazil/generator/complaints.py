@@ -59,8 +59,11 @@ def inside_the_keeper(url: str) -> RegistryUnavailable:
     )
 
 
-def complaint(state: KeeperState, waited_s: float) -> FrazilError:
-    """Why a caller that has waited so long has no ID."""
+def complaint(state: KeeperState, waited_s: float, needed_s: float = 0.0) -> FrazilError:
+    """Why a caller that has waited so long has no ID.
+
+    needed_s: how much longer it has to wait, if that is known; it did not, as it may not so long.
+    """
     url, terms, trouble = state.url, state.terms, state.trouble
     if isinstance(trouble, RegistryUnavailable):
         return RegistryUnavailable(
@@ -75,6 +78,11 @@ def complaint(state: KeeperState, waited_s: float) -> FrazilError:
             waited_s=waited_s,
         )
     none = f"no claim from {url} within {waited_s:.1f} s"
+    if needed_s:
+        none = (
+            f"the next ID of {url} is possible in {needed_s:.1f} s, later than timeout= allows, so "
+            "this call did not wait for it"
+        )
     if not (state.told_to_wait or state.ahead):
         return RegistryUnavailable(
             f"{none}: it has not answered yet, or this host is too busy to read the answer; wait "

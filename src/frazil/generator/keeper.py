@@ -154,8 +154,8 @@ class KeeperPolicy:
         self.closers.answer(None)
         return False
 
-    def complaint(self, waited_s: float) -> FrazilError:
-        """The error for a caller that has waited so long."""
+    def complaint(self, waited_s: float, needed_s: float = 0.0) -> FrazilError:
+        """The error for a caller that has waited so long, and would have to wait longer."""
         walk = self.walk()
         ahead = walk is not None and walk.left() > 0
         state = KeeperState(
@@ -167,7 +167,7 @@ class KeeperPolicy:
             ahead=ahead or (self._told_to_wait and self._renewable),
             new=bool(self._new),
         )
-        return complaint(state, waited_s)
+        return complaint(state, waited_s, needed_s)
 
     def round(self) -> Steps[float | None]:
         """Do what is due. Returns the seconds to the next round (None: when called)."""

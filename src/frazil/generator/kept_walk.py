@@ -200,7 +200,7 @@ class KeptWalk(_Base):
             return None
         waited_ns = boot_ns() - since_ns
         if waited_ns + pause_ns > self._most_us(most_us) * 1000 + _LONGEST_NAP_NS:
-            raise self.keeper.policy.complaint(waited_ns / 1e9)
+            raise self.keeper.policy.complaint(waited_ns / 1e9, pause_ns / 1e9)
         return min(pause_ns, _LONGEST_NAP_NS)
 
     def patience_s(self, since_ns: int, most_us: int | None = None) -> float:

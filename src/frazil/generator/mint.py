@@ -67,6 +67,7 @@ def _asked(
     lost reply have no owner.
     """
     retries = Retries()
+    trouble = ""
     while True:
         sent_ns = boot_ns()
         patience_s = max((deadline_ns - sent_ns) / 1e9, _LEAST_S)
@@ -75,12 +76,15 @@ def _asked(
             return reply, reading_ns(registry, sent_ns, boot_ns())
         except TimeoutError:
             raise RegistryUnavailable(
-                f"{registry.url} has not answered within {patience_s:.1f} s, because it is down or "
-                "another process keeps it busy; try again, or wait longer (timeout=)",
+                trouble
+                or f"{registry.url} has not answered within {patience_s:.1f} s, because it is down "
+                "or another process keeps it busy; try again, or wait longer (timeout=; in the "
+                "command, --timeout)",
                 url=registry.url,
                 outcome_known=False,
             ) from None
-        except RegistryUnavailable:
+        except RegistryUnavailable as error:
+            trouble = str(error)
             pause_ns = int(retries.pause_s(jitter()) * 1e9)
             if boot_ns() + pause_ns > deadline_ns:
                 raise

@@ -8,7 +8,7 @@ of ``record``.
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import lru_cache
 from typing import Protocol, TypeVar, runtime_checkable
 
@@ -162,7 +162,7 @@ class RecordRegistry(Registry, ABC):
     def __init__(self, url: Url | str, namespace: str, terms: Terms) -> None:
         self.url = masked(url)
         self.namespace = namespace
-        self.terms = terms
+        self.terms = replace(terms, namespace=namespace)
         self.read_ns: int | None = None
 
     @abstractmethod

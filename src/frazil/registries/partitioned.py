@@ -61,7 +61,7 @@ class PartitionedRegistry(Registry):
 
     def __init__(self, url: str, terms: Terms, parts: Sequence[Registry]) -> None:
         self.url = url
-        self.terms = terms
+        self.terms = replace(terms, namespace=parts[0].terms.namespace)
         self.read_ns: int | None = None  # unknown
         self.parts = tuple(parts)
         self._memory = [LastSeen()] * len(self.parts)

@@ -185,7 +185,7 @@ class Link:
             self._refuse(code, f"{endpoint[0]}:{endpoint[1]}: {said}", error)
             # The messages of urllib3 when it could not connect.
             sent = "new connection" not in said and "ConnectTimeout" not in said
-            failure = self._leave(said, sent=sent)
+            failure = self._leave(_cause(said), sent=sent)
         except _OTHER_FORM as error:
             # It is not an answer of etcd, or not to this request.
             failure = self._leave(
@@ -262,6 +262,12 @@ class Link:
                 url=self.url,
                 outcome_known=True,
             ) from error
+
+
+def _cause(said: str) -> str:
+    """The cause in a message of urllib3, without the names of its classes."""
+    cause = said.partition("(Caused by ")[2].removesuffix(")") or said
+    return cause.partition("a new connection: ")[2].rstrip("'\")") or cause
 
 
 def _told(error: Etcd3Exception) -> tuple[int, str]:

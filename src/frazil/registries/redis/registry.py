@@ -124,7 +124,7 @@ class RedisRegistry(Registry):
     def __init__(self, access: Access, namespace: str, terms: Terms) -> None:
         self.url = access.name
         self.namespace = namespace
-        self.terms = terms
+        self.terms = replace(terms, namespace=namespace)
         self.read_ns: int | None = None
         self.link = _link_to(access)
         self._key = f"frazil:{{{namespace}}}"

@@ -1,6 +1,7 @@
 """The etcd registry against a real cluster: URLs, lost replies, restores, clocks, many slots."""
 
 import os
+import re
 import secrets
 import shutil
 import subprocess
@@ -319,3 +320,11 @@ def test_tls(tmp_path):
         assert registry._index > 0
         with pytest.raises(RegistryUnavailable, match="certificate"):
             mint(connect(cluster.url, "x", ICICLE))
+
+
+def test_the_error_of_a_closed_port_names_no_class_of_the_driver():
+    registry = connect("etcd://127.0.0.1:1", "default", frazil.scheme("icicle"))
+    with pytest.raises(RegistryUnavailable) as caught:
+        registry.look()
+    words = r"etcd://127.0.0.1:1: 127.0.0.1:1: \[Errno \d+\] Connection refused; check that "
+    assert re.match(words, str(caught.value))

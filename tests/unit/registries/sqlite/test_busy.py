@@ -16,6 +16,7 @@ from frazil.claims.claim import Claim, LastSeen, Wait
 from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
+from frazil.registries.sqlite.registry import SqliteRegistry
 
 __all__: list[str] = []
 
@@ -29,6 +30,23 @@ def test_minting_keeps_its_own_timeout(tmp_path):
         with pytest.raises(RegistryUnavailable, match="has not answered within"):
             frazil.mint(1, url, timeout="300ms")
     assert len(frazil.mint(1, url)) == 1
+
+
+def test_minting_shows_the_reason_of_an_earlier_attempt(tmp_path, monkeypatch):
+    """The last one may have no time to fail."""
+    attempts = []
+
+    def mint(self, *_):
+        attempts.append(self)
+        if len(attempts) > 1:
+            time.sleep(1)
+        raise RegistryUnavailable("connection refused", outcome_known=True)
+
+    monkeypatch.setattr(SqliteRegistry, "mint", mint)
+    with pytest.raises(RegistryUnavailable, match="connection refused") as caught:
+        frazil.mint(1, f"sqlite://{tmp_path}/claims.db", timeout="400ms")
+    assert len(attempts) > 1
+    assert not caught.value.outcome_known
 
 
 def test_the_default_folder_that_was_removed_is_made_anew(tmp_path, monkeypatch):
