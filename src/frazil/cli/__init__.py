@@ -9,6 +9,7 @@ whether to fix the call, try again or stop. Ctrl-C, SIGTERM and a closed pipe ar
 have the exit codes that shells use for them. After a signal a line says what the command leaves.
 """
 
+import errno
 import re
 import sys
 from collections.abc import Iterator
@@ -132,7 +133,7 @@ def _exit_codes() -> Iterator[None]:
     except click.UsageError as error:
         raise _with_url_option(error) from None
     except click.FileError as error:
-        raise _FAILURES[Misuse](error.format_message()) from error
+        raise _FAILURES[Misuse](f"{error.format_message()}; name another file") from error
     except BrokenPipeError:
         discard_output()
         raise click.exceptions.Exit(_PIPE_CLOSED) from None
@@ -140,7 +141,8 @@ def _exit_codes() -> Iterator[None]:
         if error.filename == OUTPUT:
             discard_output()
         where = f"{error.filename}: " if error.filename else ""
-        raise _FAILURES[Misuse](f"{where}{error.strerror or error}") from error
+        hint = "; make room, or write to another file" if error.errno == errno.ENOSPC else ""
+        raise _FAILURES[Misuse](f"{where}{error.strerror or error}{hint}") from error
     except KeyboardInterrupt as stop:
         if _signals.at_once():
             discard_output()

@@ -23,7 +23,14 @@ __all__ = [
     "registry_argument",
     "request_options",
     "scheme_options",
+    "schemes_like",
 ]
+
+
+def schemes_like(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """The names of schemes that complete a word in a shell."""
+    return [name for name in PRESETS if name.startswith(incomplete)]
+
 
 Command = Callable[..., None]
 Decorator = Callable[[Command], Command]
@@ -35,6 +42,7 @@ _LAYOUT = (
         default="icicle",
         show_default=True,
         metavar="NAME|LAYOUT",
+        shell_complete=schemes_like,
         help="A scheme's name (frazil plan lists them), or a layout string.",
     ),
     click.option(

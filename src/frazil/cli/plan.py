@@ -17,7 +17,7 @@ from typing import IO
 
 import click
 
-from frazil.cli._options import json_option
+from frazil.cli._options import json_option, schemes_like
 from frazil.cli.show import terminal
 from frazil.inputs.duration import duration_text
 from frazil.inputs.masking import masked
@@ -45,7 +45,7 @@ _SIDE_BY_SIDE_MAX = 3  # more plans are shown one per line
 
 
 @click.command
-@click.argument("layouts", nargs=-1, metavar="[NAME|LAYOUT]...")
+@click.argument("layouts", nargs=-1, metavar="[NAME|LAYOUT]...", shell_complete=schemes_like)
 @click.option("--epoch", metavar="MOMENT", help="Count time from this moment, like 2025-01-01.")
 @click.option(
     "--bits", type=click.IntRange(1, 128), metavar="N", help="Reject layouts of another width."

@@ -37,6 +37,12 @@ _SECONDS = 45.0
 _FULL_BURST = 4096
 
 
+def _faults_like(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """The lists of faults that complete the last name of one."""
+    before, comma, last = incomplete.rpartition(",")
+    return [f"{before}{comma}{name}" for name in FAULTS if name.startswith(last)]
+
+
 @click.command
 @click.argument("url", default="", metavar="[URL]")
 @click.option("--system", default="frazil", show_default=True, metavar="NAME|MODULE:CALLABLE",
@@ -46,7 +52,7 @@ _FULL_BURST = 4096
 @click.option("--own", type=click.Choice(OWN),
               help="Create a store for the run, and harm it too.  [default: sqlite without URL]",
               )  # fmt: skip
-@click.option("--faults", default="", metavar="A,B,C",
+@click.option("--faults", default="", metavar="A,B,C", shell_complete=_faults_like,
               help="Only these faults; an unknown name lists all names.")  # fmt: skip
 @click.option("--processes", type=click.IntRange(1, 100), default=3, show_default=True,
               metavar="N", help="How many children, threads or processes.")  # fmt: skip

@@ -70,7 +70,8 @@ class Search:
         long = len(text) > _SHOWN_CHARACTERS
         shown = f"{text[: _SHOWN_CHARACTERS - 3]}..." if long else text
         if len(text.split()) != 1:
-            return f"no ID was found in {shown!r}"
+            hint = "" if text else "; name one, like frazil inspect 1425152293497475073"
+            return f"no ID was found in {shown!r}{hint}"
         refused = () if self.named else fits_of(text, presets(), self.now_us)
         if refused:
             reasons = "".join(f"\n  {fit.scheme.name}: {fit.refused}" for fit in refused)

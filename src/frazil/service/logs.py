@@ -60,6 +60,8 @@ class ReadableLines(logging.Formatter):
 
 
 def _short(fact: Any) -> str:
+    if isinstance(fact, dict):
+        return ",".join(f"{name}:{_short(value)}" for name, value in fact.items())
     text = masked(str(fact)) if isinstance(fact, str) else json.dumps(fact, default=str)
     return text if text.isprintable() and " " not in text and text else json.dumps(text)
 

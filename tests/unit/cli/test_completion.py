@@ -63,5 +63,16 @@ class TestBash:
     def test_an_option(self):
         assert in_bash(["mint", "--enc"]) == ["--encoding"]
 
+    @pytest.mark.parametrize(
+        ("words", "offered"),
+        [
+            (["plan", "ic"], ["icicle"]),
+            (["mint", "-s", "ic"], ["icicle"]),
+            (["torture", "--faults", "fork,stop"], ["fork,stop"]),
+        ],
+    )
+    def test_a_name(self, words, offered):
+        assert in_bash(words) == offered
+
     def test_a_choice(self):
         assert in_bash(["completion", "z"]) == ["zsh"]

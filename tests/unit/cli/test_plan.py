@@ -291,3 +291,9 @@ def test_a_drawing_of_a_layout(call, tmp_path):
     assert "Layout of 64 bits" in text
     refused = call("plan", "tsid", "icicle", "--svg", str(picture))
     assert (refused.exit_code, "name one" in refused.output) == (2, True)
+
+
+def test_a_drawing_that_cannot_be_written(call, tmp_path):
+    refused = call("plan", "tsid", "--svg", str(tmp_path))
+    assert refused.exit_code == 2
+    assert refused.stderr.endswith("Is a directory; name another file\n")

@@ -118,7 +118,7 @@ def test_strict():
         ("2Vzn-WE2i", True, "\n     ^"),
         ("2Vzn-WE2i", False, "Nor is it an ID of another scheme"),
         ("no id here " * 20, False, "no ID was found in 'no id"),
-        ("", False, "no ID was found"),
+        ("", False, "no ID was found in ''; name one, like frazil inspect 1425152293497475073"),
         ("18446744073709551615", False, "icicle: its sign is 1, not 0"),
     ],
 )

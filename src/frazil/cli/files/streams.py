@@ -10,6 +10,7 @@ output by its name. Text is UTF-8, or of the given character set; it is read as 
 """
 
 import codecs
+import errno
 import gzip
 import io
 import os
@@ -54,7 +55,8 @@ class Source(AbstractContextManager["Source"]):
             self.stored = Path(path).open("rb")  # noqa: SIM115 (__exit__ closes it)
             status = os.fstat(self.stored.fileno())
         except OSError as error:
-            raise ConfigError(f"cannot read {path}: {error.strerror}", path=path) from None
+            hint = "; name a file, or - for standard input" if error.errno == errno.ENOENT else ""
+            raise ConfigError(f"cannot read {path}: {error.strerror}{hint}", path=path) from None
         if stat.S_ISREG(status.st_mode):
             self.size = status.st_size
 

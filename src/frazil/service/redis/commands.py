@@ -92,7 +92,9 @@ class Commands:
     @property
     def known(self) -> str:
         """The names of the commands."""
-        return ", ".join(sorted([*(name.decode() for name in self.commands), "AUTH", "HELLO"]))
+        return ", ".join(
+            sorted([*(name.decode() for name in self.commands), "AUTH", "HELLO", "QUIT"])
+        )
 
     def incr(self, args: list[bytes], secret: bytes) -> Answer:
         """``INCR ns``, or ``INCRBY ns 1``. Other increments are refused."""

@@ -60,7 +60,10 @@ def run(tmp_path):
 @pytest.mark.parametrize("words", COMMANDS)
 @pytest.mark.parametrize(
     ("streams", "why"),
-    [(">&-", "it is closed, so the result"), (">/dev/full", "No space left on device")],
+    [
+        (">&-", "it is closed, so the result"),
+        (">/dev/full", "No space left on device; make room, or"),
+    ],
     ids=["closed", "full"],
 )
 def test_output_that_cannot_be_written_is_an_error(run, words, streams, why):

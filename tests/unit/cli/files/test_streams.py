@@ -63,7 +63,7 @@ def test_file_without_line_ends_is_an_error(tmp_path, monkeypatch):
 
 
 def test_missing_file_is_an_error(tmp_path):
-    with pytest.raises(ConfigError, match="No such file"):
+    with pytest.raises(ConfigError, match="No such file or directory; name a file, or - for"):
         Source(str(tmp_path / "none"))
 
 

@@ -82,7 +82,7 @@ def test_it_greets_with_its_address_and_the_next_command(terminal):
     shown.process.send_signal(signal.SIGTERM)
     shown.wait_for("stopped")
     (line,) = [line for line in shown.text.splitlines() if "stopped" in line]
-    assert "issued=" in line
+    assert "issued=default:" in line
     assert not line.startswith("{")
 
 
