@@ -50,17 +50,22 @@ _PIPE_CLOSED = 141
 _OWN_SIGNALS = ("serve", "torture")  # they first end their processes
 
 
+def _after_error(message: str) -> str:
+    """The message with its lines broken between words, the first one after "Error: "."""
+    from frazil.cli.show.terminal import wrapped
+
+    start = "Error: "
+    return wrapped(f"{start}{message}").removeprefix(start)
+
+
 class Failure(click.ClickException):
     """The command has a negative result; shown as a message without a traceback."""
 
     exit_code = 1
 
     def format_message(self) -> str:
-        """See click.ClickException. Lines are broken between words, also behind "Error: "."""
-        from frazil.cli.show.terminal import wrapped
-
-        start = "Error: "
-        return wrapped(f"{start}{self.message}").removeprefix(start)
+        """See click.ClickException."""
+        return _after_error(self.message)
 
 
 _CODES = {Misuse: 2, TryLater: 3, Stopped: 4, FrazilError: 5}
@@ -131,7 +136,7 @@ def _exit_codes() -> Iterator[None]:
         failure = next(_FAILURES[kind] for kind in _FAILURES if isinstance(error, kind))
         raise failure(str(error)) from error
     except click.UsageError as error:
-        raise _with_url_option(error) from None
+        raise _usage_error(error) from None
     except click.FileError as error:
         raise _FAILURES[Misuse](f"{error.format_message()}; name another file") from error
     except BrokenPipeError:
@@ -151,13 +156,14 @@ def _exit_codes() -> Iterator[None]:
         raise click.exceptions.Exit(_signals.exit_code()) from None
 
 
-def _with_url_option(error: click.UsageError) -> click.UsageError:
+def _usage_error(error: click.UsageError) -> click.UsageError:
     """The error; for a URL that was passed as an argument, one that names the option."""
-    is_url = re.search(r"extra arguments?\b.*[( ][a-z]+:", error.message)
+    message = error.format_message()
+    is_url = re.search(r"extra arguments?\b.*[( ][a-z]+:", message)
     options = error.ctx.command.params if error.ctx else []
     if is_url and any("--url" in option.opts for option in options):
-        return click.UsageError("this command takes the registry as --url URL", error.ctx)
-    return error
+        message = "this command takes the registry as --url URL"
+    return click.UsageError(_after_error(message), error.ctx)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
