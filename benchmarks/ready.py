@@ -2,9 +2,11 @@
 
 A benchmark of calls in a loop never sees what a web handler sees: the first ID of a process, and
 one ID after seconds without any. This measures both, for each store, with servers started as in the
-tests. Many generators rest at the same time, so that a rest of 30 s gives many samples in 30 s.
-They are members of one namespace, and so all their IDs must differ. Where a machine has other work,
-times after a rest show that; so the calls that found no claim, and had to ask, are counted too.
+tests. First IDs are those of generators that one process opens one after the other. Each member
+that rests is a process of its own (``ready_member``), and many rest at the same time, so that a
+rest of 30 s gives many samples in 30 s. They are members of one namespace, and so all their IDs
+must differ. The calls that found no claim, and had to ask, are counted. The last rest is that of
+the generators in one process, whose claims one thread renews.
 
 Round trips are counted by a proxy before the server, on a known namespace: those that connect, and
 those of the claim. ``benchmarks.stall`` measures event loops, each in a new process; the table has
@@ -24,6 +26,7 @@ from statistics import median
 from typing import Any
 
 import frazil
+from benchmarks.ready_member import asks
 from benchmarks.ready_stores import STORES, Store
 from frazil.claims.claim import LastSeen
 from frazil.generator.verb_requests import ask_of
@@ -36,6 +39,7 @@ _MEMBERS = 50
 _NEW = 3
 _RESTS_S = (0.1, 1.0, 5.0, 30.0)
 _LOOPS = 7
+_STAGGER_S = 0.4  # between the starts of two members, each of which imports a driver
 _names = count()
 
 
@@ -44,12 +48,6 @@ def _timed(call: Callable[[], int]) -> tuple[float, int]:
     began = time.perf_counter()
     number = call()
     return time.perf_counter() - began, number
-
-
-def _asks(ids: Any) -> bool:
-    """Whether the next ID needs a request, because there is no claim."""
-    left: int = ids._walk.left()  # noqa: SLF001 - nothing else says it before the call
-    return left == 0
 
 
 def _shown(times: Sequence[float]) -> str:
@@ -111,37 +109,67 @@ def _loops(store: Store, numbers: Iterator[int], loops: int, issued: list[int]) 
     return f"{_text(first_s)} / {_text(idle_s)}"
 
 
-def _measure(name: str, store: Store, members: int, rests_s: Sequence[float], loops: int) -> bool:
-    """Print the row of a store. Whether all IDs of its namespace differ."""
-    issued: list[int] = []
-    numbers = count()
+def _rested(store: Store, number: int, rests: Sequence[str]) -> list[dict[str, Any]]:
+    """What a member in a process of its own measured."""
+    time.sleep(number * _STAGGER_S)
+    command = [sys.executable, "-m", "benchmarks.ready_member", store.url(number)]
+    done = subprocess.run([*command, store.namespace, *rests], stdout=subprocess.PIPE, check=True)
+    found: list[dict[str, Any]] = json.loads(done.stdout)
+    return found
+
+
+def _rests(store: Store, members: int, rests_s: Sequence[float], issued: list[int]) -> list[str]:
+    """One ID after each rest, of members in processes of their own."""
+    rests = [f"{rest_s}x{_turns(rest_s)}" for rest_s in rests_s]
+    with ThreadPoolExecutor(members) as pool:
+        found = list(pool.map(lambda n: _rested(store, n, rests), range(members)))
+    if store.shared:
+        issued += [number for member in found for rest in member for number in rest["ids"]]
+    times = [[time for member in found for time in member[n]["times"]] for n in range(len(rests))]
+    asked = sum(rest["asked"] for member in found for rest in member)
+    return [*map(_shown, times), _part(store, asked, sum(map(len, times)))]
+
+
+def _turns(rest_s: float) -> int:
+    return max(1, int(2 / rest_s))
+
+
+def _part(store: Store, asked: int, calls: int) -> str:
+    return "-" if store.own else f"{asked} of {calls}"
+
+
+def _together(
+    store: Store, numbers: Iterator[int], members: int, rest_s: float, issued: list[int]
+) -> tuple[str, str]:
+    """First IDs of generators that are opened in one process, and how many asked after a rest."""
     asked = calls = 0
-    trips = _trips(store, issued)  # while there are no members whose writes could conflict
     with ExitStack() as stack:
-        cells = [_new(store, numbers, stack)]
         ids = [
             stack.enter_context(
                 frazil.open(store.url(next(numbers)), namespace=store.namespace, timeout=30)
             )
             for _ in range(members)
         ]
+        first = [_timed(each) for each in ids]
+        issued += [number for _, number in first]
+        for _ in range(_turns(rest_s)):
+            time.sleep(rest_s)
+            asked += 0 if store.own else sum(map(asks, ids))
+            issued += [each() for each in ids]
+            calls += members
+    return _shown([taken_s for taken_s, _ in first]), _part(store, asked, calls)
 
-        def timed() -> list[float]:
-            found = [_timed(each) for each in ids]
-            issued.extend(number for _, number in found)
-            return [taken_s for taken_s, _ in found]
 
-        cells += [_shown(timed()), trips]
-        for rest_s in rests_s:
-            times = []
-            for _ in range(max(1, int(2 / rest_s))):
-                time.sleep(rest_s)
-                asked += 0 if store.own else sum(map(_asks, ids))
-                times += timed()
-            calls += len(times)
-            cells.append(_shown(times))
-        cells.append("-" if store.own else f"{asked} of {calls}")
-        cells.append(_loops(store, numbers, loops, issued))
+def _measure(name: str, store: Store, members: int, rests_s: Sequence[float], loops: int) -> bool:
+    """Print the row of a store. Whether all IDs of its namespace differ."""
+    issued: list[int] = []
+    numbers = count()
+    trips = _trips(store, issued)  # while there are no members whose writes could conflict
+    with ExitStack() as stack:
+        new = _new(store, numbers, stack)
+    known, asked = _together(store, numbers, members, rests_s[0], issued)
+    cells = [new, known, trips, *_rests(store, members, rests_s, issued), asked]
+    cells.append(_loops(store, numbers, loops, issued))
     print(f"| {name} | {' | '.join(cells)} |", flush=True)
     repeats = len(issued) - len(set(issued))
     if repeats:
@@ -157,7 +185,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     members, rests_s, loops = (5, _RESTS_S[:2], 1) if given.quick else (_MEMBERS, _RESTS_S, _LOOPS)
     heads = ["store", "new", "known", "round trips", *(f"after {r:g} s" for r in rests_s)]
-    heads += ["requests after a rest", "loop"]
+    heads += ["without a claim", "in one process", "loop"]
     print(f"p50 / p99, {members} members.\n\n| {' | '.join(heads)} |")
     print("|---|" + "--:|" * (len(heads) - 1))
     differ = True

@@ -16,17 +16,21 @@ from pathlib import Path
 
 import frazil
 
-__all__ = ["measure"]
+__all__ = ["measure", "queued_s"]
 
 _TICK_S = 0.001
 _WINDOW_S = 0.3
 _SCHEDULER = Path("/proc/thread-self/schedstat")  # ns on a processor, ns of waiting for one, turns
 
 
+def queued_s() -> float:
+    """How long this thread has waited for a processor; 0 where the system does not say."""
+    return int(_SCHEDULER.read_text().split()[1]) / 1e9 if _SCHEDULER.exists() else 0.0
+
+
 def _elapsed_s() -> float:
     """A clock that does not count the time in which this thread waited for a processor."""
-    waited_ns = int(_SCHEDULER.read_text().split()[1]) if _SCHEDULER.exists() else 0
-    return time.perf_counter() - waited_ns / 1e9
+    return time.perf_counter() - queued_s()
 
 
 async def _lateness(doing: "asyncio.Future[None] | None" = None) -> float:
