@@ -11,12 +11,13 @@ import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 import pytest
 from hypothesis import settings
 
 from frazil.generator import store_thread
-from frazil.registries import memory
+from frazil.registries import memory, shared_links
 from frazil.system import uninterrupted
 from tests.markers import marks
 
@@ -89,10 +90,11 @@ def locks(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def own_state_directory(tmp_path: Path, locks: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The user's state directory, for this one test; child processes inherit it.
 
-    So are the locks by which owners of one static number on this host notice each other, and what
-    `memory:` has of a namespace. That there is one host is said, in case the tests run in a
-    container.
+    So are the locks by which owners of one static number on this host notice each other, what
+    `memory:` has of a namespace, and the connections of registries. That there is one host is said,
+    in case the tests run in a container.
     """
+    monkeypatch.setattr(shared_links, "_kept", WeakValueDictionary())
     monkeypatch.setattr(memory, "_records", {})
     monkeypatch.setattr(memory, "_had", set())
     state = tmp_path / "state"

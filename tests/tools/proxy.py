@@ -67,12 +67,13 @@ class Proxy:
     """Listens on ``port`` of 127.0.0.1 for a server there. ``with Proxy(server.port) as wire:``
 
     requests, replies: how many bytes went each way. turns: how many times a client sent something
-    after an answer, or first: its round trips. lost: how many times a reply was swallowed.
+    after an answer, or first: its round trips. lost: how many times a reply was swallowed. opened:
+    how many connections were made.
     """
 
     def __init__(self, target: int) -> None:
         self.target = target
-        self.requests = self.replies = self.turns = self.lost = 0
+        self.requests = self.replies = self.turns = self.lost = self.opened = 0
         self._faults = Faults()
         self._wires: set[Wire] = set()
         self._lock = threading.Lock()
@@ -94,6 +95,12 @@ class Proxy:
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         self.cut()
+
+    @property
+    def connections(self) -> int:
+        """How many connections are open."""
+        with self._lock:
+            return len(self._wires)
 
     def delay(self, *, requests_s: float = 0.0, replies_s: float = 0.0) -> None:
         """From now on delay the bytes of each direction."""
@@ -168,6 +175,7 @@ class Proxy:
         repeating = self._faults.repeating
         wire = Wire(client, self._dial(), self._dial() if repeating else None)
         with self._lock:
+            self.opened += 1
             self._wires.add(wire)
             if self._faults.refusing or self._faults.repeating != repeating:
                 wire.cut()  # it came as that changed, too late for the cut that goes with it

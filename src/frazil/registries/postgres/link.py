@@ -1,19 +1,25 @@
 """The connection to a PostgreSQL server, opened on first use and again after an error or a fork.
 
-The connection is kept between verbs, because a new one costs more than a verb. A forked child must
-not use its parent's connection, so it opens its own and closes its copy without a message to the
-server. Errors of the server and of the driver are translated here, with the next step for each.
+The connection is kept between verbs, because a new one costs more than a verb. The verbs of other
+namespaces use it too (see ``shared_links``), so it is kept only if no transaction is open. A forked
+child must not use its parent's connection. Its copy is cut off before anything else runs there, so
+a child that wakes up inside its parent's verb cannot commit, and no message tells the server when
+the copy is closed.
+
+Errors of the server and of the driver are translated here, with the next step for each.
 """
 
 import os
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
 from frazil.system.clock import boot_ns
+from frazil.system.cut_sockets import cut_in_children
 from frazil.system.extras import missing_extra
+from frazil.system.idle_sockets import is_quiet
 from frazil.system.process import ProcessIdentity
 
 try:
@@ -22,7 +28,7 @@ try:
 except ImportError as error:
     raise missing_extra("postgresql: needs psycopg 3", "postgres", error) from None
 
-__all__ = ["NO_TABLE", "STATEMENT_S", "Cursor", "Link"]
+__all__ = ["NO_TABLE", "STATEMENT_S", "Cursor", "Link", "full_conninfo"]
 
 NO_TABLE = "42P01"
 """The SQLSTATE of a table that does not exist."""
@@ -40,8 +46,17 @@ _LIBPQ = {
     "application_name": "frazil",
 }
 
+_IDLE = psycopg.pq.TransactionStatus.IDLE
 Answer = TypeVar("Answer")
 Cursor = psycopg.ClientCursor[tuple[Any, ...]]
+
+
+def full_conninfo(url: str, conninfo: str) -> str:
+    """The parameters of a connection. url: as it may be shown. Raises ConfigError."""
+    try:
+        return make_conninfo("", **(_LIBPQ | conninfo_to_dict(conninfo)))
+    except (psycopg.Error, UnicodeError) as error:
+        raise ConfigError(f"{url}: {error}".strip(), url=url) from error
 
 
 class Link:
@@ -53,40 +68,45 @@ class Link:
 
     def __init__(self, url: str, conninfo: str) -> None:
         self.url = url
-        try:
-            self.conninfo = make_conninfo("", **(_LIBPQ | conninfo_to_dict(conninfo)))
-        except (psycopg.Error, UnicodeError) as error:
-            raise ConfigError(f"{url}: {error}".strip(), url=url) from error
+        self.conninfo = conninfo
         self.connection: _Connection | None = None
         self.committing = False
         self._process = ProcessIdentity()
 
     @contextmanager
     def cursor(self) -> Iterator[Cursor]:
-        """A cursor on this process's connection, which is closed after an error."""
+        """A cursor on the connection, which is closed after an error or in a transaction."""
         self.committing = False
         try:
-            if self.connection is None or not self._process.intact():
+            if self.connection is None or not is_quiet(_Wire(self.connection.pgconn).fileno()):
                 self.close()
-                self._process = ProcessIdentity()
-                self.connection = _Connection.connect(
-                    self.conninfo,
-                    autocommit=True,
-                    prepare_threshold=None,
-                    client_encoding="utf8",  # from a database of SQL_ASCII, text would be bytes
-                )
+                self.connection = self._connect()
             with psycopg.ClientCursor(self.connection) as cursor:
                 yield cursor
         except psycopg.Error as error:
             self.close()
             raise _explained(error, self.url, committing=self.committing) from error
+        finally:
+            connection = self.connection
+            if connection is not None and connection.info.transaction_status != _IDLE:
+                self.close()
+
+    def _connect(self) -> "_Connection":
+        connection = _Connection.connect(
+            self.conninfo,
+            autocommit=True,
+            prepare_threshold=None,
+            client_encoding="utf8",  # from a database of SQL_ASCII, text would be bytes
+        )
+        cut_in_children(connection, _Wire(connection.pgconn))
+        return connection
 
     def close(self) -> None:
         """Close the connection; a copy of the parent's is closed without a message."""
         connection, self.connection = self.connection, None
         if connection is None or connection.closed:
             return
-        if not self._process.intact():
+        if not self._process.intact():  # Python does not notice a fork in C, or a restored machine
             with Path(os.devnull).open("wb") as nowhere:
                 os.dup2(nowhere.fileno(), connection.fileno(), inheritable=False)
         connection.close()
@@ -94,6 +114,20 @@ class Link:
     def __del__(self) -> None:
         if "connection" in self.__dict__:
             self.close()
+
+
+class _Wire:
+    """The socket of a connection."""
+
+    def __init__(self, pgconn: Any) -> None:
+        self._pgconn = pgconn
+
+    def fileno(self) -> int:
+        """Its file descriptor; -1 after it was closed."""
+        with suppress(psycopg.OperationalError):
+            number: int = self._pgconn.socket
+            return number
+        return -1
 
 
 class _Connection(psycopg.Connection[tuple[Any, ...]]):

@@ -29,8 +29,10 @@ Any pooler works: settings are local to the transaction, and there are no prepar
 listeners or locks that outlive it.
 """
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from frazil.claims.claim import VerbRequest
@@ -42,7 +44,8 @@ from frazil.registries.base import RECORD_COLUMNS, terms_of
 from frazil.registries.doctor import StoreReport
 from frazil.registries.postgres import ids
 from frazil.registries.postgres.doctor import IDS_QUESTION, IDS_ROWS, QUESTION, examine, examine_ids
-from frazil.registries.postgres.link import NO_TABLE, STATEMENT_S, Cursor, Link
+from frazil.registries.postgres.link import NO_TABLE, STATEMENT_S, Cursor, Link, full_conninfo
+from frazil.registries.shared_links import SharedLinks
 from frazil.registries.tabled import TableRegistry
 from frazil.schemes.scheme import Scheme
 from frazil.sql.identifiers import quoted
@@ -91,11 +94,16 @@ class PostgresRegistry(TableRegistry):
         options = url.options()
         terms = terms_of(scheme, options.duration_us("horizon", HORIZON_US))
         super().__init__(url, namespace, terms)
-        self._link = Link(self.url, url.without("horizon"))
+        conninfo = full_conninfo(self.url, url.without("horizon"))
+        # libpq also reads the environment, which may change between two registries.
+        theirs = tuple(sorted(each for each in os.environ.items() if each[0].startswith("PG")))
+        make = partial(Link, self.url, conninfo)
+        self._links = SharedLinks(make, "postgres", url.text, theirs)
+        self._locked: Cursor | None = None  # of a step, while it runs
 
     def create_table(self) -> None:
         """See TableRegistry."""
-        with self._link.cursor() as cursor:
+        with self._cursor() as (_, cursor):
             cursor.execute("BEGIN; SELECT pg_advisory_xact_lock(7384926105)")  # one of many
             cursor.execute(schema().encode())
             cursor.execute("COMMIT")
@@ -106,7 +114,7 @@ class PostgresRegistry(TableRegistry):
         Raises ConfigError for a scheme that it cannot make, or if no node number is free.
         """
         ids.cut_of(scheme, 0)  # refuse the scheme before anything is changed
-        with self._link.cursor() as cursor:
+        with self._cursor() as (_, cursor):
             cursor.execute("BEGIN; SELECT pg_advisory_xact_lock(7384926105)")
             ids.install(cursor)
             cursor.execute("COMMIT")
@@ -114,8 +122,8 @@ class PostgresRegistry(TableRegistry):
         def add(record: Record, reading_us: int, incarnation: str) -> int:
             if record.sid and record.fingerprint != self.terms.fingerprint:
                 raise layout_mismatch(record.layout, self.terms)
-            assert self._link.connection is not None  # the step's
-            with self._link.connection.cursor() as cursor:
+            assert self._locked is not None
+            with self._locked.connection.cursor() as cursor:
                 if (node := ids.node_of(cursor, self.namespace)) is not None:
                     return node
                 claim = record.reserve(self.terms, ask, reading_us, incarnation)
@@ -126,7 +134,7 @@ class PostgresRegistry(TableRegistry):
     def examine(self) -> StoreReport:
         """See Registry."""
         before_us = wall_us()
-        with self._link.cursor() as cursor:
+        with self._cursor() as (_, cursor):
             (told,) = _asked(cursor, QUESTION)
             ahead_us = told["now_us"] - (before_us + wall_us()) // 2
             made = next(iter(_asked(cursor, IDS_QUESTION)), None)
@@ -139,15 +147,28 @@ class PostgresRegistry(TableRegistry):
     @contextmanager
     def step(self) -> Iterator[tuple[Record, str]]:
         """See RecordRegistry."""
-        with self._link.cursor() as cursor:
+        with self._cursor() as (link, cursor):
             record, incarnation = self._lock(cursor)
             found = record.revision
+            self._locked = cursor
             try:
                 yield record, incarnation
             except BaseException:
                 cursor.execute("ROLLBACK")
                 raise
-            self._keep(cursor, record, found)
+            finally:
+                self._locked = None
+            self._keep(link, cursor, record, found)
+
+    def close(self) -> None:
+        """See Registry."""
+        self._links.close()
+
+    @contextmanager
+    def _cursor(self) -> Iterator[tuple[Link, Cursor]]:
+        """A link for one verb, and a cursor on its connection."""
+        with self._links.taken() as link, link.cursor() as cursor:
+            yield link, cursor
 
     def _lock(self, cursor: Cursor) -> tuple[Record, str]:
         name = {"name": self.namespace}
@@ -169,13 +190,13 @@ class PostgresRegistry(TableRegistry):
             record.incarnation = ""
         return record, f"{data}/{start}"
 
-    def _keep(self, cursor: Cursor, record: Record, found: int) -> None:
+    def _keep(self, link: Link, cursor: Cursor, record: Record, found: int) -> None:
         """Replace the record that was read, and no other: a message may arrive twice."""
         values = self.row_of(record, found) | {"name": self.namespace}
-        self._link.committing = True
+        link.committing = True
         cursor.execute(f"{_UPDATE}; COMMIT".encode(), values)
         if cursor.rowcount != 1:
-            self._link.close()
+            link.close()
             raise self.changed()
 
 

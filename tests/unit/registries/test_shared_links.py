@@ -1,0 +1,171 @@
+"""Links that registries share: who has one, when they are closed, and what a child does."""
+
+import gc
+import os
+import threading
+
+import pytest
+
+from frazil.registries.shared_links import SharedLinks
+
+__all__: list[str] = []
+
+
+class Link:
+    """A link that notes what happens to it."""
+
+    made = 0
+
+    def __init__(self):
+        Link.made += 1
+        self.number = Link.made
+        self.closed = False
+
+    def close(self):
+        self.closed = True
+
+
+@pytest.fixture
+def share(request):
+    """Makes what one more registry of this test holds."""
+    Link.made = 0
+    return lambda *key: SharedLinks(Link, request.node.name, *key)
+
+
+def test_verbs_of_all_registries_use_one_link(share):
+    registries = [share() for _ in range(50)]
+    for registry in registries * 2:
+        with registry.taken() as link:
+            assert link.number == 1
+
+
+def test_other_keys_have_other_links(share):
+    one, other = share("one"), share("other")
+    with one.taken() as first, other.taken() as second:
+        assert first is not second
+
+
+def test_a_verb_meanwhile_has_its_own_link_and_one_is_kept(share):
+    one, other = share(), share()
+    with one.taken() as first:
+        with other.taken() as second:
+            assert second is not first
+        with other.taken() as again:
+            assert again is second
+    assert first.closed is True
+    with one.taken() as kept:
+        assert kept is second
+        assert kept.closed is False
+
+
+def test_threads_never_have_the_same_link(share):
+    registries = [share() for _ in range(8)]
+    busy, twice = set(), []
+
+    def work(registry):
+        for _ in range(2000):
+            with registry.taken() as link:
+                twice.extend([link] if link in busy else [])
+                busy.add(link)
+                busy.discard(link)
+
+    threads = [threading.Thread(target=work, args=(each,)) for each in registries]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert twice == []
+
+
+def test_a_link_is_given_back_after_an_error(share):
+    registry = share()
+    with pytest.raises(KeyboardInterrupt), registry.taken() as first:
+        raise KeyboardInterrupt
+    with registry.taken() as second:
+        assert second is first
+
+
+def test_the_last_registry_closes_the_link(share):
+    one, other = share(), share()
+    with one.taken() as link:
+        pass
+    with other.taken():
+        pass
+    one.close()
+    assert link.closed is False
+    other.close()
+    assert link.closed is True
+    with one.taken() as later:
+        assert later is not link
+    one.close()
+    assert later.closed is True
+
+
+def test_a_registry_without_a_verb_closes_nothing(share):
+    one, other = share(), share()
+    with one.taken() as link:
+        pass
+    other.close()
+    assert link.closed is False
+
+
+def test_the_link_is_collected_with_the_last_registry(share):
+    found = []
+
+    class Noted(Link):
+        def __del__(self):
+            found.append(self.number)
+
+    one, other = SharedLinks(Noted, "collected"), SharedLinks(Noted, "collected")
+    for registry in (one, other):
+        with registry.taken():
+            pass
+    gc.disable()
+    try:
+        del one
+        assert found == []
+        del other, registry
+        assert found == [1]
+    finally:
+        gc.enable()
+
+
+def test_a_registry_that_was_collected_keeps_no_link_open(share):
+    one, other = share(), share()
+    for registry in (one, other):
+        with registry.taken() as link:
+            pass
+    del other, registry
+    one.close()
+    assert link.closed is True
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_child_takes_no_link_of_its_parent(share, inside):
+    one, other = share(), share()
+    with one.taken() as link:
+        pass
+
+    def child_is_good():
+        with one.taken() as first:
+            pass
+        with other.taken() as second:
+            pass
+        one.close()
+        other.close()
+        return first is not link and second is first and first.closed and not link.closed
+
+    def status():
+        child = os.fork()
+        if not child:
+            os._exit(0 if child_is_good() else 1)
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    if inside:
+        with one.taken():
+            assert status() == 0
+    else:
+        assert status() == 0
+    with other.taken() as kept:
+        assert kept is link
+        assert kept.closed is False
