@@ -60,7 +60,8 @@ def _places(registry: Any) -> list[Any]:
     if isinstance(registry, EtcdRegistry):
         return list(registry._endpoints)  # noqa: SLF001 - it is not public
     if isinstance(registry, PostgresRegistry):
-        assert "\0" not in registry._link.conninfo  # noqa: SLF001 - the same
+        with registry._links.taken() as link:  # noqa: SLF001 - the same
+            assert "\0" not in link.conninfo
     return []
 
 
