@@ -1,7 +1,5 @@
 """The PostgreSQL registry against a real server: rights, settings, errors, other members."""
 
-import os
-import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -17,10 +15,7 @@ from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.postgres import registry as postgres
 from frazil.registries.postgres.registry import schema
-from frazil.system.idle_sockets import is_quiet
 from tests.servers import postgres as servers
-from tests.tools.proxy import Proxy
-from tests.tools.waiting import until
 
 __all__: list[str] = []
 
@@ -213,26 +208,6 @@ class TestTrouble:
         assert caught.value.outcome_known is False
         assert mint(registry).seen.revision == 2
 
-    def test_a_session_that_was_ended_is_replaced(self, ready):
-        registry = open_(ready)
-        registry.initialise(ask_of(LastSeen()), 0)
-        session = session_of(registry)
-        with registry._links.taken() as link:
-            wire = link.connection.fileno()
-        end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app'"
-        ready.sql(end)
-        until(lambda: not is_quiet(wire), "the server's last message")
-        assert isinstance(mint(registry), Claim)  # without an error
-        assert session_of(registry) != session
-
-    def test_a_session_that_is_ended_during_a_verb_is_replaced(self, ready):
-        registry = open_(ready)
-        registry.initialise(ask_of(LastSeen()), 0)
-        end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app'"
-        with pytest.raises(RegistryUnavailable), registry.step():
-            ready.sql(end)
-        assert mint(registry).seen.revision == 1
-
     def test_a_verb_that_raises_changes_nothing(self, ready):
         registry = open_(ready)
         registry.initialise(ask_of(LastSeen()), 0)
@@ -297,169 +272,3 @@ def test_options():
         assert "horizon" not in link.conninfo
     with pytest.raises(ConfigError, match="horizn"):
         connect("postgresql://h/db?horizn=2s", "x", ICICLE)
-
-
-def session_of(registry):
-    with registry._links.taken() as link:
-        return link.connection.info.backend_pid
-
-
-def child(work):
-    """The exit status of a child that does this."""
-    pid = os.fork()
-    if not pid:
-        status = 1
-        try:
-            status = 0 if work() else 2
-        finally:
-            os._exit(status)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-
-
-def test_a_child_talks_for_itself_and_leaves_the_parents_session(ready):
-    registry, other = open_(ready), open_(ready, namespace="y")
-    for each in (registry, other):
-        each.initialise(ask_of(LastSeen()), 0)
-    session = session_of(registry)
-
-    def good():
-        same = [mint(each).seen.revision == 1 for each in (registry, other)]
-        sessions = {session_of(registry), session_of(other)}
-        registry.close()
-        other.close()
-        return all(same) and len(sessions) == 1 and session not in sessions
-
-    assert child(good) == 0
-    assert mint(registry).seen.revision == 2
-    assert session_of(registry) == session_of(other) == session
-
-
-def test_a_child_inside_its_parents_step_neither_commits_nor_ends_it(ready):
-    registry = open_(ready)
-    registry.initialise(ask_of(LastSeen()), 0)
-
-    def commits():
-        with pytest.raises(psycopg.Error):
-            registry._locked.execute("COMMIT")
-        return True
-
-    with registry.step() as (record, _):
-        assert child(commits) == 0
-        record.revision += 1
-    assert mint(registry).seen.revision == 2
-
-
-def test_a_child_whose_parent_is_inside_a_verb_holds_no_copy_of_its_connection(ready):
-    """Else the server would not notice the death of the parent."""
-    registry = open_(ready)
-    registry.initialise(ask_of(LastSeen()), 0)
-
-    def cut():
-        with socket.socket(fileno=os.dup(number)) as copy:
-            return copy.family == socket.AF_UNIX and not copy.recv(1)
-
-    with registry.step():
-        number = registry._locked.connection.fileno()
-        with ThreadPoolExecutor(1) as pool:
-            assert pool.submit(child, cut).result() == 0
-
-
-class TestOneConnection:
-    """The registries of a process and a URL share a connection, and nothing else."""
-
-    def open_some(self, server, count):
-        made = [open_(server, namespace=f"n{i}") for i in range(count)]
-        for each in made:
-            each.initialise(ask_of(LastSeen()), 0)
-        return made
-
-    def sessions(self, server):
-        text = "SELECT count(*) FROM pg_stat_activity WHERE usename = 'app'"
-        return server.sql(text)[0][0]
-
-    def test_generators_of_many_namespaces_have_one(self, ready):
-        url = ready.url("app")
-        for i in range(50):
-            frazil.init(url, namespace=f"n{i}", new=True)
-        until(lambda: self.sessions(ready) == 0, "the end of what init opened")
-        ids = [frazil.open(url, namespace=f"n{i}") for i in range(50)]
-        assert len([each() for each in ids]) == 50
-        assert self.sessions(ready) == 1
-        for each in ids[:-1]:
-            each.close()
-        assert self.sessions(ready) == 1
-        ids[-1].close()
-        until(lambda: self.sessions(ready) == 0, "the end of the connection")
-
-    def test_a_first_id_of_another_namespace_costs_only_its_claim(self, ready):
-        with Proxy(ready.port) as wire:
-            url = ready.url("app").replace(str(ready.port), str(wire.port))
-            for name in ("a", "b"):
-                frazil.init(url, namespace=name, new=True)
-            with frazil.open(url, namespace="a") as one, frazil.open(url, namespace="b") as other:
-                one()
-                opened, turns = wire.opened, wire.turns
-                other()
-                assert wire.opened == opened
-                assert wire.turns - turns <= 4  # the claim, and a renewal of the first one
-
-    def test_a_connection_that_is_lost_is_replaced_once(self, ready):
-        some = self.open_some(ready, 5)
-        with pytest.raises(RegistryUnavailable), some[0].step():
-            ready.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename='app'")
-        for each in some:
-            assert mint(each).seen.revision == 1
-        assert self.sessions(ready) == 1
-
-    def test_generators_go_on_after_a_loss(self, ready):
-        with Proxy(ready.port) as wire:
-            url = ready.url("app").replace(str(ready.port), str(wire.port))
-            for i in range(5):
-                frazil.init(url, namespace=f"n{i}", new=True)
-            ids = [frazil.open(url, namespace=f"n{i}") for i in range(5)]
-            made = [(i, each()) for i, each in enumerate(ids)]
-            wire.cut()
-            time.sleep(0.2)  # their claims of 100 ms end
-            made += [(i, each()) for i, each in enumerate(ids)]
-            assert len(set(made)) == 10
-            until(lambda: wire.connections == 1, "one connection")
-            for each in ids:
-                each.close()
-            until(lambda: wire.connections == 0, "the end of the connection")
-
-    @pytest.mark.parametrize("place", ["_results", "lock"])
-    def test_a_transaction_that_was_left_open_is_of_no_other_verb(self, ready, monkeypatch, place):
-        broken, other = self.open_some(ready, 2)
-        with monkeypatch.context() as patch:
-            if place == "lock":
-                patch.setattr(broken, "reading_us", strike)
-            else:
-                patch.setattr(postgres, "_results", strike)
-            with pytest.raises(KeyboardInterrupt):
-                mint(broken)
-        with other.step() as (record, _):
-            record.revision += 1
-            row = "SELECT count(*) FROM frazil_namespace WHERE name = 'n0'"
-            assert ready.sql(f"{row} FOR UPDATE NOWAIT".replace("count(*)", "1")) == [(1,)]
-        assert mint(other).seen.revision == 2
-        assert mint(broken).seen.revision == 1
-
-    def test_verbs_of_two_threads_do_not_share_a_transaction(self, ready):
-        one, other = self.open_some(ready, 2)
-        with one.step() as (record, _):
-            record.revision += 1
-            assert mint(other).seen.revision == 1
-        assert mint(one).seen.revision == 2
-        assert self.sessions(ready) == 1
-
-    def test_another_environment_is_another_connection(self, ready, monkeypatch):
-        registry = open_(ready)
-        mint(registry)
-        monkeypatch.setenv("PGOPTIONS", "-c work_mem=1MB")
-        other = open_(ready)
-        mint(other)
-        assert self.sessions(ready) == 2
-
-
-def strike(*_: object) -> None:
-    raise KeyboardInterrupt
