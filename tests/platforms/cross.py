@@ -25,7 +25,7 @@ _SRC = Path(__file__).parents[2] / "src"
 MODULES = {
     "walk": "frazil/walk/walk.py",
     "_process": "frazil/system/_process.pyx",
-    "_fork_gate": "frazil/registries/sqlite/_fork_gate.pyx",
+    "_fork_gate": "frazil/system/_fork_gate.pyx",
 }
 _POSIX = frozenset(MODULES)
 # The beginning of an object file: of ELF its magic number, of COFF and Mach-O the machine.

@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from weakref import ref
 
 from frazil.errors import FrazilError
+from frazil.system.fork_gate import waiting
 
 __all__ = ["Call", "Calls", "Gate"]
 
@@ -45,7 +46,8 @@ class Gate(Call):
 
     def wait(self, seconds: float) -> bool:
         """Sleep. Returns whether it was woken in time."""
-        return self._lock.acquire(timeout=seconds)
+        with waiting():
+            return self._lock.acquire(timeout=seconds)
 
 
 class Calls:

@@ -32,6 +32,7 @@ from frazil.generator.request import Request
 from frazil.registries.base import Registry
 from frazil.schemes.scheme import Scheme
 from frazil.system.clock import boot_ns
+from frazil.system.fork_gate import waiting
 from frazil.system.process import ProcessIdentity, require_gil
 from frazil.walk.walk import CLOSED, COMPILED, FORKED, SPENT, Pause, Walk
 
@@ -214,7 +215,8 @@ class KeptWalk(_Base):
         """Wait as long as the walk says, or for a claim. Raises as ``nap_ns`` does."""
         nap_ns = self.nap_ns(pause_ns, since_ns, most_us)
         if nap_ns is not None:
-            time.sleep(nap_ns / 1e9)
+            with waiting():
+                time.sleep(nap_ns / 1e9)
             return
         gate = Gate()
         try:

@@ -17,6 +17,7 @@ from frazil.generator.verb_requests import ask_of
 from frazil.inputs.arguments import check_count
 from frazil.registries.base import Registry, reading_ns
 from frazil.system.clock import boot_ns
+from frazil.system.fork_gate import waiting
 from frazil.system.process import ProcessIdentity, require_gil
 from frazil.system.uninterrupted import apart
 from frazil.walk.walk import Walk
@@ -88,7 +89,8 @@ def _asked(
             pause_ns = int(retries.pause_s(jitter()) * 1e9)
             if boot_ns() + pause_ns > deadline_ns:
                 raise
-            time.sleep(pause_ns / 1e9)
+            with waiting():
+                time.sleep(pause_ns / 1e9)
 
 
 def _early_ns(claim: Claim, terms: Terms, lead_us: int, read_ns: int) -> int:
@@ -108,4 +110,5 @@ def _sleep(wait_ns: int, deadline_ns: int, url: str) -> None:
             f"{url} can grant nothing for the next {wait_ns / 1e9:.1f} s; try again then",
             retry_after_s=wait_ns / 1e9,
         )
-    time.sleep(wait_ns / 1e9)
+    with waiting():
+        time.sleep(wait_ns / 1e9)

@@ -14,12 +14,13 @@ no such thread, and does the work again.
 
 import threading
 import time
-from _thread import start_new_thread
+from _thread import get_ident, start_new_thread
 from collections.abc import Callable
 from math import inf
 from threading import Lock
 from typing import TypeVar
 
+from frazil.system.fork_gate import waiting
 from frazil.system.process import ProcessIdentity
 
 __all__ = ["apart"]
@@ -36,7 +37,7 @@ def apart(work: Callable[[], Answer], patience_s: float | None = None) -> Answer
     result is dropped. Without ``patience_s`` in a thread other than the main one, or if no thread
     can be started (at the interpreter's exit), the work is called directly.
     """
-    if patience_s is None and threading.current_thread() is not threading.main_thread():
+    if patience_s is None and get_ident() != threading.main_thread().ident:
         return work()
     done = Lock()
     done.acquire()
@@ -57,9 +58,10 @@ def apart(work: Callable[[], Answer], patience_s: float | None = None) -> Answer
         start_new_thread(run, ())
     except RuntimeError:
         return work()
-    while not done.acquire(timeout=min(_CHECK_S, most_s)) and identity.intact():
-        if time.monotonic() > deadline:
-            raise TimeoutError
+    with waiting():
+        while not done.acquire(timeout=min(_CHECK_S, most_s)) and identity.intact():
+            if time.monotonic() > deadline:
+                raise TimeoutError
     if not identity.intact():
         return apart(work, patience_s)
     (answer,) = outcome

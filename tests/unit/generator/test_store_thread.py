@@ -127,6 +127,18 @@ def test_generators_of_a_store_share_a_thread(url):
         assert one._walk.keeper.thread is thread_of(url, ProcessIdentity().era)
 
 
+def test_threading_does_not_know_the_thread(tmp_path):
+    """It would keep an entry, and on Python 3.13 one that can stop the process at its exit."""
+    with (
+        Server() as server,
+        frazil.open(f"sqlite:{tmp_path}/claims.db") as ids,
+        frazil.open(f"redis://127.0.0.1:{server.port}") as others,
+    ):
+        assert ids() != others()
+        stores = {each._walk.keeper.thread.ident for each in (ids, others)}
+        assert not stores & {each.ident for each in threading.enumerate()}
+
+
 def test_a_partitioned_store_has_a_thread_for_each_generator():
     parts = "redis://127.0.0.1:1,127.0.0.1:2"
     one, other = frazil.open(parts), frazil.open(parts)

@@ -24,6 +24,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from io import FileIO
+from math import inf
 from pathlib import Path
 
 from frazil.errors import ConfigError, RegistryUnavailable
@@ -102,13 +103,14 @@ class ClaimsFile:
 
         The lock is released while this waits for a fork, because at-fork hooks may take long.
         """
-        until_s = time.monotonic() + forks.PATIENCE_S
+        until_s = inf
         while True:
             main, lock = self._locked()
             if forks.enter(until_s):
                 return main, lock
             lock.close()
             forks.closed(main)
+            until_s = min(until_s, time.monotonic() + forks.PATIENCE_S)
             time.sleep(_NAP_S)
 
     def _locked(self) -> tuple[FileIO, RevisionFile]:

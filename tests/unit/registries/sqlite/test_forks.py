@@ -1,6 +1,8 @@
-"""The gate between forks and steps, in C and in Python."""
+"""Forks beside the steps of a file: neither waits for the other without need."""
 
 import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -12,145 +14,24 @@ from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.sqlite import forks
 from frazil.registries.sqlite.lock import RevisionFile
+from frazil.system import fork_gate
 
-GATES = {"python": forks._PureGate}
-if not isinstance(forks._the, forks._PureGate):
-    GATES["c"] = lambda: forks._the
-
-
-@pytest.fixture(params=GATES)
-def gate(request):
-    return GATES[request.param]()
+__all__: list[str] = []
 
 
-def elsewhere(work):
-    """Do something in another thread, and answer what came of it."""
-    answers = []
-    thread = threading.Thread(target=lambda: answers.append(work()))
-    thread.start()
-    thread.join()
-    return answers[0]
-
-
-def test_no_thread_enters_while_another_forks(gate):
-    gate.shut()
-    refused = elsewhere(lambda: (gate.enter(), gate.leave()))
-    gate.reopen()
-    assert refused[0] is False
-    assert gate.enter() is True
-    gate.leave()
-
-
-def test_a_thread_may_enter_while_it_forks(gate):
-    """A hook that makes an ID."""
-    gate.shut()
-    entered = gate.enter()
-    gate.leave()
-    gate.reopen()
-    assert entered is True
-
-
-def test_no_thread_enters_before_the_last_of_two_nested_forks(gate):
-    """Another at-fork hook may fork, and the first fork is still to come."""
-    gate.shut()
-    gate.shut()
-    gate.reopen()
-    refused = elsewhere(lambda: (gate.enter(), gate.leave()))
-    gate.reopen()
-    assert refused[0] is False
-    assert elsewhere(lambda: (gate.enter(), gate.leave()))[0] is True
-
-
-def test_the_child_of_a_hook_that_forks_may_enter(gate):
-    """It completes the fork that the hook was part of, although its gate has started again."""
-    gate.shut()
-    child = os.fork()
-    gate.reopen()
-    entered = gate.enter()
-    gate.leave()
-    if child == 0:
-        os._exit(0 if entered else 1)
-    assert entered
-    assert os.waitpid(child, 0)[1] == 0
-
-
-def test_a_thread_inside_may_enter_again_while_another_forks(gate):
-    assert gate.enter()
-    forking = threading.Thread(target=lambda: (gate.shut(), gate.reopen()))
-    forking.start()
-    assert gate.enter()
-    gate.leave()
-    gate.leave()
-    forking.join()
-
-
-def test_a_fork_waits_for_those_inside(gate):
-    inside, out, order = threading.Event(), threading.Event(), []
-
-    def step():
-        gate.enter()
-        inside.set()
-        out.wait(10)
-        order.append("out")
-        gate.leave()
-
-    thread = threading.Thread(target=step)
-    thread.start()
-    inside.wait(10)
-    threading.Timer(0.05, out.set).start()
-    gate.shut()
-    order.append("forked")
-    gate.reopen()
-    thread.join()
-    assert order == ["out", "forked"]
-
-
-def test_a_child_of_a_fork_that_waited_in_vain_knows(gate):
-    """It was cut off a thread that is inside, and inside for longer than a fork waits."""
-    inside, out = threading.Event(), threading.Event()
-
-    def step():
-        gate.enter()
-        inside.set()
-        out.wait(20)
-        gate.leave()
-
-    thread = threading.Thread(target=step)
-    thread.start()
-    inside.wait(10)
-    child = os.fork()
-    if child == 0:
-        entered = gate.enter()
-        os._exit(0 if entered and gate.cut() else 1)
-    out.set()
-    thread.join()
-    assert os.waitpid(child, 0)[1] == 0
-    assert not gate.cut()
-
-
-def test_a_child_from_inside_is_not_cut(gate):
-    """A handler that forks in the middle of its own thread's step."""
-    gate.enter()
-    child = os.fork()
-    if child == 0:
-        gate.leave()
-        os._exit(1 if gate.cut() else 0)
-    gate.leave()
-    assert os.waitpid(child, 0)[1] == 0
-
-
-def test_the_lock_is_not_kept_while_a_fork_is_waited_for(tmp_path):
+def test_the_lock_is_not_kept_while_a_fork_is_waited_for(tmp_path, monkeypatch):
     """Another at-fork hook may take long, and other processes continue meanwhile."""
+    monkeypatch.setattr(forks, "PATIENCE_S", 60)
     path = tmp_path / "claims.db"
     registry = connect(f"sqlite:{path}", "default", frazil.scheme("icicle"))
     registry.initialise(ask_of(LastSeen()), 0)
     shut, reopen = threading.Event(), threading.Event()
 
     def fork():
-        forks._the.shut()
+        fork_gate._the.shut()
         shut.set()
         reopen.wait(20)
-        forks._the.reopen()
+        fork_gate._the.reopen()
 
     threads = [
         threading.Thread(target=fork),
@@ -198,3 +79,101 @@ def test_forks_do_not_wait_for_a_thread_that_waits_for_the_file(tmp_path):
     finally:
         held.close()
         waits.join()
+
+
+ASKS = """
+import os, signal, sys, threading, time
+
+asked, hook, generators = [], sys.argv[1], []
+
+def draw(*_):
+    if generators:
+        begun = time.monotonic()
+        generators.pop()()
+        asked.append(time.monotonic() - begun)
+
+def strike():
+    if generators:
+        os.kill(os.getpid(), signal.SIGUSR1)
+        time.sleep(0.001)  # its handler runs here, inside the hook
+
+def mint():
+    if generators:
+        begun = time.monotonic()
+        frazil.mint(1, sys.argv[2])
+        asked.append(time.monotonic() - begun)
+
+where, _, how = hook.partition(" ")
+how = {"": draw, "signal": strike, "mint": mint}[how]
+os.register_at_fork(**{where: how})  # so frazil's gate is shut before it, and opened after it
+
+import frazil
+
+signal.signal(signal.SIGUSR1, draw)
+frazil.init(sys.argv[2])
+
+def fork():
+    child = os.fork()
+    if not child:
+        os._exit(not asked or max(asked) > 1.5)
+    status = os.waitpid(child, 0)[1]
+    if where == "after_in_child":
+        asked.append(99 if status else 0)
+
+generators += [frazil.open(sys.argv[2]) for _ in range(3)]  # none has a claim yet
+fork()
+thread = threading.Thread(target=fork)
+thread.start()
+thread.join()
+assert len(asked) == 2, asked
+print(max(asked))
+"""
+QUIET = ["-W", "ignore::DeprecationWarning"]  # Python 3.12 warns of forks beside threads
+HOOKS = ("before", "after_in_parent", "after_in_child", "before signal", "before mint")
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_a_hook_that_asks_for_an_id(tmp_path, hook):
+    """The thread that asks is about to fork, or has forked, and the store's thread must go on."""
+    command = [sys.executable, *QUIET, "-c", ASKS, hook, f"sqlite:{tmp_path}/claims.db"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert float(done.stdout) < 1.5  # it took two seconds
+
+
+LOCKED = """
+import os, sys, threading, time
+
+lock, begun = threading.Lock(), threading.Event()
+os.register_at_fork(before=lock.acquire, after_in_parent=lock.release)
+
+import frazil
+
+frazil.init(sys.argv[1])
+ids = frazil.open(sys.argv[1])
+
+def log():
+    with lock:
+        begun.set()
+        time.sleep(0.2)
+        ids()
+
+thread = threading.Thread(target=log)
+thread.start()
+begun.wait()
+begun = time.monotonic()
+child = os.fork()
+if not child:
+    os._exit(0)
+print(time.monotonic() - begun)
+os.waitpid(child, 0)
+thread.join()
+"""
+
+
+def test_a_hook_that_waits_for_a_thread_that_asks_for_an_id(tmp_path):
+    """As the hook of ``logging`` does, if a formatter asks for one."""
+    command = [sys.executable, *QUIET, "-c", LOCKED, f"sqlite:{tmp_path}/claims.db"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stderr == ""
+    assert float(done.stdout) < 1.7  # it took more than two seconds
