@@ -6,6 +6,9 @@ read, so an answer that arrives byte by byte would never end. And a forked child
 parent's connection: its copy is cut off before anything else runs there, so a child that wakes up
 inside its parent's verb can neither commit nor end the session.
 
+The verbs of other namespaces use the same connection (see ``shared_links``). So a verb that fails
+ends its transaction, or the connection.
+
 The C client (mysqlclient) offers none of the three: it reads and writes the socket where Python
 cannot see it. It is not used, even if it is installed.
 
@@ -21,6 +24,7 @@ from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
 from frazil.system.clock import boot_s
 from frazil.system.cut_sockets import cut_in_children
 from frazil.system.extras import missing_extra
+from frazil.system.idle_sockets import is_quiet
 from frazil.system.process import ProcessIdentity
 
 try:
@@ -64,6 +68,10 @@ class _Connection(Connection):  # type: ignore[misc] # it has no types
     """Whether a message was sent whose answer has not been read to its end."""
 
     _until_s = float("inf")
+
+    def is_quiet(self) -> bool:
+        """Whether it is open, and the server has not ended it."""
+        return self._sock is not None and is_quiet(self._sock.fileno())
 
     def connect(self, sock: Any = None) -> None:
         """See PyMySQL."""
@@ -125,12 +133,11 @@ class Link:
 
     @contextmanager
     def connected(self) -> Iterator[_Connection]:
-        """The connection of this process. An error of the driver closes it, another rolls back."""
+        """The connection. An error of the driver closes it, another one rolls back."""
         self.committing = False
         try:
-            if self._connection is None or not self._process.intact():
+            if self._connection is None or not self._connection.is_quiet():
                 self.close()
-                self._process = ProcessIdentity()
                 self._connection = self._connect()
             yield self._connection
         except (pymysql.Error, OSError) as error:

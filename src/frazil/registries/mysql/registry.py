@@ -31,6 +31,7 @@ init --start N --forward``).
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 from urllib.parse import unquote
 
@@ -42,6 +43,7 @@ from frazil.registries.base import RECORD_COLUMNS, terms_of
 from frazil.registries.doctor import StoreReport
 from frazil.registries.mysql.doctor import QUESTION, STATUS, examine
 from frazil.registries.mysql.link import COLLISIONS, DENIED, EXISTS, NO_TABLE, Link
+from frazil.registries.shared_links import SharedLinks
 from frazil.registries.tabled import TableRegistry
 from frazil.schemes.scheme import Scheme
 from frazil.system.clock import wall_us
@@ -102,17 +104,18 @@ class MysqlRegistry(TableRegistry):
         options = url.options()
         terms = terms_of(scheme, options.duration_us("horizon", HORIZON_US))
         super().__init__(url, namespace, terms)
-        self._link = Link(self.url, _driver_options(url, options))
+        make = partial(Link, self.url, _driver_options(url, options))
+        self._links = SharedLinks(make, "mysql", url.text)
         options.finish()
 
     def create_table(self) -> None:
         """See TableRegistry. Creates the triggers too, if the user may."""
         table, *triggers = statements()
-        with self._link.connected() as connection:
+        with self._connected() as (_, connection):
             connection.ask(table)
         for trigger in triggers:
             try:
-                with self._link.connected() as connection:
+                with self._connected() as (_, connection):
                     connection.ask(trigger)
             except FrazilError as error:
                 if error.facts.get("number") not in (EXISTS, *DENIED):
@@ -121,18 +124,19 @@ class MysqlRegistry(TableRegistry):
     def examine(self) -> StoreReport:
         """See Registry."""
         before_us = wall_us()
-        with self._link.connected() as connection:
+        with self._connected() as (link, connection):
             status, (row,) = connection.ask(f"{STATUS}; {QUESTION}")
+            mariadb = link.mariadb
         told = {str(name).lower(): value for name, value in status}
         ahead_us = int(row[0]) - (before_us + wall_us()) // 2
-        return examine(told, row[1:], self.terms, ahead_us, mariadb=self._link.mariadb)
+        return examine(told, row[1:], self.terms, ahead_us, mariadb=mariadb)
 
     @contextmanager
     def step(self) -> Iterator[tuple[Record, str]]:
         """See RecordRegistry."""
-        with self._link.connected() as connection:
+        with self._connected() as (link, connection):
             name = {"name": self.namespace.encode()}
-            tell = _TELLS[self._link.mariadb]
+            tell = _TELLS[link.mariadb]
             *_, rows, told = connection.ask(f"{_BEGIN}; {_LOCK}; {tell}", name)
             if not rows:
                 *_, rows, told = connection.ask(f"{_INSERT}; {_LOCK}; {tell}", name)
@@ -145,13 +149,19 @@ class MysqlRegistry(TableRegistry):
             yield (
                 record,
                 f"{data.replace('/', '_')}/{start_s}",
-            )  # after an error the connection is closed: a rollback
-            self._keep(connection, record, found)
+            )  # after an error the link rolls back
+            self._keep(link, connection, record, found)
 
-    def _keep(self, connection: Any, record: Record, found: int) -> None:
+    @contextmanager
+    def _connected(self) -> Iterator[tuple[Link, Any]]:
+        """A link for one verb, and its connection."""
+        with self._links.taken() as link, link.connected() as connection:
+            yield link, connection
+
+    def _keep(self, link: Link, connection: Any, record: Record, found: int) -> None:
         """Replace the record that was read, and no other: a message may arrive twice."""
         values = self.row_of(record, found) | {"name": self.namespace.encode()}
-        self._link.committing = True
+        link.committing = True
         tell = "SET @frazil_writes = %(revision)s"
         _, changed, *_ = connection.ask(f"{tell}; {_UPDATE}; {_END}", values)
         if changed[0] != (1,):
@@ -159,7 +169,7 @@ class MysqlRegistry(TableRegistry):
 
     def close(self) -> None:
         """See Registry."""
-        self._link.close()
+        self._links.close()
 
 
 def _driver_options(url: Url, options: Options) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """The MySQL registry against a real MariaDB: rights, errors, restored rows, forks, slow wires."""
 
-import os
 import shutil
 import signal
 import tempfile
@@ -243,14 +242,6 @@ class TestTrouble:
                 asleep.result()
         assert mint(sleeper).seen.revision == 2
 
-    def test_a_session_that_was_ended_is_replaced(self, ready):
-        registry = new(ready)
-        ready.sql(f"KILL {session_of(registry)}")
-        with pytest.raises(RegistryUnavailable) as caught:
-            mint(registry)
-        assert caught.value.outcome_known
-        assert isinstance(mint(registry), Claim)
-
     def test_a_verb_that_raises_changes_nothing_and_keeps_the_session(self, ready):
         registry = new(ready)
         session = session_of(registry)
@@ -276,7 +267,8 @@ class TestTrouble:
                 record.revision += 1
         finally:
             signal.signal(signal.SIGALRM, before)
-        assert registry._link._connection is None
+        with registry._links.taken() as link:
+            assert link._connection is None
         assert mint(registry).seen.revision == 2
 
     def test_a_lost_reply_to_commit_is_reported(self, ready, monkeypatch):
@@ -307,46 +299,9 @@ class TestTrouble:
         assert caught.value.outcome_known
 
 
-def child(work):
-    """The exit status of a child that does this."""
-    pid = os.fork()
-    if not pid:
-        status = 1
-        try:
-            status = 0 if work() else 2
-        finally:
-            os._exit(status)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-
-
 def session_of(registry):
-    return registry._link._connection.thread_id()
-
-
-def test_a_child_has_a_session_of_its_own(ready):
-    registry = new(ready)
-    session = session_of(registry)
-    assert child(lambda: mint(registry).seen.revision == 1 and session_of(registry) != session) == 0
-    assert mint(registry).seen.revision == 2
-    assert session_of(registry) == session
-
-
-def test_a_child_inside_its_parents_step_neither_commits_nor_ends_it(ready):
-    registry = new(ready)
-
-    with registry.step() as (record, _):
-        pid = os.fork()
-        if not pid:
-            break_out = 1
-            try:
-                with pytest.raises((pymysql.Error, OSError)):
-                    registry._keep(registry._link._connection, record, record.revision)
-                break_out = 0
-            finally:
-                os._exit(break_out)
-        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-        record.revision += 1
-    assert mint(registry).seen.revision == 2
+    with registry._links.taken() as link:
+        return link._connection.thread_id()
 
 
 @pytest.mark.parametrize(
@@ -368,4 +323,5 @@ def test_options():
     registry = connect("mariadb://ids:secret@h:3307/app?horizon=2s", "x", ICICLE)
     assert registry.terms.horizon_ticks * registry.terms.tick_us == 2_000_000
     assert "secret" not in registry.url
-    assert registry._link._options["port"] == 3307
+    with registry._links.taken() as link:
+        assert link._options["port"] == 3307
