@@ -12,14 +12,16 @@ may repeat an answer or confuse two. An answer to another question is discarded,
 is closed.
 
 Errors that every endpoint would return (wrong password, no permission, a full disk) are raised at
-once. The only state is an open connection for each endpoint and, with a user, its token, which is
-renewed once when etcd rejects it.
+once. The only state is an open connection and, with a user, its token, which is renewed once when
+etcd rejects it. The registries of all namespaces use the same connection (see ``shared_links``). In
+a forked child the copy of its parent's connection is cut off.
 
 **A cluster restored from a snapshot** keeps all its ids. But its members are new processes, and its
-raft log starts again. So after the first answer with a record over a new connection, the same
-member is asked for its log's index, which is passed on with the answer (``raft_index``). It is
-asked *after* the answer, when it cannot be behind the answer's contents. It need not be asked again
-while the connection lasts.
+raft log starts again. So after the first answer with the record of a namespace over a new
+connection, the same member is asked for its log's index, which is passed on with the answer
+(``raft_index``). It is asked *after* the answer, when it cannot be behind the answer's contents. It
+need not be asked again for this namespace while the connection lasts. Another namespace has
+another record, so it asks for itself.
 """
 
 import json
@@ -32,6 +34,7 @@ from typing import Any, TypeVar
 
 from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.system.clock import boot_ns, boot_s, to_us
+from frazil.system.cut_sockets import cut_in_children
 from frazil.system.extras import missing_extra
 
 try:
@@ -42,12 +45,13 @@ try:
 except ImportError as error:
     raise missing_extra("etcd: needs etcd3gw", "etcd", error) from None
 
-__all__ = ["DATE_WITHIN_US", "TRANSACTION", "Link", "Unanswered"]
+__all__ = ["DATE_WITHIN_US", "TRANSACTION", "Date", "Link", "Unanswered"]
 
 TRANSACTION = "kv/txn"
+"""The path of the requests that read and write records."""
+
 DATE_WITHIN_US = 500_000
 """The precision of etcd's date, which is in whole seconds: half a second is added to it."""
-"""The path of the requests that read and write records."""
 
 _TIMEOUT_S = 2.0
 _PATH = "/v3/"  # since etcd 3.4
@@ -119,6 +123,7 @@ class _Connection(HTTPConnection):
     def connect(self) -> None:
         _last_connection[0] = next(_numbers)
         super().connect()
+        cut_in_children(self, self.sock)
 
 
 class _TlsConnection(_Connection, HTTPSConnection):
@@ -142,11 +147,30 @@ class Unanswered(Exception):
         self.advice = advice
 
 
+class Date:
+    """The clock of the endpoint that answered last, to the second."""
+
+    def __init__(self) -> None:
+        self._heard = 0, 0
+
+    def now_us(self) -> int:
+        """Its reading now; 0 if no endpoint has answered."""
+        told_us, at_ns = self._heard
+        return told_us + (boot_ns() - at_ns) // 1000 if told_us else 0
+
+    def hear(self, response: Any, **_: Any) -> None:
+        """Note the clock of an answer."""
+        date = response.headers.get("Date")
+        if date:
+            self._heard = to_us(parsedate_to_datetime(date)) + DATE_WITHIN_US, boot_ns()
+
+
 class Link:
     """The endpoints of a cluster.
 
     url: as it may be shown. client: arguments of etcd3gw's client besides host and port. user: name
-    and password, if any.
+    and password, if any. date: the clock of the endpoint in use. connection: a number that changes
+    with the connection.
     """
 
     def __init__(
@@ -157,29 +181,30 @@ class Link:
         user: tuple[str, str] | None,
     ) -> None:
         self.url = url
-        self._endpoints = endpoints
+        self._endpoints = list(endpoints)
         self._client = client
         self._user = user
         self._clients: dict[tuple[str, int], etcd3gw.Etcd3Client] = {}
-        self._heard = 0, 0
-        self._new = True
-
-    def now_us(self) -> int:
-        """The clock of the endpoint that answered last, to the second; 0 if none has."""
-        told_us, at_ns = self._heard
-        return told_us + (boot_ns() - at_ns) // 1000 if told_us else 0
+        self.date = Date()
+        self.connection = 0
+        self._last_connection = 0
 
     def post(
-        self, path: str, body: dict[str, Any], read: Callable[[dict[str, Any]], Meaning]
+        self,
+        path: str,
+        body: dict[str, Any],
+        read: Callable[[dict[str, Any]], Meaning],
+        checked: int = 0,
     ) -> Meaning:
         """Send a request to one endpoint, once, and return ``read(answer)``.
 
         Raises Unanswered if there is no answer, or one of another form; then the next endpoint is
-        used. ``raft_index`` is added to the first answer of a transaction over a new connection.
+        used. ``raft_index`` is added to the answer of a transaction over another connection than
+        the one with the number ``checked``.
         """
         endpoint = self._endpoints[0]
         try:
-            return read(self._post(endpoint, path, body))
+            return read(self._post(endpoint, path, body, checked))
         except Etcd3Exception as error:
             code, said = _told(error)
             self._refuse(code, f"{endpoint[0]}:{endpoint[1]}: {said}", error)
@@ -201,11 +226,22 @@ class Link:
         """Close the connection and use the next endpoint; returns the error to raise."""
         host, port = endpoint = self._endpoints.pop(0)
         self._endpoints.append(endpoint)
-        self._clients.pop(endpoint, None)
+        self.close()
         return Unanswered(f"{host}:{port}: {said}", sent=sent, advice=advice)
 
-    def _post(self, endpoint: tuple[str, int], path: str, body: dict[str, Any]) -> dict[str, Any]:
-        known = _last_connection[0]
+    def close(self) -> None:
+        """Close the connection."""
+        clients, self._clients = self._clients, {}
+        for client in clients.values():
+            client.session.close()
+
+    def __del__(self) -> None:
+        if "_clients" in self.__dict__:
+            self.close()
+
+    def _post(
+        self, endpoint: tuple[str, int], path: str, body: dict[str, Any], checked: int
+    ) -> dict[str, Any]:
         client = self._clients.get(endpoint)
         answer = None
         if client is not None:
@@ -215,14 +251,16 @@ class Link:
                 if _told(error)[0] != _NO_TOKEN or not self._user:
                     raise
         if client is None or answer is None:
+            self.close()
             client = self._clients[endpoint] = self._connect(*endpoint)
             answer = self._ask(client, path, body)
         # It may be another thread's connection; that costs one request.
-        self._new = self._new or _last_connection[0] != known
-        if self._new and path == TRANSACTION:
+        if self._last_connection != _last_connection[0]:
+            self._last_connection = _last_connection[0]
+            self.connection = next(_numbers)
+        if path == TRANSACTION and self.connection != checked:
             told = self._ask(client, "maintenance/status", {})
             answer["raft_index"] = int(told["raftIndex"])
-            self._new = False
         return answer
 
     def _ask(
@@ -236,7 +274,7 @@ class Link:
             host=host, port=port, timeout=_TIMEOUT_S, api_path=_PATH, **self._client
         )
         client.session.trust_env = False  # ignore proxy settings of the environment
-        client.session.hooks["response"].append(self._hear)
+        client.session.hooks["response"].append(self.date.hear)
         adapter: Any = client.session.get_adapter(client.base_url)
         adapter.poolmanager.pool_classes_by_scheme = {"http": _Pool, "https": _TlsPool}
         if self._user is not None:
@@ -244,12 +282,6 @@ class Link:
             answer = self._ask(client, "auth/authenticate", {"name": name, "password": password})
             client.session.headers["Authorization"] = answer["token"]
         return client
-
-    def _hear(self, response: Any, **_: Any) -> None:
-        """Note the clock of an answer."""
-        date = response.headers.get("Date")
-        if date:
-            self._heard = to_us(parsedate_to_datetime(date)) + DATE_WITHIN_US, boot_ns()
 
     def _refuse(self, code: int, said: str, error: Etcd3Exception) -> None:
         """Raise errors that every endpoint would return."""

@@ -70,12 +70,12 @@ from frazil.inputs.url import Url, host_port
 from frazil.registries.base import Answer, RecordRegistry, terms_of
 from frazil.registries.doctor import StoreReport
 from frazil.registries.etcd.doctor import examine
-from frazil.registries.etcd.link import DATE_WITHIN_US, TRANSACTION, Link, Unanswered
+from frazil.registries.etcd.link import DATE_WITHIN_US, TRANSACTION, Date, Link, Unanswered
 from frazil.registries.etcd.state import Noted, State, around, parsed, written
+from frazil.registries.shared_links import SharedLinks
 from frazil.schemes.scheme import Scheme
 from frazil.system import clock
 from frazil.system.clock import boot_ns
-from frazil.system.process import ProcessIdentity
 
 __all__ = ["EtcdRegistry"]
 
@@ -119,7 +119,10 @@ class EtcdRegistry(RecordRegistry):
         self._tail = b64encode(f"frazil/queue/{namespace}".encode()).decode()
         self._look = [{"request_range": {"key": key}} for key in (self._key, self._tail)]
         self._ticket = 0
-        self._line: tuple[ProcessIdentity, Link] | None = None
+        make = partial(Link, self.url, self._endpoints, self._client, self._user)
+        self._links = SharedLinks(make, "etcd", url.text)
+        self._date = Date()
+        self._checked = 0
         self._state: State | None = None
         self._era, self._store, self._index = "", 0, 0
         self._over: set[str] = set()
@@ -133,7 +136,7 @@ class EtcdRegistry(RecordRegistry):
         told_us, told_ns = self._told
         since_us = (now_ns - told_ns) // 1000
         reading_us = max(wall_us, self._last_us, told_us + since_us - since_us // 8)
-        date_us = self._link.now_us()
+        date_us = self._date.now_us()
         astray = abs(wall_us - date_us) > WITNESS_US and self.terms.timed
         if date_us and astray and (self._forgotten or wall_us > self._last_us + JUMP_US):
             raise ClockError(
@@ -205,7 +208,7 @@ class EtcdRegistry(RecordRegistry):
         status = self._request("maintenance/status", {}, partial(_with, "version"))
         members = self._request("cluster/member/list", {}, partial(_with, "members"))
         alarms: dict[str, Any] = self._request("maintenance/alarm", {"action": "GET"}, dict)
-        date_us = self._link.now_us()
+        date_us = self._date.now_us()
         ahead_us = date_us - clock.wall_us() if date_us else None
         found = examine(status, members, alarms, self.terms, ahead_us)
         return found._replace(within_us=DATE_WITHIN_US)
@@ -227,13 +230,9 @@ class EtcdRegistry(RecordRegistry):
             self._state = self._write(state, record, noted)
             self._era, self._store = noted.era, self._state.store
 
-    @property
-    def _link(self) -> Link:
-        """The link of this process: a child on its parent's would read its parent's answers."""
-        if self._line is None or not self._line[0].intact():
-            link = Link(self.url, list(self._endpoints), self._client, self._user)
-            self._line = ProcessIdentity(), link
-        return self._line[1]
+    def close(self) -> None:
+        """See Registry."""
+        self._links.close()
 
     def _load(self, state: State) -> tuple[Record, Noted]:
         """The record, and the notes to write beside it."""
@@ -341,7 +340,12 @@ class EtcdRegistry(RecordRegistry):
         sent = False
         while True:
             try:
-                return self._link.post(path, body, read)
+                with self._links.taken() as link:
+                    found = link.post(path, body, read, self._checked)
+                    self._date = link.date
+                    if path == TRANSACTION:
+                        self._checked = link.connection
+                    return found
             except Unanswered as failure:
                 sent = sent or failure.sent
                 if time.monotonic() > deadline_s:
