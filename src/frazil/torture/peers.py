@@ -1,4 +1,4 @@
-"""Compare systems: a row for each system, a column for each fault.
+"""Compare systems: the results of each system under each fault.
 
 The comparison can be repeated on another machine and with newer versions. It tests one system after
 the other, with the code of any other run. A system that is not installed is listed with the command
@@ -75,24 +75,24 @@ def _plans(plan: Plan) -> Iterable[tuple[str, Plan]]:
 
 
 def markdown(rows: Sequence[Row]) -> str:
-    """The table, with its settings and a legend."""
+    """The table with a column for each system, its settings and a legend.
+
+    A line holds the systems and not the faults, which are more and have longer names.
+    """
     faults = rows[0].plan.faults
-    facts = about(rows[0].plan)
-    head = ["system", "version", "IDs", *faults]
-    lines = [
-        _setting(facts),
-        "",
-        f"| {' | '.join(head)} |",
-        f"|---|---|{'--:|' * (len(head) - 2)}",
-    ]
-    for row in rows:
-        version = about(row.plan)["version"]
-        if row.missing:
-            lines.append(f"| {row.name} | {version} | {row.missing} |{' |' * len(faults)}")
-        else:
-            lines.append(f"| {row.name} | {version} | {row.ids:,} | {' | '.join(row.cells)} |")
-    lines += ["", *(f"- {line}" for line in legend(rows))]
-    return "\n".join(lines) + "\n"
+    columns = [[row.name, str(about(row.plan)["version"]), *_column(row)] for row in rows]
+    heads = ["fault", "version", "IDs", *faults]
+    head, *lines = (f"| {' | '.join(line)} |" for line in zip(heads, *columns, strict=True))
+    rule = f"|---|{'--:|' * len(rows)}"
+    told = [f"- {line}" for line in legend(rows)]
+    return "\n".join([_setting(about(rows[0].plan)), "", head, rule, *lines, "", *told, ""])
+
+
+def _column(row: Row) -> list[str]:
+    """How many IDs were issued, and a text for each fault; or why there are none."""
+    if row.missing:
+        return [row.missing, *[""] * len(row.plan.faults)]
+    return [f"{row.ids:,}", *row.cells]
 
 
 def _setting(facts: dict[str, Any]) -> str:
