@@ -39,6 +39,7 @@ _MEMBERS = 50
 _NEW = 3
 _RESTS_S = (0.1, 1.0, 5.0, 30.0)
 _LOOPS = 7
+_FEWER = 10
 _STAGGER_S = 0.4  # between the starts of two members, each of which imports a driver
 _names = count()
 
@@ -119,8 +120,13 @@ def _rested(store: Store, number: int, rests: Sequence[str]) -> list[dict[str, A
 
 
 def _rests(store: Store, members: int, rests_s: Sequence[float], issued: list[int]) -> list[str]:
-    """One ID after each rest, of members in processes of their own."""
-    rests = [f"{rest_s}x{_turns(rest_s)}" for rest_s in rests_s]
+    """One ID after each rest, of members in processes of their own.
+
+    If the server makes the IDs, each of them is a request, so fewer members rest more often.
+    """
+    fewer = _FEWER if store.own else 1
+    members = max(1, members // fewer)
+    rests = [f"{rest_s}x{max(1, int(2 * fewer / rest_s))}" for rest_s in rests_s]
     with ThreadPoolExecutor(members) as pool:
         found = list(pool.map(lambda n: _rested(store, n, rests), range(members)))
     if store.shared:
@@ -128,10 +134,6 @@ def _rests(store: Store, members: int, rests_s: Sequence[float], issued: list[in
     times = [[time for member in found for time in member[n]["times"]] for n in range(len(rests))]
     asked = sum(rest["asked"] for member in found for rest in member)
     return [*map(_shown, times), _part(store, asked, sum(map(len, times)))]
-
-
-def _turns(rest_s: float) -> int:
-    return max(1, int(2 / rest_s))
 
 
 def _part(store: Store, asked: int, calls: int) -> str:
@@ -152,7 +154,7 @@ def _together(
         ]
         first = [_timed(each) for each in ids]
         issued += [number for _, number in first]
-        for _ in range(_turns(rest_s)):
+        for _ in range(max(1, int(2 / rest_s))):
             time.sleep(rest_s)
             asked += 0 if store.own else sum(map(asks, ids))
             issued += [each() for each in ids]
