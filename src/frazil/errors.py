@@ -40,6 +40,7 @@ __all__ = [
     "RegistryUnavailable",
     "Stopped",
     "TryLater",
+    "unfinished",
 ]
 
 
@@ -122,3 +123,16 @@ class ClockError(Stopped):
 
 class InternalError(FrazilError):
     """An invariant does not hold: a bug in frazil. Please report it with the message."""
+
+
+def unfinished(what: str, error: Exception) -> TryLater | None:
+    """The error of a signal handler that needs ``what`` and interrupted an import of its modules.
+
+    None if ``error`` has another reason. Nothing can be loaded a second time meanwhile.
+    """
+    if "partially initialized module" not in str(error):  # Python says no more than this
+        return None
+    return TryLater(
+        f"{what} is not loaded yet: this signal handler interrupted an import ({error}); call it "
+        "again after the handler has returned, or open the generator before you set the handler"
+    )

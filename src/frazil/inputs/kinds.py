@@ -7,10 +7,10 @@ replace one of the table.
 """
 
 from functools import cache
-from importlib import import_module
 from typing import Any, NamedTuple
 
 from frazil.errors import ConfigError
+from frazil.system.imports import load
 
 __all__ = ["GIVEN", "GROUP", "KINDS", "Kind", "kind_of", "kinds"]
 
@@ -32,10 +32,8 @@ class Kind(NamedTuple):
     home: str
 
     def load(self) -> Any:
-        """Import the home. Raises ImportError if its driver is missing."""
-        module, _, name = self.home.partition(":")
-        found = import_module(module)
-        return getattr(found, name) if name else found
+        """Import the home. Raises ImportError if its driver is missing; see ``imports.load``."""
+        return load(self.home)
 
 
 def _registry(home: str) -> Kind:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from frazil.system.extras import missing_extra
+from frazil.system.imports import load
 
 __all__ = ["Access", "Place", "Script", "driver"]
 
@@ -20,12 +21,11 @@ def driver() -> Any:
     import encodings.idna  # noqa: F401 - for the name of the host
 
     try:
-        import redis
-        import redis.connection
-        import redis.exceptions
+        load("redis.connection")
+        load("redis.exceptions")
+        return load("redis")
     except ImportError as error:
         raise missing_extra("redis: needs redis-py", "redis", error) from None
-    return redis
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,15 +12,14 @@ IDs of up to 64 bits are uint64. Wider ones are a structured array with the fiel
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from frazil.errors import ConfigError, Misuse
+from frazil.errors import Misuse
+from frazil.system.extras import missing_extra
 
 try:
     import numpy as np
     from numpy.typing import NDArray
 except ImportError as error:
-    raise ConfigError(
-        'arrays need numpy; run: pip install "frazil[numpy]"', extra="numpy"
-    ) from error
+    raise missing_extra("arrays need numpy", "numpy", error) from error
 
 __all__ = [
     "WIDE",

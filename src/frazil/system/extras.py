@@ -1,10 +1,11 @@
 """Optional packages: the one error for a package that is not installed."""
 
-from frazil.errors import ConfigError
+from frazil.errors import ConfigError, TryLater, unfinished
 
 __all__ = ["missing_extra"]
 
 
-def missing_extra(what: str, extra: str, error: ImportError) -> ConfigError:
+def missing_extra(what: str, extra: str, error: ImportError) -> ConfigError | TryLater:
     """The error to raise. what: the feature and its package. extra: the extra of frazil."""
-    return ConfigError(f'{what}; run: pip install "frazil[{extra}]" ({error})', extra=extra)
+    missing = ConfigError(f'{what}; run: pip install "frazil[{extra}]" ({error})', extra=extra)
+    return unfinished(what.partition(":")[0].partition(" needs")[0], error) or missing

@@ -8,12 +8,25 @@ an import has ended (see ``fork_gate``).
 from importlib import import_module
 from typing import Any
 
+from frazil.errors import unfinished
 from frazil.system.fork_gate import importing
 
 __all__ = ["load"]
 
 
 def load(name: str) -> Any:
-    """Return the module, imported if it is not yet. Raises what the import raises."""
+    """Return the module, or its attribute after a colon; imported if it is not yet.
+
+    Raises what the import raises, and TryLater in a signal handler that interrupted it.
+    """
+    home, _, attribute = name.partition(":")
     with importing():
-        return import_module(name)
+        try:
+            module = import_module(home)
+            if getattr(module.__spec__, "_initializing", False):
+                raise ImportError(f"partially initialized module {home!r}")
+            return getattr(module, attribute) if attribute else module
+        except (AttributeError, ImportError) as error:
+            if late := unfinished(name, error):
+                raise late from error
+            raise

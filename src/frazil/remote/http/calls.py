@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from frazil.errors import ConfigError, FrazilError
+from frazil.errors import FrazilError
 from frazil.generator.complaints import closed
 from frazil.remote.base import Life
 from frazil.remote.http import wire_ids
@@ -24,6 +24,7 @@ from frazil.remote.http.attempts import AttemptLoop
 from frazil.remote.http.config import NONCE, ServiceConfig
 from frazil.remote.http.reply import Gathered, in_words
 from frazil.system.clock import boot_s
+from frazil.system.extras import missing_extra
 from frazil.system.imports import load
 from frazil.system.steps import Steps
 
@@ -54,9 +55,9 @@ def the_driver(*, awaited: bool = False) -> Any:
     either in another thread would leave the child with one that never ends.
     """
     try:
-        import httpx
-    except ImportError:
-        raise ConfigError('a service needs httpx; run: pip install "frazil[http]"') from None
+        httpx = load("httpx")
+    except ImportError as error:
+        raise missing_extra("a service needs httpx", "http", error) from None
     for name in (*_FOR_A_CALL, *_FOR_A_LOOP * awaited):
         with suppress(ImportError):  # a driver with other internals
             load(name)
