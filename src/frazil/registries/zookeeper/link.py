@@ -10,8 +10,10 @@ ZooKeeper shows its clock in one place only: each write notes when the leader ma
 So each verb also writes a node of its own, ``clock``, without content. The same answer shows the
 *epoch*, which grows with each election of a leader and is 0 for a server without an ensemble.
 
-The session belongs to one process: a forked child has none of the driver's threads, and its copy of
-the connection is cut off before anything else runs there.
+The registries of all namespaces use the same session (see ``shared_links``). So nothing that is
+read of a namespace is kept here, and the root of the tree is read again in each verb. The session
+belongs to one process: a forked child has none of the driver's threads, and its copy of the
+connection is cut off before anything else runs there.
 """
 
 import encodings.idna  # noqa: F401 - for the name of the host, before another thread needs it
@@ -21,6 +23,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 from urllib.parse import quote
+from weakref import ref
 
 from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.system.cut_sockets import cut_in_children
@@ -91,35 +94,42 @@ class Link:
         self._options = options
         self._user = user
         self._client: KazooClient | None = None
-        self._root = 0
-        self._bytes = 0  # of the node, as last read or sent
+        self._bytes = 0  # of the node in use
         self._process = ProcessIdentity()
 
-    def read(self, name: str) -> State:
-        """The node of a namespace, then the leader's clock, in one round trip."""
+    def read(self, name: str, known_bytes: int = 0) -> State:
+        """The node of a namespace, then the root and the leader's clock, in one round trip.
+
+        known_bytes: the size of the node when it was read before.
+        """
+        self._bytes = known_bytes
         with self._session() as client:
             start_ms = (client.client_id[0] & _START) >> 16
-            node, touched = client.get_async(self._path(name)), client.set_async(self._clock, b"")
+            node, above = client.get_async(self._path(name)), client.exists_async(self._records)
+            touched = client.set_async(self._clock, b"")
             try:
-                data, stat = node.get(timeout=_ANSWER_S)
+                data, stat = _answer(node)
                 version = stat.version
             except kazoo_errors.NoNodeError:
                 data, version = b"", -1
             self._bytes = len(data)
-            clock = touched.get(timeout=_ANSWER_S)
+            root = _answer(above)
+            if root is None:
+                raise kazoo_errors.NoNodeError
+            clock = _answer(touched)
             epoch = clock.last_modified_transaction_id >> 32
-            return State(data, version, self._root, epoch, start_ms, clock.mtime * 1000)
+            return State(data, version, root.czxid, epoch, start_ms, clock.mtime * 1000)
 
     def write(self, name: str, data: bytes, version: int) -> None:
         """Replace the node of that version (create it for -1). Raises Conflict."""
+        self._bytes = len(data)
         with self._session(writing=True) as client:
-            self._bytes = len(data)
             if version < 0:
                 asked = client.create_async(self._path(name), data, acl=self._acl())
             else:
                 asked = client.set_async(self._path(name), data, version=version)
             try:
-                asked.get(timeout=_ANSWER_S)
+                _answer(asked)
             except (
                 kazoo_errors.BadVersionError,
                 kazoo_errors.NodeExistsError,
@@ -147,21 +157,24 @@ class Link:
         if client is not None and self._process.intact():
             _end(client)
 
+    def forget(self, client: Any) -> None:
+        """End a session in a thread of its own, if it is this one."""
+        if self._client is client:
+            self._client = None
+            threading.Thread(target=_end, args=(client,), daemon=True).start()
+
     def __del__(self) -> None:
         if "_client" in self.__dict__:
             self.close()
 
     @contextmanager
     def _session(self, *, writing: bool = False) -> Iterator[KazooClient]:
-        """The session of this process, which is given up after an error."""
+        """The session, which is given up after an error."""
         sent = False
         try:
-            if self._client is None or not self._process.intact():
-                self._client, self._process = None, ProcessIdentity()
-                self._begin()
-            assert self._client is not None
+            client = self._client or self._begin()
             sent = writing
-            yield self._client
+            yield client
         except Conflict:
             raise
         except _AWAY as error:
@@ -201,7 +214,7 @@ class Link:
             "with a larger jute.maxbuffer (1 MiB by default), or use fewer node numbers"
         )
 
-    def _begin(self) -> None:
+    def _begin(self) -> KazooClient:
         """Connect, and create the nodes that all namespaces share."""
         client = KazooClient(
             **self._options,
@@ -213,32 +226,46 @@ class Link:
             logger=_silent,
         )
         self._client = client
-        client.add_listener(self._listener(client))
+        client.add_listener(_listener(ref(self), client))
         client.start(timeout=_ANSWER_S)
         cut_in_children(client, _Wire(client))
         client.ensure_path(self._records)
         client.ensure_path(self._clock)
-        records = client.exists(self._records)
-        if records is None:
-            raise kazoo_errors.NoNodeError
-        self._root = records.czxid
+        return client
 
     def _path(self, name: str) -> str:
         quoted = quote(name, safe="")
         return f"{self._records}/{quoted.replace('.', '%2E') if name in ('.', '..') else quoted}"
 
-    def _listener(self, client: Any) -> Callable[[str], None]:
-        """Gives the session up when its connection ends; called by a thread of the driver."""
-
-        def heard(state: str) -> None:
-            if state != KazooState.CONNECTED and self._client is client:
-                self._client = None
-                threading.Thread(target=_end, args=(client,), daemon=True).start()
-
-        return heard
-
     def _acl(self) -> Any:
         return [make_digest_acl(*self._user, all=True)] if self._user else None
+
+
+def _answer(asked: Any) -> Any:
+    """The answer to a request.
+
+    An error of the driver holds its frames, and its result holds the error. So a copy is raised:
+    else the session would last until the next garbage collection.
+    """
+    try:
+        return asked.get(timeout=_ANSWER_S)
+    except kazoo_errors.KazooException as error:
+        error.__traceback__ = None
+        raise type(error)(*error.args) from None
+
+
+def _listener(link: "ref[Link]", client: Any) -> Callable[[str], None]:
+    """Gives the session up when its connection ends; called by a thread of the driver.
+
+    The driver's threads must not keep the link alive, whose end ends them.
+    """
+
+    def heard(state: str) -> None:
+        owner = link()
+        if owner is not None and state != KazooState.CONNECTED:
+            owner.forget(client)
+
+    return heard
 
 
 def _end(client: Any) -> None:
@@ -252,10 +279,11 @@ class _Wire:
     """The socket of a session, whichever it is at the time."""
 
     def __init__(self, client: KazooClient) -> None:
-        self._client = client
+        self._connection = ref(client._connection)  # noqa: SLF001 - the driver does not show it
 
     def fileno(self) -> int:
         """The file descriptor of the socket; -1 if there is none."""
-        wire = self._client._connection._socket  # noqa: SLF001 - the driver does not show it
+        connection = self._connection()
+        wire = None if connection is None else connection._socket  # noqa: SLF001
         number: int = -1 if wire is None else wire.fileno()
         return number

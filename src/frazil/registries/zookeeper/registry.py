@@ -26,6 +26,7 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from frazil.claims.packed_slots import PackedSlots
@@ -34,6 +35,7 @@ from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.inputs.url import Options, Url, host_port
 from frazil.registries.base import RECORD_COLUMNS, Answer, RecordRegistry, terms_of
 from frazil.registries.doctor import StoreReport
+from frazil.registries.shared_links import SharedLinks
 from frazil.registries.zookeeper.doctor import examine
 from frazil.registries.zookeeper.link import Conflict, Link, State
 from frazil.schemes.scheme import Scheme
@@ -61,8 +63,10 @@ class ZookeeperRegistry(RecordRegistry):
         driver = _driver_options(url, options)
         options.finish()
         root = f"/{url.path.strip('/') or 'frazil'}"
-        self._link = Link(self.url, root, driver, url.user if any(url.user) else None)
+        make = partial(Link, self.url, root, driver, url.user if any(url.user) else None)
+        self._links = SharedLinks(make, "zookeeper", url.text)
         self._read_us = 0
+        self._bytes = 0
 
     def reading_us(self) -> int:
         """See RecordRegistry: the leader's clock, read after the node."""
@@ -88,25 +92,28 @@ class ZookeeperRegistry(RecordRegistry):
     @contextmanager
     def step(self) -> Iterator[tuple[Record, str]]:
         """See RecordRegistry."""
-        state = self._link.read(self.namespace)
-        record = _parsed(state.data, self.namespace)
-        self._read_us = state.now_us
-        before = record.sid, record.revision
-        yield record, _incarnation(state, record.incarnation)
-        if (record.sid, record.revision) != before:
-            self._link.write(self.namespace, _written(record), state.version)
+        with self._links.taken() as link:
+            state = link.read(self.namespace, self._bytes)
+            self._bytes = len(state.data)
+            record = _parsed(state.data, self.namespace)
+            self._read_us = state.now_us
+            before = record.sid, record.revision
+            yield record, _incarnation(state, record.incarnation)
+            if (record.sid, record.revision) != before:
+                link.write(self.namespace, _written(record), state.version)
 
     def examine(self) -> StoreReport:
         """See Registry."""
         before_us = wall_us()
-        state = self._link.read(self.namespace)
-        ahead_us = state.now_us - (before_us + wall_us()) // 2
-        told = self._link.tell(b"srvr")
-        return examine(told, self._link.open_to_all(), state.epoch, self.terms, ahead_us)
+        with self._links.taken() as link:
+            state = link.read(self.namespace, self._bytes)
+            ahead_us = state.now_us - (before_us + wall_us()) // 2
+            told, open_to_all = link.tell(b"srvr"), link.open_to_all()
+        return examine(told, open_to_all, state.epoch, self.terms, ahead_us)
 
     def close(self) -> None:
         """See Registry."""
-        self._link.close()
+        self._links.close()
 
 
 def _incarnation(state: State, known: str) -> str:

@@ -2,11 +2,8 @@
 
 import os
 import secrets
-import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
@@ -17,6 +14,7 @@ from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.etcd.link import Link
 from tests.servers import etcd as servers
+from tests.tools.descriptors import descriptors_to
 from tests.tools.proxy import Proxy
 from tests.tools.waiting import until
 
@@ -168,15 +166,6 @@ def test_a_child_has_a_connection_of_its_own(wire):
     assert wire.opened == opened + 1
     assert [mint(each).seen.revision for each in (one, other)] == [2, 2]
     assert wire.opened == opened + 1
-
-
-def descriptors_to(port):
-    """The open descriptors of this process that are connected to a port."""
-    found = []
-    for entry in Path("/proc/self/fd").iterdir():
-        with suppress(OSError), socket.socket(fileno=os.dup(int(entry.name))) as copy:
-            found += [entry] if copy.getpeername()[1:] == (port,) else []
-    return found
 
 
 def test_a_child_holds_no_copy_of_a_connection_in_use(wire):

@@ -1,13 +1,9 @@
 """The ZooKeeper registry against a real server: sessions, rights, forks, foreign nodes."""
 
-import os
 import signal
 import threading
-import time
 
 import pytest
-from kazoo.exceptions import KazooException
-from kazoo.handlers.threading import KazooTimeoutError
 
 import frazil
 from frazil.claims.claim import Claim, LastSeen, Wait
@@ -18,6 +14,7 @@ from frazil.registries.zookeeper.link import State
 from frazil.registries.zookeeper.registry import _incarnation
 from tests.servers.postgres import free_port
 from tests.servers.zookeeper import zookeeper
+from tests.tools.waiting import until
 
 __all__: list[str] = []
 
@@ -43,6 +40,11 @@ def registry(server, request):
 
 def mint(registry, ticks=1):
     return registry.mint(ask_of(LastSeen()), ticks)
+
+
+def session_of(registry):
+    with registry._links.taken() as link:
+        return link._client.client_id[0]
 
 
 def test_the_verbs(registry):
@@ -102,14 +104,12 @@ def test_conflicts_are_settled(server, registry, request):
 
 def test_a_session_is_replaced_with_its_connection(registry):
     mint(registry)
-    first = registry._link._client
-    first._connection._socket.shutdown(2)
-    for _ in range(50):
-        if registry._link._client is not first:
-            break
-        time.sleep(0.1)
+    with registry._links.taken() as link:
+        first, session = link._client, link._client.client_id[0]
+        first._connection._socket.shutdown(2)
+        until(lambda: link._client is not first, "the end of the session")
     assert isinstance(mint(registry), Claim)
-    assert registry._link._client.client_id[0] != first.client_id
+    assert session_of(registry) != session
 
 
 def test_no_server():
@@ -121,11 +121,12 @@ def test_no_server():
 
 def test_a_node_that_is_too_large_for_the_server(server, registry, request):
     """It ends the connection; the error names what to set. A small node is not to blame."""
-    state = registry._link.read(request.node.name)
-    with pytest.raises(
-        RegistryUnavailable, match=r"1,100,000 bytes.*-Xmx.*jute\.maxbuffer"
-    ) as caught:
-        registry._link.write(request.node.name, bytes(1_100_000), state.version)
+    with registry._links.taken() as link:
+        state = link.read(request.node.name)
+        with pytest.raises(
+            RegistryUnavailable, match=r"1,100,000 bytes.*-Xmx.*jute\.maxbuffer"
+        ) as caught:
+            link.write(request.node.name, bytes(1_100_000), state.version)
     assert not caught.value.outcome_known
     mint(registry)
     server.signal_all(signal.SIGSTOP)
@@ -148,35 +149,6 @@ def test_a_frozen_server_is_given_up(server, registry):
     assert isinstance(mint(registry), Claim)
 
 
-def test_a_child_has_a_session_of_its_own(registry):
-    mint(registry)
-    session = registry._link._client.client_id[0]
-    child = os.fork()
-    if not child:
-        good = mint(registry).seen.revision == 2 and registry._link._client.client_id[0] != session
-        os._exit(0 if good else 1)
-    assert os.waitpid(child, 0)[1] == 0
-    assert mint(registry).seen.revision == 3
-    assert registry._link._client.client_id[0] == session
-
-
-def test_a_child_inside_its_parents_step_cannot_write(registry):
-    with registry.step() as (record, _):
-        record.revision += 1
-        child = os.fork()
-        if not child:
-            client, path = registry._link._client, registry._link._path(registry.namespace)
-            status = 1
-            try:
-                client.set_async(path, b"x").get(timeout=2)
-            except (KazooException, KazooTimeoutError):
-                status = 0
-            finally:
-                os._exit(status)
-        assert os.waitpid(child, 0)[1] == 0
-    assert isinstance(mint(registry), Claim | Wait)
-
-
 def test_a_tree_that_is_deleted_during_a_session(server):
     made = connect(server.url("/gone?horizon=1s"), "x", ICICLE)
     made.initialise(ask_of(LastSeen()), 0)
@@ -193,6 +165,7 @@ def test_a_counter_whose_tree_was_made_again_is_refused(server):
     made = connect(server.url("/again"), "n", TICKETS)
     made.initialise(ask_of(LastSeen()), 1)
     last = mint(made, 5)
+    made.close()
     with server.client() as client:
         kept = client.get("/again/record/n")[0]
         client.delete("/again", recursive=True)
@@ -203,8 +176,7 @@ def test_a_counter_whose_tree_was_made_again_is_refused(server):
         mint(newcomer)
     newcomer.initialise(ask_of(LastSeen()), last.until + 1)
     assert mint(newcomer).start == last.until + 1
-    for one in (made, newcomer):
-        one.close()
+    newcomer.close()
 
 
 @pytest.mark.parametrize(
