@@ -16,12 +16,10 @@ docs/explain/why-unique.md explains how, and the limits of that promise.
 ``import frazil`` is cheap: the first use of a name below loads its module.
 """
 
-from frazil import errors
-from frazil.errors import FrazilError
-
 TYPE_CHECKING = False  # as in typing, which is slow to load
 if TYPE_CHECKING:
-    from frazil import aio
+    from frazil import aio, errors
+    from frazil.errors import FrazilError
     from frazil.generator.generator import Generator
     from frazil.initialising import initialise_ids as init
     from frazil.layout.layout import Layout
@@ -54,11 +52,13 @@ __version__ = "0.1.0"
 _HOMES = {
     "COMPILED": "walk.walk:COMPILED",
     "Codec": "schemes.codec:Codec",
+    "FrazilError": "errors:FrazilError",
     "Generator": "generator.generator:Generator",
     "Layout": "layout.layout:Layout",
     "Scheme": "schemes.scheme:Scheme",
     "Shuffle": "schemes.shuffle:Shuffle",
     "aio": "aio:",
+    "errors": "errors:",
     "init": "initialising:initialise_ids",
     "mint": "opening:mint_ids",
     "open": "opening:open_ids",
@@ -75,12 +75,14 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'frazil' has no attribute {name!r}")
     from importlib import import_module
 
+    from frazil.errors import unfinished  # before all others, so that a handler has it
+
     home, _, thing = _HOMES[name].partition(":")
     try:
         module = import_module(f"frazil.{home}")
         value = getattr(module, thing) if thing else module
     except (AttributeError, ImportError) as error:
-        if late := errors.unfinished(f"frazil.{name}", error):
+        if late := unfinished(f"frazil.{name}", error):
             raise late from error
         raise
     globals()[name] = value

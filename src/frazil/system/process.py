@@ -28,6 +28,7 @@ the era too. If not, a constant word is in its place and a restore is not notice
 import mmap
 import os
 import sys
+from functools import partial
 from itertools import count
 
 from frazil.errors import ConfigError
@@ -58,11 +59,8 @@ _vm_seen = 0
 TYPE_CHECKING = False  # as in typing, which is slow to load
 
 
-def _wipe() -> None:
-    _words[0] = 0
-
-
-at_fork(after_in_child=_wipe)
+# In C: a signal handler that raises at the beginning of a function in Python would skip it.
+at_fork(after_in_child=partial(_words.__setitem__, 0, 0))
 try:  # noqa: SIM105 - contextlib is slow to load
     _page.madvise(_WIPE_ON_FORK)
 except (AttributeError, OSError):  # the hook alone notices forks: not those of C code

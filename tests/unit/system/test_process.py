@@ -1,6 +1,9 @@
 """The two senses of a generator: how much time has passed, and is this still the process?"""
 
+import mmap
 import os
+import subprocess
+import sys
 import time
 
 import pytest
@@ -44,3 +47,37 @@ def test_a_child_is_another_process(identity):
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 12
     assert identity.intact()
+
+
+RAISES = """
+import os, signal
+from _thread import interrupt_main
+from functools import partial
+
+def handler(*_):
+    raise KeyboardInterrupt
+
+signal.signal(signal.SIGUSR1, handler)
+os.register_at_fork(after_in_child=partial(interrupt_main, signal.SIGUSR1))
+
+from frazil.system.process import PureIdentity, _page
+
+KEEP_ON_FORK = 19  # as on a system whose kernel wipes no page, where the hook is all
+_page.madvise(KEEP_ON_FORK)
+identity = PureIdentity()
+try:
+    child = os.fork()
+except KeyboardInterrupt:
+    child = 0
+if not child:
+    os._exit(identity.intact())
+print(os.waitpid(child, 0)[1])
+"""
+
+
+@pytest.mark.skipif(not hasattr(mmap, "MADV_DONTFORK"), reason="madvise is Linux's")
+def test_a_child_in_whose_hooks_a_signal_handler_raises():
+    """Python drops the exception, and skips what the hook in Python had left to do."""
+    command = [sys.executable, "-c", RAISES]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split() == ["0"]
