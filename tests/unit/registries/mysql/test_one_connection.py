@@ -126,10 +126,10 @@ def test_generators_of_many_namespaces_have_one(ready):
     until(lambda: not sessions(ready), "the end of what init opened")
     ids = [frazil.open(url, namespace=f"n{i}") for i in range(50)]
     assert len([each() for each in ids]) == 50
-    assert len(sessions(ready)) == 1
+    until(lambda: len(sessions(ready)) == 1, "the server to have 1")
     for each in ids[:-1]:
         each.close()
-    assert len(sessions(ready)) == 1
+    until(lambda: len(sessions(ready)) == 1, "the server to have 1")
     ids[-1].close()
     until(lambda: not sessions(ready), "the end of the connection")
 
@@ -155,7 +155,7 @@ def test_a_session_that_was_ended_is_replaced(ready):
         until(lambda: not link._connection.is_quiet(), "the server's last message")
     for each in some:
         assert isinstance(mint(each), Claim)  # without an error
-    assert len(sessions(ready)) == 1
+    until(lambda: len(sessions(ready)) == 1, "the server to have 1")
     assert session_of(some[0]) != session
 
 
@@ -166,7 +166,7 @@ def test_a_session_that_is_ended_during_a_verb_is_replaced_once(ready):
         ready.sql(f"KILL {session}")
     for each in some:
         assert mint(each).seen.revision == 1
-    assert len(sessions(ready)) == 1
+    until(lambda: len(sessions(ready)) == 1, "the server to have 1")
 
 
 def test_generators_go_on_after_a_loss(ready):
@@ -210,4 +210,4 @@ def test_verbs_at_the_same_time_do_not_share_a_transaction(ready):
         record.revision += 1
         assert mint(other).seen.revision == 1
     assert mint(one).seen.revision == 2
-    assert len(sessions(ready)) == 1
+    until(lambda: len(sessions(ready)) == 1, "the server to have 1")

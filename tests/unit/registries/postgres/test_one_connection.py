@@ -156,10 +156,10 @@ def test_generators_of_many_namespaces_have_one(ready):
     until(lambda: sessions(ready) == 0, "the end of what init opened")
     ids = [frazil.open(url, namespace=f"n{i}") for i in range(50)]
     assert len([each() for each in ids]) == 50
-    assert sessions(ready) == 1
+    until(lambda: sessions(ready) == 1, "the server to have 1")
     for each in ids[:-1]:
         each.close()
-    assert sessions(ready) == 1
+    until(lambda: sessions(ready) == 1, "the server to have 1")
     ids[-1].close()
     until(lambda: sessions(ready) == 0, "the end of the connection")
 
@@ -183,7 +183,7 @@ def test_a_connection_that_is_lost_is_replaced_once(ready):
         ready.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename='app'")
     for each in some:
         assert mint(each).seen.revision == 1
-    assert sessions(ready) == 1
+    until(lambda: sessions(ready) == 1, "the server to have 1")
 
 
 def test_generators_go_on_after_a_loss(ready):
@@ -227,7 +227,7 @@ def test_verbs_of_two_threads_do_not_share_a_transaction(ready):
         record.revision += 1
         assert mint(other).seen.revision == 1
     assert mint(one).seen.revision == 2
-    assert sessions(ready) == 1
+    until(lambda: sessions(ready) == 1, "the server to have 1")
 
 
 def test_another_environment_is_another_connection(ready, monkeypatch):
@@ -236,7 +236,7 @@ def test_another_environment_is_another_connection(ready, monkeypatch):
     monkeypatch.setenv("PGOPTIONS", "-c work_mem=1MB")
     other = open_(ready)
     mint(other)
-    assert sessions(ready) == 2
+    until(lambda: sessions(ready) == 2, "the server to have 2")
 
 
 def strike(*_: object) -> None:
