@@ -87,16 +87,17 @@ def event(what: str, **facts: Any) -> None:
     LOGGER.info(what, extra={"facts": facts})
 
 
-def failure(namespace: str, error: FrazilError) -> None:
-    """Log that a namespace could not issue an ID."""
-    key = namespace, type(error).__name__
+def failure(namespace: str, error: FrazilError, what: str = "no id") -> None:
+    """Log that a namespace could not issue an ID. what: the event."""
+    key = namespace, f"{what} {type(error).__name__}"
     since_ns, skipped = _last_logged.get(key, (None, 0))
     if since_ns is not None and boot_ns() - since_ns < _REPEAT_NS:
         _last_logged[key] = since_ns, skipped + 1
         return
     _last_logged[key] = boot_ns(), 0
-    facts = {"namespace": namespace, "error": key[1], "why": masked(error), "skipped": skipped}
-    LOGGER.warning("no id", extra={"facts": facts})
+    kind = type(error).__name__
+    facts = {"namespace": namespace, "error": kind, "why": masked(error), "skipped": skipped}
+    LOGGER.warning(what, extra={"facts": facts})
 
 
 def bug(error: BaseException) -> None:

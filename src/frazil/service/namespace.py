@@ -148,8 +148,8 @@ class ServedNamespace:
         """Read the record again if the last read failed or found an error, and log the error."""
         if not self._looked or self._look_error is not None:
             await self._look()
-        if self._look_error is not None and not isinstance(self._look_error, TryLater):
-            logs.failure(self.name, self._look_error)
+        if self._look_error is not None:
+            logs.failure(self.name, self._look_error, "not ready")
 
     async def unready(self) -> str:
         """Return why the next calls may fail, without host names; "" if they will not."""

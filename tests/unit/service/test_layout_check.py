@@ -85,8 +85,11 @@ def test_a_registry_that_does_not_answer_is_compared_later(start, tmp_path, away
         ready = service.client.get("/readyz")
         assert (ready.status_code, ready.json()["namespaces"]["fine"]) == (503, "ready")
         assert ready.json()["namespaces"]["orders"] == "the registry does not answer"
+        line = service.wait_for("not ready")
+        assert (line["namespace"], line["error"]) == ("orders", "RegistryUnavailable")
         server.thaw() if away == "frozen" else server.start()
-        line = service.wait_for("no id")
+        while (line := service.wait_for("not ready"))["error"] == "RegistryUnavailable":
+            pass
         assert line["namespace"] == "orders"
         assert all(layout in line["why"] for layout in LAYOUTS)
         ready = service.client.get("/readyz")
@@ -100,7 +103,7 @@ def test_a_counter_that_was_not_set_up(start, tmp_path):
     """Without any request, the log has the command; once it has run, the service is ready."""
     url = f"sqlite:///{tmp_path}/claims.db"
     service = start(f'''[namespaces."in-voices"]\nscheme = "tickets"\nregistry = "{url}"''')
-    line = service.wait_for("no id")
+    line = service.wait_for("not ready")
     begin = f"frazil init {url} --namespace in-voices --scheme tickets --start"
     assert begin in line["why"]
     ready = service.client.get("/readyz")
