@@ -197,3 +197,16 @@ def test_a_new_id_of_the_namespace_that_is_chosen(service, open_page):
 def test_an_address_names_an_id(service, open_page):
     page = open_page(service, f"#inspect={ID}")
     expect(page.get_by_role("article", name=f"ID {ID}")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [390, 820, 1440])
+def test_nothing_of_an_id_is_out_of_sight(service, open_page, width):
+    """Neither a button beside a range nor the end of a number."""
+    page = open_page(service, viewport={"width": width, "height": 900})
+    inspect(page, ID)
+    boxes = page.locator(".finding .scroll")
+    expect(boxes).to_have_count(2)
+    assert boxes.evaluate_all("all => all.filter((e) => e.scrollWidth > e.clientWidth).length") == 0
+    number = page.locator(".texts code").first
+    expect(number).to_have_text(ID)
+    assert number.evaluate("e => e.getClientRects().length") == 1
