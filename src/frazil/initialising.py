@@ -27,6 +27,7 @@ from frazil.generator.request import Duration, Request, UrlInput, make_request
 from frazil.generator.verb_requests import ask_of
 from frazil.inputs.arguments import refuse_unknown
 from frazil.registries.base import Registry
+from frazil.registries.commands import init_command
 from frazil.schemes.scheme import Scheme
 
 __all__ = ["HowToBegin", "initialise", "initialise_ids"]
@@ -131,11 +132,11 @@ def _ensure(registry: Registry, request: Request) -> bool:
         patience_us = request.timeout_us + 2 * _horizon_us(registry)
         mint(1, replace(request, timeout_us=patience_us), registry)
     elif found is None:
+        command = init_command(str(request.url), request.namespace, request.scheme)
         raise ConfigError(
             f"{request.url} has no counter {request.namespace!r}, or has lost it, and a program "
             "cannot know its next value: find the highest value in use and run once, by hand: "
-            "frazil init URL --start N (--new if it was never used), with the counter's --scheme "
-            "and --namespace",
+            f"{command} --start N (--new if it was never used)",
             url=str(request.url),
         )
     return found is None

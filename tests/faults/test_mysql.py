@@ -33,7 +33,9 @@ def test_killed_frozen_and_without_its_table(fleet):
         server.sigcont()
         crowd.progress()
         server.sql("DROP TABLE frazil_namespace")
-        said = until(lambda: re.search("ConfigError.*init URL.*", crowd.errors()), "an error")
+        said = until(
+            lambda: re.search("ConfigError.*frazil init mysql:.*", crowd.errors()), "an error"
+        )
         assert "table.sql" in said[0]
         for statement in statements():
             server.sql(statement)

@@ -64,7 +64,9 @@ def test_dropped_table(fleet):
         crowd = fleet(server.url(options="?horizon=2s"))
         crowd.start(4)
         server.sql("DROP TABLE frazil_namespace")
-        said = until(lambda: re.search("ConfigError.*init URL.*", crowd.errors()), "an error")
+        said = until(
+            lambda: re.search("ConfigError.*frazil init postgresql:.*", crowd.errors()), "an error"
+        )
         assert "table.sql" in said[0]
         with psycopg.connect(server.url()) as link:
             link.execute(schema().encode())

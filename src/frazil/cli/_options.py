@@ -8,11 +8,13 @@ an error before the command starts.
 
 from collections.abc import Callable
 from functools import reduce, wraps
+from shlex import join
 from typing import Any
 
 import click
 
-from frazil.generator.request import make_request
+from frazil.generator.request import Request, make_request
+from frazil.registries.commands import options_of
 from frazil.schemes.alphabet import ENCODINGS
 from frazil.schemes.scheme import PRESETS, Scheme
 from frazil.schemes.scheme import scheme as make_scheme
@@ -24,6 +26,7 @@ __all__ = [
     "request_options",
     "scheme_options",
     "schemes_like",
+    "typed_command",
 ]
 
 
@@ -79,6 +82,7 @@ _NAMESPACE = click.option(
     metavar="NAME",
     help="A set of IDs without duplicates, like orders.",
 )
+_WITH_ARGUMENT = ("claims", "doctor", "init")
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print JSON, with IDs as strings."
 )
@@ -114,6 +118,14 @@ def is_default(*names: str) -> bool:
     """Whether these options of the running command have their default values."""
     source = click.get_current_context().get_parameter_source
     return all(source(name) is click.core.ParameterSource.DEFAULT for name in names)
+
+
+def typed_command(name: str, request: Request) -> str:
+    """Another command for the same request, with the options that were typed for this one."""
+    words = ["frazil", name]
+    if not is_default("url"):
+        words += [*([] if name in _WITH_ARGUMENT else ["--url"]), str(request.url)]
+    return join([*words, *options_of(request.namespace, request.scheme)])
 
 
 def _with_request(run: Command) -> Command:

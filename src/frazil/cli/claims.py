@@ -21,7 +21,7 @@ import click
 from frazil.claims.claim import Snapshot
 from frazil.claims.fleet import Fleet, fleet_of
 from frazil.claims.holding import NodeHolding, node_holdings
-from frazil.cli._options import is_default, json_option, registry_argument
+from frazil.cli._options import is_default, json_option, registry_argument, typed_command
 from frazil.cli.show import terminal
 from frazil.cli.stores import store
 from frazil.errors import TryLater
@@ -144,7 +144,8 @@ def _absent(registry: Registry, request: Request) -> str:
     where = f"{request.url} has no namespace {request.namespace!r}"
     if path is not None and not path.exists():
         where = f"{path} does not exist"
-    return f"{where}: there are no claims yet.\nThe first `frazil mint` creates it."
+    mint = typed_command("mint", request)
+    return f"{where}: there are no claims yet.\nThe first `{mint}` creates it."
 
 
 def _table(lines: list[NodeHolding]) -> "RenderableType":

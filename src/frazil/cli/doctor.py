@@ -11,7 +11,7 @@ import time
 import click
 
 from frazil.claims.claim import Claim, LastSeen, Snapshot, Wait
-from frazil.cli._options import json_option, registry_argument
+from frazil.cli._options import json_option, registry_argument, typed_command
 from frazil.cli.show.doctor_report import Report, round_trip, show_reports
 from frazil.cli.stores import store
 from frazil.errors import ConfigError
@@ -57,7 +57,8 @@ def command(*, request: Request, as_json: bool, trying: bool) -> None:
     facts = [round_trip(registry.look)]
     if store_report.ahead_us is not None:
         facts.append(clock_offset(store_report.ahead_us, store_report.within_us))
-    facts += [*store_report.facts, _namespace(found, registry, request.namespace)]
+    facts += store_report.facts
+    facts.append(_namespace(found, registry, request, has_table=store_report.has_table))
     if trying:
         facts.append(_try_claim(registry))
     title = f"{registry.url}: {store_report.server}"
@@ -65,13 +66,17 @@ def command(*, request: Request, as_json: bool, trying: bool) -> None:
     show_reports([report], as_json=as_json, with_server=False)
 
 
-def _namespace(found: Snapshot | None, registry: Registry, namespace: str) -> Finding:
-    terms = registry.terms
+def _namespace(
+    found: Snapshot | None, registry: Registry, request: Request, *, has_table: bool
+) -> Finding:
+    terms, namespace = registry.terms, request.namespace
     if found is None:
+        init = typed_command("init", request)
         if terms.timed:
-            wait = "the first use waits one horizon; frazil init waits in advance"
-            return Finding("namespace", "note", f"{namespace!r} is new", wait)
-        start = "set up a counter with frazil init --start N"
+            wait = f"the first use waits one horizon; to wait in advance, run: {init}"
+            step = wait if has_table else "it needs the table first"
+            return Finding("namespace", "note", f"{namespace!r} is new", step)
+        start = f"set up a counter: {init} --start N"
         return Finding("namespace", "bad", f"{namespace!r} does not exist", start)
     if found.fingerprint != terms.fingerprint:
         ours = "name its scheme with --scheme" if found.layout != terms.layout else "same layout"

@@ -47,7 +47,7 @@ class StoreReport(NamedTuple):
     """A store. server: kind and version. facts: its settings. events: failures, and their effect.
 
     ahead_us: how far its clock is ahead of this host's; None if it has no clock. within_us: the
-    precision of ``ahead_us``.
+    precision of ``ahead_us``. has_table: whether the store has what must exist before a claim.
     """
 
     server: str
@@ -55,6 +55,7 @@ class StoreReport(NamedTuple):
     events: tuple[Finding, ...]
     ahead_us: int | None = None
     within_us: int = 0
+    has_table: bool = True
 
 
 COMMON_EVENTS = (

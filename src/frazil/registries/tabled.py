@@ -10,11 +10,14 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from frazil.claims.claim import LastSeen, Snapshot, VerbRequest
+from frazil.claims.claim import LastSeen, Snapshot, Terms, VerbRequest
 from frazil.claims.packed_slots import PackedSlots
 from frazil.claims.record import Record
 from frazil.errors import ConfigError, RegistryUnavailable
+from frazil.inputs.url import Url
 from frazil.registries.base import RECORD_COLUMNS, Answer, RecordRegistry
+from frazil.registries.commands import init_command
+from frazil.schemes.scheme import Scheme
 
 __all__ = ["TableRegistry"]
 
@@ -34,6 +37,19 @@ class TableRegistry(RecordRegistry):
 
     _read_us = 0
 
+    def __init__(self, url: Url, namespace: str, scheme: Scheme, terms: Terms) -> None:
+        super().__init__(url, namespace, terms)
+        self._scheme = scheme
+
+    @property
+    def init_command(self) -> str:
+        """The command that creates the table and sets up this namespace."""
+        return init_command(self.url, self.namespace, self._scheme)
+
+    @abstractmethod
+    def by_hand(self) -> str:
+        """The command with which an administrator creates the table."""
+
     @abstractmethod
     def create_table(self) -> None:
         """Create the table, unless another member has done so meanwhile."""
@@ -44,6 +60,19 @@ class TableRegistry(RecordRegistry):
 
     def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
         """See RecordRegistry. Repeats a transaction that collided with another."""
+        try:
+            return self._repeated(verb)
+        except ConfigError as error:
+            if error.facts.get(self.code) != self.no_table:
+                raise
+            raise ConfigError(
+                f"{self.url}: table frazil_namespace does not exist; create it with "
+                f"{self.init_command}, or as an administrator: {self.by_hand()}. After a lost "
+                "table members wait one horizon",
+                **error.facts,
+            ) from error
+
+    def _repeated(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
         for tried in range(1, _TRIES):
             try:
                 return super().perform(verb)

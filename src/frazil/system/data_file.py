@@ -8,11 +8,19 @@ import sys
 from pathlib import Path
 from typing import Any
 
-__all__ = ["text_beside"]
+__all__ = ["path_beside", "text_beside"]
 
 
 def text_beside(module: str, name: str) -> str:
     """The text of the file ``name`` in the directory, or the archive, of an imported module."""
-    spec: Any = sys.modules[module].__spec__
-    data: bytes = spec.loader.get_data(str(Path(spec.origin).with_name(name)))
+    data: bytes = _spec(module).loader.get_data(path_beside(module, name))
     return data.decode("utf-8")
+
+
+def path_beside(module: str, name: str) -> str:
+    """The absolute path of that file; in an archive, it begins with the path of the archive."""
+    return str(Path(_spec(module).origin).absolute().with_name(name))
+
+
+def _spec(module: str) -> Any:
+    return sys.modules[module].__spec__

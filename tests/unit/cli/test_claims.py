@@ -31,6 +31,19 @@ def test_other_namespace(call):
     assert "sqlite: has no namespace 'orders'" in call("claims", "--namespace", "orders").stdout
 
 
+def test_the_suggested_command_creates_the_namespace(call):
+    s = ("--scheme", "uniqueid-spread", "--field", "cluster=3")
+    for words, command in (
+        (["--namespace", "nope"], "frazil mint --namespace nope"),
+        (["--namespace", "nope", *s], f"frazil mint --namespace nope {' '.join(s)}"),
+        (["static:7"], "frazil mint --url static:7"),
+    ):
+        said = " ".join(call("claims", *words).stdout.split())
+        assert said.endswith(f"The first `{command}` creates it.")
+    call("mint", "--url", "static:7")
+    assert json.loads(call("claims", "static:7", "--json").stdout)
+
+
 def test_set_up_and_unused(call):
     call("init", "--new")
     result = call("claims")

@@ -1,6 +1,8 @@
 """``frazil doctor`` on real stores: facts, events, and that it changes nothing."""
 
 import json
+import shlex
+from pathlib import Path
 
 import pytest
 
@@ -8,7 +10,7 @@ import frazil
 from frazil.claims.claim import LastSeen
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
-from tests.servers import etcd, postgres
+from tests.servers import etcd, mariadb, postgres
 from tests.servers.redis import FLAVOURS, Server
 
 __all__: list[str] = []
@@ -60,7 +62,7 @@ def test_counter_on_a_server_without_persistence(call, server):
     assert result.exit_code == 1
     facts = told(result)
     assert facts["persistence"]["verdict"] == "bad"
-    assert "frazil init --start" in facts["namespace"]["meaning"]
+    assert f"frazil init {server.url} --scheme tickets --start N" in facts["namespace"]["meaning"]
 
 
 def test_try_takes_and_releases_a_claim(call, server):
@@ -122,8 +124,13 @@ def test_three_servers_and_one_does_not_answer(call):
 
 def test_postgres(call):
     with postgres.postgres() as server:
-        new = told(call("doctor", server.url(), "--json"))
+        result = call("doctor", server.url(), "--json")
+        assert result.exit_code == 1, "a store without its table issues no ID"
+        new = told(result)
         assert "frazil_namespace does not exist" in new["table"]["found"]
+        assert new["table"]["meaning"] == f"run: frazil init {server.url()}"
+        assert new["namespace"]["meaning"] == "it needs the table first"
+        assert new["in SQL"]["meaning"] == f"frazil init {server.url()} --sql makes it"
         assert call("claims", server.url()).stdout.startswith(f"{server.url()} has no namespace")
         call("init", server.url(), "--new")
         result = call("doctor", server.url(), "--try", "--json")
@@ -135,6 +142,44 @@ def test_postgres(call):
         server.sql("GRANT SELECT ON frazil_namespace TO reader")
         result = call("doctor", server.url("reader"), "--json")
         assert result.exit_code != 0
+
+
+def test_the_commands_for_a_missing_table_work(call):
+    """A role without the right to create tables gets the command of the database's owner."""
+    with postgres.postgres() as server:
+        server.sql("CREATE ROLE app LOGIN")
+        server.sql("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+        url, words = server.url("app"), ("--namespace", "big orders")
+        step = told(call("doctor", url, *words, "--json"))["table"]["meaning"]
+        assert "app may not create it in schema public" in step
+        assert "the owner of the database, postgres, runs: psql postgres -f /" in step
+        refused = " ".join(call("init", url, "--new").output.split())
+        assert "permission denied" in refused
+        minted = " ".join(call("mint", "-u", url, *words).output.split())
+        assert f"frazil init {url} --namespace 'big orders', or" in minted
+        _, _, _, script, _, grant = shlex.split(step.partition("runs: ")[2])
+        server.sql(Path(script).read_text())
+        server.sql(grant)
+        assert call("init", url, "--new", *words).exit_code == 0
+        assert call("mint", "-u", url, *words).exit_code == 0
+        assert call("doctor", url, *words).exit_code == 0
+
+
+def test_mysql(call):
+    with mariadb.mariadb() as server:
+        result = call("doctor", server.url(), "--namespace", "orders", "--json")
+        assert result.exit_code == 1
+        found = told(result)
+        init = f"frazil init {server.url()} --namespace orders"
+        assert found["table"]["meaning"].startswith(f"run: {init}; ")
+        script = found["table"]["meaning"].partition("runs: mysql app < ")[2]
+        assert Path(script).is_absolute()
+        assert Path(script).is_file()
+        assert found["namespace"]["meaning"] == "it needs the table first"
+        minted = " ".join(call("mint", "-u", server.url(), "--namespace", "orders").output.split())
+        assert f"{init}, or as an administrator: mysql app < {script}" in minted
+        assert call(*shlex.split(init)[1:], "--new").exit_code == 0
+        assert call("doctor", server.url(), "--namespace", "orders").exit_code == 0
 
 
 @pytest.mark.long

@@ -170,12 +170,18 @@ def _free(found: Sequence[ShardState], owners: dict[int, set[str]]) -> list[int]
 
 
 def show_shards(request: Request, *, as_json: bool) -> None:
-    """List the servers and their shards; raises Failure if two have the same."""
+    """List the servers and their shards.
+
+    Raises Failure if two have the same shard, and the error of a server if none answers.
+    """
     found = shard_states(configure_icicle(request))
     if as_json:
         terminal.echo_json(_as_json(each, request.scheme) for each in found)
     else:
         terminal.echo(_table(found, request.scheme))
+    errors = [each.error for each in found if each.error is not None]
+    if len(errors) == len(found):
+        raise errors[0]
     if duplicates := duplicate_shards(found):
         raise Failure("; ".join(duplicates))
 

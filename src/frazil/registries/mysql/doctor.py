@@ -35,9 +35,19 @@ QUESTION = """SELECT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED), @@version
 
 
 def examine(
-    status: Mapping[str, Any], answer: Sequence[Any], terms: Terms, ahead_us: int, *, mariadb: bool
+    status: Mapping[str, Any],
+    answer: Sequence[Any],
+    terms: Terms,
+    ahead_us: int,
+    *,
+    mariadb: bool,
+    init: str,
+    by_hand: str,
 ) -> StoreReport:
-    """The report that follows from the answers to ``STATUS`` and ``QUESTION`` (without clock)."""
+    """The report that follows from the answers to ``STATUS`` and ``QUESTION`` (without clock).
+
+    init, by_hand: the commands of a user and of an administrator that create the table.
+    """
     version, read_only, flush, double, log, sync, engine, triggers = answer
     name = f"{'MariaDB' if mariadb else 'MySQL'} {str(version).partition('-')[0]}"
     replica = str(read_only) not in ("0", "OFF")
@@ -49,19 +59,19 @@ def examine(
             "read-only" if replica else "primary",
             "a replica cannot write; use the primary" if replica else "",
         ),
-        _table(engine, int(triggers)),
+        _table(engine, int(triggers), init, by_hand),
         _disk(str(flush), str(double), int(sync) if int(log) else None),
     )
     replicas = int(status["slaves_connected"]) if "slaves_connected" in status else None
     events = (*COMMON_EVENTS, *_events(terms, bool(int(log)), replicas), outage(terms))
-    return StoreReport(name, facts, events, ahead_us)
+    return StoreReport(name, facts, events, ahead_us, has_table=engine is not None)
 
 
-def _table(engine: str | None, triggers: int) -> Finding:
+def _table(engine: str | None, triggers: int, init: str, by_hand: str) -> Finding:
     if engine is None:
         return Finding(
-            "table", "note", "frazil_namespace does not exist", "run frazil init URL, or: mysql "
-            "DATABASE < frazil/registries/mysql/table.sql",
+            "table", "bad", "frazil_namespace does not exist, so no ID can be issued",
+            f"run: {init}; if the user may not create tables, an administrator runs: {by_hand}",
         )  # fmt: skip
     if engine.lower() != "innodb":
         return Finding(
@@ -72,7 +82,7 @@ def _table(engine: str | None, triggers: int) -> Finding:
         return Finding(
             "table", "note", "InnoDB, no triggers that this user may see",
             "without them, rows restored by hand are noticed only by members that remember more; "
-            "an administrator applies frazil/registries/mysql/table.sql",
+            f"an administrator runs: {by_hand}",
         )  # fmt: skip
     return Finding("table", "good", "InnoDB, with triggers that show restored rows")
 

@@ -19,10 +19,12 @@ import encodings.idna  # noqa: F401 - for the name of the host, before another t
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import unquote
 
 from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
 from frazil.system.clock import boot_s
 from frazil.system.cut_sockets import cut_in_children
+from frazil.system.data_file import path_beside
 from frazil.system.extras import missing_extra
 from frazil.system.idle_sockets import is_quiet
 from frazil.system.process import ProcessIdentity
@@ -34,7 +36,7 @@ try:
 except ImportError as error:
     raise missing_extra("mysql: needs PyMySQL", "mysql", error) from None
 
-__all__ = ["COLLISIONS", "DENIED", "EXISTS", "NO_TABLE", "Link", "Rows"]
+__all__ = ["COLLISIONS", "DENIED", "EXISTS", "NO_TABLE", "Link", "Rows", "table_command"]
 
 NO_TABLE = 1146
 """The error number of a table that does not exist."""
@@ -183,13 +185,18 @@ class Link:
             self.close()
 
 
-_MISSING = (
-    "create the table with frazil init URL, or apply frazil/registries/mysql/table.sql (mysql "
-    "DATABASE < table.sql). After a lost table members wait one horizon"
-)
+def table_command(url: str) -> str:
+    """The command that creates the table and its triggers in the database of a masked URL."""
+    from shlex import quote  # slow to load, and for messages only
+
+    database = url.partition("?")[0].partition("://")[2].partition("/")[2].strip("/")
+    return f"mysql {quote(unquote(database))} < {quote(path_beside(__name__, 'table.sql'))}"
+
+
+_MISSING = "create it with frazil init {url}, or as an administrator: {command}"
 _RIGHTS = (
-    "members need SELECT, INSERT and UPDATE on frazil_namespace; creating it needs CREATE; see "
-    "frazil/registries/mysql/table.sql"
+    "members need SELECT, INSERT and UPDATE on frazil_namespace; if it does not exist, an "
+    "administrator creates it: {command}"
 )
 _STANDBY = "the server is read-only, as a replica is; use the primary"
 _REFUSALS = {  # by error number: errors that a person must correct
@@ -202,8 +209,7 @@ _REFUSALS = {  # by error number: errors that a person must correct
     1142: _RIGHTS,
     1143: _RIGHTS,
     1193: "the server lacks a variable that frazil needs; use MySQL 8.0, MariaDB 10.6, or newer",
-    1449: "the user who created the triggers is gone; create the triggers of "
-    "frazil/registries/mysql/table.sql again",
+    1449: "the user who created the triggers is gone; drop them, and create them again: {command}",
     1698: "set the right user and password in the URL",
     3159: "the server accepts TLS only; write mysqls:",
 }
@@ -230,7 +236,8 @@ def _explained(error: Exception, url: str, *, committing: bool) -> FrazilError:
     said = " ".join(said.split())
     facts = {"url": url, "number": number}
     if number in _REFUSALS:
-        return ConfigError(f"{url}: {said}; {_REFUSALS[number]}", **facts)
+        step = _REFUSALS[number].format(url=url, command=table_command(url))
+        return ConfigError(f"{url}: {said}; {step}", **facts)
     advice = _CAUSES.get(number, "check that the server runs and can be reached")
     known = not committing or number in _ROLLED_BACK
     return RegistryUnavailable(f"{url}: {said}; {advice}", outcome_known=known, **facts)

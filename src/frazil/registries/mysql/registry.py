@@ -42,7 +42,14 @@ from frazil.inputs.url import Options, Url, host_port
 from frazil.registries.base import RECORD_COLUMNS, terms_of
 from frazil.registries.doctor import StoreReport
 from frazil.registries.mysql.doctor import QUESTION, STATUS, examine
-from frazil.registries.mysql.link import COLLISIONS, DENIED, EXISTS, NO_TABLE, Link
+from frazil.registries.mysql.link import (
+    COLLISIONS,
+    DENIED,
+    EXISTS,
+    NO_TABLE,
+    Link,
+    table_command,
+)
 from frazil.registries.shared_links import SharedLinks
 from frazil.registries.tabled import TableRegistry
 from frazil.schemes.scheme import Scheme
@@ -103,10 +110,14 @@ class MysqlRegistry(TableRegistry):
     def __init__(self, url: Url, namespace: str, scheme: Scheme) -> None:
         options = url.options()
         terms = terms_of(scheme, options.duration_us("horizon", HORIZON_US))
-        super().__init__(url, namespace, terms)
+        super().__init__(url, namespace, scheme, terms)
         make = partial(Link, self.url, _driver_options(url, options))
         self._links = SharedLinks(make, "mysql", url.text)
         options.finish()
+
+    def by_hand(self) -> str:
+        """See TableRegistry."""
+        return table_command(self.url)
 
     def create_table(self) -> None:
         """See TableRegistry. Creates the triggers too, if the user may."""
@@ -129,7 +140,10 @@ class MysqlRegistry(TableRegistry):
             mariadb = link.mariadb
         told = {str(name).lower(): value for name, value in status}
         ahead_us = int(row[0]) - (before_us + wall_us()) // 2
-        return examine(told, row[1:], self.terms, ahead_us, mariadb=mariadb)
+        return examine(
+            told, row[1:], self.terms, ahead_us, mariadb=mariadb, init=self.init_command,
+            by_hand=self.by_hand(),
+        )  # fmt: skip
 
     @contextmanager
     def step(self) -> Iterator[tuple[Record, str]]:

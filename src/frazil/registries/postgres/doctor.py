@@ -30,6 +30,10 @@ QUESTION = """SELECT split_part(version(), ' ', 2) AS version,
        pg_is_in_recovery() AS standby,
        current_user AS role,
        to_regclass('frazil_namespace') IS NOT NULL AS made,
+       current_schema() AS place,
+       coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) AS may_make,
+       (SELECT pg_get_userbyid(datdba) FROM pg_database WHERE datname = current_database())
+           AS owner,
        (SELECT count(*) FROM pg_stat_replication)::int AS connected,
        coalesce((SELECT string_agg(right_, ', ') FROM unnest(ARRAY['SELECT','INSERT','UPDATE'])
                  AS right_ WHERE NOT has_table_privilege(to_regclass('frazil_namespace'), right_)),
@@ -55,8 +59,13 @@ ORDER BY i.name"""
 _SHOWN = 5  # namespaces that are listed
 
 
-def examine(answer: dict[str, Any], terms: Terms, ahead_us: int) -> StoreReport:
-    """The report that follows from the answer to ``QUESTION``, by column."""
+def examine(
+    answer: dict[str, Any], terms: Terms, ahead_us: int, init: str, by_hand: str
+) -> StoreReport:
+    """The report that follows from the answer to ``QUESTION``, by column.
+
+    init, by_hand: the commands of a member and of an administrator that create the table.
+    """
     facts = (
         Finding("version", "good", f"PostgreSQL {answer['version']}"),
         Finding(
@@ -65,24 +74,27 @@ def examine(answer: dict[str, Any], terms: Terms, ahead_us: int) -> StoreReport:
             "standby" if answer["standby"] else "primary",
             "a standby cannot write; use the primary" if answer["standby"] else "",
         ),
-        _rights(answer),
+        _rights(answer, init, by_hand),
         _disk(answer),
         _standbys(answer),
     )
     events = (*COMMON_EVENTS, *_events(answer, terms), outage(terms))
-    return StoreReport(f"PostgreSQL {answer['version']}", facts, events, ahead_us)
+    server = f"PostgreSQL {answer['version']}"
+    return StoreReport(server, facts, events, ahead_us, has_table=answer["made"])
 
 
-def examine_ids(answer: dict[str, Any] | None, rows: list[dict[str, Any]] | None) -> list[Finding]:
+def examine_ids(
+    answer: dict[str, Any] | None, rows: list[dict[str, Any]] | None, install: str
+) -> list[Finding]:
     """What the answers to ``IDS_QUESTION`` and ``IDS_ROWS`` say about ``frazil_id``.
 
-    rows: None if the role may not look.
+    rows: None if the role may not look. install: the command that installs the function.
     """
     if answer is None:
         found = "frazil_id() is not in the search_path"
-        return [Finding("in SQL", "good", found, "frazil init URL --namespace NAME --sql makes it")]
+        return [Finding("in SQL", "good", found, f"{install} makes it")]
     place, owner, role = answer["place"], answer["owner"], answer["role"]
-    again = "run frazil init URL --namespace NAME --sql, as its owner"
+    again = f"run as its owner: {install}"
     ours = ids_sql(place).split("$frazil$")[-2] == answer["source"]
     which = "of this version" if ours else "of another version of frazil"
     found = f"frazil_id() {which} in schema {place}, owned by {owner}"
@@ -108,12 +120,17 @@ def examine_ids(answer: dict[str, Any] | None, rows: list[dict[str, Any]] | None
     return [*findings, Finding("its names", "good", "; ".join([*shown, *more]) or "none")]
 
 
-def _rights(answer: dict[str, Any]) -> Finding:
+def _rights(answer: dict[str, Any], init: str, by_hand: str) -> Finding:
     role, missing = answer["role"], answer["missing"]
     if not answer["made"]:
+        found = "frazil_namespace does not exist, so no ID can be issued"
+        if answer["may_make"]:
+            return Finding("table", "bad", found, f"run: {init}")
         return Finding(
-            "table", "note", "frazil_namespace does not exist", "run frazil init URL, or: psql "
-            "-f frazil/registries/postgres/table.sql",
+            "table", "bad", found,
+            f"{role} may not create it in schema {answer['place']}; the owner of the database, "
+            f"{answer['owner']}, runs: {by_hand} -c "
+            f"'GRANT SELECT, INSERT, UPDATE ON frazil_namespace TO {role}'",
         )  # fmt: skip
     if missing:
         return Finding(

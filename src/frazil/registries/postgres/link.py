@@ -14,10 +14,12 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import unquote
 
 from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
 from frazil.system.clock import boot_ns
 from frazil.system.cut_sockets import cut_in_children
+from frazil.system.data_file import path_beside
 from frazil.system.extras import missing_extra
 from frazil.system.idle_sockets import is_quiet
 from frazil.system.process import ProcessIdentity
@@ -28,7 +30,7 @@ try:
 except ImportError as error:
     raise missing_extra("postgresql: needs psycopg 3", "postgres", error) from None
 
-__all__ = ["NO_TABLE", "STATEMENT_S", "Cursor", "Link", "full_conninfo"]
+__all__ = ["NO_TABLE", "STATEMENT_S", "Cursor", "Link", "full_conninfo", "table_command"]
 
 NO_TABLE = "42P01"
 """The SQLSTATE of a table that does not exist."""
@@ -158,13 +160,18 @@ def _bounded(gen: Generator[Any, Any, Answer]) -> Generator[Any, Any, Answer]:
         return answer
 
 
-_MISSING = (
-    "create it with frazil init URL, or apply frazil/registries/postgres/table.sql (psql "
-    "DATABASE -f). After a lost table members wait one horizon"
-)
+def table_command(url: str) -> str:
+    """The command with which an administrator creates the table in the database of a URL."""
+    from shlex import join  # slow to load, and for messages only
+
+    named = url.partition("?")[0].partition("://")[2].partition("/")[2]
+    return join(["psql", unquote(named) or "DATABASE", "-f", path_beside(__name__, "table.sql")])
+
+
+_MISSING = "create it with frazil init {url}, or as an administrator: {command}"
 _RIGHTS = (
-    "members need SELECT, INSERT and UPDATE on frazil_namespace; creating it needs CREATE on its "
-    "schema; see frazil/registries/postgres/table.sql"
+    "members need SELECT, INSERT and UPDATE on frazil_namespace; if it does not exist, the owner "
+    "of the database creates it: {command}"
 )
 _STANDBY = (
     "the server is a standby, which cannot write; use the primary, or several hosts and "
@@ -174,8 +181,8 @@ _REFUSALS = {  # by SQLSTATE: errors that a person must correct
     NO_TABLE: _MISSING,
     "3F000": _MISSING,
     "42501": _RIGHTS,
-    "42703": "another version of frazil created the table; use that version, or apply this one's "
-    "frazil/registries/postgres/table.sql (psql DATABASE -f), which adds the missing columns",
+    "42703": "another version of frazil created the table; use that version, or add the columns "
+    "that this one needs: {command}",
     "42883": "the server lacks a function that frazil needs; use PostgreSQL 12 or newer",
     "28P01": "set the right user and password in the URL, PGPASSWORD or ~/.pgpass",
     "28000": "use a user that exists and that pg_hba.conf admits",
@@ -220,7 +227,8 @@ def _explained(error: psycopg.Error, url: str, *, committing: bool) -> FrazilErr
         state = next((code for word, code in _MESSAGES.items() if word in fatal), None)
     facts = {"url": url, "sqlstate": state}
     if state in _REFUSALS:
-        return ConfigError(f"{url}: {said}; {_REFUSALS[state]}", **facts)
+        step = _REFUSALS[state].format(url=url, command=table_command(url))
+        return ConfigError(f"{url}: {said}; {step}", **facts)
     advice = _CAUSES.get(state or "") or _CAUSES.get((state or "")[:2])
     advice = advice or "check that the server runs and can be reached"
     return RegistryUnavailable(f"{url}: {said}; {advice}", outcome_known=known, **facts)

@@ -44,7 +44,14 @@ from frazil.registries.base import RECORD_COLUMNS, terms_of
 from frazil.registries.doctor import StoreReport
 from frazil.registries.postgres import ids
 from frazil.registries.postgres.doctor import IDS_QUESTION, IDS_ROWS, QUESTION, examine, examine_ids
-from frazil.registries.postgres.link import NO_TABLE, STATEMENT_S, Cursor, Link, full_conninfo
+from frazil.registries.postgres.link import (
+    NO_TABLE,
+    STATEMENT_S,
+    Cursor,
+    Link,
+    full_conninfo,
+    table_command,
+)
 from frazil.registries.shared_links import SharedLinks
 from frazil.registries.tabled import TableRegistry
 from frazil.schemes.scheme import Scheme
@@ -93,13 +100,17 @@ class PostgresRegistry(TableRegistry):
     def __init__(self, url: Url, namespace: str, scheme: Scheme) -> None:
         options = url.options()
         terms = terms_of(scheme, options.duration_us("horizon", HORIZON_US))
-        super().__init__(url, namespace, terms)
+        super().__init__(url, namespace, scheme, terms)
         conninfo = full_conninfo(self.url, url.without("horizon"))
         # libpq also reads the environment, which may change between two registries.
         theirs = tuple(sorted(each for each in os.environ.items() if each[0].startswith("PG")))
         make = partial(Link, self.url, conninfo)
         self._links = SharedLinks(make, "postgres", url.text, theirs)
         self._locked: Cursor | None = None  # of a step, while it runs
+
+    def by_hand(self) -> str:
+        """See TableRegistry."""
+        return table_command(self.url)
 
     def create_table(self) -> None:
         """See TableRegistry."""
@@ -141,8 +152,9 @@ class PostgresRegistry(TableRegistry):
             rows = None
             if made and made["may_look"]:
                 rows = _asked(cursor, IDS_ROWS.format(place=quoted(made["place"])))
-        report = examine(told, self.terms, ahead_us)
-        return report._replace(facts=(*report.facts, *examine_ids(made, rows)))
+        report = examine(told, self.terms, ahead_us, self.init_command, self.by_hand())
+        in_sql = examine_ids(made, rows, f"{self.init_command} --sql")
+        return report._replace(facts=(*report.facts, *in_sql))
 
     @contextmanager
     def step(self) -> Iterator[tuple[Record, str]]:

@@ -156,8 +156,16 @@ class TestClaims:
 
     def test_server_does_not_answer(self, call):
         url = f"icicle://127.0.0.1:{free_port()}"
-        assert "no answer" in call("claims", url).stdout
+        result = call("claims", url)
+        assert result.exit_code == 3
+        assert "no answer" in result.stdout
+        assert "no connection" in result.stderr
         assert json.loads(call("claims", url, "--json").stdout)[0]["error"]
+
+    def test_one_of_two_servers_does_not_answer(self, call, servers, url):
+        result = call("claims", f"{one(servers[0])},127.0.0.1:{free_port()}")
+        assert result.exit_code == 0
+        assert "no answer" in result.stdout
 
     def test_one_shard_on_two_servers(self, call, servers, url):
         for server in servers[:2]:

@@ -99,7 +99,7 @@ class TestRights:
 
     def test_a_missing_table_names_both_ways_to_make_it(self, fresh):
         fresh.sql("GRANT ALL ON app.* TO app@'%'")
-        with pytest.raises(ConfigError, match=r"frazil init URL.*table\.sql"):
+        with pytest.raises(ConfigError, match=r"frazil init (postgresql|mysql):.*table\.sql"):
             mint(open_(fresh))
         assert open_(fresh).look() is None
 

@@ -181,7 +181,7 @@ def call_main():
 
 
 def test_the_doctor_says_that_it_is_not_there():
-    (fact,) = examine_ids(None, None)
+    (fact,) = examine_ids(None, None, "frazil init URL --sql")
     assert fact.verdict == "good"
     assert "--sql" in fact.meaning
 

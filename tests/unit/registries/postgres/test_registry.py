@@ -78,7 +78,7 @@ def test_the_incarnation_names_server_timeline_table_database_and_start(ready):
 
 
 def test_a_missing_table_names_both_ways_to_make_it(fresh):
-    with pytest.raises(ConfigError, match=r"frazil init URL.*table\.sql"):
+    with pytest.raises(ConfigError, match=r"frazil init (postgresql|mysql):.*table\.sql"):
         mint(open_(fresh, "postgres"))
     assert (resources.files("frazil.registries.postgres") / "table.sql").is_file()
 
