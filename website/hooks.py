@@ -14,6 +14,9 @@ from website import assets, charts, command, http, layouts, llms, pages, timelin
 
 __all__ = ["on_files", "on_page_markdown", "on_post_build", "on_pre_build"]
 
+_BOOST_OF_DECISIONS = 0.2
+"""Most readers want to use frazil: other pages come before a decision with the same words."""
+
 _TEXTS: dict[str, llms.Text] = {}
 
 
@@ -41,6 +44,8 @@ def on_files(files: Any, config: Any) -> Any:
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:  # noqa: ARG001
     """Draw the pictures of a page, and adapt its links to the site."""
     path = page.file.src_uri
+    if path.startswith("decisions/"):
+        page.meta["search"] = {"boost": _BOOST_OF_DECISIONS}
     if path == pages.FROM_ROOT["BENCHMARKS.md"]:
         markdown = charts.with_charts(markdown)
     markdown = timeline.with_pictures(layouts.with_drawings(markdown))

@@ -147,6 +147,19 @@ def test_search_finds_a_page_without_a_network(site, opened, place: str) -> None
     assert "horizon" in result.inner_text().lower()
 
 
+@pytest.mark.parametrize(
+    ("words", "first"), [("docker", "start/hosts.html"), ("how many bits", "start/layout.html")]
+)
+def test_the_first_result(site, opened, words: str, first: str) -> None:
+    """Words beside punctuation are found, and a decision comes after the pages for users."""
+    _, address = site
+    page = opened("light", 1440)
+    page.goto(f"{address}index.html?q={words}")
+    result = page.locator(".md-search-result__link").first
+    result.wait_for(state="attached")
+    assert f"/{first}" in result.get_attribute("href")
+
+
 def test_the_switch_turns_the_colours(site, opened) -> None:
     _, address = site
     page = opened("light", 1440)

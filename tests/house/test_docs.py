@@ -36,6 +36,7 @@ LONG = {
 PATH = re.compile(
     r"`((?:src|tests|docs|spec|deploy|simulator|fuzz|mutation|benchmarks)/[\w./-]*[\w/])[`:]"
 )
+LINK = re.compile(r"\]\(([^)\s:#]+)(?:#[^)\s]*)?\)")
 NOT_RUN = [block for page in PAGES if page.exists() for block in blocks(page) if block.not_run]
 
 
@@ -135,6 +136,26 @@ def missing(page: Path) -> list[str]:
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_the_paths_that_a_page_names_exist(page: Path) -> None:
     assert missing(page) == []
+
+
+def dead_links(page: Path) -> list[str]:
+    """The relative links of a page that lead to no file of the repository.
+
+    The pages that the build of the site generates are no files of it.
+    """
+    text = page.read_text(encoding="utf-8")
+    return [link for link in LINK.findall(text) if not (page.parent / link).exists()]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_the_links_of_a_page_lead_to_files(page: Path) -> None:
+    assert dead_links(page) == []
+
+
+def test_a_dead_link_is_found(tmp_path: Path) -> None:
+    (tmp_path / "there.md").touch()
+    text = "[a](there.md#b), [c](https://example.org), [d](#e), ![f](g.png), [h](../i.md#j)"
+    assert dead_links(page_of(tmp_path, text)) == ["g.png", "../i.md"]
 
 
 def test_a_wrong_path_is_found(tmp_path: Path) -> None:

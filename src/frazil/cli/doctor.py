@@ -34,7 +34,7 @@ def command(*, request: Request, as_json: bool, trying: bool) -> None:
     failover or a wrong clock. Without --try it changes nothing. Without URL, the registry is
     FRAZIL_URL or that of this host.
 
-    ✓ means that nothing is to do, and ! names a wait, or a limit that every store of this kind
+    ✓ means that no action is needed, and ! names a wait, or a limit that every store of this kind
     has. ✗ means that you must act: an ID could repeat, or no ID can be issued. Then the exit code
     is 1.
 

@@ -8,7 +8,7 @@ listens on loopback and needs no token. A file, ``frazil.toml``, defines namespa
     port = 8080
     resp_port = 6380                   # the Redis endpoint; off by default
     workers = 4                        # processes; default 1
-    patience = "10s"                   # time limit for slow clients, reading or writing
+    client_timeout = "10s"             # time limit for slow clients, reading or writing
     cors = ["https://app.example"]     # origins whose pages may call the API
     tls_cert = "cert.pem"              # with tls_key; tls_client_ca requires client certificates
     tls_key = "key.pem"
@@ -105,7 +105,7 @@ class Settings:
     without_tokens: bool = False
     tls: Tls | None = None
     cors: tuple[str, ...] = ()
-    patience_us: int = 10_000_000
+    client_timeout_us: int = 10_000_000
     workers: int = 1
 
     def check(self) -> None:
@@ -150,7 +150,7 @@ def read_settings(path: Path | None = None, url: str | None = None) -> Settings:
     for origin in cors:
         if origin != "*" and not _ORIGIN.fullmatch(origin):
             server.refuse("cors", origin, _ORIGINS)
-    patience_us = _patience_us(server)
+    client_timeout_us = _client_timeout_us(server)
     workers = server.take("workers", int, 1, _WORKERS)
     if not 1 <= workers <= WORKERS_MOST:
         server.refuse("workers", workers, _WORKERS)
@@ -170,7 +170,7 @@ def read_settings(path: Path | None = None, url: str | None = None) -> Settings:
         tokens,
         tls=tls,
         cors=cors,
-        patience_us=patience_us,
+        client_timeout_us=client_timeout_us,
         workers=workers,
     )
 
@@ -183,15 +183,15 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _patience_us(table: Table) -> int:
-    text = table.take("patience", str, "10s", _DURATION)
+def _client_timeout_us(table: Table) -> int:
+    text = table.take("client_timeout", str, "10s", _DURATION)
     try:
-        patience_us = duration_us(text, name="patience")
+        client_timeout_us = duration_us(text, name="client_timeout")
     except Misuse as error:
-        raise table.error_at("patience", error) from None
-    if not patience_us:
-        table.refuse("patience", text, "longer than zero")
-    return patience_us
+        raise table.error_at("client_timeout", error) from None
+    if not client_timeout_us:
+        table.refuse("client_timeout", text, "longer than zero")
+    return client_timeout_us
 
 
 def _port(table: Table, key: str, default: int) -> int:

@@ -64,5 +64,5 @@ memory_option = click.option(
     default="1GiB",
     metavar="SIZE",
     show_default=True,
-    help="The most memory to use; what does not fit goes to temporary files.",
+    help="The most memory to use; the rest is written to temporary files.",
 )

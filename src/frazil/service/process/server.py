@@ -200,7 +200,7 @@ def _serve(
     app = App(settings, resp=sockets.resp, worker=worker, layouts_checked=True)
     config = uvicorn.Config(
         app,
-        http=http_protocol(settings.patience_us / 1e6),
+        http=http_protocol(settings.client_timeout_us / 1e6),
         ws="none",
         log_config=None,
         access_log=False,

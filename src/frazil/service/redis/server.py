@@ -211,7 +211,7 @@ class RespServer:
         if listener is None:
             at = {"host": settings.host, "port": settings.resp_port}
         self._server = await asyncio.get_running_loop().create_server(
-            lambda: _Connection(self._commands, self._open, settings.patience_us / 1e6),
+            lambda: _Connection(self._commands, self._open, settings.client_timeout_us / 1e6),
             ssl=None if settings.tls is None else settings.tls.context(),
             **at,
         )

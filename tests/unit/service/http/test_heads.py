@@ -14,7 +14,7 @@ __all__: list[str] = []
 
 CONFIG = """
 [server]
-patience = "20s"
+client_timeout = "20s"
 [namespaces.a]
 registry = "memory:"
 lead = "500ms"

@@ -16,7 +16,7 @@ __all__: list[str] = []
 TOKEN = "frazil_all"
 CONFIG = f"""
 [server]
-patience = "1s"
+client_timeout = "1s"
 resp_port = 0
 [namespaces.a]
 registry = "memory:"
