@@ -19,12 +19,14 @@ cdef extern from *:
     #define FRAZIL_NAPS 5000          /* a second of them: how long a fork waits for a step */
     #define FRAZIL_IMPORT_NAPS 25000  /* and for an import */
     #define FRAZIL_SHUT_NAPS 2500     /* and how long an import waits for a fork */
+    #define FRAZIL_FRESH_NS 200000000LL
     #if PY_VERSION_HEX >= 0x030D0000
     #define FRAZIL_LATE_NAPS 0
     #else
-    #define FRAZIL_LATE_NAPS 500
+    #define FRAZIL_LATE_NAPS 2500
     #endif
     static int frazil_inside = 0, frazil_importing = 0, frazil_forking = 0, frazil_cut = 0;
+    static long long frazil_fresh_ns = 0; /* until then, those about to fork are waited for */
     static __thread int frazil_mine = 0, frazil_my_imports = 0;
     static __thread int frazil_my_forks = 0; /* several, if an at-fork hook forks */
     static __thread int frazil_my_hooks = 0; /* those of them that began in Python */
@@ -36,6 +38,18 @@ cdef extern from *:
     static int frazil_steps(void) { return frazil_read(&frazil_inside) - frazil_mine; }
     static int frazil_imports(void) { return frazil_read(&frazil_importing) - frazil_my_imports; }
     static int frazil_forks(void) { return frazil_read(&frazil_forking) - frazil_my_forks; }
+    static long long frazil_now_ns(void) {
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return now.tv_sec * 1000000000LL + now.tv_nsec;
+    }
+    static void frazil_freshen(void) {
+        __atomic_store_n(&frazil_fresh_ns, frazil_now_ns() + FRAZIL_FRESH_NS, __ATOMIC_SEQ_CST);
+    }
+    static int frazil_is_shut(void) {
+        return frazil_forks() > 0
+            && frazil_now_ns() < __atomic_load_n(&frazil_fresh_ns, __ATOMIC_SEQ_CST);
+    }
     static int frazil_busy(int nap, int naps, int import_naps) {
         return (nap < naps && frazil_steps() > 0) || (nap < import_naps && frazil_imports() > 0);
     }
@@ -49,12 +63,14 @@ cdef extern from *:
         if (kept) PyEval_RestoreThread(kept);
     }
     static void frazil_announce(int forks) {
+        if (forks > 0) frazil_freshen();
         frazil_my_forks += forks;
         frazil_add(&frazil_forking, forks);
     }
     static void frazil_prepare(void) {
         frazil_announce(1);
         frazil_wait(frazil_my_hooks > 0 ? FRAZIL_LATE_NAPS : FRAZIL_NAPS, 0);
+        frazil_freshen();
     }
     static void frazil_parent(void) {
         if (frazil_my_forks > 0) frazil_announce(-1); /* else a hook forked: this is its child */
@@ -69,6 +85,7 @@ cdef extern from *:
         frazil_my_hooks++;
         frazil_announce(1);
         frazil_wait(FRAZIL_NAPS, FRAZIL_IMPORT_NAPS);
+        frazil_freshen();
     }
     static void frazil_reopen(void) {
         if (frazil_my_hooks > 0) frazil_my_hooks--;
@@ -83,11 +100,12 @@ cdef extern from *:
         if (forks == 0) return;
         frazil_announce(forks);
         frazil_wait(FRAZIL_NAPS, 0);
+        frazil_freshen();
     }
     static int frazil_enter(void) {
         frazil_add(&frazil_inside, 1);
         frazil_mine++;
-        return frazil_mine > 1 || frazil_forks() <= 0;
+        return frazil_mine > 1 || !frazil_is_shut();
     }
     static void frazil_leave(void) {
         frazil_mine--;

@@ -13,6 +13,9 @@ Other at-fork hooks may run between frazil's hook and the fork, and signal handl
 They may ask for an ID, and wait for a thread that has to enter. A thread that waits is not forking
 yet: ``waiting`` opens the gate until its wait is over.
 
+A hook may also wait for a lock that a thread holds while it asks for an ID, without a sign of it
+here. So a fork that has not come after a short time (``_FRESH_S``) holds up no step any more.
+
 Python drops an exception that a signal handler raises inside an at-fork hook. So the gate is
 written in C (``_fork_gate``), where no handler runs; the handler runs after the fork. The gate in
 Python is for systems without a compiler. There a handler may run inside a hook, its exception is
@@ -32,8 +35,9 @@ from frazil.system.process import ProcessIdentity
 __all__ = ["PATIENCE_S", "cut", "enter", "importing", "leave", "waiting"]
 
 PATIENCE_S = 0.5
-"""How long a step or an import waits for a fork. Hooks that take longer wait for something."""
+"""How long a step or an import waits for forks."""
 
+_FRESH_S = 0.2  # since the beginning of the last fork; hooks that take longer wait for something
 _STEP_S, _IMPORT_S = 1.0, 5.0  # how long a fork waits
 _NAP_S = 0.0002
 
@@ -49,6 +53,7 @@ class _PureGate:
         self._inside: list[int] = []
         self._importing: list[int] = []
         self._forking: list[int] = []  # twice, if an at-fork hook of it forks
+        self._fresh_until_s = 0.0
         self._was_cut = was_cut
 
     def _mine(self) -> int:
@@ -60,7 +65,9 @@ class _PureGate:
 
     def enter(self) -> bool:
         """Enter; False if another thread is about to fork, and then ``leave`` at once."""
-        return self._entered(self._inside, self._mine())
+        if self._entered(self._inside, self._mine()):
+            return True
+        return time.monotonic() >= self._fresh_until_s
 
     def _entered(self, those: list[int], me: int) -> bool:
         # Before the check: a forking thread announces itself before its own.
@@ -76,6 +83,7 @@ class _PureGate:
     def shut(self) -> None:
         """Before a fork: let no thread enter, and wait for those inside."""
         me = self._mine()
+        self._fresh_until_s = time.monotonic() + _FRESH_S  # before the next line, which announces
         self._forking.append(me)
         self._wait(me)
 
@@ -84,6 +92,7 @@ class _PureGate:
             deadline = time.monotonic() + patience_s
             while set(those) - {me} and time.monotonic() < deadline:
                 time.sleep(_NAP_S)
+        self._fresh_until_s = time.monotonic() + _FRESH_S
 
     def reopen(self) -> None:
         """After the fork, in the parent."""
@@ -120,10 +129,8 @@ class _PureGate:
         try:
             yield
         finally:
-            me = self._mine()
-            self._forking += [me] * forks
-            if forks:
-                self._wait(me)
+            for _ in range(forks):
+                self.shut()
 
 
 try:  # a module of the same functions

@@ -149,6 +149,24 @@ def test_a_thread_that_waits_lets_others_enter(gate):
     assert elsewhere(lambda: (gate.enter(), gate.leave()))[0] is True
 
 
+def test_a_fork_that_does_not_come_holds_up_no_step(gate):
+    """A hook waits for a lock, and the thread that has it waits for this step."""
+    gate.shut()
+    begun = time.monotonic()
+
+    def enters():
+        while not (entered := gate.enter()) and time.monotonic() < begun + 10:
+            gate.leave()
+            time.sleep(0.01)
+        gate.leave()
+        return entered, time.monotonic() - begun
+
+    entered, waited = elsewhere(enters)
+    gate.reopen()
+    assert entered
+    assert fork_gate._FRESH_S <= waited < 5
+
+
 def test_a_wait_outside_a_fork_changes_nothing(gate):
     with gate.waiting():
         assert elsewhere(lambda: (gate.enter(), gate.leave()))[0] is True
