@@ -68,13 +68,18 @@ def test_a_role_that_may_only_use_the_table(ready):
 def test_the_incarnation_names_server_timeline_table_database_and_start(ready):
     with open_(ready).step() as (_, incarnation):
         told = incarnation.replace("/", ".").split(".")
-    system, timeline, table, database, start = told
+    system, timeline, table, database, start, *written = told
     assert [(int(system), int(timeline, 16), int(table), int(database))] == ready.sql(
         "SELECT system_identifier::bigint, timeline_id, 'frazil_namespace'::regclass::bigint, d.oid"
         " FROM pg_control_system(), pg_control_checkpoint(), pg_database AS d"
         " WHERE d.datname = 'postgres'"
     )
     assert abs(int(start) / 1e6 - time.time()) < 3600
+    assert [tuple(written)] == ready.sql(
+        "SELECT d.xmin::text, n.xmin::text, c.xmin::text"
+        " FROM pg_database d, pg_namespace n, pg_class c WHERE d.datname = 'postgres'"
+        " AND n.nspname = 'public' AND c.relname = 'frazil_namespace'"
+    )
 
 
 def test_a_missing_table_names_both_ways_to_make_it(fresh):

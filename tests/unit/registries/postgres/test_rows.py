@@ -149,6 +149,38 @@ def test_transaction_numbers_that_wrap_around_are_not_a_loss():
         assert server.sql("SELECT txid_current() >> 32") == [(3,)]
 
 
+@pytest.mark.parametrize(
+    ("away", "back"),
+    [
+        ("ALTER TABLE frazil_namespace RENAME TO a", "ALTER TABLE a RENAME TO frazil_namespace"),
+        ("ALTER SCHEMA public RENAME TO a", "ALTER SCHEMA a RENAME TO public"),
+        ("ALTER DATABASE app RENAME TO a", "ALTER DATABASE a RENAME TO app"),
+    ],
+    ids=["table", "schema", "database"],
+)
+def test_a_record_that_another_one_stood_in_for_is_waited_out(server, name, away, back):
+    """The other one made claims up to a horizon ahead, which this one does not have."""
+    server.sql("CREATE DATABASE app")
+    try:
+        url = server.url(database="app")
+        with psycopg.connect(url) as link:
+            link.execute(schema().encode())
+        first = connect(url, name, ICICLE)
+        first.initialise(ask_of(LastSeen()), 0)
+        seen = mint(first)
+        first.close()
+        outside = server.url() if "DATABASE" in away else url
+        with psycopg.connect(outside, autocommit=True) as link:
+            link.execute(away)
+            link.execute(back)
+        newcomer = connect(url, name, ICICLE)
+        ahead = newcomer.terms.tick_at(seen.now_us) + newcomer.terms.horizon_ticks
+        assert granted(newcomer).start >= ahead
+        newcomer.close()
+    finally:
+        server.sql("DROP DATABASE app")
+
+
 class TestDataDirectory:
     """Stopped, put back as it was, and started."""
 
