@@ -20,9 +20,28 @@ def write(folder: Path) -> None:
         command.short_help = COMMANDS[name]
     main.short_help = "make and inspect unique, compact, roughly time-ordered IDs"
     write_man_pages("frazil", main, version=frazil.__version__, target_dir=str(folder))
-    for page in folder.iterdir():  # \b is click's mark of lines that are not to be filled
-        text = page.read_text(encoding="utf-8").replace("\b", "")
-        page.write_text(text, encoding="utf-8")
+    for page in folder.iterdir():
+        page.write_text(_unfilled(page.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def _unfilled(page: str) -> str:
+    """The page with the paragraphs that click marks with a backspace as they are, line by line.
+
+    There ``-`` is a minus, as a shell needs it, and a line may begin with a full stop.
+    """
+    lines, is_open = [], False
+    for line in page.splitlines():
+        if line == "\b":
+            lines.append(".nf")
+            is_open = True
+        elif is_open and line.startswith("."):
+            lines += [".fi", line]
+            is_open = False
+        elif is_open:
+            lines.append("\\&" + line.replace("-", "\\-"))
+        else:
+            lines.append(line)
+    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":

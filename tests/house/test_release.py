@@ -72,4 +72,8 @@ def test_man_pages(tmp_path):
     pages = {path.name: path.read_text(encoding="utf-8") for path in (tmp_path / "man").iterdir()}
     assert set(pages) == {"frazil.1", *(f"frazil-{name}.1" for name in COMMANDS)}
     assert "\b" not in "".join(pages.values())
+    for page in pages.values():
+        examples = re.findall(r"^\.nf\n(.*?)^\.fi\n", page, re.MULTILINE | re.DOTALL)
+        assert page.count("\n.nf\n") == page.count("\n.fi\n") == len(examples) >= 1
+    assert "  frazil mint \\-n 1000000 \\-\\-lead 1s > ids.txt\n" in pages["frazil-mint.1"]
     assert all(COMMANDS[name] in pages[f"frazil-{name}.1"] for name in COMMANDS)

@@ -46,6 +46,18 @@ COMMANDS = {
 }
 """Each subcommand with its help line, in the order of ``frazil --help``."""
 
+_HINTS = {
+    errno.EACCES: "; name another file, or get the right to use this one",
+    errno.EROFS: "; name a file in another place",
+    errno.ENOENT: "; name another file, or make its folder",
+    errno.ENOSPC: "; make room, or write to another file",
+}
+_NUMBERS = {
+    "is not a valid integer range": "is not a whole number",
+    "is not a valid integer": "is not a whole number",
+    "is not a valid float range": "is not a number",
+    "is not a valid float": "is not a number",
+}
 _PIPE_CLOSED = 141
 _OWN_SIGNALS = ("serve", "torture")  # they first end their processes
 
@@ -146,7 +158,7 @@ def _exit_codes() -> Iterator[None]:
         if error.filename == OUTPUT:
             discard_output()
         where = f"{error.filename}: " if error.filename else ""
-        hint = "; make room, or write to another file" if error.errno == errno.ENOSPC else ""
+        hint = _HINTS.get(error.errno or 0, "")
         raise _FAILURES[Misuse](f"{where}{error.strerror or error}{hint}") from error
     except KeyboardInterrupt as stop:
         if _signals.at_once():
@@ -157,10 +169,19 @@ def _exit_codes() -> Iterator[None]:
 
 
 def _usage_error(error: click.UsageError) -> click.UsageError:
-    """The error; for a URL that was passed as an argument, one that names the option."""
+    """The error in plain words.
+
+    For a URL that was passed as an argument, it names the option; for a negative number, it says
+    how to pass it.
+    """
     message = error.format_message()
+    for said, plain in _NUMBERS.items():
+        message = message.replace(said, plain)
     is_url = re.search(r"extra arguments?\b.*[( ][a-z]+:", message)
     options = error.ctx.command.params if error.ctx else []
+    is_number = isinstance(error, click.NoSuchOption) and re.fullmatch("-[0-9]", error.option_name)
+    if is_number and any(isinstance(option, click.Argument) for option in options):
+        message += " To pass a text that begins with '-', put -- before it, like: inspect -- -5"
     if is_url and any("--url" in option.opts for option in options):
         message = "this command takes the registry as --url URL"
     return click.UsageError(_after_error(message), error.ctx)

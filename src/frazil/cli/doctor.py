@@ -61,7 +61,7 @@ def command(*, request: Request, as_json: bool, trying: bool) -> None:
     facts.append(_namespace(found, registry, request, has_table=store_report.has_table))
     if trying:
         facts.append(_try_claim(registry))
-    title = f"{registry.url}: {store_report.server}"
+    title = f"{registry.url.removesuffix(':')}: {store_report.server}"
     report = Report(registry.url, title, facts, store_report.events)
     show_reports([report], as_json=as_json, with_server=False)
 

@@ -90,6 +90,9 @@ def command(
     frazil_id() to it. With --if-missing it is not an error, and this waits only after a loss.
     Without URL, the registry is FRAZIL_URL or that of this host. In Python: frazil.init.
 
+    For icicle:, this assigns a shard to each server and does not wait. Without --new, the first ID
+    of each server then waits 5 s.
+
     \b
       frazil init
       frazil init redis://localhost --new

@@ -111,7 +111,8 @@ def _findings(texts: tuple[str, ...], search: Search, failures: list[str]) -> It
             yield from found
             count += len(found)
         if not count:
-            failures.append("no ID was found on standard input")
+            step = "pass one, like frazil inspect 1425152293497475073"
+            failures.append(f"no ID was found on standard input; {step}")
 
 
 def _draw_first(findings: Iterable[Match], picture: IO[str]) -> Iterator[Match]:

@@ -43,9 +43,15 @@ def _faults_like(_ctx: click.Context, _param: click.Parameter, incomplete: str) 
     return [f"{before}{comma}{name}" for name in FAULTS if name.startswith(last)]
 
 
+def _systems_like(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """The names of systems that complete a word."""
+    return [name for name in SYSTEMS if name.startswith(incomplete)]
+
+
 @click.command
 @click.argument("url", default="", metavar="[URL]")
 @click.option("--system", default="frazil", show_default=True, metavar="NAME|MODULE:CALLABLE",
+              shell_complete=_systems_like,
               help="The system to test; an unknown name lists all names.")  # fmt: skip
 @click.option("-s", "--scheme", default="icicle", show_default=True, metavar="NAME|LAYOUT",
               help="The scheme of frazil's IDs.")  # fmt: skip
@@ -134,6 +140,8 @@ def _test_one(plan: Plan, html: str | None, *, as_json: bool) -> None:
     if plan.system.missing:
         name, package = plan.system.name, plan.system.package
         raise ConfigError(f"{name} is not installed; run: pip install {package}")
+    if html is not None:
+        Path(html).open("a").close()  # an error is shown before the run, not after it
     steps = len(rounds(plan)) if plan.mix else len(plan.faults)
     with _exit_on_signals(), progress("torturing", steps) as update:
         results = run(plan, Repeats, update)

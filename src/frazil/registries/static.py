@@ -135,17 +135,19 @@ def node_number(text: str) -> int:
     kind, _, name = text.partition(":")
     if kind == "env":
         found = os.environ.get(name, "")
-        source = f"environment variable {name} is {found!r}"
+        was = f"is {found!r}" if name in os.environ else "is not set"
+        source = f"environment variable {name} {was}; set it, like: export {name}=7"
     elif kind == "hostname":
         host = socket.gethostname().partition(".")[0]
         match = re.search(r"([0-9]+)$", host)
         found = match[1] if match else ""
-        source = f"host name {host!r} does not end in a number"
-    else:
-        found, source = text, f"static:{text}"
-    if not re.fullmatch(r"[0-9]{1,20}", found):
-        raise ConfigError(
-            f"no node number: {source}; use static:7, static:env:NAME or static:hostname",
-            value=found,
+        source = (
+            f"host name {host!r} does not end in a number; use static:7 or static:env:NAME, or a "
+            f"host name like {host}-7"
         )
+    else:
+        found = text
+        source = f"static:{text}; use static:7, static:env:NAME or static:hostname"
+    if not re.fullmatch(r"[0-9]{1,20}", found):
+        raise ConfigError(f"no node number: {source}", value=found)
     return int(found)

@@ -99,7 +99,7 @@ class Problem(Exception):
             "detail": str(self),
             **self.more,
         }
-        return json.dumps(members, ensure_ascii=False).encode()
+        return json.dumps(members, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def misuse(error: Misuse, step: str = "", **more: Any) -> Problem:

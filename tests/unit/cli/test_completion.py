@@ -9,6 +9,7 @@ import pytest
 
 from frazil.cli import COMMANDS
 from frazil.cli.completion import SHELLS
+from frazil.torture import SYSTEMS
 
 __all__: list[str] = []
 
@@ -69,6 +70,7 @@ class TestBash:
             (["plan", "ic"], ["icicle"]),
             (["mint", "-s", "ic"], ["icicle"]),
             (["torture", "--faults", "fork,stop"], ["fork,stop"]),
+            (["torture", "--system", "sno"], [name for name in SYSTEMS if name.startswith("sno")]),
         ],
     )
     def test_a_name(self, words, offered):

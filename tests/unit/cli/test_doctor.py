@@ -30,6 +30,7 @@ def told(result):
 def test_file(call, own_state_directory):
     result = call("doctor")
     assert result.exit_code == 0, "that a second host has a file of its own is no fault of this"
+    assert result.stdout.startswith("sqlite: SQLite")
     for text in ("SQLite", "round trip", "namespace", "a second host", "may repeat"):
         assert text in result.stdout
     assert not own_state_directory.exists()

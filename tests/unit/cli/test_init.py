@@ -188,5 +188,9 @@ class TestIfMissing:
         assert result.exit_code == 2
         assert "declares nothing" in result.output
 
+    def test_the_help_says_that_a_pool_does_not_wait(self, call):
+        said = " ".join(call("init", "--help").stdout.split())
+        assert "For icicle:, this assigns a shard to each server and does not wait." in said
+
     def test_pools_have_shards(self, call):
         assert call("init", "icicle://127.0.0.1", "--if-missing").exit_code == 2

@@ -13,6 +13,20 @@ from frazil.schemes.scheme import scheme
 
 __all__: list[str] = []
 
+
+def test_a_negative_number_is_passed_after_two_dashes(call):
+    result = call("inspect", "-5")
+    assert result.exit_code == 2
+    assert "inspect -- -5" in result.output
+    assert "No such option" not in call("inspect", "--", "-5").output
+
+
+def test_nothing_on_standard_input_says_what_to_do(call):
+    result = call("inspect")
+    assert result.exit_code == 1
+    assert "frazil inspect 1425152293497475073" in " ".join(result.output.split())
+
+
 ID = "1375354384404488193"  # of the icicle scheme: 2026-07-10, node 842, sequence 1
 KNOWN = json.loads((Path(__file__).parents[2] / "vectors" / "known.json").read_text())["cases"]
 

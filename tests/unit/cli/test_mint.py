@@ -15,6 +15,12 @@ from frazil.schemes.scheme import scheme
 __all__: list[str] = []
 
 
+def test_a_count_is_a_whole_number(call):
+    result = call("mint", "-n", "ten")
+    assert result.exit_code == 2
+    assert "'ten' is not a whole number" in result.output
+
+
 @pytest.fixture(autouse=True)
 def new_namespace(call):
     """A namespace that is set up, so that its first use does not wait."""

@@ -1,10 +1,20 @@
 """``frazil torture`` reports wrong calls before it starts a process."""
 
+import time
+
 import pytest
 
 from tests.servers.redis import free_port
 
 __all__: list[str] = []
+
+
+def test_a_page_that_cannot_be_written_is_an_error_before_the_run(call, tmp_path):
+    begun_s = time.monotonic()
+    result = call("torture", "--html", str(tmp_path / "none" / "t.html"), "--seconds", "30")
+    assert result.exit_code == 2
+    assert "name another file, or make its folder" in " ".join(result.output.split())
+    assert time.monotonic() - begun_s < 10
 
 
 @pytest.mark.parametrize(

@@ -181,6 +181,19 @@ class TestStatic:
         with pytest.raises(ConfigError, match="no node number"):
             node_number(text)
 
+    def test_the_next_step_is_another_than_the_one_that_failed(self, monkeypatch):
+        monkeypatch.setattr("socket.gethostname", lambda: "web")
+        monkeypatch.setenv("POD", "x")
+        steps = {
+            "env:NOT_THERE": "is not set; set it, like: export NOT_THERE=7",
+            "env:POD": "is 'x'; set it, like: export POD=7",
+            "hostname": "use static:7 or static:env:NAME, or a host name like web-7",
+        }
+        for text, step in steps.items():
+            with pytest.raises(ConfigError) as caught:
+                node_number(text)
+            assert str(caught.value).endswith(step)
+
     def test_the_node_is_the_number(self, tmp_path):
         with frazil.open(f"static:7?state={tmp_path}/s.db", "discord", lead="1s") as ids:
             assert ids.scheme.unpack(ids())["node"] == 7

@@ -167,6 +167,16 @@ def test_not_acceptable(client, accept):
     problem(client.get("/v1/plain/id", headers={"Accept": accept}), 406, "not-acceptable")
 
 
+def test_all_json_is_written_one_way(client):
+    replies = [client.post("/v1/plain/ids?n=2"), client.get("/v1/plain/id")]
+    replies += [
+        client.get(f"/v1/plain/window{query}") for query in ("", "?from=2026-01-01&to=2027-01-01")
+    ]
+    for text in (reply.text for reply in replies):
+        again = json.dumps(json.loads(text), ensure_ascii=False, separators=(",", ":"))
+        assert text == again
+
+
 def test_window_holds_what_was_issued_in_it(client):
     n = int(client.get("/v1/plain/id").json()["id"])
     moment = SCHEMES["plain"].unpack(n).moment
@@ -175,6 +185,7 @@ def test_window_holds_what_was_issued_in_it(client):
     day["to"] = "2080-01-01T00:00:00Z"
     body = client.get("/v1/plain/window", params=day).json()
     assert (body["namespace"], body["scheme"]) == ("plain", "icicle")
+    assert (body["from"], body["to"]) == ("2026-01-01T00:00:00Z", "2080-01-01T00:00:00Z")
     assert int(body["first"]) <= n <= int(body["last"])
     assert body["first"] == body["first_number"]
     empty = {"from": "2026-01-01", "to": "2026-01-01"}

@@ -32,6 +32,11 @@ __all__ = ["Source", "open_output"]
 
 _BLOCK_BYTES = 4 << 20
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_HINTS = {
+    errno.EACCES: "; get the right to read it, or name another file",
+    errno.EISDIR: "; name a file inside it",
+    errno.ENOENT: "; name a file, or - for standard input",
+}
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -55,7 +60,7 @@ class Source(AbstractContextManager["Source"]):
             self.stored = Path(path).open("rb")  # noqa: SIM115 (__exit__ closes it)
             status = os.fstat(self.stored.fileno())
         except OSError as error:
-            hint = "; name a file, or - for standard input" if error.errno == errno.ENOENT else ""
+            hint = _HINTS.get(error.errno or 0, "")
             raise ConfigError(f"cannot read {path}: {error.strerror}{hint}", path=path) from None
         if stat.S_ISREG(status.st_mode):
             self.size = status.st_size

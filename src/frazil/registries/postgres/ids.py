@@ -11,7 +11,10 @@ from frazil.schemes.scheme import Scheme
 from frazil.sql.identifiers import quoted
 from frazil.sql.ids import LIFE, cut_of, ids_sql
 
-__all__ = ["add", "cut_of", "install", "node_of"]
+__all__ = ["HOLDER", "add", "cut_of", "install", "node_of"]
+
+HOLDER = "frazil_id()"
+"""The holder of the node numbers of ``frazil_id``, which no process holds."""
 
 _SCHEMA = (
     "SELECT nspname FROM pg_namespace WHERE oid = (SELECT relnamespace FROM pg_class "

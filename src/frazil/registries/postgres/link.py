@@ -211,6 +211,9 @@ _MESSAGES = {  # errors before a session starts have a text and no SQLSTATE
 }
 
 
+_LIBPQS_ADVICE = " Is the server running"
+
+
 def _explained(error: psycopg.Error, url: str, *, committing: bool) -> FrazilError:
     """An error of the server or the driver as an error of frazil, with the next step.
 
@@ -218,6 +221,7 @@ def _explained(error: psycopg.Error, url: str, *, committing: bool) -> FrazilErr
     reports that it rolled back.
     """
     said = " ".join((error.diag.message_primary or str(error)).split())
+    said = said.partition(_LIBPQS_ADVICE)[0]  # ours says the same
     state = error.sqlstate
     known = (
         not committing or (state is not None and state[:2] not in ("08", "57")) or state == "57014"

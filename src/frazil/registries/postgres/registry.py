@@ -36,6 +36,7 @@ listeners or locks that outlive it.
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -145,7 +146,8 @@ class PostgresRegistry(TableRegistry):
             with self._locked.connection.cursor() as cursor:
                 if (node := ids.node_of(cursor, self.namespace)) is not None:
                     return node
-                claim = record.reserve(self.terms, ask, reading_us, incarnation)
+                as_ids = replace(ask, holder=ids.HOLDER)
+                claim = record.reserve(self.terms, as_ids, reading_us, incarnation)
                 return ids.add(cursor, self.namespace, self.terms, scheme, claim)
 
         return self.perform(add)

@@ -68,7 +68,7 @@ class Format(ABC):
 
 
 class Json(Format):
-    """``{"namespace": ..., "scheme": ..., "id": "..."}``, or ``"ids": [...]``."""
+    """``{"namespace":...,"scheme":...,"id":"..."}``, or ``"ids":[...]``."""
 
     media_type = b"application/json"
     between = b","
@@ -77,10 +77,11 @@ class Json(Format):
         super().__init__(namespace, scheme)
         self.headers = (FRESH,)
         self.number = number
-        names = json.dumps({"namespace": namespace, "scheme": scheme.name})[:-1].encode()
-        self._before = names + (b', "id": ' if number else b', "id": "')
+        names = {"namespace": namespace, "scheme": scheme.name}
+        begun = json.dumps(names, separators=(",", ":"))[:-1].encode()
+        self._before = begun + (b',"id":' if number else b',"id":"')
         self._after = b"}" if number else b'"}'
-        self.head = names + b', "ids": ['
+        self.head = begun + b',"ids":['
         self.tail = b"]}"
 
     def one(self, n: int) -> bytes:

@@ -78,7 +78,7 @@ class Routes:
             found = scheme.window(first, end)
         except Misuse as error:
             raise misuse(error, **served.names) from None
-        answer: dict[str, Any] = {"from": first.isoformat(), "to": end.isoformat()}
+        answer: dict[str, Any] = {"from": _utc_text(first), "to": _utc_text(end)}
         for name, at in (("first", 0), ("last", -1)):
             answer[name] = scheme.format(found[at]) if found else None
             answer[f"{name}_number"] = str(found[at]) if found else None
@@ -163,6 +163,11 @@ class Routes:
 def _answer(served: ServedNamespace, more: dict[str, Any]) -> Response:
     headers = {f"frazil-{name}": value for name, value in served.names.items()}
     return JSONResponse({**served.names, **more}, headers=headers)
+
+
+def _utc_text(when: datetime) -> str:
+    """A time of UTC, as all times of the service are written."""
+    return when.isoformat().replace("+00:00", "Z")
 
 
 def _moment(query: Mapping[str, str], name: str, served: ServedNamespace) -> datetime:

@@ -133,7 +133,7 @@ class Commands:
             facts = facts_of(served, args[1].decode("utf-8", "replace"))
         except Misuse as error:
             raise _Refused(f"ERR {error}") from None
-        return bulk(json.dumps(facts, ensure_ascii=False))
+        return bulk(json.dumps(facts, ensure_ascii=False, separators=(",", ":")))
 
     def ping(self, args: list[bytes], _secret: bytes) -> Answer:
         """``PING [text]``."""

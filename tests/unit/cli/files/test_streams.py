@@ -4,6 +4,7 @@ import errno
 import gc
 import gzip
 import io
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -14,6 +15,15 @@ from frazil.errors import ConfigError
 from tests.unit.cli.files.tabled import put, read
 
 __all__: list[str] = []
+
+
+def test_a_file_that_may_not_be_read_has_a_next_step(monkeypatch):
+    def refuse(self, mode):
+        raise PermissionError(errno.EACCES, "Permission denied", str(self))
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(ConfigError, match="Permission denied; get the right to read it"):
+        Source("q.csv")
 
 
 def test_gzip_is_recognised_by_its_bytes(tmp_path):

@@ -42,6 +42,11 @@ def link(server):
         yield link
 
 
+def test_its_node_number_has_no_process_as_holder(server):
+    holdings = connect(server.url(), "orders", SCHEME).look().holdings
+    assert "frazil_id()" in [holding.holder for holding in holdings]
+
+
 def test_every_way_to_insert(link):
     link.execute(
         "CREATE TABLE IF NOT EXISTS orders (id bigint PRIMARY KEY DEFAULT frazil_id('orders'), "
