@@ -16,6 +16,9 @@ docs/explain/why-unique.md explains how, and the limits of that promise.
 ``import frazil`` is cheap: the first use of a name below loads its module.
 """
 
+import _thread
+import sys
+
 TYPE_CHECKING = False  # as in typing, which is slow to load
 if TYPE_CHECKING:
     from frazil import aio, errors
@@ -66,27 +69,40 @@ _HOMES = {
 }
 
 
+_loading: set[int] = set()  # the threads that import a module below
+
+
 def __getattr__(name: str) -> object:
     """The value of that name, from its module. Runs once for each name.
 
-    Raises TryLater in a signal handler that interrupted the import of the module.
+    Raises TryLater in a signal handler that interrupted the import of a module.
     """
     if name not in _HOMES:
         raise AttributeError(f"module 'frazil' has no attribute {name!r}")
-    from importlib import import_module
-
-    from frazil.errors import unfinished  # before all others, so that a handler has it
-
-    home, _, thing = _HOMES[name].partition(":")
+    if _thread.get_ident() in _loading:  # a second import here would make a second module
+        raise _unfinished(name)
     try:
+        _loading.add(_thread.get_ident())
+        from importlib import import_module
+
+        import_module("frazil.errors")  # before all others, so that a handler has TryLater
+        home, _, thing = _HOMES[name].partition(":")
         module = import_module(f"frazil.{home}")
-        value = getattr(module, thing) if thing else module
-    except (AttributeError, ImportError) as error:
-        if late := unfinished(f"frazil.{name}", error):
-            raise late from error
-        raise
-    globals()[name] = value
+        value = globals()[name] = getattr(module, thing) if thing else module
+    finally:
+        _loading.discard(_thread.get_ident())
     return value
+
+
+def _unfinished(name: str) -> Exception:
+    """The error of a signal handler that came before the import that it interrupted had ended."""
+    kind = getattr(sys.modules.get("frazil.errors"), "TryLater", ImportError)
+    error: Exception = kind(
+        f"frazil.{name} is not loaded yet: this signal handler interrupted an import of frazil; "
+        "call it again after the handler has returned, or open the generator before you set the "
+        "handler"
+    )
+    return error
 
 
 def __dir__() -> list[str]:

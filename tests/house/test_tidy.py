@@ -29,6 +29,7 @@ MARKERS = re.compile("|".join([r"\bTO" + r"DO\b", r"\bFIX" + r"ME\b", r"\bX" + r
 
 SYSTEM = {"_thread", "os", "random", "threading", "time"}
 SYSTEM_PLACES = (
+    "__init__",  # knows the thread that imports
     "aio",
     "claims.holder",
     "cli",
