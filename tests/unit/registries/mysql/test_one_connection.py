@@ -1,6 +1,7 @@
 """One MySQL connection for all registries of a process: losses, transactions, forks."""
 
 import os
+import threading
 import time
 
 import pymysql
@@ -100,6 +101,33 @@ def test_a_child_has_a_session_of_its_own(ready):
     assert child(good) == 0
     assert mint(registry).seen.revision == 2
     assert session_of(registry) == session_of(other) == session
+
+
+def test_a_child_of_a_fork_beside_a_request_has_its_first_answer(ready):
+    """A thread that the child does not have holds the lock of the reader."""
+    frazil.init(ready.url(user="app"), "tickets", namespace="n", new=True)
+    with frazil.open(ready.url(user="app"), "tickets", namespace="n", block=1) as ids:
+        ids()
+        with ready.connect() as other, other.cursor() as cursor:
+            cursor.execute("START TRANSACTION")
+            cursor.execute("SELECT 1 FROM frazil_namespace FOR UPDATE")
+            thread = threading.Thread(target=ids)
+            thread.start()
+            time.sleep(0.2)  # until the thread waits for the row
+
+            def finds_an_id():
+                os.write(there, b"%d" % ids())
+                return True
+
+            here, there = os.pipe()
+            until_free = threading.Timer(0.5, other.rollback)
+            until_free.start()
+            assert child(finds_an_id) == 0
+            until_free.join()
+        thread.join()
+        os.close(there)
+        with os.fdopen(here) as told:
+            assert int(told.read()) != ids()
 
 
 def test_a_child_inside_its_parents_step_neither_commits_nor_ends_it(ready):
