@@ -14,7 +14,7 @@ counter is an error, and a person gives the next value.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import sleep
 from typing import Never
 
@@ -22,13 +22,14 @@ from frazil.claims.claim import LastSeen
 from frazil.claims.record import layout_mismatch
 from frazil.errors import ConfigError
 from frazil.generator.local import registry_of
-from frazil.generator.mint import mint
+from frazil.generator.mint import in_time, mint
 from frazil.generator.request import Duration, Request, UrlInput, make_request
 from frazil.generator.verb_requests import ask_of
 from frazil.inputs.arguments import refuse_unknown
 from frazil.registries.base import Registry
 from frazil.registries.commands import init_command
 from frazil.schemes.scheme import Scheme
+from frazil.system.clock import boot_ns
 
 __all__ = ["HowToBegin", "initialise", "initialise_ids"]
 
@@ -122,15 +123,15 @@ def _begin(registry: Registry, request: Request, start: int | None) -> None:
 
 def _ensure(registry: Registry, request: Request) -> bool:
     """Make the record if there is none, and wait for an ID. Returns whether there was none."""
-    found = registry.look()
+    until_ns = boot_ns() + request.timeout_us * 1000
+    found = in_time(registry.look, until_ns, registry.url)
     if found is not None and found.fingerprint != registry.terms.fingerprint:
         raise layout_mismatch(found.layout, registry.terms)
     if registry.terms.timed:
         if found is None:
-            registry.prepare()
+            in_time(registry.prepare, until_ns, registry.url)
         # Twice: a request that notices a loss may have to wait, and then gets the guard's tick.
-        patience_us = request.timeout_us + 2 * _horizon_us(registry)
-        mint(1, replace(request, timeout_us=patience_us), registry)
+        mint(1, request, registry, guard_us=2 * _horizon_us(registry))
     elif found is None:
         command = init_command(str(request.url), request.namespace, request.scheme)
         raise ConfigError(

@@ -19,8 +19,8 @@ class KeeperState:
     """What a keeper knows of its registry at ``url``.
 
     trouble: the error of a registry that does not answer, since ``since_us``. told_to_wait: its
-    last answer was to wait. ahead: the claim that is held is ahead of the clock. new: nothing was
-    ever granted in this namespace.
+    last answer was to wait. answered: it has answered since the caller began to wait. ahead: the
+    claim that is held is ahead of the clock. new: nothing was ever granted in this namespace.
     """
 
     url: str
@@ -28,6 +28,7 @@ class KeeperState:
     trouble: TryLater | None
     since_us: int
     told_to_wait: bool
+    answered: bool
     ahead: bool
     new: bool
 
@@ -71,22 +72,17 @@ def complaint(state: KeeperState, waited_s: float, needed_s: float = 0.0) -> Fra
             "IDs continue when the registry answers again",
             **trouble.facts,
         )
-    if not terms.timed:
-        return PoolExhausted(
-            f"no block from {url} within {waited_s:.1f} s; use larger blocks (block=), or wait "
-            "longer (timeout=)",
-            waited_s=waited_s,
-        )
-    none = f"no claim from {url} within {waited_s:.1f} s"
+    kind = ("ID" if state.ahead else "claim") if terms.timed else "block"
+    none = f"no {kind} from {url} within {waited_s:.1f} s"
     if needed_s:
         none = (
             f"the next ID of {url} is possible in {needed_s:.1f} s, later than timeout= allows, so "
             "this call did not wait for it"
         )
-    if not (state.told_to_wait or state.ahead):
+    if not (state.told_to_wait or state.ahead if terms.timed else state.answered):
         return RegistryUnavailable(
-            f"{none}: it has not answered yet, or this host is too busy to read the answer; wait "
-            "longer (timeout=)",
+            f"{none}: it has not answered yet, or this host is too busy to read the answer; check "
+            "that the server runs and can be reached, or wait longer (timeout=)",
             url=url,
             outcome_known=False,
         )
@@ -96,6 +92,11 @@ def complaint(state: KeeperState, waited_s: float, needed_s: float = 0.0) -> Fra
 def _reason(state: KeeperState) -> str:
     """Why a registry that answers gives no claim that can be used now, and what to do."""
     terms = state.terms
+    if not terms.timed:
+        return (
+            "it answers, but other callers used up each block first; use larger blocks (block=), "
+            "or wait longer (timeout=)"
+        )
     if state.new:
         horizon = duration_text(terms.horizon_ticks * terms.tick_us)
         return (
@@ -106,8 +107,8 @@ def _reason(state: KeeperState) -> str:
         )
     if state.ahead:
         return (
-            "the claim held is ahead of the clock, as after a first use, a loss or a clock step; "
-            "wait longer (timeout=), or allow a greater lead="
+            "this generator's claim is ahead of the clock, as after a first use, a loss or a clock "
+            "step; wait longer (timeout=), or allow a greater lead="
         )
     return (
         f"all {len(terms.slots)} node numbers are in use, or the registry lost its claims; wait "

@@ -110,10 +110,9 @@ class KeeperPolicy:
         self._used: int | None = None
         self._block = block
         self._block_requested = False
-        self._answer_ns = 0
+        self._answer_ns, self._answered_ns = 0, -1
         self._want = self._first_want()
-        self._renewable = False
-        self._told_to_wait = False
+        self._renewable = self._told_to_wait = False
         self._new: bool | None = None
         self._tick = 0
         self._metered = 0, 0
@@ -164,6 +163,7 @@ class KeeperPolicy:
             trouble=self.trouble,  # read once: the thread may change it
             since_us=self.trouble_since_us,
             told_to_wait=self._told_to_wait,
+            answered=self._answered_ns >= self.identity.now_ns() - int(waited_s * 1e9),
             ahead=ahead or (self._told_to_wait and self._renewable),
             new=bool(self._new),
         )
@@ -326,7 +326,7 @@ class KeeperPolicy:
         self._seen = seen
         self.trouble, self._refused, self._retries = None, False, Retries()
         self._answer_ns = self.identity.now_ns() - sent_ns
-        heard_ns = sent_ns + self._answer_ns
+        self._answered_ns = heard_ns = sent_ns + self._answer_ns
         read_ns: int = yield partial(reading_ns, sent_ns=sent_ns, heard_ns=heard_ns)
         return read_ns
 

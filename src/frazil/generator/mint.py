@@ -6,7 +6,9 @@ to give back.
 """
 
 import time
+from collections.abc import Callable
 from functools import partial
+from typing import TypeVar
 
 from frazil.claims.claim import Claim, LastSeen, Terms, Wait
 from frazil.errors import PoolExhausted, RegistryUnavailable
@@ -22,15 +24,18 @@ from frazil.system.process import ProcessIdentity, require_gil
 from frazil.system.uninterrupted import apart
 from frazil.walk.walk import Walk
 
-__all__ = ["mint"]
+__all__ = ["in_time", "mint"]
+
+Answer = TypeVar("Answer")
 
 _LEAST_S = 0.1  # a registry has this time to answer, even with a shorter timeout
 
 
-def mint(n: int, request: Request, registry: Registry) -> list[int]:
+def mint(n: int, request: Request, registry: Registry, guard_us: int = 0) -> list[int]:
     """``n`` unique IDs, in order; see ``frazil.mint`` for the moments and the errors.
 
-    In a child that a signal handler forks meanwhile they are the parent's, and maybe fewer.
+    guard_us: how much longer than the timeout it may wait for a registry that says to wait. In a
+    child that a signal handler forks meanwhile they are the parent's, and maybe fewer.
     """
     require_gil()
     terms = registry.terms
@@ -41,10 +46,11 @@ def mint(n: int, request: Request, registry: Registry) -> list[int]:
     ids: list[int] = []
     after = 0
     seen = LastSeen()
-    deadline_ns = boot_ns() + request.timeout_us * 1000
+    deadline_ns = boot_ns() + (request.timeout_us + guard_us) * 1000
     while len(ids) < check_count(n) and identity.intact():
         ticks = min(-(-(n - len(ids)) // per_tick), terms.horizon_ticks)
-        reply, read_ns = _asked(registry, seen, ticks, deadline_ns)
+        answer_by_ns = min(boot_ns() + request.timeout_us * 1000, deadline_ns)
+        reply, read_ns = _asked(registry, seen, ticks, answer_by_ns)
         seen = reply.seen
         if isinstance(reply, Wait):
             _sleep(pause_us(reply, terms, jitter()) * 1000, deadline_ns, registry.url)
@@ -71,19 +77,10 @@ def _asked(
     trouble = ""
     while True:
         sent_ns = boot_ns()
-        patience_s = max((deadline_ns - sent_ns) / 1e9, _LEAST_S)
+        mints = partial(registry.mint, ask_of(seen), ticks)
         try:
-            reply = apart(partial(registry.mint, ask_of(seen), ticks), patience_s)
+            reply = in_time(mints, deadline_ns, registry.url, trouble)
             return reply, reading_ns(registry, sent_ns, boot_ns())
-        except TimeoutError:
-            raise RegistryUnavailable(
-                trouble
-                or f"{registry.url} has not answered within {patience_s:.1f} s, because it is down "
-                "or another process keeps it busy; try again, or wait longer (timeout=; in the "
-                "command, --timeout)",
-                url=registry.url,
-                outcome_known=False,
-            ) from None
         except RegistryUnavailable as error:
             trouble = str(error)
             pause_ns = int(retries.pause_s(jitter()) * 1e9)
@@ -91,6 +88,25 @@ def _asked(
                 raise
             with waiting():
                 time.sleep(pause_ns / 1e9)
+
+
+def in_time(call: Callable[[], Answer], deadline_ns: int, url: str, trouble: str = "") -> Answer:
+    """What a call of the registry at ``url`` returns or raises, if it does so in time.
+
+    Else raises RegistryUnavailable, with the trouble that the registry had before, if any.
+    """
+    patience_s = max((deadline_ns - boot_ns()) / 1e9, _LEAST_S)
+    try:
+        return apart(call, patience_s)
+    except TimeoutError:
+        raise RegistryUnavailable(
+            trouble
+            or f"{url} has not answered within {patience_s:.1f} s, because it is down or another "
+            "process keeps it busy; try again, or wait longer (timeout=; in the command, "
+            "--timeout)",
+            url=url,
+            outcome_known=False,
+        ) from None
 
 
 def _early_ns(claim: Claim, terms: Terms, lead_us: int, read_ns: int) -> int:

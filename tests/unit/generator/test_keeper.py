@@ -332,10 +332,15 @@ def test_a_busy_walk_uses_a_lost_claim_to_its_end(supplied, world):
 
 
 def test_counters_complain_of_blocks():
+    frazil.init("memory:complaint", "tickets", new=True)
     with frazil.open("memory:complaint", "tickets") as ids:
-        told = ids._walk.keeper.policy.complaint(1.5)
-    assert isinstance(told, PoolExhausted)
-    assert "no block from memory:complaint within 1.5 s" in str(told)
+        silent = ids._walk.keeper.policy.complaint(1.5)
+        ids()
+        busy = ids._walk.keeper.policy.complaint(1.5)
+    assert isinstance(silent, RegistryUnavailable)
+    assert "check that the server runs" in str(silent)
+    assert isinstance(busy, PoolExhausted)
+    assert all("no block from memory:complaint within 1.5 s" in str(e) for e in (silent, busy))
 
 
 def test_a_rate_counts_the_ids_since_the_last_one(supplied, world):

@@ -47,7 +47,9 @@ def test_for_a_spent_and_lost_claim_no_round_is_due(keeper):
 
 def test_a_claim_that_is_renewable_and_spent_is_ahead_of_the_clock(keeper):
     keeper.policy._told_to_wait = keeper.policy._renewable = True
-    assert "is ahead of the clock" in str(keeper.policy.complaint(1.0))
+    told = str(keeper.policy.complaint(1.0))
+    assert "is ahead of the clock" in told
+    assert "no claim" not in told
     keeper.policy._renewable = False
     assert "node numbers are in use" in str(keeper.policy.complaint(1.0))
 

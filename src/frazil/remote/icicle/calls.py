@@ -117,6 +117,6 @@ class PoolCalls(Life):
         try:
             share_s = self.pool.timeout_s / (len(self.pool.standings) + 1)
             return (yield from standing.server.looking(share_s)).shard
-        except FrazilError:
-            self.pool.fail(standing)
+        except FrazilError as error:
+            self.pool.fail(standing, error)
             return standing.shard

@@ -42,15 +42,23 @@ Server = TypeVar("Server")
 class ServerHealth(Generic[Server]):
     """A server and its health. Times are seconds of the caller's clock.
 
-    out_until_s: the server failed, and is left out until then. ready_s: it has no IDs before then.
+    out_until_s: the server failed, and is left out until then. failed: its last error, until it
+    answers again. ready_s: it has no IDs before then.
     """
 
     server: Server
     name: str
     failures: int = 0
     out_until_s: float = 0.0
+    failed: str = ""
     ready_s: float = 0.0
     shard: int | None = None
+
+    def why_not_asked(self) -> str:
+        """Why a call that got no ID did not ask this server."""
+        if self.failed:
+            return f"{self.failed} (not asked again, because it failed a moment ago)"
+        return f"{self.name}: not asked before the end of the call; wait longer (timeout=)"
 
 
 class Asking(NamedTuple, Generic[Server]):
@@ -90,9 +98,9 @@ class Pool(Generic[Server]):
         at = next(self._turns) % len(self.standings)
         return self.standings[at:] + self.standings[:at]
 
-    def fail(self, standing: ServerHealth[Server]) -> None:
-        """Leave a server out for a while."""
-        standing.failures += 1
+    def fail(self, standing: ServerHealth[Server], error: FrazilError) -> None:
+        """Leave a server out for a while, because of an error."""
+        standing.failures, standing.failed = standing.failures + 1, str(error)
         longest_s = min(0.1 * 2 ** min(standing.failures, 10), _LONGEST_OUT_S)
         standing.out_until_s = self.clock() + _jitter(longest_s / 2, longest_s)
 
@@ -158,7 +166,7 @@ class AttemptLoop(Generic[Server]):
         """Store the answer of a server."""
         pool = self.pool
         pool.note(standing, given.shard)
-        standing.failures, standing.out_until_s = 0, 0.0
+        standing.failures, standing.out_until_s, standing.failed = 0, 0.0, ""
         got = sum(number for _, number in given.spans)
         if given.wait_us:
             standing.ready_s = pool.clock() + given.wait_us / 1e6
@@ -169,7 +177,7 @@ class AttemptLoop(Generic[Server]):
 
     def failed(self, standing: ServerHealth[Server], error: FrazilError) -> None:
         """Store the error of a server."""
-        self.pool.fail(standing)
+        self.pool.fail(standing, error)
         self.reasons[standing.name] = error
         self.tried.add(standing.name)
         self.attempts += 1
@@ -189,7 +197,7 @@ class AttemptLoop(Generic[Server]):
                 lines.append(f"{each.name}: nothing for the next {each.ready_s - now_s:.1f} s")
                 kinds.add(PoolExhausted)
             else:
-                lines.append(f"{each.name}: skipped, because it failed a moment ago")
+                lines.append(each.why_not_asked())
                 kinds.add(RegistryUnavailable)
         if len(lines) == 1 and self.reasons:
             return next(iter(self.reasons.values()))

@@ -235,3 +235,21 @@ class TestShards:
         world.call()
         world.does["a"] = lambda count: Issued(9, 1, 0, ((1, count),))
         assert [world.call() for _ in range(4)] == [1] * 4
+
+
+class TestReasonsOfServersThatAreLeftOut:
+    def test_the_last_error_until_it_answers(self):
+        world = World("a", "b")
+        world.does["a"] = world.does["b"] = AWAY
+        with pytest.raises(RegistryUnavailable):
+            world.call()
+        said = str(world.pool.attempts().failure())
+        assert said.count("away (not asked again, because it failed a moment ago)") == 2
+        world.does["a"] = world.does["b"] = None
+        world.now_s += 10
+        world.call(2)
+        assert [each.failed for each in world.pool.standings].count("away") == 1
+
+    def test_one_that_was_never_asked(self):
+        said = str(World("a", "b").pool.attempts().failure())
+        assert "a: not asked before the end of the call; wait longer" in said

@@ -1,0 +1,72 @@
+"""Stores that are frozen (SIGSTOP): each call ends in time, and its error says what to check."""
+
+import signal
+import time
+from contextlib import contextmanager
+
+import pytest
+
+import frazil
+from frazil.errors import RegistryUnavailable
+from tests.servers.etcd import etcd
+from tests.servers.mariadb import mariadb
+from tests.servers.postgres import postgres
+from tests.servers.zookeeper import zookeeper
+
+__all__: list[str] = []
+
+IN_TIME_S = 2.5  # the stores' own limits are longer
+
+
+@contextmanager
+def frozen(send):
+    """A store that does not answer meanwhile. send: sends it a signal."""
+    send(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        send(signal.SIGCONT)
+
+
+@contextmanager
+def running(kind):
+    """A store's URL, and what sends it a signal."""
+    if kind == "etcd":
+        with etcd(1) as store:
+            yield store.url, store.members[0].signal
+    elif kind == "zookeeper":
+        with zookeeper() as store:
+            yield store.url(), store.signal_all
+    else:
+        with mariadb() if kind == "mysql" else postgres() as store:
+            calls = {signal.SIGSTOP: store.sigstop, signal.SIGCONT: store.sigcont}
+            yield store.url(), lambda which: calls[which]()
+
+
+def refused(call):
+    """The error of a call that ends in time."""
+    began_s = time.monotonic()
+    with pytest.raises(RegistryUnavailable) as caught:
+        call()
+    assert time.monotonic() - began_s < IN_TIME_S
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["postgresql", "mysql", "etcd", "zookeeper"])
+def test_each_call_says_so_in_time(kind):
+    with running(kind) as (url, send):
+        frazil.init(url, "tickets", namespace="t", new=True)
+        frazil.init(url, namespace="i", new=True)
+        with (
+            frazil.open(url, "tickets", namespace="t", block=1, timeout=1) as tickets,
+            frazil.open(url, namespace="i", timeout=1, keep=0) as ids,
+        ):
+            first = tickets(), ids()
+            time.sleep(0.5)  # the claim of the idle generator is given back
+            with frozen(send):
+                setting_up = {"namespace": "i", "if_missing": True, "timeout": 1}
+                assert "has not answered" in refused(lambda: frazil.init(url, **setting_up))
+                for call in (tickets, ids):
+                    assert "check that the server runs" in refused(call)
+            assert tickets() > first[0]
+            assert ids() > first[1]
