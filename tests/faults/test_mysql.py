@@ -34,7 +34,7 @@ def test_killed_frozen_and_without_its_table(fleet):
         crowd.progress()
         server.sql("DROP TABLE frazil_namespace")
         said = until(
-            lambda: re.search("ConfigError.*frazil init mysql:.*", crowd.errors()), "an error"
+            lambda: re.search("ConfigError.*frazil init .mysql:.*", crowd.errors()), "an error"
         )
         assert "table.sql" in said[0]
         for statement in statements():

@@ -65,7 +65,7 @@ def test_dropped_table(fleet):
         crowd.start(4)
         server.sql("DROP TABLE frazil_namespace")
         said = until(
-            lambda: re.search("ConfigError.*frazil init postgresql:.*", crowd.errors()), "an error"
+            lambda: re.search("ConfigError.*frazil init .postgresql:.*", crowd.errors()), "an error"
         )
         assert "table.sql" in said[0]
         with psycopg.connect(server.url()) as link:

@@ -8,7 +8,6 @@ an error before the command starts.
 
 from collections.abc import Callable
 from functools import reduce, wraps
-from shlex import join
 from typing import Any
 
 import click
@@ -122,6 +121,8 @@ def is_default(*names: str) -> bool:
 
 def typed_command(name: str, request: Request) -> str:
     """Another command for the same request, with the options that were typed for this one."""
+    from shlex import join  # slow to load, and for messages only
+
     words = ["frazil", name]
     if not is_default("url"):
         words += [*([] if name in _WITH_ARGUMENT else ["--url"]), str(request.url)]

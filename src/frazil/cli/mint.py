@@ -14,7 +14,7 @@ from contextlib import nullcontext
 import click
 
 from frazil.cli import _signals
-from frazil.cli._options import json_option, request_options
+from frazil.cli._options import json_option, request_options, typed_command
 from frazil.cli.show import terminal
 from frazil.cli.show.progress import progress
 from frazil.errors import TryLater
@@ -123,8 +123,9 @@ def _announce_wait(request: Request) -> None:
         return
     if found is None:
         wait = duration_text(registry.terms.horizon_ticks * registry.terms.tick_us)
+        init = typed_command("init", request)
         click.echo(
             f"first use of namespace {request.namespace!r} in {request.url}: waiting {wait}, "
-            "because an earlier record may be lost (`frazil init --new` skips this)",
+            f"because an earlier record may be lost (`{init} --new` skips this)",
             err=True,
         )
