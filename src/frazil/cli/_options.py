@@ -146,7 +146,7 @@ def _with_request(run: Command) -> Command:
             url,
             scheme,
             namespace=namespace,
-            lead=0 if lead in (None, "0") else lead,
+            lead=lead or 0,
             timeout=timeout,
         )
         run(request=request, **rest)

@@ -1,7 +1,7 @@
 """Durations as arguments: ``"200ms"``, ``1.5`` (seconds) or a ``timedelta``.
 
 A number without a unit is easily wrong by a factor of a thousand. So a string must have a unit, and
-so must every name of a duration in frazil's code.
+so must every name of a duration in frazil's code. Only ``"0"`` needs none.
 """
 
 import math
@@ -40,6 +40,8 @@ def duration_us(value: str | float | timedelta, *, name: str = "duration") -> in
     """A duration of at most 100 years in whole microseconds; ConfigError if it is invalid."""
     if isinstance(value, timedelta):
         us = value // timedelta(microseconds=1)
+    elif isinstance(value, str) and value.strip() == "0":
+        us = 0
     elif isinstance(value, str):
         match = _TEXT.fullmatch(value.strip())
         if match is None:

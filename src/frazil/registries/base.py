@@ -53,6 +53,8 @@ def terms_of(scheme: Scheme, horizon_us: int, node: int | None = None) -> Terms:
     constants therefore share a record but no region. node: the only node number to grant, if any.
     """
     layout = scheme.layout
+    if not horizon_us:
+        raise ConfigError("?horizon= is longer than zero, like 5s", value=horizon_us)
     constants = 0
     for field in layout.fields:
         if field.fixed is not None:

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+import frazil
 from frazil.errors import ConfigError
 from frazil.inputs.duration import ago, duration_text, duration_us
 
@@ -18,6 +19,8 @@ YEARS_US = 36_525 * 86_400_000_000
         ("200ms", 200_000),
         (" 1.5 s ", 1_500_000),
         ("0us", 0),
+        ("0", 0),
+        (" 0 ", 0),
         ("0.5us", 1),
         ("0.4us", 0),
         ("2 min", 120_000_000),
@@ -38,6 +41,7 @@ def test_duration(value, us):
     [
         "",
         "1",
+        "00",
         "ms",
         "1.s",
         "-1s",
@@ -83,3 +87,9 @@ def test_the_error_names_the_units_and_is_short():
     with pytest.raises(ConfigError, match=r"number and a unit \(us, ms, s, min, h, d\)") as caught:
         duration_us("x" * 3000, name="lead")
     assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize("url", ["memory:?horizon=0", "memory:?horizon=0ms"])
+def test_a_horizon_of_nothing_is_refused(url):
+    with pytest.raises(ConfigError, match="horizon= is longer than zero"):
+        frazil.open(url)

@@ -82,6 +82,8 @@ _TELLS = {
         uid="@@server_uuid", created=_CREATED, uptime=_UPTIME.format("performance_schema")
     ),
 }
+_ENGINE = """SELECT engine FROM information_schema.tables
+    WHERE table_schema = DATABASE() AND table_name = 'frazil_namespace' AND engine <> 'InnoDB'"""
 _INSERT = "INSERT IGNORE INTO frazil_namespace (name, slots) VALUES (%(name)s, '')"
 _SET = ", ".join(f"{column} = %({column})s" for column in RECORD_COLUMNS)
 _UPDATE = (
@@ -150,6 +152,8 @@ class MysqlRegistry(TableRegistry):
         """See RecordRegistry."""
         with self._connected() as (link, connection):
             name = {"name": self.namespace.encode()}
+            if not connection.checked:
+                self._check_engine(connection)
             tell = _TELLS[link.mariadb]
             *_, rows, told = connection.ask(f"{_BEGIN}; {_LOCK}; {tell}", name)
             if not rows:
@@ -165,6 +169,17 @@ class MysqlRegistry(TableRegistry):
                 f"{data.replace('/', '_')}/{start_s}",
             )  # after an error the link rolls back
             self._keep(link, connection, record, found)
+
+    def _check_engine(self, connection: Any) -> None:
+        """Raise ConfigError if the table has no transactions; once for each connection."""
+        for (engine,) in connection.ask(_ENGINE)[0]:
+            raise ConfigError(
+                f"{self.url}: table frazil_namespace has the engine {engine}, in which a claim can "
+                "be given twice, because it has no transactions; run: ALTER TABLE frazil_namespace "
+                "ENGINE=InnoDB",
+                url=self.url,
+            )
+        connection.checked = True
 
     @contextmanager
     def _connected(self) -> Iterator[tuple[Link, Any]]:

@@ -103,6 +103,18 @@ class TestRights:
             mint(open_(fresh))
         assert open_(fresh).look() is None
 
+    @pytest.mark.parametrize("engine", ["MyISAM", "Aria"])
+    def test_a_table_without_transactions_is_refused(self, ready, engine):
+        new(ready)
+        ready.sql(f"ALTER TABLE frazil_namespace ENGINE={engine}")
+        refused = open_(ready)
+        for _ in range(2):
+            with pytest.raises(ConfigError, match=f"engine {engine}.*ENGINE=InnoDB"):
+                mint(refused)
+        assert {fact.verdict for fact in refused.examine().facts} >= {"bad"}
+        ready.sql("ALTER TABLE frazil_namespace ENGINE=InnoDB")
+        assert mint(refused)
+
     def test_initialising_makes_the_table_and_the_triggers(self, fresh):
         fresh.sql("GRANT ALL ON app.* TO app@'%'")
         fresh.sql("SET GLOBAL log_bin_trust_function_creators=1")
