@@ -152,8 +152,6 @@ class MysqlRegistry(TableRegistry):
         """See RecordRegistry."""
         with self._connected() as (link, connection):
             name = {"name": self.namespace.encode()}
-            if not connection.checked:
-                self._check_engine(connection)
             tell = _TELLS[link.mariadb]
             *_, rows, told = connection.ask(f"{_BEGIN}; {_LOCK}; {tell}", name)
             if not rows:
@@ -171,7 +169,10 @@ class MysqlRegistry(TableRegistry):
             self._keep(link, connection, record, found)
 
     def _check_engine(self, connection: Any) -> None:
-        """Raise ConfigError if the table has no transactions; once for each connection."""
+        """Raise ConfigError if the table has no transactions; once for each connection.
+
+        Verbs that only read, like those of ``frazil doctor``, need none.
+        """
         for (engine,) in connection.ask(_ENGINE)[0]:
             raise ConfigError(
                 f"{self.url}: table frazil_namespace has the engine {engine}, in which a claim can "
@@ -189,6 +190,8 @@ class MysqlRegistry(TableRegistry):
 
     def _keep(self, link: Link, connection: Any, record: Record, found: int) -> None:
         """Replace the record that was read, and no other: a message may arrive twice."""
+        if not connection.checked:
+            self._check_engine(connection)
         values = self.row_of(record, found) | {"name": self.namespace.encode()}
         link.committing = True
         tell = "SET @frazil_writes = %(revision)s"

@@ -112,6 +112,7 @@ class TestRights:
             with pytest.raises(ConfigError, match=f"engine {engine}.*ENGINE=InnoDB"):
                 mint(refused)
         assert {fact.verdict for fact in refused.examine().facts} >= {"bad"}
+        assert refused.look() is not None
         ready.sql("ALTER TABLE frazil_namespace ENGINE=InnoDB")
         assert mint(refused)
 
