@@ -139,6 +139,12 @@ class _Connection(psycopg.Connection[tuple[Any, ...]]):
         """See psycopg. Run an exchange with the server to its end."""
         return super().wait(_bounded(gen), *args, **kwargs)
 
+    def __del__(self, _warn: Any = None, /) -> None:
+        """Say nothing: in a cycle it may be collected before its link, which would close it.
+
+        psycopg closes the wire by itself, in the process that opened it.
+        """
+
 
 def _bounded(gen: Generator[Any, Any, Answer]) -> Generator[Any, Any, Answer]:
     """The same exchange with a deadline; raises OperationalError when it passes.

@@ -1,5 +1,6 @@
 """One PostgreSQL connection for all registries of a process: losses, transactions, forks."""
 
+import gc
 import os
 import socket
 import time
@@ -219,6 +220,15 @@ def test_a_transaction_that_was_left_open_is_of_no_other_verb(ready, monkeypatch
         assert ready.sql(f"{row} FOR UPDATE NOWAIT".replace("count(*)", "1")) == [(1,)]
     assert mint(other).seen.revision == 2
     assert mint(broken).seen.revision == 1
+
+
+def test_a_connection_that_is_collected_before_its_link_ends_without_a_warning(ready):
+    registry = open_(ready)
+    mint(registry)
+    with registry._links.taken() as link:
+        link.connection = None
+    gc.collect()
+    until(lambda: sessions(ready) == 0, "the end of the connection")
 
 
 def test_verbs_of_two_threads_do_not_share_a_transaction(ready):
