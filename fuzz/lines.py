@@ -24,11 +24,14 @@ _RUN = CliRunner()
 
 
 def check_line(text: str) -> None:
-    """Each finding is in the line, with its number and fields; without one there is a reason."""
+    """Each finding is in the line: its number and fields, or an ID of another system.
+
+    Without a finding there is a reason.
+    """
     for search in _SEARCHES:
         found = search.find(text)
         for finding in found:
-            assert finding.fits
+            assert finding.fits or finding.foreign
             for fit in finding.fits:
                 _check_fit(fit, text)
         assert found or search.explain(text)

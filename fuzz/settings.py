@@ -24,7 +24,7 @@ def check_settings(data: bytes) -> None:
     assert settings.resp_port == server.get("resp_port")
     assert settings.workers == server.get("workers", 1)
     assert settings.cors == tuple(server.get("cors", ()))
-    assert settings.patience_us == duration_us(server.get("patience", "10s")) > 0
+    assert settings.client_timeout_us == duration_us(server.get("client_timeout", "10s")) > 0
     names = tuple(toml.get("namespaces", {})) or ("default",)
     assert tuple(one.name for one in settings.namespaces) == names
     for one in settings.namespaces:

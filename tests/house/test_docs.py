@@ -6,6 +6,7 @@ kept in ``docblocks.py``; here stand the pages, and the proof that a wrong page 
 
 import os
 import re
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -70,7 +71,7 @@ def run(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
                     run_block(block, folder, namespace)
         finally:
             for value in namespace.values():
-                if isinstance(value, frazil.Generator):
+                if isinstance(value, frazil.Generator | sqlite3.Connection):
                     value.close()
             docblocks.end_all(folder.resolve())
 

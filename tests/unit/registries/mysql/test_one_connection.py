@@ -1,5 +1,6 @@
 """One MySQL connection for all registries of a process: losses, transactions, forks."""
 
+import gc
 import os
 import threading
 import time
@@ -37,7 +38,9 @@ def server():
 
 @pytest.fixture
 def ready(server):
-    """The server with an empty table, which the user may use."""
+    """The server with an empty table, which the user may use and has no session yet."""
+    gc.collect()  # links of earlier tests, in cycles with their errors
+    until(lambda: not sessions(server), "the end of earlier sessions")
     server.sql("DELETE FROM frazil_namespace")
     return server
 

@@ -35,7 +35,9 @@ def server():
 
 @pytest.fixture
 def ready(server):
-    """The server with an empty table, which the role may use."""
+    """The server with an empty table, which the role may use and has no session yet."""
+    gc.collect()  # links of earlier tests, in cycles with their errors
+    until(lambda: sessions(server) == 0, "the end of earlier sessions")
     with psycopg.connect(server.url()) as link:
         link.execute("DROP TABLE IF EXISTS frazil_namespace")
         link.execute(schema().encode())
