@@ -19,9 +19,13 @@ _UNITS_S: dict[str, Fraction | int] = {
 
 
 def check_duration(text: str) -> None:
-    """A duration is its number times its unit, to the nearest microsecond, a half upwards."""
+    """A duration is its number times its unit, to the nearest microsecond, a half upwards.
+
+    Only "0" needs no unit.
+    """
     us = accepted(duration_us, text)
-    if us is None:
+    if us is None or text.strip() == "0":
+        assert not us
         return
     number = text.strip().rstrip("".join(_UNITS_S))
     unit = text.strip()[len(number) :]
