@@ -92,7 +92,8 @@ def test_wide_arrays_have_two_words(url):
         array = ids.array(5)
         after = ids()
     whole = [int(hi) << 64 | int(lo) for hi, lo in zip(array["hi"], array["lo"], strict=True)]
-    assert [*whole, after] == list(range(after - 5, after + 1))
+    assert len({ids.scheme.unpack(number)["node"] for number in (*whole, after)}) == 1
+    assert [*whole, after] == sorted({*whole, after})  # a tick may pass between two of them
 
 
 def test_array_is_uint64(url):
