@@ -12,6 +12,7 @@ import psycopg
 import pytest
 
 import frazil
+from frazil.system.clock import wall_us
 from tests.canary import canary
 from tests.faults.inside import set_up, trial
 from tests.servers.clock import SteppedClock
@@ -169,6 +170,30 @@ def test_a_copy_of_the_database_takes_its_place():
 @canary
 def test_this_test_sees_another_database():
     assert put_back(broken=True) > 0
+
+
+def test_no_id_is_before_the_guard():
+    """Also where the clock stepped back, and what is added to it gets less after the wait."""
+    with server_with_clock() as (server, clock):
+        set_up(server, "2s")
+        asked(server.url())
+        clock.step(-1.5)
+        server.sql("SELECT setval('frazil_ids_1_life', 0)")  # of another server
+        first = min(asked(server.url()))
+        ((guard,),) = server.sql("SELECT last_value FROM frazil_ids_1_guard")
+        assert frazil.scheme().unpack(first)["time"] >= guard
+
+
+def test_the_guard_is_a_horizon_after_the_clock_with_what_is_added():
+    """Another server may have made IDs up to there."""
+    with server_with_clock() as (server, _):
+        set_up(server, "1s")
+        asked(server.url())
+        server.sql("SELECT setval('frazil_ids_1_ahead', 3000000)")
+        server.sql("SELECT setval('frazil_ids_1_life', 0)")
+        now_ms = frazil.scheme().layout.tick_at(wall_us())
+        first = frazil.scheme().unpack(min(asked(server.url())))
+        assert first["time"] >= now_ms + 3000 + 1000  # what is added, and the horizon
 
 
 ISOLATED = pytest.mark.parametrize("level", ["REPEATABLE_READ", "SERIALIZABLE"])

@@ -109,7 +109,7 @@ BEGIN
             IF life <> pg_sequence_last_value(c.life) THEN
                 tick := greatest(
                     cell >> c.sequence_bits, pg_sequence_last_value(c.mark),
-                    (reading_us - c.epoch_us) / c.tick_us
+                    (reading_us + ahead_us - c.epoch_us) / c.tick_us
                 );
                 PERFORM setval(c.guard, greatest(
                     pg_sequence_last_value(c.guard), tick + c.horizon));
@@ -141,7 +141,9 @@ BEGIN
                     IF passed_us <= 60000000 OR 2 * passed_us <= ahead_us THEN
                         passed_us := passed_us / 8;
                     END IF;
-                    ahead_us := greatest(ahead_us - passed_us, floor_us - reading_us, 0);
+                    -- It stays after the last cell and after the guard, which is -wait_us ago.
+                    ahead_us := greatest(
+                        ahead_us - passed_us, floor_us - reading_us, ahead_us + wait_us, 0);
                     PERFORM setval(c.ahead, ahead_us);
                     now_us := reading_us + ahead_us;
                     tick := (now_us - c.epoch_us) / c.tick_us;

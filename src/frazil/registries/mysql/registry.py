@@ -162,10 +162,8 @@ class MysqlRegistry(TableRegistry):
             found = record.revision
             if not writer:
                 record.incarnation = ""
-            yield (
-                record,
-                f"{data.replace('/', '_')}/{start_s}",
-            )  # after an error the link rolls back
+            incarnation = f"{data.replace('/', '_')}/{start_s}"
+            yield record, incarnation  # after an error the link rolls back
             self._keep(link, connection, record, found)
 
     def _check_engine(self, connection: Any) -> None:

@@ -18,8 +18,9 @@ Failures of a database, and the measures against them:
   restored data directory continues from there, unless a member remembers a higher value.
 - *Another table in its place.* A table, its schema or its database is renamed, another one is used
   under the name, and the first one returns. Nothing in it has changed, but each ``ALTER`` writes
-  the catalogue's row of what it renames. The transactions that wrote the three rows are a part of
-  the incarnation, like the start time; so after a ``GRANT`` members wait once, too.
+  the catalogue's row of what it renames; for a table also that of its type, which a ``GRANT``, a
+  new column or a trigger leaves alone. The transactions that wrote the three rows are a part of the
+  incarnation, like the start time. So after a ``GRANT`` on a schema or a database all members wait.
 - *A restored or edited row.* Each member writes its transaction number into the row and compares it
   with the one that the server stores for the row (``xmin``, of which 32 bits are left; freezing
   keeps it). A row that any other transaction wrote counts as a loss. So does anything that rewrites
@@ -84,10 +85,10 @@ _TELL = """SELECT current_setting('synchronous_commit'),
                  left(pg_walfile_name(pg_current_wal_lsn()), 8), 'frazil_namespace'::regclass::oid,
                  (SELECT oid FROM pg_database WHERE datname = current_database())),
        (SELECT concat_ws('.', (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint,
-                         d.xmin, n.xmin, c.xmin)
-        FROM pg_database d, pg_namespace n, pg_class c
-        WHERE d.datname = current_database() AND c.oid = 'frazil_namespace'::regclass
-          AND n.oid = c.relnamespace)"""
+                         d.xmin, n.xmin, t.xmin)
+        FROM pg_database d, pg_namespace n, pg_type t
+        WHERE d.datname = current_database() AND n.oid = t.typnamespace
+          AND t.typrelid = 'frazil_namespace'::regclass)"""
 _INSERT = "INSERT INTO frazil_namespace (name) VALUES (%(name)s) ON CONFLICT DO NOTHING"
 _SET = ", ".join(f"{column} = %({column})s" for column in RECORD_COLUMNS)
 _UPDATE = (

@@ -1,6 +1,5 @@
 """One connection to etcd for all registries of a process: its checks, losses and forks."""
 
-import os
 import secrets
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +14,7 @@ from frazil.registries import connect
 from frazil.registries.etcd.link import Link
 from tests.servers import etcd as servers
 from tests.tools.descriptors import descriptors_to
+from tests.tools.forks import child
 from tests.tools.proxy import Proxy
 from tests.tools.waiting import until
 
@@ -52,18 +52,6 @@ def new_names(wire, count):
         frazil.init(url_of(wire), namespace=name, new=True)
     until(lambda: wire.connections == 0, "the end of what init opened")
     return names
-
-
-def child(work):
-    """The exit status of a child that does this."""
-    pid = os.fork()
-    if not pid:
-        status = 1
-        try:
-            status = 0 if work() else 2
-        finally:
-            os._exit(status)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
 def test_generators_of_many_namespaces_have_one(wire):

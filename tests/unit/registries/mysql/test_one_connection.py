@@ -16,6 +16,7 @@ from frazil.registries import connect
 from frazil.registries.mysql import registry as mysql
 from frazil.registries.mysql.registry import statements
 from tests.servers.mariadb import mariadb
+from tests.tools.forks import child
 from tests.tools.proxy import Proxy
 from tests.tools.waiting import until
 
@@ -76,18 +77,6 @@ def strike(*_: object) -> None:
 
 def through(wire, server):
     return server.url(user="app").replace(str(server.port), str(wire.port))
-
-
-def child(work):
-    """The exit status of a child that does this."""
-    pid = os.fork()
-    if not pid:
-        status = 1
-        try:
-            status = 0 if work() else 2
-        finally:
-            os._exit(status)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
 def test_a_child_has_a_session_of_its_own(ready):

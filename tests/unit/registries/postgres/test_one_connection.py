@@ -18,6 +18,7 @@ from frazil.registries.postgres import registry as postgres
 from frazil.registries.postgres.registry import schema
 from frazil.system.idle_sockets import is_quiet
 from tests.servers import postgres as servers
+from tests.tools.forks import child
 from tests.tools.proxy import Proxy
 from tests.tools.waiting import until
 
@@ -56,18 +57,6 @@ def mint(registry, ticks=1):
 def session_of(registry):
     with registry._links.taken() as link:
         return link.connection.info.backend_pid
-
-
-def child(work):
-    """The exit status of a child that does this."""
-    pid = os.fork()
-    if not pid:
-        status = 1
-        try:
-            status = 0 if work() else 2
-        finally:
-            os._exit(status)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
 def test_a_child_talks_for_itself_and_leaves_the_parents_session(ready):

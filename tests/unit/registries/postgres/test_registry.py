@@ -76,9 +76,9 @@ def test_the_incarnation_names_server_timeline_table_database_and_start(ready):
     )
     assert abs(int(start) / 1e6 - time.time()) < 3600
     assert [tuple(written)] == ready.sql(
-        "SELECT d.xmin::text, n.xmin::text, c.xmin::text"
-        " FROM pg_database d, pg_namespace n, pg_class c WHERE d.datname = 'postgres'"
-        " AND n.nspname = 'public' AND c.relname = 'frazil_namespace'"
+        "SELECT d.xmin::text, n.xmin::text, t.xmin::text"
+        " FROM pg_database d, pg_namespace n, pg_type t WHERE d.datname = 'postgres'"
+        " AND n.nspname = 'public' AND t.typname = 'frazil_namespace'"
     )
 
 

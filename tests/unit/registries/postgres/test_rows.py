@@ -136,6 +136,16 @@ def test_a_command_that_leaves_the_rows_alone_is_not_a_loss(server, name, care):
         server.sql(care)
 
 
+def test_ids_in_sql_and_rights_to_the_table_are_not_a_loss(server, name):
+    registry = new(server, name)
+    with registry.step() as (_, before):
+        pass
+    registry.add_ids(ask_of(LastSeen()), ICICLE)
+    server.sql("GRANT SELECT ON frazil_namespace TO PUBLIC")
+    with registry.step() as (_, after):
+        assert after == before
+
+
 def test_transaction_numbers_that_wrap_around_are_not_a_loss():
     """2^32 transactions later, of which the server notes the lower half of the number."""
     with servers.postgres() as server:

@@ -1,7 +1,6 @@
 """One ZooKeeper session for all registries of a process: its end, losses, forks."""
 
 import gc
-import os
 import threading
 import time
 from weakref import ref
@@ -17,6 +16,7 @@ from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from tests.servers.zookeeper import zookeeper
 from tests.tools.descriptors import descriptors_to
+from tests.tools.forks import child
 from tests.tools.proxy import Proxy
 from tests.tools.waiting import until
 
@@ -61,18 +61,6 @@ def mint(registry, ticks=1):
 def session_of(registry):
     with registry._links.taken() as link:
         return link._client.client_id[0]
-
-
-def child(work):
-    """The exit status of a child that does this."""
-    pid = os.fork()
-    if not pid:
-        status = 1
-        try:
-            status = 0 if work() else 2
-        finally:
-            os._exit(status)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
 def drivers_threads():
