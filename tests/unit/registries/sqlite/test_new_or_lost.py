@@ -17,12 +17,12 @@ def test_a_folder_that_a_step_has_just_made_may_be_a_lost_one(tmp_path, monkeypa
     url, icicle = "sqlite:?horizon=300ms", frazil.scheme("icicle")
     with frazil.open(url, icicle) as ids:
         issued = set(ids.take(1000))
+        until = ids._walk.until  # before the loss: a slow member renews from the new file
         shutil.rmtree(folder.parent)
         newcomer = connect(url, "default", icicle)
         first = newcomer.grant(ask_of(LastSeen()), 300)  # has just made both folders
         assert folder.exists()
         issued.update(ids.take(1000))  # of the claim that was lost
-        until = ids._walk.until
         seen = first.seen
         while isinstance(first, Wait):
             first = newcomer.grant(ask_of(seen), 300)
