@@ -82,13 +82,14 @@ def initialise(
 ) -> bool:
     """Set up the namespace of a request. Returns whether it had no record or a counter was moved.
 
-    waiting: called with the length of the wait in µs, before this waits for a horizon.
+    waiting: called with the length of the wait in µs, before this waits for a horizon. With
+    ``if_missing`` the wait may be shorter.
     Precondition: ``how`` has no problem. Raises ConfigError for a namespace that exists (but see
     ``HowToBegin``), and the errors of the registry.
     """
     registry = registry_of(request)
     if how.if_missing:
-        return _ensure(registry, request)
+        return _ensure(registry, request, waiting)
     if registry.terms.timed:
         _begin(registry, request, 0 if how.new else None)
         if not how.new:
@@ -121,7 +122,7 @@ def _begin(registry: Registry, request: Request, start: int | None) -> None:
         ) from None
 
 
-def _ensure(registry: Registry, request: Request) -> bool:
+def _ensure(registry: Registry, request: Request, waiting: Callable[[int], None]) -> bool:
     """Make the record if there is none, and wait for an ID. Returns whether there was none."""
     until_ns = boot_ns() + request.timeout_us * 1000
     found = in_time(registry.look, until_ns, registry.url)
@@ -130,6 +131,7 @@ def _ensure(registry: Registry, request: Request) -> bool:
     if registry.terms.timed:
         if found is None:
             in_time(registry.prepare, until_ns, registry.url)
+            waiting(_horizon_us(registry))
         # Twice: a request that notices a loss may have to wait, and then gets the guard's tick.
         mint(1, request, registry, guard_us=2 * _horizon_us(registry))
     elif found is None:

@@ -138,12 +138,13 @@ def _set_up(request: Request, how: HowToBegin) -> None:
 
     def waiting(wait_us: int) -> None:
         nonlocal waits
+        wait, why = duration_text(wait_us), "because an earlier record may be lost"
+        if how.if_missing:
+            click.echo(wrapped(f"Waiting up to {wait}, {why}."))
+            return
         waits = True
-        wait = duration_text(wait_us)
         click.echo(wrapped(f"{name} is set up, {about}"))
-        click.echo(
-            wrapped(f"Waiting {wait}, because an earlier record may be lost (--new skips this).")
-        )
+        click.echo(wrapped(f"Waiting {wait}, {why} (--new skips this)."))
 
     def left() -> str:
         if waits:
