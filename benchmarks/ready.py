@@ -6,7 +6,8 @@ tests. First IDs are those of generators that one process opens one after the ot
 that rests is a process of its own (``ready_member``), and many rest at the same time, so that a
 rest of 30 s gives many samples in 30 s. They are members of one namespace, and so all their IDs
 must differ. The calls that found no claim, and had to ask, are counted. The last rest is that of
-the generators in one process, whose claims one thread renews.
+the generators in one process, whose claims one thread renews. In the row ``control`` the members
+make no IDs: they call ``itertools.count``, and what that takes after a rest is the machine's part.
 
 Round trips are counted by a proxy before the server, on a known namespace: those that connect, and
 those of the claim. ``benchmarks.stall`` measures event loops, each in a new process; the table has
@@ -26,7 +27,7 @@ from statistics import median
 from typing import Any
 
 import frazil
-from benchmarks.ready_member import asks
+from benchmarks.ready_member import CONTROL, asks
 from benchmarks.ready_stores import STORES, Store
 from frazil.claims.claim import LastSeen
 from frazil.generator.verb_requests import ask_of
@@ -162,6 +163,12 @@ def _together(
     return _shown([taken_s for taken_s, _ in first]), _part(store, asked, calls)
 
 
+def _control(members: int, rests_s: Sequence[float]) -> None:
+    """Print the row of members that make no IDs."""
+    cells = _rests(Store(lambda _: CONTROL, shared=False), members, rests_s, [])[:-1]
+    print(f"| {CONTROL} | - | - | - | {' | '.join(cells)} | - | - | - |", flush=True)
+
+
 def _measure(name: str, store: Store, members: int, rests_s: Sequence[float], loops: int) -> bool:
     """Print the row of a store. Whether all IDs of its namespace differ."""
     issued: list[int] = []
@@ -190,6 +197,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     heads += ["without a claim", "in one process", "loop"]
     print(f"p50 / p99, {members} members.\n\n| {' | '.join(heads)} |")
     print("|---|" + "--:|" * (len(heads) - 1))
+    _control(members, rests_s)
     differ = True
     for name in given.stores or STORES:
         with STORES[name]() as store:

@@ -3,19 +3,23 @@
 A process of its own, as members are: it takes a first ID, and one ID after each rest. A rest is
 ``SECONDSxTIMES``. On a machine with other work a thread also waits for a processor. Linux counts
 that time for each thread (``benchmarks.stall``), and here it is subtracted. Prints JSON: the times
-in seconds, how many calls found no claim, and the IDs.
+in seconds, how many calls found no claim, and the IDs. With ``control`` as its URL it calls
+``itertools.count`` in place of a generator, which shows the part of the times that is the machine's.
 """
 
 import json
 import sys
 import time
 from collections.abc import Sequence
+from itertools import count
 from typing import Any
 
 import frazil
 from benchmarks.stall import queued_s
 
-__all__ = ["after_rests", "asks"]
+__all__ = ["CONTROL", "after_rests", "asks"]
+
+CONTROL = "control"
 
 
 def asks(ids: Any) -> bool:
@@ -25,7 +29,7 @@ def asks(ids: Any) -> bool:
 
 
 def after_rests(ids: Any, rest_s: float, turns: int, *, own: bool) -> dict[str, Any]:
-    """One ID after each of some rests. own: the server makes the IDs, so there is no claim."""
+    """One ID after each of some rests. own: there is no claim, as where the server makes the IDs."""
     times, issued, asked = [], [], 0
     for _ in range(turns):
         time.sleep(rest_s)
@@ -39,15 +43,22 @@ def after_rests(ids: Any, rest_s: float, turns: int, *, own: bool) -> dict[str, 
 
 def main(url: str, namespace: str, rests: Sequence[str]) -> None:
     """Measure, and print the result."""
-    own = url.startswith(("icicle:", "http:"))
-    with frazil.open(url, namespace=namespace, timeout=30) as ids:
-        first = ids()
-        found = []
-        for rest in rests:
-            rest_s, _, turns = rest.partition("x")
-            found.append(after_rests(ids, float(rest_s), int(turns), own=own))
-    found[0]["ids"].append(first)
+    if url == CONTROL:
+        found = _found(count().__next__, rests, own=True)
+    else:
+        with frazil.open(url, namespace=namespace, timeout=30) as ids:
+            found = _found(ids, rests, own=url.startswith(("icicle:", "http:")))
     json.dump(found, sys.stdout)
+
+
+def _found(ids: Any, rests: Sequence[str], *, own: bool) -> list[dict[str, Any]]:
+    """The result of each rest; that of the first has the first ID, too."""
+    first, found = ids(), []
+    for rest in rests:
+        rest_s, _, turns = rest.partition("x")
+        found.append(after_rests(ids, float(rest_s), int(turns), own=own))
+    found[0]["ids"].append(first)
+    return found
 
 
 if __name__ == "__main__":
