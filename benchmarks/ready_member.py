@@ -3,8 +3,8 @@
 A process of its own, as members are: it takes a first ID, and one ID after each rest. A rest is
 ``SECONDSxTIMES``. On a machine with other work a thread also waits for a processor. Linux counts
 that time for each thread (``benchmarks.stall``), and here it is subtracted. Prints JSON: the times
-in seconds, how many calls found no claim, and the IDs. With ``control`` as its URL it calls
-``itertools.count`` in place of a generator, which shows the part of the times that is the machine's.
+in seconds, how many calls found no claim, and the IDs. With the URL ``control`` it makes no IDs,
+and calls ``itertools.count`` instead: its times are the machine's part of the others.
 """
 
 import json
@@ -29,7 +29,7 @@ def asks(ids: Any) -> bool:
 
 
 def after_rests(ids: Any, rest_s: float, turns: int, *, own: bool) -> dict[str, Any]:
-    """One ID after each of some rests. own: there is no claim, as where the server makes the IDs."""
+    """One ID after each of some rests. own: there is no claim, since a server makes the IDs."""
     times, issued, asked = [], [], 0
     for _ in range(turns):
         time.sleep(rest_s)
