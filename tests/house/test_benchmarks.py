@@ -255,6 +255,14 @@ def test_a_first_id_and_a_rest_are_measured(capsys: pytest.CaptureFixture[str]) 
     assert " | 1 + 1 | " in shown.partition("| redis | ")[2]  # a connection, and a claim
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["redis", "postgres", "mysql", "etcd", "zookeeper"])
+def test_the_claim_of_a_known_namespace_takes_two_round_trips_at_most(name: str) -> None:
+    with ready_stores.STORES[name]() as store:
+        trips = ready._trips(store, [])
+    assert int(trips.partition(" + ")[2]) <= 2
+
+
 def test_an_id_that_repeats_fails_the_table(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

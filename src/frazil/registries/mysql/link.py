@@ -69,9 +69,6 @@ class _Connection(Connection):  # type: ignore[misc] # it has no types
     asking = False
     """Whether a message was sent whose answer has not been read to its end."""
 
-    checked = False
-    """Whether the table's engine is known to have transactions."""
-
     _until_s = float("inf")
 
     def is_quiet(self) -> bool:

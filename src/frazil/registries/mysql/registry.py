@@ -68,22 +68,20 @@ _LOCK = (
     f"SELECT writer, {_COLUMNS}, slots FROM frazil_namespace "  # noqa: S608
     "WHERE name = %(name)s FOR UPDATE"
 )
-_CREATED = """(SELECT UNIX_TIMESTAMP(create_time) FROM information_schema.tables
+_TABLE = """(SELECT CONCAT_WS(' ', engine, CAST(UNIX_TIMESTAMP(create_time) AS SIGNED))
+    FROM information_schema.tables
     WHERE table_schema = DATABASE() AND table_name = 'frazil_namespace')"""
 _UPTIME = "(SELECT variable_value FROM {}.global_status WHERE variable_name = 'Uptime')"
 _TELL = """SELECT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED),
-    CONCAT_WS('.', {uid}, CAST({created} AS SIGNED)),
-    UNIX_TIMESTAMP(), {uptime}"""
+    {uid}, {table}, UNIX_TIMESTAMP(), {uptime}"""
 _TELLS = {
     True: _TELL.format(
-        uid="@@server_uid", created=_CREATED, uptime=_UPTIME.format("information_schema")
+        uid="@@server_uid", table=_TABLE, uptime=_UPTIME.format("information_schema")
     ),
     False: _TELL.format(
-        uid="@@server_uuid", created=_CREATED, uptime=_UPTIME.format("performance_schema")
+        uid="@@server_uuid", table=_TABLE, uptime=_UPTIME.format("performance_schema")
     ),
 }
-_ENGINE = """SELECT engine FROM information_schema.tables
-    WHERE table_schema = DATABASE() AND table_name = 'frazil_namespace' AND engine <> 'InnoDB'"""
 _INSERT = "INSERT IGNORE INTO frazil_namespace (name, slots) VALUES (%(name)s, '')"
 _SET = ", ".join(f"{column} = %({column})s" for column in RECORD_COLUMNS)
 _UPDATE = (
@@ -156,7 +154,9 @@ class MysqlRegistry(TableRegistry):
             *_, rows, told = connection.ask(f"{_BEGIN}; {_LOCK}; {tell}", name)
             if not rows:
                 *_, rows, told = connection.ask(f"{_INSERT}; {_LOCK}; {tell}", name)
-            (self._read_us, data, now_s, uptime_s), (writer, *head, slots) = told[0], rows[0]
+            (self._read_us, uid, table, now_s, uptime_s), (writer, *head, slots) = told[0], rows[0]
+            engine, _, created = (table or "").partition(" ")  # a view has neither
+            data = f"{uid}.{created}" if created else str(uid)
             start_s = (now_s - int(uptime_s)) % _WORD  # a clock set back makes Uptime negative
             record = Record(PackedSlots(bytes(slots)), *head)
             found = record.revision
@@ -164,21 +164,18 @@ class MysqlRegistry(TableRegistry):
                 record.incarnation = ""
             incarnation = f"{data.replace('/', '_')}/{start_s}"
             yield record, incarnation  # after an error the link rolls back
+            self._check_engine(engine)
             self._keep(link, connection, record, found)
 
-    def _check_engine(self, connection: Any) -> None:
-        """Raise ConfigError if the table has no transactions; once for each connection.
-
-        Verbs that only read, like those of ``frazil doctor``, need none.
-        """
-        for (engine,) in connection.ask(_ENGINE)[0]:
+    def _check_engine(self, engine: str) -> None:
+        """Raise ConfigError if the table has no transactions. A verb that only reads needs none."""
+        if engine.lower() not in ("innodb", ""):
             raise ConfigError(
                 f"{self.url}: table frazil_namespace has the engine {engine}, in which a claim can "
                 "be given twice, because it has no transactions; run: ALTER TABLE frazil_namespace "
                 "ENGINE=InnoDB",
                 url=self.url,
             )
-        connection.checked = True
 
     @contextmanager
     def _connected(self) -> Iterator[tuple[Link, Any]]:
@@ -188,8 +185,6 @@ class MysqlRegistry(TableRegistry):
 
     def _keep(self, link: Link, connection: Any, record: Record, found: int) -> None:
         """Replace the record that was read, and no other: a message may arrive twice."""
-        if not connection.checked:
-            self._check_engine(connection)
         values = self.row_of(record, found) | {"name": self.namespace.encode()}
         link.committing = True
         tell = "SET @frazil_writes = %(revision)s"
