@@ -95,7 +95,7 @@ def __getattr__(name: str) -> object:
 
 
 def _unfinished(name: str) -> Exception:
-    """The error of a signal handler that came before the import that it interrupted had ended."""
+    """The error for a signal handler that interrupted an import of frazil."""
     kind = getattr(sys.modules.get("frazil.errors"), "TryLater", ImportError)
     error: Exception = kind(
         f"frazil.{name} is not loaded yet: this signal handler interrupted an import of frazil; "

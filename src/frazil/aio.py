@@ -1,8 +1,8 @@
-"""``frazil.aio``: the same generator, which waits with the event loop.
+"""``frazil.aio``: the same generator, for code that runs in an event loop.
 
-An ``async`` copy of a library repeats each of its bugs. Here there is no copy: to make an ID is
-arithmetic and needs no ``await``, and the keeper does all I/O in its own thread. So only the
-waiting differs. A call whose ID is ready returns it without giving control to the loop.
+An ``async`` copy of a library would have each of its bugs a second time. So there is no copy:
+making an ID is arithmetic, which needs no ``await``, and the keeper does all I/O in its own thread.
+Only the waiting differs. A call whose ID is ready returns it and does not yield to the loop.
 
     async with frazil.aio.open() as ids:
         await ids()
@@ -113,10 +113,10 @@ class AwaitedGenerator:
 def open(  # noqa: A001 - as in frazil.open
     url: UrlInput | None = None, scheme: str | Scheme = "icicle", **options: Any
 ) -> AsyncGenerator:
-    """A generator to await. The arguments are those of ``frazil.open``.
+    """A generator whose calls are awaited. The arguments are those of ``frazil.open``.
 
-    Contacts nothing, and imports the driver of the store. So call it before the loop runs, or in a
-    thread.
+    Contacts nothing, but imports the driver of the store, which takes time: call it before the loop
+    runs, or in a thread. Raises ConfigError and LayoutError.
     """
     refuse_unknown("open", open_ids, options)
     request = make_request(url, scheme, **options)

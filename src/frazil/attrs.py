@@ -5,8 +5,8 @@
 attrs checks nothing by itself: a text from a URL or a number of another table would stay in the
 field. The converter turns every form of an ID into an int; the validator accepts only ints.
 
-Limit: mypy knows only named functions as converters. Where it matters, write one that returns
-``order.read(value)``.
+Limit: mypy accepts only named functions as converters. If you use mypy, write a function that
+returns ``order.read(value)``.
 """
 
 from collections.abc import Callable

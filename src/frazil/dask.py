@@ -3,9 +3,9 @@
     frame = frazil.dask.stamp(frame, "id", "redis://ids.example")
     frazil.dask.audit(frame, "id").good
 
-A collection is a recipe: each ``compute`` makes its partitions again, and would give each row
-another ID. No ID repeats, but a join of two results finds nothing. So ``stamp`` makes the rows once
-and keeps them:
+A collection is a plan: each ``compute`` computes its partitions again, and would give each row
+another ID. No ID repeats, but a join of two results matches no row. So ``stamp`` computes the rows
+once and keeps them:
 
 - ``path=``: in Parquet files, which are read again. Nothing is lost with a worker.
 - else by ``persist``. The scheduler of a cluster makes the partitions of a worker that died again,
@@ -51,8 +51,8 @@ class _Seal:
 
         if Event(self.name).is_set():
             raise ClaimLost(
-                "a worker died after this frame was stamped, and its rows, made again, would have "
-                "other IDs; stamp with path= to keep rows in files, or begin again"
+                "a worker died after this frame was stamped, and its rows would be computed again "
+                "with other IDs; stamp again with path=, which keeps the rows in files"
             )
 
 

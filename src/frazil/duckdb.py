@@ -50,12 +50,12 @@ def register(
     scheme. Raises ConfigError for another kind of ``ids`` and for a name that is not an identifier.
     """
     if not isinstance(ids, Generator):
-        raise ConfigError(f"ids is a generator of frazil.open, not {type(ids).__name__}")
+        raise ConfigError(f"ids must be a generator of frazil.open, not {type(ids).__name__}")
     if not (name.isidentifier() and name.isascii()):
         raise ConfigError(f"name={name!r} is invalid; use letters, digits and _", value=name)
     kind = column_type(ids.scheme, text=text)
-    # A vector of arguments tells the function how many IDs are wanted; a function without any
-    # argument does not get it.
+    # The length of the argument's vector is the number of IDs; a function without arguments does
+    # not get it.
     _function(
         con, f"{name}_new", lambda rows: new_column(ids, len(rows), kind), _TYPES[kind], new=True
     )

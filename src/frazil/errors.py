@@ -3,20 +3,21 @@
     FrazilError
     ├── Misuse                   fix the call: nothing was changed
     │   ├── LayoutError          a layout, a field or a value that is invalid
-    │   ├── CodecError           a text that is not an ID, with the wrong character
+    │   ├── CodecError           a text or a number that is not an ID
     │   └── ConfigError          a URL, a duration, a file, a missing extra
     ├── TryLater                 the same call may succeed later
     │   ├── PoolExhausted        no claim was granted before the timeout
     │   └── RegistryUnavailable  the store does not answer; the outcome may be unknown
     ├── Stopped                  this generator cannot continue
     │   ├── Closed               the generator was closed; open another
-    │   ├── ClaimLost            the claim has a new owner
+    │   ├── ClaimLost            rows of a stamped Dask or Ray table are lost
     │   ├── LayoutExhausted      the time field or the counter is used up
     │   └── ClockError           a clock reading is implausible
     └── InternalError            a broken invariant: a bug in frazil, please report it
 
 An error has its facts as attributes (like ``error.limit``, and all of them in ``error.facts``) for
-programs. The message is for people and ends with the next step.
+programs; a class below names its usual facts in parentheses. The message is for people and ends
+with the next step.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class LayoutError(Misuse):
 
 
 class CodecError(Misuse):
-    """A text is not an ID (text, position, character)."""
+    """A text or a number is not an ID (text, position, character; or value, limit)."""
 
 
 class ConfigError(Misuse):
@@ -90,7 +91,7 @@ class TryLater(FrazilError):
 
 
 class PoolExhausted(TryLater):
-    """No claim was granted before the timeout (waited_s, retry_after_s)."""
+    """No claim was granted before the timeout (waited_s; or retry_after_s, if it is known)."""
 
 
 class RegistryUnavailable(TryLater):
@@ -102,7 +103,7 @@ class RegistryUnavailable(TryLater):
 
 
 class Stopped(FrazilError):
-    """The generator stopped, because an ID could repeat."""
+    """This generator cannot continue, because an ID could repeat."""
 
 
 class Closed(Stopped):
@@ -110,7 +111,7 @@ class Closed(Stopped):
 
 
 class ClaimLost(Stopped):
-    """The claim has a new owner; IDs made before stay valid (slot, until)."""
+    """Rows of a stamped table of Dask or Ray are lost; computed again they would get other IDs."""
 
 
 class LayoutExhausted(Stopped):
@@ -118,7 +119,10 @@ class LayoutExhausted(Stopped):
 
 
 class ClockError(Stopped):
-    """No second clock confirms a clock reading (reading_us, witness_us)."""
+    """A clock reading is implausible: no second clock confirms it, or it is before the epoch.
+
+    reading_us, witness_us: both clocks, in µs since 1970.
+    """
 
 
 class InternalError(FrazilError):

@@ -2,15 +2,15 @@
 
 A first use looks like a loss: a store that was emptied a moment ago, while members continue inside
 their claims, is empty like one that never held anything. So the first use has to wait for one
-horizon, until each claim of a lost record has ended. Setting up does that before the traffic comes.
+horizon, until each claim of a lost record has ended. Setting up waits in advance.
 
 Three arguments change what it does. ``new`` is a person's statement that the namespace was never
 used; only it skips the wait. ``if_missing`` is for what runs at every start, like an init
 container: a program cannot know what a person knows, so it makes no statement. It makes one ID in
 the usual way, which waits one horizon after a loss, and drops the ID. ``forward`` moves a counter.
 
-A counter has no time in which a lost claim would end. So a program never makes one: a missing
-counter is an error, and a person gives the next value.
+In a counter, a lost claim never ends by time, so waiting does not help. So a program never makes
+one: a missing counter is an error, and a person sets the next value.
 """
 
 from collections.abc import Callable, Mapping
@@ -132,7 +132,8 @@ def _ensure(registry: Registry, request: Request, waiting: Callable[[int], None]
         if found is None:
             in_time(registry.prepare, until_ns, registry.url)
             waiting(_horizon_us(registry))
-        # Twice: a request that notices a loss may have to wait, and then gets the guard's tick.
+        # Two horizons: a request that notices a loss may have to wait, and then gets the guard's
+        # tick.
         mint(1, request, registry, guard_us=2 * _horizon_us(registry))
     elif found is None:
         command = init_command(str(request.url), request.namespace, request.scheme)
@@ -172,8 +173,8 @@ def initialise_ids(
     forward: move an existing counter ahead to ``start``.
     new: the namespace was never used, so do not wait; a counter begins at 1, a run at 0. Never let
     a program say so at each start: after a lost record, IDs would repeat.
-    if_missing: for programs that run at every start. A namespace that exists is left as it is; a
-    loss of its record is noticed and waited out here. A counter that is missing is an error.
+    if_missing: for programs that run at every start. A namespace that exists does not change; if
+    its record was lost, this waits one horizon. A counter that is missing is an error.
     timeout: with ``if_missing``, how long to wait for a store, beyond the wait for a loss.
 
     Returns whether the namespace had no record (or a counter was moved). Raises ConfigError, also

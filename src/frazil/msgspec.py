@@ -2,7 +2,7 @@
 
     class OrderId(Id, scheme=order): ...
 
-msgspec writes an int as a number, which JavaScript rounds, and asks a hook only about types that it
+msgspec writes an int as a number, which JavaScript rounds, and calls a hook only for types that it
 does not know. So an ID has a type of its own, a subclass of int. ``OrderId(...)`` reads an int, a
 text or a UUID by the scheme, and ``enc_hook``, ``dec_hook`` and ``schema_hook`` do the rest.
 
@@ -32,12 +32,16 @@ class Id(int):
         if scheme is not None:
             cls.scheme = scheme_of(scheme)
         if not hasattr(cls, "scheme"):
-            raise Misuse(f"write class {cls.__name__}(Id, scheme=...), with the scheme of its IDs")
+            raise Misuse(
+                f"class {cls.__name__} has no scheme; write class {cls.__name__}(Id, scheme=...)"
+            )
 
     def __new__(cls, value: object) -> Self:
-        """The ID that a value stands for: an int, its text, or a UUID of 128 bits."""
+        """The ID of a value: an int, its text, or a UUID of 128 bits."""
         if cls is Id:
-            raise Misuse("make a class of the scheme first: class OrderId(Id, scheme=order)")
+            raise Misuse(
+                "Id itself has no scheme; make a class with one: class OrderId(Id, scheme=order)"
+            )
         return super().__new__(cls, cls.scheme.read(value))
 
     def __str__(self) -> str:
@@ -65,7 +69,7 @@ def dec_hook(kind: type, value: Any) -> Any:
     if issubclass(kind, Id):
         if isinstance(value, str):
             return kind(value)
-        raise Misuse(f"an ID is text in JSON, not {type(value).__name__}", value=value)
+        raise Misuse(f"an ID must be text in JSON, not {type(value).__name__}", value=value)
     raise NotImplementedError(f"{kind} is not a type of frazil")
 
 

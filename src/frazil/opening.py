@@ -1,9 +1,9 @@
 """``frazil.open`` and ``frazil.mint``: the URL chooses where IDs are made.
 
 Most URLs name a registry, from which a generator in this process claims node numbers. ``icicle:``
-names servers that make the IDs themselves, and ``http:`` names a service. All are used alike. The
-arguments become one ``Request``, and the kind of its URL names what opens it
-(``frazil.inputs.kinds``).
+names servers that make the IDs themselves, and ``http:`` names a service. All three are used in the
+same way. The arguments become one ``Request``, and the kind of its URL selects the module that
+opens the generator (``frazil.inputs.kinds``).
 """
 
 from collections.abc import Mapping
@@ -41,7 +41,8 @@ def mint_request(n: int, request: Request) -> list[int]:
 def _minted(n: int, request: Request) -> list[int]:
     """The IDs of ``mint_request``; every connection is closed when this returns.
 
-    A signal handler may fork while a connection is closed, so the caller checks the process later.
+    A signal handler may fork while a connection is being closed, so the caller checks afterwards
+    that this is still the same process.
     """
     if request.url.maker == "registry":
         return mint(n, request, registry_of(request))
@@ -85,14 +86,15 @@ def open_ids(
     default is 1,000 (or one). The next block is claimed when half of one is used. ``block=1`` is
     strict: each value of a counter is claimed when it is requested, so values are consecutive
     across all members, and each takes a round trip.
-    keep: how long after its last ID a generator keeps its claim, so that a rare ID costs its caller
-    no request; a duration. In the background it sends at most about one small request in each
-    horizon (1 s on this host, 5 s on a server); 0 gives an unused claim back at once.
+    keep: how long after its last ID a generator keeps its claim, so that a caller that rarely needs
+    an ID does not wait for a new claim; a duration. In the background it sends at most about one
+    small request in each horizon (1 s on this host, 5 s on a server); 0 gives an unused claim back
+    at once.
     token: the token of a service; the default is the environment variable FRAZIL_TOKEN.
     registry: a registry of your own, instead of ``url`` and ``namespace``, for this generator alone
     (``docs/how-to/own-registry.md``).
 
-    Raises ConfigError and LayoutError.
+    Raises ConfigError for an invalid argument, and LayoutError for an invalid layout or field.
     """
     refuse_unknown("open", open_ids, unknown)
     request = make_request(
@@ -125,8 +127,8 @@ def mint_ids(
 ) -> list[int]:
     """``n`` unique IDs, for a process that ends soon. The arguments are those of ``open``.
 
-    No claim is held afterwards. Timestamps lie in the ticks that the IDs fill, so many IDs take as
-    long as their layout needs for them, less ``lead``. Raises the errors of the registry, and
+    No claim is held afterwards. A tick holds a limited number of IDs, so many IDs take as long as
+    the ticks that they fill, less ``lead``. Raises ConfigError, the errors of the registry, and
     PoolExhausted after ``timeout`` without an ID.
     """
     refuse_unknown("mint", mint_ids, unknown)

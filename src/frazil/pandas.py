@@ -32,7 +32,7 @@ def stamp(
     holds the IDs.
     """
     if not isinstance(ids, Generator):
-        raise ConfigError(f"ids is a generator of frazil.open, not {type(ids).__name__}")
+        raise ConfigError(f"ids must be a generator of frazil.open, not {type(ids).__name__}")
     check_new(column, frame.columns)
     kind = column_type(ids.scheme, text=text)
     return frame.assign(**{column: new_column(ids, len(frame), kind)})

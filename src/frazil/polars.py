@@ -1,7 +1,7 @@
 """IDs for Polars: a key for each row, and expressions that read IDs.
 
-``pl.lit(ids())`` is one ID for the whole frame, and a lazy frame makes its columns again each time
-it is collected. ``stamp`` takes an eager frame, and gives each row an ID once.
+``pl.lit(ids())`` is one ID for the whole frame, and a lazy frame computes its columns again each
+time it is collected. ``stamp`` takes an eager frame, and each row gets one ID.
 
 Importing this module registers the namespace ``frazil`` of expressions::
 
@@ -45,7 +45,7 @@ def stamp(frame: pl.DataFrame, column: str, ids: Generator, *, text: bool = Fals
             "IDs each time; collect it first"
         )
     if not isinstance(ids, Generator):
-        raise ConfigError(f"ids is a generator of frazil.open, not {type(ids).__name__}")
+        raise ConfigError(f"ids must be a generator of frazil.open, not {type(ids).__name__}")
     check_new(column, frame.columns)
     kind = column_type(ids.scheme, text=text)
     return frame.with_columns(pl.Series(column, new_column(ids, frame.height, kind)))
@@ -53,9 +53,9 @@ def stamp(frame: pl.DataFrame, column: str, ids: Generator, *, text: bool = Fals
 
 @pl.api.register_expr_namespace("frazil")
 class IdExpressions:
-    """``pl.col("id").frazil``: what the IDs of a column of integers hold.
+    """``pl.col("id").frazil``: the fields and texts of the IDs in a column.
 
-    ``spec`` is the scheme as ``frazil.scheme`` takes it: a name, a layout text or a Scheme. The
+    ``spec`` is the scheme as ``frazil.scheme`` takes it: a name, a layout string or a Scheme. The
     methods for text have no default, because the texts of a scheme may need a key.
     """
 

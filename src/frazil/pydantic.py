@@ -14,9 +14,10 @@ code does. So for an int the validator finds out which code called Pydantic: whe
 the parameters of a request, an int came out of JSON and is refused. A response and other Python
 code may use ints.
 
-Limits: other frameworks that parse JSON themselves look like Python code, and so does a model with
-an ``__init__`` of its own; ``model_validate_json`` of the bytes is right there. A default is not
-validated (Pydantic's rule), so pass a generator as ``default_factory``.
+Limits: a number is accepted from other frameworks that parse JSON themselves, and by a model with
+an ``__init__`` of its own, because both look like Python code; there, pass the bytes to
+``model_validate_json``. A default is not validated (Pydantic's rule), so pass a generator as
+``default_factory``.
 """
 
 import sys
@@ -65,7 +66,7 @@ class Id:
         object.__setattr__(self, "scheme", scheme_of(scheme))
         object.__setattr__(self, "json", json)
         if json not in {"text", "number"}:
-            raise ConfigError(f"json= is 'text' or 'number', not {json!r}", value=json)
+            raise ConfigError(f"json= must be 'text' or 'number', not {json!r}", value=json)
         if json == "number" and self.scheme.id_max >= 1 << _EXACT_BITS:
             raise ConfigError(
                 f"the IDs of scheme {self.scheme.name!r} reach {self.scheme.id_max}, and "

@@ -3,8 +3,9 @@
     ds = frazil.ray.stamp(ds, "id", "redis://ids.example")
     frazil.ray.audit(ds, "id").good
 
-A dataset is a recipe: each use makes its blocks again, and would give each row another ID. No ID
-repeats, but a join of two results finds nothing. So ``stamp`` makes the rows once and keeps them:
+A dataset is a plan: each use computes its blocks again, and would give each row another ID. No ID
+repeats, but a join of two results matches no row. So ``stamp`` computes the rows once and keeps
+them:
 
 - ``path=``: in Parquet files, which are read again. Nothing is lost with a node.
 - else in the object store, by ``materialize``. Ray makes the blocks of a node that died again,
@@ -46,11 +47,11 @@ class _State:
         self._closed = False
 
     def close(self) -> None:
-        """Say that it is."""
+        """Mark the dataset as complete."""
         self._closed = True
 
     def closed(self) -> bool:
-        """Whether it is."""
+        """Whether the dataset is complete."""
         return self._closed
 
 
@@ -63,8 +64,8 @@ class _Seal:
     def __call__(self) -> None:
         if _ray().get(self.state.closed.remote()):
             raise ClaimLost(
-                "a node died after this dataset was stamped, and its rows, made again, would have "
-                "other IDs; stamp with path= to keep rows in files, or begin again"
+                "a node died after this dataset was stamped, and its rows would be computed again "
+                "with other IDs; stamp again with path=, which keeps the rows in files"
             )
 
 

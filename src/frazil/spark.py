@@ -6,8 +6,8 @@
 
 ``monotonically_increasing_id`` begins at 0 in each job, so it numbers rows and makes no keys.
 
-A data frame is a recipe: each action makes its rows again, and would give each row another ID. No
-ID repeats, but a join of two results finds nothing. So ``stamp`` makes the rows once and keeps
+A data frame is a plan: each action computes its rows again, and would give each row another ID. No
+ID repeats, but a join of two results matches no row. So ``stamp`` computes the rows once and keeps
 them:
 
 - ``path=``: in Parquet files, which are read again. Nothing is lost with an executor.

@@ -12,13 +12,14 @@ An ``INSERT … FROM SELECT`` calls a Python default once for all rows, so every
 the second row fails. A column of this type refuses that; select the IDs by name, or insert rows.
 
 The default may be a generator of ``frazil.open``, or of ``frazil.aio.open`` with an async engine.
-The first waits for a claim where it is called, which in an async engine is the event loop.
+A generator of ``frazil.open`` waits for a claim in the thread that calls it; with an async engine
+that blocks the event loop.
 
 Migrations show the SQL type (``sa.BigInteger()``), so they import nothing of the application, and
 do not change with the scheme's text.
 
-Limits: values in the database are not read by the scheme. An attribute keeps what is assigned, so
-assign ints. A default of a column of another type is not seen.
+Limits: values that are read from the database are not checked. An attribute keeps the value that is
+assigned to it, so assign ints. The default of a column of another type is not checked.
 """
 
 from datetime import datetime

@@ -70,7 +70,7 @@ def test_a_number_of_ids_is_one(kind):
     with frazil.open(url, **options) as ids:
         for n in (-3, -1, True, 2.0, "3", None):
             for ask in (ids.take, ids.array, lambda n: asyncio.run(awaited(n))):
-                with pytest.raises(ConfigError, match="how many IDs"):
+                with pytest.raises(ConfigError, match="the number of IDs must be"):
                     ask(n)
     assert asyncio.run(awaited(0)) == []
 

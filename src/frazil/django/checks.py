@@ -1,8 +1,8 @@
 """System checks: ``manage.py check``, and before ``runserver``, ``migrate``, ``makemigrations``.
 
-A wrong declaration would otherwise be noticed by the first visitor. E001 to E003 are about
-declarations, E004 about a generator in a field. With ``check --deploy`` also W001 to W003: a store
-that several hosts cannot share.
+Otherwise the first request would show a wrong declaration. E001 to E003 are about declarations,
+E004 about a generator in a field. With ``check --deploy`` also W001 to W003: a store that several
+hosts cannot share.
 """
 
 from collections.abc import Iterable
@@ -54,7 +54,7 @@ def _shared_namespaces(found: Iterable[Declaration]) -> list[CheckMessage]:
         if other.scheme.fingerprint != declaration.scheme.fingerprint:
             problem = (
                 f"{other.name!r} and {declaration.name!r} share the namespace "
-                f"{making['namespace']!r} and cut numbers differently"
+                f"{making['namespace']!r} and have different layouts"
             )
             hint = "give each a namespace of its own"
             messages.append(Error(problem, hint=hint, id="frazil.E005"))
@@ -94,7 +94,7 @@ def _production(name: str, request: Request, declaration: Declaration) -> Iterab
     place = f'FRAZIL["schemes"][{name!r}]'
     kind = request.url.kind
     if kind == "memory":
-        problem = f"{place} uses memory:, which one process forgets and two cannot share"
+        problem = f"{place} uses memory:, whose claims end with the process and are not shared"
         yield Error(problem, hint="use redis:, postgresql: or sqlite:", id="frazil.W002")
     elif declaration.making["url"] is None:
         problem = f"{place} has no url; FRAZIL_URL, or a file of this user, is used"
@@ -104,7 +104,10 @@ def _production(name: str, request: Request, declaration: Declaration) -> Iterab
             f"{place} keeps claims in a file of this host, while the database "
             f"{_remote_databases()} is on another"
         )
-        hint = "with several hosts, use redis:, postgresql: or etcd:; each file would be node 0"
+        hint = (
+            "with several hosts, use redis:, postgresql: or etcd:; the file of each host would "
+            "begin with node 0"
+        )
         yield Hint(problem, hint=hint, id="frazil.W003")
 
 

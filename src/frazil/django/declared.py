@@ -72,14 +72,15 @@ def declarations() -> Mapping[str, Declaration]:
     setting = getattr(settings, "FRAZIL", {})
     if not isinstance(setting, Mapping):
         raise ConfigError(
-            f'FRAZIL is a mapping like {{"url": "redis://host", "schemes": {{}}}}, not '
+            f'FRAZIL must be a mapping like {{"url": "redis://host", "schemes": {{}}}}, not '
             f"{type(setting).__name__}"
         )
     _known("FRAZIL", setting, ("url", "schemes"))
     schemes = setting.get("schemes", {})
     if not isinstance(schemes, Mapping):
         raise ConfigError(
-            f'FRAZIL["schemes"] is a mapping from names to schemes, not {type(schemes).__name__}'
+            f'FRAZIL["schemes"] must be a mapping from names to schemes, not '
+            f"{type(schemes).__name__}"
         )
     return {
         name: _declaration(name, entry, setting.get("url"))
@@ -110,8 +111,8 @@ def _declaration(name: str, entry: object, url: object) -> Declaration:
         entry = {"scheme": entry}
     if not isinstance(entry, Mapping):
         raise ConfigError(
-            f"{place} is a Scheme, a scheme's name, or a mapping with arguments of frazil.scheme "
-            f"and frazil.open, not {type(entry).__name__}"
+            f"{place} must be a Scheme, a scheme's name, or a mapping with arguments of "
+            f"frazil.scheme and frazil.open, not {type(entry).__name__}"
         )
     _known(place, entry, _LOOKS + _MAKING)
     looks = {key: entry[key] for key in _LOOKS[1:] if key in entry}

@@ -12,7 +12,7 @@ A value is read in three places, each as strict as it can be. A **lookup** accep
 ID, or any number, because ``id__gt=0`` is a valid query. A **save** accepts an ID of the scheme
 only. A **form** or fixture (``to_python``) raises ValidationError for a wrong value.
 
-Foreign keys need no field of their own: Django asks the field that they refer to.
+Foreign keys need no field of their own: Django uses the field that they refer to.
 """
 
 from contextlib import suppress
@@ -45,7 +45,7 @@ class IdColumn(models.Field):
     def __init__(self, scheme: str | None = None, verbose_name: Any = None, **options: Any) -> None:
         if not isinstance(scheme, str | None):
             raise ConfigError(
-                f"scheme= is the name of a scheme, not {type(scheme).__name__}: declare the "
+                f"scheme= must be the name of a scheme, not {type(scheme).__name__}; declare the "
                 'scheme in FRAZIL["schemes"], and write its name here',
             )
         self.scheme_name = scheme

@@ -3,8 +3,8 @@
 An ID begins with its time, so the rows of an hour lie side by side in the index of the primary key.
 ``filter(id__within=(start, stop))`` selects that range, and no column with a time is needed.
 
-``search_fields`` of an admin asks whether a number *contains* the text that was typed, which is
-never true for the text of an ID. Here these lookups ask whether it *is* that ID.
+``search_fields`` of an admin tests whether a number *contains* the text that was typed, which is
+never true for the text of an ID. Here these lookups test whether it *is* that ID.
 """
 
 from datetime import datetime
@@ -44,7 +44,7 @@ class Within(Lookup):
             or not all(isinstance(moment, datetime) for moment in given)
         ):
             raise ConfigError(
-                f"within= is two datetimes, (start, stop), not {given!r}; give both", value=given
+                f"within= needs two datetimes, (start, stop), not {given!r}", value=given
             )
         start, stop = map(_aware, given)
         found: range = self.lhs.output_field.declaration.scheme.window(start, stop)

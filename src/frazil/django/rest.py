@@ -67,7 +67,7 @@ class IdField(serializers.CharField):
         """The ID of a text. Raises ValidationError for anything else."""
         if not isinstance(data, str):
             raise serializers.ValidationError(
-                f"An ID is a text in JSON, not {type(data).__name__}.", code="invalid"
+                f"An ID must be a text in JSON, not {type(data).__name__}.", code="invalid"
             )
         declaration = declared(self.scheme_name)
         try:

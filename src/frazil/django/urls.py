@@ -16,7 +16,7 @@ __all__ = ["register"]
 
 
 class _Converter:
-    """Django asks for ``regex``, ``to_python`` and ``to_url``."""
+    """The interface of a converter: ``regex``, ``to_python`` and ``to_url``."""
 
     name: str
     regex: str

@@ -3,7 +3,7 @@
 A plain ``int`` is right in Python and in the table. Django shows a value with ``str``, in URLs,
 templates, hidden inputs, the admin and its log, and so every place would show digits and need a
 line that converts. A ``str`` would be right there, but a number that someone assigned, or that came
-from another layer, would not equal it, and a dictionary with IDs as keys would not find it.
+from another layer, would not equal it, and would not be found in a dictionary with IDs as keys.
 
 So it is an ``int`` in all that it does (``==``, ``hash``, ``<``, ``%d``), and ``str`` and
 ``format`` write the text. It knows the name of its declaration and not the scheme, so a pickle in a

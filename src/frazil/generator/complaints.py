@@ -42,7 +42,7 @@ def no_thread(url: str, error: Exception) -> RegistryUnavailable:
     """The system cannot start the keeper's thread."""
     return RegistryUnavailable(
         f"{url} got no request, because no thread could be started ({error}): the process has as "
-        "many threads as it may have, or exits; end some threads or raise the limit "
+        "many threads as it may have, or is exiting; end some threads or raise the limit "
         "(ulimit -u, pids.max), then try again",
         url=url,
         outcome_known=True,
@@ -52,18 +52,18 @@ def no_thread(url: str, error: Exception) -> RegistryUnavailable:
 def inside_the_keeper(url: str) -> RegistryUnavailable:
     """The keeper's own thread asks for an ID."""
     return RegistryUnavailable(
-        f"{url} was not asked: Python runs this finalizer (__del__, a weakref's callback) in the "
-        "thread that fetches claims, and no ID is ready; make the ID in the program and not in a "
-        "finalizer, or try again elsewhere",
+        f"{url} got no request: Python runs this finalizer (__del__, a weakref's callback) in the "
+        "thread that fetches claims, and no ID is ready; make the ID before the object is "
+        "finalized, or in another thread",
         url=url,
         outcome_known=True,
     )
 
 
 def complaint(state: KeeperState, waited_s: float, needed_s: float = 0.0) -> FrazilError:
-    """Why a caller that has waited so long has no ID.
+    """Why a caller has no ID after ``waited_s`` seconds.
 
-    needed_s: how much longer it has to wait, if that is known; it did not, as it may not so long.
+    needed_s: how much longer it would have to wait, if that is known to exceed its timeout.
     """
     url, terms, trouble = state.url, state.terms, state.trouble
     if isinstance(trouble, RegistryUnavailable):

@@ -5,7 +5,7 @@ Three things make IDs: a walk in this process, a pool of Redis servers (``icicle
 
 A generator is not a collection. It has no end, so ``set(ids)``, ``pd.Series(ids)`` and each library
 that treats an iterable as a collection would use all memory. ``ids.stream()`` is for loops.
-``Endless`` refuses the rest at once.
+``Endless`` raises an error for the rest.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -45,7 +45,7 @@ class Generator(Protocol):
         """The next ID."""
 
     def take(self, n: int) -> list[int]:
-        """The next ``n`` IDs, in order, in one step."""
+        """The next ``n`` IDs, in order, in one step. Raises ConfigError for a negative ``n``."""
 
     @overload
     def array(self, n: int, dtype: Literal["uint64"] = "uint64") -> "NDArray[np.uint64]": ...
@@ -70,18 +70,18 @@ class Generator(Protocol):
         """The next ID as a UUID. Raises ConfigError if the scheme does not have 128 bits."""
 
     def stream(self) -> Iterator[int]:
-        """IDs without end, each made at its turn: ``for id in ids.stream(): ...``."""
+        """IDs without end, each made when it is requested: ``for id in ids.stream(): ...``."""
 
     def ready(self, timeout: Duration | None = None) -> None:
-        """Return when the next ID needs no waiting: call it before the traffic comes.
+        """Wait until an ID is available: call it at startup, before users wait for one.
 
-        It brings the first claim, which may take as long as a new namespace waits (5 s on a server;
-        ``frazil.init`` waits in advance). Servers that make the IDs are asked for one, which is
-        dropped. timeout: a duration; the default is the generator's. Raises as a call does.
+        It gets the first claim, which in a new namespace takes up to 5 s on a server
+        (``frazil.init`` waits in advance). With ``icicle:`` and ``http:`` it requests one ID and
+        drops it. timeout: a duration; the default is the generator's. Raises as a call does.
         """
 
     def close(self) -> None:
-        """Stop issuing, and give back the unused rest. A second call does nothing."""
+        """Stop issuing, and give back the unused rest of the claim. A second call does nothing."""
 
     def __enter__(self) -> Self:
         """The generator itself; the end of the ``with`` closes it."""
@@ -113,13 +113,13 @@ class AsyncGenerator(Protocol):
         """The next ID as a UUID. Raises ConfigError if the scheme does not have 128 bits."""
 
     def stream(self) -> AsyncIterator[int]:
-        """IDs without end, each made at its turn."""
+        """IDs without end, each made when it is requested."""
 
     async def ready(self, timeout: Duration | None = None) -> None:  # noqa: ASYNC109 - as Generator
-        """Return when the next ID needs no waiting; see ``Generator.ready``."""
+        """Wait until an ID is available; see ``Generator.ready``."""
 
     async def aclose(self) -> None:
-        """Stop issuing, and give back the unused rest. A second call does nothing."""
+        """Stop issuing, and give back the unused rest of the claim. A second call does nothing."""
 
     async def __aenter__(self) -> Self:
         """The generator itself; the end of the ``async with`` closes it."""

@@ -1,13 +1,13 @@
 """The keeper's policy: which verb to send to a registry, and when.
 
-A generator that asked for each claim when the last one ended would wait for a round trip each time.
-So the keeper asks ahead, in *rounds*. A round is a Python generator: it yields each verb to run on
-the registry, is sent the reply or thrown the error, and returns when the next round is due. Nothing
-here does I/O, starts a thread, or reads a clock or a random number that was not passed in.
-``keeper_thread`` runs the rounds in a thread, the simulator in virtual time.
+A generator that requested each claim when the last one ended would wait for a round trip each time.
+So the keeper requests claims ahead, in *rounds*. A round is a Python generator: it yields each verb
+to run on the registry, is sent the reply or thrown the error, and returns when the next round is
+due. Nothing here does I/O, starts a thread, or reads a clock or a random number that was not passed
+in. ``keeper_thread`` runs the rounds in a thread, the simulator in virtual time.
 
-A caller without a claim leaves a call (see ``calls``) and sleeps. A signal handler may interrupt a
-caller anywhere, and ask for an ID, fork or raise. So callers take no lock, and each of their steps
+A caller without a claim adds a call (see ``calls``) and sleeps. A signal handler may interrupt a
+caller anywhere, and request an ID, fork or raise. So callers take no lock, and each of their steps
 is complete in itself. If an exception ends a caller before a step, the next caller or the next
 round does the step.
 
@@ -22,11 +22,11 @@ With a clock:
 - If an idle claim has a new owner before its end, the node numbers are scarce: for that while, none
   is kept warm.
 - A claim with a new owner is used to its end. Then there is a new one, of twice as many ticks. So
-  two busy generators do not take one number from each other for ever: a registry grants the number
-  whose claim ends first, and that is soon one of an idle generator.
+  two busy generators do not take one number from each other repeatedly: a registry grants the
+  number whose claim ends first, and that is soon one of an idle generator.
 
 Without a clock (counters, runs) a claim is a block of a chosen size. When half of it is used, the
-walk's caller asks for a round, which extends the block. If another member has the values after it,
+walk's caller starts a round, which extends the block. If another member has the values after it,
 another block is queued. So callers find the next block, and no round depends on time.
 
 If a registry does not answer, the keeper retries with longer and longer pauses (see ``pacing``).

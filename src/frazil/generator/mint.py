@@ -1,7 +1,7 @@
 """Minting: a few IDs for a process that ends soon.
 
-A command or a cloud function would claim 100 ms of a node number, use one cell of it and end.
-``mint`` asks the registry only for the ticks that it fills: one round trip, no thread, and no claim
+With a generator, a command or a cloud function would claim 100 ms of a node number, use one cell of
+it and end. ``mint`` requests only the ticks that it fills: one round trip, no thread, and no claim
 to give back.
 """
 

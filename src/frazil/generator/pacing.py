@@ -1,4 +1,4 @@
-"""Pauses before a registry is asked again, after it failed or had nothing to grant.
+"""Pauses before the next request to a registry that failed or had nothing to grant.
 
 The first pause after a failure is at most 50 ms. Each further one is twice as long, up to 2 s. A
 random part of each pause keeps the members of a fleet apart.

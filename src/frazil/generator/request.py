@@ -76,7 +76,7 @@ def make_request(
     expect("token=", token, (str, type(None)), "a string")
     check_fields(fields)
     if type(sequence_start) not in (int, str) or sequence_start not in (0, "random"):
-        raise ConfigError(f'sequence_start is 0 or "random", not {sequence_start!r}')
+        raise ConfigError(f'sequence_start= must be 0 or "random", not {sequence_start!r}')
     where = _where(url) if registry is None else _where_given(registry, url, namespace)
     if token is not None and where.maker != "service":
         raise ConfigError("token= is for a service, http://host:8080/namespace")
@@ -128,7 +128,7 @@ def patience_us(timeout: Duration | None) -> int | None:
 
 
 def _url_text(url: UrlInput | None) -> str:
-    """The URL as text; a path is that of a file with claims."""
+    """The URL as text; a path names a file of claims (``sqlite:``)."""
     if url is None:
         found: str = load("frazil.system.host").default_url()
         return found
@@ -146,4 +146,4 @@ def _checked_block(block: Any) -> int | None:
     """The block if it is a number; the registry limits it."""
     if block is None or (isinstance(block, int) and not isinstance(block, bool) and block > 0):
         return block
-    raise ConfigError(f"block={block!r} is not a whole number from 1 on", value=block)
+    raise ConfigError(f"block= must be a whole number, 1 or more, not {block!r}", value=block)

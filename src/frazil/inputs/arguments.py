@@ -47,7 +47,9 @@ def check_fields(fields: Mapping[str, int] | None) -> None:
 def check_count(n: int) -> int:
     """``n`` if it is a number of IDs; else ConfigError."""
     if not isinstance(n, int) or isinstance(n, bool) or n < 0:
-        raise ConfigError(f"how many IDs? {n!r} is not a whole number from 0 on", value=n)
+        raise ConfigError(
+            f"the number of IDs must be a whole number, 0 or more, not {n!r}", value=n
+        )
     if n > _MOST_AT_ONCE:
-        raise ConfigError(f"{n} IDs at once are more than memory holds; ask for them in parts")
+        raise ConfigError(f"{n} IDs do not fit into memory; request them in parts")
     return n

@@ -5,10 +5,10 @@ user of the host, and a traceback shows what an object prints. So a key is named
 ``env:ORDER_KEY`` is the value of an environment variable, ``file:/run/secrets/order-key`` the
 content of a file. Bytes are accepted from code that has its own store of secrets. Nothing here
 shows the key itself: not ``repr``, not an error, also not the error for an invalid key. Many
-programs record the local variables of each frame of an error. So ``hidden`` comes first in a call
-that is given a key, and reading one puts it into a ``Secret`` at once: an error is only raised
-where no variable holds a key. A text that is not a name may be the key, and is treated as one, also
-after ``env:`` or ``file:``.
+programs record the local variables of each frame of an error. So a function that gets a key calls
+``hidden`` first, and a key that is read becomes a ``Secret`` at once: an error is raised only where
+no variable holds a key. A text that is not a name may be the key, and is treated as one, also after
+``env:`` or ``file:``.
 
 **Numbers.** A key that leaked or is old is replaced, and the texts that it wrote are still in
 links. So each key has a number from 1 to 9, which the text shows. The last key of a list writes,
@@ -140,7 +140,10 @@ KeysLike: TypeAlias = bytes | str | Iterable[str] | Mapping[int, bytes | str] | 
 
 
 def hidden(given: KeysLike) -> KeysLike:
-    """The same with no key that a variable could show. Raises nothing about a key."""
+    """``given`` with each key in a ``Secret``, so that no local variable shows it.
+
+    Raises no error for an invalid key; ``read_keys`` does.
+    """
     if isinstance(given, Keys):
         return given
     hide: Any = _hidden
@@ -186,12 +189,12 @@ def _hidden(one: object) -> "Secret | _Refused | str":
     if isinstance(one, bytes):
         return Secret(one)
     if not isinstance(one, str):
-        return _Refused(f"a key is bytes or a name, not {type(one).__name__}; {_HOW}")
+        return _Refused(f"a key must be bytes or a name, not {type(one).__name__}; {_HOW}")
     found = _NAMED.fullmatch(one)
     if found is None or _is_key(found["kind"], found["place"].strip()):
         return _Refused(
-            "a key is not written where programs and logs can show it (if this was a key, it "
-            f"is exposed: make another); {_HOW}"
+            "a key must not be written where programs and logs can show it (if this was a key, "
+            f"it is exposed: make another); {_HOW}"
         )
     return one
 
@@ -269,7 +272,10 @@ def _decoded(text: bytes) -> Secret | None:
 
 
 def _usable(secret: Secret, what: str) -> Secret:
-    """The same, if it has a size of AES and is not of one byte alone."""
+    """``secret``. ``what`` describes it in errors.
+
+    Raises ConfigError for a length that AES does not have, and if all bytes are equal.
+    """
     bits = len(secret.reveal()) * 8
     if bits not in _SIZES:
         raise ConfigError(

@@ -2,7 +2,7 @@
 
 The table holds names, not modules, so importing frazil imports no driver. Other packages add kinds
 of registries by an entry point of the group ``frazil.registries``: its name is the kind, and its
-value is the home. They are looked for only if a URL has a kind that the table lacks, and cannot
+value is the home. Entry points are read only for a kind that the table lacks, so they cannot
 replace one of the table.
 """
 

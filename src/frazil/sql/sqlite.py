@@ -1,9 +1,9 @@
 """Expressions and a view for SQLite that read the IDs of one scheme.
 
-SQLite has no stored functions. What a program registers is missing in the console and in every
-other program, and an index on it breaks the file for them. So the view of a table has columns for
-the time, the node, the fields and the text. Its expressions are deterministic, and so they may also
-stand in a generated column or an index. The two conversions towards an ID, of a text and of a
+SQLite has no stored functions. A function that a program registers is missing in the console and in
+every other program, and with an index on it they cannot use the file. So the view of a table has
+columns for the time, the node, the fields and the text. Its expressions are deterministic, so a
+generated column or an index may use them too. The two conversions towards an ID, of a text and of a
 moment, are printed as expressions with a parameter.
 
 A time is text in UTC, ``2026-11-24T18:00:00.123456Z``, which sorts as time does. It is NULL after

@@ -1,10 +1,9 @@
 """The work of one attempt of a task: claim, make an ID for each row, give the rest back.
 
-An engine runs a task again when a worker dies, and twice at the same time when it is slow. No part
-of an attempt may be a function of the partition then (its number, its rows), or the second attempt
-repeats the IDs of the first, and a part of both may have been seen. So each attempt opens a
-generator of its own: whatever happens to it, no other attempt has its IDs. The cost is a claim,
-some milliseconds.
+An engine runs a task again when a worker dies, and twice at the same time when it is slow. If IDs
+depended only on the partition (its number or its rows), the second attempt would repeat the IDs of
+the first, and readers may have seen some of both. So each attempt opens a generator of its own, and
+no two attempts have an ID in common. The cost is a claim, some milliseconds.
 
 An attempt that dies keeps its claim to the end of the store's horizon, a few seconds.
 """

@@ -58,4 +58,4 @@ def check_new(column: str, columns: Any) -> None:
 def check_kept(path: object, *, once: bool) -> None:
     """Raise ConfigError if rows are to be kept in files, and not to be kept at all."""
     if path is not None and once:
-        raise ConfigError("path= keeps the rows and once=True does not; give one of them")
+        raise ConfigError("path= keeps the rows and once=True does not; pass one of them")

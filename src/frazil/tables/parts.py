@@ -1,8 +1,8 @@
 """Parquet files of many tasks, each of one attempt, that move into place when all are complete.
 
-An engine may declare a worker dead that only sleeps, and run its task again. If a file is named by
-the partition, both attempts write the same one. The sleeper wakes up after ``stamp`` has returned
-and writes other IDs over rows that a program has read.
+An engine may declare a worker dead that is only paused, and run its task again. If a file is named
+by the partition, both attempts write the same one. The paused worker continues after ``stamp`` has
+returned, and writes other IDs over rows that a program has read.
 
 So each attempt writes a file of its own, in a folder that no reader opens, and the result of its
 task is that file's name. The caller moves only the files that the engine returned, and removes the

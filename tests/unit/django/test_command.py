@@ -40,7 +40,7 @@ def test_schemes(site):
     [
         (("inspect", "nonsense"), "'nonsense' is not an ID of the declared schemes: default,"),
         (("mint", "pge"), "has no 'pge'"),
-        (("mint", "-n", "-1"), "not a whole number"),
+        (("mint", "-n", "-1"), "must be a whole number"),
     ],
 )
 def test_what_is_wrong_is_said(site, arguments, words):

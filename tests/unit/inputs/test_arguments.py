@@ -81,5 +81,5 @@ def test_scheme(options):
 
 @pytest.mark.parametrize("n", [-1, "3", 1.5, None, True])
 def test_count(n):
-    with pytest.raises(ConfigError, match="how many IDs"):
+    with pytest.raises(ConfigError, match="the number of IDs must be"):
         frazil.mint(n, "memory:")

@@ -11,7 +11,7 @@ __all__: list[str] = []
 def test_rows_are_kept_in_one_way() -> None:
     check_kept(None, once=True)
     check_kept("table", once=False)
-    with pytest.raises(ConfigError, match="give one of them"):
+    with pytest.raises(ConfigError, match="pass one of them"):
         check_kept("table", once=True)
 
 

@@ -1,6 +1,6 @@
 """Fixtures: IDs are texts in the JSON and YAML of ``dumpdata`` and ``serialize``.
 
-Django's serializers ask a field for a text only if a value is not a plain number, and an ``Id`` is
+Django's serializers use the text of a field only if a value is not a plain number, and an ``Id`` is
 an ``int``. So they would write the number, which other programs round, and which a key must hide.
 Here each object is written as before and then its IDs as texts, also those of related rows. XML has
 them already. Reading is Django's: a field accepts a text and a number, so older fixtures load.

@@ -94,7 +94,7 @@ class TestIssuing:
 
     @pytest.mark.parametrize("n", [-1, 1.5, True, "3"])
     def test_no_number(self, ids, n):
-        with pytest.raises(ConfigError, match="how many"):
+        with pytest.raises(ConfigError, match="the number of IDs must be"):
             ids.take(n)
 
     def test_order_of_one_server(self, servers, url):
