@@ -52,7 +52,7 @@ def check_layout(text: str) -> None:
 
 
 def check_scheme(text: str) -> None:
-    """A name is that of a preset; any other text is a layout text, and means that layout."""
+    """A name is that of a preset; any other text is a layout string, and means that layout."""
     scheme = accepted(frazil.scheme, text)
     if scheme is None:
         return

@@ -144,7 +144,7 @@ def test_tick_and_epoch(page):
     epoch = page.get_by_label("Epoch")
     epoch.fill("2025-13-01")
     epoch.press("Tab")
-    expect(page.locator("#plan-problem")).to_contain_text("cannot take '2025-13-01'")
+    expect(page.locator("#plan-problem")).to_contain_text("cannot read '2025-13-01'")
     epoch.fill("2025-01-01T00:00:00Z")
     epoch.press("Tab")
     expect(page.locator("#plan-problem")).to_be_hidden()

@@ -31,7 +31,7 @@ COLOURS = {
     "sequence": ("#ffe3b5", "#5f3c0c"),
     "fixed": ("#e3e6eb", "#363d48"),
 }
-"""The colours (on light, on dark) of the ground, of two kinds of text, and of each role."""
+"""The colours (light, dark) of the background, of two kinds of text, and of each role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +213,7 @@ def _svg_text(x: float, y: float, kind: str, text: str) -> str:
 
 
 def _style() -> str:
-    """The style sheet: light colours, and the dark ones for displays that ask for them."""
+    """The style sheet: light colours, and dark ones for readers that prefer them."""
     light, dark = (
         "".join(f".frazil-drawing .{name}{{fill:{pair[shade]}}}" for name, pair in COLOURS.items())
         for shade in (0, 1)

@@ -53,7 +53,7 @@ class Piece:
 
     @property
     def label(self) -> str:
-        """The name in a layout text: ``node.worker`` for a part of the node."""
+        """The name in a layout string: ``node.worker`` for a part of the node."""
         return f"node.{self.name}" if self.role == "node" != self.name else self.name
 
 

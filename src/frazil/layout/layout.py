@@ -1,10 +1,10 @@
 """Layouts: how an ID is cut into fields, as a value.
 
 Most libraries keep the cut in constants, or in globals that the decoder reads again later. Then a
-second layout in one process decodes the IDs of the first, and a program cannot ask how long the
-time lasts. A ``Layout`` is frozen and equal by value. Everything else follows from its pieces, its
-tick and its epoch: packing and unpacking, the IDs of a node per tick, the day on which the time
-ends, whether a database column or JavaScript holds every ID, and the drawing.
+second layout in one process decodes the IDs of the first, and a program cannot compute when the
+time field is full. A ``Layout`` is frozen and equal by value. Everything else follows from its
+pieces, its tick and its epoch: packing and unpacking, the IDs of a node per tick, the day on which
+the time ends, whether a database column or JavaScript holds every ID, and the drawing.
 
 The *axis* is the field along which claims advance: the time, else the run, else the sequence. A
 tick is a whole number of microseconds. Widths go up to 128 bits. A time of 71 bits outlasts every
@@ -55,7 +55,7 @@ class Layout:
 
     @classmethod
     def parse(cls, text: str, *, bits: int | None = None) -> "Layout":
-        """The layout of a text, which ``str(layout)`` returns.
+        """The layout of a layout string, as ``str(layout)`` returns it.
 
         Raises LayoutError with the position of the wrong word, or the field; and for a layout that
         is not ``bits`` wide.
@@ -142,7 +142,10 @@ class Layout:
         return replace(self, pieces=tuple(pieces))
 
     def with_epoch(self, epoch_us: int) -> "Layout":
-        """The same layout counting from ``epoch_us`` (µs since 1970)."""
+        """The same layout counting from ``epoch_us`` (µs since 1970).
+
+        Raises LayoutError for a moment in the future, and without a time field.
+        """
         return replace(self, epoch_us=epoch_us)
 
     # --- numbers
@@ -175,7 +178,10 @@ class Layout:
         return number
 
     def unpack(self, number: int) -> Values:
-        """The field values of an ID, as read: a constant may differ (``Values.foreign``)."""
+        """The field values of an ID, as read: a constant may differ (``Values.foreign``).
+
+        Raises LayoutError for a number of another width.
+        """
         number = fit("ID", self.bits, number)
         read = {field.name: field.unpack(number) for field in self.fields}
         foreign = tuple(name for name, value in self.fixed.items() if read[name] != value)
@@ -234,11 +240,14 @@ class Layout:
     # --- time
 
     def tick_at(self, us: int) -> int:
-        """The tick of a moment (µs since 1970); LayoutError outside the field."""
+        """The tick of a moment (µs since 1970). Raises LayoutError outside the time field."""
         return self._time.tick_at(us)
 
     def us_at(self, tick: int) -> int:
-        """The moment (µs since 1970) at which a tick begins; ``axis_end`` is valid as a bound."""
+        """The moment (µs since 1970) at which a tick begins; ``axis_end`` is valid as a bound.
+
+        Raises LayoutError for a tick outside the time field.
+        """
         return self._time.us_at(tick)
 
     def window(self, start: datetime | int, stop: datetime | int) -> range:

@@ -37,10 +37,10 @@ _MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.
 
 
 def parse_layout(text: str) -> Parsed:
-    """Pieces, tick and epoch (µs; None where absent or ``?``) of a layout text, or LayoutError."""
+    """Pieces, tick and epoch (µs; None if absent or ``?``) of a layout string, or LayoutError."""
     if not isinstance(text, str):
         raise LayoutError(
-            f"a layout text is a str, not {type(text).__name__}; write it like "
+            f"a layout string must be a str, not {type(text).__name__}; write it like "
             "'time:42 node:10 sequence:12 @1ms since 2025-01-01T00:00:00Z'",
             field=None,
             value=text,
@@ -127,7 +127,7 @@ def _epoch(word: str, position: int) -> int | None:
 
 def _refused(word: str, position: int, rule: str) -> LayoutError:
     return LayoutError(
-        f"layout text, character {position}: cannot take {word!r}; {rule}",
+        f"layout string, character {position}: cannot read {word!r}; {rule}",
         field=None,
         value=word,
         limit=None,

@@ -32,8 +32,8 @@ class Timeline:
     def __post_init__(self) -> None:
         if type(self.tick_us) is not int or self.tick_us < 1:
             raise misfit(
-                f"a tick is a whole number of microseconds, at least 1, not {self.tick_us!r}; "
-                "give tick_us as an int",
+                f"tick_us must be a whole number of microseconds, 1 or more, not {self.tick_us!r}; "
+                "give it as an int",
                 field="tick",
                 value=self.tick_us,
                 limit=1,
@@ -101,7 +101,7 @@ class Timeline:
     def _passed(self, us: int) -> int:
         if isinstance(us, bool) or not isinstance(us, int):
             raise misfit(
-                f"a moment is an int of µs since 1970, not {us!r}; convert it first",
+                f"a moment must be an int, µs since 1970, not {us!r}; convert it first",
                 field="time",
                 value=us,
             )

@@ -1,6 +1,6 @@
 """Numbers and texts by the million: numpy kernels for the codec and the shuffle.
 
-To convert IDs one by one takes most of its time in the interpreter. Here a column of texts is a
+Converting IDs one by one spends most of its time in the interpreter. Here a column of texts is a
 matrix of character codes with a text in each row, and the loops run over its few columns. The
 kernels get alphabets and widths, and report which rows are valid. The code for a single text finds
 the fault.
@@ -200,7 +200,7 @@ def read(
 
 
 def text_column(texts: Iterable[str] | NDArray[Any]) -> list[Any] | NDArray[Any]:
-    """Texts as the numpy array that they are, else as a list."""
+    """Texts as a numpy array if they are one, else as a list."""
     if isinstance(texts, str | bytes) or (isinstance(texts, np.ndarray) and texts.ndim != 1):
         raise Misuse(f"expected texts as a list of str, not {_kind(texts)}")
     if isinstance(texts, np.ndarray) and texts.dtype.kind in "SU":

@@ -10,7 +10,7 @@ the CBC-MAC of P, the tweak, zeros, the round and half of the number. Up to 64 b
 its 16-byte blocks depends on the number; those before it depend on key, tweak and n. So one call of
 AES computes a round for a whole array. The tests compare it with ``ffx``.
 
-Limits: at least 2**20 numbers, because FF1 of a small domain can be searched (NIST asks for a
+Limits: at least 2**20 numbers, because all values of a small domain can be tried (NIST requires a
 million). Arrays of up to 64 bits.
 """
 

@@ -174,7 +174,9 @@ class Codec:
         """
         given: object = text
         if not isinstance(given, str):
-            raise CodecError(f"the text of an ID is a str, not {type(given).__name__}", text=given)
+            raise CodecError(
+                f"the text of an ID must be a str, not {type(given).__name__}", text=given
+            )
         if len(text) <= self._length and text.startswith(self.prefix):
             body = self._joined(text[len(self.prefix) : len(text) - self.check])
             if self._is_written(body):
@@ -190,11 +192,13 @@ class Codec:
     def from_bytes(self, data: bytes | bytearray | memoryview) -> int:
         """The number of raw bytes. Raises CodecError for a wrong length or too large a number."""
         if not isinstance(data, bytes | bytearray | memoryview):
-            raise CodecError(f"from_bytes reads bytes, not {type(data).__name__}", value=data)
+            raise CodecError(f"from_bytes needs bytes, not {type(data).__name__}", value=data)
         size, given = (self.bits + 7) // 8, memoryview(data).nbytes
         if given != size:
             raise CodecError(
-                f"an ID of {self.bits} bits has {size} bytes, not {given}", value=given, limit=size
+                f"an ID of {self.bits} bits must have {size} bytes, not {given}",
+                value=given,
+                limit=size,
             )
         return self.checked(int.from_bytes(bytes(data), "big"))
 
@@ -253,7 +257,7 @@ class Codec:
         except TypeError:
             number = None
         if number is None or isinstance(n, bool):
-            raise CodecError(f"an ID is a whole number, not {type(n).__name__}", value=n)
+            raise CodecError(f"an ID must be an int, not {type(n).__name__}", value=n)
         if not 0 <= number <= self.limit:
             size = number.bit_length()
             shown = number if size <= 2 * _BITS_MAX else f"a number of {size} bits"

@@ -103,7 +103,9 @@ class KeyedCodec(Codec):
         """See ``Codec.decode``. Also raises CodecError for the number of a key that is unknown."""
         given: object = text
         if not isinstance(given, str):
-            raise CodecError(f"the text of an ID is a str, not {type(given).__name__}", text=given)
+            raise CodecError(
+                f"the text of an ID must be a str, not {type(given).__name__}", text=given
+            )
         at = len(self.prefix)
         if len(text) == self._length and text.startswith(self.prefix) and text[at] in _NUMBERS:
             number = int(text[at])

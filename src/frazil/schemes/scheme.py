@@ -92,7 +92,7 @@ class Scheme:
 
     @property
     def pattern(self) -> str:
-        """A regular expression of all texts, for JSON schemas; see ``Codec.pattern``."""
+        """A regular expression that matches all texts, for JSON schemas; see ``Codec.pattern``."""
         return self.codec.pattern
 
     @Cached
@@ -117,7 +117,7 @@ class Scheme:
         return self.codec.decode(text)
 
     def read(self, value: object) -> int:
-        """The ID that a value from outside stands for: an int, its text, or a UUID of 128 bits.
+        """The ID of a value from outside: an int, its text, or a UUID of 128 bits.
 
         Raises CodecError (value) for anything else, also for a number whose constants differ from
         the layout's, like a 64-bit number with the sign bit set.
@@ -278,7 +278,7 @@ class Scheme:
         return self if layout is self.layout else replace(self, layout=layout)
 
     def with_epoch(self, epoch_us: int) -> "Scheme":
-        """The same scheme counting from ``epoch_us`` (µs since 1970)."""
+        """The same scheme counting from ``epoch_us`` (µs since 1970). See ``Layout.with_epoch``."""
         return replace(self, layout=self.layout.with_epoch(epoch_us))
 
 
@@ -299,7 +299,7 @@ def scheme(
     key: KeysLike | None = None,
     **unknown: Never,
 ) -> Scheme:
-    """The scheme of a name, a layout text (decimal) or a scheme, with some changes.
+    """The scheme of a name, a layout string (decimal) or a scheme, with some changes.
 
     ``fields`` sets constants. ``epoch`` is an aware datetime, an ISO 8601 text with its offset (or
     a date alone, midnight in UTC), or µs since 1970. ``shuffle`` is a ``Shuffle`` or its text.
@@ -344,7 +344,7 @@ def _preset(spec: str) -> Preset:
     given: object = spec
     if not isinstance(given, str):
         raise ConfigError(
-            f"a scheme is a name, a layout text or a Scheme, not {type(given).__name__}",
+            f"a scheme must be a name, a layout string or a Scheme, not {type(given).__name__}",
             value=given,
         )
     if spec in PRESETS:

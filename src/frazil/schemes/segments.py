@@ -1,10 +1,9 @@
 """Segments: a field of an ID as a few shifts and masks, for code that has columns and no ints.
 
-An engine of tables (numpy, Polars, DuckDB, Spark) has shift and mask, and knows no layout. A
-function of Python for each row is a hundred times slower than its own expressions. A segment is a
-run of neighbouring bits that are neighbours in the value as well. A field of an ordinary layout is
-one segment, a bit-reversed or shuffled one has one for each bit. No segment crosses a word of 64
-bits.
+An engine of tables (numpy, Polars, DuckDB, Spark) can shift and mask, but has no layouts. A Python
+function for each row is a hundred times slower than its own expressions. A segment is a run of
+neighbouring bits that are neighbours in the value as well. A field of an ordinary layout is one
+segment, a bit-reversed or shuffled one has one for each bit. No segment crosses a word of 64 bits.
 """
 
 from collections.abc import Callable, Iterable, Sequence

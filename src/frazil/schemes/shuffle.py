@@ -6,10 +6,10 @@ unique and invertible at every width.
 
 The convention is Chibrary's: output bit i, counted from the most significant, is input bit
 ``table[i]``. A table is written down or derived from a seed. The method of derivation has a
-version, so a later method leaves the IDs of today as they are. Method ``v1``: the SHA-256 digests
-of ``frazil shuffle v1 <bits> <counter> <seed>`` (UTF-8, counter from 0) are read as big-endian
-words of 64 bits; a Fisher-Yates shuffle, from the last position to the second, swaps position i
-with position (next word modulo i + 1). It prefers some tables by less than one part in 2**50.
+version, so a later method does not change existing IDs. Method ``v1``: the SHA-256 digests of
+``frazil shuffle v1 <bits> <counter> <seed>`` (UTF-8, counter from 0) are read as big-endian words
+of 64 bits; a Fisher-Yates shuffle, from the last position to the second, swaps position i with
+position (next word modulo i + 1). It prefers some tables by less than one part in 2**50.
 
 Limits: this hides the order from people and is not encryption. The map is linear: numbers that
 differ in one bit have images that differ in one bit, and a few known pairs reveal the table. Every
