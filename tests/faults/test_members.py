@@ -98,7 +98,7 @@ def returned():
         time.sleep(3)
         with pytest.raises(frazil.errors.RegistryUnavailable, match="no claim since 20") as caught:
             crowd[0]()
-        assert "see that it runs" in str(caught.value)
+        assert "check that it runs" in str(caught.value)
         with pauses() as paused_s:
             server.start()
             with server.client().monitor() as wire:

@@ -97,7 +97,7 @@ def test_a_clock_stepped_forward_is_not_believed(fleet):
         server.step_clock(0)
         crowd.progress()
     assert crowd.repeats() == 0
-    assert "set the wrong one" in crowd.errors()
+    assert "correct the wrong one" in crowd.errors()
 
 
 def test_a_loss_while_the_clock_is_back(fleet):

@@ -125,7 +125,7 @@ class VerbRequest:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Nothing can be granted now; ask again after ``wait_us``."""
+    """Nothing can be granted now; repeat the request after ``wait_us``."""
 
     wait_us: int
     seen: LastSeen
@@ -143,7 +143,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The claim cannot be renewed or released: another member has the slot, or the store forgot.
+    """The claim cannot be renewed or released: another member has the slot, or the store lost it.
 
     The holder may still use the claim, up to the ``until`` of its last grant.
     """

@@ -28,9 +28,10 @@ shrink between verbs of one millisecond.
 
 The verbs do no I/O: they change the record and return a reply. A store locks the record, and saves
 it before it sends the reply; when a verb raises, nothing is saved (but see ``LossNoticed``).
-Layouts without time use the same record without a clock. They cannot wait out a loss: a record that
-is missing, or older than a member remembers, is an error that a person must resolve. The invariants
-I0 to I5 are in docs/explain/why-unique.md; an assertion names the one that it keeps.
+Layouts without time use the same record without a clock. For them waiting does not make a loss
+harmless: a record that is missing, or older than a member remembers, is an error that a person must
+resolve. The invariants I0 to I5 are in docs/explain/why-unique.md; an assertion names the one that
+it keeps.
 """
 
 from dataclasses import dataclass, field
@@ -120,7 +121,8 @@ class Record:
     ) -> Claim | Lost:
         """Extend the claim held to ``until``, or as near as the horizon allows.
 
-        A late renewal, past the claim's end, is valid: the token shows that no other member came.
+        A late renewal, past the claim's end, is valid: the token shows that no other member got the
+        slot.
         """
         now_us = self._begin_verb(terms, ask, reading_us, incarnation)
         held, slot = self._held(ask)
@@ -145,7 +147,7 @@ class Record:
         return self._seen(now_us)
 
     def reserve(self, terms: Terms, ask: VerbRequest, reading_us: int, incarnation: str) -> Claim:
-        """Give a slot away for ever, from its floor to the end of the axis.
+        """Reserve a slot permanently, from its floor to the end of the axis.
 
         For a maker of IDs that sends no further requests, such as a function of the store itself.
         This is beyond the horizon (I0): after a loss of this record the guard does not cover it. So
@@ -259,7 +261,10 @@ class Record:
         return bool(seen.sid) and terms.tick_at(seen.now_us) + terms.horizon_ticks > self.guard
 
     def _refuse_loss(self, ask: VerbRequest, incarnation: str) -> None:
-        """Without time a loss cannot be waited out; the part before "/" is about the data."""
+        """Refuse a verb after the loss of a counter, because waiting does not help there.
+
+        The part of the incarnation before "/" identifies the data.
+        """
         seen, kind = ask.seen, ConfigError
         if not self.sid:
             problem = "this counter does not exist"
@@ -296,8 +301,8 @@ class Record:
         apart_us = abs(ask.witness_us - reading_us)
         if passed_us > JUMP_US and apart_us > WITNESS_US:
             raise ClockError(
-                f"the registry's clock says {clock.moment_text(reading_us)}, this host's says "
-                f"{clock.moment_text(ask.witness_us)}; set the wrong one and try again",
+                f"the registry's clock shows {clock.moment_text(reading_us)} and this host's clock "
+                f"{clock.moment_text(ask.witness_us)}; correct the wrong one and try again",
                 reading_us=reading_us,
                 witness_us=ask.witness_us,
             )
@@ -308,8 +313,8 @@ class Record:
         assert now_us >= self.last_us + self.offset_us  # `now` never goes back
         if now_us < terms.epoch_us:
             raise ClockError(
-                f"the clock says {clock.moment_text(now_us)}, which is before the layout's epoch "
-                f"{clock.moment_text(terms.epoch_us)}; set the clock",
+                f"the registry's clock shows {clock.moment_text(now_us)}, which is before the "
+                f"layout's epoch {clock.moment_text(terms.epoch_us)}; correct the clock",
                 reading_us=reading_us,
                 witness_us=ask.witness_us,
             )
@@ -343,7 +348,7 @@ class Record:
 def _exhausted(terms: Terms) -> LayoutExhausted:
     what = "time field" if terms.timed else "counter"
     return LayoutExhausted(
-        f"the {what} of {terms.layout!r} is used up ({terms.end}); choose a wider layout under a "
+        f"the {what} of {terms.layout!r} is used up ({terms.end}); choose a wider layout in a "
         "new namespace",
         limit=terms.end,
     )

@@ -152,7 +152,7 @@ class LinkCalls:
         if confirmed < wanted:
             raise self.unavailable(
                 f"{confirmed} of {wanted} replicas confirmed the write in time, so it does not "
-                "count; see that they are connected (INFO replication)"
+                "count; check that they are connected (INFO replication)"
             )
         if second[1:3] != answer[1:3]:
             raise self.unavailable(
@@ -267,7 +267,7 @@ class LinkCalls:
     def _examine(self, info: Any, line: Line) -> Steps[None]:
         """Refuse a server that cannot keep claims safely; read the nodes of a cluster."""
         if _line_of(info, "loading") == "1":  # its other lines are not valid yet
-            raise self.unavailable("it is still reading its data", known=True)
+            raise self.unavailable("it is still loading its data; try again", known=True)
         policy = _line_of(info, "maxmemory_policy")
         if policy.startswith("allkeys-"):
             raise self.refused(

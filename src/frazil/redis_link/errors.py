@@ -50,19 +50,22 @@ _PERMANENT = (
 _TEMPORARY = (
     Kind("it is a read-only replica; point the URL at the primary", "READONLY", ("ReadOnlyError",)),
     Kind("its memory is full; raise maxmemory or delete data", "OOM ", ("OutOfMemoryError",)),
-    Kind("it cannot write to its disk; make room or see its log", "MISCONF"),
-    Kind("too few replicas are connected to it", "NOREPLICAS"),
-    Kind("it is still reading its data", "LOADING", ("BusyLoadingError",)),
-    Kind("another script is running on it", "BUSY "),
+    Kind("it cannot write to its disk; free some space or see its log", "MISCONF"),
     Kind(
-        "the cluster is being rearranged",
+        "too few replicas are connected to it; connect them, or lower its min-replicas-to-write",
+        "NOREPLICAS",
+    ),
+    Kind("it is still loading its data; try again", "LOADING", ("BusyLoadingError",)),
+    Kind("another script is running on it; try again", "BUSY "),
+    Kind(
+        "the cluster is failing over or moving slots; try again",
         "CLUSTERDOWN",
         ("ClusterDownError", "MasterDownError", "TryAgainError", "AskError"),
     ),
-    Kind("it forgets scripts at once", "NOSCRIPT", ("NoScriptError",)),
-    Kind("it has too many clients", "max number of clients"),
-    Kind("no answer in time; see that it runs, or raise ?timeout=", classes=("TimeoutError",)),
-    Kind("no connection; see that it runs and can be reached", classes=("ConnectionError",)),
+    Kind("it lost the script between two commands; try again", "NOSCRIPT", ("NoScriptError",)),
+    Kind("it has too many clients; raise its maxclients", "max number of clients"),
+    Kind("no answer in time; check that it runs, or raise ?timeout=", classes=("TimeoutError",)),
+    Kind("no connection; check that it runs and can be reached", classes=("ConnectionError",)),
 )
 
 

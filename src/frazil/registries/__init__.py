@@ -22,7 +22,7 @@ def connect(url: str | Url, namespace: str, scheme: Scheme) -> Registry:
             url=str(where),
         )
     if not namespace or len(namespace) > 200 or not namespace.isprintable():
-        raise ConfigError(f"namespace {namespace!r}: 1 to 200 printable characters")
+        raise ConfigError(f"namespace {namespace!r} is invalid; use 1 to 200 printable characters")
     try:
         make = where.opened_by.load()
     except ImportError as error:  # a registry of another package: those of frazil name their extra

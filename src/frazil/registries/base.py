@@ -54,7 +54,7 @@ def terms_of(scheme: Scheme, horizon_us: int, node: int | None = None) -> Terms:
     """
     layout = scheme.layout
     if not horizon_us:
-        raise ConfigError("?horizon= is longer than zero, like 5s", value=horizon_us)
+        raise ConfigError("?horizon= must be longer than zero, like 5s", value=horizon_us)
     constants = 0
     for field in layout.fields:
         if field.fixed is not None:
@@ -98,10 +98,11 @@ def terms_of(scheme: Scheme, horizon_us: int, node: int | None = None) -> Terms:
 class Registry(Protocol):
     """The verbs of ``record`` on one namespace of one store.
 
-    Every verb may raise RegistryUnavailable (with ``outcome_known``), ConfigError and ClockError.
-    One thread at a time may use the object; after a fork the child may use it too. ``read_ns`` is
-    the boot clock's time at which the last verb read the store's clock, if known. It may be close
-    to the end of the verb, because a verb first waits for the verbs of other members.
+    Every verb may raise RegistryUnavailable (with ``outcome_known``), ConfigError and ClockError;
+    ``grant`` and ``mint`` also LayoutExhausted. One thread at a time may use the object; after a
+    fork the child may use it too. ``read_ns`` is the boot clock's time at which the last verb read
+    the store's clock, if known. It may be close to the end of the verb, because a verb first waits
+    for the verbs of other members.
     """
 
     url: str
@@ -109,19 +110,22 @@ class Registry(Protocol):
     read_ns: int | None
 
     def grant(self, ask: VerbRequest, want: int) -> Claim | Wait:
-        """A region of up to ``want`` ticks for a new owner."""
+        """A region of up to ``want`` ticks for a new owner; Wait if none can be granted now."""
 
     def mint(self, ask: VerbRequest, ticks: int) -> Claim | Wait:
-        """A region of up to ``ticks`` ticks that is used at once; there is nothing to release."""
+        """A region of up to ``ticks`` ticks for immediate use, never renewed or released."""
 
     def renew(self, ask: VerbRequest, until: int) -> Claim | Lost:
-        """Extend the claim in ``ask`` to ``until``, or as far as the horizon permits."""
+        """Extend the claim in ``ask`` to ``until``, or as far as the horizon permits.
+
+        Lost if the slot has another owner, or the store lost the claim.
+        """
 
     def release(self, ask: VerbRequest, used: int) -> LastSeen | Lost:
-        """Give back the claim in ``ask`` from tick ``used`` on."""
+        """Give back the claim in ``ask`` from tick ``used`` on; Lost as for ``renew``."""
 
     def initialise(self, ask: VerbRequest, start: int | None) -> LastSeen:
-        """Create the record. Nothing was given from ``start`` on; None means unknown."""
+        """Create the record. Nothing from ``start`` on was ever granted; None: unknown."""
 
     def prepare(self) -> None:
         """Create what the store needs before its first record, like a table, if it is missing."""
@@ -131,7 +135,7 @@ class Registry(Protocol):
         """The contents of the record; None if there is none. Read-only."""
 
     def holdings(self) -> list[Holding]:
-        """The slots in use, with their holders."""
+        """Every slot that was ever granted, with its present or last holder. Read-only."""
         found = self.look()
         return list(found.holdings) if found else []
 
@@ -144,9 +148,9 @@ class Registry(Protocol):
 
 
 def reading_ns(registry: Registry, sent_ns: int, heard_ns: int) -> int:
-    """The boot clock's time at which a registry read its clock for an answer.
+    """The boot clock's time at which a registry read its clock for a reply.
 
-    If the registry does not know, it is the middle between request and answer.
+    If the registry does not know, it is the middle between request and reply.
     """
     read_ns = registry.read_ns
     if read_ns is not None and sent_ns <= read_ns <= heard_ns:

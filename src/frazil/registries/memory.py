@@ -4,7 +4,7 @@ All generators of a process with ``memory:`` (or ``memory:NAME``) share one set 
 processes on a host share a file. It does not work across processes: a forked child has a copy of
 the records and would grant the same claims as its parent. So a child gets an error.
 
-The first ID comes at once. Elsewhere a first use looks the same as a loss, and waits for a horizon.
+The first ID needs no wait. Elsewhere a first use looks the same as a loss, and waits for a horizon.
 Here it does not: the records and everything that was claimed from them are in one process, so a
 namespace that this process never had holds no claims that could still be in use. A record that it
 had and that is gone is a loss, as everywhere. The promise ends with the process: the IDs of two

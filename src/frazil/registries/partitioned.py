@@ -1,9 +1,9 @@
 """Several independent stores as one registry: ``redis://a,b,c``. Any of them may be unavailable.
 
-Replicas must agree on what was given, and whenever they do not, it may be given twice. Independent
-stores need not agree: each has its own share of the node numbers, by its position in the URL, and
-its own record. A member uses one store, and another when that one is unavailable. A claim belongs
-to the store that gave it.
+Replicas must agree on what was granted; whenever they do not, a region may be granted twice.
+Independent stores need not agree: each has its own share of the node numbers, by its position in
+the URL, and its own record. A member uses one store, and another when that one is unavailable. A
+claim belongs to the store that granted it.
 
 All members must name the stores in the same order, or the shares would overlap. So the terms of a
 store's record contain its position ("store 2 of 3"), and members with other terms are refused.

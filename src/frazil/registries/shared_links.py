@@ -6,7 +6,7 @@ The verbs of generators run in the thread of their store, one after the other, s
 the same link. A verb in another thread at the same time has a second link, which is closed when one
 is kept already.
 
-To take a link and to give it back is one operation of a deque each. So threads take no lock, and a
+Taking a link and returning it are single operations of a deque. So threads take no lock, and a
 signal handler that interrupts a verb gets another link.
 
 The kept link is closed when its last registry is closed, or with the last of them when they are
@@ -73,7 +73,7 @@ class SharedLinks(Generic[AnyLink]):
                 links.append(link)
 
     def close(self) -> None:
-        """Use them no more, until the next verb. Closes them if no other registry uses them."""
+        """Release the links until the next verb. Closes them if no other registry uses them."""
         used, self._used = self._used, None
         if used is None or not self._process.intact():
             return

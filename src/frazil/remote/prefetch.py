@@ -1,4 +1,4 @@
-"""A buffer of IDs that are fetched before they are needed, for generators that ask a server.
+"""A buffer of IDs that are fetched from a server before they are needed.
 
 A round trip takes a thousand times as long as making an ID. So a thread refills the buffer when
 less than half of a batch is left. The batch doubles if the buffer runs low soon after a refill and

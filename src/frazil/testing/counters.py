@@ -1,4 +1,4 @@
-"""Checks of the contract for counters: layouts without time, which cannot wait out a loss."""
+"""Checks of the contract for counters: layouts without time, where waiting does not end a loss."""
 
 from dataclasses import replace
 from functools import partial
@@ -29,11 +29,11 @@ def counters_begin_where_told(trial: Trial) -> None:
     trial.one_record()
     (a,) = trial.members(1, COUNTER, 700)
     first = a.grant(5)
-    demand((first.start, first.until) == (700, 705), f"set to 700, it began with {first.start}")
+    demand((first.start, first.until) == (700, 705), f"set to 700, it began at {first.start}")
     second = a.grant(3)
-    demand((second.start, second.until) == (705, 708), f"after 705 came {second.start}")
+    demand((second.start, second.until) == (705, 708), f"the block after 705 is {second}")
     minted = a.grant(4, "mint")
-    demand((minted.start, minted.token) == (708, ""), f"after 708 was minted {minted}")
+    demand((minted.start, minted.token) == (708, ""), f"the mint after 708 is {minted}")
     runs = trial.member(RUNS, f"{trial.namespace}-runs")
     runs.initialise(9)
     demand(runs.grant(1).start == 9, "a run did not begin at its start value")
@@ -46,12 +46,12 @@ def counter_blocks_never_overlap(trial: Trial) -> None:
     stale: list[Event] = []
     for _ in range(150):
         trial.random.choice(members).roam(trial.random, stale)
-    demand(min(claim.start for claim in trial.claims()) == 1, "the first value was left out")
+    demand(min(claim.start for claim in trial.claims()) == 1, "the first value was skipped")
     trial.demand_disjoint()
 
 
 def counters_give_back_the_rest(trial: Trial) -> None:
-    """I1: a holder extends its block and gives the rest back, and no value is left out."""
+    """I1: a holder extends its block and gives the rest back, and no value is skipped."""
     trial.one_record()
     a, b = trial.members(2, COUNTER, 1)
     claim = a.grant(10)
@@ -60,7 +60,7 @@ def counters_give_back_the_rest(trial: Trial) -> None:
     demand(longer.until == 21, f"[1, 11) was renewed as {longer!r}")
     demand(isinstance(a.release(longer, 15), LastSeen), "a holder's release was refused")
     after = b.grant(5)
-    demand(after.start == 15, f"given back from 15 on, and {after.start} came next")
+    demand(after.start == 15, f"given back from 15 on; the next block began at {after.start}")
 
 
 def older_counters_are_refused(trial: Trial) -> None:

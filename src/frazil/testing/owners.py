@@ -25,7 +25,7 @@ def replies_repeat_the_question(trial: Trial) -> None:
             continue
         demand(claim.token == ask.token, "a grant's token is not the one that was sent")
         demand(claim.slot in member.terms.slots, f"slot {claim.slot} is outside of the pool")
-        demand(claim.start < claim.until <= claim.start + 7, f"of 7 ticks it gave {claim}")
+        demand(claim.start < claim.until <= claim.start + 7, f"a grant of 7 ticks was {claim}")
         reply = member.renew(claim, claim.until + 5)
         longer = demand_claim(reply, "a holder's renewal was refused")
         same = (longer.slot, longer.start, longer.token)
@@ -115,7 +115,7 @@ def mint_leaves_no_token(trial: Trial) -> None:
     reply = a.send("mint", ask, 3)
     claim = demand_claim(reply, f"a new namespace minted {reply!r}")
     demand(claim.token == "", "minted ticks have a token")
-    demand(claim.until - claim.start == 3, f"of 3 ticks it minted {claim.until - claim.start}")
+    demand(claim.until - claim.start == 3, f"a mint of 3 ticks was {claim}")
     demand(not any(h.held for h in a.registry.holdings()), "minted ticks are held")
     mine = replace(claim, token=ask.token)
     demand(isinstance(a.renew(mine, claim.until + 3), Lost), "minted ticks were renewed")

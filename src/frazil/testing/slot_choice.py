@@ -51,7 +51,7 @@ def grants_fit_best(trial: Trial) -> None:
         free = [floors.get(n, 0) for n in slots if floors.get(n, 0) <= now]
         best = max(free) if free else min(floors.get(n, 0) for n in slots)
         kind = "free" if free else "full"
-        demand(floor == best, f"of a {kind} pool floor {floor} was given, and there is {best}")
+        demand(floor == best, f"a {kind} pool gave the slot with floor {floor}, not {best}")
 
 
 def _grants(trial: Trial) -> Iterator[tuple[Claim, int, dict[int, int]]]:
@@ -83,7 +83,7 @@ def full_pools_are_shared(trial: Trial) -> None:
     first = min(claim.until for claim in claims)
     used = len({claim.slot for claim in claims})
     demand(used == len(claims), "a slot was shared while one was free")
-    demand(extra.start == first, f"of a full pool [{extra.start}, …) was given, not [{first}, …)")
+    demand(extra.start == first, f"a full pool gave [{extra.start}, …), not [{first}, …)")
     for member, claim in zip(members, claims, strict=False):
         reply = member.renew(claim, claim.until + 1)
         if claim.slot == extra.slot:
@@ -119,9 +119,9 @@ def waits_are_long_enough(trial: Trial) -> None:
     if not isinstance(reply, Wait):
         raise NotApplicable("its verbs take so long that its horizon is never used up")
     horizon_us = member.horizon_ticks * member.terms.tick_us
-    demand(0 < reply.wait_us <= 2 * horizon_us, f"told to wait {reply.wait_us} µs")
+    demand(0 < reply.wait_us <= 2 * horizon_us, f"the reply says to wait {reply.wait_us} µs")
     trial.sleep_us(reply.wait_us)
-    demand_claim(member.try_grant(member.horizon_ticks), "the wait that it named was too short")
+    demand_claim(member.try_grant(member.horizon_ticks), "the wait in the reply was too short")
     trial.demand_disjoint()
 
 

@@ -115,8 +115,8 @@ class Member:
         """Request a claim, and wait for at most two horizons."""
         patience_us = 2 * self.horizon_ticks * self.terms.tick_us + 2_000_000
         while isinstance(reply := self.try_grant(want, verb), Wait):
-            demand(patience_us > 0, f"no {verb} within two horizons; told to wait again")
-            demand(reply.wait_us > 0, f"told to wait {reply.wait_us} µs")
+            demand(patience_us > 0, f"no {verb} within two horizons: every reply was a wait")
+            demand(reply.wait_us > 0, f"the reply says to wait {reply.wait_us} µs")
             patience_us -= max(reply.wait_us, 1000)
             self.trial.sleep_us(max(reply.wait_us, 1000))
         return reply

@@ -110,7 +110,7 @@ def test_server_does_not_answer(call, server):
         url = other.url
     result = call("doctor", url)
     assert result.exit_code == 3
-    assert "see that it runs" in result.output
+    assert "check that it runs" in result.output
 
 
 def test_three_servers_and_one_does_not_answer(call):

@@ -91,5 +91,5 @@ def test_the_error_names_the_units_and_is_short():
 
 @pytest.mark.parametrize("url", ["memory:?horizon=0", "memory:?horizon=0ms"])
 def test_a_horizon_of_nothing_is_refused(url):
-    with pytest.raises(ConfigError, match="horizon= is longer than zero"):
+    with pytest.raises(ConfigError, match="horizon= must be longer than zero"):
         frazil.open(url)

@@ -73,7 +73,7 @@ def test_a_generator_continues_with_the_other(pair, url):
 def test_the_error_is_raised_where_no_server_is_left(pair, url):
     for server in pair:
         step(server)
-    with pytest.raises(ClockError, match="set the wrong one"):
+    with pytest.raises(ClockError, match="correct the wrong one"):
         grant(connect(url, "x", ICICLE))
     pair[0].kill()
     for _ in range(4):  # whichever is asked first

@@ -18,10 +18,10 @@ a forked child the copy of its parent's connection is cut off.
 
 **A cluster restored from a snapshot** keeps all its ids. But its members are new processes, and its
 raft log starts again. So after the first answer with the record of a namespace over a new
-connection, the same member is asked for its log's index, which is passed on with the answer
-(``raft_index``). It is asked *after* the answer, when it cannot be behind the answer's contents. It
-need not be asked again for this namespace while the connection lasts. Another namespace has
-another record, so it asks for itself.
+connection, the link requests the log's index from the same member, and passes it on with the answer
+(``raft_index``). It does so *after* the answer, when the index cannot be behind the answer's
+contents. While the connection lasts, this is done once for each namespace, because each has another
+record.
 """
 
 import json

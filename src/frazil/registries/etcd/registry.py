@@ -140,8 +140,8 @@ class EtcdRegistry(RecordRegistry):
         astray = abs(wall_us - date_us) > WITNESS_US and self.terms.timed
         if date_us and astray and (self._forgotten or wall_us > self._last_us + JUMP_US):
             raise ClockError(
-                f"this host's clock says {clock.moment_text(wall_us)}, etcd's says "
-                f"{clock.moment_text(date_us)}; set the wrong one and try again",
+                f"this host's clock shows {clock.moment_text(wall_us)} and etcd's clock "
+                f"{clock.moment_text(date_us)}; correct the wrong one and try again",
                 reading_us=wall_us,
                 witness_us=date_us,
             )

@@ -92,8 +92,8 @@ def _disk(flush: str, double: str, sync: int | None) -> Finding:
     found = f"innodb_flush_log_at_trx_commit {flush}, innodb_doublewrite {double}, {log}"
     if flush != "1":
         return Finding(
-            "persistence", "note", found, "a crash loses the last claims, which members notice and "
-            "wait out; counters need innodb_flush_log_at_trx_commit=1",
+            "persistence", "note", found, "a crash may lose the last claims; members notice it "
+            "and wait once; counters need innodb_flush_log_at_trx_commit=1",
         )  # fmt: skip
     return Finding("persistence", "good", found, "each claim is on disk before it is used")
 

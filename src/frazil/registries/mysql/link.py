@@ -209,7 +209,8 @@ _REFUSALS = {  # by error number: errors that a person must correct
     1142: _RIGHTS,
     1143: _RIGHTS,
     1193: "the server lacks a variable that frazil needs; use MySQL 8.0, MariaDB 10.6, or newer",
-    1449: "the user who created the triggers is gone; drop them, and create them again: {command}",
+    1449: "the user that created the triggers no longer exists; drop them, and create them again: "
+    "{command}",
     1698: "set the right user and password in the URL",
     3159: "the server accepts TLS only; write mysqls:",
 }

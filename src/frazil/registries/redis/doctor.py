@@ -95,7 +95,7 @@ def _disk(link: Link, info: dict[str, str], terms: Terms) -> Finding:
         waits = "a restart may lose claims; members notice it and wait once"
         return Finding("persistence", "note", found, waits)
     settings = "set appendonly yes and appendfsync always, and add ?durable=1"
-    meaning = f"a counter cannot wait out a loss: {settings}"
+    meaning = f"waiting does not help a counter after a loss: {settings}"
     return Finding("persistence", "bad", found, meaning)
 
 

@@ -15,10 +15,10 @@ Failures of a server, and the measures against them:
 - *A writable replica* (replica-read-only no) has its primary's record and would grant the same
   claims. It is refused, just as a read-only one refuses.
 - *Clock steps.* See ``record``.
-- *Counters* (layouts without time) cannot wait out a loss, and after a restart the last second of
-  writes may be missing. So after a restart an operator must set the next value, unless
-  ``?durable=1`` says that the server keeps every write (appendonly, appendfsync always) and is
-  always the same one.
+- *Counters* (layouts without time): waiting does not help after a loss, and after a restart the
+  last second of writes may be missing. So after a restart an operator must set the next value,
+  unless ``?durable=1`` says that the server keeps every write (appendonly, appendfsync always) and
+  is always the same one.
 
 Any client that may write the key can cause repeats; an ACL user keeps others away.
 """

@@ -6,8 +6,8 @@ in the child the file stays locked, or the call never returns. The child cannot 
 forks and steps are kept apart (``system.fork_gate``). This takes a fraction of a millisecond,
 because waiting for the lock on the file is not part of it.
 
-If that was in vain, the child uses SQLite without SQLite's locks (``cut``); the lock of
-``sqlite.lock`` is enough, since every process takes it.
+If a fork happens during a step nevertheless, the child uses SQLite without SQLite's locks
+(``cut``); the lock of ``sqlite.lock`` is enough, since every process takes it.
 
 A file stays locked until its last copy is closed, and a child has copies of all open files. If its
 parent is killed during a step, the child would hold the lock as long as it lives. So a child closes

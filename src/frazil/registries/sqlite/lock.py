@@ -1,8 +1,8 @@
 """The lock on a file of claims, and the notes beside it: ``<file>-revision``.
 
 SQLite's own locks belong to a process. They end as soon as any part of the program, such as a
-backup thread, opens and closes the database, and a child that was forked during a step finds them
-held for ever. An ``flock`` belongs to an open file: closing another one does not end it, and it is
+backup thread, opens and closes the database, and in a child that was forked during a step they stay
+locked forever. An ``flock`` belongs to an open file: closing another one does not end it, and it is
 not counted in memory. The locked file also holds the notes of ``revision``; no other program opens
 it.
 

@@ -21,7 +21,7 @@ def configure_icicle(request: Request) -> IcicleConfig:
     """Return the configuration for a request. Contacts nothing. Raises ConfigError."""
     url, scheme, namespace = request.url, request.scheme, request.namespace
     request.refuse(
-        "icicle: takes no {}=; the servers hold the shard and count the sequence",
+        "icicle: takes no {}=; leave it out, because the servers choose these values",
         sequence_start=request.scattered,
         block=request.block is not None,
         keep=request.keep_us != KEEP_US,
@@ -33,7 +33,9 @@ def configure_icicle(request: Request) -> IcicleConfig:
             url=str(url),
         )
     if not namespace or len(namespace) > 200 or not namespace.isprintable() or "}" in namespace:
-        raise ConfigError(f"namespace {namespace!r}: 1 to 200 printable characters without }}")
+        raise ConfigError(
+            f"namespace {namespace!r} is invalid; use 1 to 200 printable characters without }}"
+        )
     if request.lead_us > MOST_LEAD_US:
         raise ConfigError(
             f"lead={duration_text(request.lead_us)} is more than the servers allow, "

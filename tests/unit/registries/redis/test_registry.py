@@ -211,7 +211,7 @@ class TestErrors:
     def test_no_server_there(self):
         error = self.refusal(f"redis://127.0.0.1:{free_port()}", RegistryUnavailable)
         assert error.outcome_known
-        assert "see that it runs" in str(error)
+        assert "check that it runs" in str(error)
 
     def test_no_answer(self):
         with Server() as server:
