@@ -6,7 +6,8 @@ name and a line of help for each subcommand, and imports its module when it is c
 
 An error is shown as a message with the next step, without a traceback. Its exit code tells a script
 whether to fix the call, try again or stop. Ctrl-C, SIGTERM and a closed pipe are not errors, and
-have the exit codes that shells use for them. After a signal a line says what the command leaves.
+have the exit codes that shells use for them. After a signal, a line says what the command has
+written or changed.
 """
 
 import errno
@@ -47,10 +48,10 @@ COMMANDS = {
 """Each subcommand with its help line, in the order of ``frazil --help``."""
 
 _HINTS = {
-    errno.EACCES: "; name another file, or get the right to use this one",
+    errno.EACCES: "; name another file, or get permission to use this one",
     errno.EROFS: "; name a file in another place",
-    errno.ENOENT: "; name another file, or make its folder",
-    errno.ENOSPC: "; make room, or write to another file",
+    errno.ENOENT: "; name another file, or create its folder",
+    errno.ENOSPC: "; free some space, or write to another file",
 }
 _NUMBERS = {
     "is not a valid integer range": "is not a whole number",

@@ -65,13 +65,13 @@ _TEXT = (
         type=click.Choice(list(ENCODINGS)),
         help="The encoding of IDs, instead of the scheme's.",
     ),
-    click.option("--prefix", default="", metavar="TEXT", help="Before each ID, like order_."),
+    click.option("--prefix", default="", metavar="TEXT", help="A prefix for each ID, like order_."),
     click.option("--check", is_flag=True, help="Append a check character (base32 only)."),
     click.option(
         "--key",
         multiple=True,
         metavar="[N=]env:NAME|file:PATH",
-        help="Encrypt the text by this key; repeat with numbers for several, the writer last.",
+        help="Encrypt the text with this key. Number several keys; the last one encrypts.",
     ),
 )
 _NAMESPACE = click.option(

@@ -34,7 +34,7 @@ def command(ctx: click.Context, *, shell: str | None) -> None:
       frazil completion zsh  > ~/.zfunc/_frazil       with fpath+=~/.zfunc in ~/.zshrc
       frazil completion fish > ~/.config/fish/completions/frazil.fish
 
-    A new shell reads it. For the present one: eval "$(frazil completion bash)"
+    New shells load it. For the current shell: eval "$(frazil completion bash)"
     """
     kind = get_completion_class(shell or _own_shell())
     assert kind is not None  # click has all of SHELLS

@@ -67,7 +67,7 @@ __all__ = ["command"]
     "--if-missing",
     is_flag=True,
     help="For programs that run at every start, like an init container: an existing namespace is "
-    "not an error, and a loss is waited out.",
+    "not an error; after a loss, this waits one horizon.",
 )
 def command(
     *,

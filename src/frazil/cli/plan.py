@@ -34,10 +34,10 @@ __all__ = ["command"]
 _LEGEND = """until: the year in which the time field is full. IDs/s: per node. JS, int64:
 whether JavaScript and a signed BIGINT column hold every ID. order: whether
 IDs sort by time. text: encoding and length. Details: `frazil plan NAME`."""
-_FLEET_LEGEND = """processes: busy ones at once, with node numbers for a restart of all. starts/s,
-mints/s: processes that start and end, or call frazil.mint, beside them.
-kills/s: until no node number is free. regions: what constants keep apart.
-Each server is planned to be at most half busy."""
+_FLEET_LEGEND = """processes: how many can make IDs at the same time, and all restart at once.
+starts/s, mints/s: processes that start and end, or calls of frazil.mint, beside
+them. kills/s: killed processes, until no node number is free. regions: what the
+layout's constants keep apart. Each server is at most half busy."""
 _FLEET_DETAILS = {"bound by", "regions"}  # only where plans are side by side
 _LINE = ("scheme", "bits", "until", "nodes", "IDs/s", "JS", "int64", "order", "text")
 _SHORT_US = 172_800_000_000  # a lifetime up to this ends with a time of day, a longer one a date
@@ -174,7 +174,7 @@ def _show_table(plans: Sequence[Plan]) -> None:
 
 
 def _show_next(plans: Sequence[Plan], need: Need, registry: str | None) -> None:
-    """Where the first proposal is not enough, and the command that uses it."""
+    """The limits of the first proposal that the need exceeds, and the command that uses it."""
     layout = plans[0].layout
     if 64 < layout.bits < 128:
         click.echo(

@@ -1,8 +1,8 @@
 """``frazil sql``: functions that read IDs inside a database, and the one that makes them.
 
-An ID in a table holds its moment and its node, and a person with a SQL console has neither. The
-command prints statements and connects to nothing, so they can be reviewed, kept among the
-migrations and applied by a user with the permission.
+An ID in a table holds its moment and its node, but a SQL console shows neither. The command prints
+statements and connects to nothing, so they can be reviewed, kept among the migrations and applied
+by a user with the permission.
 """
 
 import click

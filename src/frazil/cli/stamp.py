@@ -1,9 +1,9 @@
 """``frazil stamp``: add a column of new IDs to files.
 
 Rows that were written without IDs need them when they are merged, loaded or shared. A notebook
-needs memory for the whole table, loses quoting and types, and numbers the rows of every file alike.
-Here rows stream from files to a file, their text is copied if the format stays the same, and the
-IDs come from a generator, as in any other process.
+needs memory for the whole table, loses quoting and types, and gives the rows of each file the same
+numbers. Here rows stream from files to a file, their text is copied if the format stays the same,
+and the IDs come from a generator, as in any other process.
 
 Files are read faster than the clock advances: a layout of 4,096 IDs per millisecond needs a quarter
 of a second for a million rows. So by default timestamps may run ahead of the clock by up to 1 s, or

@@ -13,7 +13,7 @@ def test_a_page_that_cannot_be_written_is_an_error_before_the_run(call, tmp_path
     begun_s = time.monotonic()
     result = call("torture", "--html", str(tmp_path / "none" / "t.html"), "--seconds", "30")
     assert result.exit_code == 2
-    assert "name another file, or make its folder" in " ".join(result.output.split())
+    assert "name another file, or create its folder" in " ".join(result.output.split())
     assert time.monotonic() - begun_s < 10
 
 

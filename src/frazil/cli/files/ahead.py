@@ -19,7 +19,7 @@ _JOIN_S = 2.0
 
 
 def ahead(items: Iterable[_T]) -> Iterator[_T]:
-    """The items, made by another thread, a few before they are asked for."""
+    """The items, made by another thread, a few before they are needed."""
     ready: queue.Queue[tuple[str, Any]] = queue.Queue(_WAITING)
     stop = threading.Event()
 

@@ -40,7 +40,7 @@ def temporary_in(folder: Path) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or error
         raise ConfigError(
-            f"cannot write temporary files in {folder.parent}: {reason}; name a folder with more "
-            "room with TMPDIR",
+            f"cannot write temporary files in {folder.parent}: {reason}; set TMPDIR to a "
+            "folder with more space",
             path=str(folder.parent),
         ) from error

@@ -33,7 +33,7 @@ __all__ = ["Source", "open_output"]
 _BLOCK_BYTES = 4 << 20
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _HINTS = {
-    errno.EACCES: "; get the right to read it, or name another file",
+    errno.EACCES: "; get permission to read it, or name another file",
     errno.EISDIR: "; name a file inside it",
     errno.ENOENT: "; name a file, or - for standard input",
 }

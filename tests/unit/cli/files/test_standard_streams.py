@@ -62,7 +62,7 @@ def run(tmp_path):
     ("streams", "why"),
     [
         (">&-", "it is closed, so the result"),
-        (">/dev/full", "No space left on device; make room, or"),
+        (">/dev/full", "No space left on device; free some space, or"),
     ],
     ids=["closed", "full"],
 )

@@ -22,7 +22,7 @@ def test_a_file_that_may_not_be_read_has_a_next_step(monkeypatch):
         raise PermissionError(errno.EACCES, "Permission denied", str(self))
 
     monkeypatch.setattr(Path, "open", refuse)
-    with pytest.raises(ConfigError, match="Permission denied; get the right to read it"):
+    with pytest.raises(ConfigError, match="Permission denied; get permission to read it"):
         Source("q.csv")
 
 
