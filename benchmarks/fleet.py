@@ -1,4 +1,4 @@
-"""What a fleet that mostly rests costs a server: ``python -m benchmarks.fleet``.
+"""The load of a mostly idle fleet on a server: ``python -m benchmarks.fleet``.
 
 1,000 members of one namespace, on a Redis as the tests start one: a generator each, in one process,
 which the server cannot tell from 1,000 processes. Each takes an ID at the start. Then the server's
@@ -8,8 +8,8 @@ own counters say how many requests it gets, and the record says how many node nu
 - while one of each hundred takes an ID every 50 ms, and the others rest;
 - after ``keep``, when those that rest have given their numbers back.
 
-A second fleet has a node number for one of four to eight members. All of it rests and would keep
-warm what it holds, and then one of each hundred becomes busy: how long these wait for an ID, first
+A second fleet has one node number for four to eight members. All members rest and keep their
+claims, and then one of each hundred becomes busy. Measured is how long these wait for an ID, first
 and afterwards. Prints tables in Markdown. The exit code is 1 if an ID repeats.
 """
 

@@ -5,7 +5,7 @@ one ID after seconds without any. This measures both, for each store, with serve
 tests. First IDs are those of generators that one process opens one after the other. Each member
 that rests is a process of its own (``ready_member``), and many rest at the same time, so that a
 rest of 30 s gives many samples in 30 s. They are members of one namespace, and so all their IDs
-must differ. The calls that found no claim, and had to ask, are counted. The last rest is that of
+must differ. The calls without a claim, which send a request, are counted. The last rest is that of
 the generators in one process, whose claims one thread renews. In the row ``control`` the members
 make no IDs: they call ``itertools.count``, and what that takes after a rest is the machine's part.
 
@@ -63,7 +63,7 @@ def _text(seconds: float) -> str:
 
 
 def _new(store: Store, numbers: Iterator[int], stack: ExitStack) -> str:
-    """First IDs of namespaces that nobody has used."""
+    """First IDs of new namespaces."""
     if store.own:
         return "-"
     fresh = [
@@ -144,7 +144,7 @@ def _part(store: Store, asked: int, calls: int) -> str:
 def _together(
     store: Store, numbers: Iterator[int], members: int, rest_s: float, issued: list[int]
 ) -> tuple[str, str]:
-    """First IDs of generators that are opened in one process, and how many asked after a rest."""
+    """First IDs of generators of one process, and how many sent a request after a rest."""
     asked = calls = 0
     with ExitStack() as stack:
         ids = [

@@ -1,11 +1,11 @@
-"""How long an event loop stands still: ``python -m benchmarks.stall URL NAMESPACE [MODULE]``.
+"""How long an event loop is blocked: ``python -m benchmarks.stall URL NAMESPACE [MODULE]``.
 
-A task sleeps for a millisecond, again and again, and notes by how much it woke late: first while
-the loop has nothing else to do, then while a first ID is awaited. Both are of the same length. On a
-machine with other work the loop also wakes late because its thread waits for a processor. Linux
-counts that time for each thread (``/proc/thread-self/schedstat``), and here it is subtracted; on
-other systems it is not. The process is new, so what only its first call imports or reads is in the
-second figure. Prints both, in seconds, and the ID.
+A task sleeps for a millisecond repeatedly, and measures how late it wakes: first while the loop has
+nothing else to do, then while a first ID is awaited. Both are of the same length. On a machine with
+other work the loop also wakes late because its thread waits for a processor. Linux counts that time
+for each thread (``/proc/thread-self/schedstat``), and here it is subtracted; on other systems it is
+not. The process is new, so what only its first call imports or reads is in the second figure.
+Prints both, in seconds, and the ID.
 """
 
 import asyncio

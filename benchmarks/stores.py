@@ -88,7 +88,7 @@ def rest(store: Store, horizon_s: int) -> float:
         end = time.monotonic() + horizon_s
         while time.monotonic() < end:
             ids.take(100)
-        before, busy_s = store.calls(), _BUSY_ASKS / 2 * horizon_s  # it asks in each half of it
+        before, busy_s = store.calls(), _BUSY_ASKS / 2 * horizon_s  # one request in each half of it
         end += busy_s
         while time.monotonic() < end:
             ids.take(100)

@@ -1,4 +1,4 @@
-"""The mutants of a file, as cosmic-ray makes them, without those that show nothing.
+"""The mutants of a file, as cosmic-ray makes them, without those that would show nothing.
 
 These are left out: other operators for ``|``, which is mostly in annotations here; ``is`` for
 ``==``, which is the same for small numbers; all but a few replacements of a binary operator, since

@@ -4,12 +4,12 @@
     python -m simulator.fleet --members 0 --starts 200 --life 0.2
     python -m simulator.fleet --members 512 --loss 20
 
-``world`` asks whether an ID can repeat, with few members and every fault. This asks what a store
-carries: how long a member waits for its first claim, how busy the store is, and what happens after
-a loss, when all members come at once. The record is the real one, with its verbs; the store does
-one step at a time, and each takes what ``frazil plan --registry`` calculates with. A member asks
-again when half of its claim is left, and its first claim is as long as four answers, as the keeper
-does. Servers that share nothing are runs of their own.
+``world`` checks that no ID repeats, with few members and every fault. This measures a store under
+load: how long a member waits for its first claim, how busy the store is, and what happens after a
+loss, when all members send requests at the same time. The record is the real one, with its verbs;
+the store does one step at a time, and each takes what ``frazil plan --registry`` calculates with. A
+member renews when half of its claim is left, and its first claim is as long as four answers, as
+with the real keeper. Servers that share nothing are runs of their own.
 
 Every grant is compared with all that was granted or used before on its slot, so an overlap of two
 claims would be found here too.

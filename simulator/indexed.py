@@ -1,7 +1,7 @@
 """The slots of a record with an index, for fleets of a hundred thousand members.
 
 The tables of ``frazil.claims`` look at every slot to choose one, which a store does in C, and which
-takes hours here. This answers the same questions from a sorted list; a test compares the answers.
+takes hours here. This chooses from a sorted list; a test compares the choices.
 """
 
 from bisect import bisect_left, bisect_right, insort

@@ -57,7 +57,7 @@ class Ledger:
                 used = after.slots.get(ask.held.slot).until
                 self._frontier[ask.held.slot] = min(until, used), ""
         elif isinstance(reply, Wait) and reply.wait_us <= 0:
-            raise Violation(f"a {name} was told to wait {reply.wait_us} µs")
+            raise Violation(f"the reply to a {name} says to wait {reply.wait_us} µs")
 
     def moved_on(self, record: Record) -> int:
         """Note that an operator restarts a lost counter. Returns its first value.
@@ -76,7 +76,7 @@ class Ledger:
         longest = self._terms.horizon_ticks
         if name != "renew":
             if claim.start > until:
-                raise Violation(f"a {name} gave {claim}; from {until} on values are left out")
+                raise Violation(f"a {name} gave {claim}; from {until} on values are skipped")
             if claim.until - claim.start > longest:
                 raise Violation(f"a {name} gave {claim}, of more than {longest} values")
         elif ask.held is not None and claim.until - ask.held.until > longest:
@@ -92,7 +92,7 @@ class Ledger:
             longer = ask.held is None or claim.until > ask.held.until
             mine = token == claim.token
             if longer and not mine:
-                raise Violation(f"I2: {claim} was renewed over somebody else's ticks")
+                raise Violation(f"I2: {claim} was renewed over the ticks of another claim")
             if mine:
                 self._frontier[claim.slot] = max(until, claim.until), token
         else:
@@ -107,7 +107,7 @@ class Ledger:
         now = self._terms.tick_at(after.last_us + after.offset_us)
         told = self._terms.tick_at(claim.now_us)
         if told != now:
-            raise Violation(f"a {name} was told another time than the record's")
+            raise Violation(f"the reply to a {name} has another time than the record")
         beyond = claim.until > now + self._terms.horizon_ticks
         renewed = name == "renew" and ask.held is not None and claim.until == ask.held.until
         if beyond and not renewed:
@@ -144,7 +144,7 @@ class Ledger:
         self.newest = max(self.newest, tick)
         left_out = tick > max(last[0] + 1, claim[1]) and not struck
         if self._terms.tick_us == 0 and left_out:
-            raise Violation(f"value {tick} was issued after {last[0]}: some were left out")
+            raise Violation(f"value {tick} was issued after {last[0]}: some were skipped")
         if (tick, sequence) <= last:
             raise Violation(f"I4: {(tick, sequence)} was issued after {last}")
         if not (claim[0] == slot and claim[1] <= tick < claim[2]):

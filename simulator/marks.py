@@ -12,7 +12,7 @@ MARKS = {
     "guard hit": "a verb found that the store forgot, and set the guard",
     "wait answered": "a grant had to wait: nothing could be given yet",
     "pool full": "a slot was given that another member still held",
-    "stolen while paused": "the holder of a slot that was given away was paused",
+    "stolen while paused": "the holder of a slot that was granted to another was paused",
     "claim lost": "a renewal was refused",
     "late renewal": "a claim was renewed after its end",
     "horizon reached": "a claim was renewed up to the horizon",

@@ -9,8 +9,8 @@ loss of state the clock is not behind the highest ``now`` ever used, unless the 
 member remembers that; and the first member after a loss that the store does not show remembers more
 than the store.
 
-A lost counter is refused until an operator restarts it (``World``), because without time a loss
-cannot be waited out. As in a real store, the part of an incarnation before "/" identifies the data.
+A lost counter is refused until an operator restarts it (``World``), because without time waiting
+does not end a loss. As in a real store, the part of an incarnation before "/" identifies the data.
 """
 
 from collections import deque

@@ -70,7 +70,7 @@ _CAUSES: tuple[tuple[type[FrazilError], tuple[str, str]], ...] = (
     (RegistryUnavailable, ("try-later", "the registry does not answer; retry")),
     (PoolExhausted, ("try-later", "every slot is in use; retry")),
     (TryLater, ("try-later", "retry in a moment")),
-    (Closed, ("try-later", "the service is stopping; ask another instance")),
+    (Closed, ("try-later", "the service is stopping; use another instance")),
     (Misuse, ("misconfigured", "the reason is in the log of the service")),
     (LayoutExhausted, ("stopped", "the layout has no IDs left")),
     (ClockError, ("stopped", "a clock is wrong; see the log of the service")),

@@ -1,7 +1,7 @@
 """The wall clock and the boot clock.
 
-A wall clock tells the moment and may be wrong, step or stop. A boot clock tells how much time has
-passed and does not step, but does not know the moment. An ID library that uses the wall clock as
+A wall clock shows the moment and may be wrong, step or stop. A boot clock shows how much time has
+passed and does not step, but does not show the moment. An ID library that uses the wall clock as
 progress repeats IDs. frazil reads the wall clock only for a registry (which absorbs its steps, see
 ``record``). Between two readings it uses the boot clock, which includes a suspend if the system has
 such a clock (Linux: ``CLOCK_BOOTTIME``) and is the monotonic clock elsewhere.

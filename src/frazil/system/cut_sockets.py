@@ -5,9 +5,9 @@ to read from the same socket, so it takes a reply that its parent waits for, or 
 of the process cannot come in between, since the read is inside the operating system.
 
 So the socket is cut off in the child, before anything else runs there: its file descriptor is made
-one of a socket whose other end is closed. Each read of it finds the end, each write fails, and the
-caller sees a lost connection. To close the descriptor is not enough: its number could be that of
-the child's next connection. The parent's connection is not affected.
+one of a socket whose other end is closed. Each read of it returns the end of the stream, each write
+fails, and the caller gets the error of a lost connection. To close the descriptor is not enough:
+its number could be that of the child's next connection. The parent's connection is not affected.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Keeps forks apart from what a child must not find half done.
+"""Keeps forks apart from work that must not be half done in a child.
 
 There are two kinds of it. During a *step* of SQLite, a mutex and a count of locks are in use; a
 child that is forked then has copies of both, but not the thread that would release them. During an
@@ -10,11 +10,11 @@ too, and wait for its child. A child of a fork that waited in vain detects that 
 does not have were in a step (``cut``).
 
 Other at-fork hooks may run between frazil's hook and the fork, and signal handlers inside them.
-They may ask for an ID, and wait for a thread that has to enter. A thread that waits is not forking
+They may request an ID, and wait for a thread that has to enter. A thread that waits is not forking
 yet: ``waiting`` opens the gate until its wait is over.
 
-A hook may also wait for a lock that a thread holds while it asks for an ID, without a sign of it
-here. So a fork that has not come after a short time (``_FRESH_S``) holds up no step any more.
+A hook may also wait for a lock of a thread that requests an ID, which is not visible here. So a
+fork that has not happened after a short time (``_FRESH_S``) no longer delays any step.
 
 Python drops an exception that a signal handler raises inside an at-fork hook. So the gate is
 written in C (``_fork_gate``), where no handler runs; the handler runs after the fork. The gate in

@@ -117,7 +117,7 @@ def fork_c() -> int:
     """Fork as an application server in C does: Python is informed afterwards, in the child.
 
     No bytecode may run in between: the interpreter's lock is a copy, and a thread that releases it
-    there may wait for ever. So iterators, which run in C, make the two calls. The import lock is
+    there may wait forever. So iterators, which run in C, make the two calls. The import lock is
     held, because ``PyOS_AfterFork_Child`` of Python 3.13 ends a process that does not have it.
     """
     import _imp
