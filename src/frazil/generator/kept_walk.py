@@ -15,7 +15,7 @@ that call again.
 
 **An exception may come between any two lines**, from a signal handler (Ctrl-C, an alarm, a task
 queue's time limit). So no line relies on a later one to complete its work. No list of IDs outlives
-the call, a step of the walk is done or not done, and a change for all callers (a new keeper after a
+the call. A step of the walk is done or not done. A change for all callers (a new keeper after a
 fork, the end at ``close``) is complete, or the next call makes it again. No caller waits for
 another one.
 """

@@ -7,12 +7,12 @@ score is the ratio in bits: log2 of the number of texts of this length, less log
 IDs of this scheme that are as near to now, on any node, with no greater sequence or run. Constants
 make a scheme's IDs fewer and so raise its score; a wide node field lowers it.
 
-A reading is refused if a constant differs from the layout's, if its moment is before 2005, more
-than a day ahead or in the first week of the epoch (where all small numbers are), or if its counter
-or its node number is too large to have been reached: that tells frazil's UUIDs from those with
-random bits. The scheme's own encoding adds 4 bits, by convention. Limits: an
-old ID is not neat, and schemes with the same fields, like icicle and snowflake, differ only by
-their epochs.
+A reading is refused if a constant differs from the layout's. It is refused if its moment is before
+2005, more than a day ahead, or in the first week of the epoch (where all small numbers are). It is
+also refused if its counter or its node number is too large to have been reached, which
+distinguishes frazil's UUIDs from those with random bits. The scheme's own encoding adds 4 bits, by
+convention. Limits: an old ID is not neat, and schemes with the same fields, like icicle and
+snowflake, differ only by their epochs.
 """
 
 from collections.abc import Iterable

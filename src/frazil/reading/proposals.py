@@ -6,9 +6,10 @@ tick, since a tick ten times as long takes as many values from the time as it ad
 Only a slow node leaves its sequence empty at a short tick; then a longer tick saves bits. So the
 shortest tick that fits is the one to take: it orders IDs best.
 
-Bits that are left over go where needs usually grow: first one to the nodes, since a deployment that
-replaces its processes has twice as many for a moment, then one to the rate and one to the lifetime,
-then to each in turn, until more is of no use: IDs of fewer bits are shorter texts.
+Bits that are left over go where needs usually grow. The first one goes to the nodes, since a
+deployment that replaces its processes has twice as many for a moment. The next ones go to the rate
+and the lifetime, then to each in turn, until more is of no use: IDs of fewer bits are shorter
+texts.
 
 A column of type UUID takes 128 bits in any case, so ``uuid7`` is proposed beside the others.
 """

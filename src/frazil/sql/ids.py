@@ -1,8 +1,8 @@
 """``frazil_id('orders')``: IDs that PostgreSQL makes itself, by one function in PL/pgSQL.
 
 A service in any language gets its IDs from the column's default. The obvious functions fail: a
-counter in a table makes every inserting transaction wait for the end of the one before it, and a
-transaction that is rolled back gives its IDs, which its client has seen, to the next one. A time
+counter in a table makes every inserting transaction wait for the end of the one before it, and
+after a rollback the next transaction gets the same IDs, which the first client has seen. A time
 with a sequence's value beside it repeats when the clock steps back, when the sequence wraps within
 a tick, and on a promoted standby that has not seen the last values.
 
