@@ -103,7 +103,7 @@ class RegistryUnavailable(TryLater):
 
 
 class Stopped(FrazilError):
-    """This generator cannot continue, because an ID could repeat."""
+    """The generator cannot continue, because an ID could repeat."""
 
 
 class Closed(Stopped):

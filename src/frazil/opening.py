@@ -86,10 +86,9 @@ def open_ids(
     default is 1,000 (or one). The next block is claimed when half of one is used. ``block=1`` is
     strict: each value of a counter is claimed when it is requested, so values are consecutive
     across all members, and each takes a round trip.
-    keep: how long after its last ID a generator keeps its claim, so that a caller that rarely needs
-    an ID does not wait for a new claim; a duration. In the background it sends at most about one
-    small request in each horizon (1 s on this host, 5 s on a server); 0 gives an unused claim back
-    at once.
+    keep: how long after its last ID a generator keeps its claim, so that a rare ID does not wait
+    for a new claim; a duration. In the background it sends at most about one small request in each
+    horizon (1 s on this host, 5 s on a server); 0 gives an unused claim back at once.
     token: the token of a service; the default is the environment variable FRAZIL_TOKEN.
     registry: a registry of your own, instead of ``url`` and ``namespace``, for this generator alone
     (``docs/how-to/own-registry.md``).

@@ -101,7 +101,7 @@ class Timeline:
     def _passed(self, us: int) -> int:
         if isinstance(us, bool) or not isinstance(us, int):
             raise misfit(
-                f"a moment must be an int, µs since 1970, not {us!r}; convert it first",
+                f"a moment must be an int of µs since 1970, not {us!r}; convert it first",
                 field="time",
                 value=us,
             )

@@ -257,7 +257,7 @@ class Codec:
         except TypeError:
             number = None
         if number is None or isinstance(n, bool):
-            raise CodecError(f"an ID must be an int, not {type(n).__name__}", value=n)
+            raise CodecError(f"an ID must be a whole number, not {type(n).__name__}", value=n)
         if not 0 <= number <= self.limit:
             size = number.bit_length()
             shown = number if size <= 2 * _BITS_MAX else f"a number of {size} bits"

@@ -33,11 +33,11 @@ def test_nothing_is_said_of_what_is_right(site):
 @pytest.mark.parametrize(
     ("wrong", "ids", "words"),
     [
-        ("redis://cache", {"E001", "E002"}, "FRAZIL is a mapping"),
+        ("redis://cache", {"E001", "E002"}, "FRAZIL must be a mapping"),
         ({"urls": "x"}, {"E001", "E002"}, "no entry 'urls'; it accepts url, schemes"),
-        ({"schemes": []}, {"E001", "E002"}, 'FRAZIL["schemes"] is a mapping'),
+        ({"schemes": []}, {"E001", "E002"}, 'FRAZIL["schemes"] must be a mapping'),
         ({"schemes": {}}, {"E002"}, "has no 'order'; it has default. Add \"order\": {}"),
-        (setting(order=7), {"E001", "E002"}, "['order'] is a Scheme"),
+        (setting(order=7), {"E001", "E002"}, "['order'] must be a Scheme"),
         (setting(order={"prefx": "o_"}), {"E001", "E002"}, "no entry 'prefx'; it accepts scheme"),
         (setting(order={"prefix": "o"}), {"E001", "E002"}, "['order']: prefix 'o' is invalid"),
         (setting(order="icicel"), {"E001", "E002"}, "did you mean 'icicle'"),

@@ -286,7 +286,7 @@ def test_a_generator_as_a_default_is_refused_at_once(site):
 def test_a_field_is_given_a_name_and_no_scheme(site):
     from frazil.django import FrazilAutoField
 
-    with pytest.raises(ConfigError, match="not Scheme: declare the scheme in FRAZIL"):
+    with pytest.raises(ConfigError, match="not Scheme; declare the scheme in FRAZIL"):
         FrazilAutoField(ORDER, primary_key=True)
 
 

@@ -96,7 +96,7 @@ def test_copy_of_the_input_has_no_room(call, folder, temporary):
         done = call(*args, stdin=(folder / "in.csv").read_bytes())
     assert done.exit_code == 2
     assert f"cannot write temporary files in {temporary}: " in done.output
-    assert "File too large; name a folder with more room with TMPDIR" in done.output
+    assert "File too large; set TMPDIR to a folder with more space" in done.output
     assert not out.exists()
     assert list(temporary.iterdir()) == []
 
@@ -113,7 +113,7 @@ def test_keys_of_an_audit_have_no_room(call, folder, temporary, order):
         done = call("audit", str(ids))
     assert done.exit_code == 2
     assert f"cannot write temporary files in {temporary}: " in done.output
-    assert "File too large; name a folder with more room with TMPDIR" in done.output
+    assert "File too large; set TMPDIR to a folder with more space" in done.output
     assert list(temporary.iterdir()) == []
     assert call("audit", str(ids)).exit_code == 0
 
