@@ -195,7 +195,7 @@ class TestClock:
             moment_text=clock.moment_text,
         )
         monkeypatch.setattr(etcd, "clock", wrong)
-        with pytest.raises(ClockError, match="etcd's says"):
+        with pytest.raises(ClockError, match="etcd's clock"):
             connect(cluster.url, name, ICICLE).grant(ask_of(LastSeen()), 5)
 
     def test_a_step_back_is_not_an_outage(self, cluster, name, monkeypatch):
