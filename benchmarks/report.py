@@ -94,9 +94,9 @@ class Report:
 
 _INTRODUCTION = [
     "This page compares the speed of frazil with that of other packages; `python -m benchmarks`",
-    "writes it. Compare only numbers of one table: they are of one machine and one hour. An aim is",
-    "a quotient of two subjects that ran soon after each other in the same round. The table shows",
-    "its median over the rounds, with the least and the greatest.",
+    "writes it. Compare only numbers of one table: they are of one machine and one hour. Most aims",
+    "are ratios of two subjects that ran one shortly after the other in the same round. The table",
+    "shows the median of the ratio over all rounds, and its minimum and maximum.",
 ]
 
 

@@ -42,7 +42,7 @@ _ABOUT = {
     "instagram": "Instagram's, with 13 bits for the shard.",
     "sonyflake": "Sonyflake's: many nodes, ticks of 10 ms.",
     "tsid": "The default of hypersistence-tsid and tsid-creator; text is base32.",
-    "globalid": "GlobalId's, in milliseconds. Not in order of time between nodes.",
+    "globalid": "GlobalId's, in milliseconds. IDs of different nodes do not sort by time.",
     "globalid-128": "GlobalId's of 128 bits.",
     "uniqueid-spread": "java-uniqueid's SPREAD: the time is reversed, so that IDs are spread out.",
     "uniqueid-sequential": "java-uniqueid's TIME_SEQUENTIAL.",

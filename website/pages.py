@@ -1,4 +1,4 @@
-"""Pages as the site needs them: links that the repository has and the site has not.
+"""Pages as the site needs them: without the links to files that are not pages of the site.
 
 A page of docs/ may link to a file of the repository, such as ../BENCHMARKS.md. Some of those files
 are pages of the site too; of the others only the name is kept. Comments are for the tests that run
@@ -66,7 +66,7 @@ def _plain(text: str) -> str:
 
 
 def _link(link: re.Match[str], source: str, page: str) -> str:
-    """The same link for the site; its words alone, if it leads to a file that is no page."""
+    """The same link for the site; only its words, if it leads to a file that is not a page."""
     words, anchor = link["text"], link["anchor"] or ""
     target = posixpath.normpath(posixpath.join(posixpath.dirname(source), link["target"]))
     if target == "README.md":

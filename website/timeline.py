@@ -1,8 +1,8 @@
 """Pictures of claims on a time line, from the record itself.
 
-A page that has the comment ``<!-- timeline -->`` gets the picture there. It is no sketch: a story
-is told to a real `Record` (three members, a crash, a successor, a lost store), and its replies are
-drawn. If the rules change, so does the picture.
+A page that has the comment ``<!-- timeline -->`` gets the picture there. It is not a sketch: the
+requests of a story (three members, a crash, a successor, a lost store) are sent to a real `Record`,
+and its replies are drawn. If the rules change, so does the picture.
 """
 
 import re
@@ -57,20 +57,20 @@ class Story:
         return reply
 
     def renew(self, member: str, at_s: float, until_s: float) -> None:
-        """A member's claim, made longer."""
+        """Renew a member's claim."""
         ask, until = self.ask(member, at_s), round(until_s * 1000)
         reply = self.record.renew(_TERMS, ask, _us(at_s), self.incarnation, until)
         assert isinstance(reply, Claim)
         self.held[member], self.seen[member] = reply, reply.seen
 
     def release(self, member: str, at_s: float) -> None:
-        """A member's claim, with its unused end given back."""
+        """Release a member's claim: its unused end is given back."""
         ask, used = self.ask(member, at_s), round(at_s * 1000)
         self.record.release(_TERMS, ask, _us(at_s), self.incarnation, used)
         self.end(member, at_s, until_s=at_s)
 
     def end(self, member: str, at_s: float, until_s: float | None = None) -> None:
-        """A claim that is used no more: its holder ended, with or without a word."""
+        """A claim that is no longer used: its holder released it, or was killed."""
         claim = self.held.pop(member)
         whole_s = claim.until / 1000 if until_s is None else until_s
         self.bars.append(Bar(member, claim.slot, claim.start / 1000, at_s, whole_s))
@@ -79,12 +79,12 @@ class Story:
 def story() -> Story:
     """Three members, a crash, a successor on the same slot, and a store that lost everything."""
     told = Story()
-    told.grant("A", 0, 0.1)  # nobody knows what was given before: the first answer is to wait
+    told.grant("A", 0, 0.1)  # what was given before is not known: the answer is Wait
     for member, at_s in (("A", 5.0), ("B", 5.1), ("C", 5.2)):
         told.grant(member, at_s, 3.0)
     told.renew("A", 7.0, 9.0)
     told.renew("B", 7.1, 9.5)
-    told.end("B", 7.5)  # killed: the rest of its claim is nobody's
+    told.end("B", 7.5)  # killed: the rest of its claim is not used
     told.release("C", 7.0)
     told.grant("D", 7.6, 1.2)
     told.end("D", 8.2)
