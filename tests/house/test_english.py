@@ -57,6 +57,9 @@ ON_PAGES = USUAL | {
     r"carr(y|ies) the (time|name|same)": "has, contains",
     r"asks? for (IDs?|an ID|many|numbers)": "requests",
     r"(is|are) no (secret|signature|cipher|page|error|text)s?": "is not a, is not an",
+    r"(comes?|came) twice": "repeats, is unique",
+    r"(finds?|found) no (claim|ID)": "has no claim",
+    r"(gives|starts|fails|raises) .{0,20}at once": "immediately",
 }
 # Decisions are records of their day, and the changelog of its release.
 PAGES = [
