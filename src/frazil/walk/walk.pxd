@@ -2,9 +2,16 @@
 # augmenting file). Compiled, no other thread and no signal handler runs inside a method; walk.py
 # says which of its steps need that.
 
+cimport cython
+
 from frazil.system._process cimport ProcessIdentity
 
+cdef unsigned long long _MULTIPLIER
+cdef unsigned long long _MASK
+
 cdef int trailing_ones(unsigned long long cell) noexcept
+@cython.locals(whole=object)
+cdef object joined(unsigned long long high, unsigned long long low)
 cdef unsigned long long spread(unsigned long long word, unsigned long long value,
                                unsigned long long[::1] places) noexcept
 
@@ -43,7 +50,6 @@ cdef class Walk:
     cdef unsigned long long high
     cdef unsigned long long here_low     # in a scattered layout: the ID of the cell `sequence`
     cdef unsigned long long here_high
-    cdef object wide_base                # of a wide ID: high and low as one Python int
     # The registry's clock: set by anchor, at each answer of the registry.
     cdef long long anchor_tick           # the tick it was in
     cdef long long anchor_ns             # when that tick began, by the boot clock

@@ -37,7 +37,9 @@ a short table.
 
 **Atomic steps.** Compiled (``walk.pxd`` gives C types), no other thread and no signal handler runs
 between the lines of a method, because a method runs no Python code before it marks its cells as
-taken. The interpreter's lock (GIL) keeps other threads out, so the module declares that it needs
+taken. Nor does any step multiply Python integers of more than 30 bits: Python runs signal handlers
+inside such a product, and one could fork between the check of the process and the ID. The
+interpreter's lock (GIL) keeps other threads out, so the module declares that it needs
 it. The interpreted walk has no such guarantee; ``atomic`` does each of its steps on a copy.
 
 Units: ticks count from the layout's epoch and are below 2^62, ``_ns`` are boot-clock nanoseconds.
@@ -67,6 +69,9 @@ CLOSED = -2
 FORKED = -3
 
 _NEVER_NS = 0x3FFF_FFFF_FFFF_FFFF
+
+_MULTIPLIER = 0x5DEE_CE66D  # of drand48, with which the random first cells are made
+_MASK = 0xFFFF_FFFF_FFFF
 
 
 class Pause:
@@ -108,6 +113,12 @@ def spread(word: int, value: int, places: Words) -> int:
         value >>= 1
         bit += 1
     return word
+
+
+def joined(high: int, low: int) -> int:
+    """The ID of two words; without a product, in which a signal handler could run."""
+    whole = high
+    return whole << 64 | low
 
 
 def _halves(positions: Sequence[int]) -> tuple[array[int], array[int]]:
@@ -159,7 +170,6 @@ class Walk:
         self.lead_ticks = lead_ns // tick_ns if tick_ns else 0
         self.scattered_start = seed is not None
         self.random_state = seed or 0
-        self.wide_base = 0
         self.tick = -1
         self.low = self.high = self.here_low = self.here_high = self.placed = 0
         self.node = self.start = self.until = self.mark = self.mark_cell = 0
@@ -256,7 +266,7 @@ class Walk:
         first = 0
         # After a used-up tick the next one starts at 0: all its cells may be needed.
         if self.scattered_start and not follows:
-            self.random_state = (self.random_state * 25214903917 + 11) & 0xFFFFFFFFFFFF  # drand48
+            self.random_state = (self.random_state * _MULTIPLIER + 11) & _MASK
             first = (self.random_state >> 16) % self.cells
         end = self.cells
         if self.tick_ns == 0 and tick == self.mark:
@@ -296,8 +306,6 @@ class Walk:
         self.counted = self.sequence = first
         self.sequences = end
         self.set_here()
-        if self.wide:
-            self.wide_base = self.word * self.high + self.low
 
     def flip(self, flips: int, low: Words, high: Words) -> None:
         """Flip the places of the bits of ``flips`` in the base."""
@@ -309,23 +317,23 @@ class Walk:
         cell = self.sequence
         self.sequence = cell + 1
         if self.shifted:
-            if self.wide:
-                return self.wide_base + (cell << self.shift)
-            return self.low + (cell << self.shift)
-        low = self.here_low
-        high = self.here_high
-        ones = trailing_ones(cell)
-        self.here_low = low ^ self.step_low[ones]
-        self.here_high = high ^ self.step_high[ones]
+            low = self.low + (cell << self.shift)
+            high = self.high
+        else:
+            low = self.here_low
+            high = self.here_high
+            ones = trailing_ones(cell)
+            self.here_low = low ^ self.step_low[ones]
+            self.here_high = high ^ self.step_high[ones]
         if self.wide:
-            return self.word * high + low
+            return joined(high, low)
         return low
 
     def scatter(self, low: int, high: int, cell: int) -> int:
         """The ID with base (high, low) and each bit of ``cell`` in its place."""
         low = spread(low, cell, self.sequence_low)
         if self.wide:
-            return self.word * spread(high, cell, self.sequence_high) + low
+            return joined(spread(high, cell, self.sequence_high), low)
         return low
 
     def set_here(self) -> None:
@@ -353,17 +361,17 @@ class Walk:
         """Append the IDs of this tick's cells, already marked as taken, to a list."""
         low = self.low
         high = self.high
-        base = self.wide_base
         shift = self.shift
         if not self.shifted:
             low = spread(low, first, self.sequence_low)
             high = spread(high, first, self.sequence_high)
             for cell in range(first, stop):
-                ids.append(self.word * high + low if self.wide else low)
+                ids.append(joined(high, low) if self.wide else low)
                 ones = trailing_ones(cell)
                 low ^= self.step_low[ones]
                 high ^= self.step_high[ones]
         elif self.wide:
+            base = joined(high, low)
             ids.extend([base + (cell << shift) for cell in range(first, stop)])
         elif (low + ((stop - 1) << shift)) >> 63:
             ids.extend([low + (cell << shift) for cell in range(first, stop)])
