@@ -138,5 +138,5 @@ def unfinished(what: str, error: Exception) -> TryLater | None:
         return None
     return TryLater(
         f"{what} is not loaded yet: this signal handler interrupted an import ({error}); call it "
-        "again after the handler has returned, or open the generator before you set the handler"
+        "again after the handler has returned, or once before you set the handler"
     )

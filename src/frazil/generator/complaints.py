@@ -40,6 +40,13 @@ def closed() -> Closed:
 
 def no_thread(url: str, error: Exception) -> RegistryUnavailable:
     """The system cannot start the keeper's thread."""
+    if "subinterpreter" in str(error):  # only Python's text tells it from a limit
+        return RegistryUnavailable(
+            f"{url} got no request: {error}, and frazil needs one; open the generator in the main "
+            "interpreter, or in a process",
+            url=url,
+            outcome_known=True,
+        )
     return RegistryUnavailable(
         f"{url} got no request, because no thread could be started ({error}): the process has as "
         "many threads as it may have, or is exiting; end some threads or raise the limit "

@@ -7,5 +7,8 @@ __all__ = ["missing_extra"]
 
 def missing_extra(what: str, extra: str, error: ImportError) -> ConfigError | TryLater:
     """The error to raise. what: the feature and its package. extra: the extra of frazil."""
-    missing = ConfigError(f'{what}; run: pip install "frazil[{extra}]" ({error})', extra=extra)
+    step = f'run: pip install "frazil[{extra}]"'
+    if not isinstance(error, ModuleNotFoundError):  # a part of it is, or its import was interrupted
+        step += "; if it is installed, start the program again"
+    missing = ConfigError(f"{what}; {step} ({error})", extra=extra)
     return unfinished(what.partition(":")[0].partition(" needs")[0], error) or missing

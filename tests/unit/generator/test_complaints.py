@@ -12,6 +12,7 @@ import pytest
 import frazil
 from frazil.claims.claim import LastSeen, Wait
 from frazil.errors import PoolExhausted, RegistryUnavailable
+from frazil.generator import complaints
 from frazil.generator.keeper import KeeperPolicy
 from frazil.generator.keeper_thread import drive
 from frazil.generator.verb_requests import ask_of
@@ -229,3 +230,12 @@ def test_a_crowded_pool_says_so(url):
     assert "all 2 node numbers" in str(caught.value)
     for ids in holders:
         ids.close()
+
+
+def test_a_subinterpreter_without_threads_is_named():
+    """That is Python's text; a limit of the system has another one."""
+    said = "thread is not supported for isolated subinterpreters"
+    assert "in the main interpreter" in str(complaints.no_thread("memory:", RuntimeError(said)))
+    assert "ulimit -u" in str(
+        complaints.no_thread("memory:", RuntimeError("can't start new thread"))
+    )

@@ -1,0 +1,21 @@
+"""The error for a package that cannot be imported."""
+
+from frazil.errors import ConfigError
+from frazil.system.extras import missing_extra
+
+__all__: list[str] = []
+
+STEP = 'arrays need numpy; run: pip install "frazil[numpy]"'
+
+
+def test_a_package_that_is_not_installed():
+    error = missing_extra("arrays need numpy", "numpy", ModuleNotFoundError("No module"))
+    assert isinstance(error, ConfigError)
+    assert str(error) == f"{STEP} (No module)"
+
+
+def test_a_package_that_is_installed_and_cannot_be_loaded():
+    """As numpy, whose first import an exception of a signal handler has ended."""
+    said = "cannot load module more than once per process"
+    error = missing_extra("arrays need numpy", "numpy", ImportError(said))
+    assert str(error) == f"{STEP}; if it is installed, start the program again ({said})"
