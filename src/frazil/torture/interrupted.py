@@ -2,7 +2,8 @@
 
 The main thread requests one ID, many IDs, and minted IDs in turn. IDs of a call in which a handler
 raised may be lost, and must not come again. When a handler forks during a call of the system, the
-call returns in the parent and in the child, and each writes its own IDs.
+call returns in the parent and in the child, and each writes its own IDs. In one of two processes
+each tick begins at a random number, since that is one more step that a handler may interrupt.
 """
 
 import os
@@ -71,12 +72,17 @@ def handler(job: Job) -> None:
 
 
 def _under(job: Job, *, raising: bool, handling: bool) -> None:
-    main = _Main(Life.begin(job))
+    main = _Main(Life.begin(job, _varied(job, job.setting)))
     main.life.warm_up()
     main.alarms.start(raising=raising, handling=handling)
     while not job.over:
         main.burst()
     main.alarms.end()
+
+
+def _varied(job: Job, setting: Setting) -> Setting:
+    """The setting of a process under alarms."""
+    return replace(setting, random_start=job.seed % 2 == 1)
 
 
 def _settle(job: Job) -> Setting:
@@ -117,7 +123,7 @@ def chdir(job: Job) -> None:
 
 def mixed(job: Job) -> None:
     """Issue, and inflict the job's faults: forks, alarms, changes of the directory."""
-    main = _Main(Life.begin(job, _settle(job)))
+    main = _Main(Life.begin(job, _varied(job, _settle(job))))
     children = Children(main.life)
     begin, forks, before = Path(job.path), 0, (False, False)
     due: list[tuple[str, int, int]] | None = None

@@ -29,7 +29,7 @@ class Setting:
     """The settings of a generator.
 
     node: a number that no other process has now; None for the defaults. lead_s: how far IDs may be
-    ahead of the clock.
+    ahead of the clock. random_start: whether the IDs of each tick begin at a random number.
     """
 
     node: int | None = None
@@ -37,6 +37,7 @@ class Setting:
     scheme: str = "icicle"
     namespace: str = "default"
     lead_s: float = 0.0
+    random_start: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,9 @@ def _frazil_options(setting: Setting) -> dict[str, Any]:
 
 
 def _frazil(setting: Setting) -> Any:
-    return frazil.open(lead=setting.lead_s, **_frazil_options(setting))
+    own = setting.url.startswith(("icicle:", "http:", "https:"))  # the server makes the IDs
+    start = "random" if setting.random_start and not own else 0
+    return frazil.open(lead=setting.lead_s, sequence_start=start, **_frazil_options(setting))
 
 
 def _frazil_ways(setting: Setting, holder: Any) -> list[Callable[[int], list[Any]]]:
