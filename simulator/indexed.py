@@ -52,7 +52,7 @@ class IndexedSlots(SlotTable):
     def void_tokens(self) -> None:
         """Remove every token."""
         for n, slot in list(self.items()):
-            self[n] = Slot(slot.until, slot.start)
+            self[n] = Slot(slot.until, slot.until if slot.token else slot.start)
 
     def _untouched(self, among: range) -> list[int]:
         """The lowest slot that was never put, if there is one."""

@@ -52,7 +52,9 @@ def test_void(puts):
     before = dict(packed.stored())
     packed.void_tokens()
     packed = PackedSlots(packed.pack())
-    assert dict(packed.stored()) == {n: Slot(s.until, s.start) for n, s in before.items()}
+    assert dict(packed.stored()) == {
+        n: Slot(s.until, s.until if s.token else s.start) for n, s in before.items()
+    }
 
 
 @given(until=st.integers(0, (1 << 63) - 1), n=st.integers(0, (1 << 64) - 1))

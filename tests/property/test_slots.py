@@ -63,3 +63,5 @@ def test_get_put_touched_void(slots):
             assert all(not slot.token for _, slot in kept.stored())
             untils = [slots[n].until for n in sorted(slots)]
             assert [slot.until for _, slot in kept.stored()] == untils
+            starts = [slots[n].until if slots[n].token else slots[n].start for n in sorted(slots)]
+            assert [slot.start for _, slot in kept.stored()] == starts

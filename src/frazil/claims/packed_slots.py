@@ -104,8 +104,11 @@ class PackedSlots:
         return best[2]
 
     def void_tokens(self) -> None:
-        """Remove every token."""
+        """Remove every token. Such a slot is empty, unlike one that was given back."""
         size = len(self._n)
+        for i, token in enumerate(self._token):
+            if token:
+                self._start[i] = self._until[i]
         self._since, self._token = array("q", bytes(8 * size)), array("Q", bytes(8 * size))
         self._holder = array("I", [0]) * size
         self._names, self._others = [""], {}

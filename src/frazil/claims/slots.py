@@ -41,7 +41,7 @@ class Slots(Protocol):
         """The slot with the least floor; on a tie one that is not held, then the lowest."""
 
     def void_tokens(self) -> None:
-        """Remove every token."""
+        """Remove every token, and set the start of these slots to their ``until``."""
 
     def stored(self) -> Iterator[tuple[int, Slot]]:
         """All slots that were ever put, by number."""
@@ -82,10 +82,10 @@ class SlotTable(dict[int, Slot]):
         return min(candidates, key=rank)
 
     def void_tokens(self) -> None:
-        """Remove every token."""
+        """Remove every token. Such a slot is empty, unlike one that was given back."""
         for n, slot in self.items():
             if slot.token:
-                self[n] = Slot(slot.until, slot.start)
+                self[n] = Slot(slot.until, slot.until)
 
     def stored(self) -> Iterator[tuple[int, Slot]]:
         """All slots that were ever put, by number."""

@@ -84,7 +84,17 @@ class PartitionedRegistry(Registry):
         return self._at_home(lambda part, told: part.release(told, used), ask)
 
     def initialise(self, ask: VerbRequest, start: int | None) -> LastSeen:
-        """See Registry. Stores that already have a record are not changed."""
+        """See Registry. Stores that already have a record are not changed.
+
+        The namespace is new only if all stores answer and none has a record: members may hold
+        claims of one that was emptied, and need a guard there.
+        """
+        if start is not None and any(part.look() is not None for part in self.parts):
+            raise ConfigError(
+                f"a store of {self.url} already has a record of {self.terms.named}, so it is not "
+                "new, and a store without one may have lost it; leave out --new (in Python new=): "
+                "then those stores are set up, and wait one horizon"
+            )
         seen: LastSeen | None = None
         failures: list[FrazilError] = []
         for number, part in enumerate(self.parts):

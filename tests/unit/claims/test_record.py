@@ -352,6 +352,21 @@ def test_a_lost_claim_that_began_where_one_was_given_back_is_noticed():
     assert isinstance(world.grant(10), Wait)
 
 
+def test_a_voided_claim_is_not_taken_for_one_given_back():
+    """Another member notices the loss; then the holder reports a renewal that was lost."""
+    world = World()
+    first = world.grant(10)
+    older = replace(world.record, slots=SlotTable(world.record.slots))
+    world.tick(5)
+    longer = world.renew(first, first.until + 200, seen=first.seen)
+    world.record, world.incarnation, world.us = older, "data/boot2", T0 - 200_000
+    assert isinstance(world.grant(10), Wait)
+    guard = world.record.guard
+    assert guard < longer.until
+    assert isinstance(world.renew(longer, longer.until + 10, seen=longer.seen), Lost)
+    assert world.record.guard >= longer.until
+
+
 @pytest.mark.parametrize("start", [-1, 1 << 40])
 def test_a_start_outside_the_layout(start):
     record = Record()

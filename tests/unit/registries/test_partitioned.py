@@ -7,7 +7,7 @@ import pytest
 
 import frazil
 from frazil.claims.claim import Claim, LastSeen, Lost
-from frazil.errors import ClockError, RegistryUnavailable
+from frazil.errors import ClockError, ConfigError, RegistryUnavailable
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from tests.servers.redis import Server, until
@@ -85,3 +85,19 @@ def test_a_wrong_store_is_not_left_out_of_a_new_namespace_unnoticed(pair, url):
     step(pair[0])
     with pytest.raises(ClockError):
         connect(url, "y", ICICLE).initialise(ask_of(LastSeen()), 0)
+
+
+def test_a_namespace_is_not_new_where_one_store_has_a_record(pair, url):
+    """A store that was emptied may have claims that are held."""
+    registry = connect(url, "x", ICICLE)
+    held = [grant(registry.parts[number]) for number in (0, 1)]
+    pair[0].do("FLUSHALL")
+    before = registry.parts[1].look()
+    with pytest.raises(ConfigError, match="leave out --new"):
+        connect(url, "x", ICICLE).initialise(ask_of(LastSeen()), 0)
+    with pytest.raises(ConfigError, match="leave out --new"):
+        frazil.init(url, namespace="x", new=True)
+    assert registry.parts[0].look() is None
+    assert registry.parts[1].look().holdings == before.holdings
+    assert frazil.init(url, namespace="x") is True
+    assert grant(registry.parts[0]).start >= held[0].until

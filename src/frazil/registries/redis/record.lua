@@ -99,7 +99,8 @@ function record.hold(n, page, details)
     record.pages[number] = page
     local till, era = struct.unpack('<dd', page, n % PAGE * BYTES + 1)
     local start, since_us, token = unpack(cmsgpack.unpack(details))
-    held.slot_till, held.slot_start, held.since_us = till, start, since_us
+    held.slot_till, held.since_us = till, since_us
+    held.slot_start = record.is_void(era) and till or start
     held.taken = era == record.era
     held.same = token == held.token
   end
@@ -109,12 +110,17 @@ function record.hold(n, page, details)
   record.held = held
 end
 
--- Clears every token.
+-- Clears every token. Such a slot is empty, unlike one that was given back.
 function record.void()
   record.era = record.era + 1
-  if record.held then
-    record.held.taken = false
+  local held = record.held
+  if held and held.taken then
+    held.taken, held.slot_start = false, held.slot_till
   end
+end
+
+function record.is_void(era)
+  return era ~= 0 and era ~= record.era
 end
 
 function record.put(n, till, start, token, holder, since_us)
@@ -216,6 +222,9 @@ function record.holdings(reply)
       local start, since_us, token, holder = unpack(details)
       if era ~= record.era then
         since_us, token, holder = 0, '', ''
+      end
+      if record.is_void(era) then
+        start = till
       end
       local parts = {
         first .. '+' .. text(n), record.to_decimal(start), record.to_decimal(till), token, holder,

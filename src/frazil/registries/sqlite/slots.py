@@ -93,10 +93,11 @@ class SqlSlots:
         return n
 
     def void_tokens(self) -> None:
-        """Clear every token."""
+        """Clear every token. Such a slot is empty, unlike one that was given back."""
         self._read.clear()
         self._db.execute(
-            "UPDATE slot SET token='', holder='', since_us=0 WHERE namespace=? AND token!=''",
+            "UPDATE slot SET start=until, token='', holder='', since_us=0 "
+            "WHERE namespace=? AND token!=''",
             (self._name,),
         )
 

@@ -202,15 +202,17 @@ class TestSeveral:
         with pytest.raises(ConfigError, match="store 1 of 3"):
             grant(connect(servers[0].url + "?horizon=1s", "x", ICICLE))
 
-    def test_initialise_continues_where_it_stopped(self, servers):
+    def test_initialise_needs_all_servers(self, servers):
         registry = connect(self.url(servers), "x", ICICLE)
         servers[1].kill()
         with pytest.raises(RegistryUnavailable):
             registry.initialise(ask_of(NOTHING), 0)
         servers[1].start()
+        assert registry.look() is None
         registry.initialise(ask_of(NOTHING), 0)
-        with pytest.raises(ConfigError, match="already"):
-            registry.initialise(ask_of(NOTHING), 0)
+        for start in (0, None):
+            with pytest.raises(ConfigError, match="already"):
+                registry.initialise(ask_of(NOTHING), start)
 
     def test_layouts_that_cannot_be_shared(self):
         with pytest.raises(ConfigError, match="cannot share"):
