@@ -6,11 +6,11 @@ A connection belongs to one event loop and one process.
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from time import monotonic
 from typing import Any
 
 from frazil.redis_link.access import Place
 from frazil.redis_link.calls import Line, LinkCalls, greeted_until_s
+from frazil.system.clock import boot_s
 from frazil.system.cut_sockets import cut_in_children
 from frazil.system.steps import run_async
 
@@ -28,7 +28,7 @@ class AsyncLink(LinkCalls):
         self, key: str, arguments: Sequence[str], again: Sequence[str], within_s: float
     ) -> list[str]:
         """See ``calling``. within_s: the time limit of the call."""
-        until_s = monotonic() + within_s
+        until_s = boot_s() + within_s
         try:
             async with asyncio.timeout(within_s), self._gate():
                 return await run_async(self.calling(key, arguments, again, until_s))
@@ -59,7 +59,7 @@ class AsyncLink(LinkCalls):
         cut_in_children(connection, connection._writer.get_extra_info("socket"))  # noqa: SLF001
 
     async def _within(self, _line: Line, until_s: float, step: Callable[[], Any]) -> Any:
-        async with asyncio.timeout(until_s - monotonic()):
+        async with asyncio.timeout(until_s - boot_s()):
             return await step()
 
     def _ours(self, line: Line) -> bool:

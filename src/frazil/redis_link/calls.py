@@ -23,12 +23,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from math import inf
-from time import monotonic
 from typing import Any, TypeVar
 
 from frazil.errors import ConfigError, FrazilError, RegistryUnavailable
 from frazil.redis_link.access import Access, Place, Script, driver
 from frazil.redis_link.errors import explained
+from frazil.system.clock import boot_s
 from frazil.system.process import ProcessIdentity
 from frazil.system.steps import Steps
 
@@ -171,7 +171,7 @@ class LinkCalls:
         return replies[1::2]
 
     def _talk(self, line: Line, commands: list[Command], until_s: float) -> Steps[list[Any]]:
-        until_s = min(monotonic() + self.access.timeout_s * len(commands), until_s)
+        until_s = min(boot_s() + self.access.timeout_s * len(commands), until_s)
         return (yield from self._kept(line, self._exchange(line, commands, until_s), sent=True))
 
     def _exchange(self, line: Line, commands: list[Command], until_s: float) -> Steps[list[Any]]:
@@ -231,7 +231,7 @@ class LinkCalls:
             return False
 
     def _connected(self, place: Place, until_s: float) -> Steps[Line]:
-        limit_s = max(min(self.access.timeout_s, until_s - monotonic()), 0.001)  # 0 would not wait
+        limit_s = max(min(self.access.timeout_s, until_s - boot_s()), 0.001)  # 0 would not wait
         line = self._line_to(place, limit_s)
         yield from self._kept(line, self._greeting(line, until_s), sent=False)
         return line
@@ -323,7 +323,7 @@ def _line_of(info: bytes, name: str) -> str:
 
 def greeted_until_s(timeout_s: float, until_s: float) -> float:
     """Return the deadline of a connection's checks. Half the time is for another server."""
-    now_s = monotonic()
+    now_s = boot_s()
     return min(now_s + 3 * timeout_s, (now_s + until_s) / 2)
 
 

@@ -7,12 +7,12 @@ its connections use a ``_Wire`` as socket, which has a deadline for the whole an
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from math import inf
-from time import monotonic
 from typing import Any
 
 from frazil.errors import RegistryUnavailable
 from frazil.redis_link.access import Place
 from frazil.redis_link.calls import Line, LinkCalls, greeted_until_s
+from frazil.system.clock import boot_s
 from frazil.system.cut_sockets import cut_in_children
 from frazil.system.steps import run
 
@@ -42,7 +42,7 @@ class _Wire:
         self._plain.settimeout(limit_s)
 
     def _limit(self) -> None:
-        left_s = self.until_s - monotonic()
+        left_s = self.until_s - boot_s()
         if left_s < self._hurry_s:
             if left_s <= 0:
                 raise TimeoutError("the deadline is over")
@@ -65,7 +65,7 @@ class Link(LinkCalls):
         self, key: str, arguments: Sequence[str], again: Sequence[str], within_s: float = inf
     ) -> list[str]:
         """See ``calling``. within_s: the time limit of the call."""
-        return run(self.calling(key, arguments, again, monotonic() + within_s))
+        return run(self.calling(key, arguments, again, boot_s() + within_s))
 
     def info(self) -> dict[str, str]:
         """Return the lines of ``INFO`` by name."""

@@ -29,6 +29,7 @@ from weakref import WeakSet
 from frazil.errors import ConfigError
 from frazil.registries.sqlite.files import leads_to, make_file
 from frazil.system.at_fork import at_fork
+from frazil.system.clock import boot_s
 from frazil.system.process import ProcessIdentity
 
 __all__ = ["Hold", "take", "this_process"]
@@ -87,7 +88,7 @@ def take(key: str, name: str, *, what: str, how: str) -> Hold:
 
     what, how: descriptions of the key and the owner. Raises ConfigError if another owner has it.
     """
-    deadline = time.monotonic() + _PATIENCE_S
+    deadline = boot_s() + _PATIENCE_S
     while True:
         path = _file_of(key)
         if path is None:
@@ -95,7 +96,7 @@ def take(key: str, name: str, *, what: str, how: str) -> Hold:
         fd, said = _locked(path, name, how)
         if fd >= 0:
             return Hold(path, fd, said)
-        if time.monotonic() > deadline:
+        if boot_s() > deadline:
             owner = said.split("\n")[-1] or "another process"
             raise ConfigError(
                 f"{what} is in use on this host by {owner}; this process requests it {how}. Two "

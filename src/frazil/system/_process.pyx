@@ -1,6 +1,6 @@
 # cython: language_level=3
 # cython: freethreading_compatible=False
-"""``process`` in C: the boot clock without a Python call, the fork page by its address.
+"""``process`` and ``clock`` in C: the clocks without a Python call, the fork page by its address.
 
 To read even the fastest clock is a third of an ID's cost. So the clock is read once in a number of
 cycles of the processor's own counter (about 2 us), and the reading is used again in between. The
@@ -13,9 +13,9 @@ even if the kernel has already done so.
 
 from libc.string cimport memset
 from posix.mman cimport MAP_ANON, MAP_FAILED, MAP_PRIVATE, PROT_READ, PROT_WRITE, mmap
-from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
+from posix.time cimport CLOCK_MONOTONIC, CLOCK_REALTIME, clock_gettime, timespec
 
-__all__ = ["ProcessIdentity", "watch"]
+__all__ = ["ProcessIdentity", "wall_ns", "watch"]
 
 cdef extern from *:
     """
@@ -102,6 +102,13 @@ def watch(const unsigned long long[::1] words not None):
     vm_words = words
     vm = &words[0]
     vm_seen = frazil_read(vm)
+
+
+def wall_ns():
+    """Nanoseconds since 1970 by the host's clock, whatever replaced Python's functions for it."""
+    cdef timespec now
+    clock_gettime(CLOCK_REALTIME, &now)
+    return <long long> now.tv_sec * 1000000000 + now.tv_nsec
 
 
 cdef class ProcessIdentity:

@@ -6,28 +6,70 @@ progress repeats IDs. frazil reads the wall clock only for a registry (which abs
 ``record``). Between two readings it uses the boot clock, which includes a suspend if the system has
 such a clock (Linux: ``CLOCK_BOOTTIME``) and is the monotonic clock elsewhere.
 
+Libraries that freeze or move time for tests replace the functions of ``time`` in the process. A
+store would keep their time after the test, and a wait for a frozen clock never ends. So both clocks
+are read where such a library does not reach: in C, or through ``ctypes`` where nothing is compiled.
+
 Units: wall time in microseconds since 1970-01-01T00:00:00Z (they fit a double exactly until the
 year 2255, which Lua in Redis needs), boot time in nanoseconds since some fixed moment.
 """
 
+import os
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from importlib import import_module
+from typing import Any
 
-__all__ = ["EPOCH", "boot_ns", "boot_s", "moment", "moment_text", "to_us", "wall_us"]
+__all__ = ["EPOCH", "boot_ns", "boot_s", "in_c", "moment", "moment_text", "to_us", "wall_us"]
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_BOOTTIME: int | None = getattr(time, "CLOCK_BOOTTIME", None)
+
+
+def _compiled() -> Any:
+    if os.environ.get("FRAZIL_PURE", "") not in ("", "0"):
+        return None
+    try:
+        return import_module("frazil.system._process")
+    except ImportError:
+        return None
+
+
+def _pure_wall_ns() -> Callable[[], int]:
+    """Reads the clock by the C library's function; by Python's where there is none (Windows)."""
+    try:
+        import ctypes
+
+        read = ctypes.CDLL(None).clock_gettime
+        timespec = ctypes.c_long * 2
+        real = time.CLOCK_REALTIME
+    except (AttributeError, ImportError, OSError, TypeError):
+        return time.time_ns
+
+    def wall_ns() -> int:
+        now = timespec()
+        read(real, now)
+        return now[0] * 1_000_000_000 + now[1]
+
+    return wall_ns
+
+
+in_c = _compiled()
+"""The module ``_process``; None if it was not built, or the environment has ``FRAZIL_PURE=1``."""
+
+_wall_ns: Callable[[], int] = _pure_wall_ns() if in_c is None else in_c.wall_ns
 
 
 def wall_us() -> int:
     """The host's wall clock, in microseconds since 1970."""
-    return time.time_ns() // 1000
+    return _wall_ns() // 1000
 
 
 boot_ns: Callable[[], int] = (
-    time.monotonic_ns if _BOOTTIME is None else partial(time.clock_gettime_ns, _BOOTTIME)
+    partial(time.clock_gettime_ns, getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+    if hasattr(time, "clock_gettime_ns")
+    else time.monotonic_ns
 )
 """Nanoseconds since boot, suspend included if the system has such a clock."""
 

@@ -30,6 +30,7 @@ from threading import get_ident
 from typing import cast
 
 from frazil.system.at_fork import at_fork
+from frazil.system.clock import boot_s
 from frazil.system.process import ProcessIdentity
 
 __all__ = ["PATIENCE_S", "cut", "enter", "importing", "leave", "waiting"]
@@ -67,7 +68,7 @@ class _PureGate:
         """Enter; False if another thread is about to fork, and then ``leave`` at once."""
         if self._entered(self._inside, self._mine()):
             return True
-        return time.monotonic() >= self._fresh_until_s
+        return boot_s() >= self._fresh_until_s
 
     def _entered(self, those: list[int], me: int) -> bool:
         # Before the check: a forking thread announces itself before its own.
@@ -83,16 +84,16 @@ class _PureGate:
     def shut(self) -> None:
         """Before a fork: let no thread enter, and wait for those inside."""
         me = self._mine()
-        self._fresh_until_s = time.monotonic() + _FRESH_S  # before the next line, which announces
+        self._fresh_until_s = boot_s() + _FRESH_S  # before the next line, which announces
         self._forking.append(me)
         self._wait(me)
 
     def _wait(self, me: int) -> None:
         for those, patience_s in ((self._inside, _STEP_S), (self._importing, _IMPORT_S)):
-            deadline = time.monotonic() + patience_s
-            while set(those) - {me} and time.monotonic() < deadline:
+            deadline = boot_s() + patience_s
+            while set(those) - {me} and boot_s() < deadline:
                 time.sleep(_NAP_S)
-        self._fresh_until_s = time.monotonic() + _FRESH_S
+        self._fresh_until_s = boot_s() + _FRESH_S
 
     def reopen(self) -> None:
         """After the fork, in the parent."""
@@ -109,8 +110,8 @@ class _PureGate:
     def importing(self) -> Iterator[None]:
         """While it runs no other thread forks, unless the import takes long."""
         me = self._mine()
-        deadline = time.monotonic() + PATIENCE_S
-        while not self._entered(self._importing, me) and time.monotonic() < deadline:
+        deadline = boot_s() + PATIENCE_S
+        while not self._entered(self._importing, me) and boot_s() < deadline:
             self._importing.remove(me)
             time.sleep(_NAP_S)
         try:

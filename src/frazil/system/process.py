@@ -33,7 +33,7 @@ from itertools import count
 
 from frazil.errors import ConfigError
 from frazil.system.at_fork import at_fork
-from frazil.system.clock import boot_ns
+from frazil.system.clock import boot_ns, in_c
 
 __all__ = ["ProcessIdentity", "PureIdentity", "require_gil", "watch"]
 
@@ -154,23 +154,14 @@ def watch(path: str) -> None:
             _watch_in_c(_vm_word)
 
 
-def _wanted_pure() -> bool:
-    return os.environ.get("FRAZIL_PURE", "") not in ("", "0")
-
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     ProcessIdentity = PureIdentity
     _watch_in_c: Callable[[memoryview], None] | None
-elif _wanted_pure():
+elif in_c is None:
     ProcessIdentity, _watch_in_c = PureIdentity, None
 else:
-    try:
-        from frazil.system import _process
-    except ImportError:
-        ProcessIdentity, _watch_in_c = PureIdentity, None
-    else:
-        ProcessIdentity, _watch_in_c = _process.ProcessIdentity, _process.watch
+    ProcessIdentity, _watch_in_c = in_c.ProcessIdentity, in_c.watch
 
 watch(_VMCLOCK)

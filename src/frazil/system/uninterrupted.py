@@ -13,13 +13,13 @@ no such thread, and does the work again.
 """
 
 import threading
-import time
 from _thread import get_ident, start_new_thread
 from collections.abc import Callable
 from math import inf
 from threading import Lock
 from typing import TypeVar
 
+from frazil.system.clock import boot_s
 from frazil.system.fork_gate import waiting
 from frazil.system.process import ProcessIdentity
 
@@ -53,14 +53,14 @@ def apart(work: Callable[[], Answer], patience_s: float | None = None) -> Answer
 
     identity = ProcessIdentity()
     most_s = inf if patience_s is None else patience_s
-    deadline = time.monotonic() + most_s
+    deadline = boot_s() + most_s
     try:
         start_new_thread(run, ())
     except RuntimeError:
         return work()
     with waiting():
         while not done.acquire(timeout=min(_CHECK_S, most_s)) and identity.intact():
-            if time.monotonic() > deadline:
+            if boot_s() > deadline:
                 raise TimeoutError
     if not identity.intact():
         return apart(work, patience_s)

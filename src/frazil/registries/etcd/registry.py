@@ -75,7 +75,7 @@ from frazil.registries.etcd.state import Noted, State, around, parsed, written
 from frazil.registries.shared_links import SharedLinks
 from frazil.schemes.scheme import Scheme
 from frazil.system import clock
-from frazil.system.clock import boot_ns
+from frazil.system.clock import boot_ns, boot_s
 
 __all__ = ["EtcdRegistry"]
 
@@ -151,7 +151,7 @@ class EtcdRegistry(RecordRegistry):
 
     def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
         """See RecordRegistry. Repeats the verb after a conflict, then with a ticket."""
-        deadline_s = time.monotonic() + _CROWD_S
+        deadline_s = boot_s() + _CROWD_S
         self._ticket = 0
         kept = self._state is not None
         if self._crowded():
@@ -160,7 +160,7 @@ class EtcdRegistry(RecordRegistry):
             try:
                 return super().perform(verb)
             except _ConflictError:
-                if time.monotonic() > deadline_s:
+                if boot_s() > deadline_s:
                     raise RegistryUnavailable(
                         f"{self.url}: too many members write this namespace; use a longer "
                         "?horizon=, so that each member writes less often",
@@ -187,7 +187,7 @@ class EtcdRegistry(RecordRegistry):
         served, moved_s = -1, 0.0
         while True:
             self._state = self._state or self._read()
-            now_s, before = time.monotonic(), served
+            now_s, before = boot_s(), served
             served = _served(self._state)
             moved_s = now_s if served != before else moved_s
             ahead = self._ticket - served - _TOGETHER
@@ -336,7 +336,7 @@ class EtcdRegistry(RecordRegistry):
         self, path: str, body: dict[str, Any], read: Callable[[dict[str, Any]], Answer]
     ) -> Answer:
         """Send a request until an endpoint answers; returns ``read(answer)``."""
-        deadline_s = time.monotonic() + _PATIENCE_S
+        deadline_s = boot_s() + _PATIENCE_S
         sent = False
         while True:
             try:
@@ -348,7 +348,7 @@ class EtcdRegistry(RecordRegistry):
                     return found
             except Unanswered as failure:
                 sent = sent or failure.sent
-                if time.monotonic() > deadline_s:
+                if boot_s() > deadline_s:
                     writing = "compare" in body
                     raise RegistryUnavailable(
                         f"{self.url}: {failure}; {failure.advice}",

@@ -110,7 +110,7 @@ class ClaimsFile:
                 return main, lock
             lock.close()
             forks.closed(main)
-            until_s = min(until_s, time.monotonic() + forks.PATIENCE_S)
+            until_s = min(until_s, clock.boot_s() + forks.PATIENCE_S)
             time.sleep(_NAP_S)
 
     def _locked(self) -> tuple[FileIO, RevisionFile]:

@@ -15,13 +15,13 @@ the files (``opened``) that its parent's other threads were using.
 """
 
 import os
-import time
 from io import FileIO
 from threading import get_ident
 from weakref import WeakKeyDictionary
 
 from frazil.system import fork_gate
 from frazil.system.at_fork import at_fork
+from frazil.system.clock import boot_s
 from frazil.system.fork_gate import PATIENCE_S, cut, leave
 
 __all__ = ["PATIENCE_S", "abandon", "closed", "cut", "enter", "leave", "opened"]
@@ -34,9 +34,9 @@ def enter(until_s: float) -> bool:
     """Begin the part of a step that uses SQLite: until ``leave`` no other thread forks.
 
     False while another thread is about to fork: release all locks and try again. After ``until_s``,
-    by the monotonic clock, it is always True.
+    by the boot clock, it is always True.
     """
-    if fork_gate.enter() or time.monotonic() >= until_s:
+    if fork_gate.enter() or boot_s() >= until_s:
         return True
     leave()
     return False

@@ -23,7 +23,7 @@ from frazil.errors import RegistryUnavailable
 from frazil.registries.sqlite import forks
 from frazil.registries.sqlite.files import leads_to, sync_folder
 from frazil.registries.sqlite.revision import SECTOR, Note, Notes
-from frazil.system.clock import moment_text, wall_us
+from frazil.system.clock import boot_s, moment_text, wall_us
 
 __all__ = ["RevisionFile"]
 
@@ -49,10 +49,10 @@ class RevisionFile:
         self.inode = os.fstat(self._file.fileno()).st_ino
 
     def _wait(self, path: Path, busy_s: float) -> None:
-        began = time.monotonic()
+        began = boot_s()
         nap_s = _FIRST_NAP_S
         while not self._taken():
-            waited_s = time.monotonic() - began
+            waited_s = boot_s() - began
             if waited_s > busy_s:
                 raise RegistryUnavailable(
                     f"{path} was busy for {busy_s:g} s: {self._holder()}; try again, or resume "

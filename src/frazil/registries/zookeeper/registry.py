@@ -39,7 +39,7 @@ from frazil.registries.shared_links import SharedLinks
 from frazil.registries.zookeeper.doctor import examine
 from frazil.registries.zookeeper.link import Conflict, Link, State
 from frazil.schemes.scheme import Scheme
-from frazil.system.clock import wall_us
+from frazil.system.clock import boot_s, wall_us
 
 __all__ = ["ZookeeperRegistry"]
 
@@ -74,13 +74,13 @@ class ZookeeperRegistry(RecordRegistry):
 
     def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
         """See RecordRegistry. Repeats the verb after a conflict."""
-        deadline_s, tried = time.monotonic() + _CROWD_S, 0
+        deadline_s, tried = boot_s() + _CROWD_S, 0
         while True:
             try:
                 return super().perform(verb)
             except Conflict:
                 tried += 1
-                if time.monotonic() > deadline_s:
+                if boot_s() > deadline_s:
                     raise RegistryUnavailable(
                         f"{self.url}: too many members write this namespace; use a longer "
                         "?horizon=, so that each member writes less often",

@@ -23,7 +23,8 @@ def test_a_long_waiter_retries_more_often(tmp_path, monkeypatch):
         naps.append((now_s[0], nap_s))
         now_s[0] += nap_s
 
-    monkeypatch.setattr(lock, "time", SimpleNamespace(monotonic=lambda: now_s[0], sleep=sleep))
+    monkeypatch.setattr(lock, "boot_s", lambda: now_s[0])
+    monkeypatch.setattr(lock, "time", SimpleNamespace(sleep=sleep))
     held = lock.RevisionFile(path, 1)
     with pytest.raises(RegistryUnavailable, match="has held it since"):
         lock.RevisionFile(path, 10)
