@@ -25,6 +25,7 @@ from uuid import uuid4
 
 from frazil.errors import ClaimLost
 from frazil.generator.request import UrlInput
+from frazil.pandas import unpack
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.scheme import scheme as find_scheme
 from frazil.system.extras import missing_extra
@@ -67,7 +68,7 @@ def stamp(
     text: bool = False,
     **options: Any,
 ) -> "dd.DataFrame":
-    """The frame with a new last column that has one new ID for each row, made now and kept.
+    """The frame with a new first column that has one new ID for each row, made now and kept.
 
     url, scheme and ``options`` (namespace, fields, lead, timeout, token) are those of
     ``frazil.open``; the lead is 1 s and the timeout 60 s if not given. ``path`` and ``once`` are
@@ -87,7 +88,8 @@ def stamp(
         may_run=seal, **options,
     )  # fmt: skip
     kind = "str" if attempt.kind == "text" else attempt.kind
-    meta = frame._meta.assign(**{column: _empty(kind)})  # noqa: SLF001 - the documented meta
+    meta = frame._meta.copy()  # noqa: SLF001 - the documented meta
+    meta.insert(0, column, _empty(kind))
     stamped = frame.map_partitions(attempt.frame, meta=meta, enforce_metadata=False)
     if once:
         return stamped
@@ -104,15 +106,9 @@ def stamp(
 
 
 def columns(ids: "dd.Series", scheme: str | Scheme = "icicle") -> "dd.DataFrame":
-    """The time, node and sequence of a column of IDs, as numpy computes them in each partition.
-
-    They are the columns of ``Scheme.unpack_many``.
-    """
-    import pandas as pd
-
+    """The time, node and sequence of IDs: ``frazil.pandas.unpack`` of each partition."""
     of = find_scheme(scheme)
-    meta = pd.DataFrame(of.unpack_many([]))
-    return ids.map_partitions(_unpacked, of, meta=meta)
+    return ids.map_partitions(unpack, of, meta=unpack(ids._meta, of))  # noqa: SLF001 - as above
 
 
 def audit(frame: "dd.DataFrame", column: str, scheme: str | Scheme = "icicle") -> Audit:
@@ -150,12 +146,6 @@ def _written(frame: Any, parts: Parts) -> list[str]:
 def _count(frame: Any, *, column: str, scheme: Scheme) -> Audit:
     there = frame[column].dropna()
     return counted(there, len(frame) - len(there), scheme)
-
-
-def _unpacked(ids: Any, scheme: Scheme) -> Any:
-    import pandas as pd
-
-    return pd.DataFrame(scheme.unpack_many(ids), index=ids.index)
 
 
 def _empty(kind: str) -> Any:

@@ -10,8 +10,8 @@ Python is called for each row. ``register`` declares the side effects, and makes
     con.sql("select frazil_time(id), frazil_node(id) from orders")
 
 The functions that read IDs are macros: DuckDB's own shifts and masks. They refuse DOUBLE, which
-does not hold an ID. A query that is run again makes new IDs, so keep them in a table, not in a
-view.
+does not hold an ID, and are NULL for a number that is not an ID of the scheme. A query that is run
+again makes new IDs, so keep them in a table, not in a view.
 """
 
 from collections.abc import Callable
@@ -44,7 +44,7 @@ def register(
     """Add the functions of a generator to a connection; a second call replaces them.
 
     ``frazil_id()`` is a new ID for each row: BIGINT; UBIGINT if that does not hold every ID of the
-    scheme; VARCHAR with ``text=True``. ``frazil_time(id)`` (TIMESTAMP, UTC), ``frazil_node(id)``
+    scheme; VARCHAR with ``text=True``. ``frazil_time(id)`` (TIMESTAMPTZ), ``frazil_node(id)``
     and ``frazil_sequence(id)`` read a BIGINT or UBIGINT, as far as the scheme has them, and
     ``frazil_text(id)`` is the text form. ``name`` replaces ``frazil`` in these names, for a second
     scheme. Raises ConfigError for another kind of ``ids`` and for a name that is not an identifier.
@@ -64,7 +64,8 @@ def register(
         con.execute(f"create or replace temp macro {name}_{function}(id) as {body}")
     if ids.scheme.bits <= 64:
         _function(con, f"{name}_written", ids.scheme.format_many, "VARCHAR")
-        con.execute(f"create or replace temp macro {name}_text(id) as {name}_written({_NUMBER})")
+        written = f"{name}_written({_valid(ids.scheme, _NUMBER)})"
+        con.execute(f"create or replace temp macro {name}_text(id) as {written}")
 
 
 def _function(
@@ -92,7 +93,14 @@ def _function(
     )
 
 
-_NUMBER = "(id & id)::ubigint"  # ``&`` refuses DOUBLE
+_NUMBER = "try_cast(id & id as ubigint)"  # ``&`` refuses DOUBLE
+
+
+def _valid(scheme: Scheme, value: str) -> str:
+    """A value; NULL where the number is not an ID of the scheme."""
+    mask, constants = scheme.constants
+    same = f"{_NUMBER} & {mask}::ubigint = {constants}::ubigint"
+    return f"CASE WHEN {_NUMBER} <= {scheme.id_max}::ubigint AND {same} THEN {value} END"
 
 
 def _readers(scheme: Scheme) -> dict[str, str]:
@@ -105,8 +113,8 @@ def _readers(scheme: Scheme) -> dict[str, str]:
             found[role] = _value(scheme, role)
     if scheme.layout.bits_of("time"):
         tick_us, epoch_us = time_us(scheme)
-        found["time"] = f"make_timestamp({_value(scheme, 'time')} * {tick_us} + {epoch_us})"
-    return found
+        found["time"] = f"make_timestamptz({_value(scheme, 'time')} * {tick_us} + {epoch_us})"
+    return {function: _valid(scheme, body) for function, body in found.items()}
 
 
 def _value(scheme: Scheme, role: Role) -> str:

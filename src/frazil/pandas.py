@@ -6,26 +6,30 @@ for each row and an int64 column where the scheme allows it.
 
     frame = frazil.pandas.stamp(frame, "id", ids)
 
-To read IDs, ``pandas.DataFrame(scheme.unpack_many(frame["id"]))`` has their time, node and
-sequence.
+    frazil.pandas.unpack(frame["id"])
+
+``unpack`` reads their time, node and sequence.
 """
 
 from typing import TYPE_CHECKING
 
 from frazil.errors import ConfigError
 from frazil.generator.generator import Generator
+from frazil.schemes.scheme import Scheme
+from frazil.schemes.scheme import scheme as find_scheme
 from frazil.tables.new_column import check_new, column_type, new_column
+from frazil.tables.numbers import fields_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["stamp"]
+__all__ = ["stamp", "unpack"]
 
 
 def stamp(
     frame: "pd.DataFrame", column: str, ids: Generator, *, text: bool = False
 ) -> "pd.DataFrame":
-    """The frame with a new last column that has one new ID for each row.
+    """The frame with a new first column that has one new ID for each row.
 
     The column is int64; uint64 if int64 does not hold every ID of the scheme; ``str`` with
     ``text=True``. Raises ConfigError if the frame has the column already, and if no integer type
@@ -35,4 +39,26 @@ def stamp(
         raise ConfigError(f"ids must be a generator of frazil.open, not {type(ids).__name__}")
     check_new(column, frame.columns)
     kind = column_type(ids.scheme, text=text)
-    return frame.assign(**{column: new_column(ids, len(frame), kind)})
+    stamped = frame.copy()
+    stamped.insert(0, column, new_column(ids, len(frame), kind))
+    return stamped
+
+
+def unpack(ids: "pd.Series", scheme: str | Scheme = "icicle") -> "pd.DataFrame":
+    """The time, node, sequence and run of a column of IDs, as far as the scheme has them.
+
+    The time is a datetime in µs with the time zone UTC, the others are ``Int64``. A missing value,
+    and a number that is not an ID of the scheme, has ``NaT`` and ``NA``. Raises Misuse for a column
+    of floats or texts, LayoutError for IDs of more than 64 bits.
+    """
+    import pandas as pd
+
+    missing = ids.isna().to_numpy()
+    found, none = fields_of(ids.fillna(0) if missing.any() else ids, missing, find_scheme(scheme))
+    columns = {
+        name: pd.Series(values, ids.index).mask(none).dt.tz_localize("UTC")
+        if name == "time"
+        else pd.Series(pd.arrays.IntegerArray(values, none), ids.index)
+        for name, values in found.items()
+    }
+    return pd.DataFrame(columns, ids.index)

@@ -10,8 +10,9 @@ Importing this module registers the namespace ``frazil`` of expressions::
     frame.with_columns(made=key.time(), node=key.node())
 
 Time, node and sequence are expressions of Polars itself: lazy, parallel, without Python. As in all
-of Polars, a result has the name of its column until it gets another. Nulls stay null. A column of
-floats is refused, because float64 does not hold an ID.
+of Polars, a result has the name of its column until it gets another. Nulls stay null, and a number
+that is not an ID of the scheme is null too. A column of floats is refused, because float64 does not
+hold an ID.
 """
 
 from frazil.errors import ConfigError
@@ -32,7 +33,7 @@ __all__ = ["IdExpressions", "stamp"]
 
 
 def stamp(frame: pl.DataFrame, column: str, ids: Generator, *, text: bool = False) -> pl.DataFrame:
-    """The frame with a new last column that has one new ID for each row.
+    """The frame with a new first column that has one new ID for each row.
 
     The column is Int64; UInt64 if Int64 does not hold every ID of the scheme; String with
     ``text=True``. Raises ConfigError for a lazy frame, for a frame that has the column already, and
@@ -48,7 +49,7 @@ def stamp(frame: pl.DataFrame, column: str, ids: Generator, *, text: bool = Fals
         raise ConfigError(f"ids must be a generator of frazil.open, not {type(ids).__name__}")
     check_new(column, frame.columns)
     kind = column_type(ids.scheme, text=text)
-    return frame.with_columns(pl.Series(column, new_column(ids, frame.height, kind)))
+    return frame.select(pl.Series(column, new_column(ids, frame.height, kind)), pl.all())
 
 
 @pl.api.register_expr_namespace("frazil")
@@ -61,7 +62,8 @@ class IdExpressions:
 
     def __init__(self, expr: pl.Expr) -> None:
         self._expr = expr
-        self._ids = (expr & expr).cast(pl.UInt64)  # ``&`` has no meaning for floats and texts
+        # ``&`` has no meaning for floats and texts.
+        self._ids = (expr & expr).cast(pl.UInt64, strict=False)
 
     def time(self, spec: str | Scheme = "icicle") -> pl.Expr:
         """When each ID's tick begins, as Datetime in µs, UTC. Raises LayoutError without a time."""
@@ -86,7 +88,7 @@ class IdExpressions:
             texts = pl.Series(column.name, of.format_many(column.fill_null(0)), pl.String)
             return texts.set(column.is_null(), None) if column.null_count() else texts
 
-        return self._ids.map_batches(written, pl.String, is_elementwise=True)
+        return self._valid(of).map_batches(written, pl.String, is_elementwise=True)
 
     def parse(self, spec: str | Scheme) -> pl.Expr:
         """The IDs of a column of texts, as Int64, or UInt64 if that does not hold every ID.
@@ -104,11 +106,22 @@ class IdExpressions:
         return self._expr.map_batches(read, dtype, is_elementwise=True)
 
     def _role(self, of: Scheme, role: Role) -> pl.Expr:
-        def word(n: int) -> pl.Expr:
-            return pl.lit(n, pl.UInt64)
+        segments, ids = whole_words(of, role), self._valid(of)
 
         def cut(segment: Segment) -> pl.Expr:
-            part: pl.Expr = (self._ids // word(1 << segment.source)) & word(segment.mask)
+            part: pl.Expr = (ids // _word(1 << segment.source)) & _word(segment.mask)
             return part
 
-        return assembled(whole_words(of, role), cut, lambda bits, by: bits * word(1 << by))
+        return assembled(segments, cut, lambda bits, by: bits * _word(1 << by))
+
+    def _valid(self, of: Scheme) -> pl.Expr:
+        """The IDs of a scheme; null for another number."""
+        if of.bits > 64:  # no column holds one
+            return self._ids
+        mask, value = of.constants
+        same = (self._ids & _word(mask)) == _word(value)
+        return pl.when(same & (self._ids <= _word(of.id_max))).then(self._ids)
+
+
+def _word(n: int) -> pl.Expr:
+    return pl.lit(n, pl.UInt64)

@@ -29,6 +29,7 @@ from frazil.system.extras import missing_extra
 from frazil.tables.attempt import make_attempt
 from frazil.tables.audit import Audit, check_audited, counted, joined
 from frazil.tables.new_column import check_kept, check_new
+from frazil.tables.numbers import fields_of
 from frazil.tables.parts import make_parts
 from frazil.tables.reach import is_loopback
 
@@ -80,7 +81,7 @@ def stamp(
     text: bool = False,
     **options: Any,
 ) -> "ray.data.Dataset":
-    """The dataset with a new last column that has one new ID for each row, made now and kept.
+    """The dataset with a new first column that has one new ID for each row, made now and kept.
 
     url, scheme and ``options`` (namespace, fields, lead, timeout, token) are those of
     ``frazil.open``; the lead is 1 s and the timeout 60 s if not given. ``path`` and ``once`` are
@@ -115,9 +116,10 @@ def stamp(
 def unpack(
     ds: "ray.data.Dataset", column: str, scheme: str | Scheme = "icicle"
 ) -> "ray.data.Dataset":
-    """The dataset with the columns of ``Scheme.unpack_many``: time, node, sequence.
+    """The dataset with more columns: the time (in UTC), node and sequence of its IDs.
 
-    Raises ConfigError if it has one of them already.
+    They are null for a number that is not an ID of the scheme. Raises ConfigError if the dataset
+    has one of them already.
     """
     of = find_scheme(scheme)
     schema = ds.schema()
@@ -127,8 +129,12 @@ def unpack(
     def unpacked(table: Any) -> Any:
         import pyarrow as pa
 
-        for name, values in of.unpack_many(table[column]).items():
-            table = table.append_column(name, pa.array(values))
+        ids = table[column].combine_chunks()
+        missing = ids.is_null().to_numpy(zero_copy_only=False)
+        found, none = fields_of(ids.fill_null(0) if ids.null_count else ids, missing, of)
+        for name, values in found.items():
+            kind = pa.timestamp("us", "UTC") if name == "time" else pa.int64()
+            table = table.append_column(name, pa.array(values.view("int64"), kind, mask=none))
         return table
 
     return _by_block(ds, unpacked)

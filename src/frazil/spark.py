@@ -55,7 +55,7 @@ def stamp(
     text: bool = False,
     **options: Any,
 ) -> "DataFrame":
-    """The frame with a new last column that has one new ID for each row, made now and kept.
+    """The frame with a new first column that has one new ID for each row, made now and kept.
 
     url, scheme and ``options`` (namespace, fields, lead, timeout, token) are those of
     ``frazil.open``; the lead is 1 s and the timeout 60 s if not given. ``path`` and ``once`` are
@@ -77,7 +77,7 @@ def stamp(
         column, url, scheme, "Spark", one_host=one_host, text=text, unsigned=False, **options
     )
     kind = types.LongType() if attempt.kind == "int64" else types.StringType()
-    fields = [*df.schema.fields, types.StructField(column, kind, nullable=False)]
+    fields = [types.StructField(column, kind, nullable=False), *df.schema.fields]
     stamped = df.mapInArrow(attempt.arrow_batches, types.StructType(fields))
     if once:
         return stamped
@@ -119,12 +119,10 @@ def audit(df: "DataFrame", column: str, scheme: str | Scheme = "icicle") -> Audi
             f"{column!r} is not a BIGINT column for IDs of scheme {of.name!r}; cast a column of "
             "fewer bits, and use a scheme that fits a BIGINT",
         )
-    mask, value = of.constants
     number, count = f.col("number"), f.col("count")
     groups = df.select(f.col(column).alias("number")).groupBy("number").count()
-    fits = number.between(0, of.id_max) & (number.bitwiseAND(_signed(mask)) == _signed(value))
-    valid = f.when(fits, number)
-    timed = f.unix_micros(time(valid, of)) if of.layout.tick_us else f.lit(None).cast("bigint")
+    fits = _is_id(number, of)
+    timed = f.unix_micros(time(number, of)) if of.layout.tick_us else f.lit(None).cast("bigint")
     found = groups.agg(
         f.sum(count).alias("rows"),
         f.sum(f.when(number.isNull(), count)).alias("missing"),
@@ -140,8 +138,7 @@ def audit(df: "DataFrame", column: str, scheme: str | Scheme = "icicle") -> Audi
     nodes = {}
     if of.layout.bits_of("node"):
         plain = f.col(column)
-        fits = plain.between(0, of.id_max) & (plain.bitwiseAND(_signed(mask)) == _signed(value))
-        by_node = df.where(fits).groupBy(node(plain, of)).count().orderBy("node")
+        by_node = df.where(_is_id(plain, of)).groupBy(node(plain, of)).count().orderBy("node")
         nodes = {row["node"]: row["count"] for row in by_node.collect()}
     return Audit(
         rows=found["rows"] or 0,
@@ -164,7 +161,16 @@ def _role(column: "Column | str", of: Scheme, role: Role) -> "Column":
         bits: Column = f.shiftrightunsigned(ids, segment.source).bitwiseAND(_signed(segment.mask))
         return bits
 
-    return assembled(whole_words(of, role), cut, f.shiftleft)
+    return f.when(_is_id(ids, of), assembled(whole_words(of, role), cut, f.shiftleft))
+
+
+def _is_id(ids: "Column", of: Scheme) -> "Column":
+    """Whether a number is an ID of a scheme. Where it is not, its time, node and so on are null."""
+    mask, value = of.constants
+    same = ids.bitwiseAND(_signed(mask)) == _signed(value)
+    # A BIGINT holds IDs of 64 bits by their bits.
+    fits: Column = same if of.bits == 64 else ids.between(0, of.id_max) & same
+    return fits
 
 
 def _signed(n: int) -> Any:

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 import frazil
-from frazil.errors import ConfigError
-from frazil.pandas import stamp
+from frazil.errors import ConfigError, LayoutError, Misuse
+from frazil.pandas import stamp, unpack
 
 __all__: list[str] = []
 
@@ -16,7 +16,7 @@ def test_stamp() -> None:
     with frazil.open("memory:", lead="1s") as ids:
         stamped = stamp(frame, "id", ids)
         assert list(frame.columns) == ["a"]
-        assert list(stamped.columns) == ["a", "id"]
+        assert list(stamped.columns) == ["id", "a"]
         assert stamped["id"].dtype == np.int64
         assert stamped["id"].is_unique
         assert (stamped.index == frame.index).all()
@@ -27,3 +27,32 @@ def test_stamp() -> None:
                 wrong()
     with frazil.open("memory:", "tsid", namespace="t", lead="1s") as wide:
         assert stamp(frame, "id", wide)["id"].dtype == np.uint64
+
+
+@pytest.mark.parametrize("name", ["icicle", "tsid", "uniqueid-spread"])
+def test_unpack(name: str) -> None:
+    with frazil.open("memory:", name, namespace=f"u{name}", lead="1s") as ids:
+        numbers = pd.Series(ids.array(50), index=[7] * 50)
+    found = unpack(numbers, name)
+    assert (found.index == numbers.index).all()
+    for n, row in zip(numbers.tolist(), found.itertuples(index=False), strict=True):
+        values = ids.scheme.unpack(n)
+        moment, node, sequence = row
+        assert (moment, node, sequence) == (values.moment, values["node"], values["sequence"])
+    assert str(found["time"].dtype) == "datetime64[us, UTC]"
+    assert set(found.dtypes.astype(str)[1:]) == {"Int64"}
+
+
+@pytest.mark.parametrize("kind", ["Int64", "int64[pyarrow]"])
+def test_what_is_no_id_is_missing(kind: str) -> None:
+    n = frazil.scheme().pack(time=330_000_000_000, node=5, sequence=0)
+    found = unpack(pd.Series([n, None, -1, n | 1 << 62, 0], dtype=kind))
+    assert found["node"].tolist()[::4] == [5, 0]
+    assert found["time"].isna().tolist() == [False, True, True, False, False]
+    assert found["node"].isna().tolist() == [False, True, True, False, False]
+    foreign = unpack(pd.Series([1 << 60, 1 << 10]), "uniqueid-sequential")
+    assert foreign.isna().all(axis=None)
+    with pytest.raises(Misuse, match="53 bits"):
+        unpack(pd.Series([1.5]))
+    with pytest.raises(LayoutError, match="128 bits"):
+        unpack(pd.Series([1]), "globalid-128")

@@ -19,6 +19,7 @@ def test_stamp_and_read(name: str) -> None:
         signed = ids.scheme.signed_safe
     assert frame.schema["id"] == (pl.Int64 if signed else pl.UInt64)
     assert frame["a"].to_list() == FRAME["a"].to_list()
+    assert frame.columns == ["id", "a"]
     assert frame["id"].n_unique() == len(FRAME)
     read = pl.col("id").frazil  # type: ignore[attr-defined]
     found = frame.lazy().select(

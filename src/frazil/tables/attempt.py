@@ -40,30 +40,32 @@ class Attempt:
     may_run: Callable[[], None] | None = None
 
     def arrow_batches(self, batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
-        """Batches with the new column as their last, for ``mapInArrow``."""
+        """Batches with the new column as their first, for ``mapInArrow``."""
         import pyarrow as pa
 
         self._check()
         with open_request(self.request) as ids:
             for batch in batches:
                 new = pa.array(new_column(ids, batch.num_rows, self.kind))
-                names = [*batch.schema.names, self.column]
-                yield pa.RecordBatch.from_arrays([*batch.columns, new], names)
+                names = [self.column, *batch.schema.names]
+                yield pa.RecordBatch.from_arrays([new, *batch.columns], names)
 
     def arrow_table(self, table: "pa.Table") -> "pa.Table":
-        """A table with the new column as its last, for ``map_batches``."""
+        """A table with the new column as its first, for ``map_batches``."""
         import pyarrow as pa
 
         self._check()
         with open_request(self.request) as ids:
             new = pa.array(new_column(ids, table.num_rows, self.kind))
-        return table.append_column(self.column, new)
+        return table.add_column(0, self.column, new)
 
     def frame(self, frame: Any) -> Any:
-        """A frame of pandas with the new column as its last, for ``map_partitions``."""
+        """A frame of pandas with the new column as its first, for ``map_partitions``."""
         self._check()
         with open_request(self.request) as ids:
-            return frame.assign(**{self.column: new_column(ids, len(frame), self.kind)})
+            stamped = frame.copy()
+            stamped.insert(0, self.column, new_column(ids, len(frame), self.kind))
+            return stamped
 
     def _check(self) -> None:
         if self.may_run is not None:

@@ -1,11 +1,22 @@
-"""The numbers of a scheme that the expressions of every engine need."""
+"""The numbers of a scheme that the expressions of every engine need.
+
+One rule for all of them: a number that is not an ID of the scheme has no time, no node, no sequence
+and no text. It is null there, as in the SQL functions, because one wrong row must not end a query,
+and a date made of a wrong number looks like a right one.
+"""
+
+from typing import TYPE_CHECKING, Any
 
 from frazil.errors import LayoutError
 from frazil.layout.field import Role
+from frazil.schemes.columns import id_column
 from frazil.schemes.scheme import Scheme
 from frazil.schemes.segments import Segment
 
-__all__ = ["time_us", "whole_words"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["fields_of", "time_us", "whole_words"]
 
 
 def time_us(scheme: Scheme) -> tuple[int, int]:
@@ -28,10 +39,33 @@ def time_us(scheme: Scheme) -> tuple[int, int]:
 
 def whole_words(scheme: Scheme, role: Role) -> tuple[Segment, ...]:
     """The segments of a role. Raises LayoutError if IDs do not fit a word of 64 bits."""
+    _check_word(scheme)
+    return scheme.segments(role)
+
+
+def _check_word(scheme: Scheme) -> None:
     if scheme.bits > 64:
         raise LayoutError(
             f"IDs of scheme {scheme.name!r} have {scheme.bits} bits, and integers of tables have "
-            "64; use scheme.unpack_many",
-            field=role,
+            "64; use scheme.unpack_many"
         )
-    return scheme.segments(role)
+
+
+def fields_of(
+    numbers: Any, missing: "NDArray[Any]", scheme: Scheme
+) -> "tuple[dict[str, NDArray[Any]], NDArray[Any]]":
+    """The columns of ``Scheme.unpack_many``, and which rows have no ID of the scheme.
+
+    numbers: integers of at most 64 bits, 0 where ``missing``. In rows without an ID the columns
+    hold the values of another number. Raises LayoutError for IDs that are wider.
+    """
+    from frazil.schemes import arrays
+
+    _check_word(scheme)
+    column = arrays.as_array(numbers)
+    if column.dtype.kind not in "iu":
+        id_column(column, scheme.codec)  # its error says what is wrong
+    none = missing | ~arrays.all_constant(column, *scheme.constants, scheme.id_max)
+    usable = column.astype("uint64")
+    usable[none] = scheme.constants[1]
+    return scheme.unpack_many(usable), none

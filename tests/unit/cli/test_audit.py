@@ -333,3 +333,53 @@ def test_output_of_stamp_is_clean(tmp_path, kind):
     told = found(out)
     assert told["clean"]
     assert told["rows"] == 40_000
+
+
+def columns_of(folder: Path, values: dict[str, Any]) -> Path:
+    import pyarrow as pa
+    from pyarrow.parquet import write_table
+
+    path = folder / "ids.parquet"
+    write_table(pa.table(values), path)
+    return path
+
+
+@pytest.mark.parametrize("scheme", ["uuid7", None])
+def test_uuids_of_bytes(tmp_path, scheme):
+    import pyarrow as pa
+
+    made = frazil.scheme("uuid7")
+    ids = [made.pack(time=1_760_000_000_000 + i, node=i % 2, sequence=7) for i in range(9000)]
+    ids[8000] = ids[3]
+    data = [None, *(n.to_bytes(16, "big") for n in ids)]
+    plain = pa.array(data, pa.binary(16))
+    logical = pa.ExtensionArray.from_storage(pa.uuid(), plain)
+    path = columns_of(tmp_path, {"id": logical, "plain": plain})
+    for column in ("id", "plain"):
+        options = ("--scheme", scheme) if scheme else ("--no-decode",)
+        told = found(path, "--column", column, *options)
+        assert told["rows"] == 9001
+        assert [bad["row"] for bad in told["invalid"]["first"]] == [1]
+        (one,) = told["duplicates"]["first"]
+        assert one["id"] == made.format(ids[3])
+        assert (one["first"]["row"], one["again"]["row"]) == (5, 8002)
+
+
+def test_decimals_without_a_fraction(tmp_path):
+    import pyarrow as pa
+
+    wide = [n << 70 for n in range(1, 5)]
+    made = ids(4)
+    path = columns_of(
+        tmp_path,
+        {
+            "id": pa.array([*made[:3], made[0]], pa.decimal128(20, 0)),
+            "wide": pa.array(wide, pa.decimal256(39, 0)),
+            "odd": pa.array([-5, None, 7, 7], pa.decimal128(38, 0)),
+        },
+    )
+    (one,) = found(path)["duplicates"]["first"]
+    assert (one["first"]["row"], one["again"]["row"]) == (1, 4)
+    assert found(path, "--column", "wide", "--scheme", "globalid-128")["invalid"]["count"] == 0
+    odd = found(path, "--column", "odd")
+    assert (odd["invalid"]["count"], odd["duplicates"]["count"]) == (2, 1)

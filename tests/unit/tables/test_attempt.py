@@ -29,7 +29,7 @@ def test_the_same_partition_twice_has_other_ids(tmp_path: Path) -> None:
     frame = attempt.frame(pd.DataFrame({"a": range(3000)}))
     seen += [*whole, *table["id"].to_pylist(), *frame["id"].tolist()]
     assert len(set(seen)) == len(seen) == 5 * 3000
-    assert table.column_names == list(frame.columns) == ["a", "id"]
+    assert table.column_names == list(frame.columns) == ["id", "a"]
     assert str(frame["id"].dtype) == "int64"
     abandoned.close()
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from frazil.cli.files.arrow_files import check_column, open_direct
 from frazil.cli.files.buffers import as_arrow
@@ -23,6 +24,8 @@ from frazil.cli.files.streams import Source
 __all__ = ["open_values"]
 
 _FIRST_WIDTH = 64  # characters; no ID is longer
+_UUID_BYTES = 16
+_UUID_PLACES = [i for i in range(36) if i not in (8, 13, 18, 23)]  # of the digits in a text
 
 
 def open_values(
@@ -55,14 +58,46 @@ def _of_batches(batches: Iterator[Any]) -> Iterator[Values]:
     for batch in batches:
         numbers = np.arange(done + 1, done + 1 + batch.num_rows)
         done += batch.num_rows
-        column = batch.column(0)
-        if pa.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
+        column = _plain(batch.column(0))
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
             column = column.cast(pa.binary()) if not column.null_count else column.to_pylist()
+        elif pa.types.is_decimal(column.type) and column.type.scale == 0:
+            column = [None if value is None else int(value) for value in column.to_pylist()]
         elif not pa.types.is_integer(column.type) or column.null_count:
             column = column.to_pylist()
         yield Values(column, numbers)
+
+
+def _plain(column: Any) -> Any:
+    """A column with each value in its place, decimals without a fraction and UUIDs as texts."""
+    if isinstance(column, pa.ExtensionArray):
+        column = column.storage
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_run_end_encoded(column.type):
+        column = pc.run_end_decode(column)
+    if pa.types.is_decimal(column.type) and column.type.scale == 0:
+        try:
+            return column.cast(pa.uint64())
+        except pa.ArrowInvalid:  # negative, or of more than 64 bits
+            return column
+    if pa.types.is_fixed_size_binary(column.type) and column.type.byte_width == _UUID_BYTES:
+        return _uuid_texts(column)
+    return column
+
+
+def _uuid_texts(column: Any) -> Any:
+    """UUIDs of 16 bytes as texts."""
+    data = column.buffers()[1]
+    size = _UUID_BYTES * len(column)
+    codes = np.frombuffer(data, np.uint8)[_UUID_BYTES * column.offset :][:size].reshape(-1, 16)
+    digits = np.frombuffer(b"0123456789abcdef", np.uint8)
+    texts = np.full((len(column), 36), ord("-"), np.uint8)
+    texts[:, _UUID_PLACES] = digits[np.stack([codes >> 4, codes & 15], axis=2).reshape(-1, 32)]
+    ends = np.arange(0, texts.size + 1, 36, dtype=np.int32)
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(texts.tobytes())]
+    texts = pa.Array.from_buffers(pa.string(), len(column), buffers)
+    return pc.if_else(column.is_valid(), texts, None) if column.null_count else texts
 
 
 def _of_text(rows: Rows) -> Values:

@@ -71,6 +71,7 @@ def open_writer(
             yield arrow.write_batch
             arrow.close()
         else:
+            _check_parquet(schema)
             writer = _ParquetWriter(target, schema, column, compression)
             yield writer.write
             writer.close()
@@ -121,6 +122,19 @@ class _ParquetWriter:
                 self._writer = self._open(use_dictionary=names)
             self._writer.write_table(pa.Table.from_batches(self._batches, self._schema), self._rows)
         self._batches, self._rows, self._bytes = [], 0, 0
+
+
+def _check_parquet(schema: Any) -> None:
+    """Raise ConfigError for a column with a type that Parquet does not have."""
+    for each in schema:
+        try:
+            _leaves(pa.schema([each]))
+        except pa.ArrowException as error:
+            raise ConfigError(
+                f"cannot write the column {each.name!r} to Parquet, because it has the type "
+                f"{each.type} ({error}); cast it to another type, or write Arrow",
+                column=each.name,
+            ) from None
 
 
 def _unlike(batch: Any) -> Iterator[str]:
@@ -199,9 +213,13 @@ def _row_of(kind: str, schema: Any) -> str:
 
 def _has_bytes(kind: Any) -> bool:
     types = pa.types
+    if isinstance(kind, pa.BaseExtensionType):
+        return _has_bytes(kind.storage_type) and kind.extension_name != "arrow.uuid"
     if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
         return True
-    if types.is_dictionary(kind):
+    if types.is_binary_view(kind):
+        return True
+    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
         return _has_bytes(kind.value_type)
     return any(_has_bytes(kind.field(i).type) for i in range(kind.num_fields))
 

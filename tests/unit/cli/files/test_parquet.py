@@ -178,3 +178,31 @@ def test_a_type_that_has_no_text_is_an_error(tmp_path, arrow):
     with pytest.raises(ConfigError, match=r"cannot write these rows as text.*; write Parquet"):
         stamped(path, "parquet", "csv")
     assert table_of(arrow, stamped(path, "parquet", "parquet")).column("h").to_pylist() == [1.5]
+
+
+def test_views_of_bytes_cannot_become_text_either(tmp_path, arrow):
+    path = tmp_path / "in.arrow"
+    made = arrow.table({"raw": arrow.array([b"a,b"], arrow.binary_view())})
+    with arrow.ipc.new_file(str(path), made.schema) as writer:
+        writer.write_table(made)
+    for to in ("csv", "jsonl"):
+        with pytest.raises(ConfigError, match=r"column 'raw' .*bytes"):
+            stamped(path, "arrow", to)
+
+
+@pytest.mark.parametrize("kind", ["run_end_encoded", "interval", "empty_struct", "nested"])
+def test_a_type_that_parquet_does_not_have_is_an_error(tmp_path, arrow, kind):
+    types = {
+        "run_end_encoded": arrow.run_end_encoded(arrow.int32(), arrow.string()),
+        "interval": arrow.month_day_nano_interval(),
+        "empty_struct": arrow.struct([]),
+        "nested": arrow.list_(arrow.struct([])),
+    }
+    path = tmp_path / "in.arrow"
+    made = arrow.table({"a": [1], "odd": arrow.nulls(1, types[kind])})
+    with arrow.ipc.new_file(str(path), made.schema) as writer:
+        writer.write_table(made)
+    with pytest.raises(ConfigError, match="cannot write the column 'odd' to Parquet") as caught:
+        stamped(path, "arrow", "parquet")
+    assert caught.value.column == "odd"
+    assert stamped(path, "arrow", "arrow")
