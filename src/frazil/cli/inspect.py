@@ -26,7 +26,7 @@ from frazil.reading.search import Match, Search
 from frazil.schemes.alphabet import encodings_of
 from frazil.schemes.codec import Codec
 from frazil.schemes.scheme import Scheme
-from frazil.system.clock import moment_text, wall_us
+from frazil.system.clock import moment_text, sortable_text, wall_us
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -196,10 +196,29 @@ def _show(finding: Match, now_us: int) -> None:
     near = [fit.scheme.name for fit in finding.fits[1:] if fit.score > best.score - _NEAR_BITS]
     if finding.guessed:
         _show_candidates(finding)
-    elif near:
-        names = ", ".join(near[:_CANDIDATES_SHOWN])
-        other = f"It could also be an ID of {names}; compare with --guess."
-        click.echo(f"\n{terminal.wrapped(other)}")
+    else:
+        if near:
+            names = ", ".join(near[:_CANDIDATES_SHOWN])
+            other = f"It could also be an ID of {names}; compare with --guess."
+            click.echo(f"\n{terminal.wrapped(other)}")
+        if search := _log_search(best):
+            click.echo(f"\nThe process that made it, in logs of the level INFO:\n{search}")
+
+
+def _log_search(fit: Fit) -> str:
+    """The shell command that finds the grant of the claim with this ID; see ``journal``."""
+    values, layout = fit.values, fit.scheme.layout
+    node = values["node"] if layout.bits_of("node") else 0
+    if values.moment_us is not None:
+        order, last = "sort", f'"{sortable_text(values.moment_us)}"'
+    elif layout.tick_us is None:
+        order, last = "sort -n -k 5", str(values[layout.axis])
+    else:
+        return ""
+    return (
+        f"  grep -ho 'claim granted: node {node}, .*' *.log | {order} |\n"
+        f"    awk '$5 <= {last}' | tail -n 1"
+    )
 
 
 def _coloured(drawing: str, layout: Layout) -> "Text":

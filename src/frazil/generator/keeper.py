@@ -47,6 +47,7 @@ from frazil.claims.claim import Claim, LastSeen, Lost, Snapshot, Terms, VerbRequ
 from frazil.errors import FrazilError, InternalError, TryLater
 from frazil.generator.calls import Call, Calls
 from frazil.generator.complaints import KeeperState, closed, complaint
+from frazil.generator.journal import Report, ignored
 from frazil.generator.pacing import Retries, pause_us
 from frazil.registries.base import Registry, reading_ns
 from frazil.system.process import ProcessIdentity
@@ -71,10 +72,10 @@ class KeeperPolicy:
 
     block: axis values of a claim, in a layout without time. identity: of this process, with its
     boot clock; wall_us: its wall clock; jitter: random, between a half and one. keep_us: how long
-    after its last ID the claim of an idle walk is kept, in a layout with time. ``claim`` is the
-    claim held, the later of two; ``trouble`` the error of a registry that does not answer, since
-    ``trouble_since_us``, else None; ``failures`` counts such errors. ``ended``: the last round is
-    over.
+    after its last ID the claim of an idle walk is kept, in a layout with time. report: is told what
+    happens (see ``journal``). ``claim`` is the claim held, the later of two; ``trouble`` the error
+    of a registry that does not answer, since ``trouble_since_us``, else None; ``failures`` counts
+    such errors. ``ended``: the last round is over.
     """
 
     def __init__(
@@ -89,11 +90,13 @@ class KeeperPolicy:
         jitter: Callable[[], float],
         request: RequestFactory,
         keep_us: int,
+        report: Report = ignored,
     ) -> None:
         self.walk = walk
         self.identity = identity
         self.jitter = jitter
         self.request = request
+        self.report = report
         self.calls = Calls()
         self.closers = Calls()
         self.terms = terms
@@ -196,6 +199,7 @@ class KeeperPolicy:
         except FrazilError as error:
             self.trouble = None  # it has answered; another request would have the same answer
             self._refused = True
+            self.report("refused", error=error)
             self.wake(error)
         except Exception as error:  # noqa: BLE001 - after a bug, callers must not wait
             self.wake(InternalError(f"the keeper failed: {error!r}; please report this"))
@@ -251,10 +255,12 @@ class KeeperPolicy:
         self._told_to_wait = isinstance(reply, Wait)
         if isinstance(reply, Wait):
             self._new = self._new is not False and (yield from self._is_new())
+            self.report("awaited", wait_us=reply.wait_us, new=self._new)
             self._back_off(pause_us(reply, self.terms, self.jitter()))
             return
         self.claim, self._renewable, self._tick = reply, True, walk.tick
         self._used_ns = sent_ns
+        self.report("granted", claim=reply)
         node, era = reply.slot % self.terms.nodes, self.identity.era
         self._block_requested, self._metered = False, (walk.issued, sent_ns)
         if walk.held and not self.terms.timed:
@@ -294,11 +300,16 @@ class KeeperPolicy:
         read_ns = yield from self._note_reply(reply.seen, sent_ns)
         if isinstance(reply, Lost) or not (self.terms.timed or reply.until > claim.until):
             self._renewable = False
+            ended = self.terms.timed and claim.until <= walk.due(sent_ns)
+            if self.terms.timed:
+                self.report("lost", claim=claim, ended=ended)
             if not idle:
                 self._want = want
-            elif claim.until > walk.due(sent_ns):
+            elif not ended:
                 self._scarce_until_ns = self.identity.now_ns() + self._keep_ns
             return
+        late = walk.due(self.identity.now_ns()) - claim.until if self.terms.timed else 0
+        self.report("renewed", claim=reply, late_ticks=late)
         self.claim, self._want, self._block_requested = reply, want, False
         walk.prolong(reply.until, *reply.time(self.terms), read_ns, self.identity.era)
 
@@ -320,9 +331,13 @@ class KeeperPolicy:
         request = self.request(self._seen, claim, None)
         reply: LastSeen | Lost = yield lambda registry: registry.release(request, used)
         yield from self._note_reply(reply.seen if isinstance(reply, Lost) else reply, sent_ns)
+        self.report("given_back", claim=claim, used=used)
 
     def _note_reply(self, seen: LastSeen, sent_ns: int) -> Steps[int]:
         """The registry has answered: note it. Returns when the registry read its clock."""
+        if self.trouble is not None:
+            self.report("back", since_us=self.trouble_since_us)
+        self.report("seen", before=self._seen.sid, now=seen.sid)
         self._seen = seen
         self.trouble, self._refused, self._retries = None, False, Retries()
         self._answer_ns = self.identity.now_ns() - sent_ns
@@ -336,6 +351,8 @@ class KeeperPolicy:
             if used is not None:
                 with suppress(FrazilError):  # ticks that are not given back are only wasted
                     yield from self._release(used)
+                walk = self.walk()
+                self.report("closed", issued=None if walk is None else walk.made())
         finally:
             yield lambda registry: registry.close()
             self.ended = True
@@ -349,6 +366,7 @@ class KeeperPolicy:
 
     def _note_failure(self, error: TryLater) -> None:
         self.failures += 1
+        self.report("failed", error=error, first=self.trouble is None)
         if self.trouble is None:
             self.trouble_since_us = self._wall_us()
         self.trouble = error.with_traceback(None)  # its frames hold the walk

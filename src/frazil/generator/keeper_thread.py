@@ -15,13 +15,14 @@ from contextlib import suppress
 from frazil.errors import RegistryUnavailable
 from frazil.generator.calls import Call, Gate
 from frazil.generator.complaints import inside_the_keeper, no_thread
+from frazil.generator.journal import Journal
 from frazil.generator.keeper import KeeperPolicy, Result, Steps
 from frazil.generator.pacing import jitter
 from frazil.generator.store_thread import NEVER_S, StoreThread, thread_of
 from frazil.generator.verb_requests import ask_of
 from frazil.registries.base import Registry
 from frazil.registries.partitioned import PartitionedRegistry
-from frazil.system import clock
+from frazil.system import clock, event_log
 from frazil.system.at_fork import at_fork
 from frazil.system.process import ProcessIdentity
 from frazil.system.steps import run_by
@@ -30,6 +31,7 @@ from frazil.walk.walk import Walk
 __all__ = ["CLOSE_WAIT_S", "Keeper", "drive"]
 
 CLOSE_WAIT_S = 2.0
+_FLUSH_S = 1.0  # for the last records, if a handler of the program waits
 
 
 def drive(steps: Steps[Result], registry: Registry) -> Result:
@@ -45,6 +47,7 @@ class Keeper:
         alone = isinstance(registry, PartitionedRegistry)
         self.thread = StoreThread() if alone else thread_of(registry.url, identity.era)
         self.registry = registry
+        self.journal = Journal(registry.url, registry.terms)
         self.policy = KeeperPolicy(
             weakref.ref(walk, self.thread.bell.put),
             registry.url,
@@ -55,6 +58,7 @@ class Keeper:
             jitter=jitter,
             request=ask_of,
             keep_us=keep_us,
+            report=self.journal,
         )
         _live.add(self)
 
@@ -143,6 +147,7 @@ def _finish() -> None:
     for thread, gate in ended:
         if gate is not None and thread not in silent and not gate.wait(CLOSE_WAIT_S):
             silent.add(thread)
+    event_log.flush(_FLUSH_S)
 
 
 def _in_child() -> None:

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from frazil.claims.claim import Claim, LastSeen, Terms, Wait
 from frazil.errors import PoolExhausted, RegistryUnavailable
+from frazil.generator.journal import Journal
 from frazil.generator.kept_walk import walk_arguments
 from frazil.generator.pacing import Retries, jitter, pause_us
 from frazil.generator.request import Request
@@ -55,6 +56,7 @@ def mint(n: int, request: Request, registry: Registry, guard_us: int = 0) -> lis
         if isinstance(reply, Wait):
             _sleep(pause_us(reply, terms, jitter()) * 1000, deadline_ns, registry.url)
             continue
+        Journal(registry.url, terms).minted(reply)
         _sleep(_early_ns(reply, terms, request.lead_us, read_ns), deadline_ns, registry.url)
         # Another node's region may begin in an earlier tick, and IDs are minted in order.
         first = min(max(reply.start, after), reply.until)

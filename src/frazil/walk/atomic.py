@@ -184,6 +184,10 @@ class AtomicWalk(Walk):
         """See Walk."""
         return self._stage().draft().left()
 
+    def made(self) -> int:
+        """See Walk."""
+        return self._stage().draft().made()
+
     def reach(self) -> int:
         """See Walk."""
         return self._stage().reach()

@@ -516,6 +516,10 @@ class Walk:
         left = self.until - at if self.until > at else 0
         return left + self.next_until - self.next_start if self.queued else left
 
+    def made(self) -> int:
+        """The number of IDs drawn, of all claims."""
+        return self.issued + self.sequence - self.counted
+
     def passed(self) -> int:
         """The first value of a counter after all that were drawn."""
         return self.tick + 1 - (self.sequences - self.sequence)

@@ -1,0 +1,162 @@
+"""What happens to a generator and its store: records of the logger ``frazil``, and the last error.
+
+A day without a fault has no record at WARNING. At INFO a claim's life can be read: granted, given
+back or lost, and by which process. The claims on one node number are disjoint, so an ID was made by
+the process that was granted its node number last, at or before the ID's tick. ``frazil.mint`` is
+told too. Renewals are told at DEBUG, unless they are late.
+
+No record has a password: a store is named by its URL as it is shown.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from frazil.claims.claim import Claim, Terms
+from frazil.claims.holder import Holder
+from frazil.errors import ClockError, FrazilError
+from frazil.inputs.masking import masked
+from frazil.system import clock
+from frazil.system.event_log import DEBUG, INFO, WARNING, tell
+
+__all__ = ["Journal", "Report", "ignored"]
+
+Report: TypeAlias = Callable[..., None]
+"""Takes an event's name, which is a method of ``Journal``, and its facts."""
+
+_LATE_S = 1.0
+
+
+def ignored(_event: str, **_facts: Any) -> None:
+    """A ``Report`` that drops all events."""
+
+
+class Journal:
+    """Tells the events of one generator, at the store ``url``.
+
+    ``last_error`` of the store, as text, at ``last_error_us``; "" if there was none.
+    """
+
+    def __init__(self, url: str, terms: Terms) -> None:
+        self.last_error = ""
+        self.last_error_us = 0
+        self._url = url
+        self._terms = terms
+        self._here = f"namespace {terms.namespace!r} at {url}"
+        self._refused = ""
+        self._awaits = False
+
+    def __call__(self, event: str, **facts: Any) -> None:
+        """Tell an event. The name is that of a method, like ``granted``."""
+        getattr(self, event)(**facts)
+
+    def granted(self, claim: Claim) -> None:
+        """A claim was granted."""
+        self._refused, self._awaits = "", False
+        self._claim(INFO, "claim granted", claim)
+
+    def minted(self, claim: Claim) -> None:
+        """A claim was granted for the IDs of one call of ``mint``."""
+        self._claim(INFO, "claim granted", claim, mint=True)
+
+    def renewed(self, claim: Claim, late_ticks: int = 0) -> None:
+        """A claim was renewed. late_ticks: how long after its end."""
+        late_s = late_ticks * self._terms.tick_us / 1e6
+        if late_s > 0:
+            level = WARNING if late_s > _LATE_S else INFO
+            self._claim(level, "claim renewed late", claim, late_s=late_s)
+        else:
+            self._claim(DEBUG, "claim renewed", claim)
+
+    def lost(self, claim: Claim, *, ended: bool) -> None:
+        """A claim cannot be renewed. ended: it was over, so another process may have the node."""
+        self._claim(INFO if ended else WARNING, "claim lost", claim, ended=ended)
+
+    def given_back(self, claim: Claim, used: int) -> None:
+        """A claim was given back from ``used`` on."""
+        self._claim(INFO, "claim given back", claim, used)
+
+    def awaited(self, wait_us: int, *, new: bool) -> None:
+        """The store grants nothing for a while. Told once until the next grant.
+
+        new: nothing was ever granted.
+        """
+        if self._awaits:
+            return
+        self._awaits = True
+        why = (
+            "it is new, or the store lost its claims"
+            if new
+            else "all node numbers are in use, or the store lost its claims"
+        )
+        text = f"no claim for {wait_us / 1e6:.1f} s: {self._here}: {why}"
+        self._tell(INFO if new else WARNING, "claim awaited", text, wait_s=wait_us / 1e6)
+
+    def failed(self, error: FrazilError, *, first: bool) -> None:
+        """The store does not answer. first: it answered the last time."""
+        self._note(error)
+        if first:
+            self._tell(WARNING, "store away", f"store away: {self._here}: {self.last_error}")
+
+    def back(self, since_us: int) -> None:
+        """The store answers again."""
+        away_s = max(0, clock.wall_us() - since_us) / 1e6
+        text = f"store back after {away_s:.1f} s: {self._here}"
+        self._tell(WARNING, "store back", text, away_s=away_s)
+
+    def seen(self, before: str, now: str) -> None:
+        """The store has answered. before, now: the identity of its record."""
+        if before and before != now and _store_of(before) == _store_of(now):
+            text = f"loss noticed: {self._here}: the store lost its claims, and has a new record"
+            self._tell(WARNING, "loss noticed", text)
+
+    def refused(self, error: FrazilError) -> None:
+        """The store refuses a verb. Told once until the next grant."""
+        self._note(error)
+        if self._refused == self.last_error:
+            return
+        self._refused = self.last_error
+        event = "clock refused" if isinstance(error, ClockError) else "claim refused"
+        self._tell(WARNING, event, f"{event}: {self._here}: {self.last_error}")
+
+    def closed(self, issued: int | None) -> None:
+        """The generator was closed. issued: its IDs; None if it was freed without a close."""
+        how = "freed" if issued is None else f"closed after {issued} IDs"
+        self._tell(INFO, "generator closed", f"generator {how}: {self._here}", issued=issued)
+
+    def _note(self, error: FrazilError) -> None:
+        self.last_error, self.last_error_us = masked(error), clock.wall_us()
+
+    def _claim(
+        self, level: int, event: str, claim: Claim, end: int | None = None, **facts: Any
+    ) -> None:
+        """Tell what happened to a claim, with its region up to ``end``, if not up to its own."""
+        end = claim.until if end is None else end
+        node = claim.slot % self._terms.nodes
+        first, last = self._place(claim.start), self._place(end)
+        more = "".join(f", {name}={fact}" for name, fact in facts.items())
+        text = f"{event}: node {node}, {first} to {last}{more}, {self._here}"
+        region = {"node": node, "start": claim.start, "end": end, "first": first, "last": last}
+        self._tell(level, event, text, **region, **facts)
+
+    def _place(self, value: int) -> str:
+        """The moment of a tick; of a layout without time, the value."""
+        terms = self._terms
+        if not terms.timed:
+            return str(value)
+        return clock.sortable_text(value * terms.tick_us + terms.epoch_us)
+
+    def _tell(self, level: int, event: str, text: str, **facts: Any) -> None:
+        tell(
+            level,
+            event,
+            f"{text}, process {Holder.here()}",
+            namespace=self._terms.namespace,
+            store=self._url,
+            process=str(Holder.here()),
+            **facts,
+        )
+
+
+def _store_of(sid: str) -> str:
+    """The number of the store, if a registry has several; see ``partitioned``."""
+    return sid.rpartition("@")[0]

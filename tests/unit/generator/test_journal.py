@@ -1,0 +1,237 @@
+"""The records of a claim's life, on a real server: each thing once, and never a password."""
+
+import asyncio
+import logging
+import re
+
+import pytest
+
+import frazil
+from frazil.claims.claim import Claim
+from frazil.errors import ClockError, ConfigError, PoolExhausted, RegistryUnavailable
+from frazil.generator.journal import Journal
+from frazil.registries.base import terms_of
+from frazil.schemes.scheme import scheme
+from frazil.system.clock import sortable_text
+from frazil.system.event_log import flush
+from tests.servers.redis import Server
+from tests.tools.waiting import until
+
+__all__: list[str] = []
+
+REGION = ["node", "start", "end", "first", "last"]
+EACH = ["namespace", "store", "process"]
+
+
+class Records(list):
+    """The records of the logger, from DEBUG up."""
+
+    def of(self, *events):
+        flush(10)
+        return [record for record in self if record.frazil_event in events]
+
+    def events(self, least=logging.INFO):
+        flush(10)
+        return [record.frazil_event for record in self if record.levelno >= least]
+
+
+@pytest.fixture
+def records():
+    kept, logger = Records(), logging.getLogger("frazil")
+    handler = logging.Handler()
+    handler.emit = kept.append
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG)
+    yield kept
+    flush(10)
+    logger.removeHandler(handler)
+    logger.setLevel(logging.NOTSET)
+
+
+@pytest.fixture(scope="module")
+def own():
+    """A server of this module's own, with a password."""
+    with Server(requirepass="hunter2") as server:
+        yield server
+
+
+def _all_of(ids):
+    """Use up what is left of the claim."""
+    while True:
+        ids()
+
+
+def url_of(server, **options):
+    query = "&".join(f"{name}={value}" for name, value in options.items())
+    return f"redis://:hunter2@127.0.0.1:{server.port}?{query}"
+
+
+def facts(record):
+    return {name for name in vars(record) if name.startswith("frazil_")}
+
+
+def test_a_claims_life(records, own):
+    url = url_of(own)
+    frazil.init(url, namespace="life", new=True)
+    with frazil.open(url, namespace="life") as ids:
+        n = ids()
+        until(lambda: records.of("claim renewed"), "a renewal")
+        ids()
+    assert records.events() == ["claim granted", "claim given back", "generator closed"]
+    granted, back, closed = records.of(*set(records.events()))
+    assert facts(granted) == {f"frazil_{name}" for name in ["event", *REGION, *EACH]}
+    node, tick = ids.scheme.unpack(n)["node"], ids.scheme.unpack(n)["time"]
+    assert granted.frazil_node == node
+    assert granted.frazil_start <= tick < granted.frazil_end
+    moment = sortable_text(ids.scheme.unpack(n).moment_us)
+    assert granted.frazil_first <= moment < granted.frazil_last
+    assert granted.frazil_process == granted.getMessage().rpartition(" ")[2]
+    assert int(granted.frazil_process.rpartition(":")[2]) == granted.process
+    assert (back.frazil_start, back.frazil_node) == (granted.frazil_start, node)
+    assert closed.frazil_issued == 2
+    assert "hunter2" not in repr([vars(record) for record in records])
+
+
+def test_an_awaited_generator_tells_the_same(records, own):
+    async def main():
+        async with frazil.aio.open(url_of(own), namespace="life") as ids:
+            await ids()
+
+    asyncio.run(main())
+    assert records.events() == ["claim granted", "claim given back", "generator closed"]
+
+
+def test_mint_tells_its_claim(records, own):
+    (n,) = frazil.mint(1, url_of(own), namespace="life")
+    (granted,) = records.of("claim granted")
+    assert granted.frazil_mint is True
+    assert granted.frazil_start <= scheme().unpack(n)["time"] < granted.frazil_end
+
+
+def test_a_store_that_comes_back_empty(records):
+    """Away and back once each, whatever calls came between; and the loss."""
+    with Server(requirepass="hunter2") as server:
+        url = url_of(server, horizon="1s", timeout="200ms")
+        frazil.init(url, namespace="lost", new=True)
+        with frazil.open(url, namespace="lost", timeout="500ms") as ids:
+            ids()
+            server.kill()
+            until(lambda: records.of("store away"), "the store is away")
+            for _ in range(2):
+                with pytest.raises(RegistryUnavailable):
+                    _all_of(ids)
+            server.start()
+            until(lambda: records.of("store back"), "the store is back")
+            ids.ready(timeout="20s")
+        seen = records.events(logging.WARNING)
+        assert seen.count("store away") == seen.count("store back") == 1
+        assert "loss noticed" in seen
+        (away,), (back,) = records.of("store away"), records.of("store back")
+        assert "redis://:***@" in away.getMessage()
+        assert "hunter2" not in repr([vars(record) for record in records])
+        assert back.frazil_away_s == pytest.approx(back.created - away.created, abs=0.5)
+        assert re.search(r"store back after \d+\.\d s: namespace 'lost'", back.getMessage())
+
+
+def test_a_healthy_generator_says_nothing_at_warning(records, own):
+    with frazil.open(url_of(own), namespace="life", keep="1s") as ids:
+        ids()
+        until(lambda: records.of("claim given back"), "it was idle")
+        ids()
+    assert records.events(logging.WARNING) == []
+
+
+def test_node_numbers_run_out(records):
+    tiny = "sign:1=0 time:39 node:1 sequence:23 @1ms since 2025-01-01T00:00:00Z"
+    url = "memory:run out?horizon=2s"
+    with frazil.open(url, tiny, lead="2s") as one, frazil.open(url, tiny, lead="2s") as two:
+        one.take(1)
+        two.take(1)
+        until(lambda: len(records.of("claim renewed")) > 8, "long claims")
+        with (
+            frazil.open(url, tiny, timeout="10ms") as third,
+            pytest.raises((PoolExhausted, RegistryUnavailable)),
+        ):
+            third()
+        until(lambda: records.of("claim awaited", "claim lost"), "a record")
+
+
+# --- each record
+
+
+@pytest.fixture
+def journal():
+    return Journal("redis://h", terms_of(scheme(), 5_000_000))
+
+
+CLAIM = Claim(5, 1000, 2000, "t", 0)
+
+
+def test_a_renewal_is_late(records, journal):
+    journal("renewed", claim=CLAIM, late_ticks=0)
+    journal("renewed", claim=CLAIM, late_ticks=900)
+    journal("renewed", claim=CLAIM, late_ticks=1100)
+    flush(10)
+    assert [(record.levelname, record.frazil_event) for record in records] == [
+        ("DEBUG", "claim renewed"),
+        ("INFO", "claim renewed late"),
+        ("WARNING", "claim renewed late"),
+    ]
+    assert records[2].frazil_late_s == 1.1
+
+
+def test_a_claim_is_lost_before_or_after_its_end(records, journal):
+    journal("lost", claim=CLAIM, ended=True)
+    journal("lost", claim=CLAIM, ended=False)
+    flush(10)
+    assert [record.levelname for record in records] == ["INFO", "WARNING"]
+
+
+def test_a_refusal_is_told_once_until_the_next_grant(records, journal):
+    clock, other = ClockError("the registry's clock shows 1970"), ConfigError("other layout")
+    for error in (clock, clock, other, other):
+        journal("refused", error=error)
+    journal("granted", claim=CLAIM)
+    journal("refused", error=other)
+    assert records.events() == [
+        "clock refused",
+        "claim refused",
+        "claim granted",
+        "claim refused",
+    ]
+    assert journal.last_error == "other layout"
+
+
+def test_a_wait_is_told_once_until_the_next_grant(records, journal):
+    journal("awaited", wait_us=2_000_000, new=True)
+    journal("awaited", wait_us=1_000_000, new=True)
+    journal("granted", claim=CLAIM)
+    journal("awaited", wait_us=1_000_000, new=False)
+    flush(10)
+    assert [record.levelname for record in records] == ["INFO", "INFO", "WARNING"]
+    assert records[0].frazil_wait_s == 2.0
+    assert "is new" in records[0].getMessage()
+    assert "node numbers" in records[2].getMessage()
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "lost"),
+    [
+        ("", "a", False),
+        ("a", "a", False),
+        ("a", "b", True),
+        ("0@a", "1@b", False),
+        ("0@a", "0@b", True),
+    ],
+)
+def test_a_loss_is_another_record_of_the_same_store(records, journal, before, now, lost):
+    journal("seen", before=before, now=now)
+    assert records.events() == ["loss noticed"] * lost
+
+
+def test_a_counter_names_values(records):
+    frazil.init("memory:count", "sequence:64", namespace="n", start=0)
+    with frazil.open("memory:count", "sequence:64", namespace="n", block=10) as ids:
+        ids()
+    granted = records.of("claim granted")[0]
+    assert (granted.frazil_first, granted.frazil_last) == ("0", "10")

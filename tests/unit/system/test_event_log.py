@@ -1,0 +1,216 @@
+"""The logger ``frazil``: no caller waits for its records, and without logs there are none."""
+
+import logging
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+import frazil
+from frazil.system import event_log
+from frazil.system.event_log import INFO, WARNING, flush, tell
+from tests.tools.forks import child
+from tests.tools.waiting import until
+
+__all__: list[str] = []
+
+
+class Kept(logging.Handler):
+    """Keeps the records."""
+
+    def __init__(self):
+        super().__init__()
+        self.records = []
+
+    def emit(self, record):
+        self.records.append(record)
+
+    def events(self):
+        return [record.frazil_event for record in self.records]
+
+
+@pytest.fixture
+def kept():
+    """A handler of the logger, at INFO."""
+    handler, logger = Kept(), logging.getLogger("frazil")
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    yield handler
+    flush(10)
+    logger.removeHandler(handler)
+    logger.setLevel(logging.NOTSET)
+
+
+def run(code, **environ):
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env={**os.environ, **environ},
+    )
+
+
+def test_a_record_has_its_facts_its_moment_and_the_writers_thread(kept):
+    before = time.time()
+    tell(INFO, "told", "something", namespace="x", node=7)
+    flush(10)
+    (record,) = kept.records
+    assert (record.name, record.levelname, record.getMessage()) == ("frazil", "INFO", "something")
+    assert (record.frazil_event, record.frazil_namespace, record.frazil_node) == ("told", "x", 7)
+    assert before <= record.created <= time.time()
+    assert record.threadName in ("frazil-log", "MainThread")
+
+
+def test_below_the_level_nothing_is_queued_and_no_thread_is_started(kept, monkeypatch):
+    monkeypatch.setattr(event_log, "start_new_thread", None)
+    tell(event_log.DEBUG, "told", "something")
+    logging.disable(logging.INFO)
+    try:
+        tell(INFO, "told", "something")
+    finally:
+        logging.disable(logging.NOTSET)
+    assert not event_log._queue.told
+
+
+def test_the_level_is_the_roots_before_the_logger_exists():
+    code = (
+        "import logging, frazil\nlogging.getLogger('frazil.service')\n"
+        "from frazil.system.event_log import _is_heard as heard\n"
+        "print(heard(20), heard(30))\nlogging.root.setLevel(20)\nprint(heard(20))"
+    )
+    assert run(code).stdout.split() == ["False", "True", "True"]
+
+
+def test_frazil_does_not_load_logging():
+    code = (
+        "import sys, frazil\nids = frazil.open('memory:')\nids()\nids.close()\n"
+        "frazil.mint(1, 'memory:')\nprint('logging' in sys.modules)"
+    )
+    done = run(code)
+    assert done.stdout.split() == ["False"], done.stderr
+
+
+def test_a_program_that_configured_nothing_sees_nothing():
+    code = (
+        "import logging, frazil\nfrom frazil.system.event_log import *\n"
+        "tell(WARNING, 'told', 'something')\nflush(10)"
+    )
+    done = run(code)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_handler_that_makes_an_id_does_not_wait_for_its_own_record(kept):
+    ids = frazil.open("memory:a handler", timeout="5s")
+    made = []
+    kept.emit = lambda record: made.append(ids())
+    begun = time.monotonic()
+    ids()
+    flush(10)
+    assert made
+    assert time.monotonic() - begun < 4
+    kept.emit = lambda record: None
+    ids.close()
+
+
+def test_a_handler_that_waits_stops_no_renewal(kept):
+    goes_on = threading.Event()
+    kept.emit = lambda record: goes_on.wait(60)
+    with frazil.open("memory:a full pipe", timeout="5s") as ids:
+        ids()
+        until(event_log._queue.writing.locked, "the handler")
+        end = time.monotonic() + 0.5  # the first claim has 100 ms
+        while time.monotonic() < end:
+            ids()
+        goes_on.set()
+
+
+def test_a_handler_that_fails_loses_its_record_alone(kept):
+    first = []
+
+    def emit(record):
+        if not first:
+            first.append(record)
+            raise ValueError("full")
+        kept.records.append(record)
+
+    kept.emit = emit
+    tell(INFO, "one", "one")
+    flush(10)
+    tell(INFO, "two", "two")
+    flush(10)
+    assert kept.events() == ["two"]
+
+
+def test_names_of_a_programs_own_records_do_not_collide(kept):
+    before = logging.getLogRecordFactory()
+
+    def factory(*arguments, **options):
+        record = before(*arguments, **options)
+        record.namespace = record.node = record.event = "mine"
+        return record
+
+    logging.setLogRecordFactory(factory)
+    try:
+        tell(INFO, "told", "something", namespace="x", node=7)
+        flush(10)
+    finally:
+        logging.setLogRecordFactory(before)
+    (record,) = kept.records
+    assert (record.namespace, record.frazil_namespace) == ("mine", "x")
+
+
+def test_a_child_writes_its_own_records_and_none_of_its_parent(kept):
+    goes_on = threading.Event()
+    kept.emit = lambda record: goes_on.wait(60)
+    tell(INFO, "of the parent", "one")
+    tell(INFO, "of the parent", "two")
+    until(event_log._queue.writing.locked, "the handler")
+
+    def done():
+        kept.emit = kept.records.append
+        tell(INFO, "of the child", "three")
+        flush(10)
+        return kept.events() == ["of the child"]
+
+    try:
+        assert child(done) == 0
+    finally:
+        goes_on.set()
+
+
+def test_the_last_records_are_written_before_the_exit(tmp_path):
+    log = tmp_path / "log"
+    code = (
+        f"import logging\nlogging.basicConfig(level=20, filename={str(log)!r})\n"
+        "import frazil\nids = frazil.open('memory:')\nids()\n"
+    )
+    done = run(code)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "generator closed after 1 IDs" in log.read_text()
+
+
+def test_no_thread_is_left_and_none_has_a_name_of_python(kept):
+    for number in range(20):
+        tell(WARNING, "told", str(number))
+    flush(10)
+    until(lambda: not any(t.name == "frazil-log" for t in threading.enumerate()), "the end")
+    assert not [t for t in threading.enumerate() if t.name.startswith("Dummy")]
+    assert [record.getMessage() for record in kept.records] == [str(n) for n in range(20)]
+
+
+def test_without_a_thread_it_is_written_at_once(kept, monkeypatch):
+    def none(*_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(event_log, "start_new_thread", none)
+    tell(INFO, "told", "something")
+    assert kept.events() == ["told"]
+    monkeypatch.setattr(threading.Thread, "start", none)
+    event_log._queue.told.append(event_log._Told(INFO, "more", {"frazil_event": "more"}, 0.0))
+    event_log._start(event_log._queue)
+    assert kept.events() == ["told", "more"]
