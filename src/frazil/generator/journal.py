@@ -2,8 +2,8 @@
 
 A day without a fault has no record at WARNING. At INFO a claim's life can be read: granted, given
 back or lost, and by which process. The claims on one node number are disjoint, so an ID was made by
-the process that was granted its node number last, at or before the ID's tick. ``frazil.mint`` is
-told too. Renewals are told at DEBUG, unless they are late.
+the process that was granted its node number last, at or before the ID's tick. ``frazil.mint`` has
+such a record too. Renewals are at DEBUG, unless they are late.
 
 No record has a password: a store is named by its URL as it is shown.
 """

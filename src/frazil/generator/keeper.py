@@ -72,8 +72,8 @@ class KeeperPolicy:
 
     block: axis values of a claim, in a layout without time. identity: of this process, with its
     boot clock; wall_us: its wall clock; jitter: random, between a half and one. keep_us: how long
-    after its last ID the claim of an idle walk is kept, in a layout with time. report: is told what
-    happens (see ``journal``). ``claim`` is the claim held, the later of two; ``trouble`` the error
+    after its last ID the claim of an idle walk is kept, in a layout with time. report: gets each
+    event (see ``journal``). ``claim`` is the claim held, the later of two; ``trouble`` the error
     of a registry that does not answer, since ``trouble_since_us``, else None; ``failures`` counts
     such errors. ``ended``: the last round is over.
     """
@@ -352,7 +352,7 @@ class KeeperPolicy:
                 with suppress(FrazilError):  # ticks that are not given back are only wasted
                     yield from self._release(used)
                 walk = self.walk()
-                self.report("closed", issued=None if walk is None else walk.made())
+                self.report("closed", issued=None if walk is None else walk.issued)
         finally:
             yield lambda registry: registry.close()
             self.ended = True

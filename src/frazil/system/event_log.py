@@ -1,12 +1,12 @@
 """The logger ``frazil``: its records are written by a thread of their own.
 
-A record is told where nobody may wait: in the thread that renews claims, in a signal handler, in an
+A record is made where no one may wait: in the thread that renews claims, in a signal handler, in an
 event loop. Writing one may wait: for a full pipe, for a lock of the program's handler, or for an ID
 that this handler wants. So ``tell`` only queues the record, and a thread writes it. The thread is
 started for a record and ends when no record is left, so a program without logs has no such thread.
 
 ``logging`` takes longer to load than frazil. A program that has not loaded it has no handler, so
-there is nothing to tell, and frazil never loads it.
+no record is made, and frazil never loads it.
 
 The facts of a record are attributes that begin with ``frazil_``, because a program may have given
 each record attributes of its own, like ``namespace``.
