@@ -13,13 +13,13 @@ each record attributes of its own, like ``namespace``.
 """
 
 import sys
-import time
 from _thread import LockType, allocate_lock, start_new_thread
 from collections import deque
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 from frazil.system.at_fork import at_fork
+from frazil.system.clock import wall_us
 
 __all__ = ["DEBUG", "INFO", "WARNING", "flush", "tell"]
 
@@ -32,7 +32,7 @@ class _Told(NamedTuple):
     level: int
     text: str
     facts: dict[str, Any]
-    at_s: float
+    at_us: int
 
 
 class _Queue:
@@ -51,7 +51,7 @@ def tell(level: int, event: str, text: str, **facts: Any) -> None:
     if not _is_heard(level):
         return
     named = {f"frazil_{name}": fact for name, fact in facts.items()}
-    _queue.told.append(_Told(level, text, {"frazil_event": event, **named}, time.time()))
+    _queue.told.append(_Told(level, text, {"frazil_event": event, **named}, wall_us()))
     if not _queue.writing.locked():  # else that thread looks again before it ends
         try:
             start_new_thread(_start, (_queue,))
@@ -104,11 +104,11 @@ def _write(queue: _Queue) -> None:
     while queue.told and queue.writing.acquire(blocking=False):
         try:
             while queue.told:
-                level, text, facts, at_s = queue.told.popleft()
+                level, text, facts, at_us = queue.told.popleft()
                 record = logger.makeRecord(
                     _NAME, level, "frazil", 0, text, (), None, extra=facts, func=None
                 )
-                record.created, record.msecs = at_s, int(at_s % 1 * 1000) + 0.0
+                record.created, record.msecs = at_us / 1e6, at_us // 1000 % 1000 + 0.0
                 with suppress(Exception):  # of a handler or a filter: the next one may succeed
                     logger.handle(record)
         finally:

@@ -211,6 +211,6 @@ def test_without_a_thread_it_is_written_at_once(kept, monkeypatch):
     tell(INFO, "told", "something")
     assert kept.events() == ["told"]
     monkeypatch.setattr(threading.Thread, "start", none)
-    event_log._queue.told.append(event_log._Told(INFO, "more", {"frazil_event": "more"}, 0.0))
+    event_log._queue.told.append(event_log._Told(INFO, "more", {"frazil_event": "more"}, 0))
     event_log._start(event_log._queue)
     assert kept.events() == ["told", "more"]
