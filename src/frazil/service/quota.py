@@ -11,11 +11,13 @@ wrong, which costs at most one minute's quota of one token.
 """
 
 import mmap
+import os
 import tempfile
 from collections.abc import Sequence
 from fcntl import LOCK_EX, LOCK_UN, lockf
 from math import inf
 from struct import Struct
+from typing import IO
 from weakref import finalize
 
 from frazil.system.clock import boot_ns
@@ -32,7 +34,7 @@ class Buckets:
     def __init__(self, limits: Sequence[int]) -> None:
         self.limits = tuple(limits)
         self._memory = mmap.mmap(-1, max(len(self.limits), 1) * _FORM.size)
-        self._lock = tempfile.TemporaryFile()  # noqa: SIM115 - closed by the finalizer
+        self._lock = _file_in_memory()
         finalize(self, self._lock.close)
         for at, most in enumerate(self.limits):
             _FORM.pack_into(self._memory, at * _FORM.size, most, boot_ns())
@@ -62,3 +64,10 @@ class Buckets:
         finally:
             lockf(self._lock, LOCK_UN)
         return after
+
+
+def _file_in_memory() -> IO[bytes]:
+    """Return a file that needs no directory, which a read-only container may not have."""
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("frazil-quotas"), "r+b")
+    return tempfile.TemporaryFile()

@@ -5,12 +5,11 @@ port in use is reported at once, and all workers share the sockets.
 
 Shutdown, on SIGTERM or Ctrl-C, loses no request of a client that follows HTTP. First the service
 reports that it is not ready, and each reply closes its connection, while new connections are still
-accepted. Then the kernel drops new connection attempts, and the connections already made are
-accepted. The service answers the requests of all its connections, and gives its claims back.
+accepted. Then it accepts the connections that wait at its socket, and closes it. The service
+answers the requests of all its connections, and gives its claims back.
 """
 
 import asyncio
-import select
 import socket
 import sys
 from collections.abc import Callable
@@ -24,7 +23,6 @@ import uvicorn
 from frazil.errors import ConfigError
 from frazil.service import logs
 from frazil.service.app import App
-from frazil.service.http.refuse_syn import refuse_syn
 from frazil.service.http.timeouts import http_protocol
 from frazil.service.layout_check import check_layouts
 from frazil.service.process.greeting import greeting
@@ -90,19 +88,11 @@ class _Server(uvicorn.Server):
         self._app.state.stopping = True
         await asyncio.sleep(_DRAIN_S)
         waiting = [one.dup() for one in sockets or ()]
-        if self._all_stop():
-            for listener in waiting:
-                refuse_syn(listener)
-        await asyncio.sleep(_DRAIN_S / 2)  # handshakes that have started can finish
         for server in self.servers:
             server.close()
         for listener in waiting:
             await self._accept_waiting(listener)
         await super().shutdown(sockets)
-
-    def _all_stop(self) -> bool:
-        """Return whether no other worker continues: this is the only one, or all stop."""
-        return self._stop_socket is None or bool(select.select([self._stop_socket], [], [], 0)[0])
 
     async def _accept_waiting(self, listener: socket.socket) -> None:
         """Accept all connections that wait at a socket, and close it."""
