@@ -42,6 +42,8 @@ SYSTEM_PLACES = (
     "redis_link",
     "registries",
     "remote",
+    "service.process",
+    "service.quota",
     "system",
     "tables.parts",  # files of attempts
     "testing",
