@@ -81,8 +81,9 @@ def test_a_read_only_root(tmp_path, name, quota):
                 said.append(line)
                 if '"listening"' in line:
                     break
-            assert said and '"listening"' in said[-1], (process.wait(30), shlex.join(command), said)
-            url = json.loads(said[-1])["url"].replace("0.0.0.0", "127.0.0.1")
+            last = said[-1] if said else ""
+            assert '"listening"' in last, (process.wait(30), shlex.join(command), said)
+            url = json.loads(last)["url"].replace("0.0.0.0", "127.0.0.1")
             with closing(httpx.Client(base_url=url, headers={"Authorization": "Bearer t"})) as http:
                 ids = {http.get("/v1/default/id", timeout=30).json()["id"] for _ in range(5)}
             assert len(ids) == 5
