@@ -32,18 +32,18 @@ class PostgresStore(UrlStore):
         self.clock.step(self.ahead_us / 1e6)
 
     def forget(self, namespace):
-        self.server.sql("TRUNCATE frazil_namespace")
+        self.server.sql("TRUNCATE frazil.frazil_namespace")
 
     def copy(self, namespace):
         with psycopg.connect(self.server.url()) as link:
-            row = link.execute("SELECT * FROM frazil_namespace WHERE name=%s", [namespace])
+            row = link.execute("SELECT * FROM frazil.frazil_namespace WHERE name=%s", [namespace])
             return row.fetchone()
 
     def rewind(self, namespace, copied):
         with psycopg.connect(self.server.url()) as link:
-            link.execute("DELETE FROM frazil_namespace WHERE name=%s", [namespace])
+            link.execute("DELETE FROM frazil.frazil_namespace WHERE name=%s", [namespace])
             marks = ", ".join(["%s"] * len(copied))
-            link.execute(f"INSERT INTO frazil_namespace VALUES ({marks})", copied)
+            link.execute(f"INSERT INTO frazil.frazil_namespace VALUES ({marks})", copied)
 
     def losing_replies(self):
         return self.wire.losing_replies(after=b"UPDATE frazil_namespace")

@@ -178,9 +178,9 @@ def test_no_id_is_before_the_guard():
         set_up(server, "2s")
         asked(server.url())
         clock.step(-1.5)
-        server.sql("SELECT setval('frazil_ids_1_life', 0)")  # of another server
+        server.sql("SELECT setval('frazil.frazil_ids_1_life', 0)")  # of another server
         first = min(asked(server.url()))
-        ((guard,),) = server.sql("SELECT last_value FROM frazil_ids_1_guard")
+        ((guard,),) = server.sql("SELECT last_value FROM frazil.frazil_ids_1_guard")
         assert frazil.scheme().unpack(first)["time"] >= guard
 
 
@@ -189,8 +189,8 @@ def test_the_guard_is_a_horizon_after_the_clock_with_what_is_added():
     with server_with_clock() as (server, _):
         set_up(server, "1s")
         asked(server.url())
-        server.sql("SELECT setval('frazil_ids_1_ahead', 3000000)")
-        server.sql("SELECT setval('frazil_ids_1_life', 0)")
+        server.sql("SELECT setval('frazil.frazil_ids_1_ahead', 3000000)")
+        server.sql("SELECT setval('frazil.frazil_ids_1_life', 0)")
         now_ms = frazil.scheme().layout.tick_at(wall_us())
         first = frazil.scheme().unpack(min(asked(server.url())))
         assert first["time"] >= now_ms + 3000 + 1000  # what is added, and the horizon
@@ -211,7 +211,7 @@ def open_transaction(server, level):
                 for _ in range(5):
                     made.extend(n for (n,) in link.execute(MANY))
 
-        server.sql("DELETE FROM frazil_namespace")
+        server.sql("DELETE FROM frazil.frazil_namespace")
         with frazil.open(f"{url}?horizon=1s", namespace="orders") as ids:
             others = set(ids.take(10))
             transaction = threading.Thread(target=go_on)
@@ -233,7 +233,7 @@ def test_a_transaction_that_does_not_see_the_loss(level):
 def test_this_test_sees_an_unseen_loss(level):
     with server_with_clock() as (server, _):
         set_up(server)
-        server.sql("DROP TRIGGER frazil_ids_lost ON frazil_namespace")
+        server.sql("DROP TRIGGER frazil_ids_lost ON frazil.frazil_namespace")
         assert open_transaction(server, level) > 0
 
 

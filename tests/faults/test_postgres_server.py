@@ -63,7 +63,7 @@ def test_dropped_table(fleet):
     with postgres() as server:
         crowd = fleet(server.url(options="?horizon=2s"))
         crowd.start(4)
-        server.sql("DROP TABLE frazil_namespace")
+        server.sql("DROP TABLE frazil.frazil_namespace")
         said = until(
             lambda: re.search("ConfigError.*frazil init .postgresql:.*", crowd.errors()), "an error"
         )

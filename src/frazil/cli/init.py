@@ -10,6 +10,8 @@ and a person chooses the first value, with ``--start`` or ``--new``. Servers tha
 themselves (``icicle:``) each get a shard.
 """
 
+from typing import TYPE_CHECKING
+
 import click
 
 from frazil.claims.claim import LastSeen
@@ -22,6 +24,9 @@ from frazil.generator.verb_requests import ask_of
 from frazil.initialising import HowToBegin, initialise
 from frazil.inputs.duration import duration_text
 from frazil.registries.base import Registry
+
+if TYPE_CHECKING:
+    from frazil.registries.postgres.registry import PostgresRegistry
 
 __all__ = ["command"]
 
@@ -58,6 +63,12 @@ __all__ = ["command"]
     help="PostgreSQL: also install frazil_id(), which makes IDs of this namespace in the database.",
 )
 @click.option(
+    "--move",
+    is_flag=True,
+    help="PostgreSQL: move the table of the claims into the schema frazil, without a wait. Every "
+    "process must run a version that looks there.",
+)
+@click.option(
     "--new",
     is_flag=True,
     help="The namespace was never used, so do not wait. A counter begins at 1, a run at 0. Do not "
@@ -78,6 +89,7 @@ def command(
     shards: str | None,
     shared: str | None,
     in_database: bool,
+    move: bool,
     new: bool,
     if_missing: bool,
 ) -> None:
@@ -118,6 +130,9 @@ def command(
     if shard is not None or shards:
         raise click.UsageError("--shard and --shards are for icicle: URLs")
     registry = store.persistent(request)
+    if move:
+        _move(registry, request)
+        return
     how = HowToBegin(start, forward, new, if_missing)
     problem = how.problem(request.scheme, lambda name: f"--{name.replace('_', '-')}")
     if problem is not None:
@@ -166,13 +181,26 @@ def _set_up(request: Request, how: HowToBegin) -> None:
         click.echo(f"The next {axis} is {how.first_value(scheme)}.")
 
 
-def _add_ids(registry: Registry, request: Request, how: HowToBegin) -> None:
-    """Install ``frazil_id`` and set it up; the namespace too, if it does not exist."""
+def _in_postgres(registry: Registry, request: Request, option: str) -> "PostgresRegistry":
+    """The registry, for an option that only PostgreSQL has."""
     if request.url.kind not in ("postgresql", "postgres"):
-        raise click.UsageError("--sql is for postgresql: URLs")
+        raise click.UsageError(f"{option} is for postgresql: URLs")
     from frazil.registries.postgres.registry import PostgresRegistry
 
     assert isinstance(registry, PostgresRegistry)
+    return registry
+
+
+def _move(registry: Registry, request: Request) -> None:
+    """Move the table of all namespaces of a database."""
+    moved = _in_postgres(registry, request, "--move").move_table()
+    verb = "is now" if moved else "was already"
+    click.echo(wrapped(f"The table of the claims in {request.url} {verb} in the schema frazil."))
+
+
+def _add_ids(registry: Registry, request: Request, how: HowToBegin) -> None:
+    """Install ``frazil_id`` and set it up; the namespace too, if it does not exist."""
+    registry = _in_postgres(registry, request, "--sql")
     if registry.look() is None:
         _set_up(request, how)
     node = registry.add_ids(ask_of(LastSeen()), request.scheme)

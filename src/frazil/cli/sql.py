@@ -87,7 +87,7 @@ def _text(
     if ids:
         from frazil.sql.ids import drop_ids, ids_sql
 
-        return drop_ids(schema) if drop else ids_sql(schema)
+        return drop_ids(function=schema) if drop else ids_sql(function=schema)
     if dialect == "postgresql":
         from frazil.sql import postgres
 

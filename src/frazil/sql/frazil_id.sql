@@ -61,7 +61,7 @@ DO $frazil$ BEGIN
     END IF;
 END $frazil$;
 
-CREATE OR REPLACE FUNCTION @schema@.frazil_id(namespace text) RETURNS bigint
+CREATE OR REPLACE FUNCTION @function@.frazil_id(namespace text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $frazil$
 DECLARE
     c @schema@.frazil_ids;
@@ -187,5 +187,5 @@ BEGIN
 END
 $frazil$;
 
-REVOKE ALL ON FUNCTION @schema@.frazil_id(text), @schema@.frazil_ids_lost() FROM PUBLIC;
+REVOKE ALL ON FUNCTION @function@.frazil_id(text), @schema@.frazil_ids_lost() FROM PUBLIC;
 REVOKE ALL ON TABLE @schema@.frazil_ids FROM PUBLIC;

@@ -117,21 +117,25 @@ def cut_of(scheme: Scheme, node: int) -> Cut:
     return Cut(node, base, time[0], sequence[0] if sequence else 0, len(sequence), block)
 
 
-def ids_sql(schema: str = "public") -> str:
-    """The statements that make the table and the function in a schema. They may be repeated."""
+def ids_sql(schema: str = "frazil", function: str = "public") -> str:
+    """The statements that make the table in a schema, and the function in another.
+
+    They may be repeated. schema: that of the table of namespaces.
+    """
     source = resources.files("frazil.sql") / "frazil_id.sql"
     text = source.read_text(encoding="utf-8")
-    return text.replace("@schema@", quoted(schema)).replace("@life@", LIFE.format(cell="c.cell"))
+    text = text.replace("@schema@", quoted(schema)).replace("@function@", quoted(function))
+    return text.replace("@life@", LIFE.format(cell="c.cell"))
 
 
-def drop_ids(schema: str = "public") -> str:
+def drop_ids(schema: str = "frazil", function: str = "public") -> str:
     """The statements that remove all that ``ids_sql`` and the set-up of namespaces have made.
 
     The node numbers stay reserved, so that no later ID repeats one of these.
     """
     place = quoted(schema)
     return (
-        f"DROP FUNCTION IF EXISTS {place}.frazil_id(text);\n"
+        f"DROP FUNCTION IF EXISTS {quoted(function)}.frazil_id(text);\n"
         f"DROP TRIGGER IF EXISTS frazil_ids_lost ON {place}.frazil_namespace;\n"
         f"DROP FUNCTION IF EXISTS {place}.frazil_ids_lost();\n"
         f"DROP TABLE IF EXISTS {place}.frazil_ids; -- with the sequences of each namespace\n"

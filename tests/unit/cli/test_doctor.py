@@ -140,7 +140,7 @@ def test_postgres(call):
         assert found["a claim"]["verdict"] == found["rights"]["verdict"] == "good"
         assert "synchronous_commit on" in found["persistence"]["found"]
         server.sql("CREATE ROLE reader LOGIN")
-        server.sql("GRANT SELECT ON frazil_namespace TO reader")
+        server.sql("GRANT SELECT ON frazil.frazil_namespace TO reader")
         result = call("doctor", server.url("reader"), "--json")
         assert result.exit_code != 0
 
@@ -152,7 +152,7 @@ def test_the_commands_for_a_missing_table_work(call):
         server.sql("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
         url, words = server.url("app"), ("--namespace", "big orders")
         step = told(call("doctor", url, *words, "--json"))["table"]["meaning"]
-        assert "app may not create it in schema public" in step
+        assert "app may not create it; the owner of the database, postgres, runs" in step
         assert "the owner of the database, postgres, runs: psql postgres -f /" in step
         refused = " ".join(call("init", url, "--new").output.split())
         assert "permission denied" in refused

@@ -43,7 +43,7 @@ def test_what_it_cannot_make_is_refused(scheme, problem):
 
 
 def test_a_schema_is_quoted():
-    text = ids_sql('a"b')
-    assert 'FUNCTION "a""b".frazil_id(namespace text)' in text
+    text = ids_sql('a"b', 'c"d')
+    assert 'FUNCTION "c""d".frazil_id(namespace text)' in text
     assert "@" not in text.replace("@1ms", "")
     assert 'DROP TABLE IF EXISTS "a""b".frazil_ids' in drop_ids('a"b')

@@ -30,8 +30,12 @@ QUESTION = """SELECT split_part(version(), ' ', 2) AS version,
        pg_is_in_recovery() AS standby,
        current_user AS role,
        to_regclass('frazil_namespace') IS NOT NULL AS made,
-       current_schema() AS place,
-       coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) AS may_make,
+       (SELECT relnamespace::regnamespace::text FROM pg_class
+        WHERE oid = to_regclass('frazil_namespace')) AS place,
+       CASE WHEN to_regnamespace('frazil') IS NULL
+            THEN has_database_privilege(current_database(), 'CREATE')
+            ELSE has_schema_privilege('frazil', 'CREATE') END
+           OR coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) AS may_make,
        (SELECT pg_get_userbyid(datdba) FROM pg_database WHERE datname = current_database())
            AS owner,
        (SELECT count(*) FROM pg_stat_replication)::int AS connected,
@@ -40,13 +44,15 @@ QUESTION = """SELECT split_part(version(), ' ', 2) AS version,
                 '') AS missing,
        (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now_us"""
 
-IDS_QUESTION = """SELECT n.nspname AS place, p.prosrc AS source, p.proowner::regrole::text AS owner,
-       current_user AS role, p.prosecdef AS definer,
+IDS_QUESTION = """SELECT n.nspname AS place, coalesce(t.nspname, n.nspname) AS tables,
+       p.prosrc AS source, p.proowner::regrole::text AS owner, current_user AS role,
+       p.prosecdef AS definer,
        has_schema_privilege(n.oid, 'USAGE')
            AND has_function_privilege(p.oid, 'EXECUTE') AS may_call,
-       coalesce(has_table_privilege(to_regclass(format('%I.frazil_ids', n.nspname)), 'SELECT'),
-                false) AS may_look
+       coalesce(has_table_privilege(to_regclass('frazil_ids'), 'SELECT'), false) AS may_look
 FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace
+LEFT JOIN pg_class AS c ON c.oid = to_regclass('frazil_ids')
+LEFT JOIN pg_namespace AS t ON t.oid = c.relnamespace
 WHERE p.oid = to_regprocedure('frazil_id(text)')"""
 """The function ``frazil_id``: one row, or none if it does not exist."""
 
@@ -95,7 +101,7 @@ def examine_ids(
         return [Finding("in SQL", "good", found, f"{install} makes it")]
     place, owner, role = answer["place"], answer["owner"], answer["role"]
     again = f"run as its owner: {install}"
-    ours = ids_sql(place).split("$frazil$")[-2] == answer["source"]
+    ours = ids_sql(answer["tables"], place).split("$frazil$")[-2] == answer["source"]
     which = "of this version" if ours else "of another version of frazil"
     found = f"frazil_id() {which} in schema {place}, owned by {owner}"
     findings = [Finding("in SQL", "good" if ours else "note", found, "" if ours else again)]
@@ -108,7 +114,7 @@ def examine_ids(
         grant = f"GRANT EXECUTE ON FUNCTION {place}.frazil_id(text) TO {role}"
         findings.append(Finding("its rights", "note", f"{role} may not call it", grant))
     if rows is None:
-        meaning = f"ask as {owner}, or GRANT SELECT ON {place}.frazil_ids TO {role}"
+        meaning = f"ask as {owner}, or GRANT SELECT ON {answer['tables']}.frazil_ids TO {role}"
         return [*findings, Finding("its names", "note", f"{role} may not read them", meaning)]
     lost = [row["name"] for row in rows if not row["kept"]]
     if lost:
@@ -128,14 +134,19 @@ def _rights(answer: dict[str, Any], init: str, by_hand: str) -> Finding:
             return Finding("table", "bad", found, f"run: {init}")
         return Finding(
             "table", "bad", found,
-            f"{role} may not create it in schema {answer['place']}; the owner of the database, "
-            f"{answer['owner']}, runs: {by_hand} -c "
-            f"'GRANT SELECT, INSERT, UPDATE ON frazil_namespace TO {role}'",
+            f"{role} may not create it; the owner of the database, {answer['owner']}, runs: "
+            f"{by_hand} -c 'GRANT SELECT, INSERT, UPDATE ON frazil.frazil_namespace TO {role}'",
         )  # fmt: skip
     if missing:
         return Finding(
             "rights", "bad", f"{role} lacks {missing} on frazil_namespace",
-            f"GRANT {missing} ON frazil_namespace TO {role}",
+            f"GRANT {missing} ON {answer['place']}.frazil_namespace TO {role}",
+        )  # fmt: skip
+    if answer["place"] != "frazil":
+        return Finding(
+            "rights", "note", f"{role} has all rights; the table is in schema {answer['place']}",
+            "migration tools and dumps of that schema see it; once every process runs this "
+            f"version: {init} --move",
         )  # fmt: skip
     return Finding("rights", "good", f"{role} has all rights that members need")
 

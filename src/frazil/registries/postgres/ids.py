@@ -11,15 +11,25 @@ from frazil.schemes.scheme import Scheme
 from frazil.sql.identifiers import quoted
 from frazil.sql.ids import LIFE, cut_of, ids_sql
 
-__all__ = ["HOLDER", "add", "cut_of", "install", "node_of"]
+__all__ = ["HOLDER", "add", "cut_of", "install", "move", "node_of", "place_of"]
 
 HOLDER = "frazil_id()"
 """The holder of the node numbers of ``frazil_id``, which no process holds."""
 
-_SCHEMA = (
+_PLACE = (
     "SELECT nspname FROM pg_namespace WHERE oid = (SELECT relnamespace FROM pg_class "
     "WHERE oid = 'frazil_namespace'::regclass)"
 )
+_FUNCTION = (
+    "SELECT coalesce((SELECT n.nspname FROM pg_proc AS p JOIN pg_namespace AS n "
+    "ON n.oid = p.pronamespace WHERE p.oid = to_regprocedure('frazil_id(text)')), current_schema())"
+)
+_MADE = """DO $frazil$ BEGIN
+    IF to_regnamespace('frazil') IS NULL THEN
+        CREATE SCHEMA frazil;
+        GRANT USAGE ON SCHEMA frazil TO PUBLIC;
+    END IF;
+END $frazil$"""
 _SEQUENCES = ("cell", "mark", "kept", "ahead", "guard", "life", "lost")
 _NODE = (
     "SELECT i.node FROM {place}.frazil_ids AS i JOIN {place}.frazil_namespace AS n "
@@ -40,20 +50,38 @@ _NOTE = "UPDATE {place}.frazil_namespace SET ids_node = %s, writer = txid_curren
 
 
 def install(cursor: Any) -> None:
-    """Make the table and the function, in the schema of the table of namespaces."""
-    cursor.execute(ids_sql(_schema(cursor)).encode())
+    """Make the table, beside that of namespaces, and the function.
+
+    A function that exists stays where it is, as the defaults of columns refer to it.
+    """
+    place = place_of(cursor)
+    cursor.execute(_FUNCTION)
+    cursor.execute(ids_sql(place, str(cursor.fetchone()[0])).encode())
+
+
+def move(cursor: Any) -> None:
+    """Move what belongs to frazil into the schema ``frazil``, but ``frazil_id`` itself."""
+    place = quoted(place_of(cursor))
+    cursor.execute("SELECT to_regclass(%s)", (f"{place}.frazil_ids",))
+    made = cursor.fetchone()[0] is not None
+    cursor.execute(_MADE)
+    cursor.execute(f"ALTER TABLE {place}.frazil_namespace SET SCHEMA frazil")
+    if made:
+        cursor.execute(f"ALTER TABLE {place}.frazil_ids SET SCHEMA frazil")
+        cursor.execute(f"ALTER FUNCTION {place}.frazil_ids_lost() SET SCHEMA frazil")
+        install(cursor)
 
 
 def node_of(cursor: Any, namespace: str) -> int | None:
     """The node number of frazil_id in a namespace; None if it has none, or the record lost it."""
-    cursor.execute(_NODE.format(place=quoted(_schema(cursor))), (namespace,))
+    cursor.execute(_NODE.format(place=quoted(place_of(cursor))), (namespace,))
     found = cursor.fetchone()
     return None if found is None else int(found[0])
 
 
 def add(cursor: Any, namespace: str, terms: Terms, scheme: Scheme, claim: Claim) -> int:
     """Let ``frazil_id`` begin at the start of a claim; returns its node number."""
-    place = quoted(_schema(cursor))
+    place = quoted(place_of(cursor))
     cut = cut_of(scheme, claim.slot % terms.nodes)
     cursor.execute(_OLD.format(place=place), (namespace,))
     for old in cursor.fetchall():
@@ -81,6 +109,7 @@ def add(cursor: Any, namespace: str, terms: Terms, scheme: Scheme, claim: Claim)
     return cut.node
 
 
-def _schema(cursor: Any) -> str:
-    cursor.execute(_SCHEMA)
+def place_of(cursor: Any) -> str:
+    """The schema of the table of namespaces."""
+    cursor.execute(_PLACE)
     return str(cursor.fetchone()[0])

@@ -176,8 +176,8 @@ def table_command(url: str) -> str:
 
 _MISSING = "create it with frazil init {url}, or as an administrator: {command}"
 _RIGHTS = (
-    "members need SELECT, INSERT and UPDATE on frazil_namespace; if it does not exist, the owner "
-    "of the database creates it: {command}"
+    "members need SELECT, INSERT and UPDATE on frazil.frazil_namespace; if it does not exist, the "
+    "owner of the database creates it: {command}"
 )
 _STANDBY = (
     "the server is a standby, which cannot write; use the primary, or several hosts and "

@@ -74,8 +74,12 @@ _COLUMNS = ", ".join(RECORD_COLUMNS)
 _FROM = "FROM frazil_namespace WHERE name = %(name)s"
 _OURS = "(writer & 4294967295) = xmin::text::bigint"
 _LOCK = f"SELECT {_OURS}, {_COLUMNS}, slots {_FROM} FOR UPDATE"
+# Its own schema comes last: a table that an application's search_path shows is the one in use.
+_SEE = """set_config('search_path',
+                  concat_ws(', ', nullif(current_setting('search_path'), ''), 'frazil'), true)"""
 _BEGIN = f"""BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
-SELECT set_config('statement_timeout', '{STATEMENT_S}s', true),
+SELECT {_SEE},
+       set_config('statement_timeout', '{STATEMENT_S}s', true),
        set_config('idle_in_transaction_session_timeout', '{_IDLE_S}s', true),
        set_config('synchronous_commit', CASE current_setting('synchronous_commit')
                   WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)"""
@@ -95,6 +99,12 @@ _UPDATE = (
     f"UPDATE frazil_namespace SET {_SET}, slots = %(slots)s, "  # noqa: S608
     "writer = txid_current() WHERE name = %(name)s AND revision = %(found)s"
 )
+
+
+_ALONE = "SELECT pg_advisory_xact_lock(7384926105)"  # one of many creates the table
+
+_MOVED = f"""UPDATE frazil_namespace SET incarnation = %(after)s, writer = txid_current()
+WHERE incarnation = %(before)s AND {_OURS}"""  # noqa: S608
 
 
 def schema() -> str:
@@ -125,9 +135,28 @@ class PostgresRegistry(TableRegistry):
     def create_table(self) -> None:
         """See TableRegistry."""
         with self._cursor() as (_, cursor):
-            cursor.execute("BEGIN; SELECT pg_advisory_xact_lock(7384926105)")  # one of many
+            cursor.execute(f"BEGIN; SELECT {_SEE}; {_ALONE}")
             cursor.execute(schema().encode())
             cursor.execute("COMMIT")
+
+    def move_table(self) -> bool:
+        """Move the table into the schema ``frazil``, if it is in another; whether it was.
+
+        Members continue without a wait: they know a table by what the catalogue says of it, and
+        each record that belonged to the old place is told the new one in the same transaction.
+        """
+        with self._cursor() as (_, cursor):
+            cursor.execute(f"{_BEGIN}; {_ALONE}".encode())
+            moves = ids.place_of(cursor) != "frazil"
+            if moves:
+                cursor.execute(f"LOCK TABLE frazil_namespace; {_TELL}".encode())
+                before = _incarnation(_results(cursor)[-1][0])
+                ids.move(cursor)
+                cursor.execute(_TELL.encode())
+                after = _incarnation(cursor.fetchall()[0])
+                cursor.execute(_MOVED, {"before": before, "after": after})
+            cursor.execute("COMMIT")
+            return moves
 
     def add_ids(self, ask: VerbRequest, scheme: Scheme) -> int:
         """Set up ``frazil_id`` for this namespace, which has a record; returns its node number.
@@ -136,7 +165,7 @@ class PostgresRegistry(TableRegistry):
         """
         ids.cut_of(scheme, 0)  # refuse the scheme before anything is changed
         with self._cursor() as (_, cursor):
-            cursor.execute("BEGIN; SELECT pg_advisory_xact_lock(7384926105)")
+            cursor.execute(f"BEGIN; SELECT {_SEE}; {_ALONE}")
             ids.install(cursor)
             cursor.execute("COMMIT")
 
@@ -157,12 +186,14 @@ class PostgresRegistry(TableRegistry):
         """See Registry."""
         before_us = wall_us()
         with self._cursor() as (_, cursor):
+            cursor.execute(f"BEGIN; SELECT {_SEE}".encode())
             (told,) = _asked(cursor, QUESTION)
             ahead_us = told["now_us"] - (before_us + wall_us()) // 2
             made = next(iter(_asked(cursor, IDS_QUESTION)), None)
             rows = None
             if made and made["may_look"]:
-                rows = _asked(cursor, IDS_ROWS.format(place=quoted(made["place"])))
+                rows = _asked(cursor, IDS_ROWS.format(place=quoted(made["tables"])))
+            cursor.execute("COMMIT")
         report = examine(told, self.terms, ahead_us, self.init_command, self.by_hand())
         in_sql = examine_ids(made, rows, f"{self.init_command} --sql")
         return report._replace(facts=(*report.facts, *in_sql))
@@ -200,7 +231,7 @@ class PostgresRegistry(TableRegistry):
         if not rows:
             cursor.execute(f"{_INSERT}; {_LOCK}; {_TELL}".encode(), name)
             _, rows, told = _results(cursor)
-        (synchronous, self._read_us, data, start), (ours, *head, slots) = told[0], rows[0]
+        (synchronous, self._read_us, *_), (ours, *head, slots) = told[0], rows[0]
         if synchronous not in ("on", "remote_apply"):
             cursor.execute("ROLLBACK")
             raise ConfigError(
@@ -211,7 +242,7 @@ class PostgresRegistry(TableRegistry):
         record = Record(PackedSlots(slots), *head)
         if not ours:
             record.incarnation = ""
-        return record, f"{data}/{start}"
+        return record, _incarnation(told[0])
 
     def _keep(self, link: Link, cursor: Cursor, record: Record, found: int) -> None:
         """Replace the record that was read, and no other: a message may arrive twice."""
@@ -221,6 +252,12 @@ class PostgresRegistry(TableRegistry):
         if cursor.rowcount != 1:
             link.close()
             raise self.changed()
+
+
+def _incarnation(told: tuple[Any, ...]) -> str:
+    """The incarnation in the answer to ``_TELL``."""
+    _, _, data, start = told
+    return f"{data}/{start}"
 
 
 def _asked(cursor: Cursor, question: str) -> list[dict[str, Any]]:

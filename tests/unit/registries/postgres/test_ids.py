@@ -7,7 +7,6 @@ import pytest
 
 import frazil
 from frazil.claims.claim import LastSeen
-from frazil.cli import main
 from frazil.errors import ConfigError
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
@@ -94,8 +93,8 @@ def test_only_its_owner_can_use_and_change_it_at_first(server):
         link.execute("SET search_path = public, pg_catalog")
         before = link.execute(ONE).fetchone()
         assert link.execute(ONE).fetchone() > before
-        (cell,) = server.sql("SELECT cell::text FROM frazil_ids")[0]
-        for attempt in (f"SELECT pg_catalog.setval('{cell}', 1)", "DELETE FROM frazil_ids",
+        (cell,) = server.sql("SELECT cell::text FROM frazil.frazil_ids")[0]
+        for attempt in (f"SELECT pg_catalog.setval('{cell}', 1)", "DELETE FROM frazil.frazil_ids",
                         f"ALTER SEQUENCE {cell} RESTART"):  # fmt: skip
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 link.execute(attempt)
@@ -173,18 +172,6 @@ def test_it_is_set_up_once_and_for_one_scheme(server, call_main):
         )
 
 
-@pytest.fixture
-def call_main():
-    from click.testing import CliRunner
-
-    def call(*arguments):
-        result = CliRunner().invoke(main, arguments)
-        assert result.exit_code == 0, result.output
-        return result.stdout
-
-    return call
-
-
 def test_the_doctor_says_that_it_is_not_there():
     (fact,) = examine_ids(None, None, "frazil init URL --sql")
     assert fact.verdict == "good"
@@ -208,14 +195,14 @@ def test_the_doctor_tells_what_is_installed(server, link, call_main):
     assert f"'orders': node 0 of {SCHEME.layout}" in told["its names"][1]
     assert "of this version" in call_main("doctor", server.url(), "--namespace", "orders")
     server.sql("REVOKE ALL ON FUNCTION frazil_id(text) FROM app")
-    server.sql("GRANT SELECT, INSERT, UPDATE ON frazil_namespace TO app")
+    server.sql("GRANT SELECT, INSERT, UPDATE ON frazil.frazil_namespace TO app")
     told = facts(server, "app")
     assert told["its rights"] == (
         "note",
         "app may not call it: GRANT EXECUTE ON FUNCTION public.frazil_id(text) TO app",
     )
     assert told["its names"][0] == "note"
-    assert "GRANT SELECT ON public.frazil_ids TO app" in told["its names"][1]
+    assert "GRANT SELECT ON frazil.frazil_ids TO app" in told["its names"][1]
     server.sql("GRANT EXECUTE ON FUNCTION frazil_id(text) TO app")
     assert facts(server, "app")["its rights"] == ("good", "app may call it: ")
 
@@ -229,7 +216,7 @@ def test_the_doctor_finds_another_version_and_a_lost_node(server, link):
         assert "of another version" in facts(server)["in SQL"][1]
         link.execute("ALTER FUNCTION frazil_id(text) SECURITY INVOKER")
         assert facts(server)["its rights"][0] == "bad"
-        link.execute("UPDATE frazil_namespace SET ids_node = NULL WHERE name = 'orders'")
+        link.execute("UPDATE frazil.frazil_namespace SET ids_node = NULL WHERE name = 'orders'")
         verdict, said = facts(server)["its names"]
         assert (verdict, "'orders' has lost its node number" in said) == ("bad", True)
     finally:
@@ -241,7 +228,7 @@ def test_the_doctor_finds_another_version_and_a_lost_node(server, link):
 
 def test_a_record_that_lost_the_node_number_stops_it(server, link):
     node = SCHEME.unpack(link.execute(ONE).fetchone()[0]).node
-    server.sql("DELETE FROM frazil_namespace WHERE name = 'orders'")
+    server.sql("DELETE FROM frazil.frazil_namespace WHERE name = 'orders'")
     member = connect(server.url(options="?horizon=1s"), "orders", SCHEME)
     member.mint(ask_of(LastSeen()), 1)  # the record is there again, and knows nothing
     with pytest.raises(psycopg.Error, match=f"lost node number {node}"):

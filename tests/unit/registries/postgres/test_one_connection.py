@@ -40,9 +40,9 @@ def ready(server):
     gc.collect()  # links of earlier tests, in cycles with their errors
     until(lambda: sessions(server) == 0, "the end of earlier sessions")
     with psycopg.connect(server.url()) as link:
-        link.execute("DROP TABLE IF EXISTS frazil_namespace")
+        link.execute("DROP TABLE IF EXISTS frazil.frazil_namespace")
         link.execute(schema().encode())
-        link.execute("GRANT SELECT, INSERT, UPDATE ON frazil_namespace TO app")
+        link.execute("GRANT SELECT, INSERT, UPDATE ON frazil.frazil_namespace TO app")
     return server
 
 
@@ -207,7 +207,7 @@ def test_a_transaction_that_was_left_open_is_of_no_other_verb(ready, monkeypatch
             mint(broken)
     with other.step() as (record, _):
         record.revision += 1
-        row = "SELECT count(*) FROM frazil_namespace WHERE name = 'n0'"
+        row = "SELECT count(*) FROM frazil.frazil_namespace WHERE name = 'n0'"
         assert ready.sql(f"{row} FOR UPDATE NOWAIT".replace("count(*)", "1")) == [(1,)]
     assert mint(other).seen.revision == 2
     assert mint(broken).seen.revision == 1

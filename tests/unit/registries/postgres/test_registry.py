@@ -32,7 +32,7 @@ def server():
 @pytest.fixture
 def fresh(server):
     """The server without the table, and with a role that may do nothing yet."""
-    server.sql("DROP TABLE IF EXISTS frazil_namespace")
+    server.sql("DROP TABLE IF EXISTS frazil.frazil_namespace")
     server.sql("DROP ROLE IF EXISTS app")
     server.sql("CREATE ROLE app LOGIN")
     yield server
@@ -44,7 +44,7 @@ def ready(fresh):
     """The same with the table, made from the file that is shipped, and the rights it names."""
     with psycopg.connect(fresh.url()) as link:
         link.execute(schema().encode())
-        link.execute(f"GRANT {APP} ON frazil_namespace TO app")
+        link.execute(f"GRANT {APP} ON frazil.frazil_namespace TO app")
     return fresh
 
 
@@ -70,7 +70,8 @@ def test_the_incarnation_names_server_timeline_table_database_and_start(ready):
         told = incarnation.replace("/", ".").split(".")
     system, timeline, table, database, start, *written = told
     assert [(int(system), int(timeline, 16), int(table), int(database))] == ready.sql(
-        "SELECT system_identifier::bigint, timeline_id, 'frazil_namespace'::regclass::bigint, d.oid"
+        "SELECT system_identifier::bigint, timeline_id,"
+        " 'frazil.frazil_namespace'::regclass::bigint, d.oid"
         " FROM pg_control_system(), pg_control_checkpoint(), pg_database AS d"
         " WHERE d.datname = 'postgres'"
     )
@@ -78,7 +79,7 @@ def test_the_incarnation_names_server_timeline_table_database_and_start(ready):
     assert [tuple(written)] == ready.sql(
         "SELECT d.xmin::text, n.xmin::text, t.xmin::text"
         " FROM pg_database d, pg_namespace n, pg_type t WHERE d.datname = 'postgres'"
-        " AND n.nspname = 'public' AND t.typname = 'frazil_namespace'"
+        " AND n.nspname = 'frazil' AND t.typname = 'frazil_namespace'"
     )
 
 
@@ -98,7 +99,7 @@ def test_a_program_that_runs_at_every_start_makes_the_table_and_waits(fresh):
     began_s = time.monotonic()
     assert [frazil.init(url, if_missing=True) for _ in range(2)] == [True, False]
     assert time.monotonic() - began_s >= 1
-    fresh.sql("DROP TABLE frazil_namespace")
+    fresh.sql("DROP TABLE frazil.frazil_namespace")
     assert frazil.init(url, if_missing=True) is True
 
 
@@ -129,7 +130,7 @@ def test_many_initialise_at_once(fresh):
 
 
 def test_a_right_that_is_missing(ready):
-    ready.sql("REVOKE UPDATE ON frazil_namespace FROM app")
+    ready.sql("REVOKE UPDATE ON frazil.frazil_namespace FROM app")
     with pytest.raises(ConfigError, match="SELECT, INSERT and UPDATE"):
         mint(open_(ready))
 

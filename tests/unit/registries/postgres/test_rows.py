@@ -46,7 +46,7 @@ def dump(server):
     with (
         psycopg.connect(server.url()) as link,
         link.cursor() as cursor,
-        cursor.copy("COPY frazil_namespace TO STDOUT") as rows,
+        cursor.copy("COPY frazil.frazil_namespace TO STDOUT") as rows,
     ):
         return b"".join(rows)
 
@@ -54,8 +54,8 @@ def dump(server):
 def put_back(server, rows):
     """The rows of an earlier dump in the same table."""
     with psycopg.connect(server.url()) as link, link.cursor() as cursor:
-        cursor.execute("TRUNCATE frazil_namespace")
-        with cursor.copy("COPY frazil_namespace FROM STDIN") as into:
+        cursor.execute("TRUNCATE frazil.frazil_namespace")
+        with cursor.copy("COPY frazil.frazil_namespace FROM STDIN") as into:
             into.write(rows)
 
 
@@ -103,30 +103,30 @@ def test_a_counter_put_back_is_refused_until_it_is_moved_on(server, name):
 @pytest.mark.parametrize(
     "change",
     [
-        "UPDATE frazil_namespace SET layout = layout",
-        "ALTER TABLE frazil_namespace ALTER COLUMN since TYPE numeric",
+        "UPDATE frazil.frazil_namespace SET layout = layout",
+        "ALTER TABLE frazil.frazil_namespace ALTER COLUMN since TYPE numeric",
     ],
 )
 def test_a_row_that_another_program_wrote_is_a_loss(server, name, change):
     registry = new(server, name, TICKETS, 1)
-    server.sql("ALTER TABLE frazil_namespace ADD COLUMN IF NOT EXISTS since int DEFAULT 1")
+    server.sql("ALTER TABLE frazil.frazil_namespace ADD COLUMN IF NOT EXISTS since int DEFAULT 1")
     try:
         mint(registry, 5)
         server.sql(change)
         refused(registry)
     finally:
-        server.sql("ALTER TABLE frazil_namespace DROP COLUMN since")
+        server.sql("ALTER TABLE frazil.frazil_namespace DROP COLUMN since")
 
 
 @pytest.mark.parametrize(
     "care",
     [
-        "VACUUM FREEZE frazil_namespace",
-        "VACUUM FULL frazil_namespace",
-        "CLUSTER frazil_namespace USING frazil_namespace_pkey",
-        "REINDEX TABLE frazil_namespace",
-        "ALTER TABLE frazil_namespace ADD COLUMN IF NOT EXISTS note text",
-        "SELECT 1 FROM frazil_namespace FOR UPDATE",
+        "VACUUM FREEZE frazil.frazil_namespace",
+        "VACUUM FULL frazil.frazil_namespace",
+        "CLUSTER frazil.frazil_namespace USING frazil_namespace_pkey",
+        "REINDEX TABLE frazil.frazil_namespace",
+        "ALTER TABLE frazil.frazil_namespace ADD COLUMN IF NOT EXISTS note text",
+        "SELECT 1 FROM frazil.frazil_namespace FOR UPDATE",
     ],
 )
 def test_a_command_that_leaves_the_rows_alone_is_not_a_loss(server, name, care):
@@ -141,7 +141,7 @@ def test_ids_in_sql_and_rights_to_the_table_are_not_a_loss(server, name):
     with registry.step() as (_, before):
         pass
     registry.add_ids(ask_of(LastSeen()), ICICLE)
-    server.sql("GRANT SELECT ON frazil_namespace TO PUBLIC")
+    server.sql("GRANT SELECT ON frazil.frazil_namespace TO PUBLIC")
     with registry.step() as (_, after):
         assert after == before
 
@@ -162,8 +162,11 @@ def test_transaction_numbers_that_wrap_around_are_not_a_loss():
 @pytest.mark.parametrize(
     ("away", "back"),
     [
-        ("ALTER TABLE frazil_namespace RENAME TO a", "ALTER TABLE a RENAME TO frazil_namespace"),
-        ("ALTER SCHEMA public RENAME TO a", "ALTER SCHEMA a RENAME TO public"),
+        (
+            "ALTER TABLE frazil.frazil_namespace RENAME TO a",
+            "ALTER TABLE frazil.a RENAME TO frazil_namespace",
+        ),
+        ("ALTER SCHEMA frazil RENAME TO a", "ALTER SCHEMA a RENAME TO frazil"),
         ("ALTER DATABASE app RENAME TO a", "ALTER DATABASE a RENAME TO app"),
     ],
     ids=["table", "schema", "database"],
