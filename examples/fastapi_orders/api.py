@@ -1,6 +1,5 @@
 """The API: ``uvicorn fastapi_orders.api:app``."""
 
-import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -24,10 +23,10 @@ engine = connect()
 
 @asynccontextmanager
 async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-    """Get a claim before the first request; in the event loop its wait would stop all requests."""
-    await asyncio.to_thread(next_order.ready)
+    """Get a claim before the first request."""
+    await next_order.ready()
     yield
-    next_order.close()
+    await next_order.aclose()
     await engine.dispose()
 
 

@@ -2,11 +2,12 @@
 
 from typing import Annotated
 
-import frazil
+import frazil.aio
 import frazil.pydantic
 
 __all__ = ["OrderId", "next_order", "order"]
 
 order = frazil.scheme("icicle", prefix="order_", encoding="base62")
-next_order = frazil.open(namespace="orders", scheme=order)  # FRAZIL_URL says where claims are kept
+# FRAZIL_URL says where the claims are.
+next_order = frazil.aio.open(namespace="orders", scheme=order)
 OrderId = Annotated[int, frazil.pydantic.Id(order)]

@@ -11,9 +11,10 @@ the scheme (an int, its text or a UUID), and its columns are never autoincrement
 An ``INSERT … FROM SELECT`` calls a Python default once for all rows, so every row gets one ID, or
 the second row fails. A column of this type refuses that; select the IDs by name, or insert rows.
 
-The default may be a generator of ``frazil.open``, or of ``frazil.aio.open`` with an async engine.
-A generator of ``frazil.open`` waits for a claim in the thread that calls it; with an async engine
-that blocks the event loop.
+The default is a generator of ``frazil.open``, or of ``frazil.aio.open`` with an async engine. With
+an async engine SQLAlchemy calls the default inside the event loop. There a generator of
+``frazil.open`` blocks the loop, and with it all other requests, whenever it waits for a claim, as
+in an outage of its store.
 
 Migrations show the SQL type (``sa.BigInteger()``), so they import nothing of the application, and
 do not change with the scheme's text.

@@ -5,9 +5,10 @@ import re
 import signal
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -17,6 +18,7 @@ import pytest
 import frazil
 from tests.needs import needs
 from tests.servers.postgres import free_port
+from tests.servers.redis import Server as Store
 from tests.tools.waiting import until
 
 __all__: list[str] = []
@@ -34,7 +36,7 @@ PRELOADED += ["--timeout", "120", API]
 class App:
     """The running example. client: speaks HTTP to it. log: the file of what it says."""
 
-    def __init__(self, server, folder, database="orders", serve=UVICORN):
+    def __init__(self, server, folder, database="orders", serve=UVICORN, claims="sqlite:"):
         self.server = server
         self.database = database
         self.log = folder / "log"
@@ -44,7 +46,7 @@ class App:
             **os.environ,
             "DATABASE_URL": f"postgresql+asyncpg://{where}",
             "FRAZIL_LOCKS": str(folder),
-            "FRAZIL_URL": "sqlite:",
+            "FRAZIL_URL": claims,
             "XDG_STATE_HOME": str(folder / "state"),
         }
         server.sql(f"CREATE DATABASE {database}")
@@ -96,6 +98,26 @@ def app(server, tmp_path_factory):
         yield running
     finally:
         running.close()
+
+
+def test_an_outage_of_the_store_stops_no_other_request(server, tmp_path):
+    """Requests that need no ID are answered while one waits for the store."""
+    with Store() as store, ExitStack() as open_:
+        app = App(server, tmp_path, "outage", claims=store.url)
+        open_.callback(app.close)
+        until(app.ready, "the workers", patience_s=180)
+        post = partial(app.client.post, "/orders", json={"customer": "Ada"})
+        assert post().status_code == 201
+        # Connections to both workers; each accepts some.
+        others = [open_.enter_context(httpx.Client(base_url=app.url)) for _ in range(12)]
+        assert {other.get("/orders").status_code for other in others} == {200}
+        pool = open_.enter_context(ThreadPoolExecutor(1))
+        store.freeze()
+        open_.callback(os.kill, store.pid, signal.SIGCONT)
+        while wait([blocked := pool.submit(post)], 1).done:
+            pass  # the claim lasts
+        assert {other.get("/orders", timeout=5).status_code for other in others} == {200}
+        assert not blocked.done()
 
 
 def test_one_text_everywhere(app):
@@ -239,8 +261,8 @@ GLUE = {
         "id: Mapped[int] = mapped_column(Id(order), primary_key=True, default=next_order)",
     ],
     "api.py": [
-        "await asyncio.to_thread(next_order.ready)",
-        "next_order.close()",
+        "await next_order.ready()",
+        "await next_order.aclose()",
         "id: OrderId",
         'log.info("created %s", order.format(one.id))',
         "async def create_many(given: list[OrderIn], database: Database) -> list[OrderId]:",

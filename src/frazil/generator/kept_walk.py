@@ -21,7 +21,9 @@ another one.
 """
 
 import os
+import sys
 import time
+import warnings
 from collections.abc import Generator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -43,6 +45,7 @@ Pauses: TypeAlias = Generator[tuple[int, int], None, None]
 """Yields each pause of the walk, with the moment at which the caller began to wait."""
 
 _LONGEST_NAP_NS = 50_000_000  # then a close by another thread is noticed
+_NOTICED_NS = 100_000_000  # users of a server notice a longer wait
 _ROW_BITS = 12  # a counter's row: few for a short step at the end of a claim, many for speed
 _CELL_BITS = 62  # a tick's cells: a machine's word, and more than any tick has time for
 _BLOCKS = {"run": 1, "sequence": 1000}
@@ -91,6 +94,7 @@ class KeptWalk(_Base):
         super().__init__(ProcessIdentity(), *walk_arguments(request.scheme, request.lead_us, seed))
         usual = _BLOCKS.get(request.scheme.layout.axis, 0)
         self._block = usual if request.block is None else request.block
+        self._told = False
         self._keepers = {self.identity.era: self._new_keeper()}
 
     @property
@@ -216,19 +220,40 @@ class KeptWalk(_Base):
         """Wait as long as the walk says, or for a claim. Raises as ``nap_ns`` does."""
         nap_ns = self.nap_ns(pause_ns, since_ns, most_us)
         if nap_ns is not None:
+            if boot_ns() - since_ns > _NOTICED_NS:
+                self._tell()
             with waiting():
                 time.sleep(nap_ns / 1e9)
             return
         gate = Gate()
         try:
             keeper = self.call_keeper(gate)
-            if not gate.wait(self.patience_s(since_ns, most_us)):
+            patience_s, noticed_s = self.patience_s(since_ns, most_us), _NOTICED_NS / 1e9
+            answered = gate.wait(min(patience_s, noticed_s))
+            if not answered and patience_s > noticed_s:
+                self._tell()
+                answered = gate.wait(patience_s - noticed_s)
+            if not answered:
                 raise keeper.policy.complaint((boot_ns() - since_ns) / 1e9)
             error = gate.error
         finally:
             del gate  # the call ends here, even if a traceback keeps this frame
         if error is not None:
             raise error.again()
+
+    def _tell(self) -> None:
+        """Warn once of a wait in a thread that runs an event loop, which then serves nobody."""
+        asyncio = sys.modules.get("asyncio")  # without it no loop runs
+        if self._told or asyncio is None or asyncio._get_running_loop() is None:  # noqa: SLF001
+            return
+        self._told = True
+        warnings.warn(
+            f"a generator of frazil.open waits for an ID of {self.registry.url} and blocks the "
+            "event loop; use frazil.aio.open, or wait at start-up: "
+            "await asyncio.to_thread(ids.ready)",
+            RuntimeWarning,
+            stacklevel=4,
+        )
 
     def close(self) -> None:
         """Stop issuing, and give back the unused rest of the claim."""
