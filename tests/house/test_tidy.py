@@ -68,6 +68,7 @@ OWNED = {
     "pydantic": {"pydantic", "pydantic_core"},
     "ray": {"ray"},
     "spark": {"pyspark"},
+    "alembic": {"alembic"},
     "sqlalchemy": {"sqlalchemy"},
     "cli.files": {"duckdb"},
     "redis_link": DRIVERS,

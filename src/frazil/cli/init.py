@@ -137,13 +137,10 @@ def command(
     problem = how.problem(request.scheme, lambda name: f"--{name.replace('_', '-')}")
     if problem is not None:
         raise click.UsageError(problem)
-    if in_database:
-        _add_ids(registry, request, how)
-        return
-    _set_up(request, how)
+    (_add_ids if in_database else _set_up)(registry, request, how)
 
 
-def _set_up(request: Request, how: HowToBegin) -> None:
+def _set_up(_registry: Registry, request: Request, how: HowToBegin) -> None:
     """Set up the namespace of a registry, and print what was done."""
     scheme = request.scheme
     which = f"{request.namespace!r} of {request.url}"
@@ -202,7 +199,7 @@ def _add_ids(registry: Registry, request: Request, how: HowToBegin) -> None:
     """Install ``frazil_id`` and set it up; the namespace too, if it does not exist."""
     registry = _in_postgres(registry, request, "--sql")
     if registry.look() is None:
-        _set_up(request, how)
+        _set_up(registry, request, how)
     node = registry.add_ids(ask_of(LastSeen()), request.scheme)
     name = request.namespace.replace("'", "''")
     text = (

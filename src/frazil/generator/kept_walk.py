@@ -242,7 +242,7 @@ class KeptWalk(_Base):
             raise error.again()
 
     def _tell(self) -> None:
-        """Warn once of a wait in a thread that runs an event loop, which then serves nobody."""
+        """Warn once of a wait in a thread that runs an event loop, which then stands still."""
         asyncio = sys.modules.get("asyncio")  # without it no loop runs
         if self._told or asyncio is None or asyncio._get_running_loop() is None:  # noqa: SLF001
             return

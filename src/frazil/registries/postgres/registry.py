@@ -140,10 +140,10 @@ class PostgresRegistry(TableRegistry):
             cursor.execute("COMMIT")
 
     def move_table(self) -> bool:
-        """Move the table into the schema ``frazil``, if it is in another; whether it was.
+        """Move the table into the schema ``frazil``, unless it is there. Returns whether it moved.
 
         Members continue without a wait: they know a table by what the catalogue says of it, and
-        each record that belonged to the old place is told the new one in the same transaction.
+        each record that belonged to the old place gets the new one in the same transaction.
         """
         with self._cursor() as (_, cursor):
             cursor.execute(f"{_BEGIN}; {_ALONE}".encode())
