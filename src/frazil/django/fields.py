@@ -1,9 +1,8 @@
 """The model fields: a BIGINT that knows its scheme.
 
-``FrazilAutoField`` is a primary key. Its ID is made in Python before the INSERT, so it is available
-for related rows, for ``bulk_create`` and for several tables of one model, and no row is read back.
-It is a ``BigAutoField`` because Django accepts nothing else as ``DEFAULT_AUTO_FIELD``, but its
-column is a plain BIGINT without a sequence.
+``FrazilAutoField`` is a primary key. Its ID is made in Python with the INSERT, so no row is read
+back. It is a ``BigAutoField`` because Django accepts nothing else as ``DEFAULT_AUTO_FIELD``, but
+its column is a plain BIGINT without a sequence.
 
 The usual way, ``default=ids``, puts a generator into the field, and so into every migration.
 Here a field carries a name, and a migration holds ``FrazilAutoField("order", ...)``.
@@ -16,6 +15,7 @@ Foreign keys need no field of their own: Django uses the field that they refer t
 """
 
 from contextlib import suppress
+from copy import copy
 from typing import Any
 
 from django.contrib.admin.utils import quote
@@ -26,6 +26,7 @@ from django.utils.translation import gettext_lazy
 
 from frazil.django.declared import Declaration, declared
 from frazil.django.formfield import IdFormField
+from frazil.django.saving import cover
 from frazil.django.value import Id
 from frazil.errors import CodecError, ConfigError
 
@@ -154,18 +155,23 @@ class FrazilAutoField(IdColumn, models.BigAutoField):
             plain.contribute_to_class(cls, name, **options)
         else:
             super().contribute_to_class(cls, name, **options)
+            # Django leaves this very field out of an INSERT without a key; the admin asks only
+            # whether there is one.
+            cls._meta.auto_field = copy(self)
 
-    def has_default(self) -> bool:
-        """Whether an ID exists before the INSERT, so that no UPDATE is tried first."""
-        return True
-
-    def get_default(self) -> None:
-        """A new instance has no ID; ``save`` gives it one."""
-
-    def get_pk_value_on_save(self, instance: Any) -> Id:  # noqa: ARG002 - Django's
+    def new_id(self) -> Id:
         """A new ID. Raises PoolExhausted or RegistryUnavailable after the timeout."""
         declaration = self.declaration
         return Id(declaration.generator()(), declaration.name)
+
+    def pre_save(self, model_instance: Any, add: bool) -> Any:  # noqa: FBT001 - Django's
+        """The value to save; a row that is inserted without an ID gets one."""
+        if add and getattr(model_instance, self.attname) is None:
+            setattr(model_instance, self.attname, self.new_id())
+        return super().pre_save(model_instance, add)
+
+
+cover(FrazilAutoField)
 
 
 class FrazilField(IdColumn, models.BigIntegerField):

@@ -65,11 +65,13 @@ class IdField(serializers.CharField):
 
     def to_internal_value(self, data: Any) -> Id:
         """The ID of a text. Raises ValidationError for anything else."""
+        declaration = declared(self.scheme_name)
+        if isinstance(data, Id) and data.name == declaration.name:
+            return data  # from Python; JSON has no such value
         if not isinstance(data, str):
             raise serializers.ValidationError(
                 f"An ID must be a text in JSON, not {type(data).__name__}.", code="invalid"
             )
-        declaration = declared(self.scheme_name)
         try:
             return Id(declaration.scheme.read(data), declaration.name)
         except CodecError as error:

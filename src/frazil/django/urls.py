@@ -7,7 +7,7 @@ the text of an ID of this scheme only, so anything else is a 404, and the view g
 
 from typing import Any
 
-from django.urls import register_converter
+from django.urls.converters import get_converters, register_converter
 
 from frazil.django.declared import declarations, declared
 from frazil.django.value import Id
@@ -32,8 +32,10 @@ class _Converter:
 
 
 def register() -> None:
-    """Register a converter ``frazil.NAME`` for each declaration."""
+    """Register a converter ``frazil.NAME`` for each declaration, once."""
     for name, declaration in declarations().items():
+        if f"frazil.{name}" in get_converters():
+            continue
         pattern = declaration.scheme.pattern.removeprefix("^").removesuffix("$")
         regex = pattern.replace("(", "(?:")  # the pattern must have no numbered group
         kind = type("IdConverter", (_Converter,), {"name": name, "regex": regex})

@@ -8,12 +8,13 @@ them already. Reading is Django's: a field accepts a text and a number, so older
 Limit: a serializer that ``SERIALIZATION_MODULES`` names stays as it is.
 """
 
+from contextlib import suppress
 from typing import Any
 
 from django.conf import settings
 from django.core import serializers
 
-from frazil.django.value import with_texts
+from frazil.django.value import Id, with_texts
 
 __all__ = ["FORMATS", "Texts", "register"]
 
@@ -29,7 +30,13 @@ class Texts:
 
 
 def register() -> None:
-    """Make these the serializers of their formats."""
+    """Make these the serializers of their formats, and let PyYAML write an ``Id`` as its text."""
+    with suppress(ImportError):
+        import yaml
+
+        for dumper in (yaml.SafeDumper, getattr(yaml, "CSafeDumper", None)):
+            if dumper is not None:
+                dumper.add_representer(Id, lambda dumper, n: dumper.represent_str(str(n)))
     for name in FORMATS:
         if name not in getattr(settings, "SERIALIZATION_MODULES", {}):
             serializers.register_serializer(name, f"{__name__}.{name}")

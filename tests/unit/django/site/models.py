@@ -40,3 +40,10 @@ class Plain(models.Model):
 
     id = models.BigAutoField(primary_key=True)
     order = models.ForeignKey(Order, models.CASCADE, null=True)
+
+
+class Code(models.Model):
+    """With a text that no other row has."""
+
+    text = models.CharField(max_length=50, unique=True)
+    note = models.CharField(max_length=50, default="")

@@ -1,0 +1,145 @@
+"""Saving as with a BigAutoField, whose keys a database makes."""
+
+import json
+
+import pytest
+import yaml
+
+__all__: list[str] = []
+
+
+def queries(run):
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    with CaptureQueriesContext(
+        connection,
+    ) as made:
+        run()
+    return [each["sql"].split()[0] for each in made]
+
+
+def test_a_new_row_is_one_statement(site):
+    assert queries(site.Tag(name="a").save) == ["INSERT"]
+    assert queries(lambda: site.Tag.objects.create(name="a")) == ["INSERT"]
+    again = site.Tag(name="b")
+    again.save()
+    assert queries(again.save) == ["UPDATE"]
+
+
+def test_save_with_the_key_of_a_row_changes_it(site):
+    first = site.Order.objects.create(note="a")
+    site.Order(id=first.id, note="b").save()
+    site.Order(id=str(first.id), note="c").save()
+    assert [each.note for each in site.Order.objects.all()] == ["c"]
+
+
+def test_save_with_a_new_key_inserts_it(site):
+    n = site.Order._meta.pk.new_id()
+    site.Order(id=n).save()
+    assert site.Order.objects.get().id == n
+
+
+def test_a_child_of_a_row_that_exists(site):
+    order = site.Order.objects.create(note="a")
+    gift = site.Gift(order_ptr=order, ribbon="red", note="b")
+    gift.save()
+    assert (gift.pk, site.Order.objects.get().note) == (order.pk, "b")
+    assert site.Gift.objects.create(ribbon="blue").pk != order.pk
+
+
+def test_a_forced_update_without_a_key(site):
+    with pytest.raises(ValueError, match="Cannot force an update"):
+        site.Order().save(force_update=True)
+    with pytest.raises(ValueError, match="Cannot force an update"):
+        site.Order().save(update_fields=["note"])
+
+
+def test_the_field_has_no_default(site):
+    assert not site.Order._meta.pk.has_default()
+    assert site.Order().pk is None
+
+
+def test_a_copy_is_a_new_row(site):
+    order = site.Order.objects.create(note="a")
+    old, order.pk = order.pk, None
+    order.save()
+    assert (site.Order.objects.count(), order.pk > old) == (2, True)
+
+
+def test_many_with_conflicts_get_no_key_that_no_row_has(site):
+    kept = site.Code.objects.create(text="a", note="old")
+    some = [site.Code(text="a", note="new"), site.Code(text="b")]
+    assert site.Code.objects.bulk_create(some, ignore_conflicts=True) == some
+    assert [each.pk for each in some] == [None, None]
+    assert {each.text: each.note for each in site.Code.objects.all()} == {"a": "old", "b": ""}
+
+    more = [site.Code(text="a", note="new"), site.Code(text="c")]
+    site.Code.objects.bulk_create(
+        more, update_conflicts=True, update_fields=["note"], unique_fields=["text"]
+    )
+    rows = {each.text: each for each in site.Code.objects.all()}
+    assert [each.pk for each in more] == [kept.pk, rows["c"].pk]
+    assert rows["a"].note == "new"
+
+
+def test_many_that_fail_have_no_key(site):
+    from django.db import IntegrityError, transaction
+
+    site.Code.objects.create(text="a")
+    some = [site.Code(text="a")]
+    with pytest.raises(IntegrityError), transaction.atomic():
+        site.Code.objects.bulk_create(some)
+    assert some[0].pk is None
+
+
+def test_many_at_once_keep_a_key_that_was_given(site):
+    n = site.Code._meta.pk.new_id()
+    some = site.Code.objects.bulk_create([site.Code(text="a"), site.Code(id=n, text="b")])
+    assert sorted(site.Code.objects.values_list("pk", flat=True)) == sorted(c.pk for c in some)
+    assert some[1].pk == n
+
+
+def test_a_fixture_without_keys_is_loaded(site):
+    from django.core import serializers
+
+    text = json.dumps([{"model": "site.tag", "fields": {"name": "a"}}])
+    for each in serializers.deserialize("json", text):
+        each.save()
+    assert site.Tag.objects.get().pk
+
+
+@pytest.mark.parametrize("dumper", ["SafeDumper", "CSafeDumper"])
+def test_yaml_writes_the_text(site, dumper):
+    order = site.Order.objects.create()
+    assert yaml.dump({"id": order.id}, Dumper=getattr(yaml, dumper)) == f"id: {order.id}\n"
+
+
+def test_django_s_own_yaml_serializer(site):
+    from django.core.serializers import pyyaml
+
+    order = site.Order.objects.create()
+    assert f"pk: {order.id}\n" in pyyaml.Serializer().serialize([order])
+
+
+def test_ready_twice(site, recwarn):
+    from django.apps import apps
+
+    apps.get_app_config("frazil").ready()
+    assert not recwarn.list
+
+
+def test_rest_reads_the_exact_value(site):
+    from rest_framework import serializers
+
+    from frazil.django.rest import IdField
+
+    class Asked(serializers.Serializer):
+        order = IdField("order")
+
+    order, tag = site.Order.objects.create(), site.Tag.objects.create(name="a")
+    asked = Asked(data={"order": order.pk})
+    assert asked.is_valid()
+    assert asked.validated_data["order"] == order.pk
+    for wrong in (int(order.pk), tag.pk, True, 1.5):
+        assert not Asked(data={"order": wrong}).is_valid()
