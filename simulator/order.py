@@ -8,8 +8,8 @@ but by at most a bound, k. It follows from three errors:
   it is ahead of true time by at most as much as that clock ever was, plus its steps forward, which
   add to an offset that has not shrunk yet. A clock that is corrected adds nothing: it jumps by over
   a minute to the right time, which compensates most of the offset.
-- *The holder's*: it assumes that ``now`` was read in the middle between request and reply, so it is
-  wrong by half of that round trip, and by the drift of its host's clock since.
+- *The holder's*: it assumes that ``now`` was read when the reply came, so it is late by the time
+  since the reading, and wrong by the drift of its host's clock since.
 - *The walk's*: it goes ahead by the lead, and stays in a tick to its end.
 
 With ``ahead`` the greatest of the first two so far and ``behind`` the one of the later ID:
@@ -45,8 +45,8 @@ class Base:
     @classmethod
     def of(cls, now_us: int, sent_us: int, served_us: int, heard_us: int) -> "Base":
         """The base that a reply sets: ``now_us`` when served, and the three true moments."""
-        error_us, half_us = now_us - served_us, (heard_us - sent_us) // 2 + _ROUNDED_US
-        return cls(error_us - half_us, error_us + half_us, sent_us)
+        error_us, late_us = now_us - served_us, heard_us - served_us
+        return cls(error_us - late_us - _ROUNDED_US, error_us + _ROUNDED_US, sent_us)
 
 
 class Order:

@@ -196,13 +196,6 @@ class GoesOnAfterLeaving(interpreted().Walk):
         return self.start if self.fresh or self.tick < self.start else self.tick + 1
 
 
-class TimesTheReply(interpreted().Walk):
-    """The registry's time is assumed to be that of the reply's arrival."""
-
-    def anchor(self, now_tick, into_ns, read_ns):
-        super().anchor(now_tick, into_ns, self.identity.now_ns())
-
-
 class FollowsItself(interpreted().Walk):
     """A renewal does not update the registry's time."""
 
@@ -251,6 +244,15 @@ class LooksAhead(interpreted().Walk):
         self.mark = start
 
 
+class TimesTheMiddle(KeeperPolicy):
+    """The registry is assumed to have read its clock halfway between request and reply."""
+
+    def _note_reply(self, *told):
+        *_, sent_ns = told
+        yield from super()._note_reply(*told)
+        return (sent_ns + self._answered_ns) // 2
+
+
 class CallsOnce(KeeperPolicy):
     """A call is noted before it is made: a caller interrupted in between never calls again."""
 
@@ -291,7 +293,6 @@ CANARIES = {
         StepsOver,
         LeavesEarly,
         GoesOnAfterLeaving,
-        TimesTheReply,
         FollowsItself,
         TickAhead,
         CountersStartAnew,
@@ -300,6 +301,7 @@ CANARIES = {
         LooksAhead,
     )
 } | {
+    "TimesTheMiddle": Parts(policy=TimesTheMiddle),
     "CallsOnce": Parts(policy=CallsOnce),
     "ForkUnnoticed": Parts(notices_forks=False),
     "RepliesUnmatched": Parts(matches_replies=False),

@@ -39,9 +39,9 @@ CLOSED_WHILE_ASKING = Schedule(
     initialised=True,
     guarded=False,
     faults=(
-        Fault(at_us=266_250, kind="store crash", member=0, share=0.06480810008939908),
-        Fault(at_us=710_874, kind="delay", member=0, share=0.9341142604718836),
-        Fault(at_us=857_981, kind="close", member=0, share=0.7275148519403517),
+        Fault(at_us=269_816, kind="store crash", member=0, share=0.06480810008939908),
+        Fault(at_us=744_573, kind="delay", member=0, share=0.9341142604718836),
+        Fault(at_us=970_193, kind="close", member=0, share=0.7275148519403517),
     ),
 )
 

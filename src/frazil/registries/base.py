@@ -100,9 +100,8 @@ class Registry(Protocol):
 
     Every verb may raise RegistryUnavailable (with ``outcome_known``), ConfigError and ClockError;
     ``grant`` and ``mint`` also LayoutExhausted. One thread at a time may use the object; after a
-    fork the child may use it too. ``read_ns`` is the boot clock's time at which the last verb read
-    the store's clock, if known. It may be close to the end of the verb, because a verb first waits
-    for the verbs of other members.
+    fork the child may use it too. ``read_ns`` is the latest time, by the boot clock, at which the
+    last verb can have read the store's clock, if the registry knows one before the verb's end.
     """
 
     url: str
@@ -148,14 +147,13 @@ class Registry(Protocol):
 
 
 def reading_ns(registry: Registry, sent_ns: int, heard_ns: int) -> int:
-    """The boot clock's time at which a registry read its clock for a reply.
+    """The latest time, by the boot clock, at which a registry can have read its clock for a reply.
 
-    If the registry does not know, it is the middle between request and reply.
+    An earlier time would put IDs ahead of the clock: a verb may first connect, wait for the verbs
+    of others, and be repeated.
     """
     read_ns = registry.read_ns
-    if read_ns is not None and sent_ns <= read_ns <= heard_ns:
-        return read_ns
-    return (sent_ns + heard_ns) // 2
+    return read_ns if read_ns is not None and sent_ns <= read_ns <= heard_ns else heard_ns
 
 
 class _LeaveError(Exception):
@@ -180,8 +178,9 @@ class RecordRegistry(Registry, ABC):
 
     def reading_us(self) -> int:
         """The store's clock in µs since 1970, read inside a step. Here: this host's."""
+        now_us = clock.wall_us()
         self.read_ns = clock.boot_ns()
-        return clock.wall_us()
+        return now_us
 
     def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
         """Take one step: call ``verb`` with the record, the clock's reading and the incarnation.

@@ -38,8 +38,10 @@ ticket still has to find the key unchanged.
 **Clock.** etcd has no clock, so the member's is used, read between the state and the transaction.
 The clocks of members differ. If each reading counted as the store's, each difference would be
 absorbed as a step back, and ``now`` would run ahead. So a member whose clock is behind the last
-reading continues from that reading, a little slower than real time, until its own clock is ahead. A
-step forward needs a second clock: the ``Date`` header of etcd's answer. So does a loss, because its
+reading continues from that reading, a little slower than real time, until its own clock is ahead.
+And no reading is later than etcd's own clock can be, by the ``Date`` header of its answers, which
+leaves out the fraction of a second. So a member whose clock is fast, or gains, leads the others by
+a second at most. A step forward of a minute needs that header to agree. So does a loss, because its
 guard depends on the clock: members' clocks should differ by much less than a horizon.
 
 The key has no lease, because a floor must outlive its holder. Old values accumulate in etcd as for
@@ -131,12 +133,13 @@ class EtcdRegistry(RecordRegistry):
         self._told = 0, 0
 
     def reading_us(self) -> int:
-        """See RecordRegistry: this host's clock, but never behind the last reading."""
+        """See RecordRegistry: this host's clock, between the last reading and etcd's clock."""
         wall_us, now_ns = clock.wall_us(), boot_ns()
         told_us, told_ns = self._told
         since_us = (now_ns - told_ns) // 1000
-        reading_us = max(wall_us, self._last_us, told_us + since_us - since_us // 8)
         date_us = self._date.now_us()
+        own_us = min(wall_us, date_us + DATE_WITHIN_US) if date_us else wall_us
+        reading_us = max(own_us, self._last_us, told_us + since_us - since_us // 8)
         astray = abs(wall_us - date_us) > WITNESS_US and self.terms.timed
         if date_us and astray and (self._forgotten or wall_us > self._last_us + JUMP_US):
             raise ClockError(

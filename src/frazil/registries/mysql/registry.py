@@ -53,7 +53,7 @@ from frazil.registries.mysql.link import (
 from frazil.registries.shared_links import SharedLinks
 from frazil.registries.tabled import TableRegistry
 from frazil.schemes.scheme import Scheme
-from frazil.system.clock import wall_us
+from frazil.system.clock import boot_ns, wall_us
 from frazil.system.data_file import text_beside
 
 __all__ = ["MysqlRegistry", "statements"]
@@ -154,6 +154,7 @@ class MysqlRegistry(TableRegistry):
             *_, rows, told = connection.ask(f"{_BEGIN}; {_LOCK}; {tell}", name)
             if not rows:
                 *_, rows, told = connection.ask(f"{_INSERT}; {_LOCK}; {tell}", name)
+            self.read_ns = boot_ns()
             (self._read_us, uid, table, now_s, uptime_s), (writer, *head, slots) = told[0], rows[0]
             engine, _, created = (table or "").partition(" ")  # a view has neither
             data = f"{uid}.{created}" if created else str(uid)

@@ -62,7 +62,7 @@ from frazil.registries.shared_links import SharedLinks
 from frazil.registries.tabled import TableRegistry
 from frazil.schemes.scheme import Scheme
 from frazil.sql.identifiers import quoted
-from frazil.system.clock import wall_us
+from frazil.system.clock import boot_ns, wall_us
 from frazil.system.data_file import text_beside
 
 __all__ = ["PostgresRegistry", "schema"]
@@ -231,6 +231,7 @@ class PostgresRegistry(TableRegistry):
         if not rows:
             cursor.execute(f"{_INSERT}; {_LOCK}; {_TELL}".encode(), name)
             _, rows, told = _results(cursor)
+        self.read_ns = boot_ns()
         (synchronous, self._read_us, *_), (ours, *head, slots) = told[0], rows[0]
         if synchronous not in ("on", "remote_apply"):
             cursor.execute("ROLLBACK")

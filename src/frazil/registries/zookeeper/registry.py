@@ -39,7 +39,7 @@ from frazil.registries.shared_links import SharedLinks
 from frazil.registries.zookeeper.doctor import examine
 from frazil.registries.zookeeper.link import Conflict, Link, State
 from frazil.schemes.scheme import Scheme
-from frazil.system.clock import boot_s, wall_us
+from frazil.system.clock import boot_ns, boot_s, wall_us
 
 __all__ = ["ZookeeperRegistry"]
 
@@ -94,6 +94,7 @@ class ZookeeperRegistry(RecordRegistry):
         """See RecordRegistry."""
         with self._links.taken() as link:
             state = link.read(self.namespace, self._bytes)
+            self.read_ns = boot_ns()
             self._bytes = len(state.data)
             record = _parsed(state.data, self.namespace)
             self._read_us = state.now_us
