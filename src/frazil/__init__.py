@@ -21,7 +21,7 @@ import sys
 
 TYPE_CHECKING = False  # as in typing, which is slow to load
 if TYPE_CHECKING:
-    from frazil import aio, errors
+    from frazil import aio, errors, metrics, readiness
     from frazil.errors import FrazilError
     from frazil.generator.generator import Generator
     from frazil.initialising import initialise_ids as init
@@ -45,8 +45,10 @@ __all__ = [
     "aio",
     "errors",
     "init",
+    "metrics",
     "mint",
     "open",
+    "readiness",
     "scheme",
 ]
 
@@ -63,8 +65,10 @@ _HOMES = {
     "aio": "aio:",
     "errors": "errors:",
     "init": "initialising:initialise_ids",
+    "metrics": "metrics:",
     "mint": "opening:mint_ids",
     "open": "opening:open_ids",
+    "readiness": "readiness:",
     "scheme": "schemes.scheme:scheme",
 }
 

@@ -23,6 +23,7 @@ from frazil.generator.request import (
     make_request,
     patience_us,
 )
+from frazil.generator.status import Status
 from frazil.inputs.arguments import check_count, refuse_unknown
 from frazil.opening import open_ids
 from frazil.schemes.scheme import Scheme
@@ -91,6 +92,10 @@ class AwaitedGenerator:
     async def ready(self, timeout: Duration | None = None) -> None:  # noqa: ASYNC109 - as Generator
         """See AsyncGenerator."""
         await wait_through(self._walk, self._walk.readying(), patience_us(timeout))
+
+    def status(self) -> Status:
+        """See AsyncGenerator."""
+        return self._walk.status()
 
     async def aclose(self) -> None:
         """See AsyncGenerator."""

@@ -17,7 +17,7 @@
 
 An error has its facts as attributes (like ``error.limit``, and all of them in ``error.facts``) for
 programs; a class below names its usual facts in parentheses. The message is for people and ends
-with the next step.
+with the next step. A traceback also shows the page about the errors of some classes.
 """
 
 from __future__ import annotations
@@ -45,12 +45,20 @@ __all__ = [
 ]
 
 
+_PAGES = "https://github.com/frazil/frazil/blob/main/docs/how-to/alarms/"
+
+
 class FrazilError(Exception):
     """The base of all errors. ``facts`` holds its details by name; each is also an attribute."""
+
+    page = ""
+    """The address of the page that says what to do; "" if the message says it all."""
 
     def __init__(self, message: str, **facts: Any) -> None:
         super().__init__(message)
         self.facts = facts
+        if self.page:
+            self.add_note(f"See {self.page}")
 
     def __getattr__(self, name: str) -> Any:
         facts = self.__dict__.get("facts", {})
@@ -93,6 +101,8 @@ class TryLater(FrazilError):
 class PoolExhausted(TryLater):
     """No claim was granted before the timeout (waited_s; or retry_after_s, if it is known)."""
 
+    page = _PAGES + "no-node-number.md"
+
 
 class RegistryUnavailable(TryLater):
     """The store does not answer, or rejected the request (url, outcome_known).
@@ -100,6 +110,8 @@ class RegistryUnavailable(TryLater):
     ``outcome_known=False`` means that the store may have executed the request. A claim whose reply
     was lost is never reused, so this wastes ticks but repeats no ID.
     """
+
+    page = _PAGES + "store-away.md"
 
 
 class Stopped(FrazilError):
@@ -117,12 +129,16 @@ class ClaimLost(Stopped):
 class LayoutExhausted(Stopped):
     """The time field or the counter of the layout is used up (limit)."""
 
+    page = _PAGES + "exhausted.md"
+
 
 class ClockError(Stopped):
     """A clock reading is implausible: no second clock confirms it, or it is before the epoch.
 
     reading_us, witness_us: both clocks, in µs since 1970.
     """
+
+    page = _PAGES + "clock.md"
 
 
 class InternalError(FrazilError):

@@ -62,6 +62,7 @@ OWNED = {
     "dask": {"dask", "distributed", "pandas"},
     "django": {"django", "rest_framework"},
     "duckdb": {"duckdb"},
+    "metrics": {"opentelemetry", "prometheus_client"},
     "msgspec": {"msgspec"},
     "pandas": {"pandas"},
     "polars": {"polars"},

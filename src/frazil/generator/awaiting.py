@@ -51,12 +51,12 @@ async def wait(walk: KeptWalk, pause_ns: int, since_ns: int, most_us: int | None
         keeper = walk.call_keeper(call)
         await asyncio.wait({woken}, timeout=walk.patience_s(since_ns, most_us))
         if not woken.done():
-            raise keeper.policy.complaint((boot_ns() - since_ns) / 1e9)
+            raise walk.failed(keeper.policy.complaint((boot_ns() - since_ns) / 1e9))
         error = woken.result()
     finally:
         del call  # the call ends here, even if a traceback keeps this frame
     if error is not None:
-        raise error.again()
+        raise walk.failed(error.again())
 
 
 async def close(walk: KeptWalk) -> None:

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, overload, runtime_checkable
 
 from frazil.generator.request import Duration, Request
+from frazil.generator.status import Status
 from frazil.schemes.scheme import Scheme
 
 if TYPE_CHECKING:
@@ -80,6 +81,12 @@ class Generator(Protocol):
         drops it. timeout: a duration; the default is the generator's. Raises as a call does.
         """
 
+    def status(self) -> Status:
+        """What it has claimed, how long that lasts, and the state of its store.
+
+        Sends no request and waits for nothing; any thread, task or signal handler may call it.
+        """
+
     def close(self) -> None:
         """Stop issuing, and give back the unused rest of the claim. A second call does nothing."""
 
@@ -117,6 +124,9 @@ class AsyncGenerator(Protocol):
 
     async def ready(self, timeout: Duration | None = None) -> None:  # noqa: ASYNC109 - as Generator
         """Wait until an ID is available; see ``Generator.ready``."""
+
+    def status(self) -> Status:
+        """See ``Generator.status``. Needs no ``await``."""
 
     async def aclose(self) -> None:
         """Stop issuing, and give back the unused rest of the claim. A second call does nothing."""

@@ -18,7 +18,7 @@ from frazil.inputs.masking import masked
 from frazil.system import clock
 from frazil.system.event_log import DEBUG, INFO, WARNING, tell
 
-__all__ = ["Journal", "Report", "ignored"]
+__all__ = ["Journal", "Report", "StoreJournal", "ignored"]
 
 Report: TypeAlias = Callable[..., None]
 """Takes an event's name, which is a method of ``Journal``, and its facts."""
@@ -30,19 +30,67 @@ def ignored(_event: str, **_facts: Any) -> None:
     """A ``Report`` that drops all events."""
 
 
-class Journal:
-    """Tells the events of one generator, at the store ``url``.
+class StoreJournal:
+    """Tells the events of one generator and its store, at ``url``.
 
     ``last_error`` of the store, as text, at ``last_error_us``; "" if there was none.
     """
 
-    def __init__(self, url: str, terms: Terms) -> None:
+    def __init__(self, url: str, namespace: str) -> None:
         self.last_error = ""
         self.last_error_us = 0
         self._url = url
-        self._terms = terms
-        self._here = f"namespace {terms.namespace!r} at {url}"
+        self._namespace = namespace
+        self._here = f"namespace {namespace!r} at {url}"
         self._refused = ""
+
+    def failed(self, error: FrazilError, *, first: bool) -> None:
+        """The store does not answer. first: it answered the last time."""
+        self._note(error)
+        if first:
+            self._tell(WARNING, "store away", f"store away: {self._here}: {self.last_error}")
+
+    def back(self, since_us: int) -> None:
+        """The store answers again."""
+        away_s = max(0, clock.wall_us() - since_us) / 1e6
+        text = f"store back after {away_s:.1f} s: {self._here}"
+        self._tell(WARNING, "store back", text, away_s=away_s)
+
+    def refused(self, error: FrazilError) -> None:
+        """The store refuses a verb. Told once until the next grant."""
+        self._note(error)
+        if self._refused == self.last_error:
+            return
+        self._refused = self.last_error
+        event = "clock refused" if isinstance(error, ClockError) else "claim refused"
+        self._tell(WARNING, event, f"{event}: {self._here}: {self.last_error}")
+
+    def closed(self, issued: int | None) -> None:
+        """The generator was closed. issued: its IDs; None if it was freed without a close."""
+        how = "freed" if issued is None else f"closed after {issued} IDs"
+        self._tell(INFO, "generator closed", f"generator {how}: {self._here}", issued=issued)
+
+    def _note(self, error: FrazilError) -> None:
+        self.last_error, self.last_error_us = masked(error), clock.wall_us()
+
+    def _tell(self, level: int, event: str, text: str, **facts: Any) -> None:
+        tell(
+            level,
+            event,
+            f"{text}, process {Holder.here()}",
+            namespace=self._namespace,
+            store=self._url,
+            process=str(Holder.here()),
+            **facts,
+        )
+
+
+class Journal(StoreJournal):
+    """The same of a generator with claims."""
+
+    def __init__(self, url: str, terms: Terms) -> None:
+        super().__init__(url, terms.namespace)
+        self._terms = terms
         self._awaits = False
 
     def __call__(self, event: str, **facts: Any) -> None:
@@ -91,40 +139,11 @@ class Journal:
         text = f"no claim for {wait_us / 1e6:.1f} s: {self._here}: {why}"
         self._tell(INFO if new else WARNING, "claim awaited", text, wait_s=wait_us / 1e6)
 
-    def failed(self, error: FrazilError, *, first: bool) -> None:
-        """The store does not answer. first: it answered the last time."""
-        self._note(error)
-        if first:
-            self._tell(WARNING, "store away", f"store away: {self._here}: {self.last_error}")
-
-    def back(self, since_us: int) -> None:
-        """The store answers again."""
-        away_s = max(0, clock.wall_us() - since_us) / 1e6
-        text = f"store back after {away_s:.1f} s: {self._here}"
-        self._tell(WARNING, "store back", text, away_s=away_s)
-
     def seen(self, before: str, now: str) -> None:
         """The store has answered. before, now: the identity of its record."""
         if before and before != now and _store_of(before) == _store_of(now):
             text = f"loss noticed: {self._here}: the store lost its claims, and has a new record"
             self._tell(WARNING, "loss noticed", text)
-
-    def refused(self, error: FrazilError) -> None:
-        """The store refuses a verb. Told once until the next grant."""
-        self._note(error)
-        if self._refused == self.last_error:
-            return
-        self._refused = self.last_error
-        event = "clock refused" if isinstance(error, ClockError) else "claim refused"
-        self._tell(WARNING, event, f"{event}: {self._here}: {self.last_error}")
-
-    def closed(self, issued: int | None) -> None:
-        """The generator was closed. issued: its IDs; None if it was freed without a close."""
-        how = "freed" if issued is None else f"closed after {issued} IDs"
-        self._tell(INFO, "generator closed", f"generator {how}: {self._here}", issued=issued)
-
-    def _note(self, error: FrazilError) -> None:
-        self.last_error, self.last_error_us = masked(error), clock.wall_us()
 
     def _claim(
         self, level: int, event: str, claim: Claim, end: int | None = None, **facts: Any
@@ -144,17 +163,6 @@ class Journal:
         if not terms.timed:
             return str(value)
         return clock.sortable_text(value * terms.tick_us + terms.epoch_us)
-
-    def _tell(self, level: int, event: str, text: str, **facts: Any) -> None:
-        tell(
-            level,
-            event,
-            f"{text}, process {Holder.here()}",
-            namespace=self._terms.namespace,
-            store=self._url,
-            process=str(Holder.here()),
-            **facts,
-        )
 
 
 def _store_of(sid: str) -> str:

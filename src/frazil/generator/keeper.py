@@ -115,10 +115,10 @@ class KeeperPolicy:
         self._block_requested = False
         self._answer_ns, self._answered_ns = 0, -1
         self._want = self._first_want()
-        self._renewable = self._told_to_wait = False
+        self._renewable = self.told_to_wait = False
         self._new: bool | None = None
         self._tick = 0
-        self._metered = 0, 0
+        self.metered = 0, 0
         self._retries = Retries()
         self._back_off_until_ns = 0
         self._keep_ns = keep_us * 1000
@@ -165,9 +165,9 @@ class KeeperPolicy:
             terms=self.terms,
             trouble=self.trouble,  # read once: the thread may change it
             since_us=self.trouble_since_us,
-            told_to_wait=self._told_to_wait,
+            told_to_wait=self.told_to_wait,
             answered=self._answered_ns >= self.identity.now_ns() - int(waited_s * 1e9),
-            ahead=ahead or (self._told_to_wait and self._renewable),
+            ahead=ahead or (self.told_to_wait and self._renewable),
             new=bool(self._new),
         )
         return complaint(state, waited_s, needed_s)
@@ -209,8 +209,8 @@ class KeeperPolicy:
         """Callers wait: renew the claim, or get another one if it has a new owner."""
         if self._renewable:
             yield from self._renew(walk)
-            self._told_to_wait = self._renewable and not walk.left()
-            if self._told_to_wait:
+            self.told_to_wait = self._renewable and not walk.left()
+            if self.told_to_wait:
                 # The claim is as far ahead of the registry's clock as possible: only time helps.
                 self._back_off(int(self._want * self.terms.tick_us * self.jitter()) // 8)
         if not self._renewable:
@@ -252,7 +252,7 @@ class KeeperPolicy:
         request = self.request(self._seen, None, None)
         reply: Claim | Wait = yield lambda registry: registry.grant(request, want)
         read_ns = yield from self._note_reply(reply.seen, sent_ns)
-        self._told_to_wait = isinstance(reply, Wait)
+        self.told_to_wait = isinstance(reply, Wait)
         if isinstance(reply, Wait):
             self._new = self._new is not False and (yield from self._is_new())
             self.report("awaited", wait_us=reply.wait_us, new=self._new)
@@ -262,7 +262,7 @@ class KeeperPolicy:
         self._used_ns = sent_ns
         self.report("granted", claim=reply)
         node, era = reply.slot % self.terms.nodes, self.identity.era
-        self._block_requested, self._metered = False, (walk.issued, sent_ns)
+        self._block_requested, self.metered = False, (walk.issued, sent_ns)
         if walk.held and not self.terms.timed:
             walk.queue(node, reply.start, reply.until, era)
             return
@@ -315,9 +315,9 @@ class KeeperPolicy:
 
     def _rate_hz(self, walk: Walk) -> int:
         """IDs per second since the last call."""
-        issued, since_ns = self._metered
-        self._metered = walk.issued, self.identity.now_ns()
-        return (walk.issued - issued) * 10**9 // max(1, self._metered[1] - since_ns)
+        issued, since_ns = self.metered
+        self.metered = walk.issued, self.identity.now_ns()
+        return (walk.issued - issued) * 10**9 // max(1, self.metered[1] - since_ns)
 
     def _release(self, used: int) -> Steps[None]:
         claim, self.claim = self.claim, None

@@ -28,12 +28,15 @@ from collections.abc import Generator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from frazil.errors import FrazilError
 from frazil.generator.calls import Call, Gate
 from frazil.generator.complaints import closed
 from frazil.generator.keeper_thread import Keeper
 from frazil.generator.request import Request
+from frazil.generator.status import MARGIN_MOST_S, Status, open_generators
 from frazil.registries.base import Registry
 from frazil.schemes.scheme import Scheme
+from frazil.system import clock
 from frazil.system.clock import boot_ns
 from frazil.system.fork_gate import waiting
 from frazil.system.process import ProcessIdentity, require_gil
@@ -96,6 +99,8 @@ class KeptWalk(_Base):
         self._block = usual if request.block is None else request.block
         self._told = False
         self._keepers = {self.identity.era: self._new_keeper()}
+        self.waits = self.failures = self._inherited = 0
+        open_generators.add(self)
 
     @property
     def keeper(self) -> Keeper:
@@ -183,10 +188,13 @@ class KeptWalk(_Base):
         """
         identity = ProcessIdentity()
         self._keepers.setdefault(identity.era, self._new_keeper())
+        self.waits = self.failures = 0
+        self._inherited = self.made()
         self.restart(identity)
 
     def call_keeper(self, call: Call) -> Keeper:
         """Wake ``call`` when there is a claim, or an error. Returns the keeper."""
+        self.waits += 1
         keeper = self.keeper
         keeper.call(call)
         return keeper
@@ -206,7 +214,7 @@ class KeptWalk(_Base):
             return None
         waited_ns = boot_ns() - since_ns
         if waited_ns + pause_ns > self._most_us(most_us) * 1000 + _LONGEST_NAP_NS:
-            raise self.keeper.policy.complaint(waited_ns / 1e9, pause_ns / 1e9)
+            raise self.failed(self.keeper.policy.complaint(waited_ns / 1e9, pause_ns / 1e9))
         return min(pause_ns, _LONGEST_NAP_NS)
 
     def patience_s(self, since_ns: int, most_us: int | None = None) -> float:
@@ -234,12 +242,65 @@ class KeptWalk(_Base):
                 self._tell()
                 answered = gate.wait(patience_s - noticed_s)
             if not answered:
-                raise keeper.policy.complaint((boot_ns() - since_ns) / 1e9)
+                raise self.failed(keeper.policy.complaint((boot_ns() - since_ns) / 1e9))
             error = gate.error
         finally:
             del gate  # the call ends here, even if a traceback keeps this frame
         if error is not None:
-            raise error.again()
+            raise self.failed(error.again())
+
+    def failed(self, error: FrazilError) -> FrazilError:
+        """The error with which a call ends."""
+        self.failures += 1
+        return error
+
+    def status(self) -> Status:
+        """See ``frazil.Generator``."""
+        policy, journal, terms = self.keeper.policy, self.keeper.journal, self.registry.terms
+        scheme, now_us, trouble = self.request.scheme, clock.wall_us(), policy.trouble
+        own = self.identity.intact()  # else a child has not used it yet
+        held = self.held and own
+        about: dict[str, Any] = {}
+        if held and terms.timed:
+            tick_s, due = terms.tick_us / 1e6, self.due(self.identity.now_ns())
+            about = {
+                "node": self.node,
+                "claimed_until": clock.moment(self.until * terms.tick_us + terms.epoch_us),
+                "lead_s": max(0, self.tick - due) * tick_s,
+                "clock_offset_s": (now_us - terms.epoch_us) / 1e6 - (due + 0.5) * tick_s,
+                "seconds_left": self.reach() * tick_s,
+                "blocked": (self.start - due) * terms.tick_us > self.request.lead_us,
+            }
+        elif held:
+            issued, since_ns = policy.metered
+            made, passed_s = self.made() - issued, (self.identity.now_ns() - since_ns) / 1e9
+            left = self.left() * (
+                1 if scheme.layout.axis == "sequence" else scheme.layout.sequences
+            )
+            about = {"seconds_left": left * passed_s / made if made > 0 else None}
+        elif terms.timed:
+            about = {"seconds_left": 0.0, "lead_s": 0.0, "blocked": policy.told_to_wait}
+        chosen = scheme.layout.epoch_us is not None
+        ends_us = scheme.layout.exhausted_us if terms.timed and chosen else None
+        return Status(
+            namespace=terms.namespace or self.request.namespace,
+            scheme=scheme.name,
+            store=self.registry.url,
+            closed=self.closed,
+            issued=self.made() - self._inherited if own else 0,
+            waits=self.waits,
+            failures=self.failures,
+            store_away_s=(
+                0.0 if trouble is None else max(0.001, (now_us - policy.trouble_since_us) / 1e6)
+            ),
+            store_errors=policy.failures,
+            last_error=journal.last_error,
+            last_error_at=clock.moment(journal.last_error_us) if journal.last_error else None,
+            claimed=held,
+            exhausted_in_s=None if ends_us is None else (ends_us - now_us) / 1e6,
+            margin_s=min(terms.horizon_ticks * terms.tick_us / 4e6, MARGIN_MOST_S),
+            **about,
+        )
 
     def _tell(self) -> None:
         """Warn once of a wait in a thread that runs an event loop, which then stands still."""

@@ -15,6 +15,7 @@ from frazil.errors import ConfigError
 from frazil.generator.endless import Endless
 from frazil.generator.kept_walk import KeptWalk
 from frazil.generator.request import Duration, Request, patience_us
+from frazil.generator.status import Status
 from frazil.inputs.arguments import check_count
 from frazil.inputs.duration import duration_text
 from frazil.registries import connect
@@ -99,6 +100,10 @@ class LocalGenerator(_Base, Endless):
         most_us = patience_us(timeout)
         for pause_ns, since_ns in self._walk.readying():
             self._walk.wait(pause_ns, since_ns, most_us)
+
+    def status(self) -> Status:
+        """See ``frazil.Generator``."""
+        return self._walk.status()
 
     def close(self) -> None:
         """See ``frazil.Generator``."""

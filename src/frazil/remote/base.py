@@ -11,16 +11,18 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
-from frazil.errors import Closed, ConfigError, FrazilError, TryLater
+from frazil.errors import Closed, ConfigError, FrazilError, Misuse, TryLater
 from frazil.generator.awaiting import AwaitedStream
 from frazil.generator.complaints import closed
 from frazil.generator.endless import Endless
+from frazil.generator.journal import StoreJournal
 from frazil.generator.pacing import Retries, jitter
 from frazil.generator.request import Duration, Request, patience_us
+from frazil.generator.status import Status, open_generators
 from frazil.inputs.arguments import check_count
 from frazil.remote.prefetch import Prefetch
 from frazil.schemes.scheme import Scheme
-from frazil.system.clock import boot_ns
+from frazil.system.clock import boot_ns, moment, wall_us
 from frazil.system.event_loop import the_loop
 from frazil.system.process import ProcessIdentity
 from frazil.system.steps import Steps, run, run_async
@@ -38,8 +40,10 @@ Answer = TypeVar("Answer")
 class Life(ABC):
     """The part of a generator that belongs to one process. prefetch: the size of its buffer."""
 
-    def __init__(self, prefetch: int) -> None:
+    def __init__(self, prefetch: int, url: str, namespace: str) -> None:
         self.identity = ProcessIdentity()
+        self.journal = StoreJournal(url, namespace)
+        self.issued = self.waits = self.failures = self.away_since_us = 0
         self.prefetch = Prefetch(prefetch, lambda n: run(self.ids(n)))
 
     @abstractmethod
@@ -61,6 +65,21 @@ class Life(ABC):
             if n is not None:
                 return n
         return (yield from self.ids(1))[0]
+
+    def failed(self, error: FrazilError) -> None:
+        """A call ended without an ID."""
+        self.failures += 1
+        if not isinstance(error, TryLater):
+            self.journal.refused(error)
+            return
+        self.journal.failed(error, first=not self.away_since_us)
+        self.away_since_us = self.away_since_us or wall_us()
+
+    def answered(self) -> None:
+        """A call has got its IDs."""
+        if self.away_since_us:
+            self.journal.back(self.away_since_us)
+            self.away_since_us = 0
 
     def goes_on(self) -> bool:
         """Return whether this is still the process of this life."""
@@ -89,6 +108,7 @@ class _Living(Generic[LifeT]):
         # By era. A parent's life is kept: the driver would close its connections with it, and an
         # event loop in the child would cancel the reads of the parent's loop.
         self._lives: dict[int, LifeT] = {}
+        open_generators.add(self)
 
     def _alive(self) -> LifeT:
         """Return the life of this process. Raises Closed."""
@@ -107,12 +127,16 @@ class _Living(Generic[LifeT]):
         """Return what ``gather`` returns, in the process that called it."""
         while True:
             life = self._alive()
+            life.waits += 1
             try:
                 found = yield from gather(life)
-            except FrazilError:
+            except FrazilError as error:
                 if life.goes_on():
+                    if not isinstance(error, Closed | Misuse):
+                        life.failed(error)
                     raise
             else:
+                life.answered()
                 # The driver makes no call between this return and its own, so no signal handler
                 # runs, and none can fork, after the attribute is read.
                 if life.goes_on() and life.identity.mine:
@@ -151,6 +175,27 @@ class _Living(Generic[LifeT]):
             else:
                 return
             yield pause_s
+
+    def status(self) -> Status:
+        """See ``frazil.Generator``. Of this process; a buffered ID counts as made."""
+        life, now_us = self._life, wall_us()
+        if life is None or not life.identity.intact():
+            life = None
+        away_us = life.away_since_us if life else 0
+        error, error_us = (life.journal.last_error, life.journal.last_error_us) if life else ("", 0)
+        return Status(
+            namespace=self._config.namespace,
+            scheme=self.scheme.name,
+            store=self._config.name,
+            closed=self._closed,
+            issued=life.issued if life else 0,
+            waits=life.waits if life else 0,
+            failures=life.failures if life else 0,
+            store_away_s=max(0.001, (now_us - away_us) / 1e6) if away_us else 0.0,
+            store_errors=life.failures if life else 0,
+            last_error=error,
+            last_error_at=moment(error_us) if error else None,
+        )
 
     def _end(self) -> LifeT | None:
         """Issue no more IDs; return the life to hang up, unless it is a parent's."""

@@ -40,7 +40,7 @@ class Lines(logging.Formatter):
             "level": record.levelname.lower(),
             "event": masked(record.getMessage()),
             "logger": record.name,
-            **getattr(record, "facts", {}),
+            **_facts(record),
         }
         if record.exc_info:
             line["trace"] = masked(self.formatException(record.exc_info))
@@ -53,10 +53,20 @@ class ReadableLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """See logging.Formatter."""
         level = "" if record.levelno == logging.INFO else f"{record.levelname.lower()}: "
-        facts = [f"{name}={_short(fact)}" for name, fact in getattr(record, "facts", {}).items()]
+        facts = [f"{name}={_short(fact)}" for name, fact in _facts(record).items()]
         words = [moment_text(wall_us())[11:19], level + masked(record.getMessage()), *facts]
         trace = f"\n{masked(self.formatException(record.exc_info))}" if record.exc_info else ""
         return "  ".join(words) + trace
+
+
+def _facts(record: logging.LogRecord) -> dict[str, Any]:
+    """The facts of a record: of the service, or of a generator (see ``generator.journal``)."""
+    found: dict[str, Any] = getattr(record, "facts", {})
+    return found or {
+        name.removeprefix("frazil_"): fact
+        for name, fact in vars(record).items()
+        if name.startswith("frazil_") and name != "frazil_event"
+    }
 
 
 def _short(fact: Any) -> str:
@@ -75,7 +85,7 @@ def set_up() -> None:
     """Write the service's log, and the warnings of the HTTP server, to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(ReadableLines() if on_terminal() else Lines())
-    for name, level in {"frazil.service": logging.INFO, **_LEVELS}.items():
+    for name, level in {"frazil": logging.INFO, **_LEVELS}.items():
         logger = logging.getLogger(name)
         logger.handlers[:] = [handler]
         logger.setLevel(level)

@@ -11,26 +11,17 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from frazil.metrics import COUNTERS, GAUGES
 from frazil.service.worker_stats import WorkerReport
 
 __all__ = ["Metrics"]
 
-_COUNTERS = {
-    "issued": "IDs issued by this process.",
-    "waits": "Calls that found no ID ready and had to wait.",
-    "failures": "Calls that ended without an ID.",
-    "renew_failures": "Claim requests that the registry did not answer.",
+_FIELDS = {
+    "store_errors": "renew_failures",
+    "seconds_left": "claim_left_s",
+    "store_away_s": "trouble_s",
 }
-_GAUGES = {
-    "lead_s": ("lead_seconds", "How far timestamps run ahead of the registry's clock."),
-    "claim_left_s": ("claim_left_seconds", "Time left in the claim; 0 when no claim is held."),
-    "trouble_s": ("registry_trouble_seconds", "How long the registry has been unavailable, or 0."),
-    "clock_offset_s": (
-        "clock_offset_seconds",
-        "How far this host's clock is ahead of the registry's, to half a tick.",
-    ),
-    "exhausted_in_s": ("exhaustion_seconds", "Time until the layout's time field is full."),
-}
+"""The fields of ``Gauge`` that a ``Status`` calls otherwise."""
 
 
 class Metrics(Collector):
@@ -59,15 +50,15 @@ class Metrics(Collector):
             for report in reports
             for name, gauge in report.gauges.items()
         ]
-        for field, words in _COUNTERS.items():
-            counter = CounterMetricFamily(f"frazil_{field}", words, labels=labels)
+        for field, metric in COUNTERS.items():
+            counter = CounterMetricFamily(f"frazil_{metric.name}", metric.words, labels=labels)
             for key, gauge in stand:
-                counter.add_metric(key, getattr(gauge, field))
+                counter.add_metric(key, getattr(gauge, _FIELDS.get(field, field)))
             yield counter
-        for field, (name, words) in _GAUGES.items():
-            family = GaugeMetricFamily(f"frazil_{name}", words, labels=labels)
+        for field, metric in GAUGES.items():
+            family = GaugeMetricFamily(f"frazil_{metric.name}", metric.words, labels=labels)
             for key, gauge in stand:
-                value = getattr(gauge, field)
+                value = getattr(gauge, _FIELDS.get(field, field))
                 if value is not None:
                     family.add_metric(key, value)
             yield family

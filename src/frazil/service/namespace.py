@@ -26,7 +26,6 @@ from frazil.errors import (
     Closed,
     ConfigError,
     FrazilError,
-    LayoutError,
     Misuse,
     TryLater,
 )
@@ -38,7 +37,7 @@ from frazil.schemes.scheme import PRESETS
 from frazil.service import logs
 from frazil.service.record_cache import RecordCache
 from frazil.service.settings import Namespace
-from frazil.system.clock import boot_ns, wall_us
+from frazil.system.clock import boot_ns
 from frazil.walk.walk import Pause
 
 __all__ = ["BATCH_MOST", "Gauge", "ServedNamespace"]
@@ -189,34 +188,17 @@ class ServedNamespace:
 
     def gauge(self) -> Gauge:
         """Return the current state."""
-        keeper, walk = self._walk.keeper.policy, self._walk
-        terms = keeper.terms
-        lead_s = left_s = offset_s = None
-        if terms.timed:
-            tick_s = terms.tick_us / 1e6
-            left_s = walk.reach() * tick_s
-            held = keeper.claim is not None and walk.held
-            due = walk.due(boot_ns())
-            lead_s = max(0, walk.tick - due) * tick_s if held else 0.0
-            if held:
-                offset_s = (wall_us() - terms.epoch_us) / 1e6 - (due + 0.5) * tick_s
-        try:
-            end_us = self.scheme.layout.exhausted_us
-        except LayoutError:
-            end_us = None
-        now_us, trouble_s = wall_us(), 0.0
-        if keeper.trouble is not None:
-            trouble_s = max(0.0, (now_us - keeper.trouble_since_us) / 1e6)
+        status = self._walk.status()
         return Gauge(
             issued=self.issued,
             waits=self.waits,
             failures=self.failures,
-            lead_s=lead_s,
-            claim_left_s=left_s,
-            trouble_s=trouble_s,
-            renew_failures=keeper.failures,
-            clock_offset_s=offset_s,
-            exhausted_in_s=None if end_us is None else (end_us - now_us) / 1e6,
+            lead_s=status.lead_s,
+            claim_left_s=status.seconds_left if self._walk.keeper.policy.terms.timed else None,
+            trouble_s=status.store_away_s,
+            renew_failures=status.store_errors,
+            clock_offset_s=status.clock_offset_s,
+            exhausted_in_s=status.exhausted_in_s,
         )
 
     async def close(self) -> None:

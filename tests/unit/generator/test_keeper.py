@@ -296,7 +296,7 @@ def test_a_claim_at_the_horizon_is_renewed_later(supplied, world, monkeypatch):
     monkeypatch.setattr(keeper.registry, "renew", renew)
     world.advance(30)
     assert tend(keeper, ids) > 0.025
-    assert (answers, keeper.policy._told_to_wait) == ([None], False)
+    assert (answers, keeper.policy.told_to_wait) == ([None], False)
 
 
 def test_finish_gives_the_claim_back_and_may_be_repeated():

@@ -46,7 +46,7 @@ def test_for_a_spent_and_lost_claim_no_round_is_due(keeper):
 
 
 def test_a_claim_that_is_renewable_and_spent_is_ahead_of_the_clock(keeper):
-    keeper.policy._told_to_wait = keeper.policy._renewable = True
+    keeper.policy.told_to_wait = keeper.policy._renewable = True
     told = str(keeper.policy.complaint(1.0))
     assert "is ahead of the clock" in told
     assert "no claim" not in told

@@ -89,7 +89,7 @@ class ServiceCalls(Life):
     """Request a number of IDs within a number of seconds; return them packed."""
 
     def __init__(self, config: ServiceConfig) -> None:
-        super().__init__(config.prefetch)
+        super().__init__(config.prefetch, config.name, config.namespace)
         self.config = config
         self.closed = False
         self.idle: deque[Line] = deque()
@@ -169,5 +169,6 @@ class ServiceCalls(Life):
             except FrazilError as error:
                 pause_s = attempts.failed(error)
             else:
+                self.issued += n
                 return body
             yield pause_s

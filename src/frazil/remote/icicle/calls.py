@@ -60,7 +60,7 @@ class PoolCalls(Life):
     server_of: type[ServerCalls]
 
     def __init__(self, config: IcicleConfig) -> None:
-        super().__init__(config.prefetch)
+        super().__init__(config.prefetch, config.name, config.namespace)
         self._lead_us = config.request.lead_us
         patience_s = config.accesses[0].timeout_s
         named = [(server.name, server) for server in config.servers(self.server_of)]
@@ -98,7 +98,9 @@ class PoolCalls(Life):
                 continue
             attempts.given(step.standing, given)
             spans += given.spans
-            left -= sum(number for _, number in given.spans)
+            got = sum(number for _, number in given.spans)
+            left -= got
+            self.issued += got
         return spans
 
     def _compare(self) -> Steps[None]:

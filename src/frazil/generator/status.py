@@ -1,0 +1,70 @@
+"""The state of a generator at one moment, and whether it will still have IDs in a moment.
+
+A status is read from values that the generator has anyway: it sends no request, takes no lock and
+waits for nothing, so a signal handler or an event loop may read one.
+
+A store that is away is no fault while the rest of the claim lasts, and most stores are back before.
+So a generator is unready only when its IDs are about to run out: with less than ``margin_s`` left,
+a quarter of the horizon and at most 10 s. That is the time in which a balancer sends calls to
+another process.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from weakref import WeakSet
+
+__all__ = ["MARGIN_MOST_S", "Status", "open_generators"]
+
+MARGIN_MOST_S = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """See ``frazil.Generator.status``. None: unknown, or without a meaning here.
+
+    claimed_until: when the claim ends, by the store's clock. seconds_left: how long IDs are left
+    without the store; of a layout without time at the pace since the last renewal. lead_s: how far
+    timestamps are ahead of the store's clock. clock_offset_s: how far this host's clock is ahead of
+    the store's, to half a tick. exhausted_in_s: until the time field is full. store_away_s: since
+    when the store does not answer; 0 if it does. store_errors: requests that it did not answer.
+    blocked: calls wait, and the store lets no ID be made now. issued: IDs made.
+    waits: how often a call waited for the store. failures: calls that ended without an ID.
+    """
+
+    namespace: str
+    scheme: str
+    store: str
+    closed: bool
+    issued: int
+    waits: int
+    failures: int
+    store_away_s: float
+    store_errors: int
+    last_error: str
+    last_error_at: datetime | None
+    claimed: bool = False
+    node: int | None = None
+    claimed_until: datetime | None = None
+    seconds_left: float | None = None
+    lead_s: float | None = None
+    clock_offset_s: float | None = None
+    exhausted_in_s: float | None = None
+    blocked: bool = False
+    margin_s: float = 0.0
+
+    def why_unready(self, margin_s: float | None = None) -> str:
+        """Why calls fail or are about to; "" if they do not. Without names of hosts."""
+        margin_s = self.margin_s if margin_s is None else margin_s
+        if self.closed:
+            return "the generator is closed"
+        if self.blocked:
+            return "the store grants nothing now: no node number is free, or it lost its claims"
+        left_s = self.seconds_left
+        if self.store_away_s and (not self.claimed or (left_s is not None and left_s < margin_s)):
+            left = f"{left_s or 0.0:.1f} s of IDs are left"
+            return f"the store does not answer for {self.store_away_s:.0f} s, and {left}"
+        return ""
+
+
+open_generators: WeakSet[object] = WeakSet()
+"""What in this process has a ``status``: generators that were not freed yet."""

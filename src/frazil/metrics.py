@@ -1,0 +1,183 @@
+"""Metrics of the generators of this process, for Prometheus and OpenTelemetry.
+
+    frazil.metrics.prometheus()      # into the registry of prometheus_client
+    frazil.metrics.opentelemetry()   # into the meter provider of the program
+
+Both are read when they are collected, so a call pays nothing for them. Generators of one namespace,
+scheme and store are one series. A count does not fall when a generator is freed: what it had at the
+last collection stays.
+
+The names for Prometheus are those of the service (``frazil serve``), so one dashboard and one set
+of alerts serve both.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import ref
+
+from frazil.errors import ConfigError
+from frazil.generator.status import Status, open_generators
+from frazil.system.extras import missing_extra
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+
+__all__ = ["COUNTERS", "GAUGES", "Metric", "opentelemetry", "prometheus"]
+
+
+class Metric(NamedTuple):
+    """name: for Prometheus. dotted, unit: for OpenTelemetry. words: its description."""
+
+    name: str
+    dotted: str
+    unit: str
+    words: str
+
+
+COUNTERS = {
+    "issued": Metric("issued", "frazil.ids", "{id}", "IDs issued by this process."),
+    "waits": Metric("waits", "frazil.waits", "{wait}", "Calls that had to wait for the store."),
+    "failures": Metric("failures", "frazil.failures", "{call}", "Calls that ended without an ID."),
+    "store_errors": Metric(
+        "renew_failures", "frazil.store.errors", "{error}", "Requests the store did not answer."
+    ),
+}
+GAUGES = {
+    "lead_s": Metric(
+        "lead_seconds", "frazil.lead", "s", "How far timestamps run ahead of the store's clock."
+    ),
+    "seconds_left": Metric(
+        "claim_left_seconds", "frazil.claim.left", "s", "Time left in the claim; 0 without one."
+    ),
+    "store_away_s": Metric(
+        "registry_trouble_seconds", "frazil.store.away", "s", "How long the store is away, or 0."
+    ),
+    "clock_offset_s": Metric(
+        "clock_offset_seconds",
+        "frazil.clock.offset",
+        "s",
+        "How far this host's clock is ahead of the store's, to half a tick.",
+    ),
+    "exhausted_in_s": Metric(
+        "exhaustion_seconds", "frazil.exhaustion", "s", "Time until the time field is full."
+    ),
+}
+_LEAST = {"seconds_left", "exhausted_in_s"}  # of several generators; of other gauges the greatest
+
+_Key = tuple[str, str, str]
+
+
+@dataclass
+class _Totals:
+    """The counts of generators that were freed, and the last ones of the others."""
+
+    ended: dict[_Key, dict[str, int]] = field(default_factory=dict)
+    last: dict[int, tuple["ref[Any]", _Key, dict[str, int]]] = field(default_factory=dict)
+
+    def collect(self) -> tuple[dict[_Key, dict[str, int]], dict[_Key, dict[str, float]]]:
+        """The counts and the gauges of each series."""
+        gauges: dict[_Key, dict[str, float]] = {}
+        for generator in _generators():
+            status: Status = generator.status()
+            key = status.namespace, status.scheme, status.store
+            counts = {name: getattr(status, name) for name in COUNTERS}
+            before = self.last.get(id(generator))
+            if before is not None and before[0]() is not generator:
+                self._end(before)
+            self.last[id(generator)] = ref(generator), key, counts
+            if not status.closed:
+                _join(gauges.setdefault(key, {}), status)
+        for number, each in list(self.last.items()):
+            if each[0]() is None:
+                self._end(self.last.pop(number))
+        sums = {key: dict(counts) for key, counts in self.ended.items()}
+        for _, key, counts in self.last.values():
+            _add(sums.setdefault(key, {}), counts)
+        return sums, gauges
+
+    def _end(self, freed: tuple["ref[Any]", _Key, dict[str, int]]) -> None:
+        _add(self.ended.setdefault(freed[1], {}), freed[2])
+
+
+def _generators() -> list[Any]:
+    """The generators that are not freed; another thread may open one at this moment."""
+    while True:
+        try:
+            return list(open_generators)
+        except RuntimeError:  # the set changed meanwhile
+            continue
+
+
+def _add(to: dict[str, int], counts: dict[str, int]) -> None:
+    for name, count in counts.items():
+        to[name] = to.get(name, 0) + count
+
+
+def _join(to: dict[str, float], status: Status) -> None:
+    for name in GAUGES:
+        value = getattr(status, name)
+        if value is not None:
+            known = to.get(name, value)
+            to[name] = min(known, value) if name in _LEAST else max(known, value, key=abs)
+
+
+def prometheus(registry: "CollectorRegistry | None" = None) -> None:
+    """Register a collector; the default is prometheus_client's own registry."""
+    try:
+        from prometheus_client import REGISTRY
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+        from prometheus_client.registry import Collector
+    except ImportError as error:
+        raise missing_extra("metrics need prometheus-client", "serve", error) from None
+    totals = _Totals()
+    labels = ("namespace", "scheme", "store")
+
+    class Generators(Collector):
+        """The generators of this process."""
+
+        def collect(self) -> Iterator[Any]:
+            sums, gauges = totals.collect()
+            families = ((COUNTERS, CounterMetricFamily, sums), (GAUGES, GaugeMetricFamily, gauges))
+            for table, family_of, values in families:
+                for field_name, metric in table.items():
+                    family = family_of(f"frazil_{metric.name}", metric.words, labels=labels)
+                    for key, found in values.items():
+                        if field_name in found:
+                            family.add_metric(key, found[field_name])
+                    yield family
+
+    (REGISTRY if registry is None else registry).register(Generators())
+
+
+def opentelemetry(meter_provider: Any = None) -> None:
+    """Create observable instruments; the default is the program's meter provider.
+
+    Raises ConfigError if the API of OpenTelemetry is not installed.
+    """
+    try:
+        from opentelemetry.metrics import Observation, get_meter
+    except ImportError as error:
+        raise ConfigError(
+            f"opentelemetry() needs opentelemetry-api ({error}); pip install opentelemetry-api"
+        ) from None
+    meter = get_meter("frazil", meter_provider=meter_provider)
+    totals = _Totals()
+
+    def observing(field_name: str, at: int) -> Any:
+        def observe(_options: object) -> Iterator[Any]:
+            for (namespace, scheme, store), found in totals.collect()[at].items():
+                if field_name in found:
+                    about = {"frazil.namespace": namespace, "frazil.scheme": scheme}
+                    yield Observation(found[field_name], {**about, "frazil.store": store})
+
+        return observe
+
+    for field_name, metric in COUNTERS.items():
+        meter.create_observable_counter(
+            metric.dotted, [observing(field_name, 0)], metric.unit, metric.words
+        )
+    for field_name, metric in GAUGES.items():
+        meter.create_observable_gauge(
+            metric.dotted, [observing(field_name, 1)], metric.unit, metric.words
+        )

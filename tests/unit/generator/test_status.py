@@ -1,0 +1,264 @@
+"""The status of a generator, in each of its states, from any thread, task and signal handler."""
+
+import asyncio
+import signal
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+import frazil
+from frazil.errors import Closed, PoolExhausted, RegistryUnavailable
+from frazil.generator.status import Status
+from frazil.remote.icicle.script import icicle_script
+from tests.servers.redis import Server
+from tests.tools.forks import child
+
+__all__: list[str] = []
+
+
+@pytest.fixture(scope="module")
+def own():
+    """A server of this module's own, with a password."""
+    with Server(requirepass="hunter2") as server:
+        yield server
+
+
+def url_of(server, options=""):
+    return f"redis://:hunter2@127.0.0.1:{server.port}?{options}"
+
+
+def test_before_in_and_after_use(url):
+    ids = frazil.open(url, namespace="orders")
+    before = ids.status()
+    assert (before.claimed, before.issued, before.waits, before.node) == (False, 0, 0, None)
+    assert before.seconds_left == 0.0
+    ids.take(5)
+    ids()
+    now = ids.status()
+    assert (now.namespace, now.scheme, now.store) == ("orders", "icicle", url)
+    assert (now.claimed, now.issued, now.waits, now.failures) == (True, 6, 1, 0)
+    assert now.node == ids.scheme.unpack(ids())["node"]
+    assert 0 < now.seconds_left <= 0.2
+    assert abs(now.claimed_until - datetime.now(UTC)) < timedelta(seconds=1)
+    assert abs(now.clock_offset_s) < 0.5
+    assert now.exhausted_in_s > 50 * 365 * 86400
+    assert (now.store_away_s, now.last_error, now.last_error_at) == (0.0, "", None)
+    assert now.why_unready() == ""
+    ids.close()
+    after = ids.status()
+    assert (after.closed, after.claimed, after.issued) == (True, False, 7)
+    assert after.why_unready() == "the generator is closed"
+
+
+def test_an_awaited_generator_has_the_same(url):
+    async def main():
+        async with frazil.aio.open(url) as ids:
+            await ids.take(3)
+            return ids.status()
+
+    status = asyncio.run(main())
+    assert (status.issued, status.claimed) == (3, True)
+
+
+def test_a_counter_has_seconds_at_its_pace(url):
+    frazil.init(url, "sequence:64", start=0)
+    with frazil.open(url, "sequence:64", block=1000) as ids:
+        assert ids.status().seconds_left is None
+        for _ in range(100):
+            ids()
+        time.sleep(0.2)
+        status = ids.status()
+        assert status.seconds_left > 1.0  # 100 in 0.2 s, and 900 are left
+        assert (status.node, status.claimed_until, status.exhausted_in_s) == (None, None, None)
+
+
+def test_a_store_that_is_stopped(own):
+    """Red before the end of the claim, and green again; the error has its time, no password."""
+    with Server(requirepass="hunter2") as server:
+        url = url_of(server, "horizon=8s&timeout=200ms")
+        frazil.init(url, new=True)
+        with frazil.open(url, timeout="100ms") as ids:
+            ids()
+            end = time.monotonic() + 30
+            while ids.status().seconds_left < 6 and time.monotonic() < end:
+                ids()
+                time.sleep(0.01)
+            server.kill()
+            seen = []
+            while True:
+                status = ids.status()
+                seen.append((status.why_unready() == "", status.seconds_left))
+                try:
+                    ids()
+                except RegistryUnavailable:
+                    break
+                time.sleep(0.02)
+            red = [left for green, left in seen if not green]
+            assert seen[0][0]
+            assert max(red) > 1.0  # red while IDs were left,
+            assert max(red) < 2.1  # and no sooner than a quarter of the horizon before the end
+            status = ids.status()
+            assert status.store_away_s > 1
+            assert status.store_errors > 0 < status.failures
+            assert "hunter2" not in repr(status)
+            assert "does not answer" in status.why_unready()
+            assert abs(datetime.now(UTC) - status.last_error_at) < timedelta(seconds=10)
+            server.start()
+            ids.ready(timeout="40s")
+            status = ids.status()
+            assert (status.store_away_s, status.why_unready()) == (0.0, "")
+            assert status.last_error
+
+
+def test_no_free_node_number(request):
+    tiny = "sign:1=0 time:39 node:1 sequence:23 @1ms since 2025-01-01T00:00:00Z"
+    url = f"memory:{request.node.name}?horizon=4s"
+    with frazil.open(url, tiny) as one, frazil.open(url, tiny) as two:
+        end = time.monotonic() + 30
+        while min(one.status().seconds_left, two.status().seconds_left) < 3:
+            one(), two()
+            time.sleep(0.005)
+            assert time.monotonic() < end
+        with frazil.open(url, tiny, timeout="50ms") as third:
+            with pytest.raises((PoolExhausted, RegistryUnavailable)):
+                third()
+            assert third.status().blocked
+            assert "no node number is free" in third.status().why_unready()
+
+
+def test_a_child_has_no_claim_of_its_parent(tmp_path):
+    with frazil.open(tmp_path / "claims") as ids:
+        ids.take(5)
+
+        def works():
+            before = ids.status()
+            ids()
+            after = ids.status()
+            return (before.claimed, before.issued, after.claimed, after.issued, after.waits) == (
+                (False, 0, True, 1, 1)
+            )
+
+        assert child(works) == 0
+        assert ids.status().issued == 5
+
+
+def test_a_signal_handler_reads_it_at_any_moment(url):
+    found = []
+    ids = frazil.open(url)
+    before = signal.signal(signal.SIGALRM, lambda *_: found.append(ids.status()))
+    signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+    try:
+        end = time.monotonic() + 1
+        while time.monotonic() < end:
+            ids()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        ids.close()
+    assert len(found) > 50
+    assert [each.issued for each in found] == sorted(each.issued for each in found)
+
+
+def test_threads_read_it_while_others_make_ids(url):
+    with frazil.open(url) as ids:
+        ids()
+        stop = threading.Event()
+        makers = [threading.Thread(target=lambda: [ids() for _ in range(20_000)]) for _ in range(2)]
+        counts = []
+
+        def read():
+            while not stop.is_set():
+                counts.append(ids.status().issued)
+
+        reader = threading.Thread(target=read)
+        reader.start()
+        for maker in makers:
+            maker.start()
+        for maker in makers:
+            maker.join()
+        stop.set()
+        reader.join()
+        assert ids.status().issued == 40_001
+        assert counts == sorted(counts)
+
+
+def test_a_pool_of_servers_that_make_ids(own):
+    url = f"icicle://:hunter2@127.0.0.1:{own.port}"
+    client = own.client(password="hunter2")
+    client.eval(
+        icicle_script().source,
+        1,
+        "frazil:icicle:{default}",
+        *["init", "", "", "", "3", "", "", "", "1"],
+    )
+    client.close()
+    with frazil.open(url, timeout="300ms") as ids:
+        ids.take(10)
+        status = ids.status()
+        assert (status.issued, status.waits, status.failures, status.claimed) == (10, 1, 0, False)
+        assert status.why_unready() == ""
+    away = frazil.open("icicle://u:hunter2@127.0.0.1:1", timeout="100ms")
+    with pytest.raises(RegistryUnavailable):
+        away()
+    status = away.status()
+    assert status.failures == 1
+    assert status.store_away_s > 0
+    assert "hunter2" not in repr(status)
+    assert "does not answer" in status.why_unready()
+    away.close()
+    with pytest.raises(Closed):
+        away()
+    assert (away.status().failures, away.status().closed) == (1, True)
+
+
+def test_a_service_that_is_away():
+    async def awaited():
+        async with frazil.aio.open("http://127.0.0.1:1/x", timeout="100ms") as ids:
+            with pytest.raises(RegistryUnavailable):
+                await ids()
+            return ids.status()
+
+    with frazil.open("http://127.0.0.1:1/x", timeout="100ms") as ids:
+        assert ids.status().why_unready() == ""
+        with pytest.raises(RegistryUnavailable):
+            ids()
+        for status in (ids.status(), asyncio.run(awaited())):
+            assert (status.failures, status.issued) == (1, 0)
+            assert "does not answer" in status.why_unready()
+
+
+@pytest.mark.parametrize(
+    ("about", "red"),
+    [
+        ({}, False),
+        ({"store_away_s": 3.0, "claimed": True, "seconds_left": 5.0}, False),
+        ({"store_away_s": 3.0, "claimed": True, "seconds_left": 0.9}, True),
+        ({"store_away_s": 3.0, "claimed": True, "seconds_left": None}, False),
+        ({"store_away_s": 3.0}, True),
+        ({"blocked": True}, True),
+        ({"closed": True}, True),
+        ({"claimed": True, "seconds_left": 0.1}, False),
+    ],
+)
+def test_the_rule(about, red):
+    plain = {
+        "namespace": "n",
+        "scheme": "s",
+        "store": "redis://h",
+        "closed": False,
+        "issued": 0,
+        "waits": 0,
+        "failures": 0,
+        "store_away_s": 0.0,
+        "store_errors": 0,
+        "last_error": "",
+        "last_error_at": None,
+        "margin_s": 1.0,
+    }
+    status = Status(**{**plain, **about})
+    assert bool(status.why_unready()) is red
+    assert "redis" not in status.why_unready()
+    if about.get("seconds_left") == 5.0:
+        assert status.why_unready(margin_s=6.0)

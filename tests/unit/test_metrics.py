@@ -1,0 +1,113 @@
+"""Metrics of the generators in this process, as Prometheus and OpenTelemetry read them."""
+
+import gc
+import sys
+import uuid
+
+import pytest
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.parser import text_string_to_metric_families
+
+import frazil
+from frazil.errors import ConfigError, RegistryUnavailable
+
+__all__: list[str] = []
+
+
+@pytest.fixture
+def name():
+    """A namespace of this test's own."""
+    return f"n{uuid.uuid4().hex}"
+
+
+def read(registry, namespace):
+    text = generate_latest(registry).decode()
+    return {
+        sample.name: sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+        if sample.labels.get("namespace") == namespace
+    }
+
+
+def test_prometheus(name):
+    registry = CollectorRegistry()
+    frazil.metrics.prometheus(registry)
+    with frazil.open("memory:metrics", namespace=name) as ids:
+        ids.take(7)
+        found = read(registry, name)
+    assert found["frazil_issued_total"] == 7
+    assert found["frazil_waits_total"] == 1
+    assert found["frazil_failures_total"] == found["frazil_renew_failures_total"] == 0
+    assert 0 < found["frazil_claim_left_seconds"] < 1
+    assert found["frazil_registry_trouble_seconds"] == 0
+    assert found["frazil_exhaustion_seconds"] > 1e9
+
+
+def test_a_dead_store(name):
+    registry = CollectorRegistry()
+    frazil.metrics.prometheus(registry)
+    url = "redis://:hunter2@127.0.0.1:1?timeout=100ms"
+    with frazil.open(url, namespace=name, timeout="100ms") as ids:
+        with pytest.raises(RegistryUnavailable):
+            ids()
+        found = read(registry, name)
+        assert "hunter2" not in generate_latest(registry).decode()
+    assert found["frazil_failures_total"] == 1
+    assert found["frazil_renew_failures_total"] >= 1
+    assert found["frazil_registry_trouble_seconds"] > 0
+    assert found["frazil_claim_left_seconds"] == 0
+
+
+def test_generators_of_one_series_are_added_and_a_count_never_falls(name):
+    registry = CollectorRegistry()
+    frazil.metrics.prometheus(registry)
+    counts = []
+    for size in (3, 4):
+        one, two = (frazil.open("memory:metrics", namespace=name) for _ in range(2))
+        one.take(size)
+        two.take(size)
+        counts.append(read(registry, name)["frazil_issued_total"])
+        one.close()
+        two.close()
+        counts.append(read(registry, name)["frazil_issued_total"])
+        del one, two
+        gc.collect()
+        counts.append(read(registry, name)["frazil_issued_total"])
+    assert counts == [6, 6, 6, 14, 14, 14]
+
+
+def test_opentelemetry(name):
+    reader = InMemoryMetricReader()
+    frazil.metrics.opentelemetry(MeterProvider([reader]))
+    with frazil.open("memory:metrics", namespace=name) as ids:
+        ids.take(7)
+        data = reader.get_metrics_data()
+    (scope,) = data.resource_metrics[0].scope_metrics
+    assert scope.scope.name == "frazil"
+    found = {
+        metric.name: (metric.unit, point.value, dict(point.attributes))
+        for metric in scope.metrics
+        for point in metric.data.data_points
+        if point.attributes["frazil.namespace"] == name
+    }
+    about = {"frazil.namespace": name, "frazil.scheme": "icicle", "frazil.store": "memory:metrics"}
+    assert found["frazil.ids"] == ("{id}", 7, about)
+    assert found["frazil.claim.left"][0] == "s"
+    assert 0 < found["frazil.claim.left"][1] < 1
+    assert "frazil.store.away" in found
+
+
+@pytest.mark.parametrize(
+    ("missing", "use", "error"),
+    [
+        ("prometheus_client", frazil.metrics.prometheus, "prometheus-client"),
+        ("opentelemetry.metrics", frazil.metrics.opentelemetry, "opentelemetry-api"),
+    ],
+)
+def test_what_is_missing_is_named(monkeypatch, missing, use, error):
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(ConfigError, match=error):
+        use()

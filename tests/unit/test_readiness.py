@@ -1,0 +1,115 @@
+"""The readiness of a process: red before its IDs run out, in a thread, a task and ASGI."""
+
+import asyncio
+import time
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.routing import Mount
+
+import frazil
+from frazil.errors import ConfigError, RegistryUnavailable
+from frazil.readiness import ReadyApp, why_unready, why_unready_async
+from tests.servers.redis import Server
+
+__all__: list[str] = []
+
+DEAD = "redis://127.0.0.1:1?timeout=100ms"
+
+
+def test_a_generator_without_a_claim_is_asked_for_one(request):
+    with frazil.open(f"memory:{request.node.name}") as ids:
+        assert why_unready(ids) == ""
+        assert ids.status().claimed
+
+
+def test_a_dead_store_is_red_in_time():
+    with frazil.open(DEAD) as ids:
+        begun = time.monotonic()
+        assert "does not answer" in why_unready(ids, timeout="200ms")
+        assert time.monotonic() - begun < 5
+        assert "127.0.0.1" not in why_unready(ids, timeout="10ms")
+
+
+def test_one_of_several_is_red(request):
+    with frazil.open(f"memory:{request.node.name}") as good, frazil.open(DEAD) as bad:
+        assert why_unready(good, bad, timeout="100ms")
+        assert not why_unready(good)
+
+
+def test_a_closed_one_is_red(request):
+    ids = frazil.open(f"memory:{request.node.name}")
+    ids.close()
+    assert why_unready(ids) == "the generator is closed"
+
+
+def test_a_wrong_margin_is_an_error(request):
+    with frazil.open(f"memory:{request.node.name}") as ids:
+        ids()
+        with pytest.raises(ConfigError, match="margin"):
+            why_unready(ids, margin="soon")
+
+
+async def get(*generators, **options):
+    app = Starlette(routes=[Mount("/readyz", ReadyApp(*generators, **options))])
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(app=app), base_url="http://x", follow_redirects=True
+    ) as client:
+        return await client.get("/readyz")
+
+
+def test_asgi(request):
+    async def main():
+        async with frazil.aio.open(f"memory:{request.node.name}") as ids:
+            with frazil.open(f"memory:{request.node.name}") as sync:
+                good = await get(ids, sync)
+        async with frazil.aio.open(DEAD) as ids:
+            bad = await get(ids, timeout="100ms")
+        return good, bad
+
+    good, bad = asyncio.run(main())
+    assert (good.status_code, good.text) == (200, "ready\n")
+    assert bad.status_code == 503
+    assert "does not answer" in bad.text
+    assert bad.headers["cache-control"] == "no-store"
+
+
+def test_a_sync_generator_does_not_stop_the_loop():
+    async def main():
+        with frazil.open(DEAD, timeout="5s") as ids:
+            longest, before = 0.0, time.monotonic()
+            asked = asyncio.create_task(why_unready_async(ids, timeout="500ms"))
+            while not asked.done():
+                await asyncio.sleep(0.005)
+                longest, before = max(longest, time.monotonic() - before), time.monotonic()
+            return await asked, longest
+
+    why, longest = asyncio.run(main())
+    assert why
+    assert longest < 0.4
+
+
+def test_it_is_red_before_a_call_fails():
+    """A real server, stopped: the probe is red at a moment at which calls succeed."""
+    with Server() as server:
+        url = f"{server.url}?horizon=4s&timeout=100ms"
+        frazil.init(url, new=True)
+        with frazil.open(url, timeout="100ms") as ids:
+            end = time.monotonic() + 30
+            while ids.status().seconds_left < 3 and time.monotonic() < end:
+                ids()
+                time.sleep(0.01)
+            server.kill()
+            assert why_unready(ids) == ""
+            after_red = 0
+            while True:
+                red = why_unready(ids, timeout=0)
+                try:
+                    ids()
+                except RegistryUnavailable:
+                    break
+                after_red += bool(red)
+                time.sleep(0.02)
+            assert after_red > 5
+            assert why_unready(ids, timeout=0)
