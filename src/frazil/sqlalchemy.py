@@ -19,11 +19,15 @@ in an outage of its store.
 Migrations show the SQL type (``sa.BigInteger()``), so they import nothing of the application, and
 do not change with the scheme's text.
 
-Limits: values that are read from the database are not checked. An attribute keeps the value that is
-assigned to it, so assign ints. The default of a column of another type is not checked.
+A text or a UUID becomes its number when it is assigned to an attribute, returned by a default or
+inserted with many other rows, so a value has one type before and after it is stored.
+
+Limits: values that are read from the database are not checked. The default of a column of another
+type is not checked.
 """
 
 from datetime import datetime
+from functools import partial
 from inspect import iscoroutine
 from typing import Any
 from uuid import UUID
@@ -48,9 +52,9 @@ try:
         literal,
         type_coerce,
     )
-    from sqlalchemy.engine import Dialect
+    from sqlalchemy.engine import Dialect, Engine
     from sqlalchemy.engine.interfaces import ExecutionContext
-    from sqlalchemy.orm import InstrumentedAttribute
+    from sqlalchemy.orm import InstrumentedAttribute, Mapper
     from sqlalchemy.schema import ColumnDefault
     from sqlalchemy.sql import operators, visitors
     from sqlalchemy.types import TypeDecorator, TypeEngine
@@ -263,7 +267,46 @@ class _PerRow:
                     "a generator of frazil.open"
                 )
             value = await_only(value)
-        return value
+        return _number(value, self.column.type)
+
+
+def _number(value: Any, kind: Any) -> Any:
+    """The number of a text or a UUID, for a column of IDs; any other value as it is."""
+    if isinstance(value, str | UUID) and isinstance(kind, Id):
+        return kind.scheme.read(value)
+    return value
+
+
+@event.listens_for(Mapper, "mapper_configured")
+def _configured(mapper: Mapper[Any], mapped: type[Any]) -> None:
+    """An attribute holds what a reload of it would bring: the number of a text or a UUID."""
+    for each in mapper.column_attrs:
+        kind = each.columns[0].type
+        if isinstance(kind, Id):
+            event.listen(
+                getattr(mapped, each.key),
+                "set",
+                partial(_assigned, kind),
+                retval=True,
+                propagate=True,
+            )
+
+
+def _assigned(kind: Id, _target: Any, value: Any, _before: Any, _initiator: Any) -> Any:
+    return _number(value, kind)
+
+
+@event.listens_for(Engine, "before_execute", retval=True)
+def _rows(_link: Any, clause: Any, rows: Any, row: Any, _options: Any) -> tuple[Any, Any, Any]:
+    """An INSERT of many rows knows those that come back by their IDs, which must be numbers."""
+    if rows and isinstance(clause, Insert):
+        kinds = {c.key: c.type for c in clause.table.columns if isinstance(c.type, Id)}
+        if kinds:
+            rows = [
+                {key: _number(value, kinds.get(key)) for key, value in each.items()}
+                for each in rows
+            ]
+    return clause, rows, row
 
 
 def _selects(statement: Any) -> bool:
