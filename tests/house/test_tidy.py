@@ -70,6 +70,7 @@ OWNED = {
     "ray": {"ray"},
     "spark": {"pyspark"},
     "alembic": {"alembic"},
+    "pytest": {"pytest"},
     "sqlalchemy": {"sqlalchemy"},
     "cli.files": {"duckdb"},
     "redis_link": DRIVERS,

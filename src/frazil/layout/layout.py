@@ -250,6 +250,13 @@ class Layout:
         """
         return self._time.us_at(tick)
 
+    def first_at(self, moment: datetime | int, values: dict[str, int]) -> dict[str, int]:
+        """The field values of an ID of a moment, as for ``window``, 0 where none is given."""
+        us = clock.to_us(moment) if isinstance(moment, datetime) else moment
+        given = self._in_parts(values)
+        free = {field.name: 0 for field in self.fields if field.fixed is None}
+        return free | {"time": self.tick_at(us)} | given
+
     def window(self, start: datetime | int, stop: datetime | int) -> range:
         """The IDs whose tick begins at or after ``start`` and before ``stop``, as one range.
 

@@ -172,8 +172,14 @@ class Scheme:
 
         return array_dtype(name, self.name, self.id_max)
 
-    def pack(self, /, **values: int) -> int:
-        """The ID of raw field values (see ``Layout.pack``), shuffled if it has a shuffle."""
+    def pack(self, /, *, moment: datetime | int | None = None, **values: int) -> int:
+        """The ID of raw field values (see ``Layout.pack``), shuffled if it has a shuffle.
+
+        moment: a datetime (a naive one is UTC) or µs since 1970, instead of ``time=``; then a field
+        that is not given is 0. Raises LayoutError for a moment outside the time field.
+        """
+        if moment is not None:
+            values = self.layout.first_at(moment, values)
         n = self.layout.pack(**values)
         return n if self.shuffle is None else self.shuffle.apply(n)
 

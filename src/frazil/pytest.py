@@ -1,0 +1,97 @@
+"""A fixture for pytest: each test gets the same IDs in every run.
+
+    def test_an_order(frazil_ids):
+        assert order.format(next_order()) == "order_1hBk000000"
+
+pytest loads this module at its start wherever frazil is installed, so it imports nothing else; the
+fixture does. While a test uses it, every generator of the process counts for itself, whether it was
+opened before or after, and asks no store: in a namespace the first ID is of the first tick of 2026,
+the next one of the second, with all other fields 0. The numbers start again in each test, so they
+depend neither on the order of the tests nor on the worker of pytest-xdist.
+
+Limits: the rows of a test must end with it, as in a transaction that is rolled back. Another
+process makes its own IDs, and so does ``frazil.mint``.
+"""
+
+from collections.abc import Iterator
+from itertools import count
+from typing import Any
+
+import pytest
+
+__all__ = ["frazil_ids"]
+
+_BEGIN_US = 1_767_225_600_000_000  # 2026-01-01
+
+
+@pytest.fixture
+def frazil_ids(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same IDs in every run of this test."""
+    from frazil.aio import AwaitedGenerator
+    from frazil.generator.local import LocalGenerator
+    from frazil.inputs.arguments import check_count
+    from frazil.remote.base import AsyncServed, Served
+
+    numbers: dict[Any, Iterator[int]] = {}
+
+    def one(ids: Any) -> int:
+        scheme = ids.scheme
+        key = (scheme.fingerprint, ids.config.namespace)
+        return _nth(scheme, next(numbers.setdefault(key, count())))
+
+    def take(ids: Any, n: int) -> list[int]:
+        return [one(ids) for _ in range(check_count(n))]
+
+    def array(ids: Any, n: int, dtype: str = "uint64") -> Any:
+        from frazil.schemes.arrays import from_ints, signed
+
+        kind = ids.scheme.array_dtype(dtype)
+        made = from_ints(take(ids, n), ids.scheme.bits)
+        return signed(made) if kind == "int64" else made
+
+    def text(ids: Any) -> Any:
+        return ids.scheme.format(one(ids))
+
+    def uuid(ids: Any) -> Any:
+        return ids.scheme.uuid(one(ids))
+
+    async def one_later(ids: Any) -> int:
+        return one(ids)
+
+    async def take_later(ids: Any, n: int) -> list[int]:
+        return take(ids, n)
+
+    async def text_later(ids: Any) -> Any:
+        return text(ids)
+
+    async def uuid_later(ids: Any) -> Any:
+        return uuid(ids)
+
+    async def ready_later(_ids: Any, timeout: Any = None) -> None:  # noqa: ASYNC109 - as Generator
+        pass
+
+    def ready(_ids: Any, timeout: Any = None) -> None:
+        pass
+
+    now = {"__call__": one, "__next__": one, "take": take, "array": array, "text": text,
+           "uuid": uuid, "ready": ready}  # fmt: skip
+    later = {"__call__": one_later, "__anext__": one_later, "take": take_later,
+             "text": text_later, "uuid": uuid_later, "ready": ready_later}  # fmt: skip
+    for kinds, methods in (
+        ((LocalGenerator, Served), now),
+        ((AwaitedGenerator, AsyncServed), later),
+    ):
+        for kind in kinds:
+            for name, method in methods.items():
+                monkeypatch.setattr(kind, name, method)
+
+
+def _nth(scheme: Any, n: int) -> int:
+    """The ID of a scheme with that number, counted from 0."""
+    layout = scheme.layout
+    first = 1
+    if layout.axis == "time" and layout.epoch_us < _BEGIN_US < layout.exhausted_us:
+        first = layout.tick_at(_BEGIN_US)
+    values = {field.name: 0 for field in layout.fields if field.fixed is None}
+    number: int = scheme.pack(**values | {layout.axis: first + n})
+    return number
