@@ -57,7 +57,7 @@ def test_contracts_are_kept(copy: Path) -> None:
         ("schemes.shuffle", "frazil.layout.layout"),
         ("reading.guess", "frazil.reading.search"),
         ("service.state", "frazil.service.http.asgi"),
-        ("cli.files.streams", "frazil.cli.files.rows"),
+        ("cli.files.streams", "frazil.cli.files.reading"),
         ("system.clock", "frazil.system.process"),
         ("inputs.duration", "frazil.inputs.url"),
         ("redis_link.errors", "frazil.redis_link.link"),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from frazil.claims.holder import Holder
-from frazil.cli.files.copies import Cut
+from frazil.cli.files.writers import joined
 from frazil.inputs.duration import exact_us
 from frazil.inputs.url import parse_url
 from frazil.layout.text import parse_layout
@@ -20,7 +20,7 @@ from fuzz.targets import TARGETS
 __all__: list[str] = []
 
 WORDS = Parser._words
-JOINED = Cut.joined
+JOINED = joined
 
 # For each target a parser as it is easily written wrong, in whose place, and what shows it.
 BROKEN = {
@@ -51,8 +51,8 @@ BROKEN = {
     ),
     "inspect": ("frazil.cli.inspect.draw", lambda *_, **__: 1 // 0, b"1423871704681156227"),
     "rows": (
-        "frazil.cli.files.copies.Cut.joined",
-        lambda self, ids: [bytes(part).replace(b" ", b"") for part in JOINED(self, ids)],
+        "frazil.cli.files.stamping.joined",
+        lambda *args, **named: bytes(JOINED(*args, **named)).replace(b" ", b""),
         b"\0a,b\n1, 2\n",
     ),
     "commands": (

@@ -1,8 +1,8 @@
 """``frazil audit``: check that the IDs in files are valid and unique.
 
-Uniqueness is a property of all rows together, and the files may not fit in memory. One pass reads
-and checks every ID and collects its fields (see ``survey``). The search for duplicates (see
-``search``) is exact, uses temporary files if needed, and reports both copies by file and line.
+Uniqueness is a property of all rows together, and the files may not fit in memory. DuckDB reads and
+checks every ID and counts its fields (see ``auditor``). The search for duplicates is exact, uses
+temporary files if needed, and reports both copies by file and line.
 
 Several files are one audit: an ID in two of them is a duplicate. Order is judged file by file.
 """
@@ -18,10 +18,9 @@ from frazil.cli._options import json_option, scheme_options
 from frazil.cli.files.extra import check_extra
 from frazil.cli.files.formats import FORMATS, files_of, format_of
 from frazil.cli.files.memory import Memory, memory_option
-from frazil.cli.files.streams import Source
 from frazil.cli.show.progress import progress
 from frazil.cli.show.terminal import echo, facts
-from frazil.cli.stamp import charset_option, delimiter_option, header_option
+from frazil.cli.stamp import charset_option, delimiter_option, header_option, skip_option
 from frazil.schemes.scheme import Scheme
 
 __all__ = ["command"]
@@ -43,6 +42,7 @@ __all__ = ["command"]
 )
 @delimiter_option
 @header_option
+@skip_option
 @charset_option
 @scheme_options
 @click.option("--no-decode", is_flag=True, help="Compare IDs of any kind as text.")
@@ -62,6 +62,7 @@ def command(
     given: str | None,
     delimiter: str | None,
     header: bool,
+    skip: int | None,
     charset: str | None,
     scheme: Scheme,
     no_decode: bool,
@@ -86,22 +87,24 @@ def command(
     """
     check_extra()
     from frazil.cli.files.auditor import Auditor
+    from frazil.cli.files.database import connect
     from frazil.cli.files.reading import Reading
     from frazil.cli.show.audit_report import as_json as json_report
     from frazil.cli.show.audit_report import as_text as text_report
 
-    with tempfile.TemporaryDirectory(prefix="frazil-audit-") as name:
-        folder = Path(name)
-        auditor = Auditor(None if no_decode else scheme, memory, folder, show)
+    with (
+        tempfile.TemporaryDirectory(prefix="frazil-audit-") as name,
+        connect(memory.search_bytes, Path(name)) as database,
+    ):
+        auditor = Auditor(None if no_decode else scheme, database, show)
         for path in files_of(paths):
             kind = format_of(path, given, "text")
             key = column or ("1" if kind == "csv" and not header else "id")
-            with (
-                Source(path, charset) as source,
-                progress(f"reading {source.name}", source.size) as update,
-            ):
-                reading = Reading([path], kind, header, delimiter, charset, memory, folder)
-                auditor.read(reading, source, key, update)
+            reading = Reading(
+                [path], kind, header, delimiter, charset, memory, Path(name), skip=skip
+            )
+            with progress(f"reading {path}", 100) as update:
+                auditor.read(reading, key, lambda done: update(int(100 * done)))
         auditor.finish()
         found: Any = json_report(auditor) if as_json else facts(text_report(auditor))
     if as_json:

@@ -2,8 +2,8 @@
 
 Rows that were written without IDs need them when they are merged, loaded or shared. A notebook
 needs memory for the whole table, loses quoting and types, and gives the rows of each file the same
-numbers. Here rows stream from files to a file, their text is copied if the format stays the same,
-and the IDs come from a generator, as in any other process.
+numbers. Here rows stream from files to a file, and the IDs come from a generator, as in any other
+process.
 
 Files are read faster than the clock advances: a layout of 4,096 IDs per millisecond needs a quarter
 of a second for a million rows. So by default timestamps may run ahead of the clock by up to 1 s, or
@@ -33,7 +33,7 @@ from frazil.generator.local import registry_of
 from frazil.generator.request import Request
 from frazil.opening import open_request
 
-__all__ = ["charset_option", "command", "delimiter_option", "header_option"]
+__all__ = ["charset_option", "command", "delimiter_option", "header_option", "skip_option"]
 
 _FORMAT = click.Choice([kind for kind in FORMATS if kind != "text"])
 _LEAD_US = 1_000_000
@@ -73,6 +73,12 @@ def _charset(ctx: click.Context, param: click.Parameter, value: str | None) -> s
         ) from None
 
 
+skip_option = click.option(
+    "--skip",
+    type=click.IntRange(min=0),
+    metavar="LINES",
+    help="How many lines of CSV to leave out before the header.",
+)
 charset_option = click.option(
     "--charset",
     callback=_charset,
@@ -100,12 +106,13 @@ charset_option = click.option(
 @click.option("--to", type=_FORMAT, help="The output's format, instead of that by its ending.")
 @delimiter_option
 @header_option
+@skip_option
 @charset_option
 @click.option(
     "--types",
     "infer",
     is_flag=True,
-    help="Infer the types of CSV columns; they are text otherwise.",
+    help="Infer the types of CSV columns from all rows; they are text otherwise.",
 )
 @memory_option
 @request_options
@@ -174,13 +181,13 @@ def _stamp(
     last: bool,
     header: bool,
     delimiter: str | None,
+    skip: int | None,
     charset: str | None,
     infer: bool,
     memory: Memory,
 ) -> dict[str, Any]:
     """Write the output, and return how many rows it has and its first and last ID."""
-    from frazil.cli.files.copies import Place
-    from frazil.cli.files.id_column import Ids
+    from frazil.cli.files.id_column import Ids, Place
     from frazil.cli.files.reading import Reading
     from frazil.cli.files.stamping import stamp
 
@@ -192,7 +199,7 @@ def _stamp(
         progress("stamping", size or None) as update,
     ):
         reading = Reading(
-            files, kind, header, delimiter, charset, memory, Path(folder), infer=infer
+            files, kind, header, delimiter, charset, memory, Path(folder), infer=infer, skip=skip
         )
         ids = Ids(generator)
         stamp(reading, Place(column, last), kind_out, file, ids, update)

@@ -374,7 +374,7 @@ def test_decimals_without_a_fraction(tmp_path):
         tmp_path,
         {
             "id": pa.array([*made[:3], made[0]], pa.decimal128(20, 0)),
-            "wide": pa.array(wide, pa.decimal256(39, 0)),
+            "wide": pa.array(wide, pa.decimal128(38, 0)),
             "odd": pa.array([-5, None, 7, 7], pa.decimal128(38, 0)),
         },
     )

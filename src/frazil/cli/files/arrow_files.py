@@ -1,6 +1,6 @@
 """Typed rows from Parquet and Arrow, in record batches, as pyarrow reads them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,10 +11,9 @@ import pyarrow.parquet
 from frazil.cli.files.memory import Memory
 from frazil.cli.files.reading import Reading
 from frazil.cli.files.streams import Source
-from frazil.cli.files.utf8 import printable
 from frazil.errors import ConfigError
 
-__all__ = ["Batches", "check_column", "direct", "open_direct", "opened"]
+__all__ = ["Batches", "direct", "opened"]
 
 _CODECS = {name: name.lower() for name in ("SNAPPY", "GZIP", "BROTLI", "ZSTD", "LZ4")} | {
     "UNCOMPRESSED": "none",
@@ -33,29 +32,7 @@ class Batches:
     """How much has been read, 0 to 1."""
 
 
-def open_direct(reading: Reading, file: str, column: str) -> Batches:
-    """One column of a Parquet or Arrow file. Raises ConfigError if it has no such column."""
-    one = opened(reading.kind, file)
-    names = one.schema_arrow.names if reading.kind == "parquet" else one.schema.names
-    check_column(names, column, file)
-    return direct(reading, [(file, one)], column)
-
-
-def check_column(names: Sequence[str], column: str, name: str, hint: str = "") -> None:
-    """Raise ConfigError for a column that a file does not have."""
-    if column not in names:
-        raise ConfigError(
-            f"{name} has no column {column!r}; choose one of "
-            f"{', '.join(map(printable, names))} with --column{hint}",
-            column=column,
-        )
-    if list(names).count(column) > 1:
-        raise ConfigError(
-            f"{name} has two columns {column!r}; rename the one without the IDs", column=column
-        )
-
-
-def direct(reading: Reading, files: list[tuple[str, Any]], column: str | None = None) -> Batches:
+def direct(reading: Reading, files: list[tuple[str, Any]]) -> Batches:
     """Batches as the files have them."""
     first = files[0][1]
     schema = first.schema_arrow if reading.kind == "parquet" else first.schema
@@ -66,7 +43,7 @@ def direct(reading: Reading, files: list[tuple[str, Any]], column: str | None = 
         nonlocal done
         for file, each in files:
             try:
-                for batch in _batches(each, reading.memory, column):
+                for batch in _batches(each, reading.memory):
                     done += batch.num_rows
                     yield batch
             except (pa.ArrowException, OSError) as error:
@@ -104,18 +81,16 @@ def _rows(opened: Any) -> int:
     return getattr(metadata, "num_rows", 0) or 0
 
 
-def _batches(opened: Any, memory: Memory, column: str | None) -> Iterator[Any]:
-    columns = None if column is None else [column]
+def _batches(opened: Any, memory: Memory) -> Iterator[Any]:
     if isinstance(opened, pa.parquet.ParquetFile):
         metadata = opened.metadata
         size = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
-        yield from opened.iter_batches(memory.rows_for(size, metadata.num_rows), columns=columns)
+        yield from opened.iter_batches(memory.rows_for(size, metadata.num_rows))
     elif isinstance(opened, pa.ipc.RecordBatchFileReader):
         for i in range(opened.num_record_batches):
-            batch = opened.get_batch(i)
-            yield batch if columns is None else batch.select(columns)
+            yield opened.get_batch(i)
     else:
-        yield from (opened if columns is None else (batch.select(columns) for batch in opened))
+        yield from opened
 
 
 def _compression(opened: Any) -> str | dict[str, str]:

@@ -1,39 +1,47 @@
-"""An audit of the IDs in files: one pass over the rows, and a search for duplicates.
+"""An audit of the IDs in files: DuckDB reads each row, and counts.
 
-Each row is a valid ID or an invalid one. Valid IDs go to the survey and to the search. The audit
-counts all invalid rows and all duplicates but keeps only the first few. A position is one number:
-the file's index above 48 bits of line or row number, so that the search does not depend on files.
+One query for each file reads the IDs' fields in the order of the rows. A second one, over all
+files, looks for duplicates; if every ID is larger than the one before, there are none. What does
+not fit the memory goes to DuckDB's temporary files. Only the first few invalid rows and duplicates
+are read, by queries of their own, if there are any.
 
-Texts are decoded a batch at a time. Where a batch has an invalid one, each is decoded by itself,
-and the error of the codec says why.
+Numbers and decimal texts are read by SQL alone. For another text form DuckDB calls the codec with
+some thousand texts at a time. A position is one number: the file's index above 48 bits of line or
+row number.
+
+An ID carries its moment, so a column of IDs shows how far it is from time order. An ID is *late* if
+an earlier row has a later moment; the worst lateness is the k of k-sorted. Two IDs of one tick are
+in order, whichever comes first. An ID is *foreign* if a constant differs from the layout's: it is
+from another deployment.
 """
 
-from collections.abc import Callable
-from pathlib import Path
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
+import duckdb
 
-from frazil.cli.files.ahead import ahead
-from frazil.cli.files.buffers import as_numpy
-from frazil.cli.files.memory import Memory
-from frazil.cli.files.reading import Reading
-from frazil.cli.files.search import Duplicate, Search
-from frazil.cli.files.streams import Source
-from frazil.cli.files.survey import Survey
-from frazil.cli.files.utf8 import printable, text_problem
-from frazil.cli.files.values import open_values
+from frazil.cli.files.database import unreadable
+from frazil.cli.files.places import lines_of
+from frazil.cli.files.reading import Reading, printable, text_problem
+from frazil.cli.files.sources import Source, open_source
 from frazil.errors import CodecError
+from frazil.layout.field import Role
 from frazil.schemes.scheme import Scheme
+from frazil.schemes.segments import Segment, assembled
 
-__all__ = ["Auditor", "Invalid", "Place"]
+__all__ = ["Auditor", "Duplicate", "Invalid", "Place", "Survey"]
 
-Progress = Callable[[int, int], None]
+Progress = Callable[[float], None]
 
 _NUMBER_BITS = 48
+_NODES_MAX = 1 << 17
 _SHOWN_CHARACTERS = 60  # of a text that is not an ID
+_WORD = (1 << 64) - 1
+_POLL_S = 0.2
 
 
 class Place(NamedTuple):
@@ -52,26 +60,62 @@ class Invalid(NamedTuple):
     reason: str
 
 
+class Duplicate(NamedTuple):
+    """A key and the positions of its first copy and of this repeat."""
+
+    key: int | str
+    first: int
+    again: int
+
+
+@dataclass
+class Survey:
+    """The fields of the IDs of all files; order is judged within a file.
+
+    late_ticks, late_at: the worst lateness, and the position of that ID. uncounted: IDs of nodes
+    beyond the first 131,072. foreign: IDs by the constant that differs.
+    """
+
+    first_tick: int | None = None
+    last_tick: int | None = None
+    late: int = 0
+    late_ticks: int = 0
+    late_at: int | None = None
+    nodes: Counter[int] = field(default_factory=Counter)
+    uncounted: int = 0
+    foreign: Counter[str] = field(default_factory=Counter)
+    foreign_ids: int = 0
+    foreign_at: int | None = None
+
+
 class Auditor:
     """An audit of the files passed to ``read``. Without a scheme, values are compared as text.
 
-    folder: for temporary files; kept_max: how many invalid rows and how many duplicates to keep.
+    kept_max: how many invalid rows and how many duplicates to keep.
     """
 
-    def __init__(self, scheme: Scheme | None, memory: Memory, folder: Path, kept_max: int) -> None:
+    def __init__(
+        self, scheme: Scheme | None, database: duckdb.DuckDBPyConnection, kept_max: int
+    ) -> None:
         self.scheme = scheme
-        self.survey = None if scheme is None else Survey(scheme)
+        self.survey = None if scheme is None else Survey()
         self.kept_max = kept_max
         self.names: list[str] = []
         """The files."""
-        self._units: list[str] = []
-        self._search = Search(memory, folder)
         self.rows = 0
         self.invalid = 0
         self.first_invalid: list[Invalid] = []
         self.duplicates = 0
         """Rows with the ID of an earlier row."""
         self.first_duplicates: list[Duplicate] = []
+        self._database = database
+        self._readings: list[Reading] = []
+        self._sources: list[Source] = []
+        self._lines: dict[int, int] = {}
+        self._increasing = True
+        self._last: int | None = None
+        if scheme is not None and not _is_plain(scheme):
+            _register(database, scheme)
 
     @property
     def clean(self) -> bool:
@@ -79,137 +123,332 @@ class Auditor:
         foreign = 0 if self.survey is None else self.survey.foreign_ids
         return not (self.invalid or self.duplicates or foreign)
 
-    def read(self, reading: Reading, source: Source, column: str, on_progress: Progress) -> None:
-        """Audit a file; ``on_progress`` receives the number of bytes read, and of rows."""
-        file_bits = len(self.names) << _NUMBER_BITS
-        unit, values, bytes_read = open_values(reading, source, column)
-        self.names.append(source.name)
-        self._units.append(unit)
-        if self.survey is not None:
-            self.survey.new_file()
-        for some, numbers in ahead(values):
-            self._add(some, numbers | file_bits)
-            on_progress(bytes_read(), self.rows)
+    def read(self, reading: Reading, column: str, on_progress: Progress) -> None:
+        """Audit a file; ``on_progress`` receives how much is done, 0 to 1."""
+        try:
+            with self._progress(on_progress):
+                self._read(reading, column)
+        except duckdb.Error as error:
+            raise unreadable(reading, error) from None
 
     def finish(self) -> None:
-        """Search for duplicates."""
-        self.duplicates, self.first_duplicates = self._search.find(self.kept_max)
+        """Search for duplicates, and for the lines of what was found."""
+        try:
+            if not self._increasing and self.rows > 1:
+                self._search()
+            self._find_lines()
+        except duckdb.Error as error:
+            raise unreadable(self._readings[0], error) from None
 
     def place(self, position: int) -> Place:
         """The file and line of a position."""
         file = position >> _NUMBER_BITS
-        number = position & ((1 << _NUMBER_BITS) - 1)
-        return Place(self.names[file], self._units[file], number)
+        number = self._lines.get(position, position & ((1 << _NUMBER_BITS) - 1))
+        return Place(self.names[file], self._sources[file].unit or "line", number)
 
     def text(self, key: int | str) -> str:
         """The text of an ID."""
         return self.scheme.format(key) if isinstance(key, int) and self.scheme else str(key)
 
-    def _add(self, values: Any, positions: Any) -> None:
-        self.rows += len(values)
-        keys = self._decode_all(values)
-        if keys is None:
-            keys, positions = self._decode_each(values, positions)
+    def _read(self, reading: Reading, column: str) -> None:
+        index = len(self._sources)
+        source = open_source(reading, column, self._database, index)
+        file = reading.files[0]
+        self.names.append("standard input" if file == "-" else file)
+        self._readings.append(reading)
+        self._sources.append(source)
+        keys = self._keys(index)
+        survey = _Fields(self.scheme)
+        found = self._database.execute(survey.query(keys))
+        rows = valid = before = late = late_ticks = 0
+        lows: list[Any] = []
+        highs: list[Any] = []
+        while some := found.fetchmany(1 << 14):
+            for row in some:
+                rows, valid, before = rows + row[1], valid + row[2], before + row[3]
+                self._increasing &= row[4]
+                if row[2]:
+                    lows.append(row[5])
+                    highs.append(row[6])
+                late, late_ticks = late + row[9], max(late_ticks, row[10] or 0)
+                if self.survey is not None:
+                    _add(self.survey, row, survey.constants)
+        self.rows += rows
+        self.invalid += rows - valid
+        self._increasing &= before == max(rows - 1, 0) and self._follows(lows, highs)
         if self.survey is not None:
-            self.survey.add(keys, positions)
-        self._search.add(keys, positions)
+            self.survey.late += late
+            if late_ticks > self.survey.late_ticks:
+                self.survey.late_ticks = late_ticks
+                self.survey.late_at = self._one(survey.latest(keys))
+        if rows > valid and len(self.first_invalid) < self.kept_max:
+            self._add_invalid(keys)
 
-    def _decode_all(self, values: Any) -> Any:
-        """The keys, decoded in one step; None if a value is invalid or needs a step of its own."""
-        scheme = self.scheme
-        if not isinstance(values, pa.Array) or not len(values):
-            return None
-        if scheme is None:
-            return _valid_texts(values)
-        if scheme.bits > 64:
-            return None
-        if pa.types.is_integer(values.type):
-            return _checked(as_numpy(values), scheme.bits)
-        if scheme.encoding == "decimal" and not scheme.prefix:
-            return _decimals(values, scheme.bits)
-        fixed = _fixed(values)
+    def _follows(self, lows: list[Any], highs: list[Any]) -> bool:
+        """Whether the IDs of a file are larger than those of the files before."""
+        if not lows or self.scheme is None:
+            return not lows
+        after = self._last is None or min(lows) > self._last
+        self._last = max(highs)
+        return after
+
+    def _keys(self, index: int) -> str:
+        """The position and the key of each row of a file, and its value; null if it is invalid."""
+        source = self._sources[index]
+        base = index << _NUMBER_BITS
+        numbered = f"SELECT {base} + row_number() OVER () AS nr, * FROM ({source.query})"
+        key = "coalesce(t, CAST(n AS VARCHAR))" if self.scheme is None else _key(self.scheme)
+        rows = f"SELECT nr, {key} AS key, n, t, raw, kind FROM ({numbered})"
+        # A line of a text without anything is no row, but it has a number.
+        return f"{rows} WHERE t IS NOT NULL" if source.unit == "line" else rows
+
+    def _one(self, query: str) -> Any:
+        return self._database.execute(query).fetchall()[0][0]
+
+    def _add_invalid(self, keys: str) -> None:
+        rows = self._database.execute(
+            f"SELECT nr, n, t, raw, kind FROM ({keys}) WHERE key IS NULL ORDER BY nr LIMIT "
+            f"{self.kept_max - len(self.first_invalid)}"
+        ).fetchall()
+        for position, number, text, raw, kind in rows:
+            shown = printable(raw or "")
+            if len(shown) > _SHOWN_CHARACTERS:
+                shown = shown[:_SHOWN_CHARACTERS] + "..."
+            reason = self._reason(number if text is None else text, raw, kind)
+            self.first_invalid.append(Invalid(position, shown, reason))
+
+    def _reason(self, value: int | str | None, raw: str | None, kind: str) -> str:
+        """Why a value is not an ID."""
+        if value is None:
+            number = kind in ("ubigint", "bigint", "double")
+            named = "number" if number else (kind or "value").lower()
+            return "there is no value" if raw is None else f"a {named} is not an ID"
         try:
-            return None if fixed is None else scheme.codec.decode_array(fixed)
+            if isinstance(value, str) and (problem := text_problem(value)):
+                raise CodecError(problem)
+            if self.scheme is not None:
+                codec = self.scheme.codec
+                _ = self.scheme.parse(value) if isinstance(value, str) else codec.checked(value)
+        except CodecError as error:
+            return str(error).partition("\n")[0]
+        raise AssertionError(value)  # a key that SQL could not read
+
+    def _search(self) -> None:
+        """Count the rows with the ID of an earlier row, and find the first of them."""
+        keys = " UNION ALL ".join(
+            f"SELECT nr, key FROM ({self._keys(i)})" for i in range(len(self._sources))
+        )
+        keys = f"SELECT nr, key FROM ({keys}) WHERE key IS NOT NULL"
+        repeated = "GROUP BY key HAVING count(*) > 1"
+        self.duplicates = self._one(
+            f"SELECT coalesce(sum(n), 0)::BIGINT FROM (SELECT count(*) - 1 AS n FROM ({keys}) "
+            f"{repeated})"
+        )
+        if self.duplicates and self.kept_max:
+            found = self._database.execute(
+                f"SELECT key, first, nr FROM ({keys}) JOIN (SELECT key, min(nr) AS first FROM "
+                f"({keys}) {repeated}) USING (key) WHERE nr > first ORDER BY nr "
+                f"LIMIT {self.kept_max}"
+            ).fetchall()
+            self.first_duplicates = [Duplicate(*row) for row in found]
+
+    def _find_lines(self) -> None:
+        """Find the lines of the positions that are shown."""
+        positions = {one.position for one in self.first_invalid}
+        positions |= {each for one in self.first_duplicates for each in one[1:]}
+        if self.survey is not None:
+            positions |= {self.survey.late_at, self.survey.foreign_at} - {None}  # type: ignore[arg-type]
+        for index, reading in enumerate(self._readings):
+            base = index << _NUMBER_BITS
+            rows = {each - base for each in positions if each >> _NUMBER_BITS == index}
+            if rows and not self._sources[index].unit:
+                file = reading.files[0]
+                found = lines_of(reading, file, rows)
+                self._lines |= {base + row: line for row, line in found.items()}
+
+    @contextmanager
+    def _progress(self, on_progress: Progress) -> Iterator[None]:
+        """A block in which another thread tells how far the query is."""
+        done = threading.Event()
+
+        def poll() -> None:
+            while not done.wait(_POLL_S):
+                with suppress(duckdb.Error):
+                    on_progress(max(0.0, self._database.query_progress() / 100))
+
+        thread = threading.Thread(target=poll, name="frazil-progress", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
+
+
+class _Sql(str):
+    """SQL whose sum is written with a plus."""
+
+    __slots__ = ()
+
+    def __add__(self, other: str) -> "_Sql":
+        return _Sql(f"{self} + {other}")
+
+
+class _Fields:
+    """The queries that read the fields of IDs."""
+
+    def __init__(self, scheme: Scheme | None) -> None:
+        self._scheme = scheme
+        self.constants = [] if scheme is None else _constants(scheme)
+
+    def query(self, keys: str) -> str:
+        """For each node: rows, keys, their order and span, the ticks, and the foreign IDs.
+
+        Its columns are those that ``_add`` reads.
+        """
+        foreign = [_differs(mask, value) for _, mask, value in self.constants]
+        counts = [f"count(*) FILTER ({each})" for each in foreign]
+        any_of = " OR ".join(foreign) or "false"
+        return (
+            "SELECT node, count(*), count(key), count(before), "
+            "coalesce(bool_and(key > before), true), min(key), max(key), min(tick), max(tick), "
+            "count(*) FILTER (tick < latest), max(latest - tick), "
+            f"{', '.join([f'count(*) FILTER ({any_of})', f'min(nr) FILTER ({any_of})', *counts])} "
+            f"FROM ({self._rows(keys)}) GROUP BY node ORDER BY node"
+        )
+
+    def latest(self, keys: str) -> str:
+        """The position of the row that is the latest."""
+        order = "ORDER BY latest - tick DESC NULLS LAST, nr LIMIT 1"
+        return f"SELECT nr FROM ({self._rows(keys)}) {order}"
+
+    def _rows(self, keys: str) -> str:
+        fields = f"SELECT nr, key, {self._role('time')} AS tick, {self._role('node')} AS node"
+        return (
+            "SELECT *, lag(key) OVER () AS before, "
+            "max(tick) OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS latest "
+            f"FROM ({fields} FROM ({keys}))"
+        )
+
+    def _role(self, role: Role) -> str:
+        scheme = self._scheme
+        if scheme is None or not scheme.layout.bits_of(role):
+            return "NULL::BIGINT"
+        wide = scheme.layout.bits_of(role) > 62
+        kind = "HUGEINT" if wide else "BIGINT"
+
+        def cut(segment: Segment) -> _Sql:
+            word = "key"
+            if scheme.bits > 64:
+                word = f"(key >> {segment.source // 64 * 64}) & {_WORD}::UHUGEINT"
+                word = f"CAST({word} AS UBIGINT)"
+            return _Sql(
+                f"CAST(({word} >> {segment.source % 64}) & {segment.mask}::UBIGINT AS {kind})"
+            )
+
+        return assembled(scheme.segments(role), cut, lambda part, bits: _Sql(f"({part} << {bits})"))
+
+
+def _constants(scheme: Scheme) -> list[tuple[str, int, int]]:
+    """The mask and the value of each constant field in an ID."""
+    found = []
+    for each in scheme.layout.fields:
+        if each.fixed is not None:
+            mask, value = each.pack(each.limit), each.pack(each.fixed)
+            if scheme.shuffle is not None:
+                mask, value = scheme.shuffle.apply(mask), scheme.shuffle.apply(value)
+            found.append((each.name, mask, value))
+    return found
+
+
+def _differs(mask: int, value: int) -> str:
+    kind = "UHUGEINT" if max(mask, value) > _WORD else "UBIGINT"
+    return f"key & {mask}::{kind} <> {value}::{kind}"
+
+
+def _add(survey: Survey, row: tuple[Any, ...], constants: list[tuple[str, int, int]]) -> None:
+    """Add a row of ``_Fields.query``."""
+    node, valid, first, last = row[0], row[2], row[7], row[8]
+    if first is not None:
+        survey.first_tick = first if survey.first_tick is None else min(first, survey.first_tick)
+        survey.last_tick = last if survey.last_tick is None else max(last, survey.last_tick)
+    if node is not None:
+        if node in survey.nodes or len(survey.nodes) < _NODES_MAX:
+            survey.nodes[node] += valid
+        else:
+            survey.uncounted += valid
+    foreign, at = row[11], row[12]
+    if foreign:
+        survey.foreign_ids += foreign
+        survey.foreign_at = at if survey.foreign_at is None else min(at, survey.foreign_at)
+        for (name, _, _), count in zip(constants, row[13:], strict=True):
+            if count:
+                survey.foreign[name] += count
+
+
+def _is_plain(scheme: Scheme) -> bool:
+    """Whether SQL can read the texts: decimal numbers of at most 64 bits."""
+    decimal = scheme.encoding == "decimal" and not (scheme.prefix or scheme.check or scheme.key)
+    return decimal and scheme.bits <= 64
+
+
+def _key(scheme: Scheme) -> str:
+    """The ID in a row of ``n`` and ``t``, as SQL; null if it is none."""
+    kind = "UBIGINT" if scheme.bits <= 64 else "UHUGEINT"
+    most = f"{(1 << scheme.bits) - 1}::{kind}"
+    number = f"TRY_CAST(n AS {kind})"
+    if _is_plain(scheme):
+        read = f"TRY_CAST(t AS {kind})"
+        text = f"CASE WHEN CAST({read} AS VARCHAR) = t THEN {read} END"
+    elif scheme.bits <= 64:
+        text = "frazil_decode(t)"
+    else:
+        part = "frazil_decode(t)"
+        text = f"((CAST({part}.hi AS UHUGEINT) << 64) | CAST({part}.lo AS UHUGEINT))"
+    key = f"coalesce({number}, {text})"
+    return f"CASE WHEN {key} <= {most} THEN {key} END"
+
+
+def _register(database: duckdb.DuckDBPyConnection, scheme: Scheme) -> None:
+    """Add the function that reads texts, a vector at a time."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from duckdb.func import PythonUDFType
+
+    from frazil.cli.files.buffers import as_arrow
+
+    def decode(texts: Any) -> Any:
+        values = texts.to_pylist()
+        try:
+            found = scheme.codec.decode_array([text or "" for text in values])
+            absent = np.zeros(len(values), bool)
         except CodecError:
-            return None
+            found, absent = _decode_each(scheme, values)
+        if scheme.bits <= 64:
+            numbers = as_arrow(found)
+        else:
+            halves = [as_arrow(found[half]) for half in ("hi", "lo")]
+            numbers = pa.StructArray.from_arrays(halves, ["hi", "lo"])
+        return pc.if_else(as_arrow(absent), None, numbers) if absent.any() else numbers
 
-    def _decode_each(self, values: Any, positions: Any) -> tuple[Any, Any]:
-        """The keys of the valid values, and their positions."""
-        keys, kept = [], []
-        for i, value in enumerate(values.to_pylist() if isinstance(values, pa.Array) else values):
-            text = value.decode("utf-8", "surrogateescape") if type(value) is bytes else value
-            try:
-                keys.append(self._key(text))
-                kept.append(i)
-            except CodecError as error:
-                self._add_invalid(int(positions[i]), text, str(error).partition("\n")[0])
-        positions = positions[np.array(kept, np.int64)]
-        if self.scheme is None:
-            return pa.array(keys, pa.string()), positions
-        wide = self.scheme.bits > 64
-        return np.array(keys, object if wide else np.uint64), positions
-
-    def _key(self, value: Any) -> int | str:
-        """The ID or the text of a value. Raises CodecError if it is invalid."""
-        if type(value) is str and (problem := text_problem(value)):
-            raise CodecError(problem)
-        if type(value) not in (int, str):
-            kind = type(value).__name__
-            raise CodecError("there is no value" if value is None else f"a {kind} is not an ID")
-        if self.scheme is None:
-            return str(value)
-        return self.scheme.parse(value) if type(value) is str else self.scheme.codec.checked(value)
-
-    def _add_invalid(self, position: int, value: Any, reason: str) -> None:
-        self.invalid += 1
-        if len(self.first_invalid) < self.kept_max:
-            text = "" if value is None else printable(str(value))
-            shortened = text[:_SHOWN_CHARACTERS] + "..."
-            text = text if len(text) <= _SHOWN_CHARACTERS else shortened
-            self.first_invalid.append(Invalid(position, text, reason))
+    kind: Any = "UBIGINT"
+    if scheme.bits > 64:
+        kind = duckdb.struct_type({"hi": "UBIGINT", "lo": "UBIGINT"})
+    database.create_function("frazil_decode", decode, ["VARCHAR"], kind, type=PythonUDFType.ARROW)
 
 
-def _checked(numbers: Any, bits: int) -> Any:
-    """Integers as uint64; None if one does not fit."""
-    low, high = int(numbers.min()), int(numbers.max())
-    return numbers.astype(np.uint64) if low >= 0 and high >> bits == 0 else None
+def _decode_each(scheme: Scheme, texts: list[str | None]) -> tuple[Any, Any]:
+    """The IDs of texts some of which are invalid, and which are."""
+    import numpy as np
 
+    from frazil.schemes import arrays
 
-def _decimals(values: Any, bits: int) -> Any:
-    """The numbers of decimal texts; None if one is not written as a codec writes it."""
-    try:
-        numbers = as_numpy(pc.cast(values.cast(pa.string()), pa.uint64()))
-    except pa.ArrowInvalid:
-        return None
-    lengths = as_numpy(pc.binary_length(values))
-    low, high = int(lengths.min()), int(lengths.max())
-    if low == high and int(numbers.min()) >= 10 ** (low - 1):
-        return _checked(numbers, bits)
-    powers = np.array([10**power for power in range(1, 20)], np.uint64)
-    if (lengths != 1 + np.searchsorted(powers, numbers, side="right")).any():
-        return None  # a leading zero
-    return _checked(numbers, bits)
-
-
-def _fixed(values: Any) -> Any:
-    """Texts of one length as a numpy array of bytes; None if their lengths differ."""
-    lengths = as_numpy(pc.binary_length(values))
-    width = int(lengths[0])
-    if not width or (lengths != width).any():
-        return None
-    plain = values.cast(pa.binary())
-    data = np.frombuffer(plain.buffers()[2], np.uint8)
-    offset = int(np.frombuffer(plain.buffers()[1], np.int32)[plain.offset])
-    texts = data[offset : offset + width * len(plain)].view(f"S{width}")
-    # numpy drops zero bytes at the end of a text.
-    return None if (texts.view(np.uint8) == 0).any() else texts
-
-
-def _valid_texts(values: Any) -> Any:
-    """The texts of an array; None if one is not UTF-8."""
-    if pa.types.is_integer(values.type):
-        return values.cast(pa.string())
-    try:
-        return values.cast(pa.string())
-    except pa.ArrowInvalid:
-        return None
+    numbers, absent = [], np.zeros(len(texts), bool)
+    for i, text in enumerate(texts):
+        try:
+            numbers.append(scheme.parse(text or ""))
+        except CodecError:
+            numbers.append(0)
+            absent[i] = True
+    return arrays.from_ints(numbers, scheme.bits), absent

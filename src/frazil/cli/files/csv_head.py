@@ -1,86 +1,145 @@
-"""The beginning of a CSV file: its delimiter, its header, and the names of its columns.
+"""The beginning of a CSV file: its delimiter, its header, and what stands before it.
 
-Without a header, columns are named by their numbers, from 1. A delimiter that is not given is the
-one that cuts the first lines into equally many fields, as many as possible.
+DuckDB reads the rows. What it would guess is settled here: a wrong guess is a table of other
+values, without an error. Without a header, columns are named by their numbers, from 1.
+
+A line ``sep=;`` (Excel's) and blank lines are left out. A comment or a title looks like a header.
+So the first lines must have equally many fields, and a first line that begins with ``#`` needs
+``--skip``.
 """
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 
 from frazil.cli.files.formats import packing_of
-from frazil.cli.files.rows import Rows, split_csv
 from frazil.cli.files.streams import Source
 from frazil.errors import ConfigError
 
-__all__ = ["CsvHead", "open_csv"]
+__all__ = ["CsvHead", "read_head"]
 
 _BOM = b"\xef\xbb\xbf"
 _DELIMITERS = ",\t;|"
-_SNIFFED_LINES = 20
+_SNIFFED_LINES = 50
+_ROW_BYTES = 4 << 20
+_SHOWN_CHARACTERS = 60
 
 
 @dataclass(frozen=True)
 class CsvHead:
-    """What a CSV file begins with. ``header`` is the text of the header row, or None."""
+    """What a CSV file begins with.
+
+    before: the bytes that are not part of the table, ``lines`` how many lines they are. row_bytes:
+    about how long a row is.
+    """
 
     delimiter: str
     names: tuple[str, ...]
-    header: bytes | None
-    bom: bytes
+    before: int
+    lines: int
+    row_bytes: int
 
 
-def open_csv(
-    source: Source, *, header: bool, delimiter: str | None
-) -> tuple[CsvHead, Iterator[Rows]]:
-    """The beginning of a file, and its rows without the header; blank rows are among them.
-
-    Raises ConfigError for an empty file.
-    """
-    blocks = source.blocks()
-    first = next(blocks, b"")
-    while len(first) < len(_BOM) and (more := next(blocks, b"")):
-        first += more
-    bom = _BOM if first.startswith(_BOM) else b""
-    blocks = chain([first[len(bom) :]], blocks)
-    if delimiter is None:
-        delimiter = _guess_delimiter(source.path, first[len(bom) :])
-    rows = split_csv(source, blocks, delimiter)
-    for some in rows:
-        filled = (some.bodies > some.starts).nonzero()[0]
-        if not len(filled):
-            continue
-        at = int(filled[0])
-        text = some.row(at)
-        (record,) = csv.reader(_lines(text), delimiter=delimiter)
-        rest = chain([some.after(at + 1 if header else at)], rows)
-        names = record if header else [str(i + 1) for i in range(len(record))]
-        return CsvHead(delimiter, tuple(names), text if header else None, bom), rest
-    raise ConfigError(
-        f"{source.name} is empty; a CSV file needs at least a header", path=source.path
-    )
-
-
-def _lines(data: bytes) -> io.StringIO:
-    return io.StringIO(data.decode("utf-8", "surrogateescape"), newline="")
+def read_head(source: Source, *, header: bool, delimiter: str | None, skip: int | None) -> CsvHead:
+    """The beginning of a file. Raises ConfigError for an empty file, and for an unclear header."""
+    data = b""
+    for block in source.blocks():
+        data += block
+        if len(data) >= _ROW_BYTES:
+            break
+    bom = len(_BOM) if data.startswith(_BOM) else 0
+    text = data[bom:].decode("utf-8", "surrogateescape")
+    lines = list(islice(io.StringIO(text, newline=""), (skip or 0) + 2 * _SNIFFED_LINES))
+    at = skip or 0
+    if at < len(lines) and (mark := _separator(lines[at])):
+        delimiter, at = delimiter or mark, at + 1
+    while at < len(lines) and not lines[at].strip("\r\n"):
+        at += 1
+    if at >= len(lines):
+        raise ConfigError(
+            f"{source.name} is empty; a CSV file needs at least a header", path=source.path
+        )
+    before = "".join(lines[:at])
+    rest = lines[at : at + _SNIFFED_LINES]
+    delimiter = delimiter or _guess_delimiter(source.path, rest)
+    names = _checked(source, lines, at, delimiter, skip, header=header)
+    if not header:
+        names = [str(i + 1) for i in range(len(names))]
+    size = len(before.encode("utf-8", "surrogateescape"))
+    row_bytes = 1 + sum(map(len, rest)) // len(rest)
+    return CsvHead(delimiter, tuple(names), bom + size if size else 0, at, row_bytes)
 
 
-def _guess_delimiter(path: str, start: bytes) -> str:
+def _separator(line: str) -> str | None:
+    line = line.rstrip("\r\n")
+    return line[4] if len(line) == 5 and line[:4].lower() == "sep=" else None
+
+
+def _checked(
+    source: Source, lines: list[str], at: int, delimiter: str, skip: int | None, *, header: bool
+) -> list[str]:
+    """The first row, if the next ones have as many fields."""
+    reader = csv.reader(lines[at : at + _SNIFFED_LINES], delimiter=delimiter)
+    csv.field_size_limit(_ROW_BYTES)
+    starts, rows = [at + 1], []
+    try:
+        for row in reader:
+            rows.append(row)
+            starts.append(at + 1 + reader.line_num)
+    except csv.Error as error:
+        raise source.error_at(starts[-1], f"not CSV: {error}") from None
+    first = rows[0]
+    whole = rows if at + _SNIFFED_LINES >= len(lines) else rows[:-1]
+    odd = next((i for i, row in enumerate(whole) if row and len(row) != len(first)), None)
+    if odd is not None:
+        number = starts[odd]
+        raise ConfigError(
+            f"{source.name}: line {at + 1} has {_fields(first)}, and line {number} has "
+            f"{_fields(rows[odd])}: {_shown(lines[at])} and {_shown(lines[number - 1])}; if the "
+            f"table begins later, skip the lines before it, like --skip {max(odd, 1) + at}; set "
+            "the separator with --delimiter",
+            path=source.path,
+            line=number,
+        )
+    if skip is None and first[0].startswith("#"):
+        second = f" and line {at + 2} is {_shown(lines[at + 1])}" if at + 1 < len(lines) else ""
+        kind = "header" if header else "row"
+        raise ConfigError(
+            f"{source.name}: line {at + 1} is {_shown(lines[at])}{second}; add --skip {at + 1} if "
+            f"the first is a comment, --skip {at} if it is the {kind}",
+            path=source.path,
+            line=at + 1,
+        )
+    return first
+
+
+def _fields(row: list[str]) -> str:
+    return f"{len(row)} field{'s' if len(row) != 1 else ''}"
+
+
+def _shown(line: str) -> str:
+    line = line.rstrip("\r\n").encode("utf-8", "backslashreplace").decode()
+    return repr(line if len(line) <= _SHOWN_CHARACTERS else line[:_SHOWN_CHARACTERS] + "...")
+
+
+def _guess_delimiter(path: str, lines: Sequence[str]) -> str:
     name = path.lower()
     if packing_of(name):
         name = name.rpartition(".")[0]
     if name.endswith(".tsv"):
         return "\t"
-    lines = list(islice(_lines(start[: 1 << 16]), _SNIFFED_LINES))
     return max(_DELIMITERS, key=lambda delimiter: _score(lines, delimiter))
 
 
-def _score(lines: Sequence[str], delimiter: str) -> tuple[bool, int]:
+def _score(lines: Sequence[str], delimiter: str) -> tuple[bool, bool, int]:
+    """Whether it divides all rows alike, or at least the last three, and into how many fields."""
     try:
         widths = [len(row) for row in csv.reader(lines, delimiter=delimiter) if row]
     except csv.Error:
-        return False, 0
+        return False, False, 0
     complete = widths[:-1] or widths or [0]  # the last row may continue below these lines
-    return min(complete) == max(complete) > 1, complete[0]
+    alike = min(complete) == max(complete) > 1
+    last = widths[-3:]
+    return alike, len(last) > 2 and min(last) == max(last) > 1, complete[0]

@@ -15,6 +15,7 @@ __all__ = ["Memory", "memory_option"]
 _UNITS = {"MiB": 1 << 20, "GiB": 1 << 30}
 _LEAST_BYTES = 512 << 20
 _OWN_BYTES = 320 << 20
+_AUDIT_BYTES = 256 << 20
 _BATCH_BYTES = 16 << 20
 _BATCH_ROWS = 122_880  # a row group of DuckDB
 
@@ -31,6 +32,11 @@ class Memory:
         return self.size_bytes - _OWN_BYTES
 
     @property
+    def search_bytes(self) -> int:
+        """The bound of DuckDB where it is alone."""
+        return self.size_bytes - _AUDIT_BYTES
+
+    @property
     def buffer_bytes(self) -> int:
         """How much of a text file DuckDB reads at once."""
         return 16 << 20 if self.size_bytes >= 1 << 30 else 8 << 20
@@ -39,11 +45,6 @@ class Memory:
     def line_bytes(self) -> int:
         """The longest row of CSV that DuckDB reads."""
         return self.buffer_bytes // 2
-
-    @property
-    def batch_rows(self) -> int:
-        """Rows of a batch whose width is unknown."""
-        return _BATCH_ROWS
 
     def rows_for(self, size_bytes: int, rows: int) -> int:
         """Rows of a batch, in a table of ``rows`` rows and ``size_bytes`` bytes."""

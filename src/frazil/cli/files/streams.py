@@ -28,7 +28,10 @@ from frazil.cli._signals import on_stop
 from frazil.cli.files.formats import packing_of
 from frazil.errors import ConfigError
 
-__all__ = ["Source", "open_output"]
+__all__ = ["STANDARD_INPUT", "Source", "open_output"]
+
+STANDARD_INPUT = "standard input"
+"""The name of - in errors."""
 
 _BLOCK_BYTES = 4 << 20
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -43,12 +46,13 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 class Source(AbstractContextManager["Source"]):
     """A file to read, or ``-`` for standard input. Raises ConfigError if it cannot be read.
 
-    charset: the character set of a text, as Python names it; None for UTF-8.
+    charset: the character set of a text, as Python names it; None for UTF-8. name: its name in
+    errors, if that is not the path.
     """
 
-    def __init__(self, path: str, charset: str | None = None) -> None:
+    def __init__(self, path: str, charset: str | None = None, name: str = "") -> None:
         self.path = path
-        self.name = "standard input" if path == "-" else path
+        self.name = name or (STANDARD_INPUT if path == "-" else path)
         self._decoder = None if charset is None else codecs.getincrementaldecoder(charset)()
         self.stored: io.BufferedReader
         self.size: int | None = None

@@ -1,10 +1,7 @@
-"""Writers of typed rows with an additional column of IDs.
+"""Writers of tables with an additional column of IDs, one for each format.
 
-Parquet and Arrow keep the types, the metadata, and in Parquet the compression of the input. In text
-values are written in the simplest form that reads back the same, by DuckDB. In CSV null is an empty
-field, and lists and objects are JSON. In JSON Lines dates and decimals are strings, and NaN and
-infinity are null. There an ID is a string, because a reader that takes JSON numbers as doubles
-would change it.
+Parquet and Arrow keep the types, the metadata, and in Parquet the compression of the input. CSV and
+JSON Lines are texts of DuckDB (see ``text_rows``), in which the IDs are inserted.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,18 +9,18 @@ from contextlib import contextmanager
 from functools import partial
 from typing import IO, Any
 
-import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.ipc
 import pyarrow.parquet
 
 from frazil.cli.files.arrow_files import Batches
-from frazil.cli.files.copies import Place, column_exists, csv_text
-from frazil.cli.files.id_column import Ids
+from frazil.cli.files.buffers import one_text
+from frazil.cli.files.id_column import Ids, Place, column_exists
 from frazil.errors import ConfigError
 
-__all__ = ["open_writer", "with_ids"]
+__all__ = ["joined", "open_writer", "with_ids"]
 
 _GROUP_ROWS = 491_520
 _GROUP_BYTES = 64 << 20
@@ -51,18 +48,26 @@ def with_ids(found: Batches, place: Place, ids: Ids, *, numeric: bool) -> tuple[
     return schema, batches()
 
 
+def joined(rows: Any, ids: Any, frame: tuple[str, str], *, last: bool) -> memoryview:
+    """The bytes of the texts of rows, each with its ID (see ``text_rows``)."""
+    before, after = (one_text(part.encode()).cast(pa.string()) for part in frame)
+    parts = [rows, before, ids, after] if last else [before, ids, after, rows]
+    kind = pa.large_string() if rows.nbytes > _LARGE_BYTES else pa.string()
+    empty = one_text(b"").cast(kind)
+    texts = pc.binary_join_element_wise(*(part.cast(kind) for part in parts), empty)
+    _, offsets, data = texts.buffers()
+    ends = np.frombuffer(offsets, np.int64 if kind == pa.large_string() else np.int32)
+    return memoryview(data)[: int(ends[len(texts)])] if data else memoryview(b"")
+
+
+_LARGE_BYTES = 1 << 30  # a row's ID is added, and 32 bits count the bytes of a batch
+
+
 @contextmanager
 def open_writer(
     kind: str, file: IO[bytes], schema: Any, column: str, compression: str | dict[str, str]
 ) -> Iterator[Callable[[Any], None]]:
-    """A function that writes a batch in a format; the end of the block completes the file."""
-    if kind in ("csv", "jsonl"):
-        with duckdb.connect(config={"memory_limit": "256MiB"}) as database:
-            database.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")
-            if kind == "csv":
-                file.write((csv_text(schema.names, ",") + "\n").encode())
-            yield _TextWriter(file, database, _row_of(kind, schema)).write
-        return
+    """A function that writes a batch as Parquet or Arrow; the block's end completes the file."""
     counted = _Counted(file)
     target = pa.PythonFile(counted, "w")
     try:
@@ -75,6 +80,9 @@ def open_writer(
             writer = _ParquetWriter(target, schema, column, compression)
             yield writer.write
             writer.close()
+    except pa.ArrowNotImplementedError as error:
+        counted.abandoned = True
+        raise ConfigError(f"cannot write these rows to {kind.capitalize()}: {error}") from None
     except BaseException:
         counted.abandoned = True
         raise
@@ -158,110 +166,6 @@ def _leaves(schema: Any) -> list[str]:
         pass
     written = pa.parquet.ParquetFile(pa.BufferReader(sink.getvalue())).schema
     return [written.column(i).path for i in range(len(written.names))]
-
-
-class _TextWriter:
-    """Writes rows as the texts that a SQL expression makes of them."""
-
-    def __init__(self, file: IO[bytes], database: duckdb.DuckDBPyConnection, row: str) -> None:
-        self._file = file
-        self._database = database
-        self._query = f"SELECT {row} || chr(10) FROM batch"
-
-    def write(self, batch: Any) -> None:
-        """Write the rows of a batch."""
-        # By their numbers, because SQL takes columns id and ID for one.
-        names = [str(i) for i in range(batch.num_columns)]
-        try:
-            self._database.register("batch", pa.Table.from_arrays(batch.columns, names))
-            for texts in self._database.sql(self._query).to_arrow_reader(1 << 20):
-                column = texts.column(0)
-                self._file.write(memoryview(b"".join(_data(column))))
-        except duckdb.Error as error:
-            reason = " ".join(str(error).split())
-            raise ConfigError(
-                f"cannot write these rows as text: {reason[:400]}; write Parquet or Arrow"
-            ) from None
-
-
-def _data(column: Any) -> Iterator[Any]:
-    for chunk in getattr(column, "chunks", [column]):
-        plain = chunk.cast(pa.large_string())
-        _, offsets, data = plain.buffers()
-        ends = memoryview(offsets).cast("q")
-        if len(plain):
-            yield memoryview(data)[ends[plain.offset] : ends[plain.offset + len(plain)]]
-
-
-def _row_of(kind: str, schema: Any) -> str:
-    """The SQL expression of a row's text. Raises ConfigError for a column of bytes."""
-    for each in schema:
-        if _has_bytes(each.type):
-            raise ConfigError(
-                f"cannot write the column {each.name!r} as text, because it holds bytes; remove "
-                "that column, or write Parquet",
-                column=each.name,
-            )
-    columns = [(f'"{i}"', each) for i, each in enumerate(schema)]
-    if kind == "csv":
-        return " || ',' || ".join(_csv_field(column, each.type) for column, each in columns)
-    keys = [_string(_json_key(each.name)) for each in schema]
-    values = [_json_value(column, each.type) for column, each in columns]
-    parts = [f"{key} || {value}" for key, value in zip(keys, values, strict=True)]
-    return "'{' || " + " || ', ' || ".join(parts) + " || '}'"
-
-
-def _has_bytes(kind: Any) -> bool:
-    types = pa.types
-    if isinstance(kind, pa.BaseExtensionType):
-        return _has_bytes(kind.storage_type) and kind.extension_name != "arrow.uuid"
-    if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
-        return True
-    if types.is_binary_view(kind):
-        return True
-    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
-        return _has_bytes(kind.value_type)
-    return any(_has_bytes(kind.field(i).type) for i in range(kind.num_fields))
-
-
-def _csv_field(name: str, kind: Any) -> str:
-    if pa.types.is_nested(kind):
-        text = f"CAST(to_json({name}) AS VARCHAR)"
-    else:
-        text = f"CAST({name} AS VARCHAR)"
-        if not _is_text(kind):
-            return f"coalesce({text}, '')"
-    quoted = f"'\"' || replace({text}, '\"', '\"\"') || '\"'"
-    odd = f"regexp_matches({text}, '[\",\\r\\n]')"
-    return f"CASE WHEN {name} IS NULL THEN '' WHEN {odd} THEN {quoted} ELSE {text} END"
-
-
-def _json_value(name: str, kind: Any) -> str:
-    types = pa.types
-    if types.is_floating(kind):
-        name = f"CASE WHEN isfinite({name}) THEN {name} END"
-    elif types.is_temporal(kind) or types.is_decimal(kind):
-        name = f"CAST({name} AS VARCHAR)"
-    return f"coalesce(CAST(to_json({name}) AS VARCHAR), 'null')"
-
-
-def _json_key(name: str) -> str:
-    import json
-
-    return json.dumps(name, ensure_ascii=False) + ": "
-
-
-def _is_text(kind: Any) -> bool:
-    return bool(
-        pa.types.is_string(kind)
-        or pa.types.is_large_string(kind)
-        or pa.types.is_dictionary(kind)
-        or pa.types.is_string_view(kind)
-    )
-
-
-def _string(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 class _Counted:

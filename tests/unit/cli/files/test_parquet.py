@@ -7,9 +7,6 @@ from typing import Any
 
 import pytest
 
-from frazil.cli.files.arrow_files import open_direct
-from frazil.cli.files.memory import Memory
-from frazil.cli.files.reading import Reading
 from frazil.errors import ConfigError
 from tests.needs import needs
 from tests.unit.cli.files.tabled import put, stamped
@@ -155,27 +152,10 @@ def test_parquet_files_with_other_columns_are_matched_by_name(tmp_path, arrow):
     assert out.to_pylist() == [{"id": 1, "n": 1, "m": None}, {"id": 2, "n": 2, "m": "x"}]
 
 
-def test_what_was_read_is_not_kept_in_memory(tmp_path, arrow):
-    path, count = tmp_path / "in.parquet", 100_000
-    kind = arrow.schema([("id", arrow.int64())])
-    with arrow.parquet.ParquetWriter(path, kind, use_dictionary=False) as writer:
-        for group in range(40):
-            row = range(group * count, (group + 1) * count)
-            writer.write_table(arrow.table([row], schema=kind))
-    reading = Reading([str(path)], "parquet", True, None, None, Memory(1 << 29), tmp_path)
-    before = arrow.total_allocated_bytes()
-    used, rows = 0, 0
-    for batch in open_direct(reading, str(path), "id").batches:
-        used = max(used, arrow.total_allocated_bytes() - before)
-        rows += batch.num_rows
-    assert rows == 40 * count
-    assert used < 8 << 20  # of 32 MB
-
-
 def test_a_type_that_has_no_text_is_an_error(tmp_path, arrow):
     path = tmp_path / "in.parquet"
     arrow.parquet.write_table(arrow.table({"h": arrow.array([1.5], arrow.float16())}), path)
-    with pytest.raises(ConfigError, match=r"cannot write these rows as text.*; write Parquet"):
+    with pytest.raises(ConfigError, match=r"'h'"):
         stamped(path, "parquet", "csv")
     assert table_of(arrow, stamped(path, "parquet", "parquet")).column("h").to_pylist() == [1.5]
 
