@@ -31,14 +31,15 @@ _SHOWN_CHARACTERS = 60
 class CsvHead:
     """What a CSV file begins with.
 
-    before: the bytes that are not part of the table, ``lines`` how many lines they are. row_bytes:
-    about how long a row is.
+    before: the bytes that are not part of the table, ``lines`` how many lines they are. end: how
+    its lines end, if it has a second one. row_bytes: about how long a row is.
     """
 
     delimiter: str
     names: tuple[str, ...]
     before: int
     lines: int
+    end: str
     row_bytes: int
 
 
@@ -64,12 +65,14 @@ def read_head(source: Source, *, header: bool, delimiter: str | None, skip: int 
     before = "".join(lines[:at])
     rest = lines[at : at + _SNIFFED_LINES]
     delimiter = delimiter or _guess_delimiter(source.path, rest)
-    names = _checked(source, lines, at, delimiter, skip, header=header)
+    names, first = _checked(source, lines, at, delimiter, skip, header=header)
+    end = first[len(first.rstrip("\r\n")) :][-2:]
+    end = end if end == "\r\n" else end[-1:]
     if not header:
         names = [str(i + 1) for i in range(len(names))]
     size = len(before.encode("utf-8", "surrogateescape"))
     row_bytes = 1 + sum(map(len, rest)) // len(rest)
-    return CsvHead(delimiter, tuple(names), bom + size if size else 0, at, row_bytes)
+    return CsvHead(delimiter, tuple(names), bom + size if size else 0, at, end, row_bytes)
 
 
 def _separator(line: str) -> str | None:
@@ -79,8 +82,8 @@ def _separator(line: str) -> str | None:
 
 def _checked(
     source: Source, lines: list[str], at: int, delimiter: str, skip: int | None, *, header: bool
-) -> list[str]:
-    """The first row, if the next ones have as many fields."""
+) -> tuple[list[str], str]:
+    """The first row, if the next ones have as many fields, and its last line."""
     reader = csv.reader(lines[at : at + _SNIFFED_LINES], delimiter=delimiter)
     csv.field_size_limit(_ROW_BYTES)
     starts, rows = [at + 1], []
@@ -112,7 +115,7 @@ def _checked(
             path=source.path,
             line=at + 1,
         )
-    return first
+    return first, lines[starts[1] - 2]
 
 
 def _fields(row: list[str]) -> str:

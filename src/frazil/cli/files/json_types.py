@@ -41,6 +41,7 @@ def json_columns(database: duckdb.DuckDBPyConnection, rows: str) -> Columns | No
     if not found:
         return {}
     structure = reduce(_joined, (json.loads(text) for text, _ in found))
+    structure = {} if structure == "JSON" else structure
     if not isinstance(structure, dict):
         return None
     types: dict[str, str] = {}
@@ -61,13 +62,14 @@ def _joined(one: Any, other: Any) -> Any:
         return one
     if one == "NULL":
         return other
+    one, other = (({} if each == "JSON" else each) for each in (one, other))  # an empty object
     if isinstance(one, dict) and isinstance(other, dict):
         return one | {key: _joined(one.get(key, "NULL"), each) for key, each in other.items()}
     if isinstance(one, list) and isinstance(other, list):
         return [reduce(_joined, one + other)] if one + other else []
     if isinstance(one, str) and isinstance(other, str) and {one, other} <= _NUMBERS:
         return "BIGINT" if {one, other} <= _INTEGERS else "NUMBER"
-    return "JSON"
+    return "MIXED"
 
 
 def _path(path: str, name: str) -> str:
@@ -120,4 +122,4 @@ def _type(structure: Any, path: str, types: dict[str, str], mixed: str) -> str:
     if structure in _NUMBERS:
         usual = "BIGINT" if structure in _INTEGERS else "DOUBLE"
         return types.get(path, usual)
-    return {"NULL": "VARCHAR", "JSON": mixed}.get(structure, str(structure))
+    return {"NULL": "VARCHAR", "JSON": mixed, "MIXED": mixed}.get(structure, str(structure))

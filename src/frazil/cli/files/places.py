@@ -1,6 +1,6 @@
 """Where something is in a text file: the line of a row, or of what DuckDB cannot read.
 
-DuckDB counts rows and not lines, says little about bytes that are no text, and names the wrong line
+DuckDB counts rows and not lines, says little about bytes that are not text, and names the wrong line
 of JSON. So a file with a fault is read once more, by Python.
 """
 
@@ -100,7 +100,7 @@ def _odd_rows(reading: Reading, file: str) -> Iterator[tuple[int, str]]:
 
 
 def _invalid(reading: Reading, file: str, *, ends: bool) -> Iterator[tuple[int, str]]:
-    """The lines that are not UTF-8, end in another way than the first, or are no JSON object."""
+    """The lines that are not UTF-8, end in another way than the first, or are not a JSON object."""
     first = None
     for number, line in reading.lines(file):
         text = line.decode("utf-8", "surrogateescape")

@@ -100,10 +100,12 @@ def csv_rows(reading: Reading, heads: list[CsvHead], files: list[str]) -> str:
     if count > 1:
         empty = f"force_not_null = [{', '.join(literal(str(i)) for i in range(count))}]"
     parallel = not _quotes(reading)
+    # A line end within the header's quotes would be taken for that of all rows.
+    end = heads[0].end and f", new_line = {heads[0].end!r}"
     rows = (
         f"FROM read_csv({_options(reading, files)}, auto_detect = false, columns = {{{columns}}}, "
         f"header = {str(reading.header).lower()}, delim = {mark}, quote = '\"', escape = '\"', "
-        f"{empty}, parallel = {str(parallel).lower()}, "
+        f"{empty}{end}, parallel = {str(parallel).lower()}, "
         f"max_line_size = {reading.memory.line_bytes}, buffer_size = {reading.memory.buffer_bytes})"
     )
     return rows if count > 1 else f'{rows} WHERE "0" IS NOT NULL'
