@@ -197,10 +197,12 @@ class Auditor:
         source = self._sources[index]
         base = index << _NUMBER_BITS
         numbered = f"SELECT {base} + row_number() OVER () AS nr, * FROM ({source.query})"
-        key = "coalesce(t, CAST(n AS VARCHAR))" if self.scheme is None else _key(self.scheme)
-        rows = f"SELECT nr, {key} AS key, n, t, raw, kind FROM ({numbered})"
+        rows = f"SELECT nr, {self._key()} AS key, n, t, raw, kind FROM ({numbered})"
         # A line of a text without anything is no row, but it has a number.
         return f"{rows} WHERE t IS NOT NULL" if source.unit == "line" else rows
+
+    def _key(self) -> str:
+        return "coalesce(t, CAST(n AS VARCHAR))" if self.scheme is None else _key(self.scheme)
 
     def _one(self, query: str) -> Any:
         return self._database.execute(query).fetchall()[0][0]
@@ -235,20 +237,23 @@ class Auditor:
 
     def _search(self) -> None:
         """Count the rows with the ID of an earlier row, and find the first of them."""
+        valid = self.rows - self.invalid
+        key = self._key()
+        # Without positions DuckDB reads in any order, with all its threads.
         keys = " UNION ALL ".join(
-            f"SELECT nr, key FROM ({self._keys(i)})" for i in range(len(self._sources))
+            f"SELECT {key} AS key FROM ({source.query})" for source in self._sources
         )
-        keys = f"SELECT nr, key FROM ({keys}) WHERE key IS NOT NULL"
-        repeated = "GROUP BY key HAVING count(*) > 1"
-        self.duplicates = self._one(
-            f"SELECT coalesce(sum(n), 0)::BIGINT FROM (SELECT count(*) - 1 AS n FROM ({keys}) "
-            f"{repeated})"
-        )
+        distinct = f"SELECT DISTINCT key FROM ({keys}) WHERE key IS NOT NULL"
+        self.duplicates = valid - int(self._one(f"SELECT count(*) FROM ({distinct})"))
         if self.duplicates and self.kept_max:
+            keys = " UNION ALL ".join(
+                f"SELECT nr, key FROM ({self._keys(i)})" for i in range(len(self._sources))
+            )
+            keys = f"SELECT nr, key FROM ({keys}) WHERE key IS NOT NULL"
             found = self._database.execute(
                 f"SELECT key, first, nr FROM ({keys}) JOIN (SELECT key, min(nr) AS first FROM "
-                f"({keys}) {repeated}) USING (key) WHERE nr > first ORDER BY nr "
-                f"LIMIT {self.kept_max}"
+                f"({keys}) GROUP BY key HAVING count(*) > 1) USING (key) WHERE nr > first "
+                f"ORDER BY nr LIMIT {self.kept_max}"
             ).fetchall()
             self.first_duplicates = [Duplicate(*row) for row in found]
 

@@ -1,7 +1,7 @@
 """Where something is in a text file: the line of a row, or of what DuckDB cannot read.
 
-DuckDB counts rows and not lines, says little about bytes that are not text, and names the wrong line
-of JSON. So a file with a fault is read once more, by Python.
+DuckDB counts rows and not lines, says little about bytes that are not text, and names the wrong
+line of JSON. So a file with a fault is read once more, by Python.
 """
 
 import csv
