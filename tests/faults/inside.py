@@ -33,8 +33,8 @@ _PATIENCE_S = 180.0
 _ROWS = 400  # of one statement
 _REPLAY_LAG_S = 0.5
 
-_TAKEN = "PERFORM pg_advisory_xact_lock(738492610, c.cell::oid::integer);"
-_LOSS = "IF life <> pg_sequence_last_value(c.life) THEN"
+_TAKEN = "renew := pg_advisory_xact_lock(738492610, c.cell::oid::integer) IS NULL;"
+_LOSS = "IF seal = 0 OR life <> coalesce(pg_sequence_last_value(c.life), -1) THEN"
 _IN_A_ROW = """
 CREATE TABLE IF NOT EXISTS counter AS SELECT 0::bigint AS n;
 CREATE OR REPLACE FUNCTION frazil_id(namespace text) RETURNS bigint LANGUAGE plpgsql AS $$

@@ -26,14 +26,31 @@ CREATE TABLE IF NOT EXISTS @schema@.frazil_ids (
     epoch_us       bigint  NOT NULL, -- since 1970
     horizon        bigint  NOT NULL, -- in ticks
     block          bigint  NOT NULL, -- cells that a session takes at a time: the CACHE of "cell"
-    cell           regclass NOT NULL, -- the last cell taken by a session
+    cell           regclass NOT NULL, -- the last cell taken by a session; all else may be put back
     mark           regclass NOT NULL, -- a tick that is written to the disk before IDs are used
     kept           regclass NOT NULL, -- the mark that is known to be on the disk
     ahead          regclass NOT NULL, -- us that are added to the clock, which never goes back
-    guard          regclass NOT NULL, -- the first tick that may be used after a loss
     life           regclass NOT NULL, -- which server wrote all this
-    lost           regclass NOT NULL  -- 1 if the record no longer reserves the node
+    lost           regclass NOT NULL, -- 1 if the record no longer reserves the node
+    number         integer  NOT NULL  -- of the names of its sequences
 );
+
+-- A table that an older version made. Its calls end before it changes.
+DO $frazil$ DECLARE
+    i record;
+BEGIN
+    IF EXISTS (SELECT FROM pg_catalog.pg_attribute
+        WHERE attrelid = '@schema@.frazil_ids'::regclass AND attname = 'guard')
+    THEN
+        LOCK TABLE @schema@.frazil_ids IN ACCESS EXCLUSIVE MODE;
+        FOR i IN SELECT guard FROM @schema@.frazil_ids LOOP
+            EXECUTE format('DROP SEQUENCE %s', i.guard);
+        END LOOP;
+        ALTER TABLE @schema@.frazil_ids DROP COLUMN guard, ADD COLUMN number integer;
+        UPDATE @schema@.frazil_ids SET number = substring(cell::text FROM '(\d+)_cell')::integer;
+        ALTER TABLE @schema@.frazil_ids ALTER COLUMN number SET NOT NULL;
+    END IF;
+END $frazil$;
 
 CREATE SEQUENCE IF NOT EXISTS @schema@.frazil_ids_number OWNED BY @schema@.frazil_ids.name;
 
@@ -65,16 +82,21 @@ CREATE OR REPLACE FUNCTION @function@.frazil_id(namespace text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $frazil$
 DECLARE
     c @schema@.frazil_ids;
-    life bigint; -- null if this session has taken cells before: it does not outlive its server
+    life bigint; -- null if it need not be compared
     reading_us bigint;
     ahead_us bigint;
     now_us bigint;
+    behind_us bigint;
     passed_us bigint;
     cell bigint;
-    floor_us bigint;
+    seal bigint; -- 0 if the last to write the cell was not this function
+    kept bigint;
+    first bigint; -- the tick of the next cell
     tick bigint;
     wait_us bigint;
+    waits boolean; -- until the first tick, because of a loss
     renew boolean;
+    gone boolean;
     made bigint;
 BEGIN
     SELECT * INTO c FROM @schema@.frazil_ids AS i WHERE i.name = namespace;
@@ -86,13 +108,16 @@ BEGIN
     BEGIN
         -- What is left of the block of cells that this session took, if its tick is not over. The
         -- last value that a session got, and its cache, are its own, and no rollback changes them.
+        -- A setval() of this session or an ALTER SEQUENCE empties the cache.
         cell := currval(c.cell);
-        reading_us := (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
-        tick := (reading_us + pg_sequence_last_value(c.ahead) - c.epoch_us) / c.tick_us;
-        IF (cell + 1) % c.block <> 0 AND cell >> c.sequence_bits >= tick THEN
-            cell := nextval(c.cell);
-            RETURN c.base | ((cell >> c.sequence_bits) << c.time_shift)
-                | ((cell & ((1::bigint << c.sequence_bits) - 1)) << c.sequence_shift);
+        tick := ((date_part('epoch', clock_timestamp()) * 1000000)::bigint
+            + pg_sequence_last_value(c.ahead) - c.epoch_us) / c.tick_us;
+        IF (CASE WHEN cell >> c.sequence_bits = tick AND (cell + 1) % c.block <> 0
+                AND pg_sequence_last_value(c.cell) >= cell | (c.block - 1)
+            THEN nextval(c.cell) = cell + 1 END)
+        THEN
+            RETURN c.base | (tick << c.time_shift)
+                | (((cell + 1) & ((1::bigint << c.sequence_bits) - 1)) << c.sequence_shift);
         END IF;
     EXCEPTION WHEN object_not_in_prerequisite_state THEN
         life := @life@; -- this session has taken none yet
@@ -102,49 +127,91 @@ BEGIN
         -- session would outlive a cancelled statement, and one of the transaction would make every
         -- other transaction wait for this one's end.
         BEGIN
-            PERFORM pg_advisory_xact_lock(738492610, c.cell::oid::integer);
-            cell := pg_sequence_last_value(c.cell);
-            ahead_us := pg_sequence_last_value(c.ahead);
-            reading_us := (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
-            IF life <> pg_sequence_last_value(c.life) THEN
-                tick := greatest(
-                    cell >> c.sequence_bits, pg_sequence_last_value(c.mark),
-                    (reading_us + ahead_us - c.epoch_us) / c.tick_us
-                );
-                PERFORM setval(c.guard, greatest(
-                    pg_sequence_last_value(c.guard), tick + c.horizon));
-                cell := ((tick + 1) << c.sequence_bits) - 1;
-                PERFORM setval(c.cell, cell);
-                PERFORM setval(c.life, life);
+            renew := pg_advisory_xact_lock(738492610, c.cell::oid::integer) IS NULL;
+            -- Whatever sets a sequence or begins it again, like a dump that is put back, sets its
+            -- "log_cnt" to 0, and nextval() leaves 32. Only a statement with its name can read it.
+            IF c.number > @statements@ THEN
+                EXECUTE format('SELECT s.last_value, s.log_cnt FROM %s AS s', c.cell)
+                    INTO cell, seal;
+@reads@
             END IF;
-            -- The clock never goes back: a step back is added to what it says from then on.
-            floor_us := c.epoch_us + (cell >> c.sequence_bits) * c.tick_us;
-            IF reading_us + ahead_us < floor_us THEN
-                ahead_us := floor_us - reading_us;
-                PERFORM setval(c.ahead, ahead_us);
+            IF cell IS NULL THEN
+                RAISE EXCEPTION 'frazil_id: another sequence has the name of %', c.cell
+                    USING ERRCODE = 'object_not_in_prerequisite_state',
+                          HINT = 'Begin a new transaction, or give the sequence its name again.';
             END IF;
+            ahead_us := coalesce(pg_sequence_last_value(c.ahead), 0);
+            kept := coalesce(pg_sequence_last_value(c.kept), 0);
+            reading_us := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
             now_us := reading_us + ahead_us;
+            first := (cell + 1) >> c.sequence_bits;
+            waits := first > kept + greatest(c.horizon / 4, 1); -- no ID has such a tick yet
+            -- The clock never goes back: a step back is added to what it says from then on.
+            behind_us := c.epoch_us - now_us + c.tick_us
+                * CASE WHEN waits THEN first - c.horizon - 1 ELSE cell >> c.sequence_bits END;
+            IF behind_us > 0 THEN
+                ahead_us := setval(c.ahead, ahead_us + behind_us);
+                now_us := reading_us + ahead_us;
+            END IF;
             tick := (now_us - c.epoch_us) / c.tick_us;
-            wait_us := c.epoch_us + pg_sequence_last_value(c.guard) * c.tick_us - now_us;
-            renew := wait_us <= 0 AND tick >= pg_sequence_last_value(c.kept) + c.horizon / 4;
-            IF pg_sequence_last_value(c.lost) <> 0 OR renew AND c.node IS DISTINCT FROM
-                (SELECT n.ids_node FROM @schema@.frazil_namespace AS n WHERE n.name = namespace)
+            wait_us := CASE WHEN waits THEN c.epoch_us + first * c.tick_us - now_us ELSE 0 END;
+            renew := wait_us <= 0 AND (tick < kept OR tick >= kept + c.horizon / 4);
+            IF renew AND life IS NULL
+                AND current_setting('transaction_isolation') = 'read committed'
             THEN
+                life := @life@; -- names can change under a session
+            END IF;
+            IF seal = 0 OR life <> coalesce(pg_sequence_last_value(c.life), -1) THEN
+                IF EXISTS (SELECT FROM pg_locks AS l WHERE l.pid = pg_backend_pid()
+                        AND l.relation = c.cell
+                        AND l.mode IN ('ShareRowExclusiveLock', 'AccessExclusiveLock'))
+                    OR NOT EXISTS (SELECT FROM pg_sequence AS s WHERE s.seqrelid = c.cell
+                        AND s.seqincrement = 1 AND s.seqcache = c.block)
+                THEN
+                    RAISE EXCEPTION 'frazil_id: % was altered', c.cell
+                        USING ERRCODE = 'object_not_in_prerequisite_state', HINT = format(
+                            'Commit, and if that is not enough: ALTER SEQUENCE %s INCREMENT 1 '
+                            'CACHE %s', c.cell, c.block);
+                END IF;
+                -- One horizon after all that is known. What this session has of the block would be
+                -- too early.
+                tick := greatest(tick, pg_sequence_last_value(c.mark));
+                first := CASE WHEN waits THEN greatest(first, tick + c.horizon)
+                    ELSE greatest(first, tick) + c.horizon END;
+                cell := (first << c.sequence_bits) - 1;
+                PERFORM CASE setval(c.cell, cell) WHEN cell THEN nextval(c.cell) END;
+                PERFORM nextval(c.cell) FROM generate_series(2, c.block);
+                IF currval(c.cell) <> cell + c.block THEN
+                    PERFORM setval(c.cell, cell); -- somebody else wrote it meanwhile
+                ELSIF life IS NOT NULL THEN
+                    PERFORM setval(c.life, life);
+                    life := NULL;
+                END IF;
+                wait_us := 0;
+                RAISE SQLSTATE 'FRZ01'; -- as below
+            END IF;
+            life := NULL;
+            gone := pg_sequence_last_value(c.lost) <> 0;
+            IF renew AND NOT gone THEN
+                gone := c.node IS DISTINCT FROM (SELECT n.ids_node
+                    FROM @schema@.frazil_namespace AS n WHERE n.name = namespace);
+            END IF;
+            IF gone THEN
                 RAISE EXCEPTION 'frazil_id: the record of namespace % has lost node number %',
                     quote_literal(namespace), c.node
                     USING ERRCODE = 'object_not_in_prerequisite_state',
                           HINT = 'Run: frazil init postgresql://... --namespace NAME --sql';
             END IF;
             IF renew THEN
-                passed_us := now_us - c.epoch_us - pg_sequence_last_value(c.kept) * c.tick_us;
                 IF ahead_us > 0 THEN
+                    passed_us := greatest(0, now_us - c.epoch_us - kept * c.tick_us);
                     IF passed_us <= 60000000 OR 2 * passed_us <= ahead_us THEN
                         passed_us := passed_us / 8;
                     END IF;
-                    -- It stays after the last cell and after the guard, which is -wait_us ago.
-                    ahead_us := greatest(
-                        ahead_us - passed_us, floor_us - reading_us, ahead_us + wait_us, 0);
-                    PERFORM setval(c.ahead, ahead_us);
+                    -- It stays after the last cell.
+                    ahead_us := setval(c.ahead, greatest(ahead_us - passed_us,
+                        c.epoch_us + (CASE WHEN waits THEN first ELSE cell >> c.sequence_bits END)
+                            * c.tick_us - reading_us, 0));
                     now_us := reading_us + ahead_us;
                     tick := (now_us - c.epoch_us) / c.tick_us;
                 END IF;
@@ -161,18 +228,17 @@ BEGIN
                           HINT = 'Set the clock, or use a layout with more bits of time.';
             END IF;
             IF wait_us <= 0 THEN
-                IF tick > cell >> c.sequence_bits THEN
-                    cell := tick << c.sequence_bits;
-                ELSE
-                    cell := cell + 1;
-                END IF;
+                cell := greatest(cell + 1, tick << c.sequence_bits);
                 IF cell >> c.sequence_bits > tick THEN
                     wait_us := c.epoch_us + (tick + 1) * c.tick_us - now_us;
-                ELSE
-                    PERFORM setval(c.cell, cell - 1);
-                    cell := nextval(c.cell); -- and the rest of the block for this session
+                -- In one expression, which no cancellation interrupts: the sequence has its seal
+                -- again, and this session the rest of the block.
+                ELSIF (CASE setval(c.cell, cell - 1) WHEN cell - 1 THEN nextval(c.cell) END) = cell
+                THEN
                     made := c.base | (tick << c.time_shift)
                         | ((cell & ((1::bigint << c.sequence_bits) - 1)) << c.sequence_shift);
+                ELSE
+                    PERFORM setval(c.cell, cell); -- somebody else wrote it meanwhile
                 END IF;
             END IF;
             RAISE SQLSTATE 'FRZ01'; -- ends the block and its lock; sequences keep their values

@@ -30,17 +30,19 @@ _MADE = """DO $frazil$ BEGIN
         GRANT USAGE ON SCHEMA frazil TO PUBLIC;
     END IF;
 END $frazil$"""
-_SEQUENCES = ("cell", "mark", "kept", "ahead", "guard", "life", "lost")
+_SEQUENCES = ("cell", "mark", "kept", "ahead", "life", "lost")
 _NODE = (
     "SELECT i.node FROM {place}.frazil_ids AS i JOIN {place}.frazil_namespace AS n "
     "ON n.name = i.name AND n.ids_node = i.node AND pg_sequence_last_value(i.lost) = 0 "
     "WHERE i.name = %s"
 )
 _OLD = (
-    "DELETE FROM {place}.frazil_ids WHERE name = %s "
-    "RETURNING cell, mark, kept, ahead, guard, life, lost"
+    "DELETE FROM {place}.frazil_ids WHERE name = %s RETURNING cell, mark, kept, ahead, life, lost"
 )
-_NUMBER = "SELECT nextval(%s::regclass)"
+_NUMBER = (
+    "SELECT n, to_regclass(%(place)s || '.frazil_ids_' || n || '_cell') IS NULL "
+    "FROM nextval((%(place)s || '.frazil_ids_number')::regclass) AS n"
+)
 _SEQUENCE = (
     "CREATE SEQUENCE {name} MINVALUE -1 START 0 CACHE {cache} OWNED BY {place}.frazil_ids.name"
 )
@@ -86,27 +88,36 @@ def add(cursor: Any, namespace: str, terms: Terms, scheme: Scheme, claim: Claim)
     cursor.execute(_OLD.format(place=place), (namespace,))
     for old in cursor.fetchall():
         cursor.execute(f"DROP SEQUENCE {', '.join(old)}")
-    cursor.execute(_NUMBER, (f"{place}.frazil_ids_number",))
-    number = cursor.fetchone()[0]
+    number = _unused_number(cursor, place)
     names = {part: f"{place}.{quoted(f'frazil_ids_{number}_{part}')}" for part in _SEQUENCES}
     for part, name in names.items():
         cache = cut.block if part == "cell" else 1
         cursor.execute(_SEQUENCE.format(name=name, cache=cache, place=place))
     cell = (claim.start << cut.sequence_bits) - 1
-    for part, value in (
-        ("cell", cell), ("mark", claim.start), ("kept", 0), ("ahead", 0), ("guard", claim.start),
-        ("lost", 0),
-    ):  # fmt: skip
+    tick = claim.start - 1
+    for part, value in (("cell", cell), ("mark", tick), ("kept", tick), ("ahead", 0), ("lost", 0)):
         cursor.execute(_VALUE, (names[part], value))
-    life = LIFE.format(cell=f"'{names['cell']}'::regclass")
+    cursor.execute("SELECT nextval(%s::regclass)", (names["cell"],))  # as the function leaves it
+    literal = place.replace("'", "''")
+    life = LIFE.format(cell=f"'{names['cell']}'::regclass", place=literal)
     cursor.execute(f"SELECT setval(%s::regclass, {life})", (names["life"],))
     row = (
         namespace, cut.node, cut.base, cut.time_shift, cut.sequence_shift, cut.sequence_bits,
         terms.end, terms.tick_us, terms.epoch_us, terms.horizon_ticks, cut.block, *names.values(),
+        number,
     )  # fmt: skip
     cursor.execute(_ROW.format(place=place, values=", ".join(["%s"] * len(row))), row)
     cursor.execute(_NOTE.format(place=place), (cut.node, namespace))
     return cut.node
+
+
+def _unused_number(cursor: Any, place: str) -> int:
+    """The next number for the names of sequences. Somebody may have set its counter back."""
+    while True:
+        cursor.execute(_NUMBER, {"place": place})
+        number, unused = cursor.fetchone()
+        if unused:
+            return int(number)
 
 
 def place_of(cursor: Any) -> str:
