@@ -140,7 +140,9 @@ def data_only_dump(one: Shop, step_s: float, *options: str) -> int:
 
 
 @pytest.mark.parametrize("step_s", [0, -0.7])
-@pytest.mark.parametrize("options", [(), ("--table=frazil.frazil_ids_1_*",), ("--table=frazil.*_cell",)])
+@pytest.mark.parametrize(
+    "options", [(), ("--table=frazil.frazil_ids_1_*",), ("--table=frazil.*_cell",)]
+)
 def test_a_dump_of_the_data_is_put_back(one, step_s, options):
     assert data_only_dump(one, step_s, *options) == 0
 
@@ -291,9 +293,9 @@ def test_a_table_of_an_older_version(one):
     node = frazil.scheme().unpack(one.seen[-1]).node
     assert again.add_ids(ask_of(LastSeen()), frazil.scheme()) == node
     again.close()
-    assert one.sql("SELECT number, to_regclass('frazil.frazil_ids_1_guard') FROM frazil.frazil_ids") == [
-        (1, None)
-    ]
+    assert one.sql(
+        "SELECT number, to_regclass('frazil.frazil_ids_1_guard') FROM frazil.frazil_ids"
+    ) == [(1, None)]
     assert after(one) == 0
 
 

@@ -26,7 +26,7 @@ CREATE TABLE IF NOT EXISTS @schema@.frazil_ids (
     epoch_us       bigint  NOT NULL, -- since 1970
     horizon        bigint  NOT NULL, -- in ticks
     block          bigint  NOT NULL, -- cells that a session takes at a time: the CACHE of "cell"
-    cell           regclass NOT NULL, -- the last cell taken by a session; all else may be put back
+    cell           regclass NOT NULL, -- the last cell taken by a session; all else may be restored
     mark           regclass NOT NULL, -- a tick that is written to the disk before IDs are used
     kept           regclass NOT NULL, -- the mark that is known to be on the disk
     ahead          regclass NOT NULL, -- us that are added to the clock, which never goes back
@@ -128,7 +128,7 @@ BEGIN
         -- other transaction wait for this one's end.
         BEGIN
             renew := pg_advisory_xact_lock(738492610, c.cell::oid::integer) IS NULL;
-            -- Whatever sets a sequence or begins it again, like a dump that is put back, sets its
+            -- Whatever sets a sequence or begins it again, like a restored dump, sets its
             -- "log_cnt" to 0, and nextval() leaves 32. Only a statement with its name can read it.
             IF c.number > @statements@ THEN
                 EXECUTE format('SELECT s.last_value, s.log_cnt FROM %s AS s', c.cell)
@@ -182,7 +182,7 @@ BEGIN
                 PERFORM CASE setval(c.cell, cell) WHEN cell THEN nextval(c.cell) END;
                 PERFORM nextval(c.cell) FROM generate_series(2, c.block);
                 IF currval(c.cell) <> cell + c.block THEN
-                    PERFORM setval(c.cell, cell); -- somebody else wrote it meanwhile
+                    PERFORM setval(c.cell, cell); -- another program set it meanwhile
                 ELSIF life IS NOT NULL THEN
                     PERFORM setval(c.life, life);
                     life := NULL;
@@ -238,7 +238,7 @@ BEGIN
                     made := c.base | (tick << c.time_shift)
                         | ((cell & ((1::bigint << c.sequence_bits) - 1)) << c.sequence_shift);
                 ELSE
-                    PERFORM setval(c.cell, cell); -- somebody else wrote it meanwhile
+                    PERFORM setval(c.cell, cell); -- another program set it meanwhile
                 END IF;
             END IF;
             RAISE SQLSTATE 'FRZ01'; -- ends the block and its lock; sequences keep their values

@@ -28,7 +28,7 @@ So the function does what a generator does, with the server's means:
   dump of the data, ``ALTER SEQUENCE`` and ``TRUNCATE ... RESTART IDENTITY`` leave 0. Each call that
   takes the lock reads it, and the function itself ends each change of the last cell with
   ``nextval``. So a last cell that anything else has set counts as lost. The other sequences need no
-  seal: put back, they cause a wait or an extra mark, or times that are less far ahead of the clock.
+  seal: restored, they cause a wait or an extra mark, or times that are less far ahead of the clock.
 - *A life.* The identity of their writer is kept beside the sequences: the start of the server and
   of its shared memory, its timeline, the database and the sequence itself, and what wrote the names
   of the database, the schema and the table. If that differs, the server has crashed, was restored,
@@ -38,7 +38,7 @@ So the function does what a generator does, with the server's means:
 
 So no ID repeats after a crash of a server of version 17 or newer, whatever its clock says
 afterwards, because the guard lies behind the mark. On a promoted standby, on an older version, or
-after a dump is put back, it takes a clock that is less than a horizon behind what was lost. Two
+after a restored dump, it takes a clock that is less than a horizon behind what was lost. Two
 primaries, and a copy of the database that continues beside the original, are outside of the
 promise.
 

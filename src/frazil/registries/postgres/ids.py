@@ -112,7 +112,7 @@ def add(cursor: Any, namespace: str, terms: Terms, scheme: Scheme, claim: Claim)
 
 
 def _unused_number(cursor: Any, place: str) -> int:
-    """The next number for the names of sequences. Somebody may have set its counter back."""
+    """The next number for the names of sequences. Its counter may be restored."""
     while True:
         cursor.execute(_NUMBER, {"place": place})
         number, unused = cursor.fetchone()
