@@ -137,14 +137,15 @@ class Fleet:
     def _request(self, member: Member) -> tuple[VerbRequest, int]:
         reading_us = _START_US + round(self._now_us)
         token = member.held.token if member.held else f"{self._count:016x}"
-        return VerbRequest(member.seen, reading_us, token, "", member.held), reading_us
+        boot_us = round(member.sent_us)
+        return VerbRequest(member.seen, reading_us, token, "", member.held, boot_us), reading_us
 
     def _grant(self, member: Member) -> None:
         ask, reading_us = self._request(member)
         answer_us = self._now_us - member.sent_us
         want = round(max(_FIRST_US, 4 * answer_us) / 1000)
         reply = self.record.grant(self.terms, ask, reading_us, str(self._incarnation), want)
-        member.seen = reply.seen
+        member.seen = ask.memory(reply, round(self._now_us), self.terms)
         if isinstance(reply, Wait):
             self._again(member, reply.wait_us)
             return
@@ -185,7 +186,7 @@ class Fleet:
         ask, reading_us = self._request(member)
         until = self.terms.tick_at(reading_us) + self.terms.horizon_ticks
         reply = self.record.renew(self.terms, ask, reading_us, str(self._incarnation), until)
-        member.seen = reply.seen
+        member.seen = ask.memory(reply, round(self._now_us), self.terms)
         if isinstance(reply, Lost):
             self._fewer()
             self.interrupted += 1

@@ -182,7 +182,8 @@ class Process:
         """A request from this process, now."""
         del rate_hz
         token = f"{self.rng.getrandbits(64):016x}"
-        return VerbRequest(seen, self.clock.reading_us(), token, str(self.number), held)
+        boot_us = self.boot_clock.reading_ns() // 1000
+        return VerbRequest(seen, self.clock.reading_us(), token, str(self.number), held, boot_us)
 
     def jitter(self) -> float:
         """A number between a half and one."""

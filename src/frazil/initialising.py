@@ -15,7 +15,6 @@ one: a missing counter is an error, and a person sets the next value.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from time import sleep
 from typing import Never
 
 from frazil.claims.claim import LastSeen
@@ -93,9 +92,8 @@ def initialise(
     if registry.terms.timed:
         _begin(registry, request, 0 if how.new else None)
         if not how.new:
-            wait_us = _horizon_us(registry)
-            waiting(wait_us)
-            sleep(wait_us / 1e6)
+            waiting(_wait_us(registry))
+            _wait_for_an_id(registry, request)
         return True
     if not how.forward and registry.look() is not None:
         raise ConfigError(
@@ -131,10 +129,8 @@ def _ensure(registry: Registry, request: Request, waiting: Callable[[int], None]
     if registry.terms.timed:
         if found is None:
             in_time(registry.prepare, until_ns, registry.url)
-            waiting(_horizon_us(registry))
-        # Two horizons: a request that notices a loss may have to wait, and then gets the guard's
-        # tick.
-        mint(1, request, registry, guard_us=2 * _horizon_us(registry))
+            waiting(_wait_us(registry))
+        _wait_for_an_id(registry, request)
     elif found is None:
         command = init_command(str(request.url), request.namespace, request.scheme)
         raise ConfigError(
@@ -146,8 +142,14 @@ def _ensure(registry: Registry, request: Request, waiting: Callable[[int], None]
     return found is None
 
 
-def _horizon_us(registry: Registry) -> int:
-    return registry.terms.horizon_ticks * registry.terms.tick_us
+def _wait_us(registry: Registry) -> int:
+    """How long nothing is granted after a first use or a loss."""
+    return registry.terms.wait_ticks * registry.terms.tick_us
+
+
+def _wait_for_an_id(registry: Registry, request: Request) -> None:
+    """End the wait after a loss. It may begin again, if a request notices another one."""
+    mint(1, request, registry, guard_us=2 * _wait_us(registry))
 
 
 def initialise_ids(

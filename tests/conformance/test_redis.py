@@ -121,6 +121,8 @@ def served(stack, count, flavour, **options):
 
 CLOCKS = {
     "losses_while_the_clock_is_absorbed",
+    "losses_with_an_earlier_clock",
+    "waits_outlast_a_corrected_clock",
     "steps_forward_take_a_witness",
     "steps_back_are_absorbed",
 }

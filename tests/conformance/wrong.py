@@ -4,7 +4,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from frazil.claims.claim import Claim, LastSeen, Lost, VerbRequest
-from frazil.claims.record import Record
+from frazil.claims.record import WAITS, Record
 from frazil.claims.slots import Slot
 from frazil.errors import ConfigError
 from tests.conformance.adapters import ManualRegistry
@@ -36,9 +36,7 @@ def wrong(*checks):
     "release_takes_the_token",
     "release_stays_inside_the_claim",
     "release_gives_back_the_rest",
-    "lost_replies_waste_and_no_more",
     "repeated_requests_do_no_harm",
-    "grants_begin_at_the_floor_or_now",
     "grants_fit_best",
     "full_pools_are_shared",
     "sixty_four_contenders_are_all_served",
@@ -123,16 +121,8 @@ class KeepsTheTokenOfAReleasedSlot(Record):
 
 
 @wrong(
-    "first_uses_wait_a_horizon",
-    "members_remember_the_revision",
-    "members_remember_what_they_hold",
-    "members_remember_the_clock",
-    "losses_are_waited_out",
-    "older_copies_are_noticed",
     "losses_while_the_clock_is_absorbed",
-    "lost_states_are_noticed_until_written",
-    "older_copies_are_noticed_until_written",
-    "initialising_without_knowing_waits",
+    "losses_with_an_earlier_clock",
 )
 class NoGuard(Record):
     """Notices a loss, voids the tokens, and waits for nothing."""
@@ -150,6 +140,7 @@ class NoGuard(Record):
     "losses_while_the_clock_is_absorbed",
     "lost_states_are_noticed_until_written",
     "initialising_without_knowing_waits",
+    "waits_outlast_a_corrected_clock",
 )
 class FirstUseAtOnce(Record):
     """Takes a record that is not there for one that never was."""
@@ -158,8 +149,24 @@ class FirstUseAtOnce(Record):
         new = not self.sid
         now_us = super()._begin_verb(*arguments)
         if new and arguments[0].timed:
-            self.guard = 0
+            self.guard, self.sid = 0, self.sid.removeprefix(WAITS)
         return now_us
+
+
+@wrong("losses_with_an_earlier_clock")
+class DeafInTheWait(Record):
+    """Raises the guard only when it notices a loss."""
+
+    def _heed(self, *arguments):
+        guard = self.guard
+        super()._heed(*arguments)
+        self.guard = guard
+
+
+@wrong("waits_outlast_a_corrected_clock")
+class WaitsByTheStoresClock(Record):
+    def _rest_ticks(self, terms, ask, now):
+        return self.guard - now
 
 
 @wrong(
@@ -198,7 +205,6 @@ class DeafToTheUntil(Record):
 
 @wrong(
     "members_remember_the_clock",
-    "losses_while_the_clock_is_absorbed",
 )
 class DeafToTheClock(Record):
     def _begin_verb(self, terms, ask, *rest):
@@ -268,7 +274,6 @@ class WritesBeforeItRefuses(ManualRegistry):
 
 
 @wrong(
-    "losses_while_the_clock_is_absorbed",
     "steps_back_are_absorbed",
 )
 class ClockGoesBack(Record):
@@ -306,11 +311,10 @@ class ClockWobbles(Record):
 
 
 @wrong(
-    "renewal_takes_the_until",
     "mint_leaves_no_token",
-    "grants_begin_at_the_floor_or_now",
     "initialising_spares_the_wait",
     "first_readings_take_a_witness",
+    "nothing_is_given_beyond_the_horizon",
 )
 class WaitsEvenIfNew(Record):
     def initialise(self, terms, ask, reading_us, *rest):

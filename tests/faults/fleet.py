@@ -54,14 +54,15 @@ class Fleet:
         self._started = 0
         connect(url, "default", frazil.scheme(scheme)).initialise(ask_of(LastSeen()), 0)
 
-    def start(self, count: int) -> None:
+    def start(self, count: int, *, wait: bool = True) -> None:
         """Start more processes, and wait until they issue IDs."""
         names = [f"w{self._started + i}" for i in range(count)]
         self._started += count
         for name in names:
             order = {"name": name, "url": self.url, **self._order}
             self._workers[name] = self.crew.start(str(_WORKER), **order)
-        self.progress(names)
+        if wait:
+            self.progress(names)
 
     def sizes(self) -> dict[str, int]:
         """The size of each process's file of IDs."""

@@ -78,7 +78,7 @@ class Pair:
         self.layout, self.horizon, self.data = layout, horizon, data
         self.server, self.client = server, server.client()
         self.us = max(frazil.scheme(layout).layout.epoch_us or 0, 0) + since_us
-        self.record, self.kept, self.tokens = Record(), [], 0
+        self.record, self.kept, self.tokens, self.boot_us = Record(), [], 0, 0
         self.before = Record(), None
         self.run, self.history = 1, 1
         self.members = [self.member() for _ in range(3)]
@@ -104,6 +104,7 @@ class Pair:
 
     def pass_time(self, _, us):
         self.us = max(0, self.us + us)
+        self.boot_us += max(us, 0)
 
     def restart(self, _):
         self.run += 1
@@ -185,7 +186,8 @@ class Pair:
             return
         self.tokens += 1
         ask = VerbRequest(
-            self.seen[who], self.us + who * 6_000_000, f"t{self.tokens}", f"m{who} x", held
+            *(self.seen[who], self.us + who * 6_000_000, f"t{self.tokens}", f"m{who} x", held),
+            self.boot_us,
         )
         self.before = copy.deepcopy(self.record), self.client.dump("frazil:{same}")
         expected = self.on_record(verb, registry.terms, ask, amount)
@@ -195,7 +197,7 @@ class Pair:
         if isinstance(actual, Claim) and actual.token:
             self.claims[who] = actual
         if isinstance(actual, Claim | Lost | Wait | LastSeen):
-            self.seen[who] = actual if isinstance(actual, LastSeen) else actual.seen
+            self.seen[who] = ask.memory(actual, self.boot_us + 100, registry.terms)
 
     def on_record(self, verb, terms, ask, amount):
         record = copy.deepcopy(self.record)

@@ -7,14 +7,14 @@ does not end when time passes. Only the right to renew it can end.
 
 ``Terms`` are the constants that all members of a namespace share. A member with other terms is
 refused, because it would draw other regions from the same record. ``LastSeen`` is what a member
-remembers of the record and sends with every verb, so that a loss in the store is noticed.
-``Claim``, ``Wait`` and ``Lost`` are the replies.
+remembers of a store and sends with every verb, so that a loss is noticed, and so that the guard
+after it is beyond everything that was granted. ``Claim``, ``Wait`` and ``Lost`` are the replies.
 
 Units: ``_ticks`` and plain axis values count from the layout's epoch; ``_us`` are microseconds
 (moments: since 1970).
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from frazil.errors import ConfigError
@@ -69,6 +69,16 @@ class Terms:
         return self.tick_us > 0
 
     @property
+    def slack_ticks(self) -> int:
+        """How far two clocks may be apart before a record waits for the later one."""
+        return self.horizon_ticks // 8
+
+    @property
+    def wait_ticks(self) -> int:
+        """How long nothing is granted after a loss: a horizon and an eighth."""
+        return self.horizon_ticks + -(-self.horizon_ticks // 8)
+
+    @property
     def fingerprint(self) -> str:
         """A short text that differs if any of the terms that matter does."""
         return _digest(f"{self.identity} {self.tick_us} {self.epoch_us} {self.horizon_ticks}")
@@ -80,11 +90,19 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class LastSeen:
-    """The identity, revision and clock of the record in the last reply."""
+    """The identity, revision and clock of the record in the last reply.
+
+    The rest is a member's own (see ``VerbRequest.memory``). reach: the first tick that nothing in
+    this store can have reached, as far as the member knows. sent_us and told_us are times of its
+    boot clock: when it sent the request of that reply, and when it was first told this ``sid``.
+    """
 
     sid: str = ""
     revision: int = 0
     now_us: int = 0
+    reach: int = 0
+    sent_us: int = 0
+    told_us: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +131,8 @@ class Claim:
 class VerbRequest:
     """A member's request: what it remembers, its wall clock as a witness, its claim, its name.
 
-    token: a fresh random text; a grant makes it the token of the new claim.
+    token: a fresh random text; a grant makes it the token of the new claim. boot_us: the member's
+    boot clock when it sends the request.
     """
 
     seen: LastSeen
@@ -121,6 +140,41 @@ class VerbRequest:
     token: str
     holder: str = ""
     held: Claim | None = None
+    boot_us: int = 0
+
+    @property
+    def clock_us(self) -> int:
+        """The clock of the member's last reply, continued until now; it is not behind the store's.
+
+        It was read after the request was sent. Two clocks differ by less than a thousandth.
+        """
+        passed_us = max(0, self.boot_us - self.seen.sent_us)
+        return self.seen.now_us + passed_us + -(-passed_us // 1000) if self.seen.sid else 0
+
+    @property
+    def known_us(self) -> int:
+        """How long the member has known the ``sid`` that it remembers."""
+        return self.boot_us - self.seen.told_us
+
+    def memory(
+        self, reply: "Claim | Wait | Lost | LastSeen", heard_us: int, terms: Terms
+    ) -> LastSeen:
+        """What the member remembers after a reply to this request, heard at ``heard_us``.
+
+        A reply of another ``sid`` may be one of a store that lost the record and whose clock is
+        behind. Then the clock of the lost record is remembered as a reach.
+        """
+        told = reply if isinstance(reply, LastSeen) else reply.seen
+        same = told.sid == self.seen.sid
+        reach = self.seen.reach
+        if isinstance(reply, Claim):
+            reach = max(reach, reply.until)
+        if terms.timed and not same:
+            clock = terms.tick_at(self.clock_us)
+            if clock > terms.tick_at(told.now_us) + terms.slack_ticks:
+                reach = max(reach, clock + terms.wait_ticks)
+        told_us = self.seen.told_us if same else heard_us
+        return replace(told, reach=reach, sent_us=self.boot_us, told_us=told_us)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,10 +206,9 @@ class Lost:
 
 
 class LossNoticed(ConfigError):
-    """A verb is refused because the member remembers more than the record holds.
+    """A verb is refused, and the record keeps what the member remembers of a loss.
 
-    Other verbs that raise change nothing. This one marks the record, so that members that remember
-    nothing are refused too.
+    Other verbs that raise change nothing.
     """
 
 

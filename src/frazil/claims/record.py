@@ -10,14 +10,22 @@ step. The claims on one slot are then disjoint, whatever clocks, pauses, crashes
 do; a late, lost or repeated request only wastes ticks. A token only decides which member may renew
 a claim, or release its unused end.
 
-A store may lose data (a flush, a restart without its last writes, a failover, a restored copy).
-Three things together protect against that:
+A store may lose data (a flush, a restart without its last writes, a failover, a restored copy),
+and its successor's clock may be behind. Four things together protect against that:
 
 - the **horizon**: no verb grants a tick at or beyond ``now + horizon``;
 - the **incarnation**: a text that changes when a store may have lost or forked its history; with
   what members remember (``LastSeen``) it lets the first verb after a loss notice the loss;
-- the **guard**: that verb sets ``guard := latest known now + horizon``, beyond everything that the
-  lost state can have granted, and voids all tokens, in the same step. No floor is below it.
+- the **guard**: that verb sets it a horizon and an eighth after the latest known ``now``, voids all
+  tokens, and draws a new ``sid``, in the same step. No floor is below the guard;
+- the **wait**: the first member to ask may remember less than another one. So while the wait lasts,
+  nothing is granted, and each verb raises the guard to what its member remembers of the lost
+  record: the highest tick it was given, and its clock, continued, if that is ahead. Holders send a
+  verb every half horizon at least. The wait ends when a member asks that was told the new ``sid`` a
+  horizon and an eighth ago by its own boot clock (the store's may be corrected meanwhile).
+
+A revision is compared only with one of the same ``sid``: members of an older one whose clock the
+guard covers report nothing new, however late they return.
 
 **Clock.** ``now`` is the store's reading plus an offset, and never goes back: a step back of the
 clock is added to the offset, which shrinks by at most an eighth of the time that passes. A step
@@ -47,22 +55,25 @@ from frazil.claims.claim import (
     Wait,
 )
 from frazil.claims.slots import Slot, Slots, SlotTable
-from frazil.errors import ClockError, ConfigError, LayoutExhausted
+from frazil.errors import ClockError, ConfigError, LayoutExhausted, PoolExhausted
 from frazil.system import clock
 
-__all__ = ["JUMP_US", "MOVED", "WITNESS_US", "Record", "layout_mismatch"]
+__all__ = ["JUMP_US", "MOVED", "WAITS", "WITNESS_US", "Record", "layout_mismatch"]
 
 JUMP_US = 60_000_000
 MOVED = 1 << 32
+WAITS = "?"
 WITNESS_US = 10_000_000
 
 
 @dataclass(slots=True)
 class Record:
-    """The state of one namespace. sid is "" for a record that does not exist yet.
+    """The state of one namespace.
 
-    ``last_us``, ``offset_us`` and ``top_us`` are the clock: the store's last reading, what is added
-    to it, and the highest ``now`` ever used.
+    ``sid`` is random and drawn at each noticed loss; it begins with ``WAITS`` until the wait after
+    that loss is over, and is "" for a record that does not exist yet. ``last_us``, ``offset_us``
+    and ``top_us`` are the clock: the store's last reading, what is added to it, and the highest
+    ``now`` ever used.
     """
 
     slots: Slots = field(default_factory=SlotTable)
@@ -75,6 +86,11 @@ class Record:
     last_us: int = 0
     offset_us: int = 0
     top_us: int = 0
+
+    @property
+    def waits(self) -> bool:
+        """Whether the wait after a loss is not over."""
+        return self.sid.startswith(WAITS)
 
     def floor(self, n: int) -> int:
         """The first tick of slot n that may still be granted."""
@@ -90,6 +106,8 @@ class Record:
         """
         now_us = self._begin_verb(terms, ask, reading_us, incarnation)
         now = terms.tick_at(now_us) if terms.timed else 0
+        if terms.timed and (rest := self._rest_ticks(terms, ask, now)) > 0:
+            return Wait.ticks(rest, terms, self._seen(now_us))
         n = self._choose(terms, now)
         floor = self.floor(n)
         start = max(floor, now)
@@ -154,10 +172,18 @@ class Record:
         the new owner may not use a tick one horizon after the moment at which it last found its
         reservation.
 
-        Raises ConfigError if no slot is free, or no other one would be left; LayoutExhausted.
+        Raises ConfigError if no slot is free, or no other one would be left; PoolExhausted during
+        the wait after a loss; LayoutExhausted.
         """
         now_us = self._begin_verb(terms, ask, reading_us, incarnation)
         now = terms.tick_at(now_us) if terms.timed else 0
+        if terms.timed and (rest := self._rest_ticks(terms, ask, now)) > 0:
+            wait_s = rest * terms.tick_us / 1e6
+            raise PoolExhausted(
+                f"the store may have lost claims of {terms.named}, so nothing can be reserved for "
+                f"{wait_s:.1f} s; try again then",
+                retry_after_s=wait_s,
+            )
         n = self._choose(terms, now)
         slot, start = self.slots.get(n), max(self.floor(n), now)
         gone = sum(s.until >= terms.end for m, s in self.slots.stored() if m in terms.slots)
@@ -225,7 +251,7 @@ class Record:
     def _begin_verb(self, terms: Terms, ask: VerbRequest, reading_us: int, incarnation: str) -> int:
         """The beginning of every verb: check the terms, notice a loss, read the clock."""
         if self.sid and self.fingerprint != terms.fingerprint:
-            raise layout_mismatch(self.layout, terms)
+            raise self._mismatch(terms, ask)
         if not terms.timed:
             self._refuse_loss(ask, incarnation)
             self.revision += 1
@@ -234,13 +260,14 @@ class Record:
         lost = self._is_loss(terms, ask, incarnation)
         now_us = self._read_clock(terms, ask, reading_us)
         if lost:
+            self.sid = WAITS + ask.token
             self._set_identity(terms, ask, incarnation)
-            latest_us = max(reading_us, self.top_us, ask.seen.now_us)
-            self.guard = max(self.guard, terms.tick_at(latest_us) + terms.horizon_ticks)
-            if ask.held is not None:
-                self.guard = max(self.guard, ask.held.until)
+            latest_us = max(reading_us, self.top_us, ask.clock_us)
+            self.guard = max(self.guard, terms.tick_at(latest_us) + terms.wait_ticks)
             self.slots.void_tokens()
-            assert self.guard >= terms.tick_at(now_us) + terms.horizon_ticks  # beyond I0
+            assert self.guard > terms.tick_at(now_us) + terms.horizon_ticks  # beyond I0
+        if self.waits:
+            self._heed(terms, ask, now_us)
         self.revision += 1
         assert self.revision > before[0]  # members tell an older copy of the record by it
         assert self.guard >= before[1]  # so no floor falls (I1)
@@ -250,15 +277,53 @@ class Record:
         seen, held = ask.seen, ask.held
         if not self.sid or self.incarnation != incarnation:
             return True
+        same = seen.sid == self._life
+        if same and seen.revision > self.revision:
+            return True
+        if self.waits:  # then a report raises the guard, and the wait does not begin again
+            return False
         if held is not None and held.until > self.floor(held.slot):
             slot = self.slots.get(held.slot)
             given_back = not slot.token and slot.start == held.start
             if not given_back:  # by the same request, which has arrived twice
                 return True
-        if seen.sid == self.sid:
-            return seen.revision > self.revision
-        # A member of another record: of what it remembers, only the clock applies to this one.
-        return bool(seen.sid) and terms.tick_at(seen.now_us) + terms.horizon_ticks > self.guard
+        # Of an older life only the clock applies, and not continued: each member that returns late
+        # would be a loss.
+        later = terms.tick_at(seen.now_us) + terms.horizon_ticks > self.guard
+        return bool(seen.sid) and not same and later
+
+    def _heed(self, terms: Terms, ask: VerbRequest, now_us: int) -> None:
+        """In the wait after a loss: raise the guard to what a member remembers, or end the wait."""
+        seen = ask.seen
+        self.guard = max(self.guard, seen.reach, ask.held.until if ask.held else 0)
+        if seen.sid == self._life:
+            if ask.known_us >= terms.wait_ticks * terms.tick_us:
+                self.sid = self._life
+            return
+        clock = terms.tick_at(ask.clock_us)
+        if clock > terms.tick_at(now_us) + terms.slack_ticks:
+            self.guard = max(self.guard, clock + terms.wait_ticks)
+
+    def _rest_ticks(self, terms: Terms, ask: VerbRequest, now: int) -> int:
+        """How long nothing can be granted, as far as this member can tell."""
+        if self.guard > now or not self.waits:
+            return self.guard - now
+        known = ask.known_us // terms.tick_us if ask.seen.sid == self._life else 0
+        return max(terms.wait_ticks - known, 1)
+
+    def _mismatch(self, terms: Terms, ask: VerbRequest) -> ConfigError:
+        """The error for a member with other terms.
+
+        After a loss, a member with a shorter horizon may have made the record, and this one may
+        remember more. A layout has one tick.
+        """
+        error, guard = layout_mismatch(self.layout, terms), self.guard
+        if self.waits and terms.timed and self.layout == terms.layout:
+            self._heed(terms, ask, self.top_us)
+        if self.guard == guard:
+            return error
+        self.revision += 1
+        return LossNoticed(str(error), **error.facts)
 
     def _refuse_loss(self, ask: VerbRequest, incarnation: str) -> None:
         """Refuse a verb after the loss of a counter, because waiting does not help there.
@@ -284,11 +349,8 @@ class Record:
         )
 
     def _set_identity(self, terms: Terms, ask: VerbRequest, incarnation: str) -> None:
-        """Set the incarnation and the terms; the identity of the record is set once."""
-        if not self.sid:
-            self.sid = ask.token
-        if ask.seen.sid == self.sid:
-            self.revision = max(self.revision, ask.seen.revision)
+        """Set the incarnation and the terms, and the identity if there is none."""
+        self.sid = self.sid or ask.token
         self.incarnation = incarnation
         self.fingerprint = terms.fingerprint
         self.layout = terms.layout
@@ -342,7 +404,12 @@ class Record:
         return ask.held, slot if slot.token == ask.held.token else None
 
     def _seen(self, now_us: int) -> LastSeen:
-        return LastSeen(self.sid, self.revision, now_us)
+        return LastSeen(self._life, self.revision, now_us)
+
+    @property
+    def _life(self) -> str:
+        """The ``sid`` as members are told it, before and after the end of a wait."""
+        return self.sid.removeprefix(WAITS)
 
 
 def _exhausted(terms: Terms) -> LayoutExhausted:

@@ -200,6 +200,8 @@ def _add_ids(registry: Registry, request: Request, how: HowToBegin) -> None:
     registry = _in_postgres(registry, request, "--sql")
     if registry.look() is None:
         _set_up(registry, request, how)
+    else:  # nothing can be reserved during the wait after a loss
+        initialise(request, HowToBegin(if_missing=True))
     node = registry.add_ids(ask_of(LastSeen()), request.scheme)
     name = request.namespace.replace("'", "''")
     text = (

@@ -105,17 +105,17 @@ def _reason(state: KeeperState) -> str:
             "or wait longer (timeout=)"
         )
     if state.new:
-        horizon = duration_text(terms.horizon_ticks * terms.tick_us)
+        wait = duration_text(terms.wait_ticks * terms.tick_us)
         return (
             "nothing was ever granted in this namespace, and a store that lost its claims looks "
-            f"the same, so the first claim waits for {horizon}; if the namespace is new, run "
+            f"the same, so the first claim waits for {wait}; if the namespace is new, run "
             f"frazil init {state.url} with its name and scheme before the first use (in Python "
             "frazil.init, at each start frazil init --if-missing), else wait longer (timeout=)"
         )
     if state.ahead:
         return (
-            "this generator's claim is ahead of the clock, as after a first use, a loss or a clock "
-            "step; wait longer (timeout=), or allow a greater lead="
+            "this generator's claim is ahead of the clock, because processes share its node number "
+            "in turn; wait longer (timeout=), allow a greater lead=, or run fewer processes"
         )
     return (
         f"all {len(terms.slots)} node numbers are in use, or the registry lost its claims; wait "

@@ -251,7 +251,7 @@ class KeeperPolicy:
         sent_ns = self.identity.now_ns()
         request = self.request(self._seen, None, None)
         reply: Claim | Wait = yield lambda registry: registry.grant(request, want)
-        read_ns = yield from self._note_reply(reply.seen, sent_ns)
+        read_ns = yield from self._note_reply(request, reply, sent_ns)
         self.told_to_wait = isinstance(reply, Wait)
         if isinstance(reply, Wait):
             self._new = self._new is not False and (yield from self._is_new())
@@ -297,7 +297,7 @@ class KeeperPolicy:
             target = claim.until + want
         request = self.request(self._seen, claim, self._rate_hz(walk))
         reply: Claim | Lost = yield lambda registry: registry.renew(request, target)
-        read_ns = yield from self._note_reply(reply.seen, sent_ns)
+        read_ns = yield from self._note_reply(request, reply, sent_ns)
         if isinstance(reply, Lost) or not (self.terms.timed or reply.until > claim.until):
             self._renewable = False
             ended = self.terms.timed and claim.until <= walk.due(sent_ns)
@@ -330,15 +330,18 @@ class KeeperPolicy:
         sent_ns = self.identity.now_ns()
         request = self.request(self._seen, claim, None)
         reply: LastSeen | Lost = yield lambda registry: registry.release(request, used)
-        yield from self._note_reply(reply.seen if isinstance(reply, Lost) else reply, sent_ns)
+        yield from self._note_reply(request, reply, sent_ns)
         self.report("given_back", claim=claim, used=used)
 
-    def _note_reply(self, seen: LastSeen, sent_ns: int) -> Steps[int]:
+    def _note_reply(
+        self, request: VerbRequest, reply: Claim | Wait | Lost | LastSeen, sent_ns: int
+    ) -> Steps[int]:
         """The registry has answered: note it. Returns when the registry read its clock."""
+        memory = request.memory(reply, self.identity.now_ns() // 1000, self.terms)
         if self.trouble is not None:
             self.report("back", since_us=self.trouble_since_us)
-        self.report("seen", before=self._seen.sid, now=seen.sid)
-        self._seen = seen
+        self.report("seen", before=self._seen.sid, now=memory.sid)
+        self._seen = memory
         self.trouble, self._refused, self._retries = None, False, Retries()
         self._answer_ns = self.identity.now_ns() - sent_ns
         self._answered_ns = heard_ns = sent_ns + self._answer_ns

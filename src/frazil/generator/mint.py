@@ -51,8 +51,7 @@ def mint(n: int, request: Request, registry: Registry, guard_us: int = 0) -> lis
     while len(ids) < check_count(n) and identity.intact():
         ticks = min(-(-(n - len(ids)) // per_tick), terms.horizon_ticks)
         answer_by_ns = min(boot_ns() + request.timeout_us * 1000, deadline_ns)
-        reply, read_ns = _asked(registry, seen, ticks, answer_by_ns)
-        seen = reply.seen
+        reply, read_ns, seen = _asked(registry, seen, ticks, answer_by_ns)
         if isinstance(reply, Wait):
             _sleep(pause_us(reply, terms, jitter()) * 1000, deadline_ns, registry.url)
             continue
@@ -69,8 +68,8 @@ def mint(n: int, request: Request, registry: Registry, guard_us: int = 0) -> lis
 
 def _asked(
     registry: Registry, seen: LastSeen, ticks: int, deadline_ns: int
-) -> tuple[Claim | Wait, int]:
-    """The registry's reply, and when it read its clock for it.
+) -> tuple[Claim | Wait, int, LastSeen]:
+    """The registry's reply, when it read its clock for it, and what is remembered of it.
 
     A failed request is repeated until the deadline, each time with another token: the ticks of a
     lost reply have no owner.
@@ -79,10 +78,12 @@ def _asked(
     trouble = ""
     while True:
         sent_ns = boot_ns()
-        mints = partial(registry.mint, ask_of(seen), ticks)
+        ask = ask_of(seen)
         try:
-            reply = in_time(mints, deadline_ns, registry.url, trouble)
-            return reply, reading_ns(registry, sent_ns, boot_ns())
+            reply = in_time(partial(registry.mint, ask, ticks), deadline_ns, registry.url, trouble)
+            heard_ns = boot_ns()
+            memory = ask.memory(reply, heard_ns // 1000, registry.terms)
+            return reply, reading_ns(registry, sent_ns, heard_ns), memory
         except RegistryUnavailable as error:
             trouble = str(error)
             pause_ns = int(retries.pause_s(jitter()) * 1e9)

@@ -11,4 +11,5 @@ __all__ = ["ask_of"]
 
 def ask_of(seen: LastSeen, held: Claim | None = None, rate_hz: int | None = None) -> VerbRequest:
     """A verb's request from this process, now. rate_hz: its IDs per second."""
-    return VerbRequest(seen, clock.wall_us(), os.urandom(8).hex(), str(Holder.here(rate_hz)), held)
+    holder, boot_us = str(Holder.here(rate_hz)), clock.boot_ns() // 1000
+    return VerbRequest(seen, clock.wall_us(), os.urandom(8).hex(), holder, held, boot_us)

@@ -12,8 +12,8 @@ Adding a store therefore requires a new namespace.
 A store whose clock disagrees with the member's counts as unavailable for that member. ClockError is
 raised if no store is left; then the member's own clock is probably wrong.
 
-A member's memory of a record is sent to that record only: callers see each ``sid`` with the number
-of its store before it.
+What a member remembers of a store is sent to that store only, so this object remembers it. Callers
+see each ``sid`` with the number of its store before it.
 
 Limits: a member whose store is unavailable keeps its claim, cannot extend it, and gets another node
 number from another store. Layouts with fewer node numbers than stores cannot be shared, nor can
@@ -29,11 +29,12 @@ from frazil.claims.claim import Claim, LastSeen, Lost, Snapshot, Terms, VerbRequ
 from frazil.errors import ClockError, ConfigError, FrazilError, RegistryUnavailable
 from frazil.registries.base import Registry
 from frazil.registries.doctor import Finding, StoreReport
+from frazil.system.clock import boot_ns
 
 __all__ = ["PartitionedRegistry", "share_terms"]
 
 _AWAY = (RegistryUnavailable, ClockError)
-_Reply = TypeVar("_Reply", Claim | Wait, Claim | Lost, LastSeen | Lost)
+_Reply = TypeVar("_Reply", LastSeen, Claim | Wait, Claim | Lost, LastSeen | Lost)
 
 
 def share_terms(terms: Terms, number: int, count: int) -> Terms:
@@ -99,7 +100,8 @@ class PartitionedRegistry(Registry):
         failures: list[FrazilError] = []
         for number, part in enumerate(self.parts):
             try:
-                seen = _outside(number, part.initialise(self._told(number, ask), start))
+                told = self._told(number, ask)
+                seen = self._heard(number, told, part.initialise(told, start))
             except FrazilError as error:
                 failures.append(error)
         away = [error for error in failures if isinstance(error, _AWAY)]
@@ -173,7 +175,8 @@ class PartitionedRegistry(Registry):
         failures: list[FrazilError] = []
         for number in sorted(numbers, key=lambda n: n != self._at):
             try:
-                reply = self._heard(number, verb(self.parts[number], self._told(number, ask)))
+                told = self._told(number, ask)
+                reply = self._heard(number, told, verb(self.parts[number], told))
             except _AWAY as error:
                 failures.append(error)
                 continue
@@ -194,27 +197,22 @@ class PartitionedRegistry(Registry):
         for number, part in enumerate(self.parts):
             if slot in part.terms.slots:
                 try:
-                    return self._heard(number, verb(part, self._told(number, ask)))
+                    told = self._told(number, ask)
+                    return self._heard(number, told, verb(part, told))
                 except _AWAY:
                     return Lost(_outside(number, self._memory[number]))
         raise ConfigError("renew and release need a claim; pass the one that was granted")
 
     def _told(self, number: int, ask: VerbRequest) -> VerbRequest:
-        """The request with the memory of this store's record."""
-        place, _, sid = ask.seen.sid.partition("@")
-        seen = self._memory[number]
-        if place == str(number):
-            given = replace(ask.seen, sid=sid)
-            seen = max(seen, given, key=lambda each: (each.now_us, each.revision))
-        return replace(ask, seen=seen)
+        """The request with the memory of this store."""
+        return replace(ask, seen=self._memory[number])
 
-    def _heard(self, number: int, reply: _Reply) -> _Reply:
-        """Remember the record's state from a reply; returns the reply for the caller."""
-        if isinstance(reply, LastSeen):
-            self._memory[number] = reply
-            return _outside(number, reply)
-        self._memory[number] = reply.seen
-        return replace(reply, seen=_outside(number, reply.seen))
+    def _heard(self, number: int, told: VerbRequest, reply: _Reply) -> _Reply:
+        """Remember a store's reply; returns it for the caller."""
+        memory = told.memory(reply, boot_ns() // 1000, self.terms)
+        self._memory[number] = memory
+        seen = _outside(number, memory)
+        return seen if isinstance(reply, LastSeen) else replace(reply, seen=seen)
 
 
 def _outside(number: int, seen: LastSeen) -> LastSeen:

@@ -56,7 +56,7 @@ class OwnedRegistry(RecordRegistry):
             name, how = self.owner()
             slot = self.terms.slots.start
             self._hold = take(
-                f"{self.terms.identity} {slot} {self.namespace}",
+                f"{self.terms.identity} {slot % self.terms.nodes} {self.namespace}",
                 name,
                 what=f"node number {slot % self.terms.nodes} of namespace {self.namespace!r}",
                 how=how,

@@ -82,8 +82,9 @@ class Member:
 
     def ask(self, held: Claim | None = None) -> VerbRequest:
         """A request from this member, now."""
-        witness_us = self.trial.wall_us()
-        return VerbRequest(self.seen, witness_us, secrets.token_hex(8), "conformance:1", held)
+        witness_us, boot_us = self.trial.wall_us(), self.trial.boot_us()
+        token = secrets.token_hex(8)
+        return VerbRequest(self.seen, witness_us, token, "conformance:1", held, boot_us)
 
     def send(self, verb: str, ask: VerbRequest, value: int) -> Reply:
         """Send a request, which may be an old one, and record the reply."""
@@ -92,13 +93,17 @@ class Member:
         self.trial.history.append(self.last)
         return reply
 
-    def hear(self, reply: Reply) -> None:
-        """Remember the registry's state from a reply."""
-        self.seen = reply if isinstance(reply, LastSeen) else reply.seen
+    def hear(self, reply: Reply, ask: VerbRequest | None = None) -> None:
+        """Remember the registry's state from a reply, of the last request."""
+        if ask is None:
+            assert self.last is not None
+            ask = self.last.ask
+        self.seen = ask.memory(reply, self.trial.boot_us(), self.terms)
 
     def initialise(self, start: int | None = 0) -> LastSeen:
         """Initialise the namespace as new, or with None as unknown."""
-        self.seen = self.registry.initialise(self.ask(), start)
+        ask = self.ask()
+        self.hear(self.registry.initialise(ask, start), ask)
         return self.seen
 
     def try_grant(self, want: int, verb: str = "grant") -> Claim | Wait:
@@ -112,10 +117,10 @@ class Member:
         return reply  # type: ignore[return-value]
 
     def grant(self, want: int, verb: str = "grant") -> Claim:
-        """Request a claim, and wait for at most two horizons."""
-        patience_us = 2 * self.horizon_ticks * self.terms.tick_us + 2_000_000
+        """Request a claim, and wait for at most four horizons."""
+        patience_us = 4 * self.horizon_ticks * self.terms.tick_us + 2_000_000
         while isinstance(reply := self.try_grant(want, verb), Wait):
-            demand(patience_us > 0, f"no {verb} within two horizons: every reply was a wait")
+            demand(patience_us > 0, f"no {verb} within four horizons: every reply was a wait")
             demand(reply.wait_us > 0, f"the reply says to wait {reply.wait_us} µs")
             patience_us -= max(reply.wait_us, 1000)
             self.trial.sleep_us(max(reply.wait_us, 1000))
@@ -218,6 +223,10 @@ class Trial:
     def wall_us(self) -> int:
         """The members' wall clock."""
         return self.store.wall_us() if isinstance(self.store, OwnTime) else clock.wall_us()
+
+    def boot_us(self) -> int:
+        """The members' boot clock."""
+        return self.store.wall_us() if isinstance(self.store, OwnTime) else clock.boot_ns() // 1000
 
     def sleep_us(self, us: int) -> None:
         """Let time pass."""

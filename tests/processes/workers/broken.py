@@ -28,6 +28,7 @@ __all__ = [
     "blocking",
     "carried",
     "child_releases",
+    "deaf_in_the_wait",
     "forgetful",
     "hooks",
     "lease",
@@ -162,15 +163,23 @@ def unguarded_store() -> None:
 
 def unguarded_script() -> None:
     """The same mistake in the script of the Redis registry."""
+    raised = "record.guard = math.max(record.guard, "
+    _break_script({raised: "verbs.none = math.max(0, ", "record.WAITS .. ask.nonce": "ask.nonce"})
+
+
+def deaf_in_the_wait() -> None:
+    """The script of the Redis registry raises the guard only when it notices a loss."""
+    heeds, kept = "    verbs.heed(now_us)\n", "    local kept = record.guard\n"
+    _break_script({heeds: f"{kept}{heeds}    record.guard = kept\n"})
+
+
+def _break_script(changes: dict[str, str]) -> None:
     from frazil.registries.redis import registry as redis
 
     source = redis.claims_script().source
-    for guard in (
-        "verbs.tick_at(latest_us) + ask.horizon",
-        "record.held and record.held.till or 0",
-    ):
-        assert source.count(guard) == 1
-        source = source.replace(guard, "0")
+    for right, wrong in changes.items():
+        assert right in source
+        source = source.replace(right, wrong)
     broken = redis.Script(source, sha1(source.encode(), usedforsecurity=False).hexdigest())
     redis.claims_script = lambda: broken
 

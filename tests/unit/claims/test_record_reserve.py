@@ -3,7 +3,8 @@
 import pytest
 
 from frazil.claims.claim import Claim, Lost
-from frazil.errors import ConfigError, LayoutExhausted
+from frazil.claims.record import Record
+from frazil.errors import ConfigError, LayoutExhausted, PoolExhausted
 from tests.unit.claims.test_record import NOW, TERMS, World, region
 
 __all__: list[str] = []
@@ -46,9 +47,14 @@ def test_it_survives_a_loss_that_keeps_the_record():
     assert reserved.slot not in {region(world.grant(10))[0] for _ in range(9)}
 
 
-def test_after_a_loss_it_begins_at_the_guard():
+def test_after_a_loss_it_begins_after_the_wait():
     world = World(new=False)
-    assert region(reserve(world))[1] == NOW + TERMS.horizon_ticks
+    with pytest.raises(PoolExhausted, match=r"for 0\.1 s"):
+        reserve(world)
+    world.record = Record()  # nothing was saved
+    world.grant()
+    world.tick(TERMS.wait_ticks)
+    assert region(reserve(world))[1] == NOW + TERMS.wait_ticks
 
 
 def test_one_node_number_is_left():

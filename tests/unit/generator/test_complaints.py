@@ -173,25 +173,30 @@ def message_of(ids, part):
     raise AssertionError(str(caught.value))
 
 
-def test_the_error_for_a_claim_ahead_of_the_clock(url):
+def test_the_error_after_a_loss(url):
     url += "?horizon=10min"
     with frazil.open(url, WIDE, timeout="300ms") as ids:
-        ids._walk.registry.initialise(ask_of(LastSeen()), 0)
         ids()
         memory._records[ids._walk.registry._key].incarnation = "another"
         with frazil.open(url, WIDE, timeout="300ms") as late:
-            assert "first use" in message_of(late, "ahead of the clock")
+            message_of(late, "the registry lost its claims")
 
 
-def test_the_error_of_a_wait_that_is_longer_than_the_timeout(tmp_path):
-    with opened(f"sqlite:{tmp_path}/claims.db?horizon=50s", timeout="4s", lead=0) as ids:
+def test_the_error_for_a_claim_that_is_further_ahead_than_the_timeout(url):
+    url += "?horizon=10min"
+    alone = "sign:1=0 time:41 sequence:22 @1ms since 2025-01-01T00:00:00Z"
+    with opened(url, alone) as holder, opened(url, alone, timeout="4s", lead=0) as late:
+        holder()
+        record = memory._records[holder._walk.registry._key]
+        slot = record.slots.get(0)
+        record.slots.put(0, type(slot)(slot.until + 50_000, slot.start, slot.token))
         began_s = time.monotonic()
         with pytest.raises(PoolExhausted) as caught:
-            ids()
+            late()
         assert time.monotonic() - began_s < 3
     text = str(caught.value)
     assert re.search(r"is possible in [45]\d\.\d s, later than timeout= allows, so this call", text)
-    assert "nothing was ever granted" in text
+    assert "ahead of the clock" in text
     assert "within" not in text
 
 
@@ -207,7 +212,7 @@ def test_the_error_of_a_first_use(tmp_path):
             with pytest.raises(PoolExhausted) as caught:
                 ids()
             assert "nothing was ever granted" in str(caught.value)
-            assert "waits for 40s" in str(caught.value)
+            assert "waits for 50s" in str(caught.value)
             assert "node numbers" not in str(caught.value)
             ids.close()
     with opened(url, slow, namespace="other", timeout=20) as ids:

@@ -13,6 +13,8 @@
 --             that earlier grants are unknown
 --          19 slot (counted from first)  20 start  21 until  22 token: of the claim held, or ""
 --          23 replicas that must confirm  24 data: identifies a counter's store, or ""
+--          25 clock: 15, continued until now  26 reach: the highest tick that the member knows of
+--          27 known: us since the member was first told the sid
 -- Units    ticks count from the epoch; _us are microseconds, moments since 1970.
 -- Reply    texts: kind, nonce, incarnation, then of
 --            claim     sid revision now_us slot token start until
@@ -43,6 +45,7 @@ local ask = {
   holder = ARGV[17], replicas = tonumber(ARGV[23]),
 }
 ask.timed = ask.tick_us > 0
+ask.wait = ask.horizon + math.ceil(ask.horizon / 8)
 
 local verbs = {}
 
@@ -80,7 +83,7 @@ end
 function verbs.answer(kind, now_us, ...)
   record.save()
   return {
-    kind, ask.nonce, verbs.incarnation, record.sid, text(record.revision), text(now_us), ...
+    kind, ask.nonce, verbs.incarnation, record.life(), text(record.revision), text(now_us), ...
   }
 end
 
@@ -99,15 +102,63 @@ function verbs.is_loss()
   if record.sid == '' or record.incarnation ~= verbs.incarnation then
     return true
   end
+  local same = ask.seen_sid == record.life()
+  if same and ask.seen_revision > record.revision then
+    return true
+  end
+  if record.waits() then
+    return false
+  end
   local held = record.held
   if held and held.till > math.max(held.slot_till, record.guard)
     and (held.taken or held.slot_start ~= held.start) then
     return true
   end
-  if ask.seen_sid == record.sid then
-    return ask.seen_revision > record.revision
+  return ask.seen_sid ~= '' and not same
+    and verbs.tick_at(ask.seen_now_us) + ask.horizon > record.guard
+end
+
+-- In the wait after a loss: raises the guard to what a member remembers, or ends the wait.
+function verbs.heed(now_us)
+  local reach = record.from_base(ARGV[26])
+  record.guard = math.max(record.guard, reach, record.held and record.held.till or 0)
+  if ask.seen_sid == record.life() then
+    if tonumber(ARGV[27]) >= ask.wait * ask.tick_us then
+      record.sid = record.life()
+    end
+    return
   end
-  return ask.seen_sid ~= '' and verbs.tick_at(ask.seen_now_us) + ask.horizon > record.guard
+  local clock = verbs.tick_at(tonumber(ARGV[25]))
+  if clock > verbs.tick_at(now_us) + math.floor(ask.horizon / 8) then
+    record.guard = math.max(record.guard, clock + ask.wait)
+  end
+end
+
+-- How many ticks nothing can be granted, as far as this member can tell.
+function verbs.rest(now)
+  if record.guard > now or not record.waits() then
+    return record.guard - now
+  end
+  local known = 0
+  if ask.seen_sid == record.life() then
+    known = math.floor(tonumber(ARGV[27]) / ask.tick_us)
+  end
+  return math.max(ask.wait - known, 1)
+end
+
+-- Refuses a member with other terms. It may remember more than the one that made the record.
+function verbs.refuse_terms()
+  local found, guard = record.sid, record.guard
+  if record.waits() and ask.timed
+    and redis.call('HMGET', KEYS[1], 'layout')[1] == ask.layout then
+    verbs.heed(record.top_us)
+    record.sid = found
+    if record.guard > guard then
+      record.revision = record.revision + 1
+      record.save()
+    end
+  end
+  verbs.refuse(guard)
 end
 
 -- Counters cannot wait out a loss; the part of the incarnation before "/" identifies the data.
@@ -130,18 +181,13 @@ function verbs.refuse_loss()
   record.incarnation = verbs.incarnation
 end
 
--- Assigns the record to this incarnation; its sid is set once.
-function verbs.establish()
+-- Assigns the record to this incarnation.
+function verbs.establish(sid)
   record.found = {
     sid = record.sid, revision = record.revision, incarnation = record.incarnation,
     fingerprint = record.fingerprint,
   }
-  if record.sid == '' then
-    record.sid = ask.nonce
-  end
-  if ask.seen_sid == record.sid then
-    record.revision = math.max(record.revision, ask.seen_revision)
-  end
+  record.sid = sid
   record.incarnation, record.fingerprint = verbs.incarnation, ask.fingerprint
   record.set('layout', ask.layout)
 end
@@ -174,7 +220,7 @@ end
 -- Begins every verb: check the terms, notice a loss, read the clock.
 function verbs.arrive()
   if record.sid ~= '' and record.fingerprint ~= ask.fingerprint then
-    verbs.refuse()
+    verbs.refuse_terms()
   end
   if not ask.timed then
     verbs.refuse_loss()
@@ -184,11 +230,13 @@ function verbs.arrive()
   local lost = verbs.is_loss()
   local now_us = verbs.tell_time()
   if lost then
-    verbs.establish()
-    local latest_us = math.max(verbs.reading_us, record.top_us, ask.seen_now_us)
-    local guard = math.max(record.guard, verbs.tick_at(latest_us) + ask.horizon)
-    record.guard = math.max(guard, record.held and record.held.till or 0)
+    verbs.establish(record.WAITS .. ask.nonce)
+    local latest_us = math.max(verbs.reading_us, record.top_us, tonumber(ARGV[25]))
+    record.guard = math.max(record.guard, verbs.tick_at(latest_us) + ask.wait)
     record.void()
+  end
+  if record.waits() then
+    verbs.heed(now_us)
   end
   record.revision = record.revision + 1
   return now_us
@@ -203,6 +251,10 @@ function verbs.grant(token)
   local want = tonumber(ARGV[18])
   local now_us = verbs.arrive()
   local now = ask.timed and verbs.tick_at(now_us) or record.finish
+  local rest = ask.timed and verbs.rest(now) or 0
+  if rest > 0 then
+    return verbs.answer('wait', now_us, text(rest))
+  end
   local n, start = record.choose(now, ask.size, ask.timed)
   if ask.timed then
     start = math.max(start, now)
@@ -283,7 +335,7 @@ function verbs.initialise()
     verbs.refuse()
   end
   local now_us = verbs.tell_time()
-  verbs.establish()
+  verbs.establish(record.sid ~= '' and record.sid or ask.nonce)
   record.guard = record.from_base(start)
   return verbs.answer('seen', now_us)
 end

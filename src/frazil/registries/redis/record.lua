@@ -17,7 +17,7 @@ local PAIRS = '<' .. string.rep('dd', PAGE)
 local PAGES_AT_ONCE = 1000
 local LARGEST = 9007199254740992
 
-local record = { changes = {}, pages = {} }
+local record = { changes = {}, pages = {}, WAITS = '?' }
 
 local function text(number)
   return string.format('%.0f', number)
@@ -117,6 +117,16 @@ function record.void()
   if held and held.taken then
     held.taken, held.slot_start = false, held.slot_till
   end
+end
+
+-- Whether the wait after a loss is not over.
+function record.waits()
+  return string.sub(record.sid, 1, 1) == record.WAITS
+end
+
+-- The sid as members are told it.
+function record.life()
+  return record.waits() and string.sub(record.sid, 2) or record.sid
 end
 
 function record.is_void(era)

@@ -223,6 +223,7 @@ class RedisRegistry(Registry):
             "" if amount is None else amount,
             *claim,
             *(self.link.access.replicas, self._data),
+            *(ask.clock_us, seen.reach, ask.known_us),
         )
         return [str(argument) for argument in arguments]
 
