@@ -28,20 +28,20 @@ BOOTS_IN_1970 = Schedule(
 )
 
 CLOSED_WHILE_ASKING = Schedule(
-    seed=507311,
+    seed=279267,
     tick_us=10_000,
     horizon_us=50_000,
     node_bits=0,
     sequence_bits=2,
     lead_us=0,
     members=1,
-    lasts_us=1_250_000,
+    lasts_us=1_800_000,
     initialised=True,
     guarded=False,
     faults=(
-        Fault(at_us=269_816, kind="store crash", member=0, share=0.06480810008939908),
-        Fault(at_us=744_573, kind="delay", member=0, share=0.9341142604718836),
-        Fault(at_us=970_193, kind="close", member=0, share=0.7275148519403517),
+        Fault(at_us=201_104, kind="store crash", member=0, share=0.6958328667684435),
+        Fault(at_us=480_153, kind="delay", member=0, share=0.0938595867742349),
+        Fault(at_us=495_015, kind="close", member=0, share=0.8933170425576351),
     ),
 )
 

@@ -40,10 +40,10 @@ def test_members_with_a_node_number_each_wait_for_nothing():
     assert fleet.late == fleet.interrupted == 0
 
 
-def test_after_a_loss_all_claim_again_within_one_horizon():
+def test_after_a_loss_all_claim_again_after_the_wait():
     fleet = Fleet(Plan(members=300, slots=512, loss_at_s=15)).run()
     assert fleet.interrupted == 300
-    assert 1_000_000 < max(fleet.waits_us) <= 5_100_000
+    assert 1_000_000 < max(fleet.waits_us) <= 5_800_000
 
 
 def test_more_members_than_node_numbers_wait():
