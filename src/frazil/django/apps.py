@@ -1,7 +1,7 @@
 """The app, which registers everything with Django at the start."""
 
 from django.apps import AppConfig, apps
-from django.core.checks import register
+from django.core.checks import Tags, register
 
 from frazil.errors import ConfigError
 
@@ -22,7 +22,9 @@ class FrazilConfig(AppConfig):
         _ = lookups.Within.lookup_name  # registered by the import
         register(checks.check_settings, "frazil")
         register(checks.check_defaults, "frazil")
+        register(checks.check_apps, "frazil")
         register(checks.check_production, "frazil", deploy=True)
+        register(checks.check_namespaces, Tags.database)
         serializers.register()
         try:
             urls.register()

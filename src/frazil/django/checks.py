@@ -1,11 +1,13 @@
 """System checks: ``manage.py check``, and before ``runserver``, ``migrate``, ``makemigrations``.
 
 Otherwise the first request would show a wrong declaration. E001 to E003 are about declarations,
-E004 about a generator in a field. With ``check --deploy`` also W001 to W003: a store that several
-hosts cannot share.
+E004 about a generator in a field, W005 about an app that keeps the database's keys. With
+``check --deploy`` also W001 to W003, a store that several hosts cannot share; with
+``check --database`` and before ``migrate`` W006, a namespace that is not set up.
 """
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from django.apps import apps
@@ -13,13 +15,23 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error
 from django.core.checks import Warning as Hint
 from django.db import connections
+from django.utils.module_loading import import_string
 
-from frazil.django.declared import Declaration, declarations
+from frazil.django.declared import DEFAULT, Declaration, declarations
+from frazil.django.fields import FrazilAutoField, IdColumn
 from frazil.errors import ConfigError, FrazilError
 from frazil.generator.generator import AsyncGenerator, Generator
+from frazil.generator.local import registry_of
 from frazil.generator.request import Request
 
-__all__ = ["check_defaults", "check_production", "check_settings"]
+__all__ = [
+    "check_apps",
+    "check_defaults",
+    "check_namespaces",
+    "check_production",
+    "check_settings",
+    "to_set_up",
+]
 
 _LOCAL = ("", "localhost", "127.0.0.1", "::1")
 
@@ -75,6 +87,68 @@ def check_defaults(**_: object) -> list[CheckMessage]:
         for field in model._meta.local_fields
         if isinstance(getattr(field, "default", None), Generator | AsyncGenerator)
     ]
+
+
+def check_apps(**_: object) -> list[CheckMessage]:
+    """W005 for an app whose apps.py overrides DEFAULT_AUTO_FIELD, as ``startapp`` writes it."""
+    if not issubclass(import_string(settings.DEFAULT_AUTO_FIELD), FrazilAutoField):
+        return []
+    return [
+        Hint(
+            f"{type(config).__name__} sets default_auto_field to {config.default_auto_field!r}, so "
+            "the database makes the keys of this app's models",
+            hint="remove the line from its apps.py; then makemigrations",
+            obj=config.label,
+            id="frazil.W005",
+        )
+        for config in apps.get_app_configs()
+        if config._is_default_auto_field_overridden
+        and not {"site-packages", "dist-packages"} & set(Path(config.path).parts)
+        and any(_made_by_the_database(model._meta.pk) for model in config.get_models())
+    ]
+
+
+def _made_by_the_database(key: Any) -> bool:
+    return key.auto_created and not key.is_relation and not isinstance(key, IdColumn)
+
+
+def check_namespaces(databases: object = None, **_: object) -> list[CheckMessage]:
+    """W006 for a namespace that is not set up; with ``check --database`` and ``migrate``."""
+    messages: list[CheckMessage] = []
+    if not databases:  # contacts the stores
+        return messages
+    for request, names in to_set_up().items():
+        try:
+            missing = registry_of(request).look() is None
+        except FrazilError as error:
+            problem = f"namespace {request.namespace!r} of {request.url} cannot be read: {error}"
+            messages.append(Hint(problem, id="frazil.W006"))
+            continue
+        if missing:
+            problem = (
+                f"namespace {request.namespace!r} of {request.url} is not set up, so the first ID "
+                f"of {', '.join(names)} waits for seconds"
+            )
+            hint = "run manage.py frazil init"
+            messages.append(Hint(problem, hint=hint, id="frazil.W006"))
+    return messages
+
+
+def to_set_up() -> dict[Request, list[str]]:
+    """The namespaces that models and settings use, with the names of their declarations."""
+    used = {
+        field.declaration.name
+        for model in apps.get_models(include_auto_created=True)
+        for field in model._meta.local_fields
+        if isinstance(field, FrazilAutoField)
+    }
+    found: dict[Request, list[str]] = {}
+    for name, declaration in declarations().items():
+        if name in used or name != DEFAULT:
+            request = declaration.request()
+            if request.url.maker == "registry" and request.url.kind != "memory":
+                found.setdefault(request, []).append(name)
+    return found
 
 
 def check_production(**_: object) -> list[CheckMessage]:

@@ -6,6 +6,7 @@ So a field carries a name, and the name is looked up here, when it is used::
 
     FRAZIL = {
         "url": "postgresql://db/shop",              # of all schemes; the default is FRAZIL_URL
+        "test_url": "memory:",                      # of all schemes in tests; this is the default
         "schemes": {
             "order": {"prefix": "order_", "encoding": "base62"},
             "shop.Customer": frazil.scheme("tsid"),  # of the model shop.Customer
@@ -20,6 +21,7 @@ A generator is opened when its first ID is requested, once in each process. Equa
 it. A forked worker inherits it and makes its own claims.
 """
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -34,27 +36,63 @@ from frazil.generator.request import Request, make_request
 from frazil.opening import open_request
 from frazil.schemes.scheme import Scheme, scheme
 
-__all__ = ["DEFAULT", "Declaration", "declarations", "declared"]
+__all__ = ["DEFAULT", "Declaration", "declarations", "declared", "wrong_text_is_no_row"]
 
 DEFAULT = "default"
 """The name of what models without a name of their own use."""
 
 _LOOKS = ("scheme", "fields", "epoch", "encoding", "shuffle", "prefix", "check", "key")
 _MAKING = ("namespace", "url", "lead", "keep", "timeout", "sequence_start", "block", "token")
+_OLD_KEYS_END = 10**12  # an ID of such a number would be of the first hours of its epoch
 _generators: dict[Request, Generator] = {}
 
 
 @dataclass(frozen=True)
 class Declaration:
-    """One entry of ``schemes``. making: arguments of ``frazil.open``, without the scheme."""
+    """One entry of ``schemes``. making: arguments of ``frazil.open``, without the scheme.
+
+    old_keys: the largest key that the database made before the table moved to frazil, while such
+    keys are still accepted, else 0. They keep the text that they had, their digits.
+    """
 
     name: str
     scheme: Scheme
     making: Mapping[str, Any] = field(repr=False)  # a URL may hold a password
+    test_url: str = "memory:"
+    old_keys: int = 0
 
     def request(self) -> Request:
         """The arguments for ``frazil.open``, as a request. Raises ConfigError."""
-        return make_request(scheme_=self.scheme, **self.making)
+        making = dict(self.making)
+        if _testing():
+            making |= {"url": self.test_url, "token": None}
+        return make_request(scheme_=self.scheme, **making)
+
+    def read(self, value: Any) -> int:
+        """The number of an ID or its text, or of an old key. Raises CodecError."""
+        number = self.old_key(value)
+        return self.scheme.read(value) if number is None else number
+
+    def old_key(self, value: Any) -> int | None:
+        """The number of an old key or its digits; None for anything else."""
+        if isinstance(value, str) and len(value) <= len(str(self.old_keys)):
+            number = int(value) if value.isascii() and value.isdecimal() else 0
+            value = number if str(number) == value else None  # 017 is another text
+        known = (
+            isinstance(value, int) and not isinstance(value, bool) and 0 < value <= self.old_keys
+        )
+        return int(value) if known else None
+
+    def format(self, n: int) -> str:
+        """The text of an ID, or the digits of an old key."""
+        return str(n) if 0 < n <= self.old_keys else self.scheme.format(n)
+
+    @property
+    def pattern(self) -> str:
+        """A regular expression for the texts that ``read`` accepts."""
+        ours = self.scheme.pattern.removeprefix("^").removesuffix("$")
+        digits = len(str(self.old_keys))
+        return f"^(?:{ours}|[1-9][0-9]{{0,{digits - 1}}})$" if self.old_keys else f"^{ours}$"
 
     def generator(self) -> Generator:
         """The generator of this process. Contacts nothing until its first ID is requested."""
@@ -75,7 +113,9 @@ def declarations() -> Mapping[str, Declaration]:
             f'FRAZIL must be a mapping like {{"url": "redis://host", "schemes": {{}}}}, not '
             f"{type(setting).__name__}"
         )
-    _known("FRAZIL", setting, ("url", "schemes"))
+    _known("FRAZIL", setting, ("url", "test_url", "schemes", "wrong_text"))
+    if setting.get("wrong_text", "error") not in ("error", "no row"):
+        raise ConfigError('FRAZIL["wrong_text"] must be "error" or "no row"')
     schemes = setting.get("schemes", {})
     if not isinstance(schemes, Mapping):
         raise ConfigError(
@@ -83,8 +123,7 @@ def declarations() -> Mapping[str, Declaration]:
             f"{type(schemes).__name__}"
         )
     return {
-        name: _declaration(name, entry, setting.get("url"))
-        for name, entry in {DEFAULT: {}, **schemes}.items()
+        name: _declaration(name, entry, setting) for name, entry in {DEFAULT: {}, **schemes}.items()
     }
 
 
@@ -105,7 +144,18 @@ def declared(name: str | None, label: str | None = None) -> Declaration:
     return all_[name]
 
 
-def _declaration(name: str, entry: object, url: object) -> Declaration:
+def wrong_text_is_no_row() -> bool:
+    """Whether a lookup by a text that is no ID finds nothing, instead of raising."""
+    return bool(getattr(settings, "FRAZIL", {}).get("wrong_text") == "no row")
+
+
+def _testing() -> bool:
+    """Whether Django's tests run: of ``manage.py test``, or of pytest-django."""
+    utils = sys.modules.get("django.test.utils")
+    return utils is not None and hasattr(utils._TestState, "saved_data")
+
+
+def _declaration(name: str, entry: object, setting: Mapping[str, Any]) -> Declaration:
     place = f'FRAZIL["schemes"][{name!r}]'
     if isinstance(entry, Scheme | str):
         entry = {"scheme": entry}
@@ -114,13 +164,32 @@ def _declaration(name: str, entry: object, url: object) -> Declaration:
             f"{place} must be a Scheme, a scheme's name, or a mapping with arguments of "
             f"frazil.scheme and frazil.open, not {type(entry).__name__}"
         )
-    _known(place, entry, _LOOKS + _MAKING)
+    _known(place, entry, (*_LOOKS, *_MAKING, "old_keys"))
     looks = {key: entry[key] for key in _LOOKS[1:] if key in entry}
-    making = {"namespace": name, "url": url} | {key: entry[key] for key in _MAKING if key in entry}
+    making = {"namespace": name, "url": setting.get("url")} | {
+        key: entry[key] for key in _MAKING if key in entry
+    }
     try:
-        return Declaration(name, scheme(entry.get("scheme", "icicle"), **looks), making)
+        made = scheme(entry.get("scheme", "icicle"), **looks)
+        old_keys = _checked(entry.get("old_keys", 0), made)
+        return Declaration(name, made, making, setting.get("test_url", "memory:"), old_keys)
     except (ConfigError, ValueError) as error:
         raise ConfigError(f"{place}: {error}", name=name) from error
+
+
+def _checked(old_keys: object, made: Scheme) -> int:
+    """The largest old key. Raises ConfigError if an ID could have its number or its text."""
+    if not isinstance(old_keys, int) or not 0 <= old_keys < _OLD_KEYS_END:
+        raise ConfigError(
+            f"old_keys is the largest key that the database made, below {_OLD_KEYS_END}, not "
+            f"{old_keys!r}"
+        )
+    if old_keys and (made.shuffle is not None or made.layout.axis != "time"):
+        raise ConfigError("old_keys needs a scheme whose IDs begin with their time")
+    bare = not made.prefix and made.encoding != "decimal"
+    if old_keys and bare and len(str(old_keys)) >= len(made.format(0)):
+        raise ConfigError("old_keys needs a prefix=, as a key could have the text of an ID")
+    return old_keys
 
 
 def _known(place: str, given: Mapping[str, Any], known: tuple[str, ...]) -> None:

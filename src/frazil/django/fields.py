@@ -80,9 +80,9 @@ class IdColumn(models.Field):
         declaration = self.declaration
         for candidate in _before_unquoting(value, declaration.scheme.prefix):
             with suppress(CodecError):
-                return Id(declaration.scheme.read(candidate), declaration.name)
+                return Id(declaration.read(candidate), declaration.name)
         try:
-            return Id(declaration.scheme.read(value), declaration.name)
+            return Id(declaration.read(value), declaration.name)
         except CodecError as error:
             raise ValidationError(
                 self.error_messages["invalid"],
@@ -93,13 +93,13 @@ class IdColumn(models.Field):
     def get_prep_value(self, value: Any) -> Any:
         """The number for a lookup. Raises CodecError, a ValueError, unless a text is an ID."""
         if isinstance(value, str):
-            return self.declaration.scheme.read(value)
+            return self.declaration.read(value)
         return super().get_prep_value(value)
 
     def get_db_prep_save(self, value: Any, connection: Any) -> Any:
         """The number for a row. Raises CodecError for one that is not an ID of the scheme."""
         if value is not None and not hasattr(value, "resolve_expression"):
-            value = self.declaration.scheme.read(int(value) if isinstance(value, Id) else value)
+            value = self.declaration.read(int(value) if isinstance(value, Id) else value)
         return super().get_db_prep_save(value, connection)
 
     def pre_save(self, model_instance: Any, add: bool) -> Any:  # noqa: FBT001 - Django's
@@ -107,7 +107,7 @@ class IdColumn(models.Field):
         value = super().pre_save(model_instance, add)
         if isinstance(value, str | int) and not isinstance(value, Id):
             declaration = self.declaration
-            value = Id(declaration.scheme.read(value), declaration.name)
+            value = Id(declaration.read(value), declaration.name)
             setattr(model_instance, self.attname, value)
         return value
 

@@ -27,7 +27,7 @@ class IdFormField(forms.CharField):
     def prepare_value(self, value: Any) -> Any:
         """The text of a number; a text that was typed stays as it is."""
         if isinstance(value, int) and not isinstance(value, bool):
-            return declared(self.scheme_name).scheme.format(int(value))
+            return declared(self.scheme_name).format(int(value))
         return value
 
     def to_python(self, value: Any) -> Any:
@@ -37,7 +37,7 @@ class IdFormField(forms.CharField):
             return None
         declaration = declared(self.scheme_name)
         try:
-            return Id(declaration.scheme.read(text), declaration.name)
+            return Id(declaration.read(text), declaration.name)
         except CodecError as error:
             reason = str(error).partition("\n")[0]
             raise ValidationError(reason, code="invalid") from error

@@ -12,10 +12,13 @@ from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import EmptyResultSet
+from django.db import models
 from django.db.models import Lookup
-from django.db.models.lookups import Exact
+from django.db.models.fields.related_lookups import RelatedExact, RelatedIn
+from django.db.models.lookups import Exact, In, IntegerFieldExact
 from django.utils import timezone
 
+from frazil.django.declared import wrong_text_is_no_row
 from frazil.django.fields import IdColumn
 from frazil.errors import CodecError, ConfigError
 
@@ -56,6 +59,46 @@ class Within(Lookup):
             raise EmptyResultSet
         column, parameters = self.process_lhs(compiler, connection)
         return f"{column} BETWEEN %s AND %s", [*parameters, self.rhs.start, self.rhs[-1]]
+
+
+class _Readable:
+    """With ``FRAZIL["wrong_text"] = "no row"``, a text that is no ID is the key of no row."""
+
+    lhs: Any
+    rhs: Any
+
+    def get_prep_lookup(self) -> Any:
+        """The number or numbers to compare with."""
+        try:
+            return super().get_prep_lookup()  # type: ignore[misc]
+        except CodecError:
+            if not wrong_text_is_no_row():
+                raise
+        field = self.lhs.output_field
+        while field.is_relation:
+            field = field.target_field
+        if isinstance(self.rhs, list | tuple | set):
+            self.rhs = [value for value in self.rhs if _is_id(field, value)]
+        else:
+            self.rhs = _NO_ID
+        return super().get_prep_lookup()  # type: ignore[misc]
+
+
+def _is_id(field: Any, value: Any) -> bool:
+    try:
+        field.get_prep_value(getattr(value, "pk", value))
+    except CodecError:
+        return False
+    return True
+
+
+for _of, _kind in (
+    (IdColumn, IntegerFieldExact),
+    (IdColumn, In),
+    (models.ForeignKey, RelatedExact),
+    (models.ForeignKey, RelatedIn),
+):
+    _of.register_lookup(type(_kind.__name__, (_Readable, _kind), {}))
 
 
 class SameText(Exact):

@@ -61,27 +61,27 @@ class IdField(serializers.CharField):
             self._describe(column.declaration)
 
     def _describe(self, declaration: Declaration) -> None:
-        self.validators = [*self.validators, RegexValidator(declaration.scheme.pattern)]
+        self.validators = [*self.validators, RegexValidator(declaration.pattern)]
 
     def to_internal_value(self, data: Any) -> Id:
         """The ID of a text. Raises ValidationError for anything else."""
         declaration = declared(self.scheme_name)
         if isinstance(data, Id) and data.name == declaration.name:
             return data  # from Python; JSON has no such value
-        if not isinstance(data, str):
+        if not isinstance(data, str) and declaration.old_key(data) is None:
             raise serializers.ValidationError(
                 f"An ID must be a text in JSON, not {type(data).__name__}.", code="invalid"
             )
         try:
-            return Id(declaration.scheme.read(data), declaration.name)
+            return Id(declaration.read(data), declaration.name)
         except CodecError as error:
             reason = str(error).partition("\n")[0]
             raise serializers.ValidationError(reason, code="invalid") from error
 
     def to_representation(self, value: Any) -> str:
         """The text of a number."""
-        scheme = declared(self.scheme_name).scheme
-        return scheme.format(scheme.read(int(value) if isinstance(value, int) else value))
+        look = declared(self.scheme_name)
+        return look.format(look.read(int(value) if isinstance(value, int) else value))
 
 
 class IdRelatedField(serializers.PrimaryKeyRelatedField):

@@ -23,12 +23,12 @@ class _Converter:
 
     def to_python(self, text: str) -> Id:
         """The ID; a ValueError means that the URL does not match."""
-        return Id(declared(self.name).scheme.read(text), self.name)
+        return Id(declared(self.name).read(text), self.name)
 
     def to_url(self, value: Any) -> str:
         """The text. Raises CodecError, a ValueError, for a value that is not an ID."""
-        scheme = declared(self.name).scheme
-        return scheme.format(scheme.read(int(value) if isinstance(value, int) else value))
+        look = declared(self.name)
+        return look.format(look.read(int(value) if isinstance(value, int) else value))
 
 
 def register() -> None:
@@ -36,7 +36,8 @@ def register() -> None:
     for name, declaration in declarations().items():
         if f"frazil.{name}" in get_converters():
             continue
-        pattern = declaration.scheme.pattern.removeprefix("^").removesuffix("$")
-        regex = pattern.replace("(", "(?:")  # the pattern must have no numbered group
+        pattern = declaration.pattern.removeprefix("^").removesuffix("$")
+        # The pattern must have no numbered group.
+        regex = pattern.replace("(?:", "(").replace("(", "(?:")
         kind = type("IdConverter", (_Converter,), {"name": name, "regex": regex})
         register_converter(kind, f"frazil.{name}")

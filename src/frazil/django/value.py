@@ -37,7 +37,7 @@ class Id(int):
         return declared(self.name).scheme
 
     def __str__(self) -> str:
-        return self.scheme.format(int(self))
+        return declared(self.name).format(int(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (int(self), self.name)

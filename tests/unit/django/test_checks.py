@@ -34,7 +34,11 @@ def test_nothing_is_said_of_what_is_right(site):
     ("wrong", "ids", "words"),
     [
         ("redis://cache", {"E001", "E002"}, "FRAZIL must be a mapping"),
-        ({"urls": "x"}, {"E001", "E002"}, "no entry 'urls'; it accepts url, schemes"),
+        (
+            {"urls": "x"},
+            {"E001", "E002"},
+            "no entry 'urls'; it accepts url, test_url, schemes, wrong_text",
+        ),
         ({"schemes": []}, {"E001", "E002"}, 'FRAZIL["schemes"] must be a mapping'),
         ({"schemes": {}}, {"E002"}, "has no 'order'; it has default. Add \"order\": {}"),
         (setting(order=7), {"E001", "E002"}, "['order'] must be a Scheme"),

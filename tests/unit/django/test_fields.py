@@ -245,10 +245,11 @@ def test_a_migration_holds_a_name_and_comes_once(site):
     from django.db.migrations.autodetector import MigrationAutodetector
     from django.db.migrations.graph import MigrationGraph
     from django.db.migrations.questioner import MigrationQuestioner
-    from django.db.migrations.state import ProjectState
+    from django.db.migrations.state import ModelState, ProjectState
     from django.db.migrations.writer import MigrationWriter
 
     before = ProjectState()
+    before.add_model(ModelState.from_model(apps.get_model("contenttypes", "ContentType")))
     asked = MigrationQuestioner({"ask_initial": True})
     made = MigrationAutodetector(before, ProjectState.from_apps(apps), asked).changes(
         MigrationGraph()

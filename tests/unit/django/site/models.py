@@ -1,5 +1,7 @@
 """Models with each kind of ID: named, by label, by default, inherited, from elsewhere."""
 
+from django.contrib.contenttypes.fields import GenericForeignKey, GenericRelation
+from django.contrib.contenttypes.models import ContentType
 from django.db import models
 
 from frazil.django import FrazilAutoField, FrazilField
@@ -22,6 +24,7 @@ class Order(models.Model):
     note = models.CharField(max_length=50, default="")
     customer = models.ForeignKey(Customer, models.CASCADE, null=True, blank=True)
     tags = models.ManyToManyField(Tag, blank=True)
+    notes = GenericRelation("Note", "object_id", "about")
 
 
 class Gift(Order):
@@ -47,3 +50,11 @@ class Code(models.Model):
 
     text = models.CharField(max_length=50, unique=True)
     note = models.CharField(max_length=50, default="")
+
+
+class Note(models.Model):
+    """About any object, by the text of its key."""
+
+    about = models.ForeignKey(ContentType, models.CASCADE)
+    object_id = models.CharField(max_length=50)
+    thing = GenericForeignKey("about", "object_id")

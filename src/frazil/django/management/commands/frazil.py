@@ -1,24 +1,31 @@
 """``manage.py frazil``: make IDs, and read them, as the settings declare them."""
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from frazil.django.checks import to_set_up
 from frazil.django.declared import DEFAULT, Declaration, declarations, declared
 from frazil.errors import FrazilError
+from frazil.generator.local import registry_of
+from frazil.generator.request import Request
+from frazil.initialising import HowToBegin, initialise
 from frazil.layout.drawing import draw
 
 __all__ = ["Command"]
 
 
 class Command(BaseCommand):
-    """Subcommands: mint, inspect, schemes."""
+    """Subcommands: init, mint, inspect, schemes."""
 
     help = "Make and read IDs, as FRAZIL in the settings declares them."
 
     def add_arguments(self, parser: Any) -> None:
         """One parser for each subcommand."""
         actions = parser.add_subparsers(dest="action", required=True)
+        init = actions.add_parser("init", help="set up each namespace that is not; may be repeated")
+        init.add_argument("--new", action="store_true", help="they were never used, so do not wait")
         mint = actions.add_parser("mint", help="print new IDs")
         mint.add_argument("scheme", nargs="?", default=DEFAULT, help='a name in FRAZIL["schemes"]')
         mint.add_argument("-n", type=int, default=1, help="how many (default: 1)")
@@ -33,10 +40,24 @@ class Command(BaseCommand):
         except FrazilError as error:
             raise CommandError(str(error)) from error
 
+    def _init(self, options: dict[str, Any]) -> None:
+        new = options["new"]
+
+        def begin(request: Request) -> bool:
+            if new and registry_of(request).look() is not None:
+                return False
+            return initialise(request, HowToBegin(new=new, if_missing=not new))
+
+        requests = list(to_set_up())
+        with ThreadPoolExecutor(max_workers=len(requests) or 1) as pool:  # they wait together
+            for request, made in zip(requests, pool.map(begin, requests), strict=True):
+                state = "is set up" if made else "exists"
+                self.stdout.write(f"namespace {request.namespace!r} of {request.url} {state}")
+
     def _mint(self, options: dict[str, Any]) -> None:
         declaration = declared(options["scheme"])
         for n in declaration.generator().take(options["n"]):
-            self.stdout.write(declaration.scheme.format(n))
+            self.stdout.write(declaration.format(n))
 
     def _inspect(self, options: dict[str, Any]) -> None:
         given = options["id"]

@@ -1,0 +1,195 @@
+"""A project that had keys of the database: they are still found, and new ones are IDs."""
+
+import json
+
+import pytest
+
+from frazil.errors import CodecError, ConfigError
+
+__all__: list[str] = []
+
+OLD = 17
+
+
+@pytest.fixture
+def moving(site, settings_of):
+    """The models, with keys up to 1000 of the database in the table of orders."""
+    settings_of(order={"prefix": "order_", "encoding": "base62", "old_keys": 1000})
+    site.Order(id=OLD, note="old").save(force_insert=True)
+    return site
+
+
+@pytest.fixture
+def settings_of():
+    from django.test import override_settings
+
+    used = []
+
+    def use(general=None, **changed):
+        from django.conf import settings
+
+        schemes = settings.FRAZIL["schemes"] | changed
+        used.append(
+            override_settings(FRAZIL=settings.FRAZIL | (general or {}) | {"schemes": schemes})
+        )
+        used[-1].enable()
+
+    yield use
+    for each in reversed(used):
+        each.disable()
+
+
+def test_an_old_row_keeps_its_text(moving):
+    old, new = moving.Order.objects.get(note="old"), moving.Order.objects.create(note="new")
+    assert (str(old.pk), old.pk) == ("17", OLD)
+    assert str(new.pk).startswith("order_")
+    for given in ("17", 17, old.pk):
+        assert moving.Order.objects.get(pk=given) == old
+    item = moving.Item.objects.create(order_id="17")
+    assert moving.Item.objects.get(order="17") == item
+    old.note = "changed"
+    old.save()
+    assert moving.Order.objects.get(pk=17).note == "changed"
+
+
+@pytest.mark.parametrize("wrong", ["017", "1001", "17.0", "-17", "٣", "1" * 5000, "user_1"])
+def test_nothing_else_is_read(moving, wrong):
+    with pytest.raises(CodecError):
+        moving.Order.objects.get(pk=wrong)
+
+
+def test_json_forms_and_urls(moving):
+    from django import forms
+    from django.core import serializers as fixtures
+    from rest_framework import serializers
+
+    from frazil.django.rest import IdField
+    from frazil.django.urls import _Converter
+
+    class Asked(serializers.Serializer):
+        order = IdField("order")
+
+    for given in (17, "17"):
+        asked = Asked(data={"order": given})
+        assert asked.is_valid(), asked.errors
+        assert Asked({"order": asked.validated_data["order"]}).data == {"order": "17"}
+    assert not Asked(data={"order": 1001}).is_valid()
+
+    class Form(forms.ModelForm):
+        class Meta:
+            model = moving.Item
+            fields = ["order"]  # noqa: RUF012 - as Django's
+
+    assert Form({"order": "17"}).is_valid()
+    converter = type("C", (_Converter,), {"name": "order"})()
+    assert (converter.to_python("17"), converter.to_url(17)) == (OLD, "17")
+    told = json.loads(fixtures.serialize("json", moving.Order.objects.all()))
+    assert told[0]["pk"] == "17"
+
+
+def test_generic_relations_of_old_rows(moving):
+    """A text column holds what it held, and what str() of the key is now."""
+    from django.contrib.contenttypes.models import ContentType
+
+    old = moving.Order.objects.get(note="old")
+    kind = ContentType.objects.get_for_model(moving.Order)
+    assert kind.get_object_for_this_type(pk="17") == old
+    note = moving.Note.objects.create(about=kind, object_id="17")
+    assert note.thing == old
+    assert list(old.notes.all()) == [note]
+    new = moving.Order.objects.create()
+    assert new.notes.create().thing == new
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [{"old_keys": 10**12}, {"old_keys": -1}, {"old_keys": "17"},
+     {"old_keys": 9, "scheme": "tickets"}, {"old_keys": 9, "shuffle": "reverse"},
+     {"old_keys": 10**11, "encoding": "base62"}],
+)  # fmt: skip
+def test_keys_that_could_be_ids_are_refused(site, settings_of, entry):
+    from frazil.django.declared import declarations
+
+    settings_of(order=entry)
+    with pytest.raises(ConfigError):
+        declarations()
+
+
+def test_a_wrong_text_is_no_row(site, settings_of):
+    order = site.Order.objects.create()
+    item = site.Item.objects.create(order=order)
+    with pytest.raises(CodecError):
+        site.Order.objects.filter(pk="x").exists()
+    settings_of({"wrong_text": "no row"})
+    from django.http import Http404
+    from django.shortcuts import get_object_or_404
+
+    with pytest.raises(Http404):
+        get_object_or_404(site.Order, pk="x")
+    orders, items = site.Order.objects, site.Item.objects
+    assert not orders.filter(pk="x").exists()
+    assert list(orders.exclude(pk="x")) == [order]
+    assert list(orders.filter(pk__in=["x", str(order.pk)])) == [order]
+    assert not orders.filter(pk__in=["x"]).exists()
+    assert not items.filter(order="x").exists()
+    assert list(items.filter(order__in=["x", order, str(order.pk)])) == [item]
+    for lookup in ("pk__gt", "pk__lte"):  # an answer would be wrong
+        with pytest.raises(CodecError):
+            orders.filter(**{lookup: "x"}).exists()
+    with pytest.raises(CodecError):
+        site.Order(id="x").save()
+
+
+def test_tests_take_no_claims_of_the_project_s_store(site, settings_of):
+    from django.test.utils import setup_test_environment, teardown_test_environment
+
+    from frazil.django.declared import declared
+
+    settings_of({"url": "redis://127.0.0.1:1"})
+    assert str(declared("order").request().url).startswith("redis:")
+    setup_test_environment()
+    try:
+        assert str(declared("order").request().url) == "memory:"
+        assert site.Order.objects.create().pk
+        settings_of({"url": "redis://127.0.0.1:1", "test_url": "sqlite:/nowhere"})
+        assert str(declared("order").request().url).startswith("sqlite:")
+    finally:
+        teardown_test_environment()
+
+
+def test_an_app_that_keeps_the_keys_of_the_database(site, monkeypatch):
+    from django.apps import apps
+
+    from frazil.django.checks import check_apps
+
+    assert check_apps() == []
+    config = apps.get_app_config("site")
+    kind = type("SiteConfig", (type(config),),
+                {"default_auto_field": "django.db.models.BigAutoField"})  # fmt: skip
+    monkeypatch.setattr(config, "__class__", kind)
+    assert check_apps() == []  # all its models name a key, or got one of frazil
+    monkeypatch.setattr(site.Plain._meta.pk, "auto_created", True)
+    (told,) = check_apps()
+    assert (told.id, "apps.py" in told.hint) == ("frazil.W005", True)
+
+
+def test_init_sets_up_all_namespaces(site, settings_of, tmp_path):
+    from io import StringIO
+
+    from django.core.management import call_command
+
+    from frazil.django.checks import check_namespaces
+
+    settings_of({"url": f"sqlite:{tmp_path}/claims.db"})
+    assert check_namespaces() == []
+    missing = check_namespaces(databases=["default"])
+    assert {each.id for each in missing} == {"frazil.W006"}
+    assert len(missing) == 4  # order, payment, site.Customer, and default, which a model uses
+
+    def said(*options):
+        call_command("frazil", "init", *options, stdout=(out := StringIO()))
+        return out.getvalue()
+
+    assert said("--new").count("is set up") == 4
+    assert check_namespaces(databases=["default"]) == []
+    assert said("--new").count("exists") == said().count("exists") == 4
