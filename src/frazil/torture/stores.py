@@ -58,6 +58,9 @@ class Server:
     env: of a faked clock; ``faked``: whether the server starts with it, which not every build does.
     """
 
+    replicated = False
+    """Whether a replica may succeed it."""
+
     def __init__(self, kind: str, env: dict[str, str], reaper: Reaper) -> None:
         program = server_program()
         if program is None:
@@ -87,7 +90,7 @@ class Server:
 
     def holds(self) -> bool:
         """See Store."""
-        return bool(self._say("DBSIZE"))
+        return bool(self.ask("DBSIZE"))
 
     def kill(self) -> bool:
         """``kill -9``, and a restart from its log. Returns whether it died of the kill."""
@@ -97,16 +100,44 @@ class Server:
 
     def wipe(self) -> bool:
         """``FLUSHALL``. Returns whether it succeeded."""
-        return bool(self._say("FLUSHALL") == "OK")
+        return bool(self.ask("FLUSHALL") == "OK")
 
     def close(self) -> None:
         """Kill it, and remove its files."""
         self._end()
         self._folder.cleanup()
 
-    def _say(self, word: str) -> Any:
+    def replica(self, env: dict[str, str]) -> "Server":
+        """A server that has this one's data, and follows it. env: of its own clock."""
+        other = Server(self.url.partition(":")[0], env, self._reaper)
+        other.follow(self._port)
+        deadline = time.monotonic() + _PATIENCE_S
+        while "master_link_status:up" not in other.ask("INFO", "replication"):
+            if time.monotonic() > deadline:
+                other.close()
+                raise ConfigError(f"{self._program} cannot follow another; read its log")
+            time.sleep(0.01)
+        return other
+
+    def follow(self, port: int) -> None:
+        """Follow the server at a port; without one there, keep the data and miss what comes."""
+        self.ask("REPLICAOF", "127.0.0.1", port)
+
+    def fail_over(self, other: "Server") -> bool:
+        """Die, and give the place and the address to a replica. Returns whether it succeeded."""
+        died = self._end()
+        other.ask("REPLICAOF", "NO", "ONE")
+        moved = other.ask("CONFIG", "SET", "port", self._port)
+        for part in ("_process", "_folder", "_env", "faked"):
+            mine, theirs = getattr(self, part), getattr(other, part)
+            setattr(self, part, theirs)
+            setattr(other, part, mine)
+        return died and bool(moved == "OK")
+
+    def ask(self, *words: str | int) -> Any:
+        """Send one command. Returns its answer."""
         with socket.create_connection(("127.0.0.1", self._port), 5) as one:
-            return say(one.makefile("rwb"), word)
+            return say(one.makefile("rwb"), *words)
 
     def _end(self) -> bool:
         """Kill it. Returns whether it was alive."""
@@ -125,7 +156,7 @@ class Server:
 
     def _started(self) -> bool:
         options = f"--port {self._port} --bind 127.0.0.1 --dir {self._folder.name}"
-        options += " --appendonly yes --appendfsync always"
+        options += " --appendonly yes --appendfsync always --repl-diskless-sync-delay 0"
         self._process = subprocess.Popen(  # noqa: S603 - what the user has installed
             [self._program, *options.split(), "--save", ""],
             stdin=subprocess.DEVNULL,

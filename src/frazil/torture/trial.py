@@ -173,6 +173,11 @@ class Trial:
         """Wait for a share of the trial's seconds."""
         time.sleep(self.spend(share))
 
+    def wait(self, seconds: float) -> None:
+        """Wait for what takes this long, however short the trial is."""
+        self._left -= seconds / self.seconds
+        time.sleep(seconds)
+
     def spend(self, share: float) -> float:
         """Count a share of the trial's seconds as passed. Returns its seconds."""
         self._left -= share
@@ -187,6 +192,12 @@ class Trial:
             sight = self.folder / f"{self.launch('witness')}.clock"
             self.until(lambda: sight.exists() and sight.stat().st_size > 0)
         return self.world.clock
+
+    def own_clock(self) -> FakeClock:
+        """A clock apart from that of the processes, for a server. Raises Unavailable."""
+        if isinstance(self.world.clock, str):
+            raise Unavailable(self.world.clock)
+        return FakeClock(Path(self.world.clock.env["LD_PRELOAD"]), self.folder / "clock")
 
     def store(self) -> Store:
         """The store of this run. Raises Unavailable if there is none, or it is the user's."""

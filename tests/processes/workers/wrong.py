@@ -110,6 +110,17 @@ class Stored:
             return self.number
 
 
+class Succeeded(Stored):
+    """Numbers that a Redis counts; while it is away, none. Its replica may have missed some."""
+
+    def __call__(self):
+        while True:
+            number = super().__call__()
+            if self.process:
+                return number
+            time.sleep(0.01)
+
+
 class Inherited:
     """A random part and a number that goes up: a child of a fork has both."""
 
@@ -320,3 +331,4 @@ counter = Counter()
 racing = Racing()
 leased = Leased()
 stored = Stored()
+succeeded = Succeeded()
