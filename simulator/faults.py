@@ -153,6 +153,15 @@ def _failover(world: "World", _: Process, share: float) -> None:
     world.store.clock.step(int((share - 0.5) * world.schedule.horizon_us))
 
 
+def _successor(world: "World", _: Process, share: float) -> None:
+    """A replica takes over. Each of its lengths is up to a horizon, from other digits of share."""
+    world.marks.hit("successor")
+    horizon_us = world.schedule.horizon_us
+    world.store.take_over(int(share * horizon_us), int(share * 1e3 % 1 * horizon_us))
+    away = share * 1e6 % 1
+    world.store.down_until_us = world.now_us + int(max(0.0, away - 0.5) * horizon_us) // 2
+
+
 def _wipe(world: "World", _: Process, __: float) -> None:
     world.marks.hit("wiped")
     world.store.wipe()
@@ -202,5 +211,6 @@ _FAULTS: dict[str, Callable[["World", Process, float], None]] = {
     "restore": _restore,
     "silent loss": _silent_loss,
     "exception": _exception,
+    "successor": _successor,
 }
 assert tuple(_FAULTS) == KINDS

@@ -20,6 +20,7 @@ from frazil.claims.claim import Claim, LastSeen, Lost, Terms, VerbRequest, Wait
 from frazil.claims.record import Record
 from frazil.errors import ClockError, ConfigError, FrazilError, RegistryUnavailable
 from frazil.registries.base import RecordRegistry
+from simulator.loss import UNKNOWN
 from simulator.order import Base
 
 if TYPE_CHECKING:
@@ -34,8 +35,9 @@ _USUAL_US = 2_000
 
 # The name of the verb, the token of the request, and the answer.
 Reply: TypeAlias = "tuple[str, str, object]"
-# The name of a request's verb, and the request.
-About: TypeAlias = "tuple[str, VerbRequest]"
+# The name of a request's verb, the request, what its member knew then of the store's clock, and
+# when it was sent.
+About: TypeAlias = "tuple[str, VerbRequest, int, int]"
 
 
 class Link:
@@ -67,27 +69,30 @@ class SimulatedRegistry(RecordRegistry):
     def __init__(self, process: "Process", terms: Terms) -> None:
         super().__init__("simulated:", "default", terms)
         self._process = process
-        self._about: About = "", VerbRequest(LastSeen(), 0, "")
+        self._about: About = "", VerbRequest(LastSeen(), 0, ""), UNKNOWN, 0
 
     def grant(self, ask: VerbRequest, want: int) -> Claim | Wait:
         """See Registry."""
-        self._about = "grant", ask
+        self._about = self._new("grant", ask)
         return super().grant(ask, want)
 
     def mint(self, ask: VerbRequest, ticks: int) -> Claim | Wait:
         """See Registry."""
-        self._about = "mint", ask
+        self._about = self._new("mint", ask)
         return super().mint(ask, ticks)
 
     def renew(self, ask: VerbRequest, until: int) -> Claim | Lost:
         """See Registry."""
-        self._about = "renew", ask
+        self._about = self._new("renew", ask)
         return super().renew(ask, until)
 
     def release(self, ask: VerbRequest, used: int) -> LastSeen | Lost:
         """See Registry."""
-        self._about = "release", ask
+        self._about = self._new("release", ask)
         return super().release(ask, used)
+
+    def _new(self, verb: str, ask: VerbRequest) -> About:
+        return verb, ask, self._process.knows_us, self._process.world.now_us
 
     @contextmanager
     def step(self) -> Iterator[tuple[Record, str]]:
@@ -99,7 +104,7 @@ class SimulatedRegistry(RecordRegistry):
 
     def reading_us(self) -> int:
         """The store's clock."""
-        return self._process.world.store.reading_us(self._about[1].seen)
+        return self._process.world.store.clock.reading_us()
 
     def perform(self, verb: Callable[[Record, int, str], Answer]) -> Answer:
         """See RecordRegistry. The request is sent and served, and the reply returns."""
@@ -132,6 +137,8 @@ class SimulatedRegistry(RecordRegistry):
         if error is not None:
             raise error
         reply: object = self._read_stray(about) if link.strays else answer
+        if about[0] != "mint":
+            process.knows_us = max(process.knows_us, _now_us(reply) - sent_us)
         if isinstance(reply, Claim):
             world.ledger.adopt(process.number, about[1], reply)
             if about[0] != "mint" and self.terms.timed:
@@ -174,13 +181,20 @@ class SimulatedRegistry(RecordRegistry):
         self, about: About, verb: Callable[[Record, int, str], Answer], number: int
     ) -> Answer:
         world = self._process.world
-        name, ask = about
+        name, ask, knows_us, sent_us = about
         before = world.store.record
         guard, offset_us = before.guard, before.offset_us
         with self.step() as (record, incarnation):
-            reading_us = world.store.reading_us(ask.seen)
+            reading_us = world.store.clock.reading_us()
             answer = verb(record, reading_us, incarnation)
-        world.ledger.verb(name, ask, before, record, answer)
+        untold = world.store.waits and not world.store.losses[-1].told
+        grants = name in ("grant", "mint") and isinstance(answer, Claim)
+        world.store.serve(knows_us, sent_us, grants=grants)
+        forgot = self.terms.timed and bool(world.store.losses)
+        waits = world.store.waits
+        world.ledger.verb(name, ask, before, record, answer, waits=waits, forgot=forgot)
+        if untold and world.store.losses[-1].told:
+            world.marks.hit("told of a loss")
         if self.terms.timed:
             world.order.verb(before, record, world.now_us)
         marks = world.marks
@@ -273,3 +287,10 @@ class SimulatedRegistry(RecordRegistry):
         self._process.spend(_TIMEOUT_US)
         words = "no reply came" if done else "the request did not come through"
         raise RegistryUnavailable(words, url=self.url, outcome_known=False)
+
+
+def _now_us(reply: object) -> int:
+    """The clock of the store in a reply."""
+    seen = reply.seen if isinstance(reply, Claim | Wait | Lost) else reply
+    assert isinstance(seen, LastSeen)
+    return seen.now_us

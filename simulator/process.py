@@ -20,6 +20,7 @@ from frazil.generator.kept_walk import walk_arguments
 from frazil.system.process import ProcessIdentity
 from frazil.walk.walk import FORKED, SPENT, Pause, Walk
 from simulator.clock import BootClock, WrongClock
+from simulator.loss import UNKNOWN
 from simulator.network import Link, SimulatedRegistry
 from simulator.order import CRYSTAL_PPM, Base
 from simulator.striking import Striker, Struck
@@ -149,6 +150,7 @@ class Process:
         self.era = 1
         self.paused_until_us = 0
         self.issued = 0
+        self.knows_us = UNKNOWN
         self._minting = 0
         self._call: Call | None = None
         self.striker = Striker(guarded=world.guards)
@@ -166,6 +168,7 @@ class Process:
         self.life += 1
         self.era += 1
         self.link.strays = []  # another connection
+        self.knows_us = UNKNOWN
         self.identity = SimulatedSense(self, self.era)
         self.walk = self.world.new_walk(self.identity)
         self.keeper = SimulatedKeeper(self, self.walk, self.identity)
@@ -313,6 +316,7 @@ class Process:
     def reborn(self) -> None:
         """In a child: drop the parent's claim, as a generator does."""
         self.world.marks.hit("forked")
+        self.knows_us = UNKNOWN
         self.identity = SimulatedSense(self, self.era)
         self.walk.restart(self.identity)
         self.keeper = SimulatedKeeper(self, self.walk, self.identity)

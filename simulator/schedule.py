@@ -45,7 +45,8 @@ _USUAL = (
     "restore",
     "silent loss",
 )
-KINDS = (*_USUAL, "exception")
+KINDS = (*_USUAL, "exception", "successor")
+_IN_A_FAILOVER = ("pause", "partition", "delay", "loss", "reply loss", "store clock steps", "mint")
 _OF_LIFE = ("pause", "crash", "fork", "close", "mint")
 _TICKS_US = (1_000, 1_000, 10_000, 100_000, 1_000_000)
 _HORIZONS_US = (50_000, 1_000_000, 5_000_000, 60_000_000, 600_000_000)
@@ -99,6 +100,26 @@ def _fault(rng: random.Random, kinds: list[str], members: int, lasts_us: int) ->
     )
 
 
+def _failovers(rng: random.Random, members: int, lasts_us: int, horizon_us: int) -> list[Fault]:
+    """Failovers, each sometimes with a newcomer, a second failover, and a fault shortly before."""
+    faults = []
+
+    def add(kind: str, at_us: float) -> None:
+        at = max(0, min(int(at_us), lasts_us - 1))
+        faults.append(Fault(at, kind, rng.randrange(members), rng.random()))
+
+    for _ in range(rng.choice((1, 1, 2, 4))):
+        at_us = rng.random() * lasts_us
+        add("successor", at_us)
+        if rng.random() < 0.3:
+            add("successor", at_us + 2 * rng.random() * horizon_us)
+        if rng.random() < 0.5:
+            add("double start", at_us + rng.random() * horizon_us / 2)
+        if rng.random() < 0.5:
+            add(rng.choice(_IN_A_FAILOVER), at_us + (rng.random() - 0.7) * horizon_us)
+    return faults
+
+
 @dataclass(frozen=True, slots=True)
 class Schedule:
     """A seed's configuration and faults. All lengths depend on horizon_us.
@@ -140,6 +161,9 @@ class Schedule:
         if handler.random() < 0.3:
             many = handler.choice((3, 30, 200))
             faults += [_fault(handler, ["exception"], members, lasts_us) for _ in range(many)]
+        over = random.Random(f"{seed} failovers")  # noqa: S311 - separate, as above
+        if over.random() < 0.2:
+            faults += _failovers(over, members, lasts_us, horizon_us)
         keeping = random.Random(f"{seed} keep")  # noqa: S311 - separate, as above
         return cls(
             seed=seed,
@@ -156,6 +180,23 @@ class Schedule:
             axis=other.choice(_AXES),
             block=other.choice(_BLOCKS),
             keep_us=int(horizon_us * keeping.choice(_KEPT_HORIZONS)),
+        )
+
+    @classmethod
+    def draw_failovers(cls, seed: int) -> "Schedule":
+        """A schedule of failovers, and little else, in a namespace with a clock."""
+        rng = random.Random(f"{seed} only failovers")  # noqa: S311 - schedules, not secrets
+        drawn = cls.draw(seed)
+        horizon_us, members = drawn.horizon_us, rng.randint(1, 4)
+        lasts_us = rng.randint(4, 12) * horizon_us
+        faults = _failovers(rng, members, lasts_us, horizon_us)
+        return replace(
+            drawn,
+            axis="time",
+            node_bits=rng.choice((0, 1, 1, 2)),
+            members=members,
+            lasts_us=lasts_us,
+            faults=tuple(sorted(faults, key=lambda fault: fault.at_us)),
         )
 
     def without(self, faults: tuple[Fault, ...]) -> "Schedule":

@@ -4,34 +4,45 @@ It fails like real stores: it stops, comes back without its last writes, is repl
 replica on another machine, is emptied, or is restored from a backup. The verbs on the record are
 the real ones.
 
-The store keeps one assumption, since the protocol excludes other cases from its promise: across a
-loss of state the clock is not behind the highest ``now`` ever used, unless the record or the asking
-member remembers that; and the first member after a loss that the store does not show remembers more
-than the store.
+The store keeps one assumption, since the protocol excludes other cases from its promise: the first
+member after a loss that the store does not show remembers more than the store. Each loss is noted
+(``loss``), also for the other limit: that somebody who remembers can tell of it.
 
 A lost counter is refused until an operator restarts it (``World``), because without time waiting
 does not end a loss. As in a real store, the part of an incarnation before "/" identifies the data.
 """
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import replace
 
 from frazil.claims.claim import LastSeen
 from frazil.claims.record import Record
 from frazil.claims.slots import SlotTable
 from simulator.clock import WrongClock
+from simulator.loss import Loss
 
 __all__ = ["SimulatedStore"]
 
 _TAIL = 30
+_WRITES = 300
 _BACKUPS = 8
 
 
 class SimulatedStore:
     """A namespace's record, and its faults."""
 
-    def __init__(self, record_type: type[Record], clock: WrongClock) -> None:
+    def __init__(
+        self,
+        record_type: type[Record],
+        clock: WrongClock,
+        true_us: Callable[[], int],
+        margin_us: int,
+    ) -> None:
         self._record_type = record_type
+        self._true_us = true_us
+        self._margin_us = margin_us
+        self.losses: list[Loss] = []
         self.clock = clock
         self.record = record_type(slots=SlotTable())
         self.incarnation = "1/1"
@@ -41,19 +52,24 @@ class SimulatedStore:
         self.forgotten = False
         self.silent = False
         self.ever_top_us = 0
+        self.ever_ahead_us = 0
         self._requests = 0
         self._newest: dict[int, int] = {}
         self._writes = 0
-        self._tail: deque[Record] = deque(maxlen=_TAIL)
+        self._tail: deque[tuple[int, Record]] = deque(maxlen=_WRITES)
         self._backups: deque[Record] = deque(maxlen=_BACKUPS)
 
-    def reading_us(self, seen: LastSeen) -> int:
-        """Its clock's reading for a verb of a member with this memory."""
-        reading_us = self.clock.reading_us()
-        remembered_us = max(self.record.top_us, seen.now_us)
-        if self.forgotten and remembered_us < self.ever_top_us:
-            return max(reading_us, self.ever_top_us)
-        return reading_us
+    @property
+    def waits(self) -> bool:
+        """Whether nothing was granted since the last loss."""
+        return bool(self.losses) and not self.losses[-1].granted
+
+    def serve(self, knows_us: int, sent_us: int, *, grants: bool) -> None:
+        """Note that a verb was served. knows_us: what its member knew of the clock."""
+        for loss in self.losses:
+            if not loss.granted:
+                loss.hear(knows_us, sent_us)
+                loss.granted = grants
 
     def hides_from(self, seen: LastSeen) -> bool:
         """Whether history was lost and this member would not notice."""
@@ -82,13 +98,15 @@ class SimulatedStore:
 
     def keep(self, record: Record) -> None:
         """Keep the record that a verb has changed."""
-        self._tail.append(self.record)
+        self._tail.append((self._true_us(), self.record))
         self._writes += 1
         if self._writes % 16 == 0:
             self._backups.append(self.record)
         self.record = record
         self.forgotten = self.silent = False
-        self.ever_top_us = max(self.ever_top_us, record.last_us + record.offset_us)
+        now_us = record.last_us + record.offset_us
+        self.ever_top_us = max(self.ever_top_us, now_us)
+        self.ever_ahead_us = max(self.ever_ahead_us, now_us - self._true_us())
 
     def restart(self, *, replaced: bool = False) -> None:
         """Come back with a new incarnation, which also shows whether the data was replaced."""
@@ -100,8 +118,21 @@ class SimulatedStore:
     def lose_tail(self, share: float) -> None:
         """Come back without some of the last writes, usually few."""
         if self._tail:
-            self._forget(self._tail[-1 - int(share**3 * len(self._tail))])
+            most = min(_TAIL, len(self._tail))
+            self._forget(self._tail[-1 - int(share**3 * most)][1])
         self.restart(replaced=self.forgotten)
+
+    def take_over(self, missed_us: int, behind_us: int) -> None:
+        """Come back as a replica that missed the writes of some time, with a clock behind."""
+        since_us, record = self._true_us() - missed_us, self.record
+        for until_us, earlier in reversed(self._tail):
+            if until_us <= since_us:
+                break
+            record = earlier
+        self._forget(record)
+        self.restart(replaced=True)
+        self.clock.thaw()
+        self.clock.step(-behind_us)
 
     def restore(self, share: float) -> None:
         """Come back with an old backup."""
@@ -126,3 +157,6 @@ class SimulatedStore:
         self.record = record
         self._tail.clear()
         self.forgotten = True
+        if self.waits:
+            self.losses.pop()  # nothing was granted in between
+        self.losses.append(Loss(self._true_us(), self.ever_top_us, self._margin_us))

@@ -28,12 +28,13 @@ from frazil.walk.walk import COMPILED, Walk
 from simulator.clock import WrongClock
 from simulator.faults import strike
 from simulator.ledger import Ledger
+from simulator.loss import is_outside
 from simulator.marks import Marks
 from simulator.order import Order
 from simulator.process import Process, SimulatedSense
 from simulator.schedule import Fault, Schedule
 from simulator.store import SimulatedStore
-from simulator.violation import Violation
+from simulator.violation import Overlap, Violation
 
 __all__ = ["Outcome", "Parts", "World", "run"]
 
@@ -85,7 +86,12 @@ class World:
         self.terms = terms_of(self.scheme, schedule.horizon_us)
         self.ledger = Ledger(self.terms, *schedule.low_bits)
         self.order = Order(self.terms, schedule.lead_us)
-        self.store = SimulatedStore(parts.record, WrongClock(lambda: self.now_us))
+        self.store = SimulatedStore(
+            parts.record,
+            WrongClock(lambda: self.now_us),
+            lambda: self.now_us,
+            schedule.horizon_us // 16,
+        )
         self._heap: list[tuple[int, int, Callable[[], None]]] = []
         self._waiting = 0
         self._events = 0
@@ -140,6 +146,8 @@ class World:
         if self._waiting > _MOST_WAITING:
             return
         strike(self, fault)
+        for loss in self.store.losses:
+            loss.struck.add(fault.member)
         if self.store.forgotten:
             self._call_help()
 
@@ -186,7 +194,7 @@ class World:
         self._calm()
         before = [process.issued for process in self.members]
         horizon_us = self.schedule.horizon_us
-        patience_us = 10 * horizon_us + 10_000_000 + max(0, self.store.ever_top_us - self.now_us)
+        patience_us = 10 * horizon_us + 10_000_000 + self.store.ever_ahead_us
         until_us = self.now_us + patience_us * (1 + len(self.members))
         while hungry := [
             process.number
@@ -217,7 +225,10 @@ def run(schedule: Schedule, parts: Parts | None = None) -> Outcome:
     try:
         world.go()
     except Violation as found:
-        violation = str(found)
+        if isinstance(found, Overlap) and world.terms.timed and is_outside(world):
+            world.marks.hit("outside the promise")
+        else:
+            violation = str(found)
     passed_us = world.now_us - world.started_us
     return Outcome(
         schedule=schedule,

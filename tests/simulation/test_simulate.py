@@ -25,6 +25,7 @@ from simulator import (
 from simulator import __main__ as command
 from simulator.world import World
 from tests.simulation.canaries import CANARIES
+from tests.simulation.failovers import FAILOVERS, TRACES
 from tests.simulation.found import FOUND
 
 __all__: list[str] = []
@@ -39,11 +40,12 @@ PARTS = [
     for first in range(0, SEEDS, AT_ONCE)
 ]
 FOUND_WITHIN = 200
+FAILOVER_SEEDS = 250
 
 
-def first_failure(parts, seeds=FOUND_WITHIN):
+def first_failure(parts, seeds=FOUND_WITHIN, draw=Schedule.draw):
     for seed in range(seeds):
-        outcome = run(Schedule.draw(seed), parts)
+        outcome = run(draw(seed), parts)
         if outcome.violation is not None:
             return outcome
     return None
@@ -64,6 +66,27 @@ def test_no_violation_occurs_and_every_mark_is_reached(first):
 def test_a_broken_rule_is_found(name):
     outcome = first_failure(CANARIES[name])
     assert outcome is not None
+
+
+def test_no_failover_to_a_late_successor_repeats_an_id():
+    report = Report()
+    for seed in range(FAILOVER_SEEDS):
+        outcome = run(Schedule.draw_failovers(seed))
+        report.add(outcome)
+        assert outcome.violation is None, failure_text(outcome)
+    assert report.marks.counts["successor"] > FAILOVER_SEEDS
+    assert report.marks.counts["told of a loss"] > FAILOVER_SEEDS
+
+
+@pytest.mark.parametrize("name", sorted(FAILOVERS.keys() - TRACES.keys()))
+def test_a_broken_rule_is_found_in_failovers(name):
+    assert first_failure(FAILOVERS[name], FAILOVER_SEEDS, Schedule.draw_failovers) is not None
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_a_broken_rule_is_found_by_its_trace(name):
+    assert run(TRACES[name], FAILOVERS[name]).violation is not None
+    assert run(TRACES[name]).violation is None
 
 
 @pytest.mark.parametrize("name", FOUND)

@@ -29,6 +29,10 @@ Without a clock (counters, runs) a claim is a block of a chosen size. When half 
 walk's caller starts a round, which extends the block. If another member has the values after it,
 another block is queued. So callers find the next block, and no round depends on time.
 
+A member that remembers is what ends a loss of the store without a repeat (see ``record``). So it
+is never silent for long: a claim that is lost is still reported every half horizon, until a wait
+after its end, and a member that is told to wait asks again as often.
+
 If a registry does not answer, the keeper retries with longer and longer pauses (see ``pacing``).
 The claim stays in use.
 
@@ -234,7 +238,7 @@ class KeeperPolicy:
             used = walk.leave(self.identity.era)
             if self.identity.intact():  # else the claim may belong to another keeper
                 yield from self._release(used)
-        elif self._renewable:
+        else:  # a claim that is lost too: the store may have lost what it was told
             yield from self._renew(walk, idle=idle)
 
     def _is_idle(self, walk: Walk) -> bool:
@@ -256,7 +260,7 @@ class KeeperPolicy:
         if isinstance(reply, Wait):
             self._new = self._new is not False and (yield from self._is_new())
             self.report("awaited", wait_us=reply.wait_us, new=self._new)
-            self._back_off(pause_us(reply, self.terms, self.jitter()))
+            self._back_off(min(pause_us(reply, self.terms, self.jitter()), self._report_us()))
             return
         self.claim, self._renewable, self._tick = reply, True, walk.tick
         self._used_ns = sent_ns
@@ -373,7 +377,8 @@ class KeeperPolicy:
         if self.trouble is None:
             self.trouble_since_us = self._wall_us()
         self.trouble = error.with_traceback(None)  # its frames hold the walk
-        self._back_off(int(self._retries.pause_s(self.jitter()) * 1e6))
+        rest_us = int(self._retries.pause_s(self.jitter()) * 1e6)
+        self._back_off(min(rest_us, self._report_us() // 4) if self.terms.timed else rest_us)
 
     def _back_off(self, us: int) -> None:
         """Send the registry nothing for so long, even if callers wait."""
@@ -384,6 +389,8 @@ class KeeperPolicy:
             return False
         if not self.terms.timed:
             return walk.wanting
+        if not self._renewable:
+            return self._silent_us() >= self._report_us()
         if self._is_warm(walk):
             return walk.reach() <= self._warm_ticks()
         return 2 * walk.reach() < self._want
@@ -404,8 +411,14 @@ class KeeperPolicy:
             return max(pause_s, 0.0)
         if not self.terms.timed:
             return max(pause_s, 0.001) if self.trouble is not None and walk.wanting else None
-        if self.claim is None or not (self._renewable or walk.reach()):
+        if self.claim is None:
             return None
+        if not self._renewable:
+            end = self.claim.until + self.terms.wait_ticks
+            if end <= walk.due(self.identity.now_ns()):
+                return None
+            least_s = _REFUSED_S if self._refused else 0.001
+            return max(pause_s, (self._report_us() - self._silent_us()) / 1e6, least_s)
         if self.trouble is not None and self._needs_renewal(walk):
             return max(pause_s, 0.001)
         reach, rest = walk.reach(), self._want // 2
@@ -413,6 +426,14 @@ class KeeperPolicy:
             rest = self._warm_ticks()  # it was idle from the renewal until half was left
         next_s = max(reach - rest, rest // 4, 1) * self.terms.tick_us / 1e6
         return max(next_s, _REFUSED_S) if self._refused else next_s
+
+    def _report_us(self) -> int:
+        """How long a member that lost its claim, or is told to wait, is silent at most."""
+        return max(1000, self.terms.horizon_ticks * self.terms.tick_us // 2)
+
+    def _silent_us(self) -> int:
+        """How long ago the registry answered."""
+        return (self.identity.now_ns() - self._answered_ns) // 1000
 
     def _first_want(self) -> int:
         if not self.terms.timed:

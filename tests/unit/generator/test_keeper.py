@@ -1,5 +1,6 @@
 """The keeper, driven step by step: no thread, a clock that the test sets."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -201,7 +202,7 @@ class TestTrouble:
             rests.append(tend(keeper, ids))
         assert answers == []
         assert rests[0] <= 0.05
-        assert 1.0 <= rests[-1] <= 2.0
+        assert 0.06 <= rests[-1] <= 0.125  # an eighth of the horizon
         assert keeper.policy.trouble is errors[0]
         assert keeper.policy.failures == len(rests)
         assert clock.moment_text(keeper.policy.trouble_since_us) == since
@@ -323,9 +324,9 @@ def test_a_busy_walk_uses_a_lost_claim_to_its_end(supplied, world):
     ids, keeper, answers = supplied
     call(ids, keeper, answers)
     ids.poll()
+    claim = keeper.policy.claim = replace(keeper.policy.claim, token="another")
     keeper.policy._renewable = False
     world.advance(60)
-    claim = keeper.policy.claim
     drive(keeper.policy._maintain_claim(ids), keeper.registry)
     assert keeper.policy.claim == claim
     assert ids.left() > 0

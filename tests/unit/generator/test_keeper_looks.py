@@ -20,8 +20,8 @@ def keeper(url):
         yield ids._walk.keeper
 
 
-def reaching(ticks):
-    return SimpleNamespace(reach=lambda: ticks, closed=False)
+def reaching(ticks, due=0):
+    return SimpleNamespace(reach=lambda: ticks, due=lambda _: due, closed=False)
 
 
 def test_a_waiting_caller_has_a_round_at_once(keeper):
@@ -39,10 +39,29 @@ def test_without_a_claim_no_round_is_due(keeper):
     assert keeper.policy._next_round_s(reaching(0)) is None
 
 
-def test_for_a_spent_and_lost_claim_no_round_is_due(keeper):
-    keeper.policy.claim, keeper.policy._renewable = object(), False
-    assert keeper.policy._next_round_s(reaching(0)) is None
-    keeper.policy.claim = None
+def test_a_lost_claim_is_reported_until_a_wait_after_its_end(keeper):
+    policy = keeper.policy
+    policy.claim, policy._renewable = SimpleNamespace(until=1000), False
+    policy._answered_ns = policy.identity.now_ns()
+    half_s = policy.terms.horizon_ticks * policy.terms.tick_us / 2e6
+    end = 1000 + policy.terms.wait_ticks
+    assert policy._next_round_s(reaching(0, end - 1)) == pytest.approx(half_s, abs=0.1)
+    assert not policy._needs_renewal(reaching(0))
+    policy._answered_ns -= int(half_s * 1e9)
+    assert policy._needs_renewal(reaching(0))
+    assert policy._next_round_s(reaching(0, end - 1)) == pytest.approx(0.001)
+    policy._refused = True
+    assert policy._next_round_s(reaching(0, end - 1)) == 1.0
+    assert policy._next_round_s(reaching(0, end)) is None
+    policy.claim = None
+
+
+def test_a_member_that_is_told_to_wait_asks_again_in_half_a_horizon(supplied, world, monkeypatch):
+    ids, keeper, answers = supplied
+    seen = LastSeen("x", 1, 1)
+    monkeypatch.setattr(ids.registry, "grant", lambda ask, want: Wait(60_000_000, seen))
+    half_s = keeper.policy.terms.horizon_ticks * keeper.policy.terms.tick_us / 2e6
+    assert call(ids, keeper, answers) == pytest.approx(half_s, rel=0.01)
 
 
 def test_a_claim_that_is_renewable_and_spent_is_ahead_of_the_clock(keeper):

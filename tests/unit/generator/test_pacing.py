@@ -27,7 +27,9 @@ def test_retries_are_jittered_and_double(supplied, monkeypatch):
     monkeypatch.setattr(keeper.policy, "_back_off", rests_us.append)
     for _ in range(8):
         keeper.policy._note_failure(RegistryUnavailable("away", outcome_known=True))
-    assert rests_us == [50_000, 100_000, 200_000, 400_000, 800_000, 1_600_000, *2 * [2_000_000]]
+    longest_us = keeper.policy.terms.horizon_ticks * keeper.policy.terms.tick_us // 8
+    assert longest_us == 125_000
+    assert rests_us == [50_000, 100_000, *6 * [longest_us]]
 
 
 def test_a_token_is_too_long_to_guess_and_short_enough_to_keep():

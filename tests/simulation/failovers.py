@@ -1,0 +1,140 @@
+"""The rules after a loss, each broken: the simulator finds them in failovers to a late successor.
+
+Some need a trace that chance rarely draws: theirs is kept as a schedule.
+"""
+
+from dataclasses import replace
+
+from frazil.claims.record import Record
+from frazil.generator.keeper import KeeperPolicy
+from simulator import Fault, Parts, Schedule
+
+__all__ = ["FAILOVERS", "TRACES"]
+
+
+class FirstDecides(Record):
+    """The guard is what the first to ask knows, a horizon on; nothing waits for the others."""
+
+    waits = property(lambda self: False)
+
+    def _begin_verb(self, terms, ask, *arguments):
+        guard = self.guard
+        bare = replace(ask, seen=replace(ask.seen, sent_us=ask.boot_us, reach=0))
+        now_us = super()._begin_verb(terms, bare, *arguments)
+        if self.guard > guard:
+            self.guard -= terms.wait_ticks - terms.horizon_ticks
+        return now_us
+
+    def _rest_ticks(self, terms, ask, now):
+        return 0
+
+
+class GrantsInTheWait(Record):
+    """Only the guard is waited for, not the members that remember more."""
+
+    def _rest_ticks(self, terms, ask, now):
+        return 0
+
+
+class Deaf(Record):
+    """While the wait lasts, no member's memory raises the guard."""
+
+    def _heed(self, terms, *arguments):
+        guard = self.guard
+        super()._heed(terms, *arguments)
+        self.guard = guard
+
+
+class StoreClockEndsTheWait(Record):
+    """The wait ends when the store's clock has reached the guard."""
+
+    def _heed(self, terms, ask, now_us):
+        super()._heed(terms, ask, now_us)
+        if terms.tick_at(now_us) >= self.guard:
+            self.sid = self._life
+
+
+class StoppedClock(Record):
+    """The clock that a member was told is not continued, and what it was given does not count."""
+
+    def _begin_verb(self, terms, ask, *arguments):
+        seen = replace(ask.seen, sent_us=ask.boot_us, reach=0)
+        return super()._begin_verb(terms, replace(ask, seen=seen, held=None), *arguments)
+
+
+class LostAndSilent(KeeperPolicy):
+    """A claim that is lost is not reported again."""
+
+    def _needs_renewal(self, walk):
+        return self._renewable and super()._needs_renewal(walk)
+
+
+class SleepsOutTheWait(KeeperPolicy):
+    """A member that is told to wait asks again after that time, however long."""
+
+    def _report_us(self):
+        return 1 << 50
+
+
+FAILOVERS = {
+    case.__name__: Parts(record=case) if issubclass(case, Record) else Parts(policy=case)
+    for case in (
+        FirstDecides,
+        GrantsInTheWait,
+        Deaf,
+        StoreClockEndsTheWait,
+        StoppedClock,
+        LostAndSilent,
+        SleepsOutTheWait,
+    )
+}
+
+_WORLD = Schedule(
+    seed=0,
+    tick_us=10_000,
+    horizon_us=1_000_000,
+    node_bits=0,
+    sequence_bits=2,
+    lead_us=250_000,
+    members=2,
+    lasts_us=8_000_000,
+    initialised=True,
+    guarded=True,
+    faults=(),
+    keep_us=100_000_000,
+)
+
+TRACES = {
+    # A newcomer asks a successor that is behind, and then the clock is corrected.
+    "StoreClockEndsTheWait": replace(
+        _WORLD,
+        seed=742138,
+        faults=(
+            Fault(1_837_654, "successor", 0, 0.692974),
+            Fault(1_857_654, "double start", 0, 0.2),
+            Fault(1_902_413, "store clock steps", 0, 0.638),
+        ),
+    ),
+    # A holder reports, and the report is lost in a second failover. It wants no ID.
+    "LostAndSilent": replace(
+        _WORLD,
+        seed=4383,
+        node_bits=1,
+        keep_us=3_000_000,
+        faults=(
+            Fault(1_623_686, "successor", 1, 0.8769099791885463),
+            Fault(2_024_868, "successor", 0, 0.5232734135808192),
+            Fault(2_053_326, "double start", 0, 0.6836055519965453),
+        ),
+    ),
+    # The same, and it is told to wait for longer than a newcomer at the second successor.
+    "SleepsOutTheWait": replace(
+        _WORLD,
+        seed=786020,
+        faults=(
+            Fault(2_450_013, "successor", 0, 0.577919),
+            Fault(2_908_680, "successor", 0, 0.900228),
+            Fault(2_928_680, "double start", 0, 0.5),
+        ),
+    ),
+}
