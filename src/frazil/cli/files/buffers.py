@@ -1,6 +1,6 @@
-"""Arrays of numpy as arrays of Arrow and back, over the same memory.
+"""Arrays of numpy as arrays of Arrow, over the same memory.
 
-``pa.array``, ``pa.scalar`` and ``to_numpy`` import pandas where it is installed, to recognise its
+``pa.array`` and ``pa.scalar`` import pandas where it is installed, to recognise its
 types. That takes a second and 60 MB, more than an audit of a million IDs. These functions do not.
 """
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-__all__ = ["as_arrow", "as_numpy", "one_text"]
+__all__ = ["as_arrow", "one_text"]
 
 
 def as_arrow(numbers: Any) -> Any:
@@ -19,12 +19,6 @@ def as_arrow(numbers: Any) -> Any:
     if plain.dtype == bool:
         plain = np.packbits(plain, bitorder="little")
     return pa.Array.from_buffers(kind, len(numbers), [None, pa.py_buffer(plain)])
-
-
-def as_numpy(values: Any) -> Any:
-    """An array of Arrow, of integers without gaps, as one of numpy."""
-    numbers = np.frombuffer(values.buffers()[1], values.type.to_pandas_dtype())
-    return numbers[values.offset : values.offset + len(values)]
 
 
 def one_text(data: bytes) -> Any:

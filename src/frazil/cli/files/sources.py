@@ -11,7 +11,7 @@ import duckdb
 
 from frazil.cli.files.reading import Reading, printable
 from frazil.cli.files.tables import column as quoted_number
-from frazil.cli.files.tables import csv_heads, csv_rows, json_rows, literal
+from frazil.cli.files.tables import csv_heads, csv_rows, has_quotes, json_rows, literal
 from frazil.errors import ConfigError
 
 __all__ = ["Source", "open_source"]
@@ -39,7 +39,8 @@ def open_source(
         heads = csv_heads(reading)
         hint = ", or use --no-header if its first line is a row"
         at = _index(heads[0].names, column, _name(file), hint)
-        rows = csv_rows(reading, heads, [reading.plain(file, heads[0].before)])
+        files = [reading.plain(file, heads[0].before)]
+        rows = csv_rows(reading, heads, files, quoted=has_quotes(reading))
         return Source(_of_texts(quoted_number(at), rows), "")
     if reading.kind == "jsonl":
         pointer = literal("/" + column.replace("~", "~0").replace("/", "~1"))

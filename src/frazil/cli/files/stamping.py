@@ -188,7 +188,7 @@ def _text_query(
     if place.column in table.names and (reading.kind != "csv" or reading.header):
         raise column_exists(_first(reading), place.column)
     types = database.sql(f"{table.query} LIMIT 0").types if table.names else []
-    text = row_text(to, table.names, types, _delimiter(reading), last=place.last)
+    text = row_text(to, table.names, types, _delimiter(reading), last=place.last, plain=table.plain)
     return f"SELECT {text} FROM ({table.query})", table.names, _rows(reading, table)
 
 

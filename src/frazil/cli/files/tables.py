@@ -30,6 +30,7 @@ __all__ = [
     "csv_heads",
     "csv_rows",
     "csv_table",
+    "has_quotes",
     "json_rows",
     "json_table",
     "literal",
@@ -39,11 +40,15 @@ _LINE_BYTES = 16 << 20
 
 
 class Table(NamedTuple):
-    """A query, the names of its columns, and about how many bytes a row has."""
+    """A query, the names of its columns, and about how many bytes a row has.
+
+    plain: whether it is CSV without a quote, so that no field needs one.
+    """
 
     query: str
     names: list[str]
     row_bytes: int
+    plain: bool = False
 
 
 def column(i: int) -> str:
@@ -90,7 +95,7 @@ def csv_heads(reading: Reading) -> list[CsvHead]:
     return heads
 
 
-def csv_rows(reading: Reading, heads: list[CsvHead], files: list[str]) -> str:
+def csv_rows(reading: Reading, heads: list[CsvHead], files: list[str], *, quoted: bool) -> str:
     """The rows of CSV files as a query, with the columns that the files have."""
     count = len(heads[0].names)
     mark = literal(heads[0].delimiter)
@@ -99,19 +104,18 @@ def csv_rows(reading: Reading, heads: list[CsvHead], files: list[str]) -> str:
     empty = "allow_quoted_nulls = false"
     if count > 1:
         empty = f"force_not_null = [{', '.join(literal(str(i)) for i in range(count))}]"
-    parallel = not _quotes(reading)
     # A line end within the header's quotes would be taken for that of all rows.
     end = heads[0].end and f", new_line = {heads[0].end!r}"
     rows = (
         f"FROM read_csv({_options(reading, files)}, auto_detect = false, columns = {{{columns}}}, "
         f"header = {str(reading.header).lower()}, delim = {mark}, quote = '\"', escape = '\"', "
-        f"{empty}{end}, parallel = {str(parallel).lower()}, "
+        f"{empty}{end}, parallel = {str(not quoted).lower()}, "
         f"max_line_size = {reading.memory.line_bytes}, buffer_size = {reading.memory.buffer_bytes})"
     )
     return rows if count > 1 else f'{rows} WHERE "0" IS NOT NULL'
 
 
-def _quotes(reading: Reading) -> bool:
+def has_quotes(reading: Reading) -> bool:
     """Whether there are quotes. Raises ConfigError for one that is never closed."""
     found = odd = False
     for file in reading.files:
@@ -131,7 +135,8 @@ def csv_table(reading: Reading, database: duckdb.DuckDBPyConnection) -> Table:
         reading.plain(file, head.before) for file, head in zip(reading.files, heads, strict=True)
     ]
     names = list(heads[0].names)
-    rows = csv_rows(reading, heads, files)
+    quoted = has_quotes(reading)
+    rows = csv_rows(reading, heads, files, quoted=quoted)
     own = [column(i) for i in range(len(names))]
     selected = own
     if reading.infer:
@@ -143,7 +148,8 @@ def csv_table(reading: Reading, database: duckdb.DuckDBPyConnection) -> Table:
     keys = database.sql(f"{rows} LIMIT 0").columns[len(names) :] if hive_keys(*files) else []
     parts = [*selected, *(f'"{key}"' for key in keys)]
     selection = ", ".join(f"{part} AS {column(i)}" for i, part in enumerate(parts))
-    return Table(f"SELECT {selection} {rows}", [*names, *keys], heads[0].row_bytes)
+    plain = not (quoted or keys)
+    return Table(f"SELECT {selection} {rows}", [*names, *keys], heads[0].row_bytes, plain)
 
 
 def json_rows(reading: Reading, files: list[str]) -> str:

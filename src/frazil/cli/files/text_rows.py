@@ -40,9 +40,18 @@ def csv_header(names: Sequence[str], delimiter: str) -> bytes:
 
 
 def row_text(
-    kind: str, names: Sequence[str], types: Sequence[Any], delimiter: str, *, last: bool
+    kind: str,
+    names: Sequence[str],
+    types: Sequence[Any],
+    delimiter: str,
+    *,
+    last: bool,
+    plain: bool = False,
 ) -> str:
-    """The SQL of a row's text. Raises ConfigError for a column that the format cannot hold."""
+    """The SQL of a row's text. Raises ConfigError for a column that the format cannot hold.
+
+    plain: whether no field of CSV needs quotes.
+    """
     for name, each in zip(names, types, strict=True):
         if _has_bytes(each):
             raise ConfigError(
@@ -54,7 +63,7 @@ def row_text(
     if kind == "csv":
         mark = literal(delimiter)
         for i, each in enumerate(types):
-            field = _csv_field(column(i), each, mark)
+            field = column(i) if plain else _csv_field(column(i), each, mark)
             parts += [field, mark] if last else [mark, field]
         parts += [] if last else ["chr(10)"]
     else:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from frazil.cli.files.buffers import as_arrow, as_numpy, one_text
+from frazil.cli.files.buffers import as_arrow, one_text
 
 __all__: list[str] = []
 
@@ -38,12 +38,10 @@ for name in ("csv", "parquet", "jsonl", "arrow"):
 
 
 @pytest.mark.parametrize("kind", [np.uint64, np.int64, np.int32, np.bool_])
-def test_numbers_go_and_come_back(kind: type) -> None:
+def test_numbers(kind: type) -> None:
     numbers = np.arange(20)[3:].astype(kind)
     values = as_arrow(numbers)
     assert values.equals(pa.array(numbers))
-    if kind is not np.bool_:
-        assert (as_numpy(values.slice(4, 9)) == numbers[4:13]).all()
 
 
 def test_a_text_is_a_scalar() -> None:

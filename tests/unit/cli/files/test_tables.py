@@ -424,3 +424,9 @@ def test_json_keys_stay_in_the_order_of_the_rows(tmp_path):
     text = "".join(f'{{"{key}": 1}}\n' for key in keys * 100)
     head = stamped(put(tmp_path, text), "jsonl", "csv").splitlines()[0].decode()
     assert head.split(",") == ["id", *keys]
+
+
+def test_the_value_of_a_folder_gets_its_quotes(tmp_path):
+    (tmp_path / "who=a,b").mkdir()
+    path = put(tmp_path / "who=a,b", "a\n1\n", "in.csv")
+    assert stamped(path, "csv", "csv") == b'id,a,who\n1,1,"a,b"\n'
