@@ -16,9 +16,8 @@ from typing import Any
 import pyarrow as pa
 
 from frazil.cli.files.csv_head import read_head
-from frazil.cli.files.id_column import Place
 from frazil.cli.files.memory import Memory
-from frazil.cli.files.reading import Reading
+from frazil.cli.files.reading import Place, Reading
 from frazil.cli.files.stamping import stamp
 from fuzz.accepted import accepted
 from fuzz.files import kept

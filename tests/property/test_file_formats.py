@@ -9,7 +9,6 @@ import datetime as dt
 import io
 import itertools
 import json
-import math
 import tempfile
 from decimal import Context, Decimal
 from pathlib import Path
@@ -24,13 +23,12 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from frazil.errors import ConfigError
+from tests.property.file_values import UNIT_NS, listed, same
 from tests.unit.cli.files.tabled import stamped
 
 __all__: list[str] = []
 
 FORMATS = ["csv", "jsonl", "parquet", "arrow"]
-EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-UNIT_NS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 slow = settings(
     max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
 )
@@ -141,82 +139,6 @@ def read(kind: str, source: Any) -> Any:
     )
 
 
-def listed(column: Any) -> list[Any]:
-    """The values of a column; moments and times of day in ns."""
-    kind = column.type
-    if pa.types.is_run_end_encoded(kind):
-        return [
-            value
-            for chunk in column.chunks
-            for value in pa.compute.run_end_decode(chunk).to_pylist()
-        ]
-    if pa.types.is_timestamp(kind) or pa.types.is_time(kind):
-        wide = pa.int32() if kind.bit_width == 32 else pa.int64()
-        numbers = column.cast(wide).to_pylist()
-        return [None if n is None else n * UNIT_NS[kind.unit] for n in numbers]
-    if pa.types.is_map(kind):
-        return [None if value is None else dict(value) for value in column.to_pylist()]
-    return list(column.to_pylist())
-
-
-def ns_of(text: str) -> int:
-    """The moment, or the time of a day, that a text means."""
-    day, _, clock = text.rpartition(" ")
-    clock, plus, zone = clock.partition("+")
-    assert zone == ("00" if plus else "")
-    seconds, _, fraction = clock.partition(".")
-    hours, minutes, second = map(int, seconds.split(":"))
-    ns = (hours * 3600 + minutes * 60 + second) * 10**9 + int((fraction or "0").ljust(9, "0"))
-    if not day:
-        return ns
-    return (dt.date.fromisoformat(day) - EPOCH.date()).days * 86_400 * 10**9 + ns
-
-
-def same(value: Any, found: Any, kind: Any, *, in_csv: bool) -> bool:
-    """Whether a value of a type is what JSON or a field of CSV holds."""
-    types = pa.types
-    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
-        kind = kind.value_type
-    if types.is_list(kind) or types.is_struct(kind) or types.is_map(kind):
-        return same_nested(value, json.loads(found) if in_csv and found else found, kind)
-    if value is None:
-        return found == "" if in_csv else found is None
-    if types.is_floating(kind):
-        if in_csv:
-            return math.isnan(float(found)) if math.isnan(value) else float(found) == value
-        return found is None if not math.isfinite(value) else single(found, kind) == value
-    if types.is_decimal(kind):
-        return Decimal(found) == value
-    if types.is_timestamp(kind) or types.is_time(kind):
-        return ns_of(found) == value
-    if types.is_date(kind):
-        return found == value.isoformat()
-    if in_csv and types.is_boolean(kind):
-        return found == str(value).lower()
-    if in_csv and types.is_integer(kind):
-        return found == str(value)
-    return type(found) is type(value) and found == value
-
-
-def single(value: float, kind: Any) -> float:
-    return pa.scalar(value, kind).as_py() if pa.types.is_float32(kind) else value
-
-
-def same_nested(value: Any, found: Any, kind: Any) -> bool:
-    if value is None:
-        return found is None or found == ""
-    if pa.types.is_list(kind):
-        pairs = zip(value, found, strict=True)
-        return all(same(one, other, kind.value_type, in_csv=False) for one, other in pairs)
-    if pa.types.is_map(kind):
-        return value.keys() == found.keys() and all(
-            same(value[key], found[key], kind.item_type, in_csv=False) for key in value
-        )
-    return value.keys() == found.keys() and all(
-        same(value[name], found[name], kind.field(name).type, in_csv=False) for name in value
-    )
-
-
 def from_csv(data: bytes) -> tuple[list[str], list[list[str]]]:
     head, *rows = csv.reader(io.StringIO(data.decode(), newline=""))
     return head, rows
@@ -243,7 +165,8 @@ def attempt(path: Path, kind: str, to: str, names: list[str]) -> bytes | None:
         return stamped(path, kind, to, numeric=True)
     except ConfigError as error:
         named = error.facts.get("column")
-        assert named in names or any(repr(name) in str(error) for name in names), error  # noqa: PT017
+        told = named in names or any(repr(name) in str(error) for name in names)
+        assert told, error  # noqa: PT017
         return None
 
 
@@ -319,7 +242,8 @@ def test_texts_of_csv(to: str, made: Any, end: str, infer: bool) -> None:
             out = stamped(path, "csv", to, delimiter=",", skip=0, infer=infer)
         except ConfigError as error:
             doubled = len(set(head)) < len(head)
-            assert to == "jsonl" and doubled and error.facts["column"] in head, error  # noqa: PT017, PT018
+            told = to == "jsonl" and doubled and error.facts["column"] in head
+            assert told, error  # noqa: PT017
             return
     if to == "csv":
         names_found, found = from_csv(out)

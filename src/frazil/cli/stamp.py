@@ -187,8 +187,8 @@ def _stamp(
     memory: Memory,
 ) -> dict[str, Any]:
     """Write the output, and return how many rows it has and its first and last ID."""
-    from frazil.cli.files.id_column import Ids, Place
-    from frazil.cli.files.reading import Reading
+    from frazil.cli.files.id_column import Ids
+    from frazil.cli.files.reading import Place, Reading
     from frazil.cli.files.stamping import stamp
 
     size = sum(Path(file).stat().st_size for file in files if Path(file).is_file())

@@ -8,18 +8,11 @@ are read, by queries of their own, if there are any.
 Numbers and decimal texts are read by SQL alone. For another text form DuckDB calls the codec with
 some thousand texts at a time. A position is one number: the file's index above 48 bits of line or
 row number.
-
-An ID carries its moment, so a column of IDs shows how far it is from time order. An ID is *late* if
-an earlier row has a later moment; the worst lateness is the k of k-sorted. Two IDs of one tick are
-in order, whichever comes first. An ID is *foreign* if a constant differs from the layout's: it is
-from another deployment.
 """
 
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import duckdb
@@ -28,19 +21,16 @@ from frazil.cli.files.database import unreadable
 from frazil.cli.files.places import lines_of
 from frazil.cli.files.reading import Reading, printable, text_problem
 from frazil.cli.files.sources import Source, open_source
+from frazil.cli.files.survey import Fields, Survey
 from frazil.errors import CodecError
-from frazil.layout.field import Role
 from frazil.schemes.scheme import Scheme
-from frazil.schemes.segments import Segment, assembled
 
-__all__ = ["Auditor", "Duplicate", "Invalid", "Place", "Survey"]
+__all__ = ["Auditor", "Duplicate", "Invalid", "Place"]
 
 Progress = Callable[[float], None]
 
 _NUMBER_BITS = 48
-_NODES_MAX = 1 << 17
 _SHOWN_CHARACTERS = 60  # of a text that is not an ID
-_WORD = (1 << 64) - 1
 _POLL_S = 0.2
 
 
@@ -66,26 +56,6 @@ class Duplicate(NamedTuple):
     key: int | str
     first: int
     again: int
-
-
-@dataclass
-class Survey:
-    """The fields of the IDs of all files; order is judged within a file.
-
-    late_ticks, late_at: the worst lateness, and the position of that ID. uncounted: IDs of nodes
-    beyond the first 131,072. foreign: IDs by the constant that differs.
-    """
-
-    first_tick: int | None = None
-    last_tick: int | None = None
-    late: int = 0
-    late_ticks: int = 0
-    late_at: int | None = None
-    nodes: Counter[int] = field(default_factory=Counter)
-    uncounted: int = 0
-    foreign: Counter[str] = field(default_factory=Counter)
-    foreign_ids: int = 0
-    foreign_at: int | None = None
 
 
 class Auditor:
@@ -158,7 +128,7 @@ class Auditor:
         self._readings.append(reading)
         self._sources.append(source)
         keys = self._keys(index)
-        survey = _Fields(self.scheme)
+        survey = Fields(self.scheme)
         found = self._database.execute(survey.query(keys))
         rows = valid = before = late = late_ticks = 0
         lows: list[Any] = []
@@ -172,7 +142,7 @@ class Auditor:
                     highs.append(row[6])
                 late, late_ticks = late + row[9], max(late_ticks, row[10] or 0)
                 if self.survey is not None:
-                    _add(self.survey, row, survey.constants)
+                    self.survey.add(row, survey.names)
         self.rows += rows
         self.invalid += rows - valid
         self._increasing &= before == max(rows - 1, 0) and self._follows(lows, highs)
@@ -262,7 +232,8 @@ class Auditor:
         positions = {one.position for one in self.first_invalid}
         positions |= {each for one in self.first_duplicates for each in one[1:]}
         if self.survey is not None:
-            positions |= {self.survey.late_at, self.survey.foreign_at} - {None}  # type: ignore[arg-type]
+            at = self.survey.late_at, self.survey.foreign_at
+            positions |= {each for each in at if each is not None}
         for index, reading in enumerate(self._readings):
             base = index << _NUMBER_BITS
             rows = {each - base for each in positions if each >> _NUMBER_BITS == index}
@@ -288,107 +259,6 @@ class Auditor:
         finally:
             done.set()
             thread.join()
-
-
-class _Sql(str):
-    """SQL whose sum is written with a plus."""
-
-    __slots__ = ()
-
-    def __add__(self, other: str) -> "_Sql":
-        return _Sql(f"{self} + {other}")
-
-
-class _Fields:
-    """The queries that read the fields of IDs."""
-
-    def __init__(self, scheme: Scheme | None) -> None:
-        self._scheme = scheme
-        self.constants = [] if scheme is None else _constants(scheme)
-
-    def query(self, keys: str) -> str:
-        """For each node: rows, keys, their order and span, the ticks, and the foreign IDs.
-
-        Its columns are those that ``_add`` reads.
-        """
-        foreign = [_differs(mask, value) for _, mask, value in self.constants]
-        counts = [f"count(*) FILTER ({each})" for each in foreign]
-        any_of = " OR ".join(foreign) or "false"
-        return (
-            "SELECT node, count(*), count(key), count(before), "
-            "coalesce(bool_and(key > before), true), min(key), max(key), min(tick), max(tick), "
-            "count(*) FILTER (tick < latest), max(latest - tick), "
-            f"{', '.join([f'count(*) FILTER ({any_of})', f'min(nr) FILTER ({any_of})', *counts])} "
-            f"FROM ({self._rows(keys)}) GROUP BY node ORDER BY node"
-        )
-
-    def latest(self, keys: str) -> str:
-        """The position of the row that is the latest."""
-        order = "ORDER BY latest - tick DESC NULLS LAST, nr LIMIT 1"
-        return f"SELECT nr FROM ({self._rows(keys)}) {order}"
-
-    def _rows(self, keys: str) -> str:
-        fields = f"SELECT nr, key, {self._role('time')} AS tick, {self._role('node')} AS node"
-        return (
-            "SELECT *, lag(key) OVER () AS before, "
-            "max(tick) OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS latest "
-            f"FROM ({fields} FROM ({keys}))"
-        )
-
-    def _role(self, role: Role) -> str:
-        scheme = self._scheme
-        if scheme is None or not scheme.layout.bits_of(role):
-            return "NULL::BIGINT"
-        wide = scheme.layout.bits_of(role) > 62
-        kind = "HUGEINT" if wide else "BIGINT"
-
-        def cut(segment: Segment) -> _Sql:
-            word = "key"
-            if scheme.bits > 64:
-                word = f"(key >> {segment.source // 64 * 64}) & {_WORD}::UHUGEINT"
-                word = f"CAST({word} AS UBIGINT)"
-            return _Sql(
-                f"CAST(({word} >> {segment.source % 64}) & {segment.mask}::UBIGINT AS {kind})"
-            )
-
-        return assembled(scheme.segments(role), cut, lambda part, bits: _Sql(f"({part} << {bits})"))
-
-
-def _constants(scheme: Scheme) -> list[tuple[str, int, int]]:
-    """The mask and the value of each constant field in an ID."""
-    found = []
-    for each in scheme.layout.fields:
-        if each.fixed is not None:
-            mask, value = each.pack(each.limit), each.pack(each.fixed)
-            if scheme.shuffle is not None:
-                mask, value = scheme.shuffle.apply(mask), scheme.shuffle.apply(value)
-            found.append((each.name, mask, value))
-    return found
-
-
-def _differs(mask: int, value: int) -> str:
-    kind = "UHUGEINT" if max(mask, value) > _WORD else "UBIGINT"
-    return f"key & {mask}::{kind} <> {value}::{kind}"
-
-
-def _add(survey: Survey, row: tuple[Any, ...], constants: list[tuple[str, int, int]]) -> None:
-    """Add a row of ``_Fields.query``."""
-    node, valid, first, last = row[0], row[2], row[7], row[8]
-    if first is not None:
-        survey.first_tick = first if survey.first_tick is None else min(first, survey.first_tick)
-        survey.last_tick = last if survey.last_tick is None else max(last, survey.last_tick)
-    if node is not None:
-        if node in survey.nodes or len(survey.nodes) < _NODES_MAX:
-            survey.nodes[node] += valid
-        else:
-            survey.uncounted += valid
-    foreign, at = row[11], row[12]
-    if foreign:
-        survey.foreign_ids += foreign
-        survey.foreign_at = at if survey.foreign_at is None else min(at, survey.foreign_at)
-        for (name, _, _), count in zip(constants, row[13:], strict=True):
-            if count:
-                survey.foreign[name] += count
 
 
 def _is_plain(scheme: Scheme) -> bool:

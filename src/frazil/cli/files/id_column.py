@@ -1,6 +1,5 @@
-"""The new column: its name and place, and IDs, numbers for a typed file and texts for a text."""
+"""IDs as a column: numbers for a typed file, texts for a text, a batch at a time."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,25 +8,9 @@ import pyarrow.compute as pc
 
 import frazil
 from frazil.cli.files.buffers import as_arrow, one_text
-from frazil.errors import ConfigError
 from frazil.schemes.scheme import Scheme
 
-__all__ = ["Ids", "Place", "column_exists"]
-
-
-@dataclass(frozen=True)
-class Place:
-    """The new column: its name, and whether it is the last one."""
-
-    column: str
-    last: bool
-
-
-def column_exists(name: str, column: str) -> ConfigError:
-    """The error for a new column with the name of an existing one."""
-    return ConfigError(
-        f"{name} already has a column {column!r}; name another with --column", column=column
-    )
+__all__ = ["Ids"]
 
 
 class Ids:

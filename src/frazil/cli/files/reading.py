@@ -1,4 +1,4 @@
-"""The options of a command about its files, and its temporary files."""
+"""The options of a command about its files and the new column, and its temporary files."""
 
 import glob
 import shutil
@@ -12,7 +12,7 @@ from frazil.cli.files.memory import Memory
 from frazil.cli.files.streams import STANDARD_INPUT, Source
 from frazil.errors import ConfigError
 
-__all__ = ["Reading", "printable", "temporary_in", "text_problem"]
+__all__ = ["Place", "Reading", "column_exists", "printable", "temporary_in", "text_problem"]
 
 _FIRST, _LAST = "\udc80", "\udcff"  # the surrogates that represent bytes
 
@@ -90,6 +90,21 @@ class Reading:
                     yield number, line
             if rest:
                 yield number + 1, rest
+
+
+@dataclass(frozen=True)
+class Place:
+    """The new column: its name, and whether it is the last one."""
+
+    column: str
+    last: bool
+
+
+def column_exists(name: str, column: str) -> ConfigError:
+    """The error for a new column with the name of an existing one."""
+    return ConfigError(
+        f"{name} already has a column {column!r}; name another with --column", column=column
+    )
 
 
 @contextmanager

@@ -17,9 +17,9 @@ from frazil.cli.files.ahead import ahead
 from frazil.cli.files.arrow_files import Batches, direct, opened
 from frazil.cli.files.database import connect, unreadable
 from frazil.cli.files.formats import check_keys, hive_keys
-from frazil.cli.files.id_column import Ids, Place, column_exists
+from frazil.cli.files.id_column import Ids
 from frazil.cli.files.places import fault
-from frazil.cli.files.reading import Reading
+from frazil.cli.files.reading import Place, Reading, column_exists
 from frazil.cli.files.streams import Source
 from frazil.cli.files.tables import Table, column, csv_heads, csv_table, json_rows, json_table
 from frazil.cli.files.text_rows import copied_json, csv_header, frame, row_text

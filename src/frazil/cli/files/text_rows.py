@@ -15,7 +15,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from frazil.cli.files.id_column import Place
+from frazil.cli.files.reading import Place
 from frazil.cli.files.tables import column, literal
 from frazil.errors import ConfigError
 
@@ -61,27 +61,21 @@ def row_text(
             )
     parts: list[str] = []
     if kind == "csv":
-        mark = literal(delimiter)
-        for i, each in enumerate(types):
-            field = column(i) if plain else _csv_field(column(i), each, mark)
-            parts += [field, mark] if last else [mark, field]
-        parts += [] if last else ["chr(10)"]
-    else:
-        doubled = next((name for i, name in enumerate(names) if name in names[:i]), None)
-        if doubled is not None:
-            raise ConfigError(
-                f"cannot write two columns {doubled!r} to JSON; rename one of them", column=doubled
-            )
-        for i, (name, each) in enumerate(zip(names, types, strict=True)):
-            key = json.dumps(name, ensure_ascii=False) + ": "
-            before = ("{" if last else ", ") + key if not (last and i) else f", {key}"
-            value = f"coalesce(CAST(to_json({_json_value(column(i), each)}) AS VARCHAR), 'null')"
-            parts += [literal(before), value]
-        if last:
-            parts = [*parts, "', '"] if parts else ["'{'"]
-        else:
-            parts = ["'\"'", *parts, "'}' || chr(10)"]
-    return f"concat({', '.join(parts or [literal('')])})"
+        return _csv_row(types, literal(delimiter), last=last, plain=plain)
+    doubled = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if doubled is not None:
+        raise ConfigError(
+            f"cannot write two columns {doubled!r} to JSON; rename one of them", column=doubled
+        )
+    for i, (name, each) in enumerate(zip(names, types, strict=True)):
+        key = json.dumps(name, ensure_ascii=False) + ": "
+        before = ("{" if last else ", ") + key if not (last and i) else f", {key}"
+        value = f"coalesce(CAST(to_json({_json_value(column(i), each)}) AS VARCHAR), 'null')"
+        parts += [literal(before), value]
+    whole = [*parts, "', '"] if parts else ["'{'"]
+    if not last:
+        whole = ["'\"'", *parts, "'}' || chr(10)"]
+    return f"concat({', '.join(whole)})"
 
 
 def copied_json(place: Place) -> str:
@@ -111,14 +105,44 @@ def _has_bytes(kind: Any) -> bool:
     )
 
 
-def _csv_field(value: str, kind: Any, mark: str) -> str:
-    text = f"CAST({value} AS VARCHAR)"
+def _csv_row(types: Sequence[Any], mark: str, *, last: bool, plain: bool) -> str:
+    """The SQL of a row of CSV. Few rows need quotes, so all texts of a row are checked at once."""
+    fields = [_csv_text(column(i), kind) for i, kind in enumerate(types)]
+    texts = [
+        text for text, kind in zip(fields, types, strict=True) if _children(kind) or _is_text(kind)
+    ]
+
+    def whole(parts: Sequence[str]) -> str:
+        marked = [each for part in parts for each in ((part, mark) if last else (mark, part))]
+        marked += [] if last else ["chr(10)"]
+        return f"concat({', '.join(marked or [literal('')])})"
+
+    if plain or not texts:
+        return whole(fields)
+    quoted = [
+        f"CASE WHEN {_odd(text, mark)} THEN "
+        f"concat('\"', replace({text}, '\"', '\"\"'), '\"') ELSE {text} END"
+        if text in texts
+        else text
+        for text in fields
+    ]
+    row = f"concat({', '.join(texts)})"
+    return f"CASE WHEN {_odd(row, mark)} THEN {whole(quoted)} ELSE {whole(fields)} END"
+
+
+def _odd(text: str, mark: str) -> str:
+    """Whether a text needs quotes."""
+    return " OR ".join(f"contains({text}, {each})" for each in ("'\"'", mark, "chr(10)", "chr(13)"))
+
+
+def _is_text(kind: Any) -> bool:
+    return kind.id in ("varchar", "enum", "interval")
+
+
+def _csv_text(value: str, kind: Any) -> str:
     if _children(kind):
-        text = f"CAST(to_json({_json_value(value, kind)}) AS VARCHAR)"
-    elif kind.id not in ("varchar", "enum", "interval"):
-        return text
-    odd = " OR ".join(f"contains({text}, {each})" for each in ("'\"'", mark, "chr(10)", "chr(13)"))
-    return f"CASE WHEN {odd} THEN concat('\"', replace({text}, '\"', '\"\"'), '\"') ELSE {text} END"
+        return f"CAST(to_json({_json_value(value, kind)}) AS VARCHAR)"
+    return value if kind.id == "varchar" else f"CAST({value} AS VARCHAR)"
 
 
 def _json_value(value: str, kind: Any, depth: int = 0) -> str:

@@ -17,7 +17,8 @@ import pyarrow.parquet
 
 from frazil.cli.files.arrow_files import Batches
 from frazil.cli.files.buffers import one_text
-from frazil.cli.files.id_column import Ids, Place, column_exists
+from frazil.cli.files.id_column import Ids
+from frazil.cli.files.reading import Place, column_exists
 from frazil.errors import ConfigError
 
 __all__ = ["joined", "open_writer", "with_ids"]

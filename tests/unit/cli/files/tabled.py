@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from frazil.cli.files.id_column import Place
 from frazil.cli.files.memory import Memory
-from frazil.cli.files.reading import Reading
+from frazil.cli.files.reading import Place, Reading
 from frazil.cli.files.stamping import stamp
 
 __all__ = ["Counting", "put", "stamped"]

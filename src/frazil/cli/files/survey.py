@@ -1,0 +1,141 @@
+"""The fields of the IDs in a column, as SQL counts them.
+
+An ID carries its moment, so a column of IDs shows how far it is from time order. An ID is *late* if
+an earlier row has a later moment; the worst lateness is the k of k-sorted. Two IDs of one tick are
+in order, whichever comes first. An ID is *foreign* if a constant differs from the layout's: it is
+from another deployment.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from frazil.layout.field import Role
+from frazil.schemes.scheme import Scheme
+from frazil.schemes.segments import Segment, assembled
+
+__all__ = ["Fields", "Survey"]
+
+_NODES_MAX = 1 << 17
+_WORD = (1 << 64) - 1
+
+
+@dataclass
+class Survey:
+    """The fields of the IDs of all files; order is judged within a file.
+
+    late_ticks, late_at: the worst lateness, and the position of that ID. uncounted: IDs of nodes
+    beyond the first 131,072. foreign: IDs by the constant that differs.
+    """
+
+    first_tick: int | None = None
+    last_tick: int | None = None
+    late: int = 0
+    late_ticks: int = 0
+    late_at: int | None = None
+    nodes: Counter[int] = field(default_factory=Counter)
+    uncounted: int = 0
+    foreign: Counter[str] = field(default_factory=Counter)
+    foreign_ids: int = 0
+    foreign_at: int | None = None
+
+    def add(self, row: tuple[Any, ...], names: list[str]) -> None:
+        """Add a row of ``Fields.query``; names: those of the constants."""
+        node, valid, first, last = row[0], row[2], row[7], row[8]
+        if first is not None:
+            self.first_tick = first if self.first_tick is None else min(first, self.first_tick)
+            self.last_tick = last if self.last_tick is None else max(last, self.last_tick)
+        if node is not None:
+            if node in self.nodes or len(self.nodes) < _NODES_MAX:
+                self.nodes[node] += valid
+            else:
+                self.uncounted += valid
+        foreign, at = row[11], row[12]
+        if foreign:
+            self.foreign_ids += foreign
+            self.foreign_at = at if self.foreign_at is None else min(at, self.foreign_at)
+            for name, count in zip(names, row[13:], strict=True):
+                if count:
+                    self.foreign[name] += count
+
+
+class _Sql(str):
+    """SQL whose sum is written with a plus."""
+
+    __slots__ = ()
+
+    def __add__(self, other: str) -> "_Sql":
+        return _Sql(f"{self} + {other}")
+
+
+class Fields:
+    """The queries that read the fields of IDs."""
+
+    def __init__(self, scheme: Scheme | None) -> None:
+        self._scheme = scheme
+        self._constants = [] if scheme is None else _constants(scheme)
+        self.names = [name for name, _, _ in self._constants]
+
+    def query(self, keys: str) -> str:
+        """For each node: rows, keys, their order and span, the ticks, and the foreign IDs.
+
+        Its columns are those that ``Survey.add`` reads.
+        """
+        foreign = [_differs(mask, value) for _, mask, value in self._constants]
+        counts = [f"count(*) FILTER ({each})" for each in foreign]
+        any_of = " OR ".join(foreign) or "false"
+        return (
+            "SELECT node, count(*), count(key), count(before), "
+            "coalesce(bool_and(key > before), true), min(key), max(key), min(tick), max(tick), "
+            "count(*) FILTER (tick < latest), max(latest - tick), "
+            f"{', '.join([f'count(*) FILTER ({any_of})', f'min(nr) FILTER ({any_of})', *counts])} "
+            f"FROM ({self._rows(keys)}) GROUP BY node ORDER BY node"
+        )
+
+    def latest(self, keys: str) -> str:
+        """The position of the row that is the latest."""
+        order = "ORDER BY latest - tick DESC NULLS LAST, nr LIMIT 1"
+        return f"SELECT nr FROM ({self._rows(keys)}) {order}"
+
+    def _rows(self, keys: str) -> str:
+        fields = f"SELECT nr, key, {self._role('time')} AS tick, {self._role('node')} AS node"
+        return (
+            "SELECT *, lag(key) OVER () AS before, "
+            "max(tick) OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS latest "
+            f"FROM ({fields} FROM ({keys}))"
+        )
+
+    def _role(self, role: Role) -> str:
+        scheme = self._scheme
+        if scheme is None or not scheme.layout.bits_of(role):
+            return "NULL::BIGINT"
+        wide = scheme.layout.bits_of(role) > 62
+        kind = "HUGEINT" if wide else "BIGINT"
+
+        def cut(segment: Segment) -> _Sql:
+            word = "key"
+            if scheme.bits > 64:
+                word = f"(key >> {segment.source // 64 * 64}) & {_WORD}::UHUGEINT"
+                word = f"CAST({word} AS UBIGINT)"
+            return _Sql(
+                f"CAST(({word} >> {segment.source % 64}) & {segment.mask}::UBIGINT AS {kind})"
+            )
+
+        return assembled(scheme.segments(role), cut, lambda part, bits: _Sql(f"({part} << {bits})"))
+
+
+def _constants(scheme: Scheme) -> list[tuple[str, int, int]]:
+    """The mask and the value of each constant field in an ID."""
+    found = []
+    for each in scheme.layout.fields:
+        if each.fixed is not None:
+            mask, value = each.pack(each.limit), each.pack(each.fixed)
+            if scheme.shuffle is not None:
+                mask, value = scheme.shuffle.apply(mask), scheme.shuffle.apply(value)
+            found.append((each.name, mask, value))
+    return found
+
+
+def _differs(mask: int, value: int) -> str:
+    kind = "UHUGEINT" if max(mask, value) > _WORD else "UBIGINT"
+    return f"key & {mask}::{kind} <> {value}::{kind}"
