@@ -306,8 +306,8 @@ def under_load(step_s: float, seed: int = 1, broken: str = "") -> tuple[int, int
         url = running.server.url()
         with psycopg.connect(url, autocommit=True) as link:
             one = Shop(running.server, None, url, link)
-            dump = one.dump()
             for _ in range(3):
+                dump = one.dump()
                 running.progress()
                 running.over.wait(0.5)
                 if step_s:
@@ -321,7 +321,7 @@ def under_load(step_s: float, seed: int = 1, broken: str = "") -> tuple[int, int
 def test_a_dump_of_the_data_is_put_back_under_load(step_s):
     repeats, taken = under_load(step_s)
     assert repeats == 0
-    assert taken > 10_000
+    assert taken > 1000
 
 
 def renamed(host: tuple[Any, Any], *, broken: bool = False) -> int:

@@ -31,6 +31,7 @@ FOUND_IN = {
     "stored": "store-kill,store-wipe",
     "succeeded": "failover",
     "filed": "restore",
+    "unsealed": "sequences",
     "relative": "chdir",
     "unsteady": "raise",
     "nested": "handler",
@@ -50,7 +51,7 @@ MIXED_IN = {
     "restore": "filed",
     "clock": "timed",
 }
-OWN = {"stored": "redis", "succeeded": "replica", "filed": "sqlite"}
+OWN = {"stored": "redis", "succeeded": "replica", "filed": "sqlite", "unsealed": "postgresql"}
 
 
 def torture(*arguments, faults, place, seconds=None, **env):
@@ -243,7 +244,10 @@ def test_nothing_outlives_a_run(how, place):
 
 @pytest.mark.parametrize("own", ["sqlite", "redis"])
 def test_frazil_repeats_under_no_fault(own, place):
-    expected = {"store-kill": "unavailable", "hosts": "refused"} if own == "sqlite" else {}
+    expected = {}
+    if own == "sqlite":
+        servers = "store-kill", "failover", "sequences"
+        expected = dict.fromkeys(servers, "unavailable") | {"hosts": "refused"}
     faults = ",".join(FAULTS) if own == "sqlite" else "earlier,raise,store-kill,store-wipe"
     code, told = torture("--own", own, faults=faults, place=place)
     assert code == 0, told
@@ -251,6 +255,14 @@ def test_frazil_repeats_under_no_fault(own, place):
     assert told["ids"] > 10_000
     found = {fault["fault"]: fault["outcome"] for fault in told["faults"]}
     assert found == {name: expected.get(name, "unique") for name in faults.split(",")}, told
+    assert list(place.iterdir()) == []
+
+
+def test_frazil_id_repeats_under_no_restore(place):
+    code, told = torture("--system", "frazil_id", faults="sequences", place=place)
+    (row,) = told["faults"]
+    assert (code, row["outcome"]) == (0, "unique"), told
+    assert told["ids"] > 1000
     assert list(place.iterdir()) == []
 
 

@@ -12,10 +12,11 @@ from frazil.torture.fault import Fault
 from frazil.torture.inheritance import INHERITANCE, INTERRUPTION
 from frazil.torture.lifecycle import LIFECYCLE
 from frazil.torture.losses import LOSSES
+from frazil.torture.sequences import SEQUENCES
 
 __all__ = ["FAULTS", "Fault"]
 
-_ALL = (*INHERITANCE, *INTERRUPTION, *LIFECYCLE, *CLOCK_STEPS, *LOSSES, *FAILOVERS)
+_ALL = (*INHERITANCE, *INTERRUPTION, *LIFECYCLE, *CLOCK_STEPS, *LOSSES, *FAILOVERS, *SEQUENCES)
 
 FAULTS = {fault.name: fault for fault in _ALL}
 """The faults by name, in the order in which they run."""

@@ -68,10 +68,10 @@ def measure(
 def _plans(plan: Plan) -> Iterable[tuple[str, Plan]]:
     """Frazil with each kind of store, and every other system."""
     for own in OWN:
-        if own not in ("replica", "replicas"):  # for one fault, which the others do not have
+        if own not in ("replica", "replicas", "postgresql"):  # for one fault
             yield f"frazil, {own}:", replace(plan, system=SYSTEMS["frazil"], own=own)
     for name, system in SYSTEMS.items():
-        if name != "frazil":
+        if name not in ("frazil", "frazil_id"):
             yield name, replace(plan, system=system, own="")
 
 

@@ -29,15 +29,16 @@ from frazil.torture.id_log import DIED, bursts
 from frazil.torture.mix import mixture
 from frazil.torture.reaper import Reaper
 from frazil.torture.schedule import MIXED
+from frazil.torture.sequences import Database
 from frazil.torture.stores import Server, Store
 from frazil.torture.system import Setting, System
 from frazil.torture.trial import GRACE_S, Mark, Trial, Unavailable, World
 
 __all__ = ["OWN", "Outcome", "Plan", "Result", "named", "rounds", "run"]
 
-OWN = ("sqlite", "redis", "replica", "replicas", "icicle")
+OWN = ("sqlite", "redis", "replica", "replicas", "icicle", "postgresql")
 """The stores that a run can create: a file, a server, one that a replica succeeds without or with
-confirmed writes, a server that issues IDs."""
+confirmed writes, servers that issue IDs."""
 
 _OPTIONS = {
     "redis": "?horizon=1s",  # how long newcomers wait after a loss; 5 s would be a whole trial
@@ -211,10 +212,16 @@ def _world(plan: Plan, folder: Path, kept: ExitStack, reaper: Reaper) -> World:
     clock = _clock(folder)
     store: Store | None = None
     own = "redis" if plan.system.server else plan.own
+    if plan.system.name == "frazil_id":
+        own = "postgresql"
     if own not in ("", *OWN):
         raise ConfigError(f"cannot create a store {own!r}; choose one of {', '.join(OWN)}")
     if own == "sqlite":
         store = File(folder)
+    elif own == "postgresql":
+        if isinstance(clock, str):
+            raise ConfigError(clock)
+        store = Database(Path(clock.env["LD_PRELOAD"]), reaper)
     elif own:
         env = {} if isinstance(clock, str) else clock.env
         store = server = Server("icicle" if own == "icicle" else "redis", env, reaper)
@@ -233,6 +240,9 @@ def _world(plan: Plan, folder: Path, kept: ExitStack, reaper: Reaper) -> World:
     world = World(plan.system, setting, reaper, clock, store, *pace)
     if plan.system.name == "frazil":
         _prepare(world, folder)
+    elif plan.system.name == "frazil_id":
+        world.repair = partial(_install, setting)
+        _install(setting)
     return world
 
 
@@ -255,6 +265,18 @@ def _prepare(world: World, folder: Path) -> None:
     _begin(setting, own=own)
     if own and scheme_of(setting.scheme).layout.axis != "time":
         world.repair = partial(_move_on, setting, folder)
+
+
+def _install(setting: Setting) -> None:
+    """Like ``frazil init --sql``."""
+    from frazil.registries.postgres.registry import PostgresRegistry
+
+    _begin(setting, own=False)
+    scheme = scheme_of(setting.scheme)
+    registry = connect(setting.url, setting.namespace, scheme)
+    assert isinstance(registry, PostgresRegistry)
+    registry.add_ids(ask_of(LastSeen()), scheme)
+    registry.close()
 
 
 def _begin(setting: Setting, *, own: bool) -> None:

@@ -59,6 +59,20 @@ def _frazil_reading(setting: Setting) -> Reading:
     return read
 
 
+class _Session:
+    """A session that takes IDs from ``frazil_id``."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._link = importlib.import_module("psycopg").connect(
+            setting.url.partition("?")[0], autocommit=True
+        )
+        self._namespace = setting.namespace
+
+    def __call__(self) -> int:
+        (made,) = self._link.execute("SELECT frazil_id(%s)", (self._namespace,)).fetchone()
+        return int(made)
+
+
 def _peer(
     name: str,
     module: str,
@@ -106,6 +120,9 @@ _ALL = (
         ways=_frazil_ways,
         timeout_s=_TIMEOUT_S,
         claim=_frazil_claim,
+    ),
+    System(
+        "frazil_id", _Session, package="frazil[postgres]", module="psycopg", reading=_frazil_reading
     ),
     _peer(
         "snowflake-id",

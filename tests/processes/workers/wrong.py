@@ -13,6 +13,12 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import psycopg
+
+import frazil
+from frazil.claims.claim import LastSeen
+from frazil.generator.verb_requests import ask_of
+from frazil.registries import connect
 from frazil.torture.original_icicle import say
 
 _RACE_S = 2e-6
@@ -119,6 +125,30 @@ class Succeeded(Stored):
             if self.process:
                 return number
             time.sleep(0.01)
+
+
+class Unsealed:
+    """``frazil_id`` without what notices that its sequences were restored."""
+
+    def __init__(self):
+        self.link = None
+
+    def __call__(self):
+        if self.link is None:
+            self.link = self.connected()
+        return self.link.execute("SELECT frazil_id('torture')").fetchone()[0]
+
+    def connected(self):
+        link = psycopg.connect(os.environ["FRAZIL_URL"].partition("?")[0], autocommit=True)
+        ((made,),) = link.execute("SELECT to_regprocedure('frazil_id(text)') IS NOT NULL")
+        if not made:
+            registry = connect(os.environ["FRAZIL_URL"], "torture", frazil.scheme())
+            registry.initialise(ask_of(LastSeen()), 0)
+            registry.add_ids(ask_of(LastSeen()), frazil.scheme())
+            ((text,),) = link.execute("SELECT pg_get_functiondef('frazil_id'::regproc)")
+            assert "seal = 0 OR" in text
+            link.execute(text.replace("seal = 0 OR", ""))
+        return link
 
 
 class Inherited:
@@ -332,3 +362,4 @@ racing = Racing()
 leased = Leased()
 stored = Stored()
 succeeded = Succeeded()
+unsealed = Unsealed()
