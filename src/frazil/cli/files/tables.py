@@ -37,6 +37,7 @@ __all__ = [
 ]
 
 _LINE_BYTES = 16 << 20
+_FIELD_BYTES = 16  # of Arrow, beside its text
 
 
 class Table(NamedTuple):
@@ -149,7 +150,8 @@ def csv_table(reading: Reading, database: duckdb.DuckDBPyConnection) -> Table:
     parts = [*selected, *(f'"{key}"' for key in keys)]
     selection = ", ".join(f"{part} AS {column(i)}" for i, part in enumerate(parts))
     plain = not (quoted or keys)
-    return Table(f"SELECT {selection} {rows}", [*names, *keys], heads[0].row_bytes, plain)
+    row_bytes = heads[0].row_bytes + _FIELD_BYTES * len(names)
+    return Table(f"SELECT {selection} {rows}", [*names, *keys], row_bytes, plain)
 
 
 def json_rows(reading: Reading, files: list[str]) -> str:
