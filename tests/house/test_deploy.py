@@ -99,7 +99,9 @@ def test_the_configuration_runs_and_shows_every_metric(tmp_path):
     text = text.replace(second, hash_of("frazil_prometheus")).replace(
         first, hash_of("frazil_first")
     )
-    text = text.replace("redis://redis:6379/0", f"sqlite:///{tmp_path}/claims.db?horizon=1s")
+    text = text.replace(
+        "redis://:change-me@redis:6379/0", f"sqlite:///{tmp_path}/claims.db?horizon=1s"
+    )
     options = ("--host", "127.0.0.1", "--resp", "0")
     with Service(tmp_path, text, *options, token="frazil_prometheus") as service:
         bearer = {"Authorization": "Bearer frazil_first"}
@@ -141,6 +143,41 @@ def test_the_manifests(path):
     assert spec["terminationGracePeriodSeconds"] > before_s + SHUTDOWN_MOST_S
 
 
+@pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: path.stem)
+def test_a_host_that_fails_takes_few_pods(path):
+    kinds = {one["kind"]: one for one in manifests(path) if one["metadata"]["name"] == "frazil"}
+    labels = kinds["PodDisruptionBudget"]["spec"]["selector"]
+    spec = pod(path)
+    assert [one["labelSelector"] for one in spec["topologySpreadConstraints"]] == [labels, labels]
+    assert {"name": "tmp", "mountPath": "/tmp"} in spec["containers"][0]["volumeMounts"]
+
+
+def test_the_namespaces_are_made_before_the_first_id():
+    """As the configuration has them: of another scheme, the service would be refused."""
+    (container,) = pod(MANIFESTS[0])["initContainers"]
+    name, *rest = container["args"]
+    command = main.get_command(click.Context(main), name)
+    options = command.make_context(name, rest).params
+    (namespace,) = read_settings(DEPLOY / "frazil.toml").namespaces
+    assert options["if_missing"]
+    assert not options["new"]
+    assert container["args"][1:5] == ["--namespace", namespace.name, "--scheme", "icicle"]
+    assert namespace.scheme.name == "icicle"
+
+
+def test_the_store_of_the_manifest_has_the_password_of_the_configuration():
+    (store,) = (
+        one["spec"]["template"]["spec"]["containers"][0]
+        for one in manifests(MANIFESTS[0])
+        if one["metadata"]["name"] == "frazil-redis"
+    )
+    assert store["args"][-2:] == ["--requirepass", "$(PASSWORD)"]
+    assert "noeviction" in store["args"]
+    head = MANIFESTS[0].read_text(encoding="utf-8").partition("apiVersion")[0]
+    assert "change-me" in head
+    assert "change-me" in (DEPLOY / "frazil.toml").read_text(encoding="utf-8")
+
+
 def test_the_manifests_differ_in_who_gives_the_number():
     assert [path.stem for path in MANIFESTS] == ["deployment", "statefulset"]
     deployment, statefulset = (parsed(pod(path)["containers"][0]["args"]) for path in MANIFESTS)
@@ -148,7 +185,7 @@ def test_the_manifests_differ_in_who_gives_the_number():
     assert statefulset["workers"] == 1
     registry = read_settings(DEPLOY / "frazil.toml").namespaces[0].url
     services = [one["metadata"]["name"] for one in manifests(MANIFESTS[0])]
-    assert re.findall(r"redis://(\w+):6379", registry)[0] in services
+    assert re.findall(r"@(\w+):6379", str(registry))[0] in services
     assert deployment["workers"] > 1
 
 

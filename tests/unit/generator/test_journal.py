@@ -164,7 +164,7 @@ def journal():
     return Journal("redis://h", terms_of(scheme(), 5_000_000))
 
 
-CLAIM = Claim(5, 1000, 2000, "t", 0)
+CLAIM = Claim(5, 1000, 2000, "t", 1 << 60)
 
 
 def test_a_renewal_is_late(records, journal):
@@ -212,6 +212,14 @@ def test_a_wait_is_told_once_until_the_next_grant(records, journal):
     assert records[0].frazil_wait_s == 2.0
     assert "is new" in records[0].getMessage()
     assert "node numbers" in records[2].getMessage()
+
+
+def test_a_claim_that_begins_later_names_its_wait(records, journal):
+    epoch_us = terms_of(scheme(), 1).epoch_us
+    journal("granted", claim=Claim(5, 3000, 4000, "t", epoch_us + 1_000_000))
+    journal("granted", claim=Claim(5, 3000, 4000, "t", epoch_us + 3_000_000))
+    flush(10)
+    assert [getattr(record, "frazil_usable_in_s", None) for record in records] == [2.0, None]
 
 
 @pytest.mark.parametrize(
