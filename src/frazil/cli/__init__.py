@@ -172,8 +172,8 @@ def _exit_codes() -> Iterator[None]:
 def _usage_error(error: click.UsageError) -> click.UsageError:
     """The error in plain words.
 
-    For a URL that was passed as an argument, it names the option; for a negative number, it says
-    how to pass it.
+    For a URL or a count that was passed as an argument, it names the option; for a negative number,
+    it says how to pass it.
     """
     message = error.format_message()
     for said, plain in _NUMBERS.items():
@@ -185,6 +185,10 @@ def _usage_error(error: click.UsageError) -> click.UsageError:
         message += " To pass a text that begins with '-', put -- before it, like: inspect -- -5"
     if is_url and any("--url" in option.opts for option in options):
         message = "this command takes the registry as --url URL"
+    count = re.search(r"extra argument \(([0-9]+)\)", message)
+    if count and any("--count" in option.opts for option in options):
+        name = error.ctx.info_name if error.ctx else ""
+        message = f"the number of IDs is an option: frazil {name} -n {count[1]}"
     return click.UsageError(_after_error(message), error.ctx)
 
 

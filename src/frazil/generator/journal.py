@@ -103,7 +103,7 @@ class Journal(StoreJournal):
         begins_us = claim.start * self._terms.tick_us + self._terms.epoch_us
         ahead_s = (begins_us - claim.now_us) / 1e6 if self._terms.timed else 0.0
         # As after a loss: it begins where what was lost can have ended.
-        facts = {"usable_in_s": round(ahead_s, 3)} if ahead_s > 0 else {}
+        facts: dict[str, Any] = {"usable_in_s": round(ahead_s, 3)} if ahead_s > 0 else {}
         self._claim(INFO, "claim granted", claim, **facts)
 
     def minted(self, claim: Claim) -> None:

@@ -136,3 +136,10 @@ def test_wait_of_a_first_use_is_explained_on_a_terminal():
 
 def test_wait_of_a_first_use_is_not_explained_in_a_pipe(call):
     assert call("mint", "--namespace", "new").stderr == ""
+
+
+def test_a_count_that_is_an_argument_names_the_option(call):
+    result = call("mint", "300")
+    assert result.exit_code == 2
+    assert "frazil mint -n 300" in " ".join(result.output.split())
+    assert "-n" not in call("mint", "300", "400").output.partition("Error")[2]
