@@ -1,5 +1,7 @@
 """Pages as the site needs them: without the links to files that are not pages of the site.
 
+A block that a page keeps as a file (``<!-- file: shop.py -->``) has the file's name above it.
+
 A page of docs/ may link to a file of the repository, such as ../BENCHMARKS.md. Some of those files
 are pages of the site too; of the others only the name is kept. Comments are for the tests that run
 the pages, and are left out.
@@ -21,6 +23,7 @@ FROM_ROOT = {
 
 _HOMES = {page: source for source, page in FROM_ROOT.items()}
 _FENCE = re.compile(r" *(```+|~~~+)")
+_FILE = re.compile(r"<!-- file: (?P<name>[\w./-]+) -->\s*$")
 _COMMENT = re.compile(r"[ \t]*<!--.*?-->[ \t]*\n?", re.DOTALL)
 _LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s:]+?)(?P<anchor>#[^)\s]*)?\)")
 
@@ -55,10 +58,16 @@ def adapted(markdown: str, page: str) -> str:
     page: its path in the site, like ``evidence/benchmarks.md``.
     """
     source = _HOMES.get(page, f"docs/{page}")
-    return "".join(
-        text if is_fenced else _LINK.sub(lambda link: _link(link, source, page), _plain(text))
-        for is_fenced, text in fenced(markdown)
-    )
+    parts, title = [], ""
+    for is_fenced, text in fenced(markdown):
+        if is_fenced:
+            first, _, rest = text.partition("\n")
+            parts.append(f"{first}{title}\n{rest}")
+        else:
+            parts.append(_LINK.sub(lambda link: _link(link, source, page), _plain(text)))
+            found = _FILE.search(text)
+            title = f' title="{found["name"]}"' if found else ""
+    return "".join(parts)
 
 
 def _plain(text: str) -> str:

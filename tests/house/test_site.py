@@ -86,6 +86,13 @@ def test_what_a_test_reads_is_not_on_the_site() -> None:
     assert pages.adapted(page, "x.md") == "a\n\n```text\n<!-- kept --> [l](m)\n```\n"
 
 
+def test_a_block_that_is_a_file_shows_its_name() -> None:
+    page = "a\n\n<!-- file: shop.py -->\n```python\nx\n```\n\n```python\ny\n```\n"
+    shown = pages.adapted(page, "x.md")
+    assert '```python title="shop.py"\nx\n```' in shown
+    assert "```python\ny\n```" in shown
+
+
 def test_a_chart_shows_each_row() -> None:
     rows = "| frazil | 100 | 50 to 200 | 99% |\n| a < b | 1.5e+03 | 1e+03 to 3e+03 | 9% |\n"
     table = f"| Subject | ns per ID | Min-max | CPU |\n|---|--:|--:|--:|\n{rows}"

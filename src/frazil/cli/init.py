@@ -109,8 +109,8 @@ def command(
       frazil init
       frazil init redis://localhost --new
       frazil init redis://localhost --if-missing
-      frazil init --namespace invoices --scheme tickets --start 20001
-      frazil init --namespace invoices --scheme tickets --start 30000 --forward
+      frazil init --namespace desk --scheme tickets --start 20001
+      frazil init --namespace desk --scheme tickets --start 30000 --forward
       frazil init postgresql://ids@db/app --namespace orders --sql
       frazil init icicle://redis-a --shard 1
       frazil init icicle://redis-a,redis-b,redis-c --shards auto

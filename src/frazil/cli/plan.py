@@ -34,7 +34,7 @@ __all__ = ["command"]
 _LEGEND = """until: the year in which the time field is full. IDs/s: per node. JS, int64:
 whether JavaScript and a signed BIGINT column hold every ID. order: whether
 IDs sort by time. text: encoding and length. Details: `frazil plan NAME`."""
-_FLEET_LEGEND = """processes: how many can make IDs at the same time, and all restart at once.
+_FLEET_LEGEND = """processes: how many can run at once, with room for all to restart together.
 starts/s, mints/s: processes that start and end, or calls of frazil.mint, beside
 them. kills/s: killed processes, until no node number is free. regions: what the
 layout's constants keep apart. Each server is at most half busy."""

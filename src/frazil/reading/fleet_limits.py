@@ -181,7 +181,7 @@ def limits_of(layout: Layout, url: str) -> FleetLimits:
         raise ConfigError(f"no measured costs for {where.kind!r}; there are those of {known}")
     if layout.tick_us is None:
         raise ConfigError(
-            "a layout without time has no limit of this kind; see docs/start/stores.md"
+            "a layout without time has no limit of this kind; see docs/start/stores/counters.md"
         )
     options = where.options()
     usual_us = 1_000_000 if kind == "sqlite" else 5_000_000

@@ -19,7 +19,7 @@ listens on loopback and needs no token. A file, ``frazil.toml``, defines namespa
     lead = "200ms"
     key = "file:/run/secrets/orders"   # keyed text; ["1=env:OLD", "2=env:NEW"] for several
 
-    [namespaces.invoices]
+    [namespaces.desk]
     scheme = "tickets"
     block = 100
 
