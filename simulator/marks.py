@@ -36,7 +36,6 @@ MARKS = {
     "failover": "an older replica with another clock took over",
     "successor": "a replica took over that had missed writes, and its clock was behind",
     "told of a loss": "a member told enough before anything was granted",
-    "outside the promise": "a repeat after a loss of which nobody could tell; the run ended there",
     "wiped": "the store came back empty",
     "restored": "the store was restored from an old backup",
     "told by a member": "a member remembered what the store had lost silently",

@@ -16,6 +16,7 @@ class Report:
     ids: int = 0
     faults: int = 0
     node_us: int = 0
+    outside: int = 0
     failed: list[int] = field(default_factory=list)
     marks: Marks = field(default_factory=Marks)
 
@@ -26,6 +27,7 @@ class Report:
         self.faults += len(outcome.schedule.faults)
         self.node_us += outcome.node_us
         self.marks.add(outcome.marks)
+        self.outside += outcome.outside
         if outcome.violation is not None:
             self.failed.append(outcome.schedule.seed)
 
@@ -36,6 +38,7 @@ class Report:
         speed = f"{self.seeds / took_s:.1f} seeds a second, {60 * hours / took_s:.0f} node-hours"
         lines = [
             f"{self.seeds} seeds, {self.faults} faults, {self.ids} IDs, {len(self.failed)} failed",
+            f"{self.outside} ended outside the promise",
             f"{hours:.0f} simulated node-hours in {took_s:.1f} s of this core: {speed} a minute",
             *(f"{mark:{width}}  {self.marks.counts[mark]:9}  {MARKS[mark]}" for mark in MARKS),
         ]

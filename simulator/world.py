@@ -59,7 +59,10 @@ class Parts:
 
 @dataclass(slots=True)
 class Outcome:
-    """The result of a run. node_us: simulated time times members. violation: or None."""
+    """The result of a run. node_us: simulated time times members. violation: or None.
+
+    outside: it ended at a repeat outside the promise, after a loss of which nobody could tell.
+    """
 
     schedule: Schedule
     violation: str | None
@@ -67,6 +70,7 @@ class Outcome:
     ids: int
     node_us: int
     marks: Marks
+    outside: bool = False
 
 
 @lru_cache(maxsize=256)
@@ -221,12 +225,12 @@ class World:
 def run(schedule: Schedule, parts: Parts | None = None) -> Outcome:
     """Run a schedule. The outcome has the violated invariant, if any."""
     world = World(schedule, parts or Parts())
-    violation = None
+    violation, outside = None, False
     try:
         world.go()
     except Violation as found:
         if isinstance(found, Overlap) and world.terms.timed and is_outside(world):
-            world.marks.hit("outside the promise")
+            outside = True
         else:
             violation = str(found)
     passed_us = world.now_us - world.started_us
@@ -237,4 +241,5 @@ def run(schedule: Schedule, parts: Parts | None = None) -> Outcome:
         ids=len(world.ledger.ids),
         node_us=passed_us * len(world.members),
         marks=world.marks,
+        outside=outside,
     )
