@@ -3,8 +3,8 @@
 There are three comparisons. The two sides of each take turns in every round, so a noisy machine
 disturbs both alike; the table shows the median of the rounds:
 
-- ``GET /id``, by wrk, and an endpoint with an empty answer, on the same server and with the same
-  limits: the difference is frazil's. If wrk shares a processor with the server, its rate says less
+- ``GET /id``, by wrk, and an endpoint of plain uvicorn with an empty answer, on the same loop: the
+  difference is frazil's. If wrk shares a processor with the server, its rate says less
   than the processor time that the server spends on a request, so both are shown.
 - ``INCR``, pipelined by redis-benchmark, and a real Valkey.
 - ``POST /ids?n=100000`` as bytes, by wrk, in IDs a second, for a layout whose ticks hold that many.
@@ -39,7 +39,6 @@ import numpy as np
 import uvicorn
 
 from benchmarks.report import setting
-from frazil.service.http.timeouts import http_protocol
 from tests.servers.redis import Server
 
 __all__ = ["empty", "main"]
@@ -72,14 +71,13 @@ def empty() -> None:
     """Serve empty answers: the other side of the first comparison."""
     config = uvicorn.Config(
         _nothing,
-        http=http_protocol(10.0),
+        http="httptools",
         ws="none",
         lifespan="off",
+        access_log=False,
         log_level="critical",
         server_header=False,
         fd=int(sys.argv[1]),
-        limit_concurrency=1000,
-        timeout_keep_alive=30,
     )
     uvicorn.Server(config).run()
 

@@ -2,11 +2,14 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from frazil.errors import ConfigError
+
+if TYPE_CHECKING:
+    from frazil.service.settings import Settings
 
 __all__ = ["command"]
 
@@ -81,12 +84,16 @@ def command(
         token = tokens.new_token()
         click.echo(f'token: {token}\nhash = "{tokens.hash_of(token)}"')
         return
-    settings = read_settings(config, url)
     if (tls_cert is None) != (tls_key is None):
         raise ConfigError("--tls-cert and --tls-key need each other; give both")
-    if tls_cert and tls_key:
-        client_ca = settings.tls.client_ca if settings.tls else ""
-        settings = replace(settings, tls=tls.Tls(tls_cert, tls_key, client_ca))
-    given: dict[str, Any] = {"host": host, "port": port, "resp_port": resp, "workers": workers}
-    given = {name: value for name, value in given.items() if value is not None}
-    serve(replace(settings, without_tokens=without_tokens, **given))
+    options: dict[str, Any] = {"host": host, "port": port, "resp_port": resp, "workers": workers}
+    given = {name: value for name, value in options.items() if value is not None}
+
+    def read() -> "Settings":
+        settings = read_settings(config, url)
+        if tls_cert and tls_key:
+            client_ca = settings.tls.client_ca if settings.tls else ""
+            settings = replace(settings, tls=tls.Tls(tls_cert, tls_key, client_ca))
+        return replace(settings, without_tokens=without_tokens, **given)
+
+    serve(read(), read)

@@ -9,8 +9,9 @@ Any ASGI server can run it: ``App(read_settings(path))``.
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from contextlib import asynccontextmanager
+from ssl import SSLContext
 from typing import Any
 
 from starlette.applications import Starlette
@@ -27,7 +28,8 @@ from frazil.service.http.cors import Cors
 from frazil.service.http.id_endpoints import BatchEndpoint, SingleIdEndpoint, unknown_endpoint
 from frazil.service.http.routes import Routes
 from frazil.service.http.traces import Traces
-from frazil.service.problems import MEDIA_TYPE, Problem, no_id
+from frazil.service.namespace import ServedNamespace
+from frazil.service.problems import MEDIA_TYPE, Problem, busy, no_id
 from frazil.service.redis.server import RespServer
 from frazil.service.settings import Settings
 from frazil.service.state import State
@@ -55,15 +57,17 @@ class App:
         self.state = state = State(settings, worker)
         self._resp_socket = resp
         self._layouts_checked = layouts_checked
-        self._trusting = state.guard.is_open and not settings.without_tokens
         self._cors = Cors(settings.cors)
         self._traces = Traces()
         self._endpoints: dict[str, tuple[str, asgi.Endpoint]] = {}
+        self.at_once: dict[bytes, Callable[[Mapping[bytes, bytes]], bytes | None]] = {}
+        self._resp: RespServer | None = None
         for path, page in pages().items():
             self._endpoints[path] = "console", page
-        for name, served in state.namespaces.items():
-            self._endpoints[f"/v1/{name}/id"] = "id", SingleIdEndpoint(served, state.guard)
-            self._endpoints[f"/v1/{name}/ids"] = "ids", BatchEndpoint(served, state.guard)
+        for served in state.namespaces.values():
+            self._serve(served)
+        if self.at_once:
+            self.at_once[b"/livez"] = self._live
         self._rest = Starlette(
             routes=Routes(state).all(),
             exception_handlers=dict.fromkeys(
@@ -72,6 +76,53 @@ class App:
             lifespan=self._lifespan,
         )
         self._rest.router.redirect_slashes = False
+
+    def _serve(self, served: ServedNamespace) -> None:
+        """Add the endpoints of a namespace."""
+        path, guard = f"/v1/{served.name}/id", self.state.guard
+        single = SingleIdEndpoint(served, guard, self.state.requests)
+        self._endpoints[path] = "id", single
+        self._endpoints[f"{path}s"] = "ids", BatchEndpoint(served, guard)
+        if not (self._traces.on or self._cors.on):
+            self.at_once[path.encode()] = single.at_once
+
+    def _live(self, _fields: Mapping[bytes, bytes]) -> bytes:
+        self._count(200)
+        return asgi.LIVE
+
+    def reload(self, settings: Settings, tls: SSLContext | None) -> None:
+        """Use the tokens, quotas and new namespaces of other settings, and a new certificate.
+
+        Raises ConfigError if the settings are unsafe, and changes nothing then. All else needs a
+        restart.
+        """
+        for served in self.state.reload(settings):
+            self._serve(served)
+        if self._resp is not None:
+            self._resp.reload(tls)
+
+    def stop(self) -> None:
+        """Report that the service stops, and close each connection with its next reply."""
+        self.state.stopping = True
+        self.at_once.clear()
+
+    async def crowded(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a client for whom there is no room: only whether the service lives."""
+        send = _adding(send, ((b"connection", b"close"),))
+        if scope["path"] in {"/livez", "/readyz"}:
+            await self(scope, receive, send)
+        else:
+            await asgi.send_problem(send, busy())
+            self._count(503)
+
+    def refusing(self, problem: Problem) -> Callable[[Scope, Receive, Send], Awaitable[None]]:
+        """Return an application that answers a malformed request, and closes the connection."""
+
+        async def refuse(_scope: Scope, _receive: Receive, send: Send) -> None:
+            await asgi.send_problem(_adding(send, ((b"connection", b"close"),)), problem)
+            self._count(problem.status)
+
+        return refuse
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle an ASGI event."""
@@ -111,7 +162,7 @@ class App:
         """Raise Problem for a request that must not reach an endpoint."""
         if b"%" in (scope.get("raw_path") or b""):
             asgi.refuse_disguise(scope)
-        if self._trusting:
+        if self.state.guard.trusting:
             asgi.refuse_strange_host(scope)
         if self.state.guard.is_open:
             self._cors.refuse_page(scope)
@@ -121,20 +172,20 @@ class App:
 
     @asynccontextmanager
     async def _lifespan(self, _app: Starlette) -> AsyncIterator[None]:
-        state, resp = self.state, None
+        state = self.state
         if not self._layouts_checked:
             await state.check_layouts()
         if state.settings.resp_port is not None:
-            resp = RespServer(state)
-            await resp.start(self._resp_socket)
+            self._resp = RespServer(state)
+            await self._resp.start(self._resp_socket)
         tasks = [asyncio.create_task(one) for one in (state.publish(), state.recheck())]
         try:
             yield
         finally:
             for task in tasks:
                 task.cancel()
-            if resp is not None:
-                await resp.stop()
+            if self._resp is not None:
+                await self._resp.stop()
             await state.close()
             logs.event("stopped", issued={n: one.issued for n, one in state.namespaces.items()})
 

@@ -4,8 +4,9 @@ Each line has ``time``, ``level``, ``event`` and the facts of the event. A line 
 a caller sent: no token, query or body. It can contain URLs of registries, also inside the messages
 of other errors; their user names and passwords are masked.
 
-While a registry is unavailable, many calls fail each second for the same reason. So the same error
-of a namespace is logged at most once in ten seconds, with the number of errors skipped.
+While a registry is unavailable, many calls fail each second for the same reason, and a client may
+send a thousand malformed requests a second. So the same error of a namespace, and the same event of
+a library, is logged at most once in ten seconds, with the number of events skipped.
 
 Programs collect logs from pipes and files, and people read them on a terminal, so the form follows
 from where standard error goes.
@@ -20,14 +21,25 @@ from frazil.errors import FrazilError
 from frazil.inputs.masking import masked
 from frazil.system.clock import boot_ns, moment_text, wall_us
 
-__all__ = ["LOGGER", "Lines", "ReadableLines", "bug", "event", "failure", "on_terminal", "set_up"]
+__all__ = [
+    "LOGGER",
+    "Lines",
+    "ReadableLines",
+    "bug",
+    "event",
+    "failure",
+    "on_terminal",
+    "rarely",
+    "set_up",
+]
 
 LOGGER = logging.getLogger("frazil.service")
 
 _REPEAT_NS = 10_000_000_000
-_LEVELS = {"uvicorn.error": logging.WARNING, "uvicorn.asgi": logging.WARNING}
 
-_last_logged: dict[tuple[str, str], tuple[int, int]] = {}
+_KEYS_MOST = 1_000  # a message may contain what a client sent
+
+_last_logged: dict[tuple[str, ...], tuple[int, int]] = {}
 
 
 class Lines(logging.Formatter):
@@ -82,14 +94,38 @@ def on_terminal() -> bool:
 
 
 def set_up() -> None:
-    """Write the service's log, and the warnings of the HTTP server, to standard error."""
+    """Write the service's log, and the warnings of all libraries, to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(ReadableLines() if on_terminal() else Lines())
-    for name, level in {"frazil": logging.INFO, **_LEVELS}.items():
-        logger = logging.getLogger(name)
-        logger.handlers[:] = [handler]
-        logger.setLevel(level)
-        logger.propagate = False
+    handler.addFilter(_is_new)
+    logging.captureWarnings(capture=True)
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.WARNING)
+    logging.getLogger("frazil").setLevel(logging.INFO)
+    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+
+
+def _is_new(record: logging.LogRecord) -> bool:
+    """Return whether a record of a library was not written a moment ago."""
+    if record.name.startswith("frazil"):
+        return True
+    skipped = _skipped(record.name, str(record.msg))
+    if skipped:
+        record.facts = {"skipped": skipped}
+    return skipped is not None
+
+
+def _skipped(*key: str) -> int | None:
+    """Return how often an event was skipped since it was logged; None: skip it again."""
+    since_ns, skipped = _last_logged.get(key, (None, 0))
+    if since_ns is not None and boot_ns() - since_ns < _REPEAT_NS:
+        _last_logged[key] = since_ns, skipped + 1
+        return None
+    if len(_last_logged) >= _KEYS_MOST:
+        _last_logged.clear()
+    _last_logged[key] = boot_ns(), 0
+    return skipped
 
 
 def event(what: str, **facts: Any) -> None:
@@ -99,18 +135,24 @@ def event(what: str, **facts: Any) -> None:
 
 def failure(namespace: str, error: FrazilError, what: str = "no id") -> None:
     """Log that a namespace could not issue an ID. what: the event."""
-    key = namespace, f"{what} {type(error).__name__}"
-    since_ns, skipped = _last_logged.get(key, (None, 0))
-    if since_ns is not None and boot_ns() - since_ns < _REPEAT_NS:
-        _last_logged[key] = since_ns, skipped + 1
-        return
-    _last_logged[key] = boot_ns(), 0
     kind = type(error).__name__
+    skipped = _skipped(namespace, what, kind)
+    if skipped is None:
+        return
     facts = {"namespace": namespace, "error": kind, "why": masked(error), "skipped": skipped}
     LOGGER.warning(what, extra={"facts": facts})
 
 
+def rarely(what: str, **facts: Any) -> None:
+    """Log a warning, unless it was logged a moment ago."""
+    skipped = _skipped("", what)
+    if skipped is not None:
+        LOGGER.warning(what, extra={"facts": {**facts, "skipped": skipped}})
+
+
 def bug(error: BaseException) -> None:
     """Log an unexpected error, with its traceback."""
+    if _skipped("bug", type(error).__name__) is None:
+        return
     trace = (type(error), error, error.__traceback__)
     LOGGER.error("a bug in frazil; please report it", exc_info=trace)

@@ -5,13 +5,14 @@ are read from the generator at that moment. Each worker has its own lines: a sum
 would fall when one of them restarts.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from frazil.metrics import COUNTERS, GAUGES
+from frazil.service.namespace import ServedNamespace
 from frazil.service.worker_stats import WorkerReport
 
 __all__ = ["Metrics"]
@@ -25,20 +26,24 @@ _FIELDS = {
 
 
 class Metrics(Collector):
-    """The metrics of a service. schemes: by namespace. reports: returns all worker reports."""
+    """The metrics of a service. reports: returns all worker reports."""
 
     media_type = "text/plain; version=0.0.4; charset=utf-8"
 
     def __init__(
-        self, schemes: Mapping[str, str], reports: Callable[[], Sequence[WorkerReport]]
+        self,
+        namespaces: Mapping[str, ServedNamespace],
+        reports: Callable[[], Sequence[WorkerReport]],
     ) -> None:
-        self._schemes = schemes
+        self._namespaces = namespaces
         self._reports = reports
+        self._shown: Collection[str] = ()
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(self)
 
-    def text(self) -> bytes:
-        """Return all metrics in Prometheus's text format."""
+    def text(self, shown: Collection[str]) -> bytes:
+        """Return the metrics of some namespaces in Prometheus's text format."""
+        self._shown = shown
         return generate_latest(self._registry)
 
     def collect(self) -> Iterator[Metric]:
@@ -46,9 +51,10 @@ class Metrics(Collector):
         reports = self._reports()
         labels = ("namespace", "scheme", "worker")
         stand = [
-            ((name, self._schemes[name], str(report.worker)), gauge)
+            ((name, self._namespaces[name].scheme.name, str(report.worker)), gauge)
             for report in reports
             for name, gauge in report.gauges.items()
+            if name in self._shown and name in self._namespaces
         ]
         for field, metric in COUNTERS.items():
             counter = CounterMetricFamily(f"frazil_{metric.name}", metric.words, labels=labels)

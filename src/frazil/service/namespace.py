@@ -2,8 +2,8 @@
 
 ``/readyz`` must report a problem before the first call fails. A namespace is unready when:
 
-- the registry did not answer the keeper, which renews a claim at half of its length, so IDs are
-  still left when this is known;
+- the registry does not answer the keeper, and less than a quarter of the longest claim is left. The
+  keeper renews a claim at half of its length, so a pause that costs no request is over by then;
 - no claim is held, and the registry does not answer a read either. Without this read, the next
   caller would be the first to notice;
 - a call failed within the last seconds;
@@ -12,11 +12,17 @@
 That read (see ``record_cache``) also compares the layout of the record with that of the namespace.
 A service that is configured for another layout reports it at the start, or as soon as its registry
 answers.
+
+A service gets the first claim of each namespace when it starts, so the first caller does not wait.
+If the registry does not answer and the claim is used up, calls fail at once, and one task waits for
+the next claim in the place of all.
 """
 
+import asyncio
 import shlex
 from array import array
 from collections.abc import Awaitable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -27,6 +33,7 @@ from frazil.errors import (
     ConfigError,
     FrazilError,
     Misuse,
+    RegistryUnavailable,
     TryLater,
 )
 from frazil.generator.awaiting import wait_through
@@ -53,6 +60,7 @@ class _NoCounter(ConfigError):
 
 
 _REFUSED_NS = 5_000_000_000
+_HICCUP_S = 4  # for so long, callers wait for a registry that does not answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +82,8 @@ class ServedNamespace:
     """Issues the IDs of one namespace. Created before the event loop runs; connects at first use.
 
     issued: IDs handed to an endpoint. The walk's own count is exact only between two ticks. names:
-    the members of each reply that name the namespace. record: its record in the registry.
+    the members of each reply that name the namespace. record: its record in the registry. new:
+    whether it is red until its first claim, as no worker is that replaces another.
     """
 
     def __init__(self, namespace: Namespace) -> None:
@@ -91,7 +100,11 @@ class ServedNamespace:
         self._refused_ns: int | None = None
         self._url = masked(request.url)
         self._looked = False
+        self.new = True
+        self._first = self.record.terms.timed  # whether there was no claim yet; blocks leave holes
         self._look_error: FrazilError | None = None  # raised by the last read
+        self._claiming: asyncio.Task[None] | None = None
+        self._outage: RegistryUnavailable | None = None  # known since a call that waited in vain
 
     def ready_one(self) -> int | None:
         """Return the next ID, or None if it is not available at once."""
@@ -111,6 +124,7 @@ class ServedNamespace:
         """Return the next ``n`` IDs, in order. Raises what the generator raises."""
         ids = self.ready(n)
         if len(ids) < n:
+            self._fail_fast()
             self.waits += 1
             rest = await self._counted(self._async.take(n - len(ids)))
             self.issued += len(rest)
@@ -124,12 +138,37 @@ class ServedNamespace:
             identity = self._walk.own_identity()
             at = self._walk.fill(out, 0)
             if at < n:
+                self._fail_fast()
                 self.waits += 1
                 filling = self._walk.filling(out, at, n)
                 await self._counted(wait_through(self._walk, filling))
             self.issued += n
             if identity.mine:
                 return out
+
+    def _fail_fast(self) -> None:
+        """Raise the error of a registry that is known not to answer, if there is no claim left."""
+        if self._walk.reach() > 0:
+            return
+        trouble = self._walk.keeper.policy.trouble
+        away_s = self._walk.status().store_away_s
+        if isinstance(trouble, RegistryUnavailable) and away_s >= _HICCUP_S:
+            self._outage = trouble
+        if self._outage is not None:
+            self.get_claim()
+            self.failures += 1
+            self._refused_ns = boot_ns()
+            raise self._outage.again()
+
+    def get_claim(self) -> None:
+        """Wait for a claim in a task of its own, if none does."""
+        if self._claiming is None or self._claiming.done():
+            self._claiming = asyncio.create_task(self._get_claim())
+
+    async def _get_claim(self) -> None:
+        with suppress(FrazilError):
+            await self._async.ready()
+            self._first, self._outage = False, None
 
     async def check_layout(self) -> None:
         """Compare the layout with that of the record. Raises ConfigError, which names both.
@@ -144,22 +183,29 @@ class ServedNamespace:
             )
 
     async def recheck(self) -> None:
-        """Read the record again if the last read failed or found an error, and log the error."""
+        """Read the record again if the last read failed or found an error, and log the error.
+
+        A namespace that has no claim yet gets its first one.
+        """
         if not self._looked or self._look_error is not None:
             await self._look()
         if self._look_error is not None:
             logs.failure(self.name, self._look_error, "not ready")
+        elif self._first or self._outage is not None:
+            self.get_claim()
 
     async def unready(self) -> str:
         """Return why the next calls may fail, without host names; "" if they will not."""
         if why := self._trouble():
             return why
         await self._look()
+        if isinstance(self._look_error, TryLater) and self._lasts():
+            return ""
         return self._registry_trouble()
 
     def known_unready(self) -> str:
         """Return what ``unready`` returns as far as it is known without a read."""
-        known = isinstance(self._look_error, Misuse)
+        known = self._look_error is None or isinstance(self._look_error, Misuse)
         return self._trouble() or (self._registry_trouble() if known else "")
 
     def _trouble(self) -> str:
@@ -167,17 +213,22 @@ class ServedNamespace:
         if self._walk.closed:
             return "the namespace is closing"
         keeper = self._walk.keeper.policy
-        if keeper.trouble is not None and keeper.claim is not None and self._walk.reach() > 0:
+        if keeper.trouble is not None and keeper.claim is not None and not self._lasts():
             return "the registry does not answer; the rest of the claim is being used"
         since_ns = self._refused_ns
         if since_ns is not None and boot_ns() - since_ns < _REFUSED_NS:
             return "a call failed a moment ago"
         return ""
 
+    def _lasts(self) -> bool:
+        """Return whether the claim lasts for a while without the registry."""
+        terms, reach = self.record.terms, self._walk.reach()
+        return terms.timed and 4 * reach >= terms.horizon_ticks
+
     def _registry_trouble(self) -> str:
         """Return what the last read of the registry found, without host names."""
         if self._look_error is None:
-            return ""
+            return "the first claim is not there yet" if self._first and self.new else ""
         if isinstance(self._look_error, TryLater):
             return "the registry does not answer"
         if isinstance(self._look_error, _NoCounter):
@@ -203,6 +254,8 @@ class ServedNamespace:
 
     async def close(self) -> None:
         """Stop issuing, and give back the rest of the claim."""
+        if self._claiming is not None:
+            self._claiming.cancel()
         await self._async.aclose()
 
     async def _counted(self, waiting: Awaitable[Waited]) -> Waited:
@@ -214,12 +267,14 @@ class ServedNamespace:
         except FrazilError as error:
             self.failures += 1
             self._refused_ns = boot_ns()
+            if isinstance(error, RegistryUnavailable):
+                self._outage = error
             if isinstance(error, Misuse):
                 await self._look()
                 if isinstance(self._look_error, Misuse):
                     raise self._look_error from None  # more exact: it has the command
             raise
-        self._refused_ns = None
+        self._refused_ns = self._outage = None
         return found
 
     def _no_counter(self) -> ConfigError:

@@ -52,6 +52,7 @@ TITLES: dict[str, tuple[int, str]] = {
     "misconfigured": (500, "The configuration does not match the registry"),
     "internal": (500, "A bug in frazil"),
     "over-quota": (429, "The quota of this token is used up"),
+    "http-version": (505, "This version of HTTP is not supported"),
     "busy": (503, "The service is overloaded"),
     "try-later": (503, "No ID is available now"),
     "stopped": (503, "This namespace issues no more IDs"),

@@ -8,12 +8,14 @@ the buckets lie in shared memory that is created before the workers are forked, 
 guards each change. The operating system releases the lock if a worker dies, which it would not do
 for a lock in memory. A worker that dies in the middle of a change can leave one of the two numbers
 wrong, which costs at most one minute's quota of one token.
+
+The place of a bucket follows from the hash of its token, so the settings may change while the
+service runs.
 """
 
 import mmap
 import os
 import tempfile
-from collections.abc import Sequence
 from fcntl import LOCK_EX, LOCK_UN, lockf
 from math import inf
 from struct import Struct
@@ -25,45 +27,56 @@ from frazil.system.clock import boot_ns
 __all__ = ["Buckets"]
 
 _MINUTE_NS = 60 * 10**9
-_FORM = Struct("=dq")  # level in IDs, and when it was computed, by boot_ns
+_FORM = Struct("=16sdq")  # the token, its level in IDs, and when that was computed, by boot_ns
+_PLACES = 4_096
+_TRIED_MOST = 256
+_NOBODY = bytes(16)
 
 
 class Buckets:
-    """Full buckets with these limits in IDs per minute. Forked processes share them."""
+    """The buckets of all tokens, by digest; a new one is full. Forked processes share them."""
 
-    def __init__(self, limits: Sequence[int]) -> None:
-        self.limits = tuple(limits)
-        self._memory = mmap.mmap(-1, max(len(self.limits), 1) * _FORM.size)
+    def __init__(self) -> None:
+        self._memory = mmap.mmap(-1, _PLACES * _FORM.size)
         self._lock = _file_in_memory()
         finalize(self, self._lock.close)
-        for at, most in enumerate(self.limits):
-            _FORM.pack_into(self._memory, at * _FORM.size, most, boot_ns())
 
-    def wait_s(self, at: int, n: int) -> float:
-        """Take ``n`` from bucket ``at`` and return 0.0, or return how long it takes to refill.
+    def wait_s(self, digest: bytes, most: int, n: int) -> float:
+        """Take ``n`` from a bucket of ``most`` and return 0.0, or how long it takes to refill.
 
         Returns inf if the bucket never holds that many.
         """
-        most = self.limits[at]
-        return inf if n > most else max(-self._add(at, -n), 0.0) / most * 60
+        return inf if n > most else max(-self._add(digest, most, -n), 0.0) / most * 60
 
-    def give_back(self, at: int, n: int) -> None:
-        """Return ``n`` unused IDs to bucket ``at``."""
-        self._add(at, n)
+    def give_back(self, digest: bytes, most: int, n: int) -> None:
+        """Return ``n`` unused IDs to a bucket."""
+        self._add(digest, most, n)
 
-    def _add(self, at: int, n: int) -> float:
+    def _add(self, digest: bytes, most: int, n: int) -> float:
         """Add ``n`` and return the new level. A negative level is not stored."""
-        most, place = self.limits[at], at * _FORM.size
         lockf(self._lock, LOCK_EX)
         try:
-            level, looked_ns = _FORM.unpack_from(self._memory, place)
             now_ns = boot_ns()
+            place = self._place(digest)
+            owner, level, looked_ns = _FORM.unpack_from(self._memory, place)
+            if owner != digest[:16]:
+                level, looked_ns = most, now_ns
             level = min(level + most * max(now_ns - looked_ns, 0) / _MINUTE_NS, most)
             after: float = level + n
-            _FORM.pack_into(self._memory, place, level if after < 0 else min(after, most), now_ns)
+            kept = level if after < 0 else min(after, most)
+            _FORM.pack_into(self._memory, place, digest[:16], kept, now_ns)
         finally:
             lockf(self._lock, LOCK_UN)
         return after
+
+    def _place(self, digest: bytes) -> int:
+        """Return where the bucket of a token is, or will be; of too many, one loses its own."""
+        first = int.from_bytes(digest[16:24], "big")
+        for at in range(first, first + _TRIED_MOST):
+            place = at % _PLACES * _FORM.size
+            if self._memory[place : place + 16] in {digest[:16], _NOBODY}:
+                return place
+        return first % _PLACES * _FORM.size
 
 
 def _file_in_memory() -> IO[bytes]:

@@ -32,11 +32,28 @@ class State:
         self.stopping = False
         self._stats: WorkerStats | None
         self._stats, self._index = worker or (None, 0)
-        self.guard = Guard(settings.tokens, None if worker is None else worker[0].buckets)
+        buckets = None if worker is None else worker[0].buckets
+        self.guard = Guard(settings.tokens, buckets, without_tokens=settings.without_tokens)
         self.namespaces = {one.name: ServedNamespace(one) for one in settings.namespaces}
+        if self._stats is not None and any(
+            one.worker == self._index for one in self._stats.reports()
+        ):
+            for served in self.namespaces.values():
+                served.new = False
         self.requests: Counter[tuple[str, int]] = Counter()
-        schemes = {name: served.scheme.name for name, served in self.namespaces.items()}
-        self.metrics = Metrics(schemes, self.reports)
+        self.metrics = Metrics(self.namespaces, self.reports)
+
+    def reload(self, settings: Settings) -> list[ServedNamespace]:
+        """Use other tokens, and return the new namespaces. Raises ConfigError for unsafe settings.
+
+        A namespace that has changed or gone stays as it was until the next start.
+        """
+        settings.check()
+        new = [one for one in settings.namespaces if one.name not in self.namespaces]
+        made = [ServedNamespace(one) for one in new]
+        self.namespaces |= {served.name: served for served in made}
+        self.guard.replace(settings.tokens, without_tokens=settings.without_tokens)
+        return made
 
     def reports(self) -> list[WorkerReport]:
         """Return the report of each worker; that of this worker is current."""
@@ -61,7 +78,7 @@ class State:
     async def recheck(self) -> None:
         """Read again the registries that did not answer so far, until cancelled."""
         while True:
-            await asyncio.gather(*(served.recheck() for served in self.namespaces.values()))
+            await asyncio.gather(*(served.recheck() for served in list(self.namespaces.values())))
             await asyncio.sleep(_RECHECK_EVERY_S)
 
     async def unready(self) -> dict[str, str]:

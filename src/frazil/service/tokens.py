@@ -5,9 +5,9 @@ configuration holds its SHA-256 hash. Slow hashes protect passwords that people 
 token has 2**256 possible values, so a fast hash is safe, costs a microsecond per request, and gives
 attackers no expensive operation to trigger.
 
-The hash of the received token is compared with every known hash, each in constant time and without
-an early exit, so the time of a refusal reveals nothing. To rotate a token, add the new one, move
-the callers, and remove the old one.
+The hash of the received token is looked up in a dictionary. A caller cannot choose a hash, so the
+time of a refusal tells nothing about a token. To rotate a token, add the new one, move the callers,
+and remove the old one.
 
 Without tokens every caller is allowed. That is the default on loopback only; elsewhere the option
 --without-tokens is required (see ``Settings.check``).
@@ -17,7 +17,6 @@ import re
 import secrets
 from dataclasses import dataclass
 from hashlib import sha256
-from hmac import compare_digest
 from math import ceil, isinf
 from typing import Literal, NamedTuple, Self
 
@@ -34,7 +33,6 @@ __all__ = [
     "Refusal",
     "Scope",
     "Token",
-    "buckets_of",
     "hash_of",
     "is_hash",
     "new_token",
@@ -96,7 +94,7 @@ class Charge:
     """
 
     buckets: Buckets | None = None
-    at: int = 0
+    token: Token | None = None
     n: int = 0
     used: int = 0
 
@@ -104,23 +102,33 @@ class Charge:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.buckets is not None and self.used < self.n:
-            self.buckets.give_back(self.at, self.n - self.used)
+        if self.buckets is not None and self.token is not None and self.used < self.n:
+            most = self.token.ids_per_minute or 0
+            self.buckets.give_back(self.token.digest, most, self.n - self.used)
 
 
 class Guard:
     """Allows or refuses requests. Without tokens every request is allowed.
 
-    is_open: whether no token is required. metered: whether any token has a quota. buckets: made by
-    ``buckets_of`` from the same tokens, for processes that count together.
+    is_open: whether no token is required. trusting: whether that is so because only this host can
+    connect. buckets: shared by processes that count together.
     """
 
-    def __init__(self, tokens: tuple[Token, ...] = (), buckets: Buckets | None = None) -> None:
-        self.tokens = tokens
+    def __init__(
+        self,
+        tokens: tuple[Token, ...] = (),
+        buckets: Buckets | None = None,
+        *,
+        without_tokens: bool = False,
+    ) -> None:
+        self._buckets = buckets or Buckets()
+        self.replace(tokens, without_tokens=without_tokens)
+
+    def replace(self, tokens: tuple[Token, ...], *, without_tokens: bool) -> None:
+        """Use other tokens. A token that stays keeps what is left of its quota."""
+        self.tokens = {token.digest: token for token in tokens}
         self.is_open = not tokens
-        self._buckets = buckets_of(tokens) if buckets is None else buckets
-        self._bucket_of = {token.digest: at for at, token in enumerate(_metered(tokens))}
-        self.metered = bool(self._bucket_of)
+        self.trusting = not (tokens or without_tokens)
 
     def refusal(
         self, secret: bytes | None, scope: Scope | None, namespace: str | None
@@ -134,7 +142,7 @@ class Guard:
             return None
         if not secret:
             return Refusal("missing")
-        token = self._known(secret)
+        token = self.tokens.get(_digest(secret))
         if token is None:
             return Refusal("wrong")
         if token.expires_us is not None and wall_us() >= token.expires_us:
@@ -145,35 +153,36 @@ class Guard:
             return Refusal("namespace", namespace, tuple(sorted(token.namespaces)))
         return None
 
+    def passes(self, authorization: bytes, scope: Scope, namespace: str) -> bool:
+        """Return whether an Authorization header allows a request and no quota is charged."""
+        if not authorization.startswith(b"Bearer "):
+            return False
+        token = self.tokens.get(_digest(authorization[7:].strip()))
+        return (
+            token is not None
+            and token.ids_per_minute is None
+            and scope in token.scopes
+            and (namespace in token.namespaces or ANYWHERE in token.namespaces)
+            and (token.expires_us is None or wall_us() < token.expires_us)
+        )
+
     def charge(self, secret: bytes | None, n: int) -> "Charge":
         """Charge an allowed token for ``n`` IDs. Raises OverQuota.
 
         Use it as ``with guard.charge(secret, n) as charge``, and set ``charge.used`` in the block.
         """
-        at = self._bucket_of.get(_digest(secret)) if self.metered and secret else None
-        if at is None:
+        token = self.tokens.get(_digest(secret)) if secret else None
+        if token is None or token.ids_per_minute is None:
             return Charge()
-        wait_s = self._buckets.wait_s(at, n)
+        wait_s = self._buckets.wait_s(token.digest, token.ids_per_minute, n)
         if wait_s:
-            raise OverQuota(self._buckets.limits[at], wait_s)
-        return Charge(self._buckets, at, n)
+            raise OverQuota(token.ids_per_minute, wait_s)
+        return Charge(self._buckets, token, n)
 
-    def _known(self, secret: bytes) -> Token | None:
-        digest = _digest(secret)
-        found = None
-        for token in self.tokens:
-            if compare_digest(token.digest, digest):
-                found = token
-        return found
-
-
-def buckets_of(tokens: tuple[Token, ...]) -> Buckets:
-    """Return a full bucket for each token that has a quota."""
-    return Buckets([token.ids_per_minute or 0 for token in _metered(tokens)])
-
-
-def _metered(tokens: tuple[Token, ...]) -> list[Token]:
-    return [token for token in tokens if token.ids_per_minute is not None]
+    def metered(self, secret: bytes) -> bool:
+        """Return whether a token has a quota."""
+        token = self.tokens.get(_digest(secret))
+        return token is not None and token.ids_per_minute is not None
 
 
 def _digest(secret: bytes) -> bytes:

@@ -15,7 +15,7 @@ from typing import Any
 from zlib import crc32
 
 from frazil.service.namespace import Gauge
-from frazil.service.tokens import Token, buckets_of
+from frazil.service.quota import Buckets
 
 __all__ = ["WorkerReport", "WorkerStats"]
 
@@ -40,9 +40,9 @@ class WorkerStats:
     Created before the workers are forked.
     """
 
-    def __init__(self, workers: int, tokens: tuple[Token, ...] = ()) -> None:
+    def __init__(self, workers: int) -> None:
         self.workers = workers
-        self.buckets = buckets_of(tokens)
+        self.buckets = Buckets()
         self._memory = mmap.mmap(-1, workers * _SLOT)
 
     def write(self, report: WorkerReport) -> None:

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -28,18 +28,33 @@ PATIENCE_S = 30.0
 
 
 class Service:
-    """``frazil serve`` as a process; ``client`` is an httpx client of it, ``lines`` its log."""
+    """``frazil serve`` as a process; ``client`` is an httpx client of it, ``lines`` its log.
 
-    def __init__(self, folder: Path, config: str, *options: str, token: str = "") -> None:
+    before: a command that runs it. file: its configuration. other_lines: what it wrote that is no
+    line of the log.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        config: str,
+        *options: str,
+        token: str = "",
+        before: Sequence[str] = (),
+        **popen: Any,
+    ) -> None:
         file = folder / "frazil.toml"
         file.write_text(config, encoding="utf-8")
         args = ["serve", "--config", str(file), "--port", "0", *options]
         self.process = subprocess.Popen(
-            [sys.executable, "-c", START, *args],
+            [*before, sys.executable, "-c", START, *args],
             env={**os.environ, "XDG_STATE_HOME": str(folder / "state")},
             stderr=subprocess.PIPE,
             text=True,
+            **popen,
         )
+        self.file = file
+        self.other_lines: list[str] = []
         self.lines: list[dict[str, Any]] = []
         self._fresh: queue.Queue[dict[str, Any]] = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -56,6 +71,7 @@ class Service:
                 self.lines.append(line)
                 self._fresh.put(line)
                 continue
+            self.other_lines.append(text)
             self._fresh.put({"event": "not a line of the log", "text": text})
 
     def wait_for(self, event: str) -> dict[str, Any]:
@@ -98,8 +114,8 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Service]]:
     """``start(config, *options)``: a service for one test, killed at its end."""
     running: list[Service] = []
 
-    def begin(config: str = "", *options: str, token: str = "") -> Service:
-        running.append(Service(tmp_path, config, *options, token=token))
+    def begin(config: str = "", *options: str, **more: Any) -> Service:
+        running.append(Service(tmp_path, config, *options, **more))
         return running[-1]
 
     yield begin

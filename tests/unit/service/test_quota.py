@@ -1,5 +1,6 @@
 """Quotas: how many IDs a token may have, over HTTP and Redis."""
 
+import hashlib
 import multiprocessing
 import time
 
@@ -89,20 +90,38 @@ def now(monkeypatch):
 
 
 def test_it_fills_evenly_and_holds_a_minute(now):
-    buckets = Buckets([5, 60])
-    assert buckets.wait_s(1, 60) == 0
-    assert buckets.wait_s(1, 1) == 1
+    buckets, one = Buckets(), (hashlib.sha256(b"one").digest(), 60)
+    assert buckets.wait_s(*one, 60) == 0
+    assert buckets.wait_s(*one, 1) == 1
     now[0] += 10 * 10**9
-    assert buckets.wait_s(1, 10) == 0
-    assert buckets.wait_s(1, 5) == 5
+    assert buckets.wait_s(*one, 10) == 0
+    assert buckets.wait_s(*one, 5) == 5
     now[0] += 3600 * 10**9
-    assert buckets.wait_s(1, 60) == 0
-    assert buckets.wait_s(1, 1) == 1
+    assert buckets.wait_s(*one, 60) == 0
+    assert buckets.wait_s(*one, 1) == 1
+
+
+def test_a_quota_that_changes():
+    buckets, digest = Buckets(), hashlib.sha256(b"one").digest()
+    assert buckets.wait_s(digest, 100, 90) == 0
+    assert buckets.wait_s(digest, 5, 5) == 0
+    assert buckets.wait_s(digest, 5, 5) > 0
+    assert buckets.wait_s(digest, 5, 6) == float("inf")
+
+
+def test_more_tokens_than_places():
+    """Each still gets at most its quota at a time."""
+    buckets = Buckets()
+    for at in range(10_000):
+        digest = hashlib.sha256(str(at).encode()).digest()
+        assert buckets.wait_s(digest, 5, 5) == 0
+        assert buckets.wait_s(digest, 5, 5) > 0
 
 
 def test_processes_count_together(tmp_path):
     """Eight processes, two of them killed while they count: together they get one quota."""
-    most, buckets = 20_000, Buckets([5, 20_000])
+    most, buckets = 20_000, Buckets()
+    one, other = (hashlib.sha256(name).digest() for name in (b"one", b"other"))
     context = multiprocessing.get_context("fork")
     begin = context.Event()
 
@@ -110,7 +129,7 @@ def test_processes_count_together(tmp_path):
         had, until = 0, time.monotonic() + 1.0
         begin.wait()
         while time.monotonic() < until:
-            had += not buckets.wait_s(1, 1)
+            had += not buckets.wait_s(one, most, 1)
         file.write_text(str(had), encoding="ascii")
 
     files = [tmp_path / str(i) for i in range(8)]
@@ -127,7 +146,7 @@ def test_processes_count_together(tmp_path):
         assert not process.is_alive()
     had = sum(int(file.read_text(encoding="ascii")) for file in files[2:])
     assert 0 < had <= most + most / 60 * (time.monotonic() - began)
-    assert buckets.wait_s(0, 5) == 0
+    assert buckets.wait_s(other, 5, 5) == 0
 
 
 def test_workers_count_together(tmp_path):

@@ -34,8 +34,8 @@ SLOTS_MOST = 1_000
 TEXT_MOST = 4_000
 """The most characters in a text to search."""
 
-_SEARCHES_AT_ONCE = 2  # each slows down the event loop, which shares the interpreter lock
-_SEARCHES_WAITING = 8
+_SEARCHES_AT_ONCE = 1  # each slows down the event loop, which shares the interpreter lock
+_SEARCHES_WAITING = 9
 
 _GAUGES = ("issued", "waits", "failures", "lead_s", "claim_left_s", "trouble_s", "exhausted_in_s")
 _STATES = ("held", "idle", "free")

@@ -15,7 +15,9 @@ from frazil.service.problems import MEDIA_TYPE, Problem
 
 __all__ = [
     "BODY_MOST",
+    "BROWSER",
     "FRESH",
+    "LIVE",
     "SAFE",
     "Endpoint",
     "Headers",
@@ -25,6 +27,7 @@ __all__ = [
     "bearer",
     "body_of",
     "header",
+    "is_local",
     "members",
     "parameters",
     "refuse_body",
@@ -47,7 +50,16 @@ FRESH = (b"cache-control", b"no-store")
 SAFE: tuple[tuple[bytes, bytes], ...] = (FRESH, (b"x-content-type-options", b"nosniff"))
 """Headers of all replies except a single ID, where each costs a tenth of an empty request."""
 
+LIVE = (
+    b"content-type: application/json\r\ncache-control: no-store\r\ncontent-length: 13\r\n"
+    b'x-content-type-options: nosniff\r\n\r\n{"live":true}'
+)
+"""The reply to a request whether the process runs, without its first lines."""
+
 BODY_MOST = 65_536
+BROWSER = b"Mozilla/"
+"""How the User-Agent of every browser starts, and of hardly another program."""
+
 _BODY_TIMEOUT_S = 10.0
 _PARAMETERS_MOST = 16
 
@@ -135,7 +147,7 @@ def refuse_strange_host(scope: Scope) -> None:
     A web page can make its own host name resolve to 127.0.0.1 and so reach a service that trusts
     loopback (DNS rebinding). The Host header shows it.
     """
-    if not _is_local(header(scope, b"host")):
+    if not is_local(header(scope, b"host")):
         raise Problem("wrong-host", "use localhost or 127.0.0.1 as host, or configure tokens")
 
 
@@ -151,7 +163,8 @@ def refuse_disguise(scope: Scope) -> None:
 
 
 @lru_cache(256)
-def _is_local(host: bytes) -> bool:
+def is_local(host: bytes) -> bool:
+    """Return whether a Host header names loopback, or nothing."""
     text = host.decode("latin-1")
     name = text[1:].partition("]")[0] if text.startswith("[") else text.partition(":")[0]
     try:

@@ -8,7 +8,7 @@ refused by the headers that browsers send with them.
 Sources: the Fetch standard, "CORS protocol"; Fetch Metadata, "Sec-Fetch-Site".
 """
 
-from frazil.service.http.asgi import Headers, Scope, Send, header
+from frazil.service.http.asgi import BROWSER, Headers, Scope, Send, header
 from frazil.service.problems import Problem
 
 __all__ = ["Cors"]
@@ -45,11 +45,17 @@ class Cors:
     def refuse_page(self, scope: Scope) -> None:
         """Raise Problem for a request that a browser sends for a page of another origin."""
         origin, site = header(scope, b"origin"), header(scope, b"sec-fetch-site")
-        if not (origin or site) or self._any or origin in self._origins:
+        if self._any or (origin and origin in self._origins):
             return
-        here = origin.partition(b"://")[2] == header(scope, b"host")
-        link = scope["method"] == "GET" and header(scope, b"sec-fetch-mode") == b"navigate"
-        if (origin and not here) or (site in {b"cross-site", b"same-site"} and not link):
+        host, referer = header(scope, b"host"), header(scope, b"referer")
+        here = origin.partition(b"://")[2] == host
+        link = scope["method"] == "GET" and header(scope, b"sec-fetch-dest") == b"document"
+        foreign = (origin and not here) or (site in {b"cross-site", b"same-site"} and not link)
+        # Over http, a browser sends Sec-Fetch only to loopback, and a page can omit Referer.
+        if not site and header(scope, b"user-agent").startswith(BROWSER):
+            near = referer.partition(b"://")[2].partition(b"/")[0] == host
+            foreign = foreign or not (origin or near or not scope["path"].startswith("/v1/"))
+        if foreign:
             raise Problem(
                 "forbidden",
                 "pages of this origin are not allowed; add the origin to cors in [server]",

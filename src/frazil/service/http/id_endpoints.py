@@ -11,14 +11,15 @@ sees an incomplete reply. If the client disconnects, no more IDs are made.
 import asyncio
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from frazil.errors import FrazilError
 from frazil.service import logs
 from frazil.service.http import asgi, formats
-from frazil.service.http.asgi import Receive, Scope, Send
+from frazil.service.http.asgi import BROWSER, Receive, Scope, Send
 from frazil.service.http.formats import Format, Json, Lines, Packed
 from frazil.service.namespace import BATCH_MOST, ServedNamespace
 from frazil.service.problems import Problem, no_id, over_quota, refused, unknown_namespace
@@ -37,11 +38,17 @@ __all__ = [
 _NONCE = b"frazil-nonce"  # sent back, so that a client detects the reply to another request
 _ID_PATH = re.compile(r"/v1/([^/]+)/(ids?)")
 _NONCE_OF = re.compile(rb"[!-~]{0,64}")
-CHUNK = 8_192
-"""IDs made in one iteration of the event loop; it takes a few milliseconds."""
+CHUNK = 512
+"""IDs of a reply that are made in one iteration of the event loop, in a fraction of a millisecond.
 
-WORDS_CHUNK = 65_536
+They wait in memory if the client does not read, so a chunk has about 10 kB.
+"""
+
+WORDS_CHUNK = 2_048
 """The same for IDs that never become Python integers."""
+
+_SMALL = 64  # IDs that do not wait for a turn
+_turn = asyncio.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +126,43 @@ class IdEndpoint(ABC):
 class SingleIdEndpoint(IdEndpoint):
     """``GET /v1/{ns}/id``."""
 
+    def __init__(
+        self, served: ServedNamespace, guard: Guard, replies: Counter[tuple[str, int]]
+    ) -> None:
+        super().__init__(served, guard)
+        self._replies = replies
+        self._heads = {name.encode(): (one, _head(one)) for name, one in self.formats.items()}
+        self._heads[b""] = self._heads[b"*/*"] = self._heads[formats.JSON.encode()]
+
+    def at_once(self, fields: Mapping[bytes, bytes]) -> bytes | None:
+        """Return a reply without its first lines, or None if it takes more than an ID at hand.
+
+        fields: the headers of a plain request; none is repeated.
+        """
+        chosen = self._heads.get(fields.get(b"accept", b""))
+        if chosen is None:
+            return None
+        if self.guard.is_open:
+            if self.guard.trusting and not asgi.is_local(fields[b"host"]):
+                return None
+            if fields.get(b"user-agent", b"").startswith(BROWSER):
+                return None
+        elif not self.guard.passes(fields.get(b"authorization", b""), "issue", self.served.name):
+            return None
+        n = self.served.ready_one()
+        if n is None:
+            return None
+        self._replies["id", 200] += 1
+        fmt, head = chosen
+        body = fmt.one(n)
+        return head % (len(body), body)
+
     async def answer(self, scope: Scope, _receive: Receive, send: Send) -> None:
         """See IdEndpoint."""
         fmt = self.choose_format(scope, asgi.parameters(scope, "number").get("number", ""))
-        n = None if self.guard.metered else self.served.ready_one()
-        if n is None:
-            with self.guard.charge(asgi.bearer(scope), 1) as charge:
-                n = (await self.served.many(1))[0]
-                charge.used = 1
+        with self.guard.charge(asgi.bearer(scope), 1) as charge:
+            n = (await self.served.many(1))[0]
+            charge.used = 1
         await asgi.send_whole(send, 200, fmt.media_type, fmt.one(n), fmt.headers)
 
 
@@ -150,6 +186,8 @@ class BatchEndpoint(IdEndpoint):
         n, fmt = request.n, request.format
         make = self.served.words if fmt.takes_words else self.served.many
         step = WORDS_CHUNK if fmt.takes_words else CHUNK
+        if n > _SMALL:
+            await _take_turn()
         ids = await make(min(n, step))
         request.charge.used = len(ids)
         if n <= step:
@@ -187,12 +225,21 @@ class BatchEndpoint(IdEndpoint):
             await send({"type": "http.response.body", "body": body, "more_body": n > 0})
             if not n:
                 return
-            await asyncio.sleep(0)
+            del body, ids
+            await send({"type": "http.response.body", "body": b"", "more_body": True})  # it drains
+            await _take_turn()
             if disconnected.done():
                 return
             before = fmt.between
             ids = await make(min(n, step))
             request.charge.used += len(ids)
+
+
+def _head(fmt: Format) -> bytes:
+    """Return the headers of a format as a pattern for the length and the body."""
+    fields = [(b"content-type", fmt.media_type), *fmt.headers]
+    lines = b"".join(b"%b: %b\r\n" % field for field in fields)
+    return lines.replace(b"%", b"%%") + b"content-length: %d\r\n\r\n%b"
 
 
 class UnknownNamespace:
@@ -231,6 +278,13 @@ def _check(scope: Scope, method: str, guard: Guard, name: str) -> None:
         refusal = guard.refusal(asgi.bearer(scope), "issue", name)
         if refusal is not None:
             raise refused(refusal)
+
+
+async def _take_turn() -> None:
+    """Wait for the turn of one of all long replies: the loop makes a chunk every other time."""
+    async with _turn:
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
 
 
 def _count(text: str) -> int:

@@ -129,18 +129,24 @@ class Routes:
     async def readyz(self, request: Request) -> Response:
         """Report whether every namespace will still have IDs in a moment; 503 if not.
 
-        Callers with scope admin get the namespaces and the reasons.
+        Callers with scope admin get their namespaces and the reasons.
         """
         unready = await self.state.unready()
         answer: dict[str, Any] = {"ready": not unready}
-        if self._refusal(request, "admin", None) is None:
-            answer["namespaces"] = {ns: unready.get(ns, "ready") for ns in self.state.namespaces}
+        if mine := self._administered(request):
+            answer["namespaces"] = {name: unready.get(name, "ready") for name in mine}
         return JSONResponse(answer, 503 if unready else 200)
 
     async def metrics(self, request: Request) -> Response:
-        """Return the Prometheus metrics."""
+        """Return the Prometheus metrics of the namespaces that the token allows."""
         self._allow(request, "admin", None)
-        return Response(self.state.metrics.text(), media_type=self.state.metrics.media_type)
+        text = self.state.metrics.text(self._administered(request))
+        return Response(text, media_type=self.state.metrics.media_type)
+
+    def _administered(self, request: Request) -> list[str]:
+        """Return the namespaces whose state a caller may see."""
+        names = list(self.state.namespaces)
+        return [name for name in names if self._refusal(request, "admin", name) is None]
 
     def _refusal(self, request: Request, scope: Any, namespace: str | None) -> Any:
         return self.state.guard.refusal(asgi.bearer(request.scope), scope, namespace)

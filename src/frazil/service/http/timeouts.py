@@ -1,55 +1,96 @@
-"""Time and size limits for HTTP clients.
+"""Limits for HTTP clients: time, size, and how much of the service one of them can use.
 
 A server that waits indefinitely for the rest of a request can be blocked by a thousand clients that
-send a byte a minute. uvicorn limits only the idle time between two requests. It does not limit a
-connection without any request, an incomplete head or body, or a client that does not read.
-
-So two timers run here. One runs from the connection, or from the first byte of a request, until its
-head and then its body are complete. The other runs while the write buffer is full; it stops when
-the client has read most of the buffer, so reading slowly does not help.
+send a byte a minute. uvicorn limits only the idle time between two requests. So here each
+connection has three deadlines, which ``sweep`` compares with the clock a few times a second: for a
+request, from its first byte to the end of its head, and again to the end of its body; for a client
+that does not read; and for an idle connection.
 
 The parser does not limit the size of a head, nor of the chunk headers and trailers of a body, which
 are stored like headers. Received data are split at each empty line, and at the end of each body of
 known length, and counted before the parser sees them. So a head that is too long never becomes a
 request, however it is split into packets.
 
+uvicorn starts to handle every request of a packet, and a packet of 64 KiB holds two thousand. Here
+a connection has a few requests in progress, and the parser sees a few requests in one iteration of
+the event loop; the rest of the packet waits, and nothing more is read.
+
+If there are too many connections, those that never sent a request make room first, then those that
+are idle. If none is idle, a new client gets 503 and Retry-After, unless it asks for the health.
+
+An ID that is ready needs no task: the reply to a plain request is written at once.
+
 At shutdown, a client that connected or sent a request a moment ago may be about to send the next
-one, which a closed connection would lose. So a third timer closes only connections that were idle
-for a while.
+one, which a closed connection would lose. So only connections that were idle for a while close.
 
 The parser is httptools, in C. uvicorn's other parser, h11, makes a request three times as costly.
 """
 
 import asyncio
-from typing import Any, cast
+from collections.abc import Callable, Iterable, Mapping
+from math import inf
+from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from frazil.service.http.head_coalescing import CoalescingTransport
+from frazil.service.problems import Problem
 
-__all__ = ["HEAD_MOST", "http_protocol"]
+__all__ = ["HEAD_MOST", "http_protocol", "sweep"]
 
 HEAD_MOST = 16_384
 """The most bytes in a request line and headers."""
 
 _END_OF_HEAD = b"\r\n\r\n"
 _OVERHEAD_A_BYTE = 8  # a chunk of one byte has five bytes of overhead
-
-_GRACE_S = 2  # after the connection is made, or its last request
+_WAITING_MOST = 8  # requests of a connection that are queued
+_PARSED_MOST = 16  # requests of a connection in one iteration of the event loop
+_UNREAD_MOST = 4_096  # bytes of replies that wait for the client
+_GRACE_S = 2  # after the connection is made, its last request or its reply
+_IDLE_S = 30
 
 _TIMEOUT_REPLY = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 _TOO_LARGE_REPLY = (
     b"HTTP/1.1 431 Headers Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 )
 
+_UNUSUAL = frozenset(
+    b"connection content-length expect origin referer sec-fetch-site".split()
+    + b"transfer-encoding upgrade".split()
+)
 
-def http_protocol(timeout_s: float) -> type[asyncio.Protocol]:
-    """Return the protocol class for uvicorn's ``http=``."""
-    return type("HttpProtocol", (_HttpProtocol,), {"timeout_s": timeout_s})
+Ready = Callable[[Mapping[bytes, bytes]], bytes | None]
+
+
+def http_protocol(
+    service: Any = None, *, timeout_s: float = 10.0, connections: int = 1_000
+) -> type[asyncio.Protocol]:
+    """Return the protocol class for uvicorn's ``http=``.
+
+    service: the App, whose ``at_once`` has the endpoints of ready IDs by target, and whose
+    ``crowded`` and ``refusing`` answer for it. connections: the most of this process.
+    """
+    members = {
+        "timeout_s": timeout_s,
+        "connections_most": connections,
+        "service": service,
+        "at_once": {} if service is None else service.at_once,
+        "silent": {},
+    }
+    return type("HttpProtocol", (_HttpProtocol,), members)
+
+
+def sweep(connections: Iterable[Any], now_s: float) -> None:
+    """Close the connections whose time is over."""
+    for one in tuple(connections):
+        one.sweep(now_s)
 
 
 class _HttpProtocol(HttpToolsProtocol):
-    timeout_s = 10.0
+    timeout_s: float
+    connections_most: int
+    service: Any
+    at_once: Mapping[bytes, Ready]
+    silent: "dict[_HttpProtocol, None]"  # those that sent no request yet, the oldest first
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -58,43 +99,106 @@ class _HttpProtocol(HttpToolsProtocol):
         self._body_left = 0  # bytes missing of a body of known length
         self._body_size = 0  # bytes received of a chunked body
         self._overhead = 0  # bytes of that body outside its chunks
-        self._tail = b""
-        self._ignoring = False
-        self._request_timer: asyncio.TimerHandle | None = None
-        self._write_timer: asyncio.TimerHandle | None = None
-        self._shutdown_timer: asyncio.TimerHandle | None = None
-        self._received_s = 0.0
+        self._tail = b""  # the last bytes that the parser saw
+        self._unparsed = b""
+        self._continuing = False  # whether _parse is due in the next iteration
+        self._ignoring = self._answered = self._ending = False
+        self._seen_s = self.loop.time()
+        self._request_due_s = self._seen_s + self.timeout_s
+        self._write_due_s = inf
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(
-            cast("asyncio.Transport", CoalescingTransport(transport, self.loop))
-        )
-        self._received_s = self.loop.time()
-        self._start_request_timer()
+        super().connection_made(transport)
+        transport.set_write_buffer_limits(_UNREAD_MOST)
+        if len(self.connections) > self.connections_most and not self._make_room():
+            self.app = self.service.crowded
+        self.silent[self] = None
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        self._stop_request_timer()
-        self._stop_write_timer()
-        if self._shutdown_timer is not None:
-            self._shutdown_timer.cancel()
+        self._unparsed = b""
+        self.silent.pop(self, None)
+
+    def _make_room(self) -> bool:
+        """Close the oldest connection without a request, or an idle one; return whether."""
+        found: Any = next(iter(self.silent), None)
+        if found is None:
+            idle_since_s = self._seen_s - _GRACE_S
+            others: set[Any] = self.connections
+            found = next((one for one in others if one.idle(idle_since_s)), None)
+        if found is not None:
+            self.silent.pop(found, None)
+            found.transport.abort()
+        return found is not None
+
+    def idle(self, since_s: float) -> bool:
+        """Return whether the connection is idle since then."""
+        return self._seen_s <= since_s and self._idle and self._request_due_s == inf
+
+    @property
+    def _idle(self) -> bool:
+        """Whether all parsed requests are answered."""
+        return self.cycle is None or self.cycle.response_complete
 
     def shutdown(self) -> None:
         """Close the connection once it is idle and the client is not about to send a request."""
-        rest_s = self._received_s + _GRACE_S - self.loop.time()
-        if self._idle and rest_s > 0:
-            self._shutdown_timer = self.loop.call_later(rest_s, self.shutdown)
+        self._ending = True
+        if self._idle:
+            self.sweep(self.loop.time())
         else:
             super().shutdown()
 
+    def sweep(self, now_s: float) -> None:
+        """Close the connection if a deadline has passed."""
+        if now_s >= self._write_due_s:
+            self.transport.abort()
+        elif now_s >= self._request_due_s:
+            self._on_request_timeout(now_s)
+        elif self._ending and self._idle and now_s >= self._seen_s + _GRACE_S:
+            super().shutdown()
+        elif self.idle(now_s - _IDLE_S):
+            self.transport.close()
+
     def data_received(self, data: bytes) -> None:
-        self._received_s = self.loop.time()
-        at = 0
+        self._seen_s = self.loop.time()
+        self._unparsed = self._unparsed + data if self._unparsed else data
+        if not self._continuing:
+            self._parse()
+
+    def _parse(self) -> None:
+        """Pass received data to the parser, as far as few requests wait."""
+        self._continuing = False
+        data, at, left = self._unparsed, 0, _PARSED_MOST
         while at < len(data) and not (self._ignoring or self.transport.is_closing()):
+            if not left or len(self.pipeline) >= _WAITING_MOST:
+                break
             end = self._end_of_piece(data, at)
-            self._feed(data[at:end])
-            at = end
-        self._tail = (self._tail + data[-3:])[-3:]
+            self._feed(data[at:end] if at or end < len(data) else data)
+            at, left = end, left - 1
+        else:
+            at = len(data)
+        self._tail = (self._tail + data[max(at - 3, 0) : at])[-3:]
+        self._unparsed = data[at:]
+        if self._unparsed:
+            self.flow.pause_reading()
+            if not left:
+                self._parse_soon()
+        elif self._idle:
+            self.flow.resume_reading()
+
+    def _parse_soon(self) -> None:
+        if not self._continuing:
+            self._continuing = True
+            self.loop.call_soon(self._parse)
+
+    def on_response_complete(self) -> None:
+        """Continue with the next request; ``sweep`` takes the place of uvicorn's timer."""
+        super().on_response_complete()
+        self._unset_keepalive_if_required()
+        self._seen_s = self.loop.time()
+        if self._unparsed:
+            self.flow.pause_reading()
+            self._parse_soon()
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Store a header; trailers are ignored."""
@@ -103,11 +207,62 @@ class _HttpProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Handle the end of a head."""
-        super().on_headers_complete()
         self._in_head = False
-        self._body_size = self._overhead = 0
-        lengths = [int(value) for name, value in self.headers if name == b"content-length"]
-        self._body_left = sum(lengths)  # at most one, or the parser refuses the request
+        self._body_left = self._body_size = self._overhead = 0
+        self.silent.pop(self, None)
+        if self.url[:4].lower() == b"http":  # the target has the host, and the header is ignored
+            rest = [field for field in self.headers if field[0] != b"host"]
+            self.headers[:] = [(b"host", self.url.split(b"/")[2]), *rest]
+        fields = dict(self.headers)
+        if self.url in self.at_once and self._write_ready(fields):
+            return
+        usual = self.app
+        problem = self._refusal(fields)
+        if problem is not None and self.service is not None:
+            self.app = self.service.refusing(problem)
+        try:
+            super().on_headers_complete()
+        finally:
+            self.app = usual
+        # At most one, or the parser refuses the request.
+        self._body_left = int(fields.get(b"content-length", 0))
+
+    def _write_ready(self, fields: Mapping[bytes, bytes]) -> bool:
+        """Write the reply to a plain request for an ID that is ready; return whether."""
+        if (
+            self.parser.get_method() != b"GET"
+            or self.parser.get_http_version() != "1.1"
+            or len(fields) != len(self.headers)
+            or b"host" not in fields
+            or not _UNUSUAL.isdisjoint(fields)
+            or not self._idle
+            or self.flow.write_paused
+            or self.app is not self.service
+            or not self.server_state.default_headers
+        ):
+            return False
+        rest = self.at_once[self.url](fields)
+        if rest is None:
+            return False
+        date = self.server_state.default_headers[0][1]
+        self.transport.write(b"HTTP/1.1 200 OK\r\ndate: %b\r\n%b" % (date, rest))
+        self.server_state.total_requests += 1
+        self._answered = True
+        return True
+
+    def _refusal(self, fields: Mapping[bytes, bytes]) -> Problem | None:
+        """Return the problem of a head that the parser accepts and HTTP does not. RFC 9112, 3.2."""
+        version = self.parser.get_http_version()
+        if version not in {"1.0", "1.1"}:
+            return Problem("http-version", "use HTTP/1.1")
+        if b"host" not in fields and version == "1.1":
+            return Problem("bad-request", "send the header Host")
+        if len(fields) < len(self.headers):
+            names = [name for name, _ in self.headers]
+            for name in (b"host", b"authorization"):
+                if names.count(name) > 1:
+                    return Problem("bad-request", f"send the header {name.decode()} once")
+        return None
 
     def on_body(self, body: bytes) -> None:
         """Handle a part of a body."""
@@ -117,7 +272,10 @@ class _HttpProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """Handle the end of a request."""
-        super().on_message_complete()
+        if self._answered:
+            self._answered = False
+        else:
+            super().on_message_complete()
         self._in_head = True
         self._head_size = self._body_left = 0
 
@@ -125,9 +283,10 @@ class _HttpProtocol(HttpToolsProtocol):
         """Return the end of the piece that starts at ``at``; no head ends before it."""
         if self._body_left:
             return min(at + self._body_left, len(data))
-        found = (self._tail + data[:3]).find(_END_OF_HEAD) if at == 0 else -1
-        if found >= 0:
-            return found + len(_END_OF_HEAD) - len(self._tail)
+        if at == 0 and self._tail:
+            found = (self._tail + data[:3]).find(_END_OF_HEAD)
+            if found >= 0:
+                return found + len(_END_OF_HEAD) - len(self._tail)
         found = data.find(_END_OF_HEAD, max(at - 3, 0))
         return len(data) if found < 0 else found + len(_END_OF_HEAD)
 
@@ -141,11 +300,11 @@ class _HttpProtocol(HttpToolsProtocol):
                 return
         super().data_received(piece)
         if self._in_head and not self._head_size:  # a request has ended, and the next has not begun
-            self._stop_request_timer()
+            self._request_due_s = inf
             return
-        if in_head and not self._in_head:  # restart the timer for the body
-            self._stop_request_timer()
-        self._start_request_timer()
+        # From the first byte of the head; again for the body.
+        if self._request_due_s == inf or (in_head and not self._in_head):
+            self._request_due_s = self._seen_s + self.timeout_s
         if not in_head:
             self._overhead += len(piece) - max(self._body_size - before, 0)
             if self._overhead > HEAD_MOST + _OVERHEAD_A_BYTE * self._body_size:
@@ -157,49 +316,29 @@ class _HttpProtocol(HttpToolsProtocol):
         if self._idle:
             self._close_with(_TOO_LARGE_REPLY)
         else:
-            self._stop_request_timer()
+            self._request_due_s = inf
             self.cycle.keep_alive = False
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        if self._write_timer is None:
-            self._write_timer = self.loop.call_later(self.timeout_s, self.transport.abort)
+        if self._write_due_s == inf:
+            self._write_due_s = self.loop.time() + self.timeout_s
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        self._stop_write_timer()
+        self._write_due_s = inf
 
-    @property
-    def _idle(self) -> bool:
-        """Whether all received requests are answered."""
-        return self.cycle is None or self.cycle.response_complete
-
-    def _start_request_timer(self) -> None:
-        if self._request_timer is None:
-            self._request_timer = self.loop.call_later(self.timeout_s, self._on_request_timeout)
-
-    def _stop_request_timer(self) -> None:
-        if self._request_timer is not None:
-            self._request_timer.cancel()
-            self._request_timer = None
-
-    def _stop_write_timer(self) -> None:
-        if self._write_timer is not None:
-            self._write_timer.cancel()
-            self._write_timer = None
-
-    def _on_request_timeout(self) -> None:
-        self._request_timer = None
+    def _on_request_timeout(self, now_s: float) -> None:
         answering = self._in_head and not self._idle
         if answering or self.flow.read_paused:  # earlier replies come first
-            self._start_request_timer()
+            self._request_due_s = now_s + self.timeout_s
         elif self._in_head:
             self._close_with(_TIMEOUT_REPLY)
         else:
             self.transport.abort()
 
     def _close_with(self, words: bytes) -> None:
-        self._stop_request_timer()
+        self._request_due_s = inf
         if not self.transport.is_closing():
             self.transport.write(words)
             self.transport.close()

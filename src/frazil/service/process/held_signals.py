@@ -12,12 +12,14 @@ __all__ = ["SIGNALS", "hold_signals", "release_signals"]
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 """The signals that end the service."""
 
+_HELD = (*SIGNALS, signal.SIGHUP)  # which would end it before it is handled
+
 
 def hold_signals() -> None:
     """Block the signals in this thread, and in the threads and processes that it starts."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)
 
 
 def release_signals() -> None:
     """Unblock the signals; those sent meanwhile arrive now."""
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _HELD)

@@ -10,20 +10,24 @@ answers the requests of all its connections, and gives its claims back.
 """
 
 import asyncio
+import os
+import resource
+import signal
 import socket
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import uvicorn
 
-from frazil.errors import ConfigError
+from frazil.errors import ConfigError, FrazilError
 from frazil.service import logs
+from frazil.service.acceptor import Acceptor
 from frazil.service.app import App
-from frazil.service.http.timeouts import http_protocol
+from frazil.service.http.timeouts import http_protocol, sweep
 from frazil.service.layout_check import check_layouts
 from frazil.service.process.greeting import greeting
 from frazil.service.process.held_signals import hold_signals, release_signals
@@ -38,17 +42,23 @@ SHUTDOWN_MOST_S = 32
 
 _SHUTDOWN_S = 30
 _DRAIN_S = 0.5
-_CONNECTIONS_MOST = 1_000  # connections
-_HANDSHAKE_S = 2  # for the TLS handshakes of the last connections
-_IDLE_S = 30  # how long an idle connection is kept
+_CONNECTIONS_MOST = 1_000
+_DESCRIPTORS = 100  # for all that is no connection of a client
+_HANDSHAKE_MOST_S = 2.0  # at the shutdown
+_SWEEP_S = 0.1
+_INHERITED = 3  # the first descriptor that systemd passes: sd_listen_fds(3)
+_RECEIVED = 65_536  # bytes of a client that the kernel keeps: the longest body
+_UNSENT = 65_536  # bytes for a client that does not read
+_SWITCH_S = 0.0001  # how long a search may keep the interpreter from the event loop
 
 
 @dataclass(frozen=True, slots=True)
 class _Sockets:
-    """The listening sockets of a service."""
+    """The listening sockets of a service. kept: whether the parent keeps them open."""
 
     http: socket.socket
     resp: socket.socket | None
+    kept: bool = False
 
     def close(self) -> None:
         """Close them in this process."""
@@ -60,56 +70,78 @@ class _Sockets:
 class _Server(uvicorn.Server):
     """The HTTP server of one process.
 
-    stop_socket: becomes readable when all workers stop, or their parent has died.
-    on_start: called when requests are accepted and signals are handled.
+    kept: whether another process keeps the listening socket open. stop_socket: becomes readable
+    when all workers stop, or their parent has died. on_start: called when requests are accepted and
+    signals are handled. reread: returns the settings as they are now in their file.
     """
 
     def __init__(
         self,
         config: uvicorn.Config,
         app: App,
+        sockets: _Sockets,
         stop_socket: socket.socket | None,
         on_start: Callable[[], None],
+        reread: Callable[[], Settings],
     ) -> None:
         super().__init__(config)
         self._app = app
+        self._sockets = sockets
         self._stop_socket = stop_socket
         self._on_start = on_start
+        self._reread = reread
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        release_signals()  # uvicorn handles them from here on
-        await super().startup(sockets)
+        del sockets  # the acceptor has them
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGHUP, self._reload)
+        release_signals()  # uvicorn handles the others from here on
+        await super().startup(sockets=[])
+        if not self.started:
+            return
+        settings = self._app.state.settings
+        tls = None if settings.tls is None else settings.tls.context()
+        state = {"server_state": self.server_state, "app_state": self.lifespan.state}
+        protocol: Any = self.config.http_protocol_class
+        make = partial(protocol, config=self.config, **state)
+        timeout_s = settings.client_timeout_us / 1e6
+        self._acceptor = Acceptor(self._sockets.http, make, tls, timeout_s)
+        self._sweeping = loop.create_task(self._sweep())
         if self._stop_socket is not None:
-            asyncio.get_running_loop().add_reader(self._stop_socket, self._on_stop)
-        if self.started:
-            self._on_start()
+            loop.add_reader(self._stop_socket, self._on_stop)
+        self._on_start()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._app.state.stopping = True
+        del sockets
+        self._app.stop()
         await asyncio.sleep(_DRAIN_S)
-        waiting = [one.dup() for one in sockets or ()]
-        for server in self.servers:
-            server.close()
-        for listener in waiting:
-            await self._accept_waiting(listener)
-        await super().shutdown(sockets)
+        if self._sockets.kept:
+            self._acceptor.stop()
+        else:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_HANDSHAKE_MOST_S):
+                    await self._acceptor.close()
+        await super().shutdown()
+        self._sweeping.cancel()
 
-    async def _accept_waiting(self, listener: socket.socket) -> None:
-        """Accept all connections that wait at a socket, and close it."""
-        accepted = []
-        with listener, suppress(BlockingIOError):
-            listener.settimeout(0)
-            while True:
-                accepted.append(listener.accept()[0])
-        protocol: Any = self.config.http_protocol_class
-        state = {"server_state": self.server_state, "app_state": self.lifespan.state}
-        make = partial(protocol, config=self.config, **state)
-        tls: dict[str, Any] = {}
-        if self.config.ssl is not None:
-            tls = {"ssl": self.config.ssl, "ssl_handshake_timeout": _HANDSHAKE_S}
-        connect = asyncio.get_running_loop().connect_accepted_socket
-        handshakes = (connect(make, one, **tls) for one in accepted)
-        await asyncio.gather(*handshakes, return_exceptions=True)  # some clients have disconnected
+    async def _sweep(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(_SWEEP_S)
+            sweep(self.server_state.connections, loop.time())
+
+    def _reload(self) -> None:
+        """Use new tokens, quotas, namespaces and certificates; an invalid file changes nothing."""
+        try:
+            settings = self._reread()
+            tls = None if settings.tls is None else settings.tls.context()
+            self._app.reload(settings, tls)
+        except FrazilError as error:
+            logs.LOGGER.warning("not reloaded", extra={"facts": {"why": str(error)}})
+            return
+        if (tls is None) == (self._acceptor.tls is None):
+            self._acceptor.tls = tls
+        logs.event("reloaded", tokens=len(settings.tokens))
 
     def _on_stop(self) -> None:
         assert self._stop_socket is not None
@@ -117,8 +149,8 @@ class _Server(uvicorn.Server):
         self.should_exit = True
 
 
-def serve(settings: Settings) -> None:
-    """Run the service until a signal.
+def serve(settings: Settings, reread: Callable[[], Settings] | None = None) -> None:
+    """Run the service until a signal. On SIGHUP it uses what ``reread`` returns.
 
     Raises ConfigError for an address that is not available, and for a namespace whose layout
     differs from its record.
@@ -128,27 +160,37 @@ def serve(settings: Settings) -> None:
     check_layouts(settings)
     hold_signals()
     try:
-        _open_and_serve(settings)
+        _open_and_serve(settings, reread or (lambda: settings))
     finally:
         release_signals()
 
 
-def _open_and_serve(settings: Settings) -> None:
+def _open_and_serve(settings: Settings, reread: Callable[[], Settings]) -> None:
     sockets = _open(settings)
     log_addresses = partial(_log_addresses, settings, sockets)
     if settings.workers == 1:
-        _serve(settings, sockets, on_start=log_addresses)
+        _serve(settings, sockets, reread, on_start=log_addresses)
         return
-    stats = WorkerStats(settings.workers, settings.tokens)
+    stats = WorkerStats(settings.workers)
+    current = settings
 
     def work(index: int, stop_socket: socket.socket) -> None:
-        _serve(settings, sockets, (stats, index), stop_socket)
+        _serve(current, sockets, reread, (stats, index), stop_socket)
 
-    supervise(settings.workers, work, log_addresses, sockets.close)
+    def reload() -> None:
+        nonlocal current  # for workers that replace others
+        with suppress(FrazilError):  # the workers log it
+            current = replace(reread(), workers=settings.workers)
+
+    supervise(settings.workers, work, log_addresses, sockets.close, reload)
 
 
 def _open(settings: Settings) -> _Sockets:
-    """Open both sockets, or none."""
+    """Open both sockets, or none; or use those of the parent, as systemd passes them."""
+    if os.environ.get("LISTEN_PID") == str(os.getpid()):
+        count = int(os.environ.get("LISTEN_FDS", "1"))
+        passed = [_prepared(socket.socket(fileno=_INHERITED + n)) for n in range(min(count, 2))]
+        return _Sockets(passed[0], passed[1] if count > 1 else None, kept=True)
     http = _listen(settings.host, settings.port, "--host or --port")
     if settings.resp_port is None:
         return _Sockets(http, None)
@@ -182,28 +224,35 @@ def _log_addresses(settings: Settings, sockets: _Sockets) -> None:
 def _serve(
     settings: Settings,
     sockets: _Sockets,
+    reread: Callable[[], Settings],
     worker: tuple[WorkerStats, int] | None = None,
     stop_socket: socket.socket | None = None,
     on_start: Callable[[], None] = lambda: None,
 ) -> None:
     """Serve in this process until a signal."""
+    sys.setswitchinterval(_SWITCH_S)
     app = App(settings, resp=sockets.resp, worker=worker, layouts_checked=True)
     config = uvicorn.Config(
         app,
-        http=http_protocol(settings.client_timeout_us / 1e6),
+        http=http_protocol(
+            app, timeout_s=settings.client_timeout_us / 1e6, connections=_connections(sockets)
+        ),
         ws="none",
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,
         lifespan="on",
-        limit_concurrency=_CONNECTIONS_MOST,
-        timeout_keep_alive=_IDLE_S,
         timeout_graceful_shutdown=_SHUTDOWN_S,
     )
-    config.load()
-    config.ssl = None if settings.tls is None else settings.tls.context()
     with sockets.http, suppress(SystemExit):  # a failed start; the log has the reason
-        _Server(config, app, stop_socket, on_start).run(sockets=[sockets.http])
+        _Server(config, app, sockets, stop_socket, on_start, reread).run()
+
+
+def _connections(sockets: _Sockets) -> int:
+    """Return how many HTTP connections there may be, with the descriptors of this process."""
+    descriptors = resource.getrlimit(resource.RLIMIT_NOFILE)[0] - _DESCRIPTORS
+    return max(10, min(_CONNECTIONS_MOST, descriptors // (1 if sockets.resp is None else 2)))
 
 
 def _listen(host: str, port: int, another: str) -> socket.socket:
@@ -216,7 +265,15 @@ def _listen(host: str, port: int, another: str) -> socket.socket:
             host=host,
             port=port,
         ) from None
-    # Connections inherit it. asyncio sets it only on sockets that name their protocol, and the
-    # second packet of a reply would wait up to 40 ms for the acknowledgement of the first.
+    return _prepared(listener)
+
+
+def _prepared(listener: socket.socket) -> socket.socket:
+    """Set what the connections of a listening socket inherit."""
+    # asyncio sets it only on sockets that name their protocol, and the second packet of a reply
+    # would wait up to 40 ms for the acknowledgement of the first.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVED)
+    if hasattr(socket, "TCP_NOTSENT_LOWAT"):
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _UNSENT)
     return listener

@@ -11,9 +11,11 @@ all workers stop. The kernel closes it if the supervisor is killed, and the work
 """
 
 import multiprocessing
+import os
 import signal
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
@@ -50,12 +52,15 @@ class _Supervisor:
     on_start: Callable[[], None]
     on_stop: Callable[[], None]
     workers: list[_Worker]
+    on_reload: Callable[[], None] = lambda: None
     wakeup: tuple[socket.socket, socket.socket] = field(default_factory=socket.socketpair)
     received: int | None = None
+    reloading: bool = False
 
     def run(self) -> None:
         """Run until a signal."""
         before = {number: signal.signal(number, self._on_signal) for number in SIGNALS}
+        before[signal.SIGHUP] = signal.signal(signal.SIGHUP, self._on_signal)
         for end in self.wakeup:
             end.settimeout(0)
         self.on_start()
@@ -66,6 +71,8 @@ class _Supervisor:
                 self._replace_dead(worker, now_ns)
             release_signals()
             wait([*self._sentinels(), self.wakeup[0]], self._pause_s())
+            if self.reloading:
+                self._reload()
         self.on_stop()
         for worker in self.workers:
             if worker.stop_socket is not None:
@@ -129,19 +136,39 @@ class _Supervisor:
         dues_ns = [worker.due_ns for worker in self.workers if worker.process is None]
         return max(min(dues_ns) - boot_ns(), 0) / _SECOND_NS if dues_ns else None
 
+    def _reload(self) -> None:
+        """Pass SIGHUP on to the workers."""
+        self.reloading = False
+        with suppress(BlockingIOError):
+            self.wakeup[0].recv(4096)
+        self.on_reload()
+        for worker in self.workers:
+            if worker.process is not None and worker.process.pid is not None:
+                with suppress(ProcessLookupError):
+                    os.kill(worker.process.pid, signal.SIGHUP)
+
     def _on_signal(self, number: int, _frame: object) -> None:
-        self.received = number
-        self.wakeup[1].send(b"!")
+        if number == signal.SIGHUP:
+            self.reloading = True
+        else:
+            self.received = number
+        with suppress(BlockingIOError):  # it is awake already
+            self.wakeup[1].send(b"!")
 
 
 def supervise(
-    count: int, work: Work, on_start: Callable[[], None], on_stop: Callable[[], None]
+    count: int,
+    work: Work,
+    on_start: Callable[[], None],
+    on_stop: Callable[[], None],
+    on_reload: Callable[[], None] = lambda: None,
 ) -> None:
     """Run ``work(index, stop_socket)`` in ``count`` processes until a signal; then raise it again.
 
     The stop_socket becomes readable when all workers must stop: on a signal, or because this
     process has died. The signals are held when ``work`` is called; it must release them. on_start:
     called when no signal is lost any more. on_stop: called on the signal, to close what only the
-    workers may keep open.
+    workers may keep open. on_reload: called on SIGHUP, before the workers get it.
     """
-    _Supervisor(work, on_start, on_stop, [_Worker(index) for index in range(count)]).run()
+    workers = [_Worker(index) for index in range(count)]
+    _Supervisor(work, on_start, on_stop, workers, on_reload).run()

@@ -80,7 +80,7 @@ class Commands:
         if name not in _SINGLE or self.guard.refusal(secret, "issue", command[1].decode()):
             return 0, b""
         served = self.namespaces[command[1].decode()]
-        if self.guard.metered:
+        if self.guard.metered(secret):
             return 0, b""
         ids = served.ready(n)
         if name == b"FRAZIL.ID":

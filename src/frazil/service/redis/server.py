@@ -14,9 +14,11 @@ import asyncio
 import socket
 from collections.abc import Coroutine
 from contextlib import suppress
+from ssl import SSLContext
 from typing import Any, cast
 
 from frazil.service import logs
+from frazil.service.acceptor import Acceptor
 from frazil.service.problems import TITLES
 from frazil.service.redis.commands import Answer, Commands, bulk, error_of
 from frazil.service.redis.parser import Parser, ProtocolError
@@ -202,25 +204,34 @@ class RespServer:
         self._commands = Commands(state.namespaces, state.guard)
         self._settings = state.settings
         self._open: set[_Connection] = set()
-        self._server: asyncio.Server | None = None
+        self._acceptor: Acceptor | None = None
 
     async def start(self, listener: socket.socket | None = None) -> None:
         """Serve on a listening socket, or on the address of the settings. Raises OSError."""
-        settings = self._settings
-        at: dict[str, Any] = {"sock": listener}
+        settings, timeout_s = self._settings, self._settings.client_timeout_us / 1e6
         if listener is None:
-            at = {"host": settings.host, "port": settings.resp_port}
-        self._server = await asyncio.get_running_loop().create_server(
-            lambda: _Connection(self._commands, self._open, settings.client_timeout_us / 1e6),
-            ssl=None if settings.tls is None else settings.tls.context(),
-            **at,
+            family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+            address = settings.host, settings.resp_port or 0
+            listener = socket.create_server(address, family=family)
+        self._listener = listener
+        self._acceptor = Acceptor(
+            listener,
+            lambda: _Connection(self._commands, self._open, timeout_s),
+            None if settings.tls is None else settings.tls.context(),
+            timeout_s,
         )
+
+    def reload(self, tls: SSLContext | None) -> None:
+        """Use another certificate for new connections."""
+        if self._acceptor is not None and (tls is None) == (self._acceptor.tls is None):
+            self._acceptor.tls = tls
 
     async def stop(self) -> None:
         """Accept no more connections, answer pending commands, and close all connections."""
-        if self._server is None:
+        if self._acceptor is None:
             return
-        self._server.close()
+        self._acceptor.stop()
+        self._listener.close()
         begun = [task for one in list(self._open) if (task := one.finish()) is not None]
         with suppress(asyncio.CancelledError):
             await asyncio.gather(*begun, return_exceptions=True)

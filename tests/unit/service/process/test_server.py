@@ -13,7 +13,7 @@ import pytest
 from frazil.registries import connect
 from frazil.schemes.scheme import scheme
 from frazil.service.process.server import _listen
-from tests.servers.redis import Server, free_port
+from tests.servers.redis import Server, free_port, until
 from tests.tools.proxy import Proxy
 from tests.unit.service.conftest import START
 
@@ -80,7 +80,9 @@ def test_a_signal_during_the_start_loses_no_request(tmp_path, workers):
 
 def test_a_reply_arrives_in_one_piece(start):
     """Head and body; the kernel counts data segments (tcp_info, tcpi_data_segs_in)."""
-    url = start("").url
+    service = start("")
+    service.client.get("/v1/default/id")
+    url = service.url
     with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2]))) as line:
         line.settimeout(30)
         for replies in (1, 2, 3):
@@ -164,7 +166,7 @@ def test_readiness_fails_before_the_ids_end(start):
 def test_an_idle_service_reads_its_registry(start):
     with Server() as redis:
         service = start(f'[namespaces.a]\nregistry = "{redis.url}?timeout=500ms"')
-        assert service.client.get("/readyz").status_code == 200
+        assert until(lambda: service.client.get("/readyz").status_code == 200, "readiness")
     deadline = time.monotonic() + 15
     while service.client.get("/readyz").status_code == 200:
         assert time.monotonic() < deadline

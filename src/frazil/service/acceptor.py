@@ -1,0 +1,90 @@
+"""Accepts the connections of a listening socket, one in each iteration of the event loop.
+
+asyncio accepts as many as wait, so one of several workers would get all connections of a client's
+pool. It gives a TLS handshake a minute, and if no file descriptor is left, it logs a traceback for
+each attempt. Here a handshake has the time of any request, at most a thousand run at once, and
+without a descriptor the next attempt is made a moment later.
+"""
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Callable
+from contextlib import suppress
+
+from frazil.service import logs
+
+__all__ = ["Acceptor"]
+
+_HANDSHAKES_MOST = 1_000
+_RETRY_S = 0.1
+
+
+class Acceptor:
+    """Passes each connection to a protocol that ``make`` returns. tls: may be replaced."""
+
+    def __init__(
+        self,
+        listener: socket.socket,
+        make: Callable[[], asyncio.BaseProtocol],
+        tls: ssl.SSLContext | None,
+        handshake_s: float,
+    ) -> None:
+        self.tls = tls
+        self._listener = listener
+        self._make = make
+        self._handshake_s = handshake_s
+        self._connecting: dict[asyncio.Task[None], None] = {}
+        self._loop = asyncio.get_running_loop()
+        self._retry: asyncio.TimerHandle | None = None
+        listener.settimeout(0)
+        self._start()
+
+    def _start(self) -> None:
+        self._loop.add_reader(self._listener, self._accept)
+
+    def stop(self) -> None:
+        """Accept no more connections. The socket stays open."""
+        if self._retry is not None:
+            self._retry.cancel()
+        self._loop.remove_reader(self._listener)
+
+    async def close(self) -> None:
+        """Accept all connections that wait at the socket, and close it."""
+        self.stop()
+        while self._accept():
+            pass
+        self._listener.close()  # at once, since a connection that comes in between is reset
+        await asyncio.gather(*self._connecting, return_exceptions=True)
+
+    def _accept(self) -> bool:
+        """Accept a connection; return whether one waited."""
+        try:
+            connection = self._listener.accept()[0]
+        except (BlockingIOError, ConnectionAbortedError):
+            return False
+        except OSError as error:  # no file descriptor, or no memory
+            logs.rarely("connections wait", why=error.strerror)
+            self.stop()
+            self._retry = self._loop.call_later(_RETRY_S, self._start)
+            return False
+        connection.settimeout(0)
+        if len(self._connecting) >= _HANDSHAKES_MOST:
+            next(iter(self._connecting)).cancel()
+        task = self._loop.create_task(self._connect(connection))
+        self._connecting[task] = None
+        task.add_done_callback(self._connecting.pop)
+        return True
+
+    async def _connect(self, connection: socket.socket) -> None:
+        limit_s = None if self.tls is None else self._handshake_s
+        try:
+            with suppress(OSError, TimeoutError):  # the client has disconnected, or is no TLS one
+                await self._loop.connect_accepted_socket(
+                    self._make, connection, ssl=self.tls, ssl_handshake_timeout=limit_s
+                )
+                return
+        except BaseException:
+            connection.close()
+            raise
+        connection.close()

@@ -1,0 +1,163 @@
+"""What one client can use up: a little memory, while the other clients are answered."""
+
+import contextlib
+import socket
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from frazil.service.tokens import hash_of
+
+__all__: list[str] = []
+
+CONFIG = '[namespaces.a]\nregistry = "memory:"\nlead = "900ms"\n'
+HOST = b" HTTP/1.1\r\nHost: localhost\r\n"
+LIVE = b"GET /livez" + HOST + b"\r\n"
+ID = b"GET /v1/a/id" + HOST + b"\r\n"
+READY = b"GET /readyz" + HOST + b"\r\n"
+
+
+def dialled(service):
+    address = "127.0.0.1", int(service.url.rpartition(":")[2])
+    return socket.create_connection(address, 30)
+
+
+def memory_mb(service):
+    text = Path(f"/proc/{service.process.pid}/status").read_text(encoding="ascii")
+    return int(text.partition("VmRSS:")[2].split()[0]) // 1024
+
+
+@contextlib.contextmanager
+def attacked(attack):
+    """Call ``attack`` in a thread until the end of the block."""
+    over = threading.Event()
+
+    def run():
+        with contextlib.suppress(OSError):
+            while not over.is_set():
+                attack()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+@pytest.mark.parametrize("request_", [LIVE, ID, READY], ids=["livez", "id", "readyz"])
+@pytest.mark.parametrize("reading", [True, False], ids=["reading", "not reading"])
+def test_pipelined_requests(start, request_, reading):
+    service = start(CONFIG)
+    service.client.get("/v1/a/id")
+    before_mb = memory_mb(service)
+    with dialled(service) as wire:
+        wire.settimeout(0.05)
+
+        def attack():
+            with contextlib.suppress(TimeoutError):
+                wire.sendall(request_ * 2_000)
+            with contextlib.suppress(TimeoutError):
+                while reading and wire.recv(1 << 20):
+                    pass
+
+        with attacked(attack):
+            for _ in range(200):
+                assert service.client.get("/v1/a/id").status_code == 200
+    assert memory_mb(service) < 1.5 * before_mb
+
+
+def test_every_pipelined_request_is_answered_in_order(start):
+    service = start(CONFIG)
+    with dialled(service) as wire:
+        wire.sendall(
+            (ID + READY + LIVE) * 500 + LIVE.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
+        )
+        reply = b""
+        while part := wire.recv(1 << 20):
+            reply += part
+    kinds = [
+        b"id" if b'"id"' in one else b"live" if b"live" in one else b"ready"
+        for one in reply.split(b"HTTP/1.1 200 OK")[1:]
+    ]
+    assert kinds == [b"id", b"ready", b"live"] * 500 + [b"live"]
+
+
+def test_replies_that_are_not_read(start):
+    token = (
+        f'[[tokens]]\nname = "t"\nhash = "{hash_of("t")}"\nnamespaces = ["*"]\nscopes = ["issue"]\n'
+    )
+    service = start(CONFIG + token, token="t")
+    service.client.post("/v1/a/ids?n=100000")
+    before_mb = memory_mb(service)
+    head = HOST + b"Authorization: Bearer t\r\n"
+    with contextlib.ExitStack() as stack:
+        for accept in (b"application/json", b"application/octet-stream") * 75:
+            wire = stack.enter_context(dialled(service))
+            wire.sendall(b"POST /v1/a/ids?n=1000000" + head + b"Accept: " + accept + b"\r\n\r\n")
+        for _ in range(50):
+            assert service.client.get("/v1/a/id").status_code == 200
+        time.sleep(1)
+        assert memory_mb(service) < 1.5 * before_mb
+
+
+@pytest.mark.parametrize("first", [b"", LIVE], ids=["silent", "idle"])
+def test_idle_connections_make_room(start, first):
+    service = start(CONFIG, before=["prlimit", "--nofile=200:200"])
+    with contextlib.ExitStack() as stack:
+        wires = []
+        for _ in range(150):  # there are descriptors for 100
+            wire = stack.enter_context(dialled(service))
+            wire.sendall(first)
+            assert not first or b" 200 " in wire.recv(1000)
+            wires.append(wire)
+            if len(wires) == 80:
+                time.sleep(2.5)  # from now on the first ones are idle
+        for _ in range(20):
+            with dialled(service) as wire:
+                wire.sendall(ID)
+                assert b" 200 " in wire.recv(1000)
+
+
+def test_a_busy_service_refuses_the_newcomer_and_shows_that_it_lives(start):
+    service = start(CONFIG, before=["prlimit", "--nofile=130:130"])
+    with contextlib.ExitStack() as stack:
+        wires = [stack.enter_context(dialled(service)) for _ in range(30)]
+
+        def attack():
+            for wire in wires:
+                wire.sendall(ID)
+                assert b" 200 " in wire.recv(1000)
+
+        attack()
+        with attacked(attack):
+            found = {}
+            for request in (ID, LIVE, READY):
+                found[request] = b""
+                with dialled(service) as wire:
+                    wire.sendall(request)
+                    while part := wire.recv(1000):  # it ends the connection
+                        found[request] += part
+        assert found[ID].startswith(b"HTTP/1.1 503 ")
+        assert b"retry-after: 1" in found[ID]
+        assert b"urn:frazil:problem:busy" in found[ID]
+        assert found[LIVE].startswith(b"HTTP/1.1 200 ")
+        assert found[READY].startswith(b"HTTP/1.1 200 ")
+
+
+def test_no_descriptors_and_a_short_log(start):
+    """More connections wait than the process may open; each of their requests is malformed."""
+    service = start(CONFIG, "--resp", "0", before=["prlimit", "--nofile=110:110"])
+    for _ in range(3):
+        with contextlib.ExitStack() as stack:
+            for _ in range(200):
+                wire = stack.enter_context(dialled(service))
+                with contextlib.suppress(OSError):
+                    wire.sendall(b"\0nonsense\r\n\r\n")
+    assert service.client.get("/livez").status_code == 200
+    service.stop()
+    assert len(service.lines) < 12
+    assert not service.other_lines

@@ -1,0 +1,134 @@
+"""Requests that the parser accepts and HTTP does not, and which host a request is for."""
+
+import json
+import socket
+
+import pytest
+
+from frazil.service.tokens import hash_of
+from tests.unit.service.conftest import Service
+
+__all__: list[str] = []
+
+CONFIG = """
+[namespaces.a]
+registry = "memory:"
+lead = "500ms"
+"""
+TOKENS = "".join(
+    f'[[tokens]]\nname = "{name}"\nhash = "{hash_of(name)}"\nnamespaces = {places}\n'
+    'scopes = ["issue", "admin"]\n'
+    for name, places in (("of-a", '["a"]'), ("of-all", '["*"]'))
+)
+MORE = '[namespaces.b]\nregistry = "memory:b"\n'
+HOST = b"Host: localhost\r\n"
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    with Service(tmp_path_factory.mktemp("service"), CONFIG) as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory):
+    with Service(tmp_path_factory.mktemp("guarded"), CONFIG + MORE + TOKENS) as service:
+        yield service
+
+
+def answer(service, request):
+    """Return the status and the body of the reply to a request, and whether the connection ends."""
+    address = "127.0.0.1", int(service.url.rpartition(":")[2])
+    with socket.create_connection(address, 20) as wire:
+        wire.sendall(request)
+        reply = wire.recv(65_536)
+        head, _, body = reply.partition(b"\r\n\r\n")
+        ends = b"connection: close" in head
+        if ends:
+            while part := wire.recv(65_536):
+                body += part
+    return int(head.split()[1]), body, ends
+
+
+@pytest.mark.parametrize("path", [b"/v1/a/id", b"/livez"])
+@pytest.mark.parametrize(
+    ("line", "fields", "status"),
+    [
+        (b"HTTP/1.1", HOST, 200),
+        (b"HTTP/1.0", b"", 200),
+        (b"HTTP/1.1", b"", 400),
+        (b"HTTP/1.1", HOST + HOST, 400),
+        (b"HTTP/1.1", HOST + b"Host: another\r\n", 400),
+        (b"HTTP/1.1", HOST + b"Authorization: Bearer a\r\nauthorization: Bearer b\r\n", 400),
+        (b"HTTP/2.0", HOST, 505),
+        (b"HTTP/0.9", HOST, 505),
+    ],
+)
+def test_heads(service, path, line, fields, status):
+    found, body, ends = answer(service, b"GET " + path + b" " + line + b"\r\n" + fields + b"\r\n")
+    assert found == status
+    if status != 200:
+        assert ends
+        assert json.loads(body)["type"].startswith("urn:frazil:problem:")
+
+
+def test_a_line_without_a_version(service):
+    assert answer(service, b"GET /livez\r\n\r\n")[0] == 505
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [(b"localhost", 200), (b"127.0.0.1:80", 200), (b"evil.example", 421)],
+)
+def test_the_target_has_the_host(service, host, status):
+    """RFC 9112, 3.2.2: the header is ignored then."""
+    request = b"GET http://" + host + b"/v1/a/id HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    assert answer(service, request)[0] == status
+
+
+def test_an_earlier_request_is_answered_first(service):
+    good = b"GET /v1/a/id HTTP/1.1\r\n" + HOST + b"\r\n"
+    status, _, _ = answer(service, good + b"GET /v1/a/id HTTP/1.1\r\n\r\n" + good)
+    assert status == 200
+
+
+BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"user-agent": BROWSER, "accept": "image/avif,image/webp,*/*;q=0.8"}, 403),
+        ({"user-agent": BROWSER, "referer": "http://evil.example/page"}, 403),
+        ({"user-agent": BROWSER, "sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}, 403),
+        (
+            {
+                "user-agent": BROWSER,
+                "sec-fetch-site": "cross-site",
+                "sec-fetch-mode": "navigate",
+                "sec-fetch-dest": "iframe",
+            },
+            403,
+        ),
+        ({"user-agent": BROWSER, "referer": "{url}/"}, 200),
+        ({"user-agent": BROWSER, "sec-fetch-site": "same-origin"}, 200),
+        ({"user-agent": BROWSER, "sec-fetch-site": "none", "sec-fetch-dest": "document"}, 200),
+    ],
+)
+def test_a_page_uses_up_no_ids_of_an_open_service(service, headers, status):
+    """A browser omits Sec-Fetch for http on a network, and a page can omit the referrer."""
+    sent = {name: value.format(url=service.url) for name, value in headers.items()}
+    assert service.client.get("/v1/a/id", headers=sent).status_code == status
+    assert service.client.get("/", headers={"user-agent": BROWSER}).status_code == 200
+
+
+def test_a_token_sees_only_its_namespaces(guarded):
+    def shown(token, path):
+        return guarded.client.get(path, headers={"Authorization": f"Bearer {token}"})
+
+    assert list(shown("of-a", "/readyz").json()["namespaces"]) == ["a"]
+    assert list(shown("of-all", "/readyz").json()["namespaces"]) == ["a", "b"]
+    assert 'namespace="a"' in shown("of-a", "/metrics").text
+    assert 'namespace="b"' not in shown("of-a", "/metrics").text
+    assert 'namespace="b"' in shown("of-all", "/metrics").text
