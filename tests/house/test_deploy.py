@@ -24,6 +24,7 @@ from frazil.service.settings import Namespace
 from frazil.service.tokens import hash_of
 from frazil.service.worker_stats import WorkerReport
 from tests.needs import needs
+from tests.servers.redis import until
 from tests.unit.service.conftest import Service
 
 __all__: list[str] = []
@@ -110,8 +111,8 @@ def test_the_configuration_runs_and_shows_every_metric(tmp_path):
         assert service.client.get("/v1/default/id", headers=bearer).status_code == 200
         assert service.client.get("/v1/default/id").status_code == 403
         shown = service.client.get("/metrics").text
-        for path in ("/livez", "/readyz"):
-            assert service.client.get(path).status_code == 200
+        assert service.client.get("/livez").status_code == 200
+        assert until(lambda: service.client.get("/readyz").status_code == 200, "readiness")
     assert set(re.findall(r"^(frazil_\w+)\{", shown, re.MULTILINE)) == metric_names()
 
 

@@ -228,7 +228,8 @@ class ServedNamespace:
     def _registry_trouble(self) -> str:
         """Return what the last read of the registry found, without host names."""
         if self._look_error is None:
-            return "the first claim is not there yet" if self._first and self.new else ""
+            waits = self._first and self.new and not self.issued
+            return "the first claim is not there yet" if waits else ""
         if isinstance(self._look_error, TryLater):
             return "the registry does not answer"
         if isinstance(self._look_error, _NoCounter):
