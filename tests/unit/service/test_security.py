@@ -230,7 +230,11 @@ def test_no_page_of_another_origin_uses_up_ids(start, headers):
     assert service.client.post("/v1/a/ids?n=5", headers=headers).status_code == 403
     ours = {"Origin": service.url, "Sec-Fetch-Site": "same-origin"}
     assert service.client.post("/v1/a/ids?n=5", headers=ours).status_code == 200
-    link = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    link = {
+        "Sec-Fetch-Site": "cross-site",
+        "Sec-Fetch-Mode": "navigate",
+        "Sec-Fetch-Dest": "document",
+    }
     assert service.client.get("/livez", headers=link).status_code == 200
     assert service.client.get("/v1/a/id").status_code == 200
 
