@@ -60,7 +60,7 @@ OWNED = {
     # Named after the package that they serve.
     "attrs": {"attr", "attrs"},
     "dask": {"dask", "distributed", "pandas"},
-    "django": {"django", "rest_framework"},
+    "django": {"django", "rest_framework", "yaml"},
     "duckdb": {"duckdb"},
     "metrics": {"opentelemetry", "prometheus_client"},
     "msgspec": {"msgspec"},
