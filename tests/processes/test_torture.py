@@ -96,6 +96,15 @@ def test_each_fault_finds_duplicates(wrong, place):
     assert told["duplicates"] == sum(fault["duplicates"] for fault in told["faults"])
 
 
+@pytest.mark.parametrize("own", ["replica", "replicas"])
+def test_frazil_repeats_in_no_failover(own, place):
+    """With the rules of 0.1.0 IDs repeat here, under this seed."""
+    code, told = torture("--own", own, "--seed", "1", faults="failover", place=place)
+    assert told["duplicates"] == 0, told
+    assert [fault["outcome"] for fault in told["faults"]] == ["unique"], told
+    assert code == 0
+
+
 def test_every_part_of_a_mix_is_tried_on_a_wrong_one():
     assert sorted(MIXED_IN) == sorted(MIXED)
 
