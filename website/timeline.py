@@ -45,13 +45,14 @@ class Story:
         """The request of a member."""
         held = self.held.get(member)
         token = held.token if held else f"{member}{at_s}"
-        return VerbRequest(self.seen.get(member, LastSeen()), _us(at_s), token, member, held)
+        seen, us = self.seen.get(member, LastSeen()), _us(at_s)
+        return VerbRequest(seen, us, token, member, held, us)
 
     def grant(self, member: str, at_s: float, seconds: float) -> Claim | Wait:
         """A claim of so many seconds for a member that has none."""
         ask, want = self.ask(member, at_s), round(seconds * 1000)
         reply = self.record.grant(_TERMS, ask, _us(at_s), self.incarnation, want)
-        self.seen[member] = reply.seen
+        self.seen[member] = ask.memory(reply, _us(at_s), _TERMS)
         if isinstance(reply, Claim):
             self.held[member] = reply
         return reply
@@ -61,7 +62,7 @@ class Story:
         ask, until = self.ask(member, at_s), round(until_s * 1000)
         reply = self.record.renew(_TERMS, ask, _us(at_s), self.incarnation, until)
         assert isinstance(reply, Claim)
-        self.held[member], self.seen[member] = reply, reply.seen
+        self.held[member], self.seen[member] = reply, ask.memory(reply, _us(at_s), _TERMS)
 
     def release(self, member: str, at_s: float) -> None:
         """Release a member's claim: its unused end is given back."""
@@ -79,7 +80,7 @@ class Story:
 def story() -> Story:
     """Three members, a crash, a successor on the same slot, and a store that lost everything."""
     told = Story()
-    told.grant("A", 0, 0.1)  # what was given before is not known: the answer is Wait
+    told.record.initialise(_TERMS, told.ask("A", 5.0), _us(5.0), told.incarnation, 0)
     for member, at_s in (("A", 5.0), ("B", 5.1), ("C", 5.2)):
         told.grant(member, at_s, 3.0)
     told.renew("A", 7.0, 9.0)
@@ -90,8 +91,8 @@ def story() -> Story:
     told.end("D", 8.2)
     told.end("A", 9.0)
     told.record, told.incarnation = Record(), "two"  # the store restarts empty
-    assert isinstance(told.grant("E", 9.0, 2.0), Wait)  # E must wait one horizon
-    told.grant("E", 14.0, 1.5)
+    assert isinstance(told.grant("E", 9.0, 2.0), Wait)  # E waits for 9/8 of a horizon
+    told.grant("E", 14.7, 0.8)
     told.end("E", 15.5)
     return told
 

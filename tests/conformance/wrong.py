@@ -155,8 +155,6 @@ class FirstUseAtOnce(Record):
 
 @wrong("losses_with_an_earlier_clock")
 class DeafInTheWait(Record):
-    """Raises the guard only when it notices a loss."""
-
     def _heed(self, *arguments):
         guard = self.guard
         super()._heed(*arguments)
