@@ -172,6 +172,11 @@ def test_it_is_set_up_once_and_for_one_scheme(server, call_main):
         )
 
 
+def set_again(server, call_main):
+    """What ``frazil init --sql`` prints."""
+    return call_main("init", server.url(options="?horizon=1s"), "--namespace", "orders", "--sql")
+
+
 def test_the_doctor_says_that_it_is_not_there():
     (fact,) = examine_ids(None, None, "frazil init URL --sql")
     assert fact.verdict == "good"
@@ -207,7 +212,7 @@ def test_the_doctor_tells_what_is_installed(server, link, call_main):
     assert facts(server, "app")["its rights"] == ("good", "app may call it: ")
 
 
-def test_the_doctor_finds_another_version_and_a_lost_node(server, link):
+def test_the_doctor_finds_another_version_and_a_lost_node(server, link, call_main):
     (source,) = link.execute(
         "SELECT pg_get_functiondef('frazil_id(text)'::regprocedure)"
     ).fetchone()
@@ -221,29 +226,26 @@ def test_the_doctor_finds_another_version_and_a_lost_node(server, link):
         assert (verdict, "'orders' has lost its node number" in said) == ("bad", True)
     finally:
         link.execute(source)
-    set_again = connect(server.url(options="?horizon=1s"), "orders", SCHEME)
-    assert set_again.add_ids(ask_of(LastSeen()), SCHEME) > 0  # the other stays reserved
+    assert "node 0" not in set_again(server, call_main)  # it stays reserved
     assert {verdict for verdict, _ in facts(server).values()} == {"good"}
 
 
-def test_a_record_that_lost_the_node_number_stops_it(server, link):
+def test_a_record_that_lost_the_node_number_stops_it(server, link, call_main):
     node = SCHEME.unpack(link.execute(ONE).fetchone()[0]).node
     server.sql("DELETE FROM frazil.frazil_namespace WHERE name = 'orders'")
     member = connect(server.url(options="?horizon=1s"), "orders", SCHEME)
     member.mint(ask_of(LastSeen()), 1)  # the record is there again, and knows nothing
     with pytest.raises(psycopg.Error, match=f"lost node number {node}"):
         link.execute(MANY)
-    set_again = connect(server.url(options="?horizon=1s"), "orders", SCHEME)
-    set_again.add_ids(ask_of(LastSeen()), SCHEME)
+    set_again(server, call_main)
     assert len(set(link.execute(MANY))) == 1000
 
 
-def test_dropping_leaves_nothing(server, link):
+def test_dropping_leaves_nothing(server, link, call_main):
     link.execute(drop_ids().encode())
     found = link.execute("SELECT relname FROM pg_class WHERE relname LIKE 'frazil_ids%'")
     assert found.fetchall() == []
     with pytest.raises(psycopg.errors.UndefinedFunction):
         link.execute(ONE)
-    set_up_again = connect(server.url(options="?horizon=1s"), "orders", SCHEME)
-    assert set_up_again.add_ids(ask_of(LastSeen()), SCHEME) > 0  # never the same number again
+    assert "node 0" not in set_again(server, call_main)  # never the same number again
     assert link.execute(ONE).fetchone()
