@@ -28,7 +28,6 @@ __all__ = [
     "blocking",
     "carried",
     "child_releases",
-    "deaf_in_the_wait",
     "forgetful",
     "hooks",
     "lease",
@@ -165,12 +164,6 @@ def unguarded_script() -> None:
     """The same mistake in the script of the Redis registry."""
     raised = "record.guard = math.max(record.guard, "
     _break_script({raised: "verbs.none = math.max(0, ", "record.WAITS .. ask.nonce": "ask.nonce"})
-
-
-def deaf_in_the_wait() -> None:
-    """The script of the Redis registry raises the guard only when it notices a loss."""
-    heeds, kept = "    verbs.heed(now_us)\n", "    local kept = record.guard\n"
-    _break_script({heeds: f"{kept}{heeds}    record.guard = kept\n"})
 
 
 def _break_script(changes: dict[str, str]) -> None:
