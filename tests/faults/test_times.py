@@ -77,7 +77,8 @@ def locked(kind, server):
     """The row of the namespace, locked by another client for some time."""
     if kind == "postgresql":
         client = psycopg.connect(server.url())
-        client.execute(ROW.replace("frazil_namespace", "frazil_namespace"))
+        client.execute("SET search_path = frazil, public")
+        client.execute(ROW)
     else:
         client = pymysql.connect(host="127.0.0.1", port=server.port, user="root", database="app")
         with client.cursor() as cursor:
