@@ -46,6 +46,8 @@ INTERPRETED = {
 
 # These import a walk or its owner for what is built on it, and run once.
 BUILT_ON_WALKS = {
+    "faults/test_frazil_id_put_back.py",
+    "faults/test_times.py",
     "house",
     "power",
     "stack",
@@ -54,6 +56,8 @@ BUILT_ON_WALKS = {
     "unit/remote",
     "unit/service",
     "unit/tables",
+    "unit/test_pytest.py",
+    "unit/test_readiness.py",
     "unit/test_sqlalchemy.py",
 }
 WALKS = re.compile(r"\bfrazil\.(aio|generator|system\.process|walk)\b|\bsimulator\b")

@@ -85,6 +85,7 @@ def test_the_speeds_are_those_of_the_benchmarks():
 
 def test_the_faults_are_counted():
     _, _, *names = torture_table()["fault"]
-    assert sorted(names) == sorted(FAULTS)
+    own = {"failover", "sequences"}  # of a server that only frazil has, so no peer meets them
+    assert sorted(names) == sorted(FAULTS.keys() - own)
     assert f"under {len(names)} faults" in README
     assert f"under {len(KINDS)} kinds of faults" in " ".join(README.split())

@@ -17,11 +17,10 @@ __all__: list[str] = []
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "frazil"
 LINES_PER_FUNCTION = 60
-LINES_PER_FILE = 400
+LINES_PER_FILE = 450
 LONGER = {
     # One class, which the compiler has to see whole; it may shrink and not grow.
     "src/frazil/walk/walk.py": 600,
-    "src/frazil/generator/keeper.py": 450,  # one policy
 }
 COLUMNS = 100
 SUFFIXES = {".py", ".pyx", ".pxd", ".lua", ".sh", ".html", ".css", ".js"}
@@ -242,7 +241,7 @@ def test_long_function_is_found() -> None:
 def test_text_faults_are_found() -> None:
     assert text_faults("x" * (COLUMNS + 1)) == ["line 1 has 101 columns"]
     assert text_faults("# TO" + "DO: later") == ["line 1 has a marker"]
-    assert text_faults("\n" * (LINES_PER_FILE + 1)) == ["401 lines"]
+    assert text_faults("\n" * (LINES_PER_FILE + 1)) == ["451 lines"]
     assert text_faults("x" * COLUMNS + "\n") == []
 
 

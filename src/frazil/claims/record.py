@@ -21,8 +21,8 @@ and its successor's clock may be behind. Four things together protect against th
 - the **wait**: the first member to ask may remember less than another one. So while the wait lasts,
   nothing is granted, and each verb raises the guard to what its member remembers of the lost
   record: the highest tick it was given, and its clock, continued, if that is ahead. Holders send a
-  verb every half horizon at least. The wait ends when a member asks that was told the new ``sid`` a
-  horizon and an eighth ago by its own boot clock (the store's may be corrected meanwhile).
+  verb every half horizon at least. The wait ends when a member asks that has known the new ``sid``
+  for a horizon and an eighth of its own boot clock (the store's may be corrected meanwhile).
 
 A revision is compared only with one of the same ``sid``: members of an older one whose clock the
 guard covers report nothing new, however late they return.

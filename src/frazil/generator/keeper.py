@@ -31,7 +31,7 @@ another block is queued. So callers find the next block, and no round depends on
 
 A member that remembers is what ends a loss of the store without a repeat (see ``record``). So it
 is never silent for long: a claim that is lost is still reported every half horizon, until a wait
-after its end, and a member that is told to wait asks again as often.
+after its end, and a member that has to wait asks again as often.
 
 If a registry does not answer, the keeper retries with longer and longer pauses (see ``pacing``).
 The claim stays in use.
@@ -238,7 +238,7 @@ class KeeperPolicy:
             used = walk.leave(self.identity.era)
             if self.identity.intact():  # else the claim may belong to another keeper
                 yield from self._release(used)
-        else:  # a claim that is lost too: the store may have lost what it was told
+        else:  # a claim that is lost too: the store may have forgotten the report
             yield from self._renew(walk, idle=idle)
 
     def _is_idle(self, walk: Walk) -> bool:
@@ -428,7 +428,7 @@ class KeeperPolicy:
         return max(next_s, _REFUSED_S) if self._refused else next_s
 
     def _report_us(self) -> int:
-        """How long a member that lost its claim, or is told to wait, is silent at most."""
+        """How long a member that lost its claim, or has to wait, is silent at most."""
         return max(1000, self.terms.horizon_ticks * self.terms.tick_us // 2)
 
     def _silent_us(self) -> int:

@@ -1,7 +1,7 @@
 """A failover: the primary dies, and a replica takes its place that missed its last writes.
 
 Its clock is behind that of the primary, as between two hosts, and is corrected later. The processes
-that were told what it missed continue, one of them is stopped meanwhile, and a new one starts.
+that know what it missed continue, one of them is stopped meanwhile, and a new one starts.
 """
 
 from contextlib import closing

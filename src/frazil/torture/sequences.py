@@ -28,7 +28,7 @@ HORIZON_S = 1.0
 """The horizon of namespaces in this server."""
 
 _PATIENCE_S = 60.0
-_USER = "nobody"  # PostgreSQL does not run as root
+_USER = "daemon"  # PostgreSQL does not run as root
 _TRIES = 3
 
 
