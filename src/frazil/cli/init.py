@@ -22,7 +22,7 @@ from frazil.cli.stores import store
 from frazil.generator.request import Request
 from frazil.generator.verb_requests import ask_of
 from frazil.initialising import HowToBegin, initialise
-from frazil.inputs.duration import duration_text
+from frazil.inputs.duration import wait_text
 from frazil.registries.base import Registry
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def _set_up(_registry: Registry, request: Request, how: HowToBegin) -> None:
 
     def waiting(wait_us: int) -> None:
         nonlocal waits
-        wait, why = duration_text(wait_us), "because an earlier record may be lost"
+        wait, why = wait_text(wait_us), "because an earlier record may be lost"
         if how.if_missing:
             click.echo(wrapped(f"Waiting up to {wait}, {why}."))
             return

@@ -20,7 +20,7 @@ from frazil.cli.show.progress import progress
 from frazil.errors import TryLater
 from frazil.generator.local import registry_of
 from frazil.generator.request import Request
-from frazil.inputs.duration import duration_text
+from frazil.inputs.duration import wait_text
 from frazil.opening import mint_request, open_request
 from frazil.registries.base import RecordRegistry
 
@@ -122,7 +122,7 @@ def _announce_wait(request: Request) -> None:
     except TryLater:  # minting retries until --timeout
         return
     if found is None:
-        wait = duration_text(registry.terms.horizon_ticks * registry.terms.tick_us)
+        wait = wait_text(registry.terms.wait_ticks * registry.terms.tick_us)
         init = typed_command("init", request)
         click.echo(
             f"first use of namespace {request.namespace!r} in {request.url}: waiting {wait}, "

@@ -10,7 +10,16 @@ from datetime import timedelta
 
 from frazil.errors import ConfigError
 
-__all__ = ["SPANS_S", "UNITS_US", "YEAR_S", "ago", "duration_text", "duration_us", "exact_us"]
+__all__ = [
+    "SPANS_S",
+    "UNITS_US",
+    "YEAR_S",
+    "ago",
+    "duration_text",
+    "duration_us",
+    "exact_us",
+    "wait_text",
+]
 
 UNITS_US = {
     "us": 1,
@@ -88,6 +97,11 @@ def duration_text(us: int) -> str:
         if us and us % UNITS_US[unit] == 0:
             return f"{us // UNITS_US[unit]}{unit}"
     return f"{us}us"
+
+
+def wait_text(us: int) -> str:
+    """A time to wait in seconds, rounded up to tenths: 5625000 is ``5.7s``."""
+    return f"{-(-us // 100_000) / 10:g}s"
 
 
 def ago(us: int, now_us: int) -> str:

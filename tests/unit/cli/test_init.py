@@ -30,7 +30,7 @@ def test_without_new_it_waits_one_horizon(call):
     result = call("init")
     assert time.monotonic() - begun_s > 1.0
     assert "Namespace 'default' of sqlite: is set up, with scheme icicle" in result.stdout
-    assert "Waiting 1s, because an earlier record may be lost (--new skips this)." in (
+    assert "Waiting 1.2s, because an earlier record may be lost (--new skips this)." in (
         result.stdout
     )
     reply = connect("sqlite:", "default", scheme("icicle")).grant(ask_of(LastSeen()), 1)
@@ -159,7 +159,7 @@ class TestIfMissing:
     def test_it_sets_up_once_and_is_content_with_what_exists(self, call):
         first, second = call("init", "--if-missing"), call("init", "--if-missing")
         assert "Namespace 'default' of sqlite: is set up, with scheme icicle" in first.stdout
-        assert "Waiting up to 1s, because an earlier record may be lost." in first.stdout
+        assert "Waiting up to 1.2s, because an earlier record may be lost." in first.stdout
         assert "Waiting" not in second.stdout
         assert "Namespace 'default' of sqlite: exists, with scheme icicle" in second.stdout
         assert call("init", "--if-missing", "-s", "discord").exit_code == 2

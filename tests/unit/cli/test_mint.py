@@ -130,7 +130,7 @@ def test_wait_of_a_first_use_is_explained_on_a_terminal():
     assert output.strip().isdigit()
     assert b"first use of namespace 'new'" in seen
     assert b"`frazil init --namespace new --new` skips" in seen
-    assert b"waiting 1s" in seen
+    assert b"waiting 1.2s" in seen
     assert on_terminal("mint", "--namespace", "new")[1] == b""
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import frazil
 from frazil.errors import ConfigError
-from frazil.inputs.duration import ago, duration_text, duration_us
+from frazil.inputs.duration import ago, duration_text, duration_us, wait_text
 
 __all__: list[str] = []
 
@@ -74,6 +74,12 @@ def test_bool_is_not_a_duration():
 def test_duration_text(us, text):
     assert duration_text(us) == text
     assert duration_us(text) == us
+
+
+def test_wait_text():
+    assert [wait_text(us) for us in (1, 1_000_000, 1_125_000, 5_625_000)] == [
+        "0.1s", "1s", "1.2s", "5.7s",
+    ]  # fmt: skip
 
 
 def test_ago():
