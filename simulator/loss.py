@@ -58,11 +58,16 @@ def is_outside(world: "World") -> bool:
 
 
 def _could_tell(world: "World", process: "Process", loss: Loss) -> bool:
-    """Whether a member knows enough and holds a claim, and nothing keeps it from its requests."""
+    """Whether a member knows enough, and must report, and nothing keeps it from its requests.
+
+    A member reports its claim until a wait after the claim's end.
+    """
+    clock_us, claim = process.knows_us + loss.at_us, process.keeper.policy.claim
     return (
-        process.knows_us + loss.at_us >= loss.top_us - loss.margin_us
+        clock_us >= loss.top_us - loss.margin_us
         and process.number not in loss.struck
-        and process.keeper.policy.claim is not None
+        and claim is not None
+        and world.terms.tick_at(clock_us) < claim.until + world.terms.wait_ticks
         and process.paused_until_us <= loss.at_us
         and all(until_us <= loss.at_us for until_us in process.link.until_us.values())
         and world.store.down_until_us <= loss.at_us + world.schedule.horizon_us // 4
