@@ -13,6 +13,7 @@ from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.sqlite import file
+from frazil.system.clock import boot_ns
 
 TIMED, COUNTER = "icicle", "sign:1=0 sequence:63"
 NOBODY = LastSeen()  # a process that remembers nothing, as one that has just been started
@@ -24,10 +25,13 @@ def registry(path, scheme=TIMED, namespace="x"):
 
 def claim(one):
     """A claim; a program that opens the database may copy its log, and then all wait once."""
+    seen = NOBODY
     for _ in range(5):
-        reply = one.grant(ask_of(NOBODY), 40)
+        ask = ask_of(seen)
+        reply = one.grant(ask, 40)
         if isinstance(reply, Claim):
             return reply
+        seen = ask.memory(reply, boot_ns() // 1000, one.terms)
         time.sleep(reply.wait_us / 1e6)
     raise AssertionError("each step takes the one before it for a loss")
 
