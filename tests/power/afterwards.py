@@ -24,7 +24,7 @@ from types import SimpleNamespace
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import frazil
-from frazil.claims.claim import Claim, LastSeen, Wait
+from frazil.claims.claim import LastSeen
 from frazil.errors import ConfigError
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
@@ -32,6 +32,7 @@ from tests.power import breakage
 from tests.power.alone import faults
 from tests.power.disk import VARIANTS, Disk, events
 from tests.power.load import NAMESPACES
+from tests.tools.waiting import granted
 
 PROBES = 5
 FIRST_US = 1_760_000_000_000_000  # where nothing was noted
@@ -139,16 +140,17 @@ def probe(name: str, registry, given: list, now_us: int) -> Iterator[str]:
     """Claims for new members without a memory; no claim may overlap an earlier one."""
     terms, waited_us = registry.terms, 0
     given = list(given)
+
+    def wait(us: int) -> None:
+        nonlocal waited_us
+        waited_us += us
+        breakage.boot(None, now_us + waited_us)
+
     for _ in range(PROBES):
-        reply = registry.grant(ask_of(LastSeen()), 10)
-        if isinstance(reply, Wait):
-            waited_us += reply.wait_us
-            if waited_us > terms.horizon_ticks * terms.tick_us:
-                yield f"{name}: a newcomer waits {waited_us} us"
-                return
-            breakage.boot(None, now_us + waited_us)
-            continue
-        assert isinstance(reply, Claim)
+        reply = granted(registry, 10, wait)
+        if waited_us > terms.wait_ticks * terms.tick_us:
+            yield f"{name}: a newcomer waits {waited_us} us"
+            return
         if terms.timed and reply.start > terms.tick_at(now_us) + terms.horizon_ticks:
             yield f"{name}: {reply.start} is farther than a horizon ahead"
         for slot, start, until in given:

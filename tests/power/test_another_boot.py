@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 import frazil
-from frazil.claims.claim import Claim, LastSeen, Wait
+from frazil.claims.claim import LastSeen
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from tests.power import breakage
 from tests.power.alone import alone
+from tests.tools.waiting import granted
 
 __all__: list[str] = []
 
@@ -47,12 +48,15 @@ def claims(url: str, boot: str, *, initialise: bool = False, want: int = 700) ->
         if initialise:
             registry.initialise(ask_of(LastSeen()), 0)
         waited_us = 0
+
+        def wait(us: int) -> None:
+            nonlocal waited_us
+            waited_us += us
+            assert waited_us < 10 * registry.terms.horizon_ticks * registry.terms.tick_us
+            breakage.boot(None, NOW_US + waited_us)
+
         for _ in registry.terms.slots:
-            while isinstance(reply := registry.grant(ask_of(LastSeen()), want), Wait):
-                waited_us += reply.wait_us
-                assert waited_us < 10 * registry.terms.horizon_ticks * registry.terms.tick_us
-                breakage.boot(None, NOW_US + waited_us)
-            assert isinstance(reply, Claim)
+            reply = granted(registry, want, wait)
             yield [reply.slot, reply.start, reply.until, waited_us]
 
     return alone(work)
@@ -76,9 +80,9 @@ def lost(tmp_path):
 def test_a_timed_layout_after_another_boot_waits_a_horizon_and_repeats_nothing(lost):
     url, given = lost
     after = claims(url, "second-boot")
-    horizon_us = connect(url, "default", frazil.scheme(LAYOUT)).terms.horizon_ticks * 1000
+    longest_us = connect(url, "default", frazil.scheme(LAYOUT)).terms.wait_ticks * 1000
     assert not overlaps(given, after)
-    assert max(waited_us for *_, waited_us in after) <= horizon_us
+    assert max(waited_us for *_, waited_us in after) <= longest_us
 
 
 def test_the_boot_shows_a_loss_of_all_files(lost):

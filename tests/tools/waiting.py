@@ -2,9 +2,36 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-__all__ = ["until"]
+from frazil.claims.claim import Claim, LastSeen, Wait
+from frazil.generator.verb_requests import ask_of
+from frazil.registries.base import Registry
+from frazil.system.clock import boot_ns
+
+__all__ = ["granted", "until"]
+
+
+def granted(registry: Registry, want: int = 5, wait: Callable[[int], None] | None = None) -> Claim:
+    """The claim that a new member gets, which remembers how long it has waited.
+
+    wait: lets so many microseconds pass on a clock of the test, instead of real time.
+    """
+    seen, passed_us = LastSeen(), 0
+    while True:
+        ask = ask_of(seen)
+        ask = replace(ask, boot_us=ask.boot_us + passed_us)
+        reply = registry.grant(ask, want)
+        if isinstance(reply, Claim):
+            return reply
+        assert isinstance(reply, Wait)
+        seen = ask.memory(reply, boot_ns() // 1000 + passed_us, registry.terms)
+        if wait is None:
+            time.sleep(reply.wait_us / 1e6)
+        else:
+            wait(reply.wait_us)
+            passed_us += reply.wait_us
 
 
 def until(ready: Callable[[], Any], what: str, *, patience_s: float = 60.0) -> Any:

@@ -14,6 +14,7 @@ from frazil.registries.etcd import registry as etcd
 from frazil.system import clock
 from tests.servers import etcd as servers
 from tests.tools.proxy import Proxy
+from tests.tools.waiting import granted
 
 __all__: list[str] = []
 
@@ -187,7 +188,6 @@ def test_a_wrong_clock_does_not_use_up_the_notice(own_cluster, tmp_path, name, m
             newcomer.grant(ask_of(LastSeen()), 1)
     ahead_us[0] = 0
     safe = newcomer.terms.tick_at(clock.wall_us()) + newcomer.terms.horizon_ticks
-    while isinstance(reply := newcomer.grant(ask_of(LastSeen()), 1), Wait):
-        pass
+    reply = granted(newcomer, 1)
     assert reply.start >= max(safe, claim.until)
     assert isinstance(holder.renew(ask_of(claim.seen, claim), claim.until + 1), Lost)

@@ -23,6 +23,7 @@ from tests.servers.certificates import make_certificates
 from tests.servers.mariadb import mariadb
 from tests.servers.postgres import free_port
 from tests.tools.trickle import Trickle
+from tests.tools.waiting import granted
 
 __all__: list[str] = []
 
@@ -79,13 +80,6 @@ def new(server, scheme=ICICLE, start=0):
 
 def mint(registry, ticks=1):
     return registry.mint(ask_of(LastSeen()), ticks)
-
-
-def granted(registry):
-    """The claim that a newcomer gets."""
-    while isinstance(reply := registry.grant(ask_of(LastSeen()), 5), Wait):
-        time.sleep(reply.wait_us / 1e6)
-    return reply
 
 
 class TestRights:

@@ -10,6 +10,7 @@ from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.postgres.registry import schema
 from tests.servers import postgres as servers
+from tests.tools.waiting import granted
 
 __all__: list[str] = []
 
@@ -57,13 +58,6 @@ def put_back(server, rows):
         cursor.execute("TRUNCATE frazil.frazil_namespace")
         with cursor.copy("COPY frazil.frazil_namespace FROM STDIN") as into:
             into.write(rows)
-
-
-def granted(registry):
-    """The claim that a newcomer gets."""
-    while isinstance(reply := registry.grant(ask_of(LastSeen()), 5), Wait):
-        pass
-    return reply
 
 
 def test_rows_put_back_are_waited_out(server, name):
