@@ -100,7 +100,7 @@ def test_users_see_what_is_for_them(pool, service):
         async with aio.open(url) as ids:
             return seen(ids)
 
-    both = {"config", "ready", "scheme", "stream", "take", "text", "uuid"}
+    both = {"config", "ready", "scheme", "status", "stream", "take", "text", "uuid"}
     for url in (pool, service):
         assert seen(frazil.open(url)) == {*both, "array", "close"}
         assert asyncio.run(awaited(url)) == {*both, "aclose"}

@@ -81,7 +81,9 @@ def test_url_without_its_option(call, url):
     assert "secret" not in result.output
 
 
-@pytest.mark.parametrize("arguments", [["mint", "5"], ["init", "sqlite:", "redis://here"]])
+@pytest.mark.parametrize(
+    "arguments", [["sql", "postgresql", "5"], ["init", "sqlite:", "redis://here"]]
+)
 def test_too_many_arguments(arguments, call):
     result = call(*arguments)
     assert result.exit_code == 2

@@ -57,6 +57,7 @@ def test_only_the_public_methods_are_visible(url):
         "config",
         "ready",
         "scheme",
+        "status",
         "stream",
         "take",
         "text",

@@ -13,7 +13,7 @@ __all__: list[str] = []
 
 FIRST = {"pid": 4026531836, "uts": 4026531838, "ipc": 4026531839, "cgroup": 4026531835}
 ELSEWHERE = "12:memory:/user.slice\n0::/init.scope\n"
-COMMANDS = [["mint"], ["claims"], ["doctor"], ["init"], ["serve", "--tls-cert", "x"]]
+COMMANDS = [["mint"], ["claims"], ["doctor"], ["init"], ["serve", "--workers", "2"]]
 
 
 @pytest.fixture
