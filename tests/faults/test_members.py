@@ -78,17 +78,18 @@ def test_no_stampede_when_the_store_is_back():
     else:
         waited_s = time.monotonic() - began_s
         raise AssertionError(f"waited {waited_s:.0f} s for a machine that runs this process")
-    # A stampede would take some milliseconds; by the server's clock the calls take seconds.
-    assert max(first) - min(first) > 0.5
+    # A stampede would take some milliseconds; a pause is between a sixteenth and an eighth of a
+    # horizon of 4 s, by the server's clock.
+    assert max(first) - min(first) > 0.15
     for moment in first:
-        assert sum(moment <= other < moment + 0.1 for other in first) < 20
+        assert sum(moment <= other < moment + 0.1 for other in first) < 30
 
 
 def returned():
     """When forty waiting generators called a server that is back; the longest pause meanwhile."""
     with Server("valkey", persistent=True) as server:
         # URLs that differ, so that each generator has a thread and a connection, as in a process.
-        urls = [f"{server.url}?horizon=1s&timeout={500 + number}ms" for number in range(40)]
+        urls = [f"{server.url}?horizon=4s&timeout={500 + number}ms" for number in range(40)]
         wide = TIGHT.replace("node:1 sequence:21", "node:8 sequence:14")
         crowd = [frazil.open(url, wide, timeout="100ms") for url in urls]
         for ids in crowd:

@@ -148,7 +148,7 @@ def probe(name: str, registry, given: list, now_us: int) -> Iterator[str]:
 
     for _ in range(PROBES):
         reply = granted(registry, 10, wait)
-        if waited_us > terms.wait_ticks * terms.tick_us:
+        if waited_us > (terms.wait_ticks + 1) * terms.tick_us:
             yield f"{name}: a newcomer waits {waited_us} us"
             return
         if terms.timed and reply.start > terms.tick_at(now_us) + terms.horizon_ticks:

@@ -101,7 +101,7 @@ class LastSeen:
     revision: int = 0
     now_us: int = 0
     reach: int = 0
-    sent_us: int = 0
+    sent_us: int = -1
     told_us: int = 0
 
 
@@ -146,9 +146,10 @@ class VerbRequest:
     def clock_us(self) -> int:
         """The clock of the member's last reply, continued until now; it is not behind the store's.
 
-        It was read after the request was sent. Two clocks differ by less than a thousandth.
+        It was read after the request was sent. Two clocks differ by less than a thousandth. Without
+        a time of sending (a reply that did not pass through ``memory``) it is not continued.
         """
-        passed_us = max(0, self.boot_us - self.seen.sent_us)
+        passed_us = max(0, self.boot_us - self.seen.sent_us) if self.seen.sent_us >= 0 else 0
         return self.seen.now_us + passed_us + -(-passed_us // 1000) if self.seen.sid else 0
 
     @property

@@ -4,7 +4,7 @@ import psycopg
 import pytest
 
 import frazil
-from frazil.claims.claim import LastSeen, Lost, Wait
+from frazil.claims.claim import LastSeen, Lost
 from frazil.errors import ConfigError
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
@@ -195,10 +195,7 @@ class TestDataDirectory:
         holder = new(server, name)
         mint(holder)
         server.save()
-        while isinstance(
-            claim := connect(server.url(), name, ICICLE).grant(ask_of(LastSeen()), 4000), Wait
-        ):
-            pass
+        claim = granted(connect(server.url(), name, ICICLE), 4000)
         server.put_back()
         assert granted(connect(server.url(), name, ICICLE)).start >= claim.until
 
