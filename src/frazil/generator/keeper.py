@@ -377,8 +377,11 @@ class KeeperPolicy:
         if self.trouble is None:
             self.trouble_since_us = self._wall_us()
         self.trouble = error.with_traceback(None)  # its frames hold the walk
-        rest_us = int(self._retries.pause_s(self.jitter()) * 1e6)
-        self._back_off(min(rest_us, self._report_us() // 4) if self.terms.timed else rest_us)
+        part = self.jitter()
+        rest_us = int(self._retries.pause_s(part) * 1e6)
+        if self.terms.timed:  # the longest pause is an eighth of a horizon, and random too
+            rest_us = min(rest_us, int(self._report_us() // 4 * part))
+        self._back_off(rest_us)
 
     def _back_off(self, us: int) -> None:
         """Send the registry nothing for so long, even if callers wait."""
