@@ -61,9 +61,9 @@ def test_a_claim_is_seen_while_it_is_held(start, open_page, tmp_path):
     url = f"sqlite:///{tmp_path}/own.db?horizon=1min"
     init = [sys.executable, "-c", START, "init", url, "--new", "--namespace", "mine"]
     subprocess.run(init, check=True, stdout=subprocess.DEVNULL)
-    page = open_page(start(f'[namespaces.mine]\nregistry = "{url}"\n'), "#watch")
+    page = open_page(start(f'[namespaces.mine]\nregistry = "{url}"\nkeep = "100ms"\n'), "#watch")
     summary = page.locator(".summary")
-    expect(summary).to_contain_text("0 of 1,024 node numbers are held.")
+    expect(summary).to_contain_text("0 of 1,024 node numbers are held; 0 idle, 1 free.")
     with frazil.open(url, namespace="mine") as ids, asking(ids):
         expect(summary).to_contain_text("1 of 1,024 node numbers are held.")
         expect(page.get_by_role("row").filter(has_text=f":{os.getpid()}")).to_contain_text("left")
@@ -147,10 +147,12 @@ def test_a_claim_is_seen_whole_on_a_phone(service, open_page):
 
 
 def test_what_to_run_before_there_is_a_claim(start, open_page, tmp_path):
-    url = f"sqlite:///{tmp_path}/own.db?horizon=1min"
-    init = [sys.executable, "-c", START, "init", url, "--new", "--namespace", "mine"]
+    # A service takes the first claim of a layout with time by itself.
+    url = f"sqlite:///{tmp_path}/own.db"
+    init = [sys.executable, "-c", START, "init", url, "--namespace", "mine"]
+    init += ["--scheme", "chibrary", "--start", "1"]
     subprocess.run(init, check=True, stdout=subprocess.DEVNULL)
-    page = open_page(start(f'[namespaces.mine]\nregistry = "{url}"\n'), "#watch")
+    page = open_page(start(f'[namespaces.mine]\nregistry = "{url}"\nscheme = "chibrary"\n'), "#watch")
     lesson = page.locator(".lesson")
     expect(lesson).to_contain_text("No claim yet")
     line = lesson.locator("code").first.text_content()

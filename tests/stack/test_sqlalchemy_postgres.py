@@ -114,6 +114,7 @@ def test_async(database, awaited):
     asyncio.run(run())
 
 
+@pytest.mark.filterwarnings("ignore:a generator of frazil.open waits:RuntimeWarning")
 @pytest.mark.parametrize("ready", [True, False])
 def test_a_default_that_is_ready_asks_no_store_in_the_loop(database, ready):
     """And one that is not ready waits there, which the watch must see."""

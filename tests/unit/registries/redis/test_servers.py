@@ -263,7 +263,7 @@ class TestCluster:
         for server in (target, source):
             server.do("CLUSTER", "SETSLOT", slot, "NODE", target.do("CLUSTER", "MYID"))
         reply = registry.grant(ask_of(claim.seen), 10)
-        assert reply.seen.sid == claim.seen.sid
+        assert reply.seen.sid != claim.seen.sid  # a loss is noticed, and draws one
         assert reply.seen.revision > claim.seen.revision + 1
 
 
