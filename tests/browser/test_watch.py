@@ -152,7 +152,8 @@ def test_what_to_run_before_there_is_a_claim(start, open_page, tmp_path):
     init = [sys.executable, "-c", START, "init", url, "--namespace", "mine"]
     init += ["--scheme", "chibrary", "--start", "1"]
     subprocess.run(init, check=True, stdout=subprocess.DEVNULL)
-    page = open_page(start(f'[namespaces.mine]\nregistry = "{url}"\nscheme = "chibrary"\n'), "#watch")
+    service = start(f'[namespaces.mine]\nregistry = "{url}"\nscheme = "chibrary"\n')
+    page = open_page(service, "#watch")
     lesson = page.locator(".lesson")
     expect(lesson).to_contain_text("No claim yet")
     line = lesson.locator("code").first.text_content()

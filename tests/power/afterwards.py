@@ -151,8 +151,8 @@ def probe(name: str, registry, given: list, now_us: int) -> Iterator[str]:
         if waited_us > (terms.wait_ticks + 1) * terms.tick_us:
             yield f"{name}: a newcomer waits {waited_us} us"
             return
-        farthest = terms.tick_at(now_us) + terms.wait_ticks + 10 * PROBES  # one after another
-        if terms.timed and reply.start > farthest:
+        farthest = terms.wait_ticks + 10 * PROBES  # one after another
+        if terms.timed and reply.start > terms.tick_at(now_us) + farthest:
             yield f"{name}: {reply.start} is farther than a wait ahead"
         for slot, start, until in given:
             if slot == reply.slot and start < reply.until and reply.start < until:
