@@ -227,9 +227,7 @@ class KeeperPolicy:
         if not self.terms.timed:
             yield from self._get_claim(walk)
             return
-        begun = walk.begun()
-        if begun:
-            self._new = False
+        self._new = False if walk.begun() else self._new
         idle = self._is_idle(walk)
         if not idle:
             self._used_ns = self.identity.now_ns()
