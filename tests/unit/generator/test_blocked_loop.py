@@ -26,7 +26,9 @@ def test_a_wait_inside_a_loop_is_told_once(tmp_path):
     assert made == sorted(set(made))
     assert len(told) == 1
     assert "frazil.aio.open" in str(told[0].message)
-    assert (told[0].category, told[0].filename) == (RuntimeWarning, __file__)
+    assert told[0].category is RuntimeWarning
+    if frazil.COMPILED:  # interpreted, a step of the walk stands between the call and its wait
+        assert told[0].filename == __file__
 
 
 @pytest.mark.parametrize("method", ["take", "array"])
