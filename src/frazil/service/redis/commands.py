@@ -17,9 +17,8 @@ This module computes the replies; ``redis.server`` has the connections.
 """
 
 import json
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from math import isinf
-from typing import Any
 
 from frazil.errors import FrazilError, Misuse
 from frazil.service import logs
@@ -32,12 +31,14 @@ from frazil.service.tokens import Guard, OverQuota, Scope
 __all__ = ["IDS_MOST", "Answer", "Commands", "bulk", "error_of"]
 
 IDS_MOST = 10_000
-"""The most IDs in one reply, which is held in memory as a whole."""
+"""The most IDs in one reply."""
 
+_PART = 500  # IDs of a reply that are made and written together
 _INTEGER_END = 1 << 63
 _SINGLE = frozenset({b"INCR", b"INCRBY", b"FRAZIL.ID"})
 
-Answer = bytes | Coroutine[Any, Any, bytes]
+Answer = bytes | AsyncIterator[bytes]
+"""A reply, or its parts."""
 
 
 class _Refused(Exception):
@@ -60,7 +61,7 @@ class Commands:
         }
 
     def answer(self, command: list[bytes], secret: bytes) -> Answer:
-        """Return the reply to a command, or a coroutine that returns it."""
+        """Return the reply to a command, or its parts, which have to wait."""
         try:
             name = command[0].upper()
             if name not in self.commands:
@@ -122,9 +123,9 @@ class Commands:
             raise _Refused(f"ERR n must be a whole number from 1 to {IDS_MOST}")
 
         def reply(ids: list[int]) -> bytes:
-            return b"*%d\r\n%b" % (len(ids), b"".join(map(bulk, texts(served.scheme, ids))))
+            return b"".join(map(bulk, texts(served.scheme, ids)))
 
-        return self._wait(served, secret, int(text), reply)
+        return self._wait(served, secret, int(text), reply, b"*%d\r\n" % int(text))
 
     def inspect(self, args: list[bytes], secret: bytes) -> Answer:
         """``FRAZIL.INSPECT ns id``."""
@@ -169,21 +170,34 @@ class Commands:
         return self._wait(served, secret, 1, lambda ids: shown(ids[0]))
 
     async def _wait(
-        self, served: ServedNamespace, secret: bytes, n: int, shown: Callable[[list[int]], bytes]
-    ) -> bytes:
-        """Return ``n`` IDs. The charge is made here, because the coroutine may never start."""
+        self,
+        served: ServedNamespace,
+        secret: bytes,
+        n: int,
+        shown: Callable[[list[int]], bytes],
+        head: bytes = b"",
+    ) -> AsyncIterator[bytes]:
+        """Yield ``n`` IDs in parts. Raises ConnectionAbortedError after the first one.
+
+        The charge is made here, because the iteration may never start.
+        """
+        begun = False
         try:
             with self.guard.charge(secret, n) as charge:
-                ids = await served.many(n)
-                charge.used = len(ids)
+                for done in range(0, n, _PART):
+                    ids = await served.many(min(n - done, _PART))
+                    charge.used += len(ids)
+                    yield head + shown(ids)
+                    head, begun = b"", True
         except OverQuota as over:
-            return _over(over)
+            yield _over(over)
         except FrazilError as error:
             logs.failure(served.name, error)
+            if begun:
+                raise ConnectionAbortedError from error
             problem = no_id(error)
             word = "TRYAGAIN" if problem.kind == "try-later" else "ERR"
-            return error_of(f"{word} {TITLES[problem.kind][1]}: {problem}")
-        return shown(ids)
+            yield error_of(f"{word} {TITLES[problem.kind][1]}: {problem}")
 
 
 def _over(over: OverQuota) -> bytes:

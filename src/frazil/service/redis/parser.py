@@ -40,7 +40,7 @@ class Parser:
         """Return the number of bytes kept."""
         return len(self._buffer) - self._at
 
-    def feed(self, data: bytes) -> None:
+    def feed(self, data: bytes | memoryview) -> None:
         """Add data."""
         if self._at:
             del self._buffer[: self._at]
@@ -48,16 +48,14 @@ class Parser:
         self._buffer += data
 
     def command(self) -> list[bytes] | None:
-        """Return the next complete command, or None. Raises ProtocolError."""
+        """Return the next complete command, or None. Raises ProtocolError.
+
+        An empty line or array is an empty command.
+        """
         if self._last and self._buffer.startswith(self._last, self._at):
             self._at += len(self._last)
             return self._parts.copy()
-        while self._at < len(self._buffer):
-            is_array = self._buffer.startswith(b"*", self._at)
-            found = self._array() if is_array else self._words()
-            if found is None or found:
-                return found  # an empty line or array is ignored
-        return None
+        return self._array() if self._buffer.startswith(b"*", self._at) else self._words()
 
     def same(self, most: int) -> int:
         """Return how many of the next commands equal the last one, up to ``most``."""

@@ -1,10 +1,13 @@
 r"""The connections of the Redis endpoint.
 
 Each connection is answered in order. While a command waits for its ID, or the client does not read
-its replies, nothing more is read from the connection. So it holds at most one chunk of input, one
-reply, and the output that the socket has not taken yet. A connection is closed if there are too
-many, or if the client does not complete a command, read its replies, or send a required token in
-time.
+its replies, nothing more is read from the connection. So it holds at most one small buffer of
+input, one command, and two of output. A connection is closed if there are too many, or if the
+client does not complete a command, read its replies, or send a required token in time.
+
+A buffer may hold thousands of tiny commands. A connection answers them for a third of a
+millisecond; then it waits for its turn among all such connections, and one of them goes on in each
+iteration of the event loop. So no number of them holds up a client that sends one command.
 
 Pipelines mostly repeat one command. After a command is answered, identical ones that follow it are
 answered in one step, as far as IDs are ready.
@@ -12,10 +15,11 @@ answered in one step, as far as IDs are ready.
 
 import asyncio
 import socket
-from collections.abc import Coroutine
+from collections import deque
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from ssl import SSLContext
-from typing import Any, cast
+from typing import cast
 
 from frazil.service import logs
 from frazil.service.acceptor import Acceptor
@@ -23,30 +27,60 @@ from frazil.service.problems import TITLES
 from frazil.service.redis.commands import Answer, Commands, bulk, error_of
 from frazil.service.redis.parser import Parser, ProtocolError
 from frazil.service.state import State
+from frazil.system.clock import boot_ns
 
 __all__ = ["CONNECTIONS_MOST", "RespServer"]
 
 CONNECTIONS_MOST = 1_000
 
-_FLUSH = 65_536  # bytes of replies to collect before a write
-_AT_ONCE = 1_000  # identical commands
+_INPUT = memoryview(bytearray(16_384))  # of all connections: what comes is copied at once
+_FLUSH = 16_384  # bytes of replies to collect before a write
+_AT_ONCE = 200  # identical commands
+_SLICE_NS = 300_000
 _ERROR = ord("-")
 _OK = b"+OK\r\n"
 # A web page can make a browser send POST to this port; lines of the body would be commands.
 _FROM_A_BROWSER = frozenset({b"POST", b"HOST:"})
 
 
-class _Connection(asyncio.Protocol):
+class _Turns:
+    """The connections that have used up their time; one goes on in each iteration."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[_Connection] = deque()
+
+    def add(self, connection: "_Connection") -> None:
+        self._waiting.append(connection)
+        if len(self._waiting) == 1:
+            asyncio.get_running_loop().call_soon(self._next)
+
+    def _next(self) -> None:
+        connection = self._waiting.popleft()
+        if self._waiting:
+            asyncio.get_running_loop().call_soon(self._next)
+        connection.next_turn()
+
+
+class _Connection(asyncio.BufferedProtocol):
     """One client."""
 
-    def __init__(self, commands: Commands, open_ones: "set[_Connection]", timeout_s: float) -> None:
+    def __init__(
+        self,
+        commands: Commands,
+        open_ones: "set[_Connection]",
+        turns: _Turns,
+        timeout_s: float,
+    ) -> None:
         self._commands = commands
         self._open = open_ones
+        self._turns = turns
         self._timeout_s = timeout_s
         self._parser = Parser()
         self._secret = b""
         self._pending: asyncio.Task[None] | None = None
-        self._full = self._ending = False
+        self._reads = asyncio.Event()  # whether the client reads its replies
+        self._reads.set()
+        self._waits = self._ending = False
         self._timer: asyncio.TimerHandle | None = None
         self._transport: asyncio.Transport
 
@@ -56,6 +90,7 @@ class _Connection(asyncio.Protocol):
         if len(self._open) > CONNECTIONS_MOST:
             self._end(error_of("ERR too many connections"))
         else:
+            self._transport.set_write_buffer_limits(_FLUSH)
             self._set_timer(on=self._unknown)
 
     @property
@@ -70,21 +105,23 @@ class _Connection(asyncio.Protocol):
         if self._pending is not None:
             self._pending.cancel()
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, _size: int) -> memoryview:
+        return _INPUT
+
+    def buffer_updated(self, size: int) -> None:
         if not self._ending:
-            self._parser.feed(data)
+            self._parser.feed(_INPUT[:size])
             self._process()
 
     def pause_writing(self) -> None:
         """The client does not read its replies."""
-        self._full = True
+        self._reads.clear()
         self._set_timer(on=True)
 
     def resume_writing(self) -> None:
-        self._full = False
+        self._reads.set()
         self._set_timer(on=False)
-        if self._pending is None:
-            self._process()
+        self._process()
 
     def finish(self) -> "asyncio.Task[None] | None":
         """Stop reading at the shutdown, and close after pending replies."""
@@ -93,28 +130,28 @@ class _Connection(asyncio.Protocol):
             self._transport.close()
         return self._pending
 
+    def next_turn(self) -> None:
+        """Go on with the received commands."""
+        self._waits = False
+        self._process()
+
     def _process(self) -> None:
-        """Answer the received commands in order, until one has to wait."""
+        """Answer the received commands in order, for a while or until one has to wait."""
+        if self._waits or self._pending:
+            return
         answers = bytearray()
+        until_ns = boot_ns() + _SLICE_NS
         try:
-            while not (self._full or self._ending or self._pending):
+            while self._reads.is_set() and not (self._ending or self._pending):
                 command = self._parser.command()
                 if command is None:
                     break
-                answer = self._answer(command)
-                self._set_timer(on=self._unknown)
-                if isinstance(answer, bytes):
-                    answers += answer
-                    again = self._parser.same(_AT_ONCE)
-                    if again and answer[0] != _ERROR:
-                        count, more = self._commands.more(command, self._secret, again)
-                        self._parser.skip(count)
-                        answers += more
-                    if len(answers) >= _FLUSH:
-                        self._transport.write(bytes(answers))
-                        answers.clear()
-                else:
-                    self._pending = asyncio.get_running_loop().create_task(self._finish(answer))
+                if command:
+                    self._reply(command, answers)
+                if boot_ns() > until_ns:
+                    self._waits = True
+                    self._turns.add(self)
+                    break
         except ProtocolError as error:
             self._end(bytes(answers) + error_of(f"ERR Protocol error: {error}"))
             return
@@ -122,25 +159,45 @@ class _Connection(asyncio.Protocol):
             self._transport.write(bytes(answers))
         if self._ending and self._pending is None:
             self._transport.close()
-        elif self._pending is not None or self._full:
+        elif self._pending or self._waits or not self._reads.is_set():
             self._transport.pause_reading()
-            self._set_timer(on=self._full)
+            self._set_timer(on=not self._reads.is_set())
         else:
             self._transport.resume_reading()
             self._set_timer(on=self._unknown or len(self._parser) > 0)
 
-    async def _finish(self, answer: Coroutine[Any, Any, bytes]) -> None:
+    def _reply(self, command: list[bytes], answers: bytearray) -> None:
+        """Answer a command, and those like it that follow; or begin a task that does."""
+        answer = self._answer(command)
+        self._set_timer(on=self._unknown)
+        if not isinstance(answer, bytes):
+            self._pending = asyncio.get_running_loop().create_task(self._finish(answer))
+            return
+        answers += answer
+        again = self._parser.same(_AT_ONCE)
+        if again and answer[0] != _ERROR:
+            count, more = self._commands.more(command, self._secret, again)
+            self._parser.skip(count)
+            answers += more
+        if len(answers) >= _FLUSH:
+            self._transport.write(bytes(answers))
+            answers.clear()
+
+    async def _finish(self, answer: AsyncIterator[bytes]) -> None:
         try:
-            text = await answer
+            async for part in answer:
+                self._transport.write(part)
+                await asyncio.sleep(0)  # long replies take turns with other connections
+                await self._reads.wait()
+        except ConnectionAbortedError:
+            self._transport.abort()
         except Exception as error:  # noqa: BLE001 - after a bug too, the client gets a reply
             logs.bug(error)
-            text = error_of(
-                f"ERR {TITLES['internal'][1]}; report it with the traceback from the log"
+            self._transport.write(
+                error_of(f"ERR {TITLES['internal'][1]}; report it with the traceback from the log")
             )
         self._pending = None
-        self._transport.write(text)
-        if not self._full or self._ending:
-            self._process()
+        self._process()
 
     def _answer(self, command: list[bytes]) -> Answer:
         """Answer commands about the connection here, and pass on all others."""
@@ -204,6 +261,7 @@ class RespServer:
         self._commands = Commands(state.namespaces, state.guard)
         self._settings = state.settings
         self._open: set[_Connection] = set()
+        self._turns = _Turns()
         self._acceptor: Acceptor | None = None
 
     async def start(self, listener: socket.socket | None = None) -> None:
@@ -216,7 +274,7 @@ class RespServer:
         self._listener = listener
         self._acceptor = Acceptor(
             listener,
-            lambda: _Connection(self._commands, self._open, timeout_s),
+            lambda: _Connection(self._commands, self._open, self._turns, timeout_s),
             None if settings.tls is None else settings.tls.context(),
             timeout_s,
         )

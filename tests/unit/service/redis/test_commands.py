@@ -255,9 +255,14 @@ def test_a_graceful_shutdown_answers_started_requests(start):
 
 def test_a_transport_of_another_event_loop():
     """uvloop's transports are not derived from ``asyncio.Transport``."""
+
+    class Transport(asyncio.BaseTransport):
+        def set_write_buffer_limits(self, high):
+            assert high
+
     open_ones = set()
     connection = server._Connection(
-        SimpleNamespace(guard=SimpleNamespace(is_open=True)), open_ones, 1.0
+        SimpleNamespace(guard=SimpleNamespace(is_open=True)), open_ones, server._Turns(), 1.0
     )
-    connection.connection_made(asyncio.BaseTransport())
+    connection.connection_made(Transport())
     assert open_ones == {connection}

@@ -1,0 +1,98 @@
+"""Connections of the Redis endpoint that send thousands of tiny commands, or read no reply.
+
+Server and clients of the first tests share an event loop. So how much one client has got when
+another gets its answer depends on the order of the server's work, and not on the machine.
+"""
+
+import asyncio
+import contextlib
+import re
+import socket
+
+import pytest
+
+import frazil
+from frazil.service.redis.commands import IDS_MOST
+from frazil.service.redis.server import RespServer
+from frazil.service.settings import Namespace, Settings
+from frazil.service.state import State
+from tests.unit.service.conftest import Service
+from tests.unit.service.redis.test_commands import CONFIG, resident
+
+__all__: list[str] = []
+
+END = b"$3\r\nend\r\n"
+TINY = [b"PING\r\n", b"\r\n", b"*0\r\n", b"*1\r\n$4\r\nPING\r\n", b"GET a\r\n", b"INCR a\r\n"]
+
+
+async def connected(server, count):
+    """Return clients of a server, all accepted."""
+    loop, clients = asyncio.get_running_loop(), []
+    for _ in range(count):
+        one = socket.socket()
+        one.setblocking(False)
+        await loop.sock_connect(one, server._listener.getsockname())
+        await loop.sock_sendall(one, b"PING\r\n")
+        assert await loop.sock_recv(one, 100) == b"+PONG\r\n"
+        clients.append(one)
+    return clients
+
+
+def is_done(client):
+    """Return whether the answer to the last command has come."""
+    got = b""
+    with contextlib.suppress(BlockingIOError):
+        got = client.recv(1 << 20)
+    return got.endswith(END)
+
+
+async def attacked(tiny, attackers, trips):
+    """Return how many attackers were answered completely while a client made some round trips."""
+    state = State(Settings((Namespace("a", frazil.scheme(), "memory:?horizon=100ms"),)))
+    server, loop = RespServer(state), asyncio.get_running_loop()
+    await server.start(socket.create_server(("127.0.0.1", 0)))
+    polite, *others = await connected(server, attackers + 1)
+    for one in others:
+        one.send(tiny * (60_000 // len(tiny)) + b"PING end\r\n")
+    for _ in range(trips):
+        await loop.sock_sendall(polite, b"PING\r\n")
+        assert await loop.sock_recv(polite, 100) == b"+PONG\r\n"
+    done = sum(map(is_done, others))
+    await server.stop()
+    await state.close()
+    for one in (polite, *others):
+        one.close()
+    return done
+
+
+@pytest.mark.parametrize("tiny", TINY)
+def test_a_flood_of_tiny_commands_leaves_room_for_others(tiny):
+    assert asyncio.run(attacked(tiny, 1, 1)) == 0
+
+
+def test_many_floods_are_together_no_more_than_one():
+    assert asyncio.run(attacked(b"PING\r\n", 40, 20)) <= 20
+
+
+def test_memory_of_unread_replies(tmp_path):
+    """Each client asks for 5 MB and has room for little."""
+    with Service(tmp_path, CONFIG) as service, contextlib.ExitStack() as stack:
+        port = service.wait_for("listening for redis clients")["port"]
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as one:
+            one.sendall(b"FRAZIL.IDS a %d\r\nQUIT\r\n" % IDS_MOST)  # a first use is no growth
+            while one.recv(65_536):
+                pass
+        before = resident(service)
+        for _ in range(200):
+            one = stack.enter_context(socket.socket())
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+            one.connect(("127.0.0.1", port))
+            one.sendall(b"FRAZIL.IDS a %d\r\n" % IDS_MOST * 20)
+        issued = [0, 1]
+        while issued[-1] != issued[-2]:  # until nobody goes on
+            text = service.client.get("/metrics").text
+            (count,) = re.findall(
+                r'^frazil_issued_total\{namespace="a".* (\S+)$', text, re.MULTILINE
+            )
+            issued.append(float(count))
+        assert resident(service) - before < 24 << 20
