@@ -17,7 +17,7 @@
 
 An error has its facts as attributes (like ``error.limit``, and all of them in ``error.facts``) for
 programs; a class below names its usual facts in parentheses. The message is for people and ends
-with the next step. A traceback also shows the page about the errors of some classes.
+with the next step. A traceback also shows ``error.page`` of the classes that an operator meets.
 """
 
 from __future__ import annotations
@@ -45,19 +45,20 @@ __all__ = [
 ]
 
 
-_PAGES = "https://github.com/frazil/frazil/blob/main/docs/how-to/alarms/"
+_DOCS = "https://github.com/frazil/frazil/blob/main/docs/"
+_ALARMS, _ERRORS = _DOCS + "how-to/alarms/", _DOCS + "reference/errors.md"
 
 
 class FrazilError(Exception):
     """The base of all errors. ``facts`` holds its details by name; each is also an attribute."""
 
-    page = ""
-    """The address of the page that says what to do; "" if the message says it all."""
+    page = _ERRORS
+    """The address of the page that says what to do."""
 
     def __init__(self, message: str, **facts: Any) -> None:
         super().__init__(message)
         self.facts = facts
-        if self.page:
+        if self.page is not _ERRORS:  # else the message says it all
             self.add_note(f"See {self.page}")
 
     def __getattr__(self, name: str) -> Any:
@@ -93,6 +94,8 @@ class CodecError(Misuse):
 class ConfigError(Misuse):
     """A URL, an option or the environment is invalid."""
 
+    page = _ERRORS + "#configerror"
+
 
 class TryLater(FrazilError):
     """The same call may succeed later."""
@@ -101,7 +104,7 @@ class TryLater(FrazilError):
 class PoolExhausted(TryLater):
     """No claim was granted before the timeout (waited_s; or retry_after_s, if it is known)."""
 
-    page = _PAGES + "no-node-number.md"
+    page = _ALARMS + "no-claim.md"
 
 
 class RegistryUnavailable(TryLater):
@@ -111,7 +114,7 @@ class RegistryUnavailable(TryLater):
     was lost is never reused, so this wastes ticks but repeats no ID.
     """
 
-    page = _PAGES + "store-away.md"
+    page = _ALARMS + "store-away.md"
 
 
 class Stopped(FrazilError):
@@ -121,15 +124,19 @@ class Stopped(FrazilError):
 class Closed(Stopped):
     """The generator was closed, and its claim was given back."""
 
+    page = _ERRORS + "#closed"
+
 
 class ClaimLost(Stopped):
     """Rows of a stamped table of Dask or Ray are lost; computed again they would get other IDs."""
+
+    page = _ERRORS + "#claimlost"
 
 
 class LayoutExhausted(Stopped):
     """The time field or the counter of the layout is used up (limit)."""
 
-    page = _PAGES + "exhausted.md"
+    page = _ALARMS + "exhausted.md"
 
 
 class ClockError(Stopped):
@@ -138,11 +145,13 @@ class ClockError(Stopped):
     reading_us, witness_us: both clocks, in µs since 1970.
     """
 
-    page = _PAGES + "clock.md"
+    page = _ALARMS + "clock.md"
 
 
 class InternalError(FrazilError):
     """An invariant does not hold: a bug in frazil. Please report it with the message."""
+
+    page = _ERRORS + "#internalerror"
 
 
 def unfinished(what: str, error: Exception) -> TryLater | None:

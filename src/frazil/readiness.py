@@ -6,7 +6,7 @@ that rule. A generator without a claim cannot know, so it is asked for one.
 
     why = frazil.readiness.why_unready(ids)                      # a thread, Flask, Django
     why = await frazil.readiness.why_unready_async(ids)          # a task
-    app.mount("/readyz", frazil.readiness.ReadyApp(ids))         # Starlette, FastAPI
+    app.add_route("/readyz", frazil.readiness.ReadyApp(ids))     # Starlette, FastAPI
 
 It is no liveness probe: to start the process again does not bring a store back.
 """
@@ -42,8 +42,8 @@ def why_unready(
         if why is None:
             try:
                 ids.ready(timeout)
-            except FrazilError:
-                why = ids.status().why_unready() or _NONE
+            except FrazilError as error:
+                why = ids.status().why_unready() or f"{_NONE}: {type(error).__name__}"
         if why:
             return why
     return ""
@@ -63,8 +63,8 @@ async def why_unready_async(
                     await asyncio.to_thread(ids.ready, timeout)
                 else:
                     await ids.ready(timeout)
-            except FrazilError:
-                why = ids.status().why_unready() or _NONE
+            except FrazilError as error:
+                why = ids.status().why_unready() or f"{_NONE}: {type(error).__name__}"
         if why:
             return why
     return ""

@@ -12,18 +12,22 @@ from frazil import errors
 __all__: list[str] = []
 
 ROOT = Path(__file__).resolve().parents[2]
-WITH_PAGES = [
-    errors.PoolExhausted,
-    errors.RegistryUnavailable,
-    errors.ClockError,
-    errors.LayoutExhausted,
-]
+KINDS = [each for name in errors.__all__ if isinstance(each := getattr(errors, name), type)]
+QUIET = {"CodecError", "FrazilError", "LayoutError", "Misuse", "Stopped", "TryLater"}
 
 
-@pytest.mark.parametrize("kind", WITH_PAGES)
+@pytest.mark.parametrize("kind", KINDS)
 def test_the_page_exists_and_names_the_error(kind):
-    path = ROOT / kind.page.partition("/main/")[2]
-    assert f"`{kind.__name__}`" in path.read_text(encoding="utf-8")
+    path, _, section = kind.page.partition("/main/")[2].partition("#")
+    text = (ROOT / path).read_text(encoding="utf-8")
+    assert f"`{kind.__name__}`" in text or path == "docs/reference/errors.md"
+    assert not section or f"\n## {kind.__name__}\n" in text
+    assert section in ("", kind.__name__.lower())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_traceback_shows_the_page_of_what_an_operator_meets(kind):
+    assert hasattr(kind("x"), "__notes__") == (kind.__name__ not in QUIET)
 
 
 def test_a_traceback_shows_it_once_and_the_message_does_not():
@@ -36,8 +40,3 @@ def test_a_traceback_shows_it_once_and_the_message_does_not():
         last = "".join(traceback.format_exception_only(error))
         assert last.count("docs/how-to/alarms/store-away.md") == 1
         assert "https:" not in str(error)
-
-
-def test_others_have_none():
-    assert errors.ConfigError("x").page == ""
-    assert not hasattr(errors.ConfigError("x"), "__notes__")
