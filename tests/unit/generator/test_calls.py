@@ -49,24 +49,28 @@ def away():
     return url
 
 
+@pytest.fixture
+def traced():
+    """Memory is traced through all rounds of a test: what a round replaces was traced too."""
+    tracemalloc.start()
+    yield
+    tracemalloc.stop()
+
+
 @contextmanager
 def growth(many):
     """Bytes that each of many callers leaves behind; they come and go inside."""
     left = []
     gc.collect()
-    tracemalloc.start()
-    try:
-        before, _ = tracemalloc.get_traced_memory()
-        yield left
-        gc.collect()
-        after, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+    before, _ = tracemalloc.get_traced_memory()
+    yield left
+    gc.collect()
+    after, _ = tracemalloc.get_traced_memory()
     left.append((after - before) / many)
 
 
 class TestCallersWhoGiveUp:
-    def test_threads(self, away):
+    def test_threads(self, away, traced):
         with frazil.open(away, timeout="1us") as ids:
             least = []  # a thread that connects takes memory too, but not each time
             while len(least) < 50 and not (least and least[-1] < 50):
@@ -78,7 +82,7 @@ class TestCallersWhoGiveUp:
             assert min(least) < 50
             assert len(ids._walk.keeper.policy.calls) == 0
 
-    def test_tasks(self, away):
+    def test_tasks(self, away, traced):
         async def main():
             async with aio.open(away, timeout="1us") as ids:
                 least = []
