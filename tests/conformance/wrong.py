@@ -190,7 +190,7 @@ class TokensOutliveALoss(Record):
 )
 class DeafToTheRevision(Record):
     def _begin_verb(self, terms, ask, *rest):
-        return super()._begin_verb(terms, replace(ask, seen=replace(ask.seen, revision=0)), *rest)
+        return super()._begin_verb(terms, replace(ask, seen=ask.seen._replace(revision=0)), *rest)
 
 
 @wrong(
@@ -206,7 +206,7 @@ class DeafToTheUntil(Record):
 )
 class DeafToTheClock(Record):
     def _begin_verb(self, terms, ask, *rest):
-        return super()._begin_verb(terms, replace(ask, seen=replace(ask.seen, now_us=0)), *rest)
+        return super()._begin_verb(terms, replace(ask, seen=ask.seen._replace(now_us=0)), *rest)
 
 
 @wrong(

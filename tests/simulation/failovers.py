@@ -19,7 +19,7 @@ class FirstDecides(Record):
 
     def _begin_verb(self, terms, ask, *arguments):
         guard = self.guard
-        bare = replace(ask, seen=replace(ask.seen, sent_us=ask.boot_us, reach=0))
+        bare = replace(ask, seen=ask.seen._replace(sent_us=ask.boot_us, reach=0))
         now_us = super()._begin_verb(terms, bare, *arguments)
         if self.guard > guard:
             self.guard -= terms.wait_ticks - terms.horizon_ticks
@@ -58,7 +58,7 @@ class StoppedClock(Record):
     """The clock that a member was told is not continued, and what it was given does not count."""
 
     def _begin_verb(self, terms, ask, *arguments):
-        seen = replace(ask.seen, sent_us=ask.boot_us, reach=0)
+        seen = ask.seen._replace(sent_us=ask.boot_us, reach=0)
         return super()._begin_verb(terms, replace(ask, seen=seen, held=None), *arguments)
 
 

@@ -14,8 +14,9 @@ Units: ``_ticks`` and plain axis values count from the layout's epoch; ``_us`` a
 (moments: since 1970).
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
 from frazil.errors import ConfigError
 
@@ -88,8 +89,7 @@ class Terms:
         return (us - self.epoch_us) // self.tick_us
 
 
-@dataclass(frozen=True, slots=True)
-class LastSeen:
+class LastSeen(NamedTuple):
     """The identity, revision and clock of the record in the last reply.
 
     The rest is a member's own (see ``VerbRequest.memory``). reach: the first tick that nothing in
@@ -175,7 +175,7 @@ class VerbRequest:
             if clock > terms.tick_at(told.now_us) + terms.slack_ticks:
                 reach = max(reach, clock + terms.wait_ticks)
         told_us = self.seen.told_us if same else heard_us
-        return replace(told, reach=reach, sent_us=self.boot_us, told_us=told_us)
+        return LastSeen(told.sid, told.revision, told.now_us, reach, self.boot_us, told_us)
 
 
 @dataclass(frozen=True, slots=True)

@@ -217,4 +217,4 @@ class PartitionedRegistry(Registry):
 
 def _outside(number: int, seen: LastSeen) -> LastSeen:
     """The memory of a store's record as callers see it."""
-    return replace(seen, sid=f"{number}@{seen.sid}") if seen.sid else seen
+    return seen._replace(sid=f"{number}@{seen.sid}") if seen.sid else seen

@@ -1,6 +1,5 @@
 """Checks of the contract for counters: layouts without time, where waiting does not end a loss."""
 
-from dataclasses import replace
 from functools import partial
 
 from frazil.claims.claim import LastSeen, Lost
@@ -74,7 +73,7 @@ def older_counters_are_refused(trial: Trial) -> None:
     demand_refused(partial(stranger.try_grant, 5), fault)
     top = a.grant(5).until
     ahead = trial.member(COUNTER)
-    ahead.seen = replace(a.seen, revision=a.seen.revision + 1000)
+    ahead.seen = a.seen._replace(revision=a.seen.revision + 1000)
     demand_refused(partial(ahead.try_grant, 5), "a counter older than a member's memory gave")
     newcomer = trial.member(COUNTER)
     demand_refused(partial(newcomer.try_grant, 5), "a loss that one member noticed is not recorded")

@@ -71,7 +71,7 @@ def members_remember_the_revision(trial: Trial) -> None:
     a, b, c = trial.members(3)
     held = b.grant(20)
     a.grant(5)
-    a.seen = replace(a.seen, revision=a.seen.revision + 1000)
+    a.seen = a.seen._replace(revision=a.seen.revision + 1000)
     reply = a.try_grant(5)
     floor = a.terms.tick_at(reply.seen.now_us) + a.horizon_ticks
     _demand_beyond(reply, floor, "a loss")

@@ -1,6 +1,6 @@
 """What members agree on, and what they tell each other."""
 
-from dataclasses import FrozenInstanceError, fields, replace
+from dataclasses import replace
 
 import pytest
 
@@ -28,12 +28,13 @@ VALUES = [
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
 def test_replies_and_requests_are_immutable(value):
     """Several threads read it, and a keeper compares it with what it is told later."""
-    first = fields(value)[0].name
-    with pytest.raises(FrozenInstanceError):
-        setattr(value, first, getattr(value, first))
+    parts = {name: getattr(value, name) for name in value.__match_args__}
+    for name, part in parts.items():
+        with pytest.raises(AttributeError):
+            setattr(value, name, part)
     assert not hasattr(value, "__dict__")
-    assert replace(value) == value
-    assert hash(replace(value)) == hash(value)
+    assert type(value)(**parts) == value
+    assert hash(type(value)(**parts)) == hash(value)
 
 
 def test_the_repr_of_a_claim_omits_last_seen():

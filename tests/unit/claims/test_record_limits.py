@@ -125,4 +125,4 @@ def test_a_counter_that_its_member_knows_as_another_is_refused(sid):
     world = World(COUNTER)
     told = world.grant(1).seen
     with pytest.raises(ConfigError, match="older than values that were already granted"):
-        world.grant(1, seen=replace(told, sid=sid))
+        world.grant(1, seen=told._replace(sid=sid))

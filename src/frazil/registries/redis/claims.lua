@@ -40,8 +40,8 @@ local JUMP_US, WITNESS_US, MOVED = 60000000, 10000000, 4294967296
 
 local ask = {
   verb = ARGV[1], nonce = ARGV[2], fingerprint = ARGV[3], layout = ARGV[4],
-  size = tonumber(ARGV[6]), horizon = tonumber(ARGV[8]), tick_us = tonumber(ARGV[9]),
-  seen_sid = ARGV[13], seen_revision = tonumber(ARGV[14]), seen_now_us = tonumber(ARGV[15]),
+  horizon = tonumber(ARGV[8]), tick_us = tonumber(ARGV[9]),
+  seen_sid = ARGV[13], seen_revision = tonumber(ARGV[14]),
   holder = ARGV[17], replicas = tonumber(ARGV[23]),
 }
 ask.timed = ask.tick_us > 0
@@ -115,7 +115,7 @@ function verbs.is_loss()
     return true
   end
   return ask.seen_sid ~= '' and not same
-    and verbs.tick_at(ask.seen_now_us) + ask.horizon > record.guard
+    and verbs.tick_at(tonumber(ARGV[15])) + ask.horizon > record.guard
 end
 
 -- In the wait after a loss: raises the guard to what a member remembers, or ends the wait.
@@ -255,7 +255,7 @@ function verbs.grant(token)
   if rest > 0 then
     return verbs.answer('wait', now_us, text(rest))
   end
-  local n, start = record.choose(now, ask.size, ask.timed)
+  local n, start = record.choose(now, tonumber(ARGV[6]), ask.timed)
   if ask.timed then
     start = math.max(start, now)
   end

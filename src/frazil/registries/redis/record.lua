@@ -25,11 +25,17 @@ end
 
 -- Converts decimal text of any length to a number relative to the base.
 function record.from_base(decimal)
+  if not record.base_high then -- the base is 0
+    return tonumber(decimal)
+  end
   local high = tonumber(string.sub(decimal, 1, -10)) or 0
   return (high - record.base_high) * 1e9 + (tonumber(string.sub(decimal, -9)) - record.base_low)
 end
 
 function record.to_decimal(number)
+  if not record.base_high then
+    return text(number)
+  end
   local low = record.base_low + number % 1e9
   local high = record.base_high + math.floor(number / 1e9) + math.floor(low / 1e9)
   if high == 0 then
@@ -40,8 +46,11 @@ end
 
 -- Makes a decimal text the base.
 function record.count_from(decimal)
-  record.base_high = tonumber(string.sub(decimal, 1, -10)) or 0
-  record.base_low = tonumber(string.sub(decimal, -9))
+  record.base = decimal
+  if tonumber(decimal) ~= 0 then
+    record.base_high = tonumber(string.sub(decimal, 1, -10)) or 0
+    record.base_low = tonumber(string.sub(decimal, -9))
+  end
   record.finish = math.min(record.from_base(ARGV[7]), LARGEST)
 end
 
@@ -147,9 +156,8 @@ function record.put(n, till, start, token, holder, since_us)
 end
 
 function record.save()
-  local base = string.format('%.0f%09.0f', record.base_high, record.base_low)
   record.set('head', cmsgpack.pack({
-    FORMAT, base, record.sid, record.incarnation, record.fingerprint, record.revision,
+    FORMAT, record.base, record.sid, record.incarnation, record.fingerprint, record.revision,
     record.guard, record.era, record.last_us, record.offset_us, record.top_us,
   }))
   redis.call('HSET', KEYS[1], unpack(record.changes))

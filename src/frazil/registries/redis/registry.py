@@ -129,6 +129,7 @@ class RedisRegistry(Registry):
         self.link = _link_to(access)
         self._key = f"frazil:{{{namespace}}}"
         self._data = "durable" if access.durable and not terms.timed else ""
+        self._constants = _constants(self.terms)
 
     def grant(self, ask: VerbRequest, want: int) -> Claim | Wait:
         """See Registry."""
@@ -151,7 +152,7 @@ class RedisRegistry(Registry):
             or longer.until < held.until
         ):
             raise self.link.wrong_reply()
-        return replace(longer, start=held.start)
+        return longer if longer.start == held.start else replace(longer, start=held.start)
 
     def release(self, ask: VerbRequest, used: int) -> LastSeen | Lost:
         """See Registry."""
@@ -209,23 +210,18 @@ class RedisRegistry(Registry):
 
     def _arguments(self, verb: str, ask: VerbRequest, amount: int | None) -> list[str]:
         """The arguments of the script; see its first lines."""
-        terms, seen, held = self.terms, ask.seen, ask.held
-        rest_us = terms.epoch_us % terms.tick_us if terms.timed else 0
-        epoch_ticks = terms.tick_at(rest_us) if terms.timed else 0
+        seen, held = ask.seen, ask.held
         claim: tuple[Any, ...] = ("", "", "", "")
         if held is not None and held.token:
-            claim = (held.slot - terms.slots.start, held.start, held.until, held.token)
-        arguments = (
-            *(verb, ask.token, terms.fingerprint, terms.layout),
-            *(terms.slots.start, len(terms.slots), terms.end, terms.horizon_ticks),
-            *(terms.tick_us, terms.epoch_us, epoch_ticks, rest_us),
+            claim = (held.slot - self.terms.slots.start, held.start, held.until, held.token)
+        changing = (
             *(seen.sid, seen.revision, seen.now_us, ask.witness_us, ask.holder),
             "" if amount is None else amount,
             *claim,
             *(self.link.access.replicas, self._data),
             *(ask.clock_us, seen.reach, ask.known_us),
         )
-        return [str(argument) for argument in arguments]
+        return [verb, ask.token, *self._constants, *map(str, changing)]
 
     def _given(self, answer: tuple[str, list[str]], token: str) -> Claim | Wait:
         """A claim or a wait, if it matches the request."""
@@ -256,6 +252,17 @@ class RedisRegistry(Registry):
             f"{self.url} refused {verb!r} without a reason; please report this",
             answer=parts,
         )
+
+
+def _constants(terms: Terms) -> list[str]:
+    """The arguments of the script that are the same in each call."""
+    rest_us = terms.epoch_us % terms.tick_us if terms.timed else 0
+    epoch_ticks = terms.tick_at(rest_us) if terms.timed else 0
+    constants = (
+        *(terms.fingerprint, terms.layout, terms.slots.start, len(terms.slots), terms.end),
+        *(terms.horizon_ticks, terms.tick_us, terms.epoch_us, epoch_ticks, rest_us),
+    )
+    return [str(constant) for constant in constants]
 
 
 def _seen(parts: list[str]) -> LastSeen:

@@ -9,7 +9,7 @@ if ARGV[1] == 'renew' and ARGV[9] ~= '0' and ARGV[19] ~= '' and ARGV[23] == '0' 
   local n = tonumber(ARGV[19])
   local at = n % 32 * 16
   local page_name = string.format('page:%s:%.0f', ARGV[5], math.floor(n / 32))
-  local slot_name = string.format('slot:%s:%.0f', ARGV[5], n)
+  local slot_name = 'slot:' .. ARGV[5] .. ':' .. ARGV[19]
   local values = redis.call('HMGET', KEYS[1], 'head', page_name, slot_name)
   local head = values[1] and values[3] and cmsgpack.unpack(values[1])
   if head and head[1] == 1 and tonumber(head[2]) == 0 then
@@ -42,8 +42,7 @@ if ARGV[1] == 'renew' and ARGV[9] ~= '0' and ARGV[19] ~= '' and ARGV[23] == '0' 
       )
       return {
         'claim', ARGV[2], incarnation, head[3], string.format('%.0f', revision + 1),
-        string.format('%.0f', now_us), string.format('%.0f', n), ARGV[22],
-        string.format('%.0f', details[1]), string.format('%.0f', till),
+        string.format('%.0f', now_us), ARGV[19], ARGV[22], ARGV[20], string.format('%.0f', till),
       }
     end
   end
