@@ -31,8 +31,9 @@ def _parsed(pieces: list[bytes]) -> Parsed:
         parser.feed(piece)
         try:
             while (command := parser.command()) is not None:
-                found.append(list(command))
-                command.append(b"changed by the caller")
+                if command:
+                    found.append(list(command))
+                    command.append(b"changed by the caller")
                 while parser.same(3):
                     parser.skip(1)
                     found.append(found[-1])
