@@ -7,6 +7,7 @@ import pytest
 from frazil.claims.claim import Claim, LastSeen, VerbRequest
 from frazil.claims.record import JUMP_US, WITNESS_US
 from frazil.generator.verb_requests import ask_of
+from frazil.registries.redis.registry import RedisRegistry
 from tests.property.test_claims_lua import Pair
 from tests.servers.redis import Server
 
@@ -145,8 +146,10 @@ def test_with_replicas_their_comings_are_of_the_incarnation(server, replicas, pa
 def test_a_pool_grants_exactly_its_slots(server, size):
     """A server that is one of several has a share of the slots, which fills no whole pages."""
     pair = pair_of(server, "time:41 node:10 sequence:2 @1ms since 2025-01-01T00:00:00Z")
-    registry = pair.members[0]
-    registry.terms = replace(registry.terms, slots=range(size))
+    whole = pair.members[0]
+    terms = replace(whole.terms, slots=range(size))
+    pair.members[0] = RedisRegistry(whole.link.access, whole.namespace, terms)
+    pair.members[0].link = whole.link
     same(pair, "initialise", 0)
     given = [same(pair, "grant", 1000).slot for _ in range(size)]
     assert given == list(range(size))
