@@ -25,7 +25,8 @@ def answer_to_one_who_was_silent(service):
         time.sleep(1)
         with contextlib.suppress(ConnectionError):
             silent.sendall(ASKING)
-            return silent.recv(4096)
+            with silent.makefile("rb") as reply:
+                return reply.read()  # all of it; it may come in several segments
     return b""
 
 
