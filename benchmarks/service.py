@@ -156,7 +156,7 @@ def _pipelined(port: int, count: int) -> list[int]:
         writer.close()
         return answer
 
-    return [int(one) for one in re.findall(rb":(\d+)\r\n", asyncio.run(all_of_them()))]
+    return [int(one) for one in re.findall(rb"\n(\d{19})\r", asyncio.run(all_of_them()))]
 
 
 def _compared(port: int, count: int) -> tuple[float, list[int]]:

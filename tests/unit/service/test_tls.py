@@ -54,7 +54,7 @@ def test_both_protocols(service, place):
     assert reply.status_code == 200
     options = {"ssl": True, "ssl_ca_certs": str(place / "ca.pem")}
     with redis.Redis("localhost", service.resp, **options) as client:
-        assert client.incr("a") > int(reply.json()["id"])
+        assert int(client.incr("a")) > int(reply.json()["id"])
 
 
 def test_no_unencrypted_connection(service):

@@ -1,19 +1,19 @@
 r"""The commands of the Redis endpoint, for programs with any Redis client.
 
-``INCR orders`` is a command of every client, and can be pipelined. It returns an integer, which has
-63 bits and a sign in this protocol. ``FRAZIL.ID orders`` returns larger IDs, and IDs in the text of
-their scheme.
+``INCR orders`` is a command of every client, and can be pipelined. ``FRAZIL.ID orders`` returns IDs
+in the text of their scheme.
 
-    PING [text]              PONG
-    AUTH [user] token        the user name is ignored
-    HELLO [2|3 [AUTH u t]]   facts about the server; newer clients send it first
-    INCR ns, INCRBY ns 1     an ID as an integer; some clients send INCRBY for INCR
+    INCR ns, INCRBY ns 1     an ID as a number; some clients send INCRBY for INCR
     FRAZIL.ID ns             an ID as text
     FRAZIL.IDS ns n          many IDs, as an array of texts
     FRAZIL.INSPECT ns id     the contents of an ID, as JSON
-    QUIT                     OK, then the connection is closed
+    PING, ECHO, INFO         as in Redis; clients send them to see whether the server is ready
+    SELECT, CLIENT, WATCH    OK: every database has the same namespaces, and no key ever changes
 
-This module computes the replies; ``redis.server`` has the connections.
+A client in JavaScript rounds an integer beyond 2^53, so it would get one number for many IDs. Where
+a scheme has such IDs, ``INCR`` answers with the digits as a string, which no client rounds.
+
+This module computes the replies; ``redis.server`` has the connections and the commands about them.
 """
 
 import json
@@ -28,14 +28,19 @@ from frazil.service.problems import TITLES, no_id, refused
 from frazil.service.texts import texts
 from frazil.service.tokens import Guard, OverQuota, Scope
 
-__all__ = ["IDS_MOST", "Answer", "Commands", "bulk", "error_of"]
+__all__ = ["IDS_MOST", "OK", "Answer", "Commands", "bulk", "error_of"]
 
 IDS_MOST = 10_000
 """The most IDs in one reply."""
 
+OK = b"+OK\r\n"
+
 _PART = 500  # IDs of a reply that are made and written together
-_INTEGER_END = 1 << 63
+_EXACT_BITS = 53  # of an integer that every client holds
+_STEP = 50  # commands of a transaction that are answered together
 _SINGLE = frozenset({b"INCR", b"INCRBY", b"FRAZIL.ID"})
+
+_INFO = "# Server\r\nserver_name:frazil\r\nredis_mode:standalone\r\nrole:master\r\nloading:0\r\n"
 
 Answer = bytes | AsyncIterator[bytes]
 """A reply, or its parts."""
@@ -58,6 +63,12 @@ class Commands:
             b"FRAZIL.IDS": self.many,
             b"FRAZIL.INSPECT": self.inspect,
             b"PING": self.ping,
+            b"ECHO": self.echo,
+            b"INFO": lambda _args, _secret: bulk(_INFO),
+            b"SELECT": self.select,
+            b"CLIENT": self.client,
+            b"WATCH": lambda _args, _secret: OK,
+            b"UNWATCH": lambda _args, _secret: OK,
         }
 
     def answer(self, command: list[bytes], secret: bytes) -> Answer:
@@ -65,12 +76,28 @@ class Commands:
         try:
             name = command[0].upper()
             if name not in self.commands:
-                raise _Refused(f"ERR unknown command; known commands: {self.known}")
+                raise _Refused(f"ERR unknown command {shown(name)}; known commands: {self.known}")
             return self.commands[name](command[1:], secret)
         except _Refused as refused:
             return error_of(str(refused))
         except OverQuota as over:
             return _over(over)
+
+    async def all_of(self, commands: list[list[bytes]], secret: bytes) -> AsyncIterator[bytes]:
+        """Yield the replies to the commands of a transaction, as parts of an array."""
+        yield b"*%d\r\n" % len(commands)
+        for at in range(0, len(commands), _STEP):
+            replies = bytearray()
+            for command in commands[at : at + _STEP]:
+                answer = self.answer(command, secret)
+                if isinstance(answer, bytes):
+                    replies += answer
+                else:
+                    yield bytes(replies)
+                    replies.clear()
+                    async for part in answer:
+                        yield part
+            yield bytes(replies)
 
     def more(self, command: list[bytes], secret: bytes, n: int) -> tuple[int, bytes]:
         """Answer up to ``n`` repetitions of a command; return how many, and the replies.
@@ -86,15 +113,13 @@ class Commands:
         ids = served.ready(n)
         if name == b"FRAZIL.ID":
             return len(ids), b"".join([bulk(served.scheme.format(n)) for n in ids])
-        if ids and max(ids) < _INTEGER_END:
-            return len(ids), (":" + "\r\n:".join(map(str, ids)) + "\r\n").encode()
-        return len(ids), b"".join([_integer(n) for n in ids])
+        return len(ids), _numbers(served, ids)
 
     @property
     def known(self) -> str:
         """The names of the commands."""
         return ", ".join(
-            sorted([*(name.decode() for name in self.commands), "AUTH", "HELLO", "QUIT"])
+            sorted([*(name.decode() for name in self.commands), "AUTH", "HELLO", "MULTI", "QUIT"])
         )
 
     def incr(self, args: list[bytes], secret: bytes) -> Answer:
@@ -104,11 +129,7 @@ class Commands:
                 raise _Refused("ERR the increment must be 1; use INCR ns, or FRAZIL.IDS ns n")
             args = args[:1]
         served = self._served(args, 1, "INCR ns", secret, "issue")
-        if served.scheme.bits > 63 and not served.scheme.layout.signed_safe:
-            raise _Refused(
-                f"ERR IDs of {served.scheme.name} do not fit a Redis integer; use FRAZIL.ID"
-            )
-        return self._single(served, secret, _integer)
+        return self._single(served, secret, lambda n: _numbers(served, [n]))
 
     def one(self, args: list[bytes], secret: bytes) -> Answer:
         """``FRAZIL.ID ns``."""
@@ -136,11 +157,29 @@ class Commands:
             raise _Refused(f"ERR {error}") from None
         return bulk(json.dumps(facts, ensure_ascii=False, separators=(",", ":")))
 
-    def ping(self, args: list[bytes], _secret: bytes) -> Answer:
+    def ping(self, args: list[bytes], secret: bytes) -> Answer:
         """``PING [text]``."""
         if len(args) > 1:
             raise _Refused("ERR wrong number of arguments; use PING or PING text")
-        return b"$%d\r\n%b\r\n" % (len(args[0]), args[0]) if args else b"+PONG\r\n"
+        return self.echo(args, secret) if args else b"+PONG\r\n"
+
+    def echo(self, args: list[bytes], _secret: bytes) -> Answer:
+        """``ECHO text``."""
+        if len(args) != 1:
+            raise _Refused("ERR wrong number of arguments; use ECHO text")
+        return b"$%d\r\n%b\r\n" % (len(args[0]), args[0])
+
+    def select(self, args: list[bytes], _secret: bytes) -> Answer:
+        """``SELECT database``."""
+        if len(args) != 1 or not args[0].isdigit():
+            raise _Refused("ERR wrong arguments; use SELECT 0")
+        return OK
+
+    def client(self, args: list[bytes], _secret: bytes) -> Answer:
+        """``CLIENT SETNAME name`` and ``CLIENT SETINFO attribute text``, which are ignored."""
+        if not args or args[0].upper() not in {b"SETNAME", b"SETINFO"}:
+            raise _Refused("ERR only CLIENT SETNAME and CLIENT SETINFO are known")
+        return OK
 
     def _served(
         self, args: list[bytes], count: int, usage: str, secret: bytes, scope: Scope
@@ -159,22 +198,22 @@ class Commands:
         return served
 
     def _single(
-        self, served: ServedNamespace, secret: bytes, shown: Callable[[int], bytes]
+        self, served: ServedNamespace, secret: bytes, reply: Callable[[int], bytes]
     ) -> Answer:
         """Return one ID, at once if one is ready."""
         with self.guard.charge(secret, 1) as charge:
             n = served.ready_one()
             if n is not None:
                 charge.used = 1
-                return shown(n)
-        return self._wait(served, secret, 1, lambda ids: shown(ids[0]))
+                return reply(n)
+        return self._wait(served, secret, 1, lambda ids: reply(ids[0]))
 
     async def _wait(
         self,
         served: ServedNamespace,
         secret: bytes,
         n: int,
-        shown: Callable[[list[int]], bytes],
+        reply: Callable[[list[int]], bytes],
         head: bytes = b"",
     ) -> AsyncIterator[bytes]:
         """Yield ``n`` IDs in parts. Raises ConnectionAbortedError after the first one.
@@ -187,7 +226,7 @@ class Commands:
                 for done in range(0, n, _PART):
                     ids = await served.many(min(n - done, _PART))
                     charge.used += len(ids)
-                    yield head + shown(ids)
+                    yield head + reply(ids)
                     head, begun = b"", True
         except OverQuota as over:
             yield _over(over)
@@ -216,7 +255,17 @@ def bulk(text: str) -> bytes:
     return b"$%d\r\n%b\r\n" % (len(data), data)
 
 
-def _integer(n: int) -> bytes:
-    if n >= _INTEGER_END:
-        return error_of("ERR this ID does not fit a Redis integer; use FRAZIL.ID")
-    return b":%d\r\n" % n
+def shown(name: bytes) -> str:
+    """Return the name of a command as an error shows it."""
+    return repr(name[:40].decode("utf-8", "replace"))
+
+
+def _numbers(served: ServedNamespace, ids: list[int]) -> bytes:
+    """Return the replies to INCR."""
+    before = ":"
+    if served.scheme.bits > _EXACT_BITS and ids:
+        size = len(str(max(ids)))
+        if len(str(min(ids))) < size:
+            return b"".join([bulk(str(n)) for n in ids])
+        before = f"${size}\r\n"
+    return "".join([f"{before}{n}\r\n" for n in ids]).encode()

@@ -24,7 +24,7 @@ from typing import cast
 from frazil.service import logs
 from frazil.service.acceptor import Acceptor
 from frazil.service.problems import TITLES
-from frazil.service.redis.commands import Answer, Commands, bulk, error_of
+from frazil.service.redis.commands import OK, Answer, Commands, bulk, error_of, shown
 from frazil.service.redis.parser import Parser, ProtocolError
 from frazil.service.state import State
 from frazil.system.clock import boot_ns
@@ -38,7 +38,9 @@ _FLUSH = 16_384  # bytes of replies to collect before a write
 _AT_ONCE = 200  # identical commands
 _SLICE_NS = 300_000
 _ERROR = ord("-")
-_OK = b"+OK\r\n"
+_QUEUE_MOST = 10_000  # commands of a transaction; equal ones are kept once
+_DIFFERENT_MOST = 64
+_QUEUED_BYTES_MOST = 1_024  # of one of them
 # A web page can make a browser send POST to this port; lines of the body would be commands.
 _FROM_A_BROWSER = frozenset({b"POST", b"HOST:"})
 
@@ -77,6 +79,10 @@ class _Connection(asyncio.BufferedProtocol):
         self._timeout_s = timeout_s
         self._parser = Parser()
         self._secret = b""
+        self._protocol = 2
+        self._queued: list[list[bytes]] | None = None  # the commands of a transaction
+        self._queued_once: dict[tuple[bytes, ...], list[bytes]] = {}
+        self._queue_broken = False
         self._pending: asyncio.Task[None] | None = None
         self._reads = asyncio.Event()  # whether the client reads its replies
         self._reads.set()
@@ -175,7 +181,7 @@ class _Connection(asyncio.BufferedProtocol):
             return
         answers += answer
         again = self._parser.same(_AT_ONCE)
-        if again and answer[0] != _ERROR:
+        if again and answer[0] != _ERROR and self._queued is None:
             count, more = self._commands.more(command, self._secret, again)
             self._parser.skip(count)
             answers += more
@@ -204,14 +210,46 @@ class _Connection(asyncio.BufferedProtocol):
         name = command[0].upper()
         if name in _FROM_A_BROWSER:
             raise ProtocolError("this is HTTP; the port is for Redis clients")
+        if self._queued is not None:
+            return self._queue(name, command, self._queued)
+        if name == b"MULTI":
+            self._queued, self._queued_once, self._queue_broken = [], {}, False
+            return OK
         if name == b"AUTH":
-            return self._auth(command[1:]) or _OK
+            return self._auth(command[1:]) or OK
         if name == b"HELLO":
             return self._hello(command[1:])
         if name == b"QUIT":
             self._ending = True
-            return _OK
+            return OK
         return self._commands.answer(command, self._secret)
+
+    def _queue(self, name: bytes, command: list[bytes], queued: list[list[bytes]]) -> Answer:
+        """A command between MULTI and EXEC."""
+        if name in {b"EXEC", b"DISCARD"}:
+            self._queued = None
+            if name == b"DISCARD":
+                return OK
+            if self._queue_broken:
+                return error_of("EXECABORT the transaction had a wrong command, so none was run")
+            return self._commands.all_of(queued, self._secret)
+        wrong = self._why_not_queued(name, command, len(queued))
+        if wrong:
+            self._queue_broken = True
+            return error_of(wrong)
+        queued.append(self._queued_once.setdefault(tuple(command), command))
+        return b"+QUEUED\r\n"
+
+    def _why_not_queued(self, name: bytes, command: list[bytes], count: int) -> str:
+        if self._unknown:
+            return "NOAUTH Authentication required: AUTH token"
+        if name not in self._commands.commands:
+            return f"ERR {shown(name)} is unknown, or has no place in a transaction"
+        new = tuple(command) not in self._queued_once
+        many = count >= _QUEUE_MOST or (new and len(self._queued_once) >= _DIFFERENT_MOST)
+        if many or sum(map(len, command)) > _QUEUED_BYTES_MOST:
+            return "ERR the transaction is too large; use pipelines without MULTI"
+        return ""
 
     def _auth(self, args: list[bytes]) -> bytes:
         """Store a token; return an error, or b""."""
@@ -224,18 +262,26 @@ class _Connection(asyncio.BufferedProtocol):
         return b""
 
     def _hello(self, args: list[bytes]) -> bytes:
-        version = args[0] if args else b"2"
-        if version not in {b"2", b"3"}:
+        """``HELLO [2|3 [AUTH user token] [SETNAME name]]``."""
+        if args and args[0] not in {b"2", b"3"}:
             return error_of("NOPROTO the protocol version must be 2 or 3")
-        if len(args) > 1:
-            wrong = error_of("ERR wrong arguments; use HELLO 3 AUTH user token")
-            if len(args) == 4 and args[1].upper() == b"AUTH":
-                wrong = self._auth(args[2:])
-            if wrong:
-                return wrong
-        facts = [bulk("server"), bulk("frazil"), bulk("proto"), b":%b\r\n" % version]
+        rest = args[1:]
+        while rest:
+            option = rest[0].upper()
+            if option == b"AUTH" and len(rest) >= 3:
+                if wrong := self._auth(rest[1:3]):
+                    return wrong
+                rest = rest[3:]
+            elif option == b"SETNAME" and len(rest) >= 2:
+                rest = rest[2:]
+            else:
+                return error_of("ERR wrong arguments; use HELLO 3 AUTH user token SETNAME name")
+        if args:
+            self._protocol = int(args[0])
+        version = self._protocol
+        facts = [bulk("server"), bulk("frazil"), bulk("proto"), b":%d\r\n" % version]
         facts += [bulk("mode"), bulk("standalone"), bulk("role"), bulk("master")]
-        head = b"%%%d\r\n" % (len(facts) // 2) if version == b"3" else b"*%d\r\n" % len(facts)
+        head = b"%%%d\r\n" % (len(facts) // 2) if version == 3 else b"*%d\r\n" % len(facts)
         return head + b"".join(facts)
 
     def _end(self, words: bytes) -> None:
