@@ -117,4 +117,5 @@ def test_a_wait_for_the_row_puts_no_id_ahead(kind, start, monkeypatch):
         frazil.init(server.url(), new=True)
         assert ahead_after_a_wait(kind, server) <= TICK_US
         monkeypatch.setattr(keeper, "reading_ns", middle)
-        assert ahead_after_a_wait(kind, server) > 100 * TICK_US
+        tries = (ahead_after_a_wait(kind, server) for _ in range(4))  # not every renewal waits
+        assert any(ahead > 100 * TICK_US for ahead in tries)

@@ -9,7 +9,6 @@ import ctypes
 import json
 import random
 import sys
-from dataclasses import asdict
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -72,7 +71,7 @@ class Member:
             slot, token = [reply.slot, reply.start, reply.until], reply.token
             if token:
                 self.claims.append(reply)
-        note(name=self.name, verb=verb, slot=slot, token=token, seen=asdict(self.seen))
+        note(name=self.name, verb=verb, slot=slot, token=token, seen=self.seen._asdict())
 
 
 def main():

@@ -1,9 +1,9 @@
 """``frazil inspect``: the fields of an ID.
 
 The input is an ID or a line of a log that contains one; its encoding and its scheme may be unknown.
-So a text is read in every encoding. Its scheme is the named one; without ``--scheme``, the default
-scheme if it gives a plausible moment, else the scheme that fits best, shown with the other
-candidates and the reasons.
+So a text is read in every encoding. Its scheme is the named one; without ``--scheme``, the one that
+fits far better than all others. Where several fit, all their readings are shown and none is
+preferred: an ID of Twitter is also an ID of frazil's default scheme, of another year.
 
 The drawing is made by ``drawing.draw``; colour adds no information.
 """
@@ -21,7 +21,7 @@ from frazil.cli.show.foreign_id import foreign_json, show_foreign
 from frazil.inputs.duration import ago
 from frazil.layout.drawing import COLOURS, draw, svg
 from frazil.layout.layout import Layout
-from frazil.reading.guess import Fit
+from frazil.reading.guess import Fit, rivals_of
 from frazil.reading.search import Match, Search
 from frazil.schemes.alphabet import encodings_of
 from frazil.schemes.codec import Codec
@@ -35,13 +35,14 @@ __all__ = ["command"]
 
 _DRAWING_COLUMNS = 100
 _CANDIDATES_SHOWN = 4
-_NEAR_BITS = 4.0  # a candidate whose score is this much lower could still be right
 
 
 @click.command
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
 @scheme_options
-@click.option("--guess", is_flag=True, help="Rank all schemes, even if the default scheme fits.")
+@click.option(
+    "--guess", is_flag=True, help="Show the evidence for each scheme, and why others are excluded."
+)
 @click.option(
     "--svg",
     "picture",
@@ -61,14 +62,14 @@ def command(
     """Show the moment, the node and every bit of an ID.
 
     TEXT is an ID in any encoding, or a line that contains IDs; without TEXT, the command reads
-    lines from standard input. Without --scheme, an ID is read in the default scheme if the result
-    is plausible, and otherwise in the scheme that fits best. UUIDs, ULIDs, KSUIDs, xids, ObjectIds
-    and TypeIDs of other programs are read too.
+    lines from standard input. Without --scheme, all plausible readings of an ID are shown, or the
+    only one with every bit. UUIDs, ULIDs, KSUIDs, xids, ObjectIds and TypeIDs of other programs are
+    read too.
 
     \b
-      frazil inspect 1375354384404488193
-      frazil inspect --scheme tsid 0R2Q8TZC3G401
-      frazil inspect --guess 175928847299117063
+      frazil inspect $(frazil mint)
+      frazil inspect 175928847299117063
+      frazil inspect --scheme discord 175928847299117063
       tail -n 1 app.log | frazil inspect --json
     """
     named = not is_default("scheme", "field", "epoch")
@@ -123,7 +124,10 @@ def _draw_first(findings: Iterable[Match], picture: IO[str]) -> Iterator[Match]:
                 raise Failure(
                     f"--svg draws IDs of frazil's schemes, not a {finding.foreign.format}"
                 )
-            best = finding.fits[0]
+            rivals = rivals_of(finding.fits)
+            if len(rivals) > 1:
+                raise Failure(f"--svg draws one reading: {_undecided(rivals)}")
+            best = (rivals or finding.fits)[0]
             picture.write(svg(best.scheme.layout, _unshuffled(best)))
             picture.close()
         yield finding
@@ -141,26 +145,45 @@ def _unshuffled(fit: Fit) -> int:
 def _as_json(finding: Match, now_us: int) -> dict[str, Any]:
     if finding.foreign is not None:
         return foreign_json(finding.foreign, now_us)
-    best = finding.fits[0]
-    us = best.values.moment_us
+    rivals = rivals_of(finding.fits) or [finding.fits[0]]
+    best, decided = rivals[0], len(rivals) == 1
     return {
         "text": best.reading.text,
         "id": str(best.reading.number),
-        "scheme": best.scheme.name,
+        "scheme": best.scheme.name if decided else None,
         "encoding": best.reading.encoding,
         "prefix": best.reading.prefix,
-        "moment": None if us is None else moment_text(us),
-        "age_s": None if us is None else round((now_us - us) / 1e6, 3),
-        "fields": dict(best.values),
-        "foreign": list(best.values.foreign),
-        "doubt": best.refused or None,
+        **(_moment_json(best, now_us) if decided else {"moment": None, "age_s": None}),
+        "fields": dict(best.values) if decided else {},
+        "foreign": list(best.values.foreign) if decided else [],
+        "doubt": (best.refused or best.doubt or None) if decided else _undecided(rivals),
         "texts": _texts(best),
         "candidates": [
-            {"scheme": fit.scheme.name, "score": round(fit.score, 1), "why": list(fit.reasons)}
-            for fit in finding.fits
-            if finding.guessed and not fit.refused
+            {
+                "scheme": fit.scheme.name,
+                "encoding": fit.reading.encoding,
+                **_moment_json(fit, now_us),
+                "fields": dict(fit.values),
+                "score": round(fit.score, 1),
+                "why": list(fit.reasons),
+                "doubt": fit.doubt or None,
+            }
+            for fit in _plausible(finding)
         ],
     }
+
+
+def _moment_json(fit: Fit, now_us: int) -> dict[str, Any]:
+    us = fit.values.moment_us
+    return {
+        "moment": None if us is None else moment_text(us),
+        "age_s": None if us is None else round((now_us - us) / 1e6, 3),
+    }
+
+
+def _undecided(rivals: list[Fit]) -> str:
+    names = ", ".join(fit.scheme.name for fit in rivals)
+    return f"it can be an ID of {names}; name one with --scheme"
 
 
 def _texts(fit: Fit) -> dict[str, str]:
@@ -179,7 +202,11 @@ def _show(finding: Match, now_us: int) -> None:
     if finding.foreign is not None:
         show_foreign(finding.foreign, now_us)
         return
-    best = finding.fits[0]
+    rivals = rivals_of(finding.fits) or [finding.fits[0]]
+    if len(rivals) > 1:
+        _show_undecided(finding, now_us)
+        return
+    best = rivals[0]
     console = terminal.console()
     kind = f"{best.reading.encoding_text}, {best.scheme.bits} bits"
     shuffled = ", shown unshuffled" if best.scheme.shuffle is not None else ""
@@ -193,16 +220,39 @@ def _show(finding: Match, now_us: int) -> None:
         click.echo(drawing)
     click.echo()
     terminal.echo(terminal.facts(_facts(best, now_us)))
-    near = [fit.scheme.name for fit in finding.fits[1:] if fit.score > best.score - _NEAR_BITS]
     if finding.guessed:
         _show_candidates(finding)
-    else:
-        if near:
-            names = ", ".join(near[:_CANDIDATES_SHOWN])
-            other = f"It could also be an ID of {names}; compare with --guess."
-            click.echo(f"\n{terminal.wrapped(other)}")
-        if search := _log_search(best):
-            click.echo(f"\nThe process that made it, in logs of the level INFO:\n{search}")
+    elif search := _log_search(best):
+        click.echo(f"\nThe process that made it, in logs of the level INFO:\n{search}")
+
+
+def _show_undecided(finding: Match, now_us: int) -> None:
+    """The readings of an ID that several schemes can have made."""
+    plausible = _plausible(finding)
+    title = f"{plausible[0].reading.text} can be an ID of {len(plausible)} schemes:"
+    click.echo(f"{terminal.wrapped(title)}\n")
+    columns = ("scheme", "moment", "age", "node", "sequence", "evidence")
+    table = terminal.table(*columns, right=columns[3:])
+    for fit in plausible:
+        us, values = fit.values.moment_us, fit.values
+        moment = ("", "") if us is None else (f"{moment_text(us)[:19]}Z", ago(us, now_us))
+        node = f"{values['node']:,}" if fit.scheme.layout.bits_of("node") else ""
+        sequence = f"{values['sequence']:,}" if fit.scheme.layout.bits_of("sequence") else ""
+        table.add_row(fit.scheme.name, *moment, node, sequence, f"{fit.score:.0f} bits")
+    terminal.echo(table)
+    if finding.guessed:
+        _show_excluded(finding)
+    decide = (
+        "The number alone does not tell. The right scheme is the one whose moment is when the ID "
+        f"was made; name it to see every bit, like --scheme {plausible[1].scheme.name}."
+    )
+    click.echo(f"\n{terminal.wrapped(decide)}")
+
+
+def _plausible(finding: Match) -> list[Fit]:
+    """The readings that are not refused, the best first."""
+    fits = (fit for fit in finding.fits if not fit.refused)
+    return sorted(fits, key=lambda fit: -fit.score)
 
 
 def _log_search(fit: Fit) -> str:
@@ -263,8 +313,8 @@ def _facts(fit: Fit, now_us: int) -> Iterator[tuple[str, str]]:
     if "node" not in dict(values) and layout.bits_of("node"):
         yield "node", f"{values['node']:,} (from all its fields)"
     yield from _texts(fit).items()
-    if fit.refused:
-        yield "doubt", f"{fit.refused}; it may not be an ID of this scheme"
+    if doubt := fit.refused or fit.doubt:
+        yield "doubt", f"{doubt}; it may not be an ID of this scheme"
     if number > 1 << 53 and int(float(number)) != number:
         yield "JavaScript", f"rounds it to {int(float(number))}; pass it as text"
     if fit.scheme.bits == 64 and number >> 63:
@@ -273,13 +323,16 @@ def _facts(fit: Fit, now_us: int) -> Iterator[tuple[str, str]]:
 
 def _show_candidates(finding: Match) -> None:
     """The schemes that fit, with their scores, and those that do not."""
-    fitting = [fit for fit in finding.fits if not fit.refused]
-    refused = [fit for fit in finding.fits if fit.refused]
     table = terminal.table("candidate", "evidence", "reasons", right=("evidence",))
-    for fit in fitting[:_CANDIDATES_SHOWN]:
+    for fit in _plausible(finding)[:_CANDIDATES_SHOWN]:
         table.add_row(fit.scheme.name, f"{fit.score:.0f} bits", ", ".join(fit.reasons))
     click.echo()
     terminal.echo(table)
+    _show_excluded(finding)
+
+
+def _show_excluded(finding: Match) -> None:
+    refused = [fit for fit in finding.fits if fit.refused]
     if refused:
         names = "; ".join(f"{fit.scheme.name} ({fit.refused})" for fit in refused)
         click.echo()

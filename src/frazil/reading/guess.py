@@ -8,11 +8,12 @@ IDs of this scheme that are as near to now, on any node, with no greater sequenc
 make a scheme's IDs fewer and so raise its score; a wide node field lowers it.
 
 A reading is refused if a constant differs from the layout's. It is refused if its moment is before
-2005, more than a day ahead, or in the first week of the epoch (where all small numbers are). It is
-also refused if its counter or its node number is too large to have been reached, which
-distinguishes frazil's UUIDs from those with random bits. The scheme's own encoding adds 4 bits, by
-convention. Limits: an old ID is not neat, and schemes with the same fields, like icicle and
-snowflake, differ only by their epochs.
+2005, more than a year ahead, or in the first week of the epoch (where all small numbers are). A
+reading that is more than a day ahead is in doubt: a host's clock may have been wrong. It is also
+refused if its counter or its node number is too large to have been reached, which distinguishes
+frazil's UUIDs from those with random bits. The scheme's own encoding adds 4 bits, by convention.
+Limits: an old ID is not neat, and schemes with the same fields, like icicle and snowflake, differ
+only by their epochs.
 """
 
 from collections.abc import Iterable
@@ -28,7 +29,7 @@ from frazil.schemes.scheme import PRESETS, Scheme
 from frazil.schemes.scheme import scheme as make_scheme
 from frazil.system.clock import moment_text, to_us
 
-__all__ = ["LIKELY_BITS", "Fit", "contradiction", "fit_of", "fits_of", "presets"]
+__all__ = ["LIKELY_BITS", "Fit", "contradiction", "fit_of", "fits_of", "presets", "rivals_of"]
 
 LIKELY_BITS = 12.0
 """A score that one random text in 4,096 reaches."""
@@ -37,6 +38,8 @@ _OWN_ENCODING_BITS = 4.0
 _NEAT_BITS = 4  # the least number of leading zeros that is a reason
 _OLDEST_US = to_us(datetime(2005, 1, 1, tzinfo=UTC))
 _AHEAD_MAX_US = UNITS_US["d"]
+_CLOCK_AHEAD_MAX_US = 366 * UNITS_US["d"]
+_NEAR_BITS = 4.0  # a reading that is weaker by less than this could still be right
 _AFTER_EPOCH_MIN_US = 7 * UNITS_US["d"]
 _COUNTER_BITS = 48
 _NODE_BITS = 24
@@ -45,7 +48,10 @@ _DEPLOYMENT_CONSTANTS = {"cluster"}  # each deployment chooses their values
 
 @dataclass(frozen=True)
 class Fit:
-    """A reading as an ID of a scheme, with a ``score`` in bits; ``refused`` is why it cannot be."""
+    """A reading as an ID of a scheme, with a ``score`` in bits.
+
+    refused: why it cannot be one. doubt: why it may be none although it is not refused.
+    """
 
     scheme: Scheme
     reading: Reading
@@ -53,6 +59,7 @@ class Fit:
     score: float
     reasons: tuple[str, ...]
     refused: str = ""
+    doubt: str = ""
 
     @property
     def own(self) -> bool:
@@ -94,7 +101,8 @@ def fit_of(scheme: Scheme, reading: Reading, now_us: int) -> Fit:
     if adopted:
         scheme = scheme.with_fields(**{name: values[name] for name in adopted})
         values = scheme.unpack(reading.number)
-    refused = _refusal(scheme, values, now_us)
+    doubt = contradiction(scheme, values, now_us)
+    refused = _refusal(scheme, values, now_us, doubt)
     layout = scheme.layout
     neat_ids_bits, reasons = float(layout.bits_of("node")), []
     if values.moment_us is not None:
@@ -113,13 +121,19 @@ def fit_of(scheme: Scheme, reading: Reading, now_us: int) -> Fit:
     if reading.encoding == scheme.encoding:
         score += _OWN_ENCODING_BITS
         reasons += [f"{reading.encoding_text} is its encoding"] * (not decimal)
-    return Fit(scheme, reading, values, score, tuple(reasons), refused)
+    return Fit(scheme, reading, values, score, tuple(reasons), refused, "" if refused else doubt)
 
 
-def _refusal(scheme: Scheme, values: Values, now_us: int) -> str:
+def rivals_of(fits: Iterable[Fit]) -> list[Fit]:
+    """The fit with the highest score, and all that are nearly as good; none if all are refused."""
+    plausible = sorted((fit for fit in fits if not fit.refused), key=_order)
+    return [fit for fit in plausible if fit.score > plausible[0].score - _NEAR_BITS]
+
+
+def _refusal(scheme: Scheme, values: Values, now_us: int, doubt: str) -> str:
     """The reason why no ID of the scheme has these values; "" if one can."""
-    if reason := contradiction(scheme, values, now_us):
-        return reason
+    if values.foreign or (values.moment_us or 0) > now_us + _CLOCK_AHEAD_MAX_US:
+        return doubt
     if scheme.layout.axis == "sequence" and values["sequence"] >> _COUNTER_BITS:
         return f"no counter reaches {values['sequence']:,}"
     if scheme.layout.bits_of("node") > _NODE_BITS and values["node"] >> _NODE_BITS:

@@ -72,13 +72,12 @@ class Search:
         if len(text.split()) != 1:
             hint = "" if text else "; name one, like frazil inspect 1425152293497475073"
             return f"no ID was found in {shown!r}{hint}"
+        if not self.named and (reason := why_not(text)):
+            return f"{shown!r} is not an ID: {reason}"
         refused = () if self.named else fits_of(text, presets(), self.now_us)
         if refused:
             reasons = "".join(f"\n  {fit.scheme.name}: {fit.refused}" for fit in refused)
             return f"{shown!r} fits no scheme:{reasons}\nUse --scheme to read it anyway."
-        reason = "" if self.named else why_not(text)
-        if reason:
-            return f"{shown!r} is not an ID: {reason}"
         try:
             self.scheme.parse(text)
         except CodecError as error:

@@ -55,11 +55,11 @@ def readings(text: str, bits: int) -> tuple[Reading, ...]:
     prefix = name + underscore
     if not _PREFIX.fullmatch(prefix):
         return ()
-    if body[:2] in {"0x", "0X"} and body[2:]:
+    found = []
+    if body[:2] in {"0x", "0X"} and body[2:]:  # which base32 can begin with too
         codec = _codec("hex", bits)
         digits = body[2:].lower().rjust(codec.width or 0, "0")
-        return tuple(_read(text, prefix, digits, codec))
-    found = []
+        found += _read(text, prefix, digits, codec)
     for encoding in encodings_of(bits):
         digits = body.lower() if encoding in {"hex", "uuid"} else body
         found += _read(text, prefix, digits, _codec(encoding, bits))

@@ -13,7 +13,7 @@ from frazil.layout.drawing import spans
 from frazil.reading.capacity import Plan
 from frazil.reading.foreign.identifier import Foreign
 from frazil.reading.foreign.recognise import doubt_of
-from frazil.reading.guess import Fit, contradiction
+from frazil.reading.guess import contradiction, rivals_of
 from frazil.reading.search import Match, Search
 from frazil.schemes.alphabet import encodings_of
 from frazil.schemes.codec import Codec
@@ -27,7 +27,6 @@ __all__ = ["FOUND_MOST", "facts_of", "findings_of", "neighbours", "stretches"]
 FOUND_MOST = 20
 """The most IDs that are reported for one text."""
 
-_NEAR_BITS = 4.0  # a guess that is weaker by less than this is still plausible
 _OTHERS_MOST = 6
 _STRETCHES_US = [UNITS_US[unit] for unit in ("s", "min", "h", "d")]
 
@@ -158,9 +157,11 @@ def _finding_json(finding: Match, now_us: int) -> dict[str, Any]:
         "shuffled": scheme.shuffle is not None,
         "said": None if us is None else ago(us, now_us),
         "guessed": finding.guessed,
-        "doubt": best.refused or None,
+        "doubt": best.refused or best.doubt or None,
         "reasons": list(best.reasons) if finding.guessed else [],
-        "others": [fit.scheme.name for fit in _others(finding, best)],
+        "others": [fit.scheme.name for fit in rivals_of(finding.fits) if fit is not best][
+            :_OTHERS_MOST
+        ],
         "unsorted": Plan(scheme.name, scheme.layout, shuffle=scheme.shuffle).unsorted or None,
         "note": None,
         "neighbours": neighbours(scheme, n),
@@ -211,9 +212,3 @@ def _note(found: Foreign) -> str:
     """Return what its parts mean, if that is not obvious, and what else the text could be."""
     other = f"it could also be an ID of {', '.join(found.others)}" if found.others else ""
     return "; ".join(filter(None, (found.note, other)))
-
-
-def _others(finding: Match, best: Fit) -> list[Fit]:
-    """Return the other fits that are still plausible."""
-    near = [fit for fit in finding.fits[1:] if fit.score > best.score - _NEAR_BITS]
-    return [fit for fit in near if not fit.refused][:_OTHERS_MOST]

@@ -56,7 +56,7 @@ def test_drawing_and_facts(call):
 
 
 def test_json(call):
-    (item,) = told(call, ID)
+    (item,) = told(call, "-s", "icicle", ID)
     assert (item["id"], item["scheme"], item["encoding"]) == (ID, "icicle", "decimal")
     assert item["moment"] == "2026-07-10T15:50:38.406Z"
     assert item["fields"]["node"] == 842
@@ -106,27 +106,48 @@ def test_constants_of_another_deployment(call):
     assert s.layout.fixed == {"sign": 0}
 
 
-def test_guess_ranks_schemes(call):
-    text = call("inspect", "--guess", "175928847299117063").stdout
-    table = text.partition("candidate")[2]
-    assert [name in table for name in ("icicle", "discord", "snowflake")] == [True] * 3
-    assert "excluded: " in text
-    assert "its mode is 0, not 1" in text.replace("\n", " ")
-    (item,) = told(call, "--guess", "175928847299117063")
+TWITTER = "580782912222633985"  # of 2015-03-25; Discord's reading of it is of 2019
+
+
+@pytest.mark.parametrize("args", [(), ("--guess",)])
+def test_all_plausible_readings_and_none_is_preferred(call, args):
+    text = call("inspect", *args, TWITTER).stdout
+    assert text.startswith(f"{TWITTER} can be an ID of 7 schemes:\n")
+    rows = {line.split()[0]: line for line in text.splitlines() if "bits" in line}
+    assert "2015-03-25T17:26:51Z" in rows["snowflake"]
+    assert "2019-05-22T15:43:56Z" in rows["discord"]
+    assert "2020-07-09T01:27:17Z" in rows["icicle"]
+    assert ("its mode is 0, not 1" in text.replace("\n", " ")) is bool(args)
+    assert "--scheme" in text
+    assert "┌" not in text
+
+
+@pytest.mark.parametrize("args", [(), ("--guess",)])
+def test_json_of_several_readings(call, args):
+    (item,) = told(call, *args, TWITTER)
+    assert (item["id"], item["scheme"], item["moment"]) == (TWITTER, None, None)
+    assert "snowflake" in item["doubt"]
+    found = {each["scheme"]: each for each in item["candidates"]}
+    assert found["snowflake"]["moment"] == "2015-03-25T17:26:51.355Z"
+    assert found["discord"]["fields"]["worker"] == 18
     scores = [candidate["score"] for candidate in item["candidates"]]
-    assert len(scores) > 2
     assert scores == sorted(scores, reverse=True)
 
 
-def test_near_candidates_are_named(call):
-    line = call("inspect", "175928847299117063").stdout.partition("It could also be an ID of")[2]
-    assert "discord" in line.replace("\n", " ").partition(". ")[0]
+def test_the_evidence_prefers_an_id_of_now(call):
+    text = call("mint", "--url", "memory:").stdout.strip()
+    (item,) = told(call, text)
+    assert (item["scheme"], item["candidates"][0]["scheme"]) == ("icicle", "icicle")
+    drawn = call("inspect", text).stdout
+    assert drawn.startswith(f"{text}: scheme icicle")
+    assert "evidence" in call("inspect", "--guess", text).stdout
 
 
 def test_lines_from_standard_input(call):
     log = f"start\n2026 id={ID} ok\n\xff\n/orders/2VznWE2i\n".encode("latin-1")
     items = told(call, stdin=log)
-    assert [item["scheme"] for item in items] == ["icicle", "chibrary"]
+    assert [item["scheme"] for item in items] == [None, "chibrary"]
+    assert items[0]["candidates"][0]["scheme"] == "icicle"
 
 
 def test_log_without_ids(call):
@@ -151,10 +172,12 @@ def test_guess_and_scheme_exclude_each_other(call):
 
 def test_svg(call, tmp_path):
     path = tmp_path / "id.svg"
-    assert call("inspect", ID, "--svg", str(path)).exit_code == 0
+    assert "name one with --scheme" in call("inspect", ID, "--svg", str(path)).output
+    assert not path.exists()
+    assert call("inspect", "-s", "icicle", ID, "--svg", str(path)).exit_code == 0
     root = ET.parse(path).getroot()  # our own drawing
     assert f"ID {ID} of 64 bits" in "".join(root.itertext())
-    result = call("inspect", ID, "--svg", str(tmp_path / "no" / "id.svg"))
+    result = call("inspect", "-s", "icicle", ID, "--svg", str(tmp_path / "no" / "id.svg"))
     assert result.exit_code == 2
     assert "id.svg" in result.output
 
@@ -182,7 +205,7 @@ def test_colour_follows_the_environment(variable, coloured, call, monkeypatch):
         lambda: Console(highlight=False, force_terminal=True, color_system="truecolor", width=80),
     )
     monkeypatch.setenv(variable, "1")
-    assert ("\x1b[38;2;" in call("inspect", ID).stdout) is coloured
+    assert ("\x1b[38;2;" in call("inspect", "-s", "icicle", ID).stdout) is coloured
 
 
 KEY = "2b7e151628aed2a6abf7158809cf4f3c"

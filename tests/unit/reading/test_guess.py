@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from frazil.inputs.duration import UNITS_US
-from frazil.reading.guess import fit_of, fits_of, presets
+from frazil.reading.guess import fit_of, fits_of, presets, rivals_of
 from frazil.reading.spelling import Reading
 from frazil.schemes.scheme import names, scheme
 from frazil.system.clock import to_us
@@ -61,7 +61,7 @@ def test_cluster_is_the_deployments_choice():
 @pytest.mark.parametrize(
     ("us", "words"),
     [
-        (NOW_US + 2 * UNITS_US["d"], "in 2 days"),
+        (NOW_US + 800 * UNITS_US["d"], "in 2 years"),
         (to_us(datetime(2004, 12, 31, tzinfo=UTC)), "before such IDs"),
         (NOW_US + UNITS_US["d"] // 2, ""),
     ],
@@ -72,6 +72,27 @@ def test_moment_must_be_possible(us, words):
     fit = fit_of(s, Reading("", "hex", n), NOW_US)
     assert words in fit.refused
     assert bool(fit.refused) == bool(words)
+
+
+def test_an_id_ahead_of_the_clock_is_in_doubt():
+    """It was read as Discord's, whose date is a year earlier."""
+    s = scheme()
+    n = s.pack(time=s.layout.tick_at(NOW_US + 2 * UNITS_US["d"]), node=0, sequence=0)
+    best = rivals_of(fits_of(str(n), presets(), NOW_US))
+    assert [fit.scheme.name for fit in best] == ["icicle"]
+    assert (best[0].refused, best[0].doubt) == ("", "its date would be 2026-07-12, in 2 days")
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("580782912222633985", "snowflake"),  # Twitter's, of 2015
+        ("175928847299117063", "discord"),  # of 2016, in Discord's documentation
+    ],
+)
+def test_rivals_are_all_readings_that_the_evidence_does_not_tell_apart(text, right):
+    found = [fit.scheme.name for fit in rivals_of(fits_of(text, presets(), NOW_US))]
+    assert {right, "icicle", "discord", "snowflake"} <= set(found)
 
 
 def test_first_week_of_an_epoch_is_refused():

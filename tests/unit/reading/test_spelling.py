@@ -18,6 +18,12 @@ def found(text: str, bits: int = 64) -> dict[str, int]:
     return {reading.encoding_text: reading.number for reading in readings(text, bits)}
 
 
+def test_base32_that_begins_like_hex():
+    text = Codec("base32", 64).encode(1_044_835_113_549_955_072)
+    assert text.startswith("0X")
+    assert found(text)["base32"] == 1_044_835_113_549_955_072
+
+
 @given(st.sampled_from([40, 47, 53, 64, 128]), st.data(), st.sampled_from(list(DIGITS)))
 def test_every_text_is_read_back(bits, data, encoding):
     n = data.draw(st.integers(0, (1 << bits) - 1))

@@ -81,7 +81,7 @@ def _in_bytes(text: str, now_us: int) -> Foreign | None:
         found = ksuid.of_number(int(digits, 16), text, "hex")
     else:
         try:
-            return uuids.of_number(int(digits, 16), text, "hex")
+            return uuids.of_number(int(digits, 16), text, "hex", known=True)
         except CodecError:
             found = ulid.of_number(int(digits, 16), text, "hex")
     return found if found and not doubt_of(found, now_us) else None

@@ -1,4 +1,7 @@
-"""TypeIDs: a prefix, ``_`` and a UUID in 26 characters of base32, all of lower case."""
+"""TypeIDs: a prefix, ``_`` and a UUID in 26 characters of base32, all of lower case.
+
+Source: TypeID specification 0.3. A TypeID without a prefix is not told from a ULID.
+"""
 
 import re
 from dataclasses import replace
@@ -17,10 +20,15 @@ _CODEC = Codec("base32", 128)
 def read(text: str) -> Foreign | None:
     """The TypeID of a text with a prefix; None for another text.
 
-    Raises CodecError for a suffix that is not 128 bits of base32, or not a UUID.
+    Raises CodecError for capitals, and for a suffix that is not 128 bits of base32.
     """
     form = _TEXT.fullmatch(text)
     if form is None:
+        if text != text.lower() and _TEXT.fullmatch(text.lower()):
+            raise CodecError(
+                f"{text!r} has the form of a TypeID, which has no capitals; write {text.lower()}",
+                text=text,
+            )
         return None
     prefix, suffix = form[1], form[2]
     try:
@@ -28,8 +36,8 @@ def read(text: str) -> Foreign | None:
     except CodecError as error:
         raise CodecError(f"{text!r} has the form of a TypeID, but {error}", text=text) from None
     inside = uuids.of_number(number, text, "base32")
-    version = inside.format.removeprefix("UUID")
-    note = inside.note if version == "v7" else f"a UUID{version}; the usual TypeID has a UUIDv7"
+    usual = inside.format == "UUIDv7"
+    note = inside.note if usual else f"a {inside.format}; the usual TypeID has a UUIDv7"
     return replace(
         inside,
         format="TypeID",

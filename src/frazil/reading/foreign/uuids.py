@@ -1,5 +1,9 @@
 """UUIDs of RFC 9562 and its predecessors: the moment of versions 1, 6 and 7, the parts of all.
 
+A text in the form of a UUID is one, whatever its bits: nil and max, a version that no document
+defines, and the variants of before and beside the RFC. 32 hex digits can be anything, so they are a
+UUID only with a version and the variant of the RFC.
+
 Versions 1 and 6 count 100 ns since 15 October 1582, the first day of the Gregorian calendar; 6 has
 the same bits as 1 in the order in which they sort. The other versions have no time.
 """
@@ -63,12 +67,19 @@ _NOTES = {
     5: "the SHA-1 hash of a name; it has no time",
     8: "bits whose meaning its maker defines",
 }
+_ALL_ONES = (1 << 128) - 1
+# (bits of the variant, its name), by the first three bits of the ninth byte; RFC 9562, 4.1.
+_VARIANTS = {
+    **dict.fromkeys(range(4), (1, "UUID of Apollo NCS", "a variant of before 1990")),
+    6: (3, "GUID of Microsoft COM", "a variant for old GUIDs, often with other byte order"),
+    7: (3, "UUID of a reserved variant", "RFC 9562 reserves its variant for the future"),
+}
 
 
 def read(text: str) -> Foreign | None:
     """The UUID of a text: hyphenated, with braces, ``urn:uuid:`` or 32 hex digits, in either case.
 
-    None for another text. Raises CodecError for a UUID of no known version.
+    None for another text. Raises CodecError for digits alone with no known version.
     """
     form = _FORM.fullmatch(text)
     if form is None:
@@ -76,30 +87,48 @@ def read(text: str) -> Foreign | None:
     written = (
         "urn" if form["urn"] else "braces" if form["brace"] else "uuid" if form["h"] else "hex"
     )
-    return of_number(int(form["digits"].replace("-", ""), 16), text, written)
+    return of_number(int(form["digits"].replace("-", ""), 16), text, written, known=not form["h"])
 
 
-def of_number(number: int, text: str, written: str) -> Foreign:
-    """The UUID with these 128 bits. Raises CodecError for one of no known version."""
+def of_number(number: int, text: str, written: str, *, known: bool = False) -> Foreign:
+    """The UUID with these 128 bits.
+
+    known: raise CodecError for one that is neither nil nor max nor of a version of RFC 9562.
+    """
     version, variant = number >> 76 & 15, number >> 62 & 3
-    if variant != 2 or version not in range(1, 9):
+    name, note, moment_us = f"UUIDv{version}", _NOTES.get(version, ""), _moment_us(number, version)
+    pieces = _PIECES.get(version, _RANDOM)
+    if number in {0, _ALL_ONES}:
+        name = "nil UUID" if number == 0 else "max UUID"
+        pieces, note, moment_us = (
+            [("bits", "node", 128, False)],
+            "a UUID that identifies nothing",
+            None,
+        )
+    elif known and (variant != 2 or version not in range(1, 9)):
         raise CodecError(
             f"{text!r} has the form of a UUID, but version {version} and variant bits "
             f"{variant:02b}; a UUID of RFC 9562 has version 1 to 8 and variant bits 10",
             value=version,
         )
+    elif variant != 2:
+        bits, name, note = _VARIANTS[number >> 61 & 7]
+        rest: _Pieces = [("variant", "fixed", bits, True), ("bits_low", "node", 64 - bits, False)]
+        pieces, moment_us = [("bits_high", "node", 64, False), *rest], None
+    elif version not in range(1, 9):
+        note = "RFC 9562 defines no such version"
     digits = f"{number:032x}"
     canonical = "-".join([digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]])
     return Foreign(
-        f"UUIDv{version}",
+        name,
         text,
         written,
         canonical,
         number,
-        cut(number, _PIECES.get(version, _RANDOM)),
+        cut(number, pieces),
         {"uuid": canonical, "hex": digits, "decimal": str(number)},
-        _moment_us(number, version),
-        note=_NOTES.get(version, ""),
+        moment_us,
+        note=note,
     )
 
 
