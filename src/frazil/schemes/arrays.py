@@ -76,6 +76,20 @@ def as_array(column: Any) -> NDArray[Any]:
     return np.asarray(column)
 
 
+def mask_of(column: Any) -> NDArray[np.bool_]:
+    """Where a masked array has no value."""
+    mask: NDArray[np.bool_] = np.ma.getmaskarray(column)
+    return mask
+
+
+def masked(column: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[Any]:
+    """A column without the values where ``missing``: NaT, or masked."""
+    if column.dtype.kind == "M":
+        return np.where(missing, np.datetime64("NaT"), column)
+    values: NDArray[Any] = np.ma.array(column, mask=missing)
+    return values
+
+
 def from_ints(numbers: Sequence[int], bits: int) -> NDArray[Any]:
     """Valid IDs of ``bits`` bits as an array."""
     return to_wide(numbers) if bits > 64 else np.array(numbers, np.uint64)

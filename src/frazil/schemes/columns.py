@@ -1,7 +1,7 @@
 """Columns of IDs and what is in them, for numpy, pandas, Polars and Arrow.
 
 A column comes in many types, and two of them damage IDs without an error: float64, which has 53
-bits for a number, and a column with gaps, which numpy gets as float64 or as objects. So a column is
+bits for a number, and a column with missing values, which numpy gets as float64. So a column is
 read here, in one place, and refused if its IDs cannot be exact. The kernels are those of
 ``frazil.schemes.arrays``.
 
@@ -22,7 +22,15 @@ if TYPE_CHECKING:
 
     from frazil.schemes.codec import Codec
 
-__all__ = ["array_dtype", "id_column", "moments", "texts_of", "values_of"]
+__all__ = [
+    "array_dtype",
+    "id_column",
+    "id_column_and_gaps",
+    "moments",
+    "texts_of",
+    "values_of",
+    "with_gaps",
+]
 
 _MOST = (1 << 63) - 1
 
@@ -48,34 +56,76 @@ def array_dtype(name: object, scheme: str, id_max: int) -> str:
 def id_column(ids: Any, codec: Codec) -> NDArray[Any]:
     """IDs as a numpy array of uint64, or with ``hi`` and ``lo`` above 64 bits.
 
-    ``ids`` is a column of any library, or an iterable of ints. Raises Misuse for floats, gaps and
-    other types, CodecError (index) for a number that does not fit the codec.
+    ``ids`` is a column of any library, or an iterable of ints. Raises Misuse for floats, missing
+    values and other types, CodecError (index) for a number that does not fit the codec.
     """
+    column, missing = id_column_and_gaps(ids, codec)
+    if missing is not None:
+        raise Misuse(f"element {missing.argmax()} has no value; drop or fill missing values")
+    return column
+
+
+def id_column_and_gaps(ids: Any, codec: Codec) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    """The same, with 0 where a value is missing; and where that is, or None if none is missing."""
     from frazil.schemes import arrays
 
-    if not hasattr(ids, "__array__"):
-        numbers = list(ids)
-        for i, n in enumerate(numbers):
-            try:
-                numbers[i] = codec.checked(n)
-            except CodecError as error:
-                raise CodecError(f"element {i}: {error}", index=i, **error.facts) from None
-        return arrays.from_ints(numbers, codec.bits)
-    column = arrays.as_array(ids)
+    ids, missing = _filled(ids)
+    column = arrays.as_array(ids) if hasattr(ids, "__array__") else None
+    if column is None or column.dtype.kind == "O":
+        numbers, missing = _listed(ids if column is None else column, codec, missing)
+        return arrays.from_ints(numbers, codec.bits), missing
     if column.dtype.kind == "f":
         raise Misuse(
             f"a column of {column.dtype} holds 53 bits of a number, so its IDs may be damaged; "
-            "read it again with an integer type, and drop or fill missing values"
-        )
-    if column.dtype.kind == "O":
-        raise Misuse(
-            "expected a column of integers without gaps, not of Python objects; drop or fill "
-            "missing values and convert it to int64 or uint64"
+            "read it again with an integer type"
         )
     values, fits = arrays.checked(column, codec.limit)
     if not fits.all():
         codec.encode_array(column)  # raises for the first that does not fit
-    return values
+    return values, missing
+
+
+def _filled(ids: Any) -> tuple[Any, NDArray[Any] | None]:
+    """A column with 0 where a value is missing, and where that is."""
+    from frazil.schemes import arrays
+
+    if str(getattr(ids, "dtype", "")) in {"Int128", "UInt128"}:  # numpy has no such type
+        return ids.to_list(), None
+    missing = None
+    if hasattr(ids, "filled"):  # a masked array of numpy
+        ids, missing = ids.filled(0), arrays.mask_of(ids)
+    elif hasattr(ids, "isna"):  # pandas
+        missing = arrays.as_array(ids.isna())
+        ids = ids.fillna(0) if missing.any() and _fillable(ids.dtype) else ids
+    elif hasattr(ids, "fill_null"):  # Polars and Arrow
+        missing = arrays.as_array(ids.is_null())
+        kind = ids.dtype if hasattr(ids, "dtype") else ids.type
+        ids = ids.fill_null(0) if missing.any() and _fillable(kind) else ids
+    return ids, missing if missing is not None and missing.any() else None
+
+
+def _fillable(kind: object) -> bool:
+    """Whether a column of a type may hold integers."""
+    return "int" in str(kind).lower() or str(kind) == "object"
+
+
+def _listed(
+    ids: Any, codec: Codec, missing: NDArray[Any] | None
+) -> tuple[list[int], NDArray[Any] | None]:
+    """Valid numbers, with 0 for None."""
+    from frazil.schemes import arrays
+
+    try:
+        numbers = list(ids)
+    except TypeError:
+        raise Misuse(f"expected a column of IDs or an iterable, not {type(ids).__name__}") from None
+    gaps = [n is None for n in numbers]
+    for i, n in enumerate(numbers):
+        try:
+            numbers[i] = 0 if n is None else codec.checked(n)
+        except CodecError as error:
+            raise CodecError(f"element {i}: {error}", index=i, **error.facts) from None
+    return numbers, arrays.as_array(gaps) if any(gaps) else missing
 
 
 def texts_of(texts: Any) -> Any:
@@ -116,3 +166,10 @@ def moments(ticks: NDArray[np.int64], tick_us: int, epoch_us: int) -> NDArray[An
         raise LayoutError(f"element {first}: its moment is after the last datetime64", index=first)
     column: NDArray[Any] = (ticks * tick_us + epoch_us).view("datetime64[us]")
     return column
+
+
+def with_gaps(columns: dict[str, NDArray[Any]], missing: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """Columns of values with NaT, or a mask, where the ID is missing."""
+    from frazil.schemes import arrays
+
+    return {name: arrays.masked(column, missing) for name, column in columns.items()}

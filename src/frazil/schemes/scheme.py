@@ -113,11 +113,15 @@ class Scheme:
         return self.codec.encode(n)
 
     def parse(self, text: str) -> int:
-        """The ID of a text. Raises CodecError, which shows the wrong character."""
+        """The number of a text that you know is an ID, like one of your own table.
+
+        It checks the form only; ``read`` is for text from outside. Raises CodecError, which shows
+        the wrong character.
+        """
         return self.codec.decode(text)
 
     def read(self, value: object) -> int:
-        """The ID of a value from outside: an int, its text, or a UUID of 128 bits.
+        """The ID of a value from outside, as of a URL or a form: an int, text, or a 128-bit UUID.
 
         Raises CodecError (value) for anything else, also for a number whose constants differ from
         the layout's, like a 64-bit number with the sign bit set.
@@ -228,7 +232,9 @@ class Scheme:
         number that is not an ID, Misuse for a column of another kind (float64 holds no IDs),
         ConfigError without numpy.
         """
-        return self.codec.encode_array(self._column(ids)).astype(str)
+        from frazil.schemes.columns import id_column
+
+        return self.codec.encode_array(id_column(ids, self.codec)).astype(str)
 
     def parse_many(self, texts: Any) -> "NDArray[np.uint64]":
         """The IDs of many texts as uint64 (above 64 bits: the fields ``hi`` and ``lo``).
@@ -243,13 +249,14 @@ class Scheme:
         """The values of many IDs as columns: ``time``, ``node``, ``sequence``, ``run``.
 
         Those that the scheme has, in the order of ``ids``. The time is datetime64 in µs, UTC; the
-        others are int64. ``ids`` as in ``format_many``. ``pandas.DataFrame``, ``polars.DataFrame``
+        others are int64. ``ids`` as in ``format_many``, and it may have missing values: there the
+        time is NaT, and the others are masked arrays. ``pandas.DataFrame``, ``polars.DataFrame``
         and ``pyarrow.table`` take the result as it is. Raises the errors of ``format_many``, and
         LayoutError (index) for a value that does not fit its column.
         """
-        from frazil.schemes.columns import moments, values_of
+        from frazil.schemes.columns import id_column_and_gaps, moments, values_of, with_gaps
 
-        column = self._column(ids)
+        column, missing = id_column_and_gaps(ids, self.codec)
         if self.shuffle is not None:
             column = self.shuffle.invert_array(column)
         found: dict[str, NDArray[Any]] = {}
@@ -258,12 +265,7 @@ class Scheme:
                 found[role] = values_of(column, positions)
         if self.layout.tick_us is not None and self.layout.epoch_us is not None:
             found["time"] = moments(found["time"], self.layout.tick_us, self.layout.epoch_us)
-        return found
-
-    def _column(self, ids: Any) -> "NDArray[Any]":
-        from frazil.schemes.columns import id_column
-
-        return id_column(ids, self.codec)
+        return found if missing is None else with_gaps(found, missing)
 
     def window(self, start: datetime | int, stop: datetime | int) -> range:
         """The IDs of a time interval as one range (see ``Layout.window``).
