@@ -54,6 +54,7 @@ from frazil.generator.complaints import KeeperState, closed, complaint
 from frazil.generator.journal import Report, ignored
 from frazil.generator.pacing import Retries, pause_us
 from frazil.registries.base import Registry, reading_ns
+from frazil.registries.remembered import remembered
 from frazil.system.process import ProcessIdentity
 from frazil.walk.walk import Walk
 
@@ -258,7 +259,10 @@ class KeeperPolicy:
         if isinstance(reply, Wait):
             self._new = self._new is not False and (yield from self._is_new())
             self.report("awaited", wait_us=reply.wait_us, new=self._new)
-            self._back_off(min(pause_us(reply, self.terms, self.jitter()), self._report_us()))
+            if request.seen.sid == self._seen.sid or self._seen.told_us >= request.boot_us:
+                wait_us = pause_us(reply, self.terms, self.jitter())
+                self._back_off(min(wait_us, self._report_us()))
+            # else an earlier process was told; so ask again as one that knows
             return
         self.claim, self._renewable, self._tick = reply, True, walk.tick
         self._used_ns = sent_ns
@@ -339,7 +343,7 @@ class KeeperPolicy:
         self, request: VerbRequest, reply: Claim | Wait | Lost | LastSeen, sent_ns: int
     ) -> Steps[int]:
         """The registry has answered: note it. Returns when the registry read its clock."""
-        memory = request.memory(reply, self.identity.now_ns() // 1000, self.terms)
+        memory = remembered(request, reply, self.identity.now_ns() // 1000, self.terms)
         if self.trouble is not None:
             self.report("back", since_us=self.trouble_since_us)
         self.report("seen", before=self._seen.sid, now=memory.sid)

@@ -19,6 +19,7 @@ from frazil.generator.request import Request
 from frazil.generator.verb_requests import ask_of
 from frazil.inputs.arguments import check_count
 from frazil.registries.base import Registry, reading_ns
+from frazil.registries.remembered import remembered
 from frazil.system.clock import boot_ns
 from frazil.system.fork_gate import waiting
 from frazil.system.process import ProcessIdentity, require_gil
@@ -51,8 +52,11 @@ def mint(n: int, request: Request, registry: Registry, guard_us: int = 0) -> lis
     while len(ids) < check_count(n) and identity.intact():
         ticks = min(-(-(n - len(ids)) // per_tick), terms.horizon_ticks)
         answer_by_ns = min(boot_ns() + request.timeout_us * 1000, deadline_ns)
+        sent_us, before = boot_ns() // 1000, seen
         reply, read_ns, seen = _asked(registry, seen, ticks, answer_by_ns)
         if isinstance(reply, Wait):
+            if seen.sid != before.sid and seen.told_us < sent_us:
+                continue  # an earlier process was told; so ask again as one that knows
             _sleep(pause_us(reply, terms, jitter()) * 1000, deadline_ns, registry.url)
             continue
         Journal(registry.url, terms).minted(reply)
@@ -82,7 +86,7 @@ def _asked(
         try:
             reply = in_time(partial(registry.mint, ask, ticks), deadline_ns, registry.url, trouble)
             heard_ns = boot_ns()
-            memory = ask.memory(reply, heard_ns // 1000, registry.terms)
+            memory = remembered(ask, reply, heard_ns // 1000, registry.terms)
             return reply, reading_ns(registry, sent_ns, heard_ns), memory
         except RegistryUnavailable as error:
             trouble = str(error)

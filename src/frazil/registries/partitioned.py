@@ -29,6 +29,7 @@ from frazil.claims.claim import Claim, LastSeen, Lost, Snapshot, Terms, VerbRequ
 from frazil.errors import ClockError, ConfigError, FrazilError, RegistryUnavailable
 from frazil.registries.base import Registry
 from frazil.registries.doctor import Finding, StoreReport
+from frazil.registries.remembered import remembered
 from frazil.system.clock import boot_ns
 
 __all__ = ["PartitionedRegistry", "share_terms"]
@@ -209,7 +210,7 @@ class PartitionedRegistry(Registry):
 
     def _heard(self, number: int, told: VerbRequest, reply: _Reply) -> _Reply:
         """Remember a store's reply; returns it for the caller."""
-        memory = told.memory(reply, boot_ns() // 1000, self.terms)
+        memory = remembered(told, reply, boot_ns() // 1000, self.terms)
         self._memory[number] = memory
         seen = _outside(number, memory)
         return seen if isinstance(reply, LastSeen) else replace(reply, seen=seen)

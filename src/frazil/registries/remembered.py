@@ -1,0 +1,60 @@
+"""What a member remembers of a reply; and, of a wait after a loss, what its host remembers.
+
+The wait ends when a member asks that has known the new ``sid`` for a horizon and an eighth of its
+boot clock (see ``frazil.claims.record``). Where all processes of a namespace live less long, as a
+command that runs every minute beside a horizon of ten, none of them could end it. So a process that
+is told to wait notes when, and the next one of its user on this host continues from there: they
+have one boot clock. The note is a file beside the locks of static numbers, in memory, which no
+other host sees and no restart keeps.
+
+Limit: a container has its own files in memory, and only Linux has them.
+"""
+
+import os
+import sys
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+
+from frazil.claims.claim import Claim, LastSeen, Lost, Terms, VerbRequest, Wait
+
+__all__ = ["remembered"]
+
+_PLACE = "/dev/shm"  # noqa: S108 - a file there is used only if it is this user's
+
+
+def remembered(
+    ask: VerbRequest, reply: Claim | Wait | Lost | LastSeen, heard_us: int, terms: Terms
+) -> LastSeen:
+    """See ``VerbRequest.memory``."""
+    memory = ask.memory(reply, heard_us, terms)
+    if isinstance(reply, Wait) and terms.timed and memory.told_us == heard_us:
+        with suppress(OSError, ValueError):
+            return memory._replace(told_us=_first_told_us(memory.sid, heard_us))
+    return memory
+
+
+def _first_told_us(sid: str, heard_us: int) -> int:
+    """When a process of this host was told ``sid``, as far as it is noted; else note this one."""
+    if sys.platform != "linux":
+        return heard_us
+    # The boot clock of another boot, or of another time namespace, is another clock.
+    clock = Path("/proc/sys/kernel/random/boot_id").read_text("ascii")
+    clock += str(Path("/proc/self/ns/time").readlink())
+    name = sha256(f"{sid} {clock} {os.geteuid()}".encode()).hexdigest()[:32]
+    path = Path(os.environ.get("FRAZIL_LOCKS") or _PLACE, f"frazil-wait-{name}")
+    try:
+        note = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+    except FileExistsError:
+        note = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            noted_us = int(os.read(note, 32))
+            mine = os.fstat(note).st_uid == os.geteuid()  # else somebody could shorten the wait
+        finally:
+            os.close(note)
+        return noted_us if mine and 0 <= noted_us <= heard_us else heard_us
+    try:
+        os.write(note, str(heard_us).encode())
+    finally:
+        os.close(note)
+    return heard_us

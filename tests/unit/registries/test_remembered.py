@@ -1,0 +1,98 @@
+"""The wait after a loss ends also where every process lives less long than it."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import frazil
+from frazil.claims.claim import LastSeen, VerbRequest, Wait
+from frazil.registries import remembered as module
+from frazil.registries.base import terms_of
+from frazil.registries.remembered import remembered
+from tests.servers.redis import Server
+
+__all__: list[str] = []
+
+HORIZON_S = 4
+MINT = "import frazil, sys; print(frazil.mint(1, sys.argv[1], timeout=1))"
+OPEN = "import frazil, sys\nwith frazil.open(sys.argv[1], timeout=1) as ids: print(ids())"
+
+
+def lives(code, url):
+    """Seconds until a process of one second got an ID, of many one after the other."""
+    began = time.monotonic()
+    while time.monotonic() - began < 5 * HORIZON_S:
+        done = subprocess.run([sys.executable, "-c", code, url], capture_output=True, check=False)
+        if done.returncode == 0:
+            return time.monotonic() - began
+        assert b"PoolExhausted" in done.stderr
+    raise AssertionError("the namespace stays closed")
+
+
+@pytest.mark.parametrize("code", [MINT, OPEN], ids=["mint", "open"])
+def test_redis(code):
+    with Server() as server:
+        url = f"{server.url}?horizon={HORIZON_S}s"
+        frazil.mint(1, url, timeout=30)
+        server.client().flushall()
+        assert HORIZON_S < lives(code, url) < 3 * HORIZON_S
+
+
+def test_two_servers():
+    """Each of them has its own wait."""
+    with Server() as one, Server() as two:
+        url = f"redis://127.0.0.1:{one.port},127.0.0.1:{two.port}?horizon={HORIZON_S}s"
+        frazil.mint(1, url, timeout=30)
+        for server in (one, two):
+            server.client().flushall()
+        assert HORIZON_S < lives(MINT, url) < 3 * HORIZON_S
+
+
+@pytest.mark.parametrize("code", [MINT, OPEN], ids=["mint", "open"])
+def test_sqlite(code, tmp_path):
+    """The first use of a file cannot be told from a loss."""
+    url = f"sqlite:///{tmp_path}/claims.db?horizon={HORIZON_S}s"
+    assert HORIZON_S < lives(code, url) < 3 * HORIZON_S
+
+
+TERMS = terms_of(frazil.scheme(), 1_000_000)
+
+
+def told(sid, heard_us):
+    ask = VerbRequest(LastSeen(), heard_us, "t", boot_us=heard_us)
+    return remembered(ask, Wait(1, LastSeen(sid, 1, heard_us)), heard_us, TERMS).told_us
+
+
+def test_the_first_of_this_host_counts():
+    sid = os.urandom(8).hex()
+    assert [told(sid, us) for us in (5_000, 6_000, 4_000)] == [5_000, 5_000, 4_000]
+    assert told(os.urandom(8).hex(), 7_000) == 7_000
+
+
+@pytest.mark.parametrize("content", ["", "x", "-1"])
+def test_a_note_that_is_none(content):
+    sid = os.urandom(8).hex()
+    told(sid, 5_000)
+    (note,) = Path(os.environ["FRAZIL_LOCKS"]).glob("frazil-wait-*")
+    note.write_text(content)
+    assert told(sid, 6_000) == 6_000
+
+
+def test_a_note_of_another_user(monkeypatch):
+    """Who could shorten the wait."""
+    sid = os.urandom(8).hex()
+    me = os.geteuid()
+    told(sid, 5_000)
+    uids = iter([me, me + 1])
+    monkeypatch.setattr(module.os, "geteuid", lambda: next(uids))
+    assert told(sid, 6_000) == 6_000
+
+
+def test_no_place(monkeypatch):
+    monkeypatch.setenv("FRAZIL_LOCKS", "/nowhere")
+    sid = os.urandom(8).hex()
+    assert [told(sid, us) for us in (5_000, 6_000)] == [5_000, 6_000]
