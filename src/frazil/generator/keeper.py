@@ -262,7 +262,7 @@ class KeeperPolicy:
             if request.seen.sid == self._seen.sid or self._seen.told_us >= request.boot_us:
                 wait_us = pause_us(reply, self.terms, self.jitter())
                 self._back_off(min(wait_us, self._report_us()))
-            # else an earlier process was told; so ask again as one that knows
+            # else an earlier process heard of it; so ask again as one that knows
             return
         self.claim, self._renewable, self._tick = reply, True, walk.tick
         self._used_ns = sent_ns

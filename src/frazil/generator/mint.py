@@ -56,7 +56,7 @@ def mint(n: int, request: Request, registry: Registry, guard_us: int = 0) -> lis
         reply, read_ns, seen = _asked(registry, seen, ticks, answer_by_ns)
         if isinstance(reply, Wait):
             if seen.sid != before.sid and seen.told_us < sent_us:
-                continue  # an earlier process was told; so ask again as one that knows
+                continue  # an earlier process heard of it; so ask again as one that knows
             _sleep(pause_us(reply, terms, jitter()) * 1000, deadline_ns, registry.url)
             continue
         Journal(registry.url, terms).minted(reply)

@@ -35,7 +35,7 @@ def remembered(
 
 
 def _first_told_us(sid: str, heard_us: int) -> int:
-    """When a process of this host was told ``sid``, as far as it is noted; else note this one."""
+    """When a process of this host first heard of ``sid``; notes it if it is this one."""
     if sys.platform != "linux":
         return heard_us
     # The boot clock of another boot, or of another time namespace, is another clock.
