@@ -3,8 +3,8 @@
 The wait ends when a member asks that has known the new ``sid`` for a horizon and an eighth of its
 boot clock (see ``frazil.claims.record``). Where all processes of a namespace live less long, as a
 command that runs every minute beside a horizon of ten, none of them could end it. So a process that
-is told to wait notes when, and the next one of its user on this host continues from there: they
-have one boot clock. The note is a file beside the locks of static numbers, in memory, which no
+has to wait notes when it heard so, and the next one of its user on this host continues from there:
+they have one boot clock. The note is a file beside the locks of static numbers, in memory, which no
 other host sees and no restart keeps.
 
 Limit: a container has its own files in memory, and only Linux has them.
@@ -49,7 +49,7 @@ def _first_told_us(sid: str, heard_us: int) -> int:
         note = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
             noted_us = int(os.read(note, 32))
-            mine = os.fstat(note).st_uid == os.geteuid()  # else somebody could shorten the wait
+            mine = os.fstat(note).st_uid == os.geteuid()  # else another user could shorten the wait
         finally:
             os.close(note)
         return noted_us if mine and 0 <= noted_us <= heard_us else heard_us
