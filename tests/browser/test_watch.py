@@ -15,6 +15,7 @@ import pytest
 
 import frazil
 from tests.browser.window import CONFIG, START, claims_of, expect
+from tests.servers.redis import Server
 
 __all__: list[str] = []
 
@@ -210,6 +211,25 @@ def test_an_unavailable_registry_is_shown_until_it_is_back(service, open_page):
     expect(page.locator("#lost")).to_be_hidden()
     page.unroute("**/claims")
     expect(page.locator("#watch-problem")).to_be_hidden()
+
+
+def test_claims_that_cannot_be_read_are_not_said_to_be_gone(start, open_page):
+    """Only the reading fails: IDs are still made, and the claims shown are those of a moment."""
+    with Server() as server:
+        frazil.init(f"{server.url}?horizon=60s", new=True)
+        service = start(f'[namespaces.default]\nregistry = "{server.url}?horizon=60s"\n')
+        assert service.client.post("/v1/default/ids?n=3").status_code == 200
+        page = open_page(service, "#watch")
+        expect(page.locator(".badge").first).to_have_text("held", timeout=20_000)
+        server.freeze()
+        problem = page.locator("#watch-problem")
+        expect(problem).to_contain_text("The claims are not known now", timeout=20_000)
+        expect(problem).to_contain_text(re.compile(r"as of \d\d:\d\d:\d\d UTC"))
+        expect(problem).not_to_contain_text("No ID")
+        expect(page.locator("#claims")).to_have_class(re.compile("stale"))
+        assert service.client.get("/v1/default/id").status_code == 200
+        server.thaw()
+        expect(problem).to_be_hidden(timeout=20_000)
 
 
 def test_a_lost_service_is_shown_and_found_again(start, open_page):

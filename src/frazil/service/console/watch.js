@@ -17,6 +17,7 @@ export class Watch {
     this.claims = new Claims(byId("claims"));
     this.rates = new Rates(byId("rates"));
     this.seen = false;
+    this.readAt = null; // when the claims were read last
     document.addEventListener("visibilitychange", () => this.start());
   }
 
@@ -34,6 +35,7 @@ export class Watch {
   }
 
   changed() {
+    this.readAt = null;
     this.fleet.clear();
     this.claims.clear();
     this.rates.clear();
@@ -48,6 +50,7 @@ export class Watch {
       const [status, claims] = await Promise.allSettled(asked);
       if (round !== this.round) return;
       if (status.status === "fulfilled") this.rates.show(status.value);
+      if (claims.status === "fulfilled") this.readAt = new Date();
       if (claims.status === "fulfilled") {
         this.fleet.show(claims.value);
         this.claims.show(claims.value);
@@ -58,10 +61,23 @@ export class Watch {
         byId(id).classList.toggle("stale", claims.status === "rejected");
       }
       // The banner of the page reports a lost connection.
-      this.tell(failed?.status ? failed : null);
+      const unread = failed?.status === 503 && failed === claims.reason;
+      this.tell(unread ? this.unknown(failed) : failed?.status ? failed : null);
       if (failed?.status === 401) return; // wait for another token
       await new Promise((done) => setTimeout(done, EVERY_MS));
     }
+  }
+
+  /** Only the reading failed: processes make IDs as long as their claims last. */
+  unknown(problem) {
+    const asOf = this.readAt
+      ? `The claims below are as of ${this.readAt.toISOString().slice(11, 19)} UTC.`
+      : "They were not read yet.";
+    const rest = "Processes go on until the end of their claims.";
+    return {
+      title: "The claims are not known now",
+      message: `${problem.message}\n${asOf} ${rest}`,
+    };
   }
 
   tell(problem) {
