@@ -96,7 +96,13 @@ def test_each_fault_finds_duplicates(wrong, place):
     assert told["duplicates"] == sum(fault["duplicates"] for fault in told["faults"])
 
 
-@pytest.mark.parametrize("own", ["replica", "replicas"])
+def test_a_standby_that_missed_writes_is_found(place):
+    arguments = "--system", "wrong:overtaken", "--own", "standby"
+    code, told = torture(*arguments, faults="failover", place=place)
+    assert (code, told["faults"][0]["outcome"]) == (1, "repeated"), told
+
+
+@pytest.mark.parametrize("own", ["replica", "replicas", "standby"])
 def test_frazil_repeats_in_no_failover(own, place):
     """With the rules of 0.1.0 IDs repeat here, under this seed."""
     code, told = torture("--own", own, "--seed", "1", faults="failover", place=place)

@@ -36,14 +36,16 @@ from frazil.torture.trial import GRACE_S, Mark, Trial, Unavailable, World
 
 __all__ = ["OWN", "Outcome", "Plan", "Result", "named", "rounds", "run"]
 
-OWN = ("sqlite", "redis", "replica", "replicas", "icicle", "postgresql")
+OWN = ("sqlite", "redis", "replica", "replicas", "icicle", "postgresql", "standby")
 """The stores that a run can create: a file, a server, one that a replica succeeds without or with
-confirmed writes, servers that issue IDs."""
+confirmed writes, servers that issue IDs, a server that a standby succeeds."""
 
 _OPTIONS = {
     "redis": "?horizon=1s",  # how long newcomers wait after a loss; 5 s would be a whole trial
     "replica": "?horizon=5s",
     "replicas": "?horizon=5s&replicas=1",
+    "postgresql": "?horizon=1s",
+    "standby": "?horizon=5s",
 }
 
 _ROUND_S = 10.0  # a round of a mix
@@ -218,16 +220,18 @@ def _world(plan: Plan, folder: Path, kept: ExitStack, reaper: Reaper) -> World:
         raise ConfigError(f"cannot create a store {own!r}; choose one of {', '.join(OWN)}")
     if own == "sqlite":
         store = File(folder)
-    elif own == "postgresql":
+    elif own in ("postgresql", "standby"):
         if isinstance(clock, str):
             raise ConfigError(clock)
         store = Database(Path(clock.env["LD_PRELOAD"]), reaper)
+        store.replicated = own == "standby"
+        store.url += _OPTIONS[own]
     elif own:
         env = {} if isinstance(clock, str) else clock.env
         store = server = Server("icicle" if own == "icicle" else "redis", env, reaper)
         server.replicated = own in ("replica", "replicas")
         if own == "replicas":
-            kept.callback(server.replica(env).close)
+            kept.callback(server.replica(own_clock=False).close)
         if plan.system.name == "frazil":
             server.url += _OPTIONS.get(own, "")
         if not isinstance(clock, str) and not server.faked:

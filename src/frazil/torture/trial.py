@@ -193,12 +193,6 @@ class Trial:
             self.until(lambda: sight.exists() and sight.stat().st_size > 0)
         return self.world.clock
 
-    def own_clock(self) -> FakeClock:
-        """A clock apart from that of the processes, for a server. Raises Unavailable."""
-        if isinstance(self.world.clock, str):
-            raise Unavailable(self.world.clock)
-        return FakeClock(Path(self.world.clock.env["LD_PRELOAD"]), self.folder / "clock")
-
     def store(self) -> Store:
         """The store of this run. Raises Unavailable if there is none, or it is the user's."""
         if self.world.store is None:

@@ -127,6 +127,27 @@ class Succeeded(Stored):
             time.sleep(0.01)
 
 
+class Overtaken:
+    """Numbers of a sequence of PostgreSQL; while it is away, none. A standby may lack some."""
+
+    def __init__(self):
+        self.link = None
+
+    def __call__(self):
+        while True:
+            try:
+                if self.link is None:
+                    self.link = psycopg.connect(self.url(), autocommit=True)
+                    self.link.execute("CREATE SEQUENCE IF NOT EXISTS number")
+                return self.link.execute("SELECT nextval('number')").fetchone()[0]
+            except psycopg.Error:
+                self.link = None
+                time.sleep(0.01)
+
+    def url(self):
+        return os.environ["FRAZIL_URL"].partition("?")[0]
+
+
 class Unsealed:
     """``frazil_id`` without what notices that its sequences were restored."""
 
@@ -358,6 +379,7 @@ mortal = Mortal()
 childless = Childless()
 dying = Dying()
 counter = Counter()
+overtaken = Overtaken()
 racing = Racing()
 leased = Leased()
 stored = Stored()
