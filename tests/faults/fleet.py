@@ -6,6 +6,7 @@ and after each claim and, after a mistake, overlap it.
 
 import os
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ class Fleet:
     """The processes of one test. lead: how far ahead of the clock they may issue.
 
     url: of the registry, for those that are started next. timeout: of each call.
+    python: the interpreter, which may have another version of frazil.
     """
 
     def __init__(
@@ -45,6 +47,7 @@ class Fleet:
         lead: str = "500ms",
         scheme: str = TIGHT,
         timeout: str = "1s",
+        python: str = sys.executable,
     ) -> None:
         self.place = place
         self.url = url
@@ -52,6 +55,7 @@ class Fleet:
         self._order = {"scheme": scheme, "broken": broken, "lead": lead, "timeout": timeout}
         self._workers: dict[str, Any] = {}
         self._started = 0
+        self._python = python
         connect(url, "default", frazil.scheme(scheme)).initialise(ask_of(LastSeen()), 0)
 
     def start(self, count: int, *, wait: bool = True) -> None:
@@ -60,7 +64,7 @@ class Fleet:
         self._started += count
         for name in names:
             order = {"name": name, "url": self.url, **self._order}
-            self._workers[name] = self.crew.start(str(_WORKER), **order)
+            self._workers[name] = self.crew.start(str(_WORKER), python=self._python, **order)
         if wait:
             self.progress(names)
 

@@ -68,6 +68,7 @@ class Processes:
         *,
         env: dict[str, str] | None = None,
         before: Sequence[str] = (),
+        python: str = sys.executable,
         **order: Any,
     ) -> Any:
         """Start ``workers/<script>.py``; ``order`` is what it finds in its ``work.order()``.
@@ -75,7 +76,7 @@ class Processes:
         before: a command to put before Python's, which starts it in its own way.
         """
         order = {"out": str(self.place), "broken": ""} | order
-        command = [sys.executable, str(WORKERS / f"{script}.py"), json.dumps(order)]
+        command = [python, str(WORKERS / f"{script}.py"), json.dumps(order)]
         return self.spawn([*before, *command], env=env)
 
     def spawn(self, command: list[str], *, env: dict[str, str] | None = None, **how: Any) -> Any:

@@ -159,9 +159,9 @@ class Postgres:
         subprocess.run(["cp", "-a", str(self.place / "saved"), str(self.data)], check=True)
         self.start()
 
-    def replica(self, name: str = "replica") -> "Postgres":
-        """A running standby that streams from this server."""
-        other = Postgres(self.place.parent / name, self.bin, self.env)
+    def replica(self, name: str = "replica", env: dict[str, str] | None = None) -> "Postgres":
+        """A running standby that streams from this server. env: if not this server's."""
+        other = Postgres(self.place.parent / name, self.bin, env or self.env)
         self.run("pg_basebackup", "-D", str(other.data), "-R", "-c", "fast", "-X", "stream",
                  "-d", f"host=127.0.0.1 port={self.port} user=postgres")  # fmt: skip
         other.start()
