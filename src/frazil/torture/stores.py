@@ -57,7 +57,7 @@ class Replicated(Store, Protocol):
         """Set its own clock to an offset from the true time."""
 
     def forsake(self) -> bool:
-        """Follow nobody: keep the data, and miss what comes. Returns whether it succeeded."""
+        """Keep the data, and miss what comes. Returns whether it succeeded."""
 
     def fail_over(self, other: Self) -> bool:
         """Die, and give the place and the address to a replica. Returns whether it succeeded."""
