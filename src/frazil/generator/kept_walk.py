@@ -21,9 +21,7 @@ another one.
 """
 
 import os
-import sys
 import time
-import warnings
 from collections.abc import Generator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -38,6 +36,7 @@ from frazil.registries.base import Registry
 from frazil.schemes.scheme import Scheme
 from frazil.system import clock
 from frazil.system.clock import boot_ns
+from frazil.system.event_loop import warn_if_blocked
 from frazil.system.fork_gate import waiting
 from frazil.system.process import ProcessIdentity, require_gil
 from frazil.walk.walk import CLOSED, COMPILED, FORKED, SPENT, Pause, Walk
@@ -304,17 +303,8 @@ class KeptWalk(_Base):
 
     def _tell(self) -> None:
         """Warn once of a wait in a thread that runs an event loop, which then stands still."""
-        asyncio = sys.modules.get("asyncio")  # without it no loop runs
-        if self._told or asyncio is None or asyncio._get_running_loop() is None:  # noqa: SLF001
-            return
-        self._told = True
-        warnings.warn(
-            f"a generator of frazil.open waits for an ID of {self.registry.url} and blocks the "
-            "event loop; use frazil.aio.open, or wait at start-up: "
-            "await asyncio.to_thread(ids.ready)",
-            RuntimeWarning,
-            stacklevel=4,
-        )
+        cure = ", or wait at start-up: await asyncio.to_thread(ids.ready)"
+        self._told = self._told or warn_if_blocked(self.registry.url, cure)
 
     def close(self) -> None:
         """Stop issuing, and give back the unused rest of the claim."""

@@ -23,7 +23,7 @@ from frazil.inputs.arguments import check_count
 from frazil.remote.prefetch import Prefetch
 from frazil.schemes.scheme import Scheme
 from frazil.system.clock import boot_ns, moment, wall_us
-from frazil.system.event_loop import the_loop
+from frazil.system.event_loop import the_loop, warn_if_blocked
 from frazil.system.process import ProcessIdentity
 from frazil.system.steps import Steps, run, run_async
 
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 __all__ = ["AsyncServed", "Life", "Served"]
 
 Answer = TypeVar("Answer")
+
+_SHORT_NS = 100_000_000  # a wait that blocks an event loop for as long is worth a warning
 
 
 class Life(ABC):
@@ -214,6 +216,20 @@ class _Living(Generic[LifeT]):
 class Served(Endless, _Living[LifeT]):
     """Unique IDs that servers make. Threads may share it."""
 
+    _told = False
+
+    def _wait(self, call: Steps[Answer]) -> Answer:
+        """Run a call. Warns once of a long one in a thread that runs an event loop."""
+        began_ns = boot_ns()
+        try:
+            return run(call)
+        finally:
+            if boot_ns() - began_ns > _SHORT_NS:
+                self._tell()
+
+    def _tell(self) -> None:
+        self._told = self._told or warn_if_blocked(self._config.name)
+
     def __call__(self) -> int:
         """Return the next ID."""
         if self._config.prefetch:
@@ -221,11 +237,11 @@ class Served(Endless, _Living[LifeT]):
             n = life.prefetch.ready()
             if n is not None and life.identity.mine:
                 return n
-        return run(self._own(lambda life: life.next()))
+        return self._wait(self._own(lambda life: life.next()))
 
     def take(self, n: int) -> list[int]:
         """Return the next ``n`` IDs. Those of each server are in order."""
-        return run(self._take(n))
+        return self._wait(self._take(n))
 
     def array(self, n: int, dtype: str = "uint64") -> "NDArray[Any]":
         """Return the next ``n`` IDs as a numpy array. See ``frazil.Generator``."""
@@ -235,15 +251,15 @@ class Served(Endless, _Living[LifeT]):
             row = yield from life.array(count)
             return row if self.scheme.bits > 64 else row.view(kind)
 
-        return run(self._own(gather))
+        return self._wait(self._own(gather))
 
     def text(self) -> str:
         """Return the next ID in the scheme's text form."""
-        return run(self._text())
+        return self._wait(self._text())
 
     def uuid(self) -> "UUID":
         """Return the next ID as a UUID. Raises ConfigError for a scheme without 128 bits."""
-        return run(self._uuid())
+        return self._wait(self._uuid())
 
     def stream(self) -> Iterator[int]:
         """Return an endless iterator of IDs. Each is requested when it is needed."""
@@ -251,7 +267,7 @@ class Served(Endless, _Living[LifeT]):
 
     def ready(self, timeout: Duration | None = None) -> None:
         """See ``frazil.Generator``."""
-        run(self._ready(timeout))
+        self._wait(self._ready(timeout))
 
     def close(self) -> None:
         """Issue no more IDs, and close the connections. Calling it twice is safe."""

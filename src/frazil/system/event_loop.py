@@ -1,5 +1,7 @@
-"""The event loop of an awaited call."""
+"""The event loop of an awaited call, and of one that blocks it."""
 
+import sys
+import warnings
 from typing import TYPE_CHECKING
 
 from frazil.errors import ConfigError
@@ -7,7 +9,7 @@ from frazil.errors import ConfigError
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
-__all__ = ["the_loop"]
+__all__ = ["the_loop", "warn_if_blocked"]
 
 
 def the_loop() -> "AbstractEventLoop":
@@ -21,3 +23,20 @@ def the_loop() -> "AbstractEventLoop":
             "no event loop runs in this process; an asyncio loop ends with a fork, so use "
             "asyncio.run(...) in the child"
         ) from None
+
+
+def warn_if_blocked(store: str, cure: str = "") -> bool:
+    """Warn if this thread runs an event loop, which a wait for a store stops. Whether it does.
+
+    The warning names the line four calls above.
+    """
+    asyncio = sys.modules.get("asyncio")  # without it no loop runs
+    if asyncio is None or asyncio._get_running_loop() is None:  # noqa: SLF001
+        return False
+    warnings.warn(
+        f"a generator of frazil.open waits for an ID of {store} and blocks the event loop; use "
+        f"frazil.aio.open{cure}",
+        RuntimeWarning,
+        stacklevel=5,
+    )
+    return True

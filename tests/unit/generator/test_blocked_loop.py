@@ -1,11 +1,13 @@
 """A generator of ``frazil.open`` that waits inside a running event loop says so, once."""
 
 import asyncio
+import socket
 import warnings
 
 import pytest
 
 import frazil
+from frazil.errors import TryLater
 
 __all__: list[str] = []
 
@@ -51,3 +53,23 @@ def test_elsewhere_nothing_is_said(tmp_path):
             assert ids() < asyncio.run(run())
         with new(tmp_path, namespace="other") as ids:
             assert asyncio.run(run())
+
+
+@pytest.mark.parametrize("url", ["icicle://{}?timeout=300ms", "http://{}"])
+def test_also_for_servers_that_make_the_ids(url):
+    """Here one that accepts connections and does not answer."""
+
+    async def run():
+        with pytest.raises(TryLater):
+            ids()
+
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        place = f"127.0.0.1:{silent.getsockname()[1]}"
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            with frazil.open(url.format(place), timeout="300ms") as ids:
+                for _ in range(2):
+                    asyncio.run(run())
+    [only] = told
+    assert "frazil.aio.open" in str(only.message)
+    assert only.filename == __file__
