@@ -39,7 +39,7 @@ _FRAZIL = 'FRAZIL = {"url": "memory:", "schemes": {"default": {}}}'
 _SQLITE, _LARGE = "django.db.backends.sqlite3", "benchmarks.large_keys"
 _APP = '"frazil.django", '
 _LABELS = re.compile(
-    "admin_(?!scripts|views|docs|widgets|inlines).*|basic|bulk_create|custom_pk|delete.*|fixtures.*|force_insert_update|"
+    "admin_(?!scripts).*|basic|bulk_create|custom_pk|delete.*|fixtures.*|force_insert_update|"
     "generic_(inline_admin|relations.*)|get_(object_or_404|or_create)|inline_formsets|m2m_.*|"
     "many_to_.*|model_(fields|formsets.*|forms.*|inheritance.*)|one_to_one|ordering|"
     "order_with_respect_to|proxy_models|save_delete_hooks|select_related.*|serializers|"
