@@ -22,7 +22,7 @@ def test_a_replica_without_confirmation_that_lost_one_renewal(fleet):
     assert repeats(fleet, "redis", 1.5, missed_s=0.7) == 0
 
 
-BROKEN = [("confirmed", "unguarded_script"), ("postgresql", "first_decides")]
+BROKEN = [("confirmed", "unguarded_script"), ("postgresql", "unguarded_store")]
 
 
 @canary

@@ -28,7 +28,6 @@ __all__ = [
     "blocking",
     "carried",
     "child_releases",
-    "first_decides",
     "forgetful",
     "hooks",
     "lease",
@@ -159,26 +158,6 @@ def unguarded_store() -> None:
         return False
 
     Record._is_loss = is_loss
-
-
-def first_decides() -> None:
-    """A record in Python whose guard after a loss is what the first to ask knows.
-
-    Nothing waits for the others, and what they remember later does not count.
-    """
-    begin = Record._begin_verb
-
-    def begin_verb(self: Record, terms: Any, ask: Any, *arguments: Any) -> int:
-        guard = self.guard
-        seen = ask.seen._replace(sent_us=ask.boot_us, reach=0)
-        now_us = begin(self, terms, replace(ask, seen=seen), *arguments)
-        if self.guard > guard:
-            self.guard -= terms.wait_ticks - terms.horizon_ticks
-        return now_us
-
-    Record._begin_verb = begin_verb
-    Record._rest_ticks = lambda self, terms, ask, now: 0
-    Record.waits = property(lambda self: False)
 
 
 def unguarded_script() -> None:
