@@ -6,6 +6,7 @@ and after each claim and, after a mistake, overlap it.
 
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -56,7 +57,11 @@ class Fleet:
         self._workers: dict[str, Any] = {}
         self._started = 0
         self._python = python
-        connect(url, "default", frazil.scheme(scheme)).initialise(ask_of(LastSeen()), 0)
+        if python == sys.executable:
+            connect(url, "default", frazil.scheme(scheme)).initialise(ask_of(LastSeen()), 0)
+        else:
+            command = [python, "-m", "frazil", "init", "--new", "--scheme", scheme, url]
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
     def start(self, count: int, *, wait: bool = True) -> None:
         """Start more processes, and wait until they issue IDs."""
