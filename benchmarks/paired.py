@@ -83,9 +83,7 @@ def _compare(kind: str, python: str, turns: int) -> list[tuple[Any, ...]]:
         pairs = zip(theirs.turns_ns[verb], ours.turns_ns[verb], strict=True)
         each = _interval([new / old for old, new in pairs])
         cpu = ours.spent_ns[verb] / theirs.spent_ns[verb]
-        rows.append(
-            (kind, verb, median(theirs.took_ns[verb]), median(ours.took_ns[verb]), each, cpu)
-        )
+        rows.append((verb, median(theirs.took_ns[verb]), median(ours.took_ns[verb]), each, cpu))
     return rows
 
 
