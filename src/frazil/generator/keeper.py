@@ -52,7 +52,7 @@ from frazil.errors import FrazilError, InternalError, TryLater
 from frazil.generator.calls import Call, Calls
 from frazil.generator.complaints import KeeperState, closed, complaint
 from frazil.generator.journal import Report, ignored
-from frazil.generator.pacing import Retries, pause_us
+from frazil.generator.pacing import Retries, pause_us, report_us
 from frazil.registries.base import Registry, reading_ns
 from frazil.registries.remembered import remembered
 from frazil.system.process import ProcessIdentity
@@ -433,8 +433,7 @@ class KeeperPolicy:
         return max(next_s, _REFUSED_S) if self._refused else next_s
 
     def _report_us(self) -> int:
-        """How long a member that lost its claim, or has to wait, is silent at most."""
-        return max(1000, self.terms.horizon_ticks * self.terms.tick_us // 2)
+        return report_us(self.terms)
 
     def _silent_us(self) -> int:
         """How long ago the registry answered."""

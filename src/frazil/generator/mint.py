@@ -14,7 +14,7 @@ from frazil.claims.claim import Claim, LastSeen, Terms, Wait
 from frazil.errors import PoolExhausted, RegistryUnavailable
 from frazil.generator.journal import Journal
 from frazil.generator.kept_walk import walk_arguments
-from frazil.generator.pacing import Retries, jitter, pause_us
+from frazil.generator.pacing import Retries, jitter, pause_us, report_us
 from frazil.generator.request import Request
 from frazil.generator.verb_requests import ask_of
 from frazil.inputs.arguments import check_count
@@ -57,7 +57,8 @@ def mint(n: int, request: Request, registry: Registry, guard_us: int = 0) -> lis
         if isinstance(reply, Wait):
             if seen.sid != before.sid and seen.told_us < sent_us:
                 continue  # an earlier process heard of it; so ask again as one that knows
-            _sleep(pause_us(reply, terms, jitter()) * 1000, deadline_ns, registry.url)
+            wait_ns = pause_us(reply, terms, jitter()) * 1000
+            _sleep(wait_ns, deadline_ns, registry.url, report_us(terms) * 1000)
             continue
         Journal(registry.url, terms).minted(reply)
         _sleep(_early_ns(reply, terms, request.lead_us, read_ns), deadline_ns, registry.url)
@@ -125,7 +126,8 @@ def _early_ns(claim: Claim, terms: Terms, lead_us: int, read_ns: int) -> int:
     return ((claim.until - 1 - now) * terms.tick_us - lead_us) * 1000 - into_ns - passed_ns
 
 
-def _sleep(wait_ns: int, deadline_ns: int, url: str) -> None:
+def _sleep(wait_ns: int, deadline_ns: int, url: str, most_ns: int = 1 << 63) -> None:
+    """Sleep, at most ``most_ns``. Raises PoolExhausted if the whole wait exceeds the deadline."""
     if wait_ns <= 0:
         return
     if boot_ns() + wait_ns > deadline_ns:
@@ -134,4 +136,4 @@ def _sleep(wait_ns: int, deadline_ns: int, url: str) -> None:
             retry_after_s=wait_ns / 1e9,
         )
     with waiting():
-        time.sleep(wait_ns / 1e9)
+        time.sleep(min(wait_ns, most_ns) / 1e9)

@@ -8,7 +8,7 @@ import os
 
 from frazil.claims.claim import Terms, Wait
 
-__all__ = ["Retries", "jitter", "pause_us"]
+__all__ = ["Retries", "jitter", "pause_us", "report_us"]
 
 _FIRST_S = 0.05
 _LAST_S = 2.0
@@ -39,3 +39,11 @@ def pause_us(wait: Wait, terms: Terms, part: float) -> int:
     wait for one tick.
     """
     return max(wait.wait_us, 1_000) + int(terms.tick_us * (1 - part))
+
+
+def report_us(terms: Terms) -> int:
+    """How long a member that lost its claim, or has to wait, is silent at most.
+
+    A request of another member may end the wait after a loss before this one expects it.
+    """
+    return max(1000, terms.horizon_ticks * terms.tick_us // 2)

@@ -307,6 +307,15 @@ class TestMint:
             mint(1, request, registry)
         assert caught.value.retry_after_s == wait_us / 1e6
 
+    def test_asks_again_in_the_wait_after_a_loss(self, tmp_path, monkeypatch):
+        """Another member may end it before this one expects it."""
+        request = make_request(f"sqlite://{tmp_path}/claims.db", WIDE)
+        registry = registry_of(request)
+        asked, ask_it = [], registry.mint
+        monkeypatch.setattr(registry, "mint", lambda *told: asked.append(told) or ask_it(*told))
+        mint(1, request, registry)
+        assert len(asked) >= 4  # two within the first horizon, and one at its end
+
     @pytest.mark.parametrize("n", [-1, 2.0, "x", 10**30])
     def test_counts_are_checked(self, url, n):
         with pytest.raises(ConfigError):

@@ -1,0 +1,57 @@
+"""A namespace whose processes all end before a wait does, one after the other, on real stores."""
+
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import pytest
+
+from frazil.registries.postgres.registry import schema
+from tests.servers.postgres import postgres
+from tests.servers.redis import Server
+from tests.tools.waiting import until
+
+__all__: list[str] = []
+
+MINT = "import sys, frazil; print(*frazil.mint(1, sys.argv[1], timeout=0.2))"
+OPEN = """
+import sys, frazil
+with frazil.open(sys.argv[1], timeout=0.2) as ids:
+    print(ids())
+"""
+
+
+@contextmanager
+def sqlite(tmp_path):
+    yield f"sqlite://{tmp_path}/claims.db"
+
+
+@contextmanager
+def redis(tmp_path):
+    with Server("valkey") as server:
+        yield f"{server.url}?horizon=1s"
+
+
+@contextmanager
+def postgresql(tmp_path):
+    with postgres() as server:
+        server.sql(schema())
+        yield server.url(options="?horizon=1s")
+
+
+def life(program, url):
+    """The ID that a new process prints, or None if it has ended with PoolExhausted."""
+    ended = subprocess.run(
+        [sys.executable, "-c", program, url], capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0 or "PoolExhausted" in ended.stderr, ended.stderr
+    return int(ended.stdout) if ended.returncode == 0 else None
+
+
+@pytest.mark.parametrize("store", [sqlite, redis, postgresql])
+@pytest.mark.parametrize("program", [MINT, OPEN], ids=["mint", "open"])
+def test_get_an_id_together(tmp_path, store, program):
+    """Each waits for a fifth of a second; the wait is longer than a second."""
+    with store(tmp_path) as url:
+        assert life(program, url) is None
+        assert until(lambda: life(program, url), "an ID", patience_s=30)
