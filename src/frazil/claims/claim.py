@@ -41,7 +41,8 @@ class Terms:
     messages. slots: what this registry grants; a slot modulo ``nodes`` is a node number, and the
     quotient holds the layout's constants. end: the first axis value that does not exist. tick_us is
     0 for a layout without time, which has no epoch; ``horizon_ticks`` is then the longest block.
-    namespace: its name, for error messages; "" if unknown.
+    namespace: its name, for error messages; "" if unknown. shared: whether processes share the
+    record, or each has its own.
     """
 
     identity: str
@@ -53,6 +54,7 @@ class Terms:
     epoch_us: int
     horizon_ticks: int
     namespace: str = field(default="", compare=False)
+    shared: bool = field(default=True, compare=False)
 
     def __post_init__(self) -> None:
         assert self.slots

@@ -48,7 +48,8 @@ class MemoryRegistry(RecordRegistry):
         horizon_us = options.duration_us("horizon", HORIZON_US)
         node, name = self._place(url, options)
         options.finish()
-        super().__init__(url, namespace, terms_of(scheme, horizon_us, node))
+        terms = replace(terms_of(scheme, horizon_us, node), shared=False)
+        super().__init__(url, namespace, terms)
         self._key = name, namespace
 
     def _place(self, url: Url, _: Options) -> tuple[int | None, str]:

@@ -5,7 +5,7 @@ boot clock (see ``frazil.claims.record``). Where all processes of a namespace li
 command that runs every minute beside a horizon of ten, none of them could end it. So a process that
 has to wait notes when it heard so, and the next one of its user on this host continues from there:
 they have one boot clock. The note is a file beside the locks of static numbers, in memory, which no
-other host sees and no restart keeps.
+other host sees and no restart keeps. A process that makes one removes those older than a week.
 
 Limit: a container has its own files in memory, and only Linux has them.
 """
@@ -17,10 +17,12 @@ from hashlib import sha256
 from pathlib import Path
 
 from frazil.claims.claim import Claim, LastSeen, Lost, Terms, VerbRequest, Wait
+from frazil.system.clock import wall_us
 
 __all__ = ["remembered"]
 
 _PLACE = "/dev/shm"  # noqa: S108 - a file there is used only if it is this user's
+_KEPT_S = 7 * 24 * 3600
 
 
 def remembered(
@@ -28,7 +30,8 @@ def remembered(
 ) -> LastSeen:
     """See ``VerbRequest.memory``."""
     memory = ask.memory(reply, heard_us, terms)
-    if isinstance(reply, Wait) and terms.timed and memory.told_us == heard_us:
+    noted = terms.timed and terms.shared
+    if noted and isinstance(reply, Wait) and memory.told_us == heard_us:
         with suppress(OSError, ValueError):
             return memory._replace(told_us=_first_told_us(memory.sid, heard_us))
     return memory
@@ -39,10 +42,11 @@ def _first_told_us(sid: str, heard_us: int) -> int:
     if sys.platform != "linux":
         return heard_us
     # The boot clock of another boot, or of another time namespace, is another clock.
-    clock = Path("/proc/sys/kernel/random/boot_id").read_text("ascii")
+    clock = Path("/proc/sys/kernel/random/boot_id").read_text("utf-8")
     clock += str(Path("/proc/self/ns/time").readlink())
     name = sha256(f"{sid} {clock} {os.geteuid()}".encode()).hexdigest()[:32]
-    path = Path(os.environ.get("FRAZIL_LOCKS") or _PLACE, f"frazil-wait-{name}")
+    place = Path(os.environ.get("FRAZIL_LOCKS") or _PLACE)
+    path = place / f"frazil-wait-{name}"
     try:
         note = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
     except FileExistsError:
@@ -57,4 +61,8 @@ def _first_told_us(sid: str, heard_us: int) -> int:
         os.write(note, str(heard_us).encode())
     finally:
         os.close(note)
+    for old in place.glob("frazil-wait-*"):
+        with suppress(OSError):  # another user's, or removed meanwhile
+            if old.lstat().st_mtime < wall_us() / 1e6 - _KEPT_S:
+                old.unlink()
     return heard_us

@@ -130,19 +130,25 @@ class _Living(Generic[LifeT]):
         while True:
             life = self._alive()
             life.waits += 1
+            began_ns = boot_ns()
             try:
                 found = yield from gather(life)
             except FrazilError as error:
                 if life.goes_on():
+                    self._waited(boot_ns() - began_ns)
                     if not isinstance(error, Closed | Misuse):
                         life.failed(error)
                     raise
             else:
                 life.answered()
+                self._waited(boot_ns() - began_ns)
                 # The driver makes no call between this return and its own, so no signal handler
                 # runs, and none can fork, after the attribute is read.
                 if life.goes_on() and life.identity.mine:
                     return found
+
+    def _waited(self, long_ns: int) -> None:
+        """A call has waited for as long."""
 
     def _take(self, n: int) -> Steps[list[int]]:
         count = check_count(n)
@@ -218,17 +224,10 @@ class Served(Endless, _Living[LifeT]):
 
     _told = False
 
-    def _wait(self, call: Steps[Answer]) -> Answer:
-        """Run a call. Warns once of a long one in a thread that runs an event loop."""
-        began_ns = boot_ns()
-        try:
-            return run(call)
-        finally:
-            if boot_ns() - began_ns > _SHORT_NS:
-                self._tell()
-
-    def _tell(self) -> None:
-        self._told = self._told or warn_if_blocked(self._config.name)
+    def _waited(self, long_ns: int) -> None:
+        """Warn once of a long call in a thread that runs an event loop."""
+        if long_ns > _SHORT_NS and not self._told:
+            self._told = warn_if_blocked(self._config.name, calls=6)
 
     def __call__(self) -> int:
         """Return the next ID."""
@@ -237,11 +236,11 @@ class Served(Endless, _Living[LifeT]):
             n = life.prefetch.ready()
             if n is not None and life.identity.mine:
                 return n
-        return self._wait(self._own(lambda life: life.next()))
+        return run(self._own(lambda life: life.next()))
 
     def take(self, n: int) -> list[int]:
         """Return the next ``n`` IDs. Those of each server are in order."""
-        return self._wait(self._take(n))
+        return run(self._take(n))
 
     def array(self, n: int, dtype: str = "uint64") -> "NDArray[Any]":
         """Return the next ``n`` IDs as a numpy array. See ``frazil.Generator``."""
@@ -251,15 +250,15 @@ class Served(Endless, _Living[LifeT]):
             row = yield from life.array(count)
             return row if self.scheme.bits > 64 else row.view(kind)
 
-        return self._wait(self._own(gather))
+        return run(self._own(gather))
 
     def text(self) -> str:
         """Return the next ID in the scheme's text form."""
-        return self._wait(self._text())
+        return run(self._text())
 
     def uuid(self) -> "UUID":
         """Return the next ID as a UUID. Raises ConfigError for a scheme without 128 bits."""
-        return self._wait(self._uuid())
+        return run(self._uuid())
 
     def stream(self) -> Iterator[int]:
         """Return an endless iterator of IDs. Each is requested when it is needed."""
@@ -267,7 +266,7 @@ class Served(Endless, _Living[LifeT]):
 
     def ready(self, timeout: Duration | None = None) -> None:
         """See ``frazil.Generator``."""
-        self._wait(self._ready(timeout))
+        run(self._ready(timeout))
 
     def close(self) -> None:
         """Issue no more IDs, and close the connections. Calling it twice is safe."""

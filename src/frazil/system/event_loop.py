@@ -25,10 +25,10 @@ def the_loop() -> "AbstractEventLoop":
         ) from None
 
 
-def warn_if_blocked(store: str, cure: str = "") -> bool:
+def warn_if_blocked(store: str, cure: str = "", calls: int = 4) -> bool:
     """Warn if this thread runs an event loop, which a wait for a store stops. Whether it does.
 
-    The warning names the line four calls above.
+    The warning names the line so many calls above.
     """
     asyncio = sys.modules.get("asyncio")  # without it no loop runs
     if asyncio is None or asyncio._get_running_loop() is None:  # noqa: SLF001
@@ -37,6 +37,6 @@ def warn_if_blocked(store: str, cure: str = "") -> bool:
         f"a generator of frazil.open waits for an ID of {store} and blocks the event loop; use "
         f"frazil.aio.open{cure}",
         RuntimeWarning,
-        stacklevel=5,
+        stacklevel=calls + 1,
     )
     return True

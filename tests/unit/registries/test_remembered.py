@@ -82,6 +82,22 @@ def test_a_note_that_is_none(content):
     assert told(sid, 6_000) == 6_000
 
 
+def test_old_notes_are_removed():
+    notes = Path(os.environ["FRAZIL_LOCKS"])
+    old, other = notes / "frazil-wait-old", notes / "frazil-wait-of-yesterday"
+    for path, days in ((old, 8), (other, 1)):
+        path.touch()
+        os.utime(path, (time.time() - days * 86_400,) * 2)
+    told(os.urandom(8).hex(), 5_000)
+    assert not old.exists()
+    assert other.exists()
+
+
+def test_no_note_where_each_process_has_its_own_record():
+    frazil.mint(1, "static:7?state=none&horizon=100ms", timeout=10)
+    assert not list(Path(os.environ["FRAZIL_LOCKS"]).glob("frazil-wait-*"))
+
+
 def test_a_note_of_another_user(monkeypatch):
     """Who could shorten the wait."""
     sid = os.urandom(8).hex()
