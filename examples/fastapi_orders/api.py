@@ -6,13 +6,16 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import Depends, FastAPI, HTTPException
+from fastapi import Depends, FastAPI, HTTPException, Request
+from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict
 from sqlalchemy import insert, select
+from sqlalchemy.exc import StatementError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from fastapi_orders.ids import OrderId, next_order, order
 from fastapi_orders.models import Line, Order, connect
+from frazil.errors import TryLater
 from frazil.sqlalchemy import within
 
 __all__ = ["app"]
@@ -31,6 +34,17 @@ async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
 
 
 app = FastAPI(title="Orders", lifespan=lifespan)
+
+
+@app.exception_handler(TryLater)
+@app.exception_handler(StatementError)
+async def no_id_now(_request: Request, error: Exception) -> JSONResponse:
+    """503 if no ID can be made now. SQLAlchemy wraps what a column's default raises."""
+    if not isinstance(getattr(error, "orig", error), TryLater):
+        raise error
+    log.warning("%s", error)
+    headers = {"Retry-After": "5"}
+    return JSONResponse({"detail": "no ID is available; try again"}, 503, headers)
 
 
 class OrderIn(BaseModel):

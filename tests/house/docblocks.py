@@ -103,6 +103,10 @@ def blocks(page: Path, postgres: str | None = None) -> Iterator[Block]:
     named = _POSTGRES.search(text)
     if named and postgres:
         text = text.replace(named[1], postgres)
+        for key, old, new in zip(
+            ("HOST", "PORT"), named[1].split(":"), postgres.split(":"), strict=True
+        ):
+            text = text.replace(f'"{key}": "{old}"', f'"{key}": "{new}"')
     lines = iter(enumerate(text.splitlines(), 1))
     above: list[str] = []
     for number, line in lines:

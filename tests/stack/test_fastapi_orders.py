@@ -118,6 +118,9 @@ def test_an_outage_of_the_store_stops_no_other_request(server, tmp_path):
             pass  # the claim lasts
         assert {other.get("/orders", timeout=5).status_code for other in others} == {200}
         assert not blocked.done()
+        refused = blocked.result(60)
+        assert refused.status_code == 503
+        assert refused.headers["retry-after"] == "5"
 
 
 def test_one_text_everywhere(app):
