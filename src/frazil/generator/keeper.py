@@ -18,7 +18,7 @@ With a clock:
   wastes little; more if the last answer was slow, or the claim would end before its use.
 - A generator that issued nothing since the last renewal is *idle*. For a while after its last ID
   (``keep``) its claim is kept warm, so that a rare ID costs its caller no request: it is renewed
-  for the whole horizon, and only when an eighth of that is left. After that it is given back.
+  for the whole horizon, when half of that is left. After that it is given back.
 - If an idle claim has a new owner before its end, the node numbers are scarce: for that while, none
   is kept warm.
 - A claim with a new owner is used to its end. Then there is a new one, of twice as many ticks. So
@@ -61,7 +61,6 @@ from frazil.walk.walk import Walk
 __all__ = ["FIRST_CLAIM_US", "KeeperPolicy", "Result", "Steps"]
 
 FIRST_CLAIM_US = 100_000
-_WARM_PART = 8  # a claim that is kept warm is renewed with this part of the horizon left
 _REFUSED_S = 1.0  # until a refused renewal is tried again, unless a caller waits
 _ANSWERS = 4  # the least claim, in answer times: half to use it, half to renew it
 
@@ -396,18 +395,7 @@ class KeeperPolicy:
             return walk.wanting
         if not self._renewable:
             return self._silent_us() >= self._report_us()
-        if self._is_warm(walk):
-            return walk.reach() <= self._warm_ticks()
         return 2 * walk.reach() < self._want
-
-    def _is_warm(self, walk: Walk) -> bool:
-        """Whether the claim is kept only in case that it is needed."""
-        return self._keeps_warm() and self._is_idle(walk)
-
-    def _warm_ticks(self) -> int:
-        """How much of a claim that is kept warm is left when it is renewed."""
-        least = _ANSWERS * self._answer_ns // (1000 * self.terms.tick_us)
-        return min(max(1, self.terms.horizon_ticks // _WARM_PART, least), self._want // 2)
 
     def _next_round_s(self, walk: Walk) -> float | None:
         """Seconds until the next round, if no caller comes."""
@@ -427,8 +415,6 @@ class KeeperPolicy:
         if self.trouble is not None and self._needs_renewal(walk):
             return max(pause_s, 0.001)
         reach, rest = walk.reach(), self._want // 2
-        if 2 * reach <= self._want and self._is_warm(walk):
-            rest = self._warm_ticks()  # it was idle from the renewal until half was left
         next_s = max(reach - rest, rest // 4, 1) * self.terms.tick_us / 1e6
         return max(next_s, _REFUSED_S) if self._refused else next_s
 

@@ -13,7 +13,8 @@ A store whose clock disagrees with the member's counts as unavailable for that m
 raised if no store is left; then the member's own clock is probably wrong.
 
 What a member remembers of a store is sent to that store only, so this object remembers it. Callers
-see each ``sid`` with the number of its store before it.
+see each ``sid`` with the number of its store before it. A member that moved to another store still
+reports to the one it left, with its renewals.
 
 Limits: a member whose store is unavailable keeps its claim, cannot extend it, and gets another node
 number from another store. Layouts with fewer node numbers than stores cannot be shared, nor can
@@ -22,6 +23,7 @@ counters, which have no node numbers.
 
 import random
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TypeVar
 
@@ -68,6 +70,8 @@ class PartitionedRegistry(Registry):
         self.parts = tuple(parts)
         self._memory = [LastSeen()] * len(self.parts)
         self._at = random.randrange(len(parts))  # noqa: S311 - spreads members over the stores
+        # The last claim of a store that was left, until when it is reported and when next
+        self._left: dict[int, tuple[Claim, int, int]] = {}
 
     def grant(self, ask: VerbRequest, want: int) -> Claim | Wait:
         """See Registry."""
@@ -79,7 +83,10 @@ class PartitionedRegistry(Registry):
 
     def renew(self, ask: VerbRequest, until: int) -> Claim | Lost:
         """See Registry. Lost too if the claim's store is unavailable: others can grant one."""
-        return self._at_home(lambda part, told: part.renew(told, until), ask)
+        reply = self._at_home(lambda part, told: part.renew(told, until), ask)
+        self.read_ns = boot_ns()  # at the latest; what follows takes time
+        self._report(ask)
+        return reply
 
     def release(self, ask: VerbRequest, used: int) -> LastSeen | Lost:
         """See Registry. Lost too if the claim's store is unavailable."""
@@ -199,10 +206,33 @@ class PartitionedRegistry(Registry):
             if slot in part.terms.slots:
                 try:
                     told = self._told(number, ask)
-                    return self._heard(number, told, verb(part, told))
+                    reply = self._heard(number, told, verb(part, told))
                 except _AWAY:
+                    assert ask.held is not None
+                    now_us = boot_ns() // 1000
+                    end_us = now_us + 2 * self.terms.wait_ticks * self.terms.tick_us
+                    self._left[number] = ask.held, end_us, now_us
                     return Lost(_outside(number, self._memory[number]))
+                self._left.pop(number, None)
+                return reply
         raise ConfigError("renew and release need a claim; pass the one that was granted")
+
+    def _report(self, ask: VerbRequest) -> None:
+        """Tell the stores that were left what this member knows; they may have lost it.
+
+        Only members that remember end a loss without a repeat (see ``frazil.claims.record``). A
+        report goes out every quarter of a horizon, until the last claim there and a wait are over.
+        """
+        for number, (claim, end_us, next_us) in list(self._left.items()):
+            part, now_us = self.parts[number], boot_ns() // 1000
+            if now_us > end_us:
+                del self._left[number]
+            elif now_us >= next_us and ask.held is not None and ask.held.slot != claim.slot:
+                pause_us = self.terms.horizon_ticks * self.terms.tick_us // 4
+                self._left[number] = claim, end_us, now_us + pause_us
+                told = replace(self._told(number, ask), held=claim)
+                with suppress(FrazilError):
+                    self._heard(number, told, part.release(told, claim.until))
 
     def _told(self, number: int, ask: VerbRequest) -> VerbRequest:
         """The request with the memory of this store."""

@@ -70,6 +70,33 @@ def test_a_generator_continues_with_the_other(pair, url):
         )
 
 
+@pytest.mark.parametrize("reported", [True, False])
+def test_a_member_that_moved_reports_to_the_store_that_it_left(pair, reported):
+    """That lost the last claim there meanwhile, and whose clock is set back."""
+    hosts = ",".join(f"127.0.0.1:{server.port}" for server in pair)
+    url = f"redis://{hosts}?horizon=1s"
+    member, newcomer = (connect(url, "x", ICICLE) for _ in range(2))
+    member.initialise(ask_of(LastSeen()), 0)
+    left = member.parts[0]
+    member._at = 0
+    here = member.grant(ask_of(LastSeen()), 1000)
+    assert here.slot in left.terms.slots
+    here = member.renew(ask_of(LastSeen(), here), here.until + 1000)
+    pair[0].kill()
+    assert isinstance(member.renew(ask_of(LastSeen(), here), here.until + 1000), Lost)
+    there = member.grant(ask_of(LastSeen()), 1000)
+    assert there.slot not in left.terms.slots
+    pair[0].step_clock(-3)
+    pair[0].start()
+    assert int(pair[0].do("TIME")[0]) < time.time() - 2
+    newcomer.parts = newcomer.parts[:1]
+    assert isinstance(grant(newcomer), Wait)
+    if reported:
+        assert isinstance(member.renew(ask_of(LastSeen(), there), there.until), Claim)
+    granted = until(lambda: isinstance(claim := grant(newcomer), Claim) and claim, "a claim")
+    assert (granted.start >= here.until) is reported
+
+
 def test_the_error_is_raised_where_no_server_is_left(pair, url):
     for server in pair:
         step(server)
