@@ -34,7 +34,19 @@ class Model:
     pool: str = ""
 
     def ask(
-        self, verb, count, lead, shard, seen, witness, new, pool, *, reading_us, incarnation
+        self,
+        verb,
+        count,
+        lead,
+        shard,
+        seen,
+        witness,
+        new,
+        pool,
+        continued=None,
+        *,
+        reading_us,
+        incarnation,
     ) -> list[int | str]:
         """The reply behind nonce and incarnation; numbers as numbers. None is left out."""
         self._check(verb, count, lead, shard, seen, witness)
@@ -48,7 +60,10 @@ class Model:
             state = [self.tick, self.next, self.guard, self.last, offset, now_us]
             return [known, self.top, wait_us, *state, self.pool]
         self.pool = pool if verb == "init" and pool else self.pool
-        return self._give(verb, count, lead, shard, seen, new, reading_us, offset, incarnation)
+        known_us = max(seen or 0, continued or 0)
+        return self._give(
+            verb, count, lead, shard, seen, known_us, new, reading_us, offset, incarnation
+        )
 
     def _check(self, verb, count, lead, shard, seen, witness):
         """Raises Refused for what makes no sense."""
@@ -79,16 +94,16 @@ class Model:
             return max(0, self.offset - passed_us)
         return max(0, self.offset - passed_us // 8)
 
-    def _give(self, verb, count, lead, shard, seen, new, reading_us, offset, incarnation):
+    def _give(self, verb, count, lead, shard, seen, known_us, new, reading_us, offset, incarnation):
         now_us, seen, lead = reading_us + offset, seen or 0, lead or 0
         lost = self.layout is None or self.incarnation != incarnation or seen > self.top
         guard, top, known = self.guard, self.top, self.shard
         if lost:
-            latest_us = max(now_us, top, seen)
+            latest_us = max(now_us, top, known_us)
             guard = max(guard, (latest_us + HORIZON_US - EPOCH_US) // 1000 + 1)
             if verb == "init" and known is None and new:
                 guard = 0
-            top = max(top, seen)
+            top = max(top, known_us)
         known = shard if known is None else known
         # A cell is a tick and a sequence in it; all of them in one row. A later tick begins with
         # the sequence that comes next, as in the original.

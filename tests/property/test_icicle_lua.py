@@ -27,8 +27,8 @@ GUARD = "guard = math.max(guard, math.floor("
 def told(source: str) -> str:
     """The script with clock and incarnation from its last arguments."""
     assert source.count(CLOCK) == source.count(INCARNATION) == 1
-    source = source.replace(CLOCK, "local clock = { 0, ARGV[11] }")
-    return source.replace(INCARNATION, f"incarnation = 'i' .. ARGV[12]\n{INCARNATION}")
+    source = source.replace(CLOCK, "local clock = { 0, ARGV[12] }")
+    return source.replace(INCARNATION, f"incarnation = 'i' .. ARGV[13]\n{INCARNATION}")
 
 
 class Histories(RuleBasedStateMachine):
@@ -49,7 +49,8 @@ class Histories(RuleBasedStateMachine):
         self.ask("init", 1, 0, new=1)
 
     def ask(self, verb: str, count: int, lead_us: int, new: int = 0) -> list[bytes]:
-        about = (count, lead_us, 6, self.seen_us, "", 0, new, "", self.clock_us, self.incarnation)
+        about = (count, lead_us, 6, self.seen_us, "", 0, new, "", "")
+        about += (self.clock_us, self.incarnation)
         reply: list[bytes] = self.client.evalsha(self.sha(), 1, self.key, verb, "", *about)
         self.seen_us = max(self.seen_us, int(reply[4]))
         return reply
@@ -171,7 +172,9 @@ def emptied_while_its_clock_is_behind(source: str) -> None:
 def test_replies_that_callers_saw_are_kept():
     source = icicle_script().source
     emptied_while_its_clock_is_behind(source)
-    careless = source.replace("math.max(reading_us, now_us, top_us, seen_us)", "reading_us")
+    careless = source.replace(
+        "math.max(reading_us, now_us, top_us, seen_us, continued_us)", "reading_us"
+    )
     assert careless != source
     with pytest.raises(AssertionError, match="an ID came twice"):
         emptied_while_its_clock_is_behind(careless)

@@ -37,7 +37,16 @@ class Pair:
         self.kept = []
 
     def ask(
-        self, verb="issue", count=None, lead=0, shard=None, seen=None, apart_us=None, new=0, pool=""
+        self,
+        verb="issue",
+        count=None,
+        lead=0,
+        shard=None,
+        seen=None,
+        apart_us=None,
+        new=0,
+        pool="",
+        continued=None,
     ):
         """What both answer: numbers, or the code of a refusal."""
         witness = None if apart_us is None else self.us + apart_us
@@ -45,14 +54,15 @@ class Pair:
         model = copy.deepcopy(self.model)
         try:
             expected = model.ask(
-                verb, *asked, new, pool, reading_us=self.us, incarnation=f"i{self.boots}"
+                verb, *asked, new, pool, continued, reading_us=self.us, incarnation=f"i{self.boots}"
             )
         except Refused as refused:
             expected = str(refused)
         else:
             self.model = model
         words = ["" if value is None else value for value in asked]
-        about = [verb, "nonce", *words, 0, new, pool, self.us, self.boots]
+        about = [verb, "nonce", *words, 0, new, pool, "" if continued is None else continued]
+        about += [self.us, self.boots]
         if isinstance(expected, str):
             with pytest.raises(redis.ResponseError, match=f"ICICLE {expected}: "):
                 self.client.eval(self.source, 1, self.key, *about)
@@ -122,6 +132,7 @@ def step(pair, dice):
             dice.choice(SHARDS) if odd else None,
             None if seen is None else max(0, seen),
             dice.choice(APART_US),
+            continued=seen and dice.choice([None, max(0, seen) + dice.choice([0, 1, 7 * S])]),
         )
 
 

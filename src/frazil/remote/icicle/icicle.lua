@@ -15,6 +15,8 @@
 --          9 new: init: 1 if no server ever had this shard, so that no ID has to wait [0]
 --          10 pool: init: a text for the replies to look; frazil stores here which server of the
 --            pool has which shard [unchanged]
+--          11 continued: seen, plus the time since the caller sent the request for that reply.
+--            After a loss this is what the lost clock would show now [seen]
 -- Units    us are microseconds, moments since 1970. A tick is a millisecond since EPOCH_US.
 -- Reply    texts: kind, nonce, incarnation, then
 --            ids       shard top_us wait_us, then for each span the first ID and how many: these
@@ -110,6 +112,7 @@ local count = whole(ARGV[3], 1, MOST_IDS)
 local lead_us = whole(ARGV[4], 0, MOST_LEAD_US)
 local wanted = whole(ARGV[5], -1, LAST_SHARD)
 local seen_us, witness_us = whole(ARGV[6], 0, EXACT), whole(ARGV[7], -1, EXACT)
+local continued_us = whole(ARGV[11], seen_us, EXACT)
 if verb ~= 'issue' and verb ~= 'init' and verb ~= 'look' then
   return refused('VERB', 'use issue, init, look or incarnation')
 elseif not count or count == 0 then
@@ -118,8 +121,8 @@ elseif not lead_us then
   return refused('LEAD', 'the lead is 0 to ' .. text(MOST_LEAD_US) .. ' us')
 elseif not wanted or (verb == 'init' and wanted < 0) then
   return refused('SHARD', 'a shard is 0 to ' .. text(LAST_SHARD))
-elseif not seen_us or not witness_us or not replicas then
-  return refused('NUMBER', 'seen, witness and replicas are whole numbers from 0 on')
+elseif not seen_us or not witness_us or not replicas or not continued_us then
+  return refused('NUMBER', 'seen, witness, replicas and continued are whole numbers from 0 on')
 elseif verb ~= 'look' and shard and wanted >= 0 and wanted ~= shard then
   return refused('TAKEN', 'its shard is ' .. text(shard) .. ' and not ' .. text(wanted)
     .. '; to change that, DEL ' .. KEYS[1] .. ' and run frazil init with a shard that is free')
@@ -164,12 +167,12 @@ end
 -- A first use and a loss look alike: continue after everything that can have been issued.
 local lost = found[2] ~= incarnation or seen_us > top_us
 if lost then
-  local latest_us = math.max(reading_us, now_us, top_us, seen_us)
+  local latest_us = math.max(reading_us, now_us, top_us, seen_us, continued_us)
   guard = math.max(guard, math.floor((latest_us + HORIZON_US - EPOCH_US) / TICK_US) + 1)
   if verb == 'init' and not shard and ARGV[9] == '1' then
     guard = 0
   end
-  top_us = math.max(top_us, seen_us)
+  top_us = math.max(top_us, seen_us, continued_us)
 end
 shard = shard or wanted
 

@@ -8,17 +8,44 @@ import time
 import pytest
 import redis
 
+from frazil.generator.request import make_request
+from frazil.remote.icicle.config import configure_icicle
 from frazil.remote.icicle.script import FUNCTION, icicle_library
+from frazil.remote.icicle.server import IcicleServer
 from tests.servers.icicle import Caller, cells
 from tests.servers.redis import FLAVOURS, Cluster, Server
 
 __all__: list[str] = []
 
 
+def served(server):
+    """A caller as frazil has it, with a memory."""
+    request = make_request(f"icicle://127.0.0.1:{server.port}", "icicle", namespace="test")
+    return IcicleServer(configure_icicle(request).accesses[0], "test", 7)
+
+
 def step(server, seconds):
     """Set the clock, and wait until the server has read it."""
     server.step_clock(seconds)
     time.sleep(0.2)
+
+
+@pytest.mark.parametrize("continues", [True, False])
+def test_who_asks_first_after_a_loss_may_have_been_silent_for_long(continues, monkeypatch):
+    """Others got IDs since; and the clock of the successor is behind."""
+    with Server(faked=True) as server:
+        Caller(server).init()
+        seldom, often = (served(server) for _ in range(2))
+        seldom.issue(1, 0)
+        time.sleep(6)
+        [(last, _)] = often.issue(1, 0).spans
+        server.kill()
+        server.step_clock(-9)
+        server.start()
+        if not continues:
+            monkeypatch.setattr(seldom, "_ahead_us", -(1 << 60))
+        assert not seldom.issue(1, 0).spans
+        assert (int(Caller(server).state()["guard"]) > last >> 22) is continues
 
 
 class TestClock:
