@@ -83,7 +83,7 @@ end
 function verbs.answer(kind, now_us, ...)
   record.save()
   return {
-    kind, ask.nonce, verbs.incarnation, record.life(), text(record.revision), text(now_us), ...
+    kind, ask.nonce, verbs.incarnation, record.life, text(record.revision), text(now_us), ...
   }
 end
 
@@ -102,11 +102,11 @@ function verbs.is_loss()
   if record.sid == '' or record.incarnation ~= verbs.incarnation then
     return true
   end
-  local same = ask.seen_sid == record.life()
+  local same = ask.seen_sid == record.life
   if same and ask.seen_revision > record.revision then
     return true
   end
-  if record.waits() then
+  if record.waits then
     return false
   end
   local held = record.held
@@ -122,9 +122,9 @@ end
 function verbs.heed(now_us)
   local reach = record.from_base(ARGV[26])
   record.guard = math.max(record.guard, reach, record.held and record.held.till or 0)
-  if ask.seen_sid == record.life() then
+  if ask.seen_sid == record.life then
     if tonumber(ARGV[27]) >= ask.wait * ask.tick_us then
-      record.sid = record.life()
+      record.name(record.life)
     end
     return
   end
@@ -136,11 +136,11 @@ end
 
 -- How many ticks nothing can be granted, as far as this member can tell.
 function verbs.rest(now)
-  if record.guard > now or not record.waits() then
+  if record.guard > now or not record.waits then
     return record.guard - now
   end
   local known = 0
-  if ask.seen_sid == record.life() then
+  if ask.seen_sid == record.life then
     known = math.floor(tonumber(ARGV[27]) / ask.tick_us)
   end
   return math.max(ask.wait - known, 1)
@@ -149,10 +149,10 @@ end
 -- Refuses a member with other terms. It may remember more than the one that made the record.
 function verbs.refuse_terms()
   local found, guard = record.sid, record.guard
-  if record.waits() and ask.timed
+  if record.waits and ask.timed
     and redis.call('HMGET', KEYS[1], 'layout')[1] == ask.layout then
     verbs.heed(record.top_us)
-    record.sid = found
+    record.name(found)
     if record.guard > guard then
       record.revision = record.revision + 1
       record.save()
@@ -187,7 +187,7 @@ function verbs.establish(sid)
     sid = record.sid, revision = record.revision, incarnation = record.incarnation,
     fingerprint = record.fingerprint,
   }
-  record.sid = sid
+  record.name(sid)
   record.incarnation, record.fingerprint = verbs.incarnation, ask.fingerprint
   record.set('layout', ask.layout)
 end
@@ -235,7 +235,7 @@ function verbs.arrive()
     record.guard = math.max(record.guard, verbs.tick_at(latest_us) + ask.wait)
     record.void()
   end
-  if record.waits() then
+  if record.waits then
     verbs.heed(now_us)
   end
   record.revision = record.revision + 1

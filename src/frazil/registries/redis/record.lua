@@ -80,7 +80,8 @@ function record.load()
     values = redis.call('HMGET', KEYS[1], 'head', page, slot)
   end
   local version, base = FORMAT, '0'
-  record.sid, record.incarnation, record.fingerprint = '', '', ''
+  local sid = ''
+  record.incarnation, record.fingerprint = '', ''
   record.revision, record.guard, record.era = 0, 0, 1
   record.last_us, record.offset_us, record.top_us = 0, 0, 0
   if values[1] then
@@ -89,10 +90,11 @@ function record.load()
     if version ~= FORMAT then
       return tostring(version)
     end
-    record.sid, record.incarnation, record.fingerprint = head[3], head[4], head[5]
+    sid, record.incarnation, record.fingerprint = head[3], head[4], head[5]
     record.revision, record.guard, record.era = head[6], head[7], head[8]
     record.last_us, record.offset_us, record.top_us = head[9], head[10], head[11]
   end
+  record.name(sid)
   record.count_from(base)
   if ARGV[19] ~= '' then
     record.hold(tonumber(ARGV[19]), values[2], values[3])
@@ -128,14 +130,10 @@ function record.void()
   end
 end
 
--- Whether the wait after a loss is not over.
-function record.waits()
-  return string.sub(record.sid, 1, 1) == record.WAITS
-end
-
--- The sid as members are told it.
-function record.life()
-  return record.waits() and string.sub(record.sid, 2) or record.sid
+-- life: the sid as members are told it. waits: whether the wait after a loss is not over.
+function record.name(sid)
+  record.sid, record.waits = sid, string.sub(sid, 1, 1) == record.WAITS
+  record.life = record.waits and string.sub(sid, 2) or sid
 end
 
 function record.is_void(era)
