@@ -70,6 +70,7 @@ def command(
       frazil inspect $(frazil mint)
       frazil inspect 175928847299117063
       frazil inspect --scheme discord 175928847299117063
+      frazil inspect order_1hKLdzab7bs --json | jq -r '.[].id'  # the number
       tail -n 1 app.log | frazil inspect --json
     """
     named = not is_default("scheme", "field", "epoch")
@@ -187,12 +188,19 @@ def _undecided(rivals: list[Fit]) -> str:
 
 
 def _texts(fit: Fit) -> dict[str, str]:
-    """The ID in every encoding, with its prefix; a keyed scheme adds its text and has no prefix."""
+    """The ID in every encoding; a keyed scheme adds its text.
+
+    They have the prefix that was read, but for a keyed scheme. The number has it only if it was
+    read with it: it is what a database keeps.
+    """
     reading, bits = fit.reading, fit.scheme.bits
     keyed = fit.scheme.key is not None
     prefix = "" if keyed else reading.prefix
     own = {"keyed": fit.scheme.format(reading.number)} if keyed else {}
-    return own | {e: prefix + Codec(e, bits).encode(reading.number) for e in encodings_of(bits)}
+    texts = {e: prefix + Codec(e, bits).encode(reading.number) for e in encodings_of(bits)}
+    if "decimal" in texts and reading.encoding != "decimal":
+        texts["decimal"] = str(reading.number)
+    return own | texts
 
 
 # --- text

@@ -272,3 +272,12 @@ def test_a_uuid_of_frazil(call):
     assert item["texts"]["uuid"] == str(made)
     (again,) = told(call, "-s", "uuid7", str(made).upper())
     assert again["id"] == item["id"] == str(made.int)
+
+
+def test_the_number_of_a_text_has_no_prefix(call):
+    """It is what a database keeps."""
+    text = scheme("icicle", prefix="order_", encoding="base62").format(int(ID))
+    assert f"\ndecimal   {ID}\n" in call("inspect", text).stdout
+    [found] = told(call, text)
+    assert found["id"] == found["texts"]["decimal"] == ID
+    assert found["texts"]["base62"] == text
