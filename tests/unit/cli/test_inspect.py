@@ -277,7 +277,7 @@ def test_a_uuid_of_frazil(call):
 def test_the_number_of_a_text_has_no_prefix(call):
     """It is what a database keeps."""
     text = scheme("icicle", prefix="order_", encoding="base62").format(int(ID))
-    assert f"\ndecimal   {ID}\n" in call("inspect", text).stdout
+    assert f"\ndecimal     {ID}\n" in call("inspect", text, "--scheme", "icicle").stdout
     [found] = told(call, text)
     assert found["id"] == found["texts"]["decimal"] == ID
     assert found["texts"]["base62"] == text
