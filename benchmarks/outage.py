@@ -60,7 +60,8 @@ class Load:
 
     def rows(self) -> list[str]:
         """The lines of the table."""
-        rows = ["| Requests | | answers | median | 99 % | slowest |", "|---|---|---|--:|--:|--:|"]
+        rows = ["| Requests | when | answers | median | 99 % | slowest |"]
+        rows += ["|---|---|---|--:|--:|--:|"]
         for method, phase in sorted(self.took_s, key=lambda key: key[0]):
             took_ms = sorted(each * 1000 for each in self.took_s[method, phase])
             count = len(took_ms)
