@@ -40,9 +40,10 @@ app = FastAPI(title="Orders", lifespan=lifespan)
 @app.exception_handler(StatementError)
 async def no_id_now(_request: Request, error: Exception) -> JSONResponse:
     """503 if no ID can be made now. SQLAlchemy wraps what a column's default raises."""
-    if not isinstance(getattr(error, "orig", error), TryLater):
+    cause = getattr(error, "orig", error)
+    if not isinstance(cause, TryLater):
         raise error
-    log.warning("%s", error)
+    log.warning("%s", cause)
     headers = {"Retry-After": "5"}
     return JSONResponse({"detail": "no ID is available; try again"}, 503, headers)
 

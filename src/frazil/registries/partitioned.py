@@ -222,6 +222,8 @@ class PartitionedRegistry(Registry):
 
         Only members that remember end a loss without a repeat (see ``frazil.claims.record``). A
         report goes out every quarter of a horizon, until the last claim there and a wait are over.
+        It renews that claim to the end that it has, which changes nothing: a forked child reports
+        too, and its parent may have gone back to the claim, so nothing may be given back.
         """
         for number, (claim, end_us, next_us) in list(self._left.items()):
             part, now_us = self.parts[number], boot_ns() // 1000
@@ -232,7 +234,7 @@ class PartitionedRegistry(Registry):
                 self._left[number] = claim, end_us, now_us + pause_us
                 told = replace(self._told(number, ask), held=claim)
                 with suppress(FrazilError):
-                    self._heard(number, told, part.release(told, claim.until))
+                    self._heard(number, told, part.renew(told, claim.until))
 
     def _told(self, number: int, ask: VerbRequest) -> VerbRequest:
         """The request with the memory of this store."""

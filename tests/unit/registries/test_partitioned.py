@@ -1,5 +1,6 @@
 """Several servers that share nothing, one of which has a wrong clock."""
 
+import os
 import time
 from contextlib import ExitStack
 
@@ -95,6 +96,40 @@ def test_a_member_that_moved_reports_to_the_store_that_it_left(pair, reported):
         assert isinstance(member.renew(ask_of(LastSeen(), there), there.until), Claim)
     granted = until(lambda: isinstance(claim := grant(newcomer), Claim) and claim, "a claim")
     assert (granted.start >= here.until) is reported
+
+
+def test_a_child_reports_a_claim_that_its_parent_went_back_to(pair):
+    """It gives nothing of it back."""
+    hosts = ",".join(f"127.0.0.1:{server.port}" for server in pair)
+    parent = connect(f"redis://{hosts}?horizon=5s", "x", ICICLE)
+    parent.initialise(ask_of(LastSeen()), 0)
+    parent._at = 0
+    here = parent.grant(ask_of(LastSeen()), 100)
+    place, parent.parts[0].renew = parent.parts[0].renew, away
+    assert isinstance(parent.renew(ask_of(LastSeen(), here), here.until), Lost)
+    parent.parts[0].renew = place
+    ends, written = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.read(ends, 1)
+            there = grant(parent.parts[1])
+            parent.renew(ask_of(LastSeen(), there), there.until)
+            os._exit(0)
+        finally:
+            os._exit(1)
+    later = parent.renew(ask_of(LastSeen(), here), here.until + 1000)
+    assert later.until > here.until
+    os.write(written, b".")
+    assert os.waitpid(child, 0)[1] == 0
+    os.close(ends)
+    os.close(written)
+    [mine] = [each for each in parent.parts[0].look().holdings if each.slot == here.slot]
+    assert mine.until == later.until
+
+
+def away(*_):
+    raise RegistryUnavailable("away", outcome_known=True)
 
 
 def test_the_error_is_raised_where_no_server_is_left(pair, url):

@@ -144,7 +144,7 @@ class ServerCalls:
         self.shard = shard
         self._key = key_of(namespace)
         self._seen_us = 0
-        self._ahead_us = 0  # the server's clock less this host's boot clock, at most
+        self._ahead_us = 0  # the server's clock less this host's boot clock, at most; 0: unknown
 
     def issuing(self, count: int, lead_us: int, within_s: float) -> Steps[Issued]:
         """Get up to ``count`` IDs, of the ticks up to now or up to ``lead_us`` ahead."""
@@ -159,15 +159,14 @@ class ServerCalls:
 
     def _giving(self, verb: str, most: int, within_s: float, **about: Any) -> Steps[Issued]:
         """Get IDs, and remember the highest ``top_us``."""
-        sent_us, seen_us = boot_ns() // 1000, self._seen_us
-        continued_us = max(seen_us, sent_us + self._ahead_us) if seen_us else 0
-        about |= {"count": max(most, 1), "seen_us": seen_us, "continued_us": continued_us}
+        sent_us = boot_ns() // 1000
+        about |= {"count": max(most, 1), "seen_us": self._seen_us}
+        about |= {"continued_us": sent_us + self._ahead_us}
         answer = yield from self._calling(verb, within_s, **about)
         given = issued(answer, most)
         if given is None:
             raise (yield from self.link.distrust())
-        ahead_us = given.top_us - sent_us
-        self._ahead_us = max(self._ahead_us, ahead_us) if seen_us else ahead_us
+        self._ahead_us = max(self._ahead_us, given.top_us - sent_us)
         self._seen_us = max(self._seen_us, given.top_us)
         return given
 
