@@ -53,6 +53,7 @@ class MariaDb:
         """Create an empty data directory."""
         command = [_program("mariadb-install-db"), f"--datadir={self.data}", "--skip-test-db"]
         command += ["--auth-root-authentication-method=normal", "--no-defaults"]
+        command += [f"--tmpdir={self.place}"]  # a server that starts empties its own
         done = subprocess.run(command, capture_output=True, check=False, **self._as_user())
         assert done.returncode == 0, done.stderr.decode()
 
@@ -65,7 +66,8 @@ class MariaDb:
                 _program("mariadbd"), "--no-defaults", f"--datadir={self.data}",
                 f"--port={port}", "--bind-address=127.0.0.1", f"--socket={self.place}/s",
                 f"--pid-file={self.place}/pid", f"--server-id={self.number}",
-                "--innodb-buffer-pool-size=32M", *(f"--{setting}" for setting in settings),
+                f"--tmpdir={self.place}", "--innodb-buffer-pool-size=32M",
+                *(f"--{setting}" for setting in settings),
             ]  # fmt: skip
             with (self.place / "log").open("ab") as log:
                 self._process = subprocess.Popen(
