@@ -396,20 +396,17 @@ def test_a_reset_of_some_statistics_is_no_loss(one):
 def test_a_cancelled_statement_is_no_loss():
     """The next one does not wait for a horizon.
 
-    The server runs without libfaketime, which opens a file in the handler of the timeout's signal
-    and so ends a server sometimes.
+    The server runs without libfaketime, which is not safe in a handler of signals: it opens a file.
     """
-    with postgres(programs()[-1]) as server, opened(server) as one:
-        cancelled(one)
-
-
-def cancelled(one):
-    """Statements that end early change nothing that another one needs."""
-    with psycopg.connect(one.url, autocommit=True) as link:
+    with (
+        postgres(programs()[-1]) as server,
+        opened(server) as one,
+        psycopg.connect(one.url, autocommit=True) as link,
+    ):
         for thousandth in range(400):
             link.execute(f"SET statement_timeout = {thousandth % 8 + 1}")
             with suppress(psycopg.errors.QueryCanceled):
                 one.take(link, FEW)
-    ((cell,),) = one.sql("SELECT last_value FROM frazil.frazil_ids_1_cell")
-    assert cell >> 12 <= frazil.scheme().layout.tick_at(wall_us())
-    assert after(one) == 0
+        ((cell,),) = one.sql("SELECT last_value FROM frazil.frazil_ids_1_cell")
+        assert cell >> 12 <= frazil.scheme().layout.tick_at(wall_us())
+        assert after(one) == 0
