@@ -134,6 +134,8 @@ class NeverShares(Record):
 
 @wrong(
     "waits_are_long_enough",
+    "members_remember_the_reach",
+    "members_continue_the_clock",
 )
 class WaitsTooShort(Record):
     def grant(self, *arguments):

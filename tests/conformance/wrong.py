@@ -123,6 +123,9 @@ class KeepsTheTokenOfAReleasedSlot(Record):
 @wrong(
     "losses_while_the_clock_is_absorbed",
     "losses_with_an_earlier_clock",
+    "members_remember_the_reach",
+    "members_continue_the_clock",
+    "late_members_close_nothing",
 )
 class NoGuard(Record):
     """Notices a loss, voids the tokens, and waits for nothing."""
@@ -153,7 +156,11 @@ class FirstUseAtOnce(Record):
         return now_us
 
 
-@wrong("losses_with_an_earlier_clock")
+@wrong(
+    "losses_with_an_earlier_clock",
+    "members_remember_the_reach",
+    "members_continue_the_clock",
+)
 class DeafInTheWait(Record):
     def _heed(self, *arguments):
         guard = self.guard
@@ -187,6 +194,10 @@ class TokensOutliveALoss(Record):
     "older_counters_are_refused",
     "older_copies_are_noticed_until_written",
     "older_counters_stay_refused",
+    "members_remember_the_reach",
+    "members_continue_the_clock",
+    "late_members_close_nothing",
+    "lost_claims_are_not_given_back",
 )
 class DeafToTheRevision(Record):
     def _begin_verb(self, terms, ask, *rest):
@@ -195,6 +206,7 @@ class DeafToTheRevision(Record):
 
 @wrong(
     "members_remember_what_they_hold",
+    "lost_claims_are_not_given_back",
 )
 class DeafToTheUntil(Record):
     def _is_loss(self, terms, ask, incarnation):
@@ -203,10 +215,42 @@ class DeafToTheUntil(Record):
 
 @wrong(
     "members_remember_the_clock",
+    "members_continue_the_clock",
 )
 class DeafToTheClock(Record):
     def _begin_verb(self, terms, ask, *rest):
         return super()._begin_verb(terms, replace(ask, seen=ask.seen._replace(now_us=0)), *rest)
+
+
+@wrong("members_remember_the_reach")
+class DeafToTheReach(Record):
+    def _heed(self, terms, ask, now_us):
+        super()._heed(terms, replace(ask, seen=ask.seen._replace(reach=0)), now_us)
+
+
+@wrong("members_continue_the_clock")
+class TakesTheClockAsItWas(Record):
+    def _begin_verb(self, terms, ask, *rest):
+        stopped = ask.seen._replace(sent_us=ask.boot_us)
+        return super()._begin_verb(terms, replace(ask, seen=stopped), *rest)
+
+
+@wrong("late_members_close_nothing")
+class ComparesEveryRevision(Record):
+    def _is_loss(self, terms, ask, incarnation):
+        later = self.sid and ask.seen.revision > self.revision
+        return bool(later) or super()._is_loss(terms, ask, incarnation)
+
+
+@wrong("lost_claims_are_not_given_back")
+class VoidedIsGivenBack(Record):
+    def _begin_verb(self, *arguments):
+        before, sid = dict(self.slots), self.sid
+        now_us = super()._begin_verb(*arguments)
+        if self._life != sid.removeprefix(WAITS):
+            for n, slot in before.items():
+                self.slots.put(n, Slot(slot.until, slot.start))
+        return now_us
 
 
 @wrong(
@@ -376,6 +420,10 @@ class RefusesOtherConstants(ManualRegistry):
     "older_counters_are_refused",
     "older_copies_are_noticed_until_written",
     "older_counters_stay_refused",
+    "members_remember_the_reach",
+    "members_continue_the_clock",
+    "late_members_close_nothing",
+    "lost_claims_are_not_given_back",
 )
 class TwoRecords(ManualRegistry):
     """Every other registry object of a namespace has a record of its own."""

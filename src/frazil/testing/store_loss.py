@@ -6,7 +6,7 @@ from functools import partial
 from frazil.claims.claim import Claim, LastSeen, Lost, Wait
 from frazil.testing.report import NotApplicable, demand, demand_claim, demand_refused
 from frazil.testing.store import Forgets, Rewinds
-from frazil.testing.trial import Trial
+from frazil.testing.trial import Member, Trial
 
 __all__: list[str] = []
 
@@ -109,6 +109,79 @@ def members_remember_the_clock(trial: Trial) -> None:
         floor = a.terms.tick_at(later_us) + a.horizon_ticks
         for member in (a, b):
             _demand_beyond(member.try_grant(5), floor, "a loss")
+
+
+def members_remember_the_reach(trial: Trial) -> None:
+    """I2: in the wait after a loss, a member's report covers every tick that it was ever given."""
+    trial.one_record()
+    a, b, c = trial.members(3)
+    a.grant(5)
+    reach = a.terms.tick_at(a.seen.now_us) + 4 * a.horizon_ticks
+    remembered = a.seen._replace(reach=reach)
+    _lose(b)
+    a.seen = remembered
+    for member in (a, b, c):
+        reply = member.try_grant(5)
+        least_us = (reach - a.terms.tick_at(reply.seen.now_us) - 1) * a.terms.tick_us
+        demand(
+            isinstance(reply, Wait) and reply.wait_us >= least_us,
+            f"a report of a claim until {least_us} µs from now left {reply!r}",
+        )
+
+
+def members_continue_the_clock(trial: Trial) -> None:
+    """I2: a member reports the clock of a lost record as it would read now."""
+    trial.one_record()
+    a, b, c = trial.members(3)
+    a.grant(5)
+    ahead_us = 4 * a.horizon_ticks * a.terms.tick_us
+    remembered = a.seen._replace(sent_us=a.seen.sent_us - ahead_us)
+    _lose(b)
+    a.seen = remembered
+    for member in (a, b, c):
+        reply = member.try_grant(5)
+        demand(
+            isinstance(reply, Wait) and reply.wait_us > ahead_us,
+            f"a clock that is {ahead_us} µs ahead left {reply!r}",
+        )
+
+
+def late_members_close_nothing(trial: Trial) -> None:
+    """I2: a member of the time before a loss that returns after the wait begins no other wait."""
+    trial.one_record()
+    a, b, c = trial.members(3)
+    a.grant(5)
+    remembered = a.seen._replace(revision=a.seen.revision + 10_000)
+    _lose(b)
+    b.grant(5)
+    a.seen = remembered
+    for member in (a, c):
+        reply = member.try_grant(5)
+        demand(isinstance(reply, Claim), f"a member that returned late left {reply!r}")
+
+
+def lost_claims_are_not_given_back(trial: Trial) -> None:
+    """I2: a renewal of a lost claim reveals what was lost with it, also after the first notice."""
+    trial.one_record()
+    a, b, c = trial.members(3)
+    claims = [a.grant(5), a.grant(5)]
+    _lose(b)
+    taken = b.grant(5).slot
+    claim = next((claim for claim in claims if claim.slot != taken), claims[0])
+    longer = replace(claim, until=a.terms.tick_at(b.seen.now_us) + 4 * a.horizon_ticks)
+    renewed = a.renew(longer, longer.until)
+    demand(isinstance(renewed, Lost), "a claim that the record does not contain was renewed")
+    for member in (c, b):
+        reply = member.try_grant(5)
+        demand(isinstance(reply, Wait), f"after a second loss {reply!r} was given")
+
+
+def _lose(member: Member) -> None:
+    """Let the member reveal a loss: it remembers more than the record."""
+    member.grant(5)
+    member.seen = member.seen._replace(revision=member.seen.revision + 1000)
+    reply = member.try_grant(5)
+    demand(isinstance(reply, Wait), f"a loss was not noticed: {reply!r}")
 
 
 def losses_are_waited_out(trial: Trial) -> None:
