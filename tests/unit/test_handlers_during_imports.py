@@ -57,7 +57,7 @@ CASES = [
     (REDIS, "redis.client"),
     (REDIS, "redis.exceptions"),
     ("icicle://localhost", "frazil.remote.icicle.calls"),
-    ("http://localhost/ns", "httpx._api"),
+    ("http://localhost/ns", "frazil.remote.http.generator"),
 ]
 
 

@@ -149,7 +149,7 @@ def test_a_service(tmp_path):
     with Service(tmp_path, CONFIG) as service, frazil.open(f"{service.url}/a") as ids:
         ids()
         (line,) = ids._life.idle
-        assert found_in_child(line.wire.socket.fileno()) == "the end"
+        assert found_in_child(line.sock.connected.fileno()) == "the end"
         assert isinstance(ids(), int)
         found, n = asyncio.run(awaited(f"{service.url}/a"))
         assert found == "the end"

@@ -2,21 +2,63 @@
 
 A call is a round trip, so even a single ID is awaited. There is no prefetch; use
 ``await ids.take(n)``. Connections belong to a process and an event loop.
+
+A client of httpx has locks, and a limited number of connections, which a cancelled task leaves in
+use. So each connection has a client of its own.
 """
 
 import asyncio
-from contextlib import suppress
+import ssl
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
 from typing import Any
 
 from frazil.remote.base import AsyncServed
 from frazil.remote.http.calls import ServiceCalls
 from frazil.remote.http.config import ServiceConfig
+from frazil.remote.http.reply import in_words
 from frazil.system.cut_sockets import cut_in_children
 from frazil.system.event_loop import the_loop
+from frazil.system.extras import missing_extra
+from frazil.system.imports import load
 
-__all__ = ["AsyncService"]
+__all__ = ["AsyncService", "the_driver"]
 
 _MOST_LINES = 100  # in use at a time: a thousand tasks do not need a thousand connections
+_IMPORTED_BY_A_CALL = (
+    "anyio._backends._asyncio",
+    "anyio.abc",
+    "anyio.lowlevel",
+    "anyio.streams.tls",
+    "anyio.to_thread",
+    "certifi",
+    "concurrent.futures.thread",
+    "encodings.idna",
+    "encodings.punycode",
+    "httpcore",
+)
+
+
+def the_driver() -> Any:
+    """Return httpx. Raises ConfigError if it is not installed.
+
+    This also imports what the first call would import, and makes OpenSSL start. A fork during
+    either in another thread would leave the child with one that never ends.
+    """
+    try:
+        httpx = load("httpx")
+    except ImportError as error:
+        raise missing_extra("asyncio and a service need httpx", "http", error) from None
+    for name in _IMPORTED_BY_A_CALL:
+        with suppress(ImportError):  # a driver with other internals
+            load(name)
+    _no_tls()
+    return httpx
+
+
+def _no_tls() -> ssl.SSLContext:
+    """Return a TLS context without certificates, for clients that do not use TLS."""
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 class _Wire:
@@ -51,13 +93,23 @@ class _Network:
         return stream
 
 
-class _Life(ServiceCalls):
-    """The connections of one process in one event loop."""
+@dataclass(slots=True)
+class _Line:
+    """A client of httpx, for one call at a time. wire: closes its connection."""
 
-    _kind, _wire, _network = "AsyncClient", _Wire, _Network
+    client: Any
+    wire: _Wire
+
+
+class _Life(ServiceCalls[_Line]):
+    """The connections of one process in one event loop."""
 
     def __init__(self, config: ServiceConfig) -> None:
         super().__init__(config)
+        self._driver = the_driver()
+        tls = config.base.startswith("https:")  # it is slow to make, so clients share it
+        self._trusted = ssl.create_default_context() if tls else _no_tls()
+        self._errors = self._driver.HTTPError, self._driver.InvalidURL
         self._loop = the_loop()
         self._gate = asyncio.Semaphore(_MOST_LINES)
         self._limits: set[asyncio.Timeout] = set()  # of the attempts in progress
@@ -66,7 +118,7 @@ class _Life(ServiceCalls):
         return super().goes_on() and self._loop is the_loop()
 
     async def attempt(self, n: int, patience_s: float) -> bytes:
-        with self.in_words(patience_s):
+        with in_words(self.config, patience_s, *self._errors):
             async with asyncio.timeout(patience_s) as limit:
                 self._limits.add(limit)
                 try:
@@ -84,10 +136,10 @@ class _Life(ServiceCalls):
 
     async def _exchange(self, n: int) -> bytes:
         url, headers = self.config.asking(n)
-        line = self.line()
+        line = self._line()
         try:
             async with line.client.stream("POST", url, headers=headers) as reply:
-                gathered = self.gathered(n, headers, reply)
+                gathered = self.gathered(n, headers, reply.status_code, reply.headers)
                 async for part in reply.aiter_raw():
                     gathered.feed(part)
         except BaseException as error:
@@ -97,6 +149,25 @@ class _Life(ServiceCalls):
         self.idle.append(line)
         await self._close_surplus()
         return gathered.ids()
+
+    def _line(self) -> _Line:
+        """Return a client for one call.
+
+        Its network is ``_Network``, also for the proxies of the environment. Its pools have no
+        lock: after an exception in the middle of one, the driver would wait for it. The driver has
+        no public option for either. A driver with other internals works without.
+        """
+        with suppress(IndexError):
+            return self.idle.pop()
+        wire = _Wire()
+        client = self._driver.AsyncClient(verify=self._trusted, timeout=None)
+        with suppress(AttributeError):
+            for transport in (client._transport, *client._mounts.values()):  # noqa: SLF001
+                if transport is not None:
+                    pool = transport._pool  # noqa: SLF001
+                    pool._network_backend = _Network(wire, pool._network_backend)  # noqa: SLF001
+                    pool._optional_thread_lock = nullcontext()  # noqa: SLF001
+        return _Line(client, wire)
 
     async def _close_surplus(self) -> None:
         while (line := self.surplus()) is not None:

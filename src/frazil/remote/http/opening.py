@@ -2,22 +2,22 @@
 
 from frazil.generator.generator import AsyncGenerator, Generator
 from frazil.generator.request import Request
-from frazil.remote.http.calls import the_driver
 from frazil.remote.http.config import configure_service
 from frazil.remote.http.generator import ServiceGenerator
+from frazil.system.imports import load
 
 __all__ = ["open_async_generator", "open_generator"]
 
 
 def open_generator(request: Request) -> Generator:
     """Open a generator. Raises ConfigError; contacts nothing."""
-    the_driver()  # if it is missing, this fails here and not at the first ID
+    load("encodings.idna")  # the first call would import it: see frazil.system.imports
     return ServiceGenerator(configure_service(request))
 
 
 def open_async_generator(request: Request) -> AsyncGenerator:
-    """Open a generator for asyncio."""
-    from frazil.remote.http.async_generator import AsyncService
+    """Open a generator for asyncio. If httpx is missing, this fails and not the first ID."""
+    from frazil.remote.http.async_generator import AsyncService, the_driver
 
-    the_driver(awaited=True)
+    the_driver()
     return AsyncService(configure_service(request))

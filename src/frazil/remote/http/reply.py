@@ -16,13 +16,9 @@ import json
 import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from frazil.errors import ConfigError, FrazilError, PoolExhausted, RegistryUnavailable, Stopped
 from frazil.remote.http.config import NONCE, ServiceConfig
-
-if TYPE_CHECKING:
-    import httpx
 
 __all__ = ["Gathered", "in_words"]
 
@@ -30,6 +26,7 @@ _WORDS_MOST = 300
 _PAGE_MOST = 65_536  # bytes of a reply without IDs
 _NOT_NOW = {429, 502, 503, 504}
 _RETRY_MOST_S = 3_600.0
+_INVALID = {"InvalidURL", "UnsupportedProtocol"}  # of http.client and of httpx
 
 
 class Gathered:
@@ -120,24 +117,20 @@ class Gathered:
 
 
 @contextmanager
-def in_words(config: ServiceConfig, patience_s: float) -> Iterator[None]:
-    """Translate the driver's errors during an attempt."""
-    import httpx
-
+def in_words(config: ServiceConfig, patience_s: float, *drivers: type[Exception]) -> Iterator[None]:
+    """Translate the errors of a driver during an attempt, of these classes."""
     try:
         yield
     except TimeoutError:
         raise RegistryUnavailable(
             f"{config.name}: no complete reply within {patience_s:.1f} s", outcome_known=False
         ) from None
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
+    except drivers as error:
         raise _explained(config, error) from None
 
 
-def _explained(config: ServiceConfig, error: "httpx.HTTPError | httpx.InvalidURL") -> FrazilError:
+def _explained(config: ServiceConfig, error: Exception) -> FrazilError:
     """Return the error of an attempt that ended without a reply."""
-    import httpx
-
     what = f"{type(error).__name__} {_plain(str(error))}".strip()
     cause: BaseException | None = error
     while cause is not None:
@@ -147,7 +140,7 @@ def _explained(config: ServiceConfig, error: "httpx.HTTPError | httpx.InvalidURL
                 "SSL_CERT_FILE names the authorities to trust"
             )
         cause = cause.__cause__ or cause.__context__
-    if isinstance(error, httpx.InvalidURL | httpx.UnsupportedProtocol):
+    if isinstance(error, UnicodeError) or type(error).__name__ in _INVALID:
         return ConfigError(f"{config.name}: {what}; check the URL")
     return RegistryUnavailable(f"{config.name}: {what}", outcome_known=False)
 

@@ -268,7 +268,7 @@ class TestTrouble:
         with Proxy(1) as wire:
             port = wire.port
         ids = frazil.open(f"http://127.0.0.1:{port}/a", timeout=0.5)
-        with pytest.raises(RegistryUnavailable, match="ConnectError"):
+        with pytest.raises(RegistryUnavailable, match="ConnectionRefusedError"):
             ids()
 
     def test_prefetched_ids_last_while_the_service_is_down(self, wire):
@@ -281,6 +281,11 @@ class TestTrouble:
                 assert len(found) == left
                 with pytest.raises(RegistryUnavailable):
                     ids()
+
+
+async def awaited(url):
+    async with aio.open(url, token=TOKEN) as ids:
+        await ids()
 
 
 class TestSecrets:
@@ -303,7 +308,10 @@ class TestSecrets:
             with pytest.raises(ConfigError) as caught:
                 ids()
             seen += [str(caught.value), repr(caught.value.facts)]
-        assert caplog.records
+        with pytest.raises(ConfigError) as caught:
+            asyncio.run(awaited(at(wire, "/nope")))
+        seen.append(str(caught.value))
+        assert [record for record in caplog.records if record.name.startswith("httpcore")]
         assert not [text for text in [*seen, caplog.text] if TOKEN in text]
 
     def test_none_in_the_url(self):

@@ -1,6 +1,7 @@
 """Calls that end in the middle: cancelled, interrupted by a signal handler, or closed."""
 
 import asyncio
+import http.client
 import random
 import socket
 import subprocess
@@ -10,7 +11,6 @@ import time
 from pathlib import Path
 
 import pytest
-from httpcore import _synchronization
 
 import frazil
 from frazil import aio
@@ -87,15 +87,15 @@ def completes(work):
 
 
 def struck_at(number, do, work):
-    """Do ``work``, and ``do`` before an instruction of the driver's locks; whether it got there."""
+    """Do ``work``, and ``do`` before an instruction of the driver; whether it got there."""
     try:
-        return strike(number, (_synchronization.__file__,), do, work)
+        return strike(number, (http.client.__file__,), do, work)
     except Struck:
         return True
 
 
 def strikes(do, ids):
-    """Interrupt calls at each instruction of the driver's locks; return how many there are."""
+    """Interrupt calls at each instruction of the driver; return how many there are."""
     number = 1
     while struck_at(number, do, ids):
         ids()
