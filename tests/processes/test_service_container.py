@@ -5,14 +5,19 @@ An ordinary user without capabilities, a read-only root, no writable /tmp.
 
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 import httpx
+import numpy as np
 import pytest
 import yaml
 
@@ -91,3 +96,63 @@ def test_a_read_only_root(tmp_path, name, quota):
             rest = process.stderr.read()
             assert process.wait(60) == -signal.SIGTERM, rest
             assert "Traceback" not in rest
+
+
+class Group:
+    """A control group that bounds the memory of its processes, in either version."""
+
+    def __init__(self, limit: int) -> None:
+        first = Path("/sys/fs/cgroup/memory")  # version 1
+        self.place = (first if first.is_dir() else first.parent) / f"frazil-{os.getpid()}"
+        names = ["limit_in_bytes", "max_usage_in_bytes", "oom_control"]
+        self._limit, self._most, self._kills = (
+            self.place / f"memory.{name}"
+            for name in (names if first.is_dir() else ["max", "peak", "events"])
+        )
+        try:
+            self.place.mkdir()
+            self._limit.write_text(str(limit))
+        except OSError as error:
+            pytest.skip(f"no control group for memory can be made here: {error}")
+
+    def most(self) -> int:
+        """The most memory that was in use."""
+        return int(self._most.read_text())
+
+    def kills(self) -> int:
+        """How many processes were killed for want of memory."""
+        (line,) = re.findall(r"(?m)^oom_kill (\d+)$", self._kills.read_text())
+        return int(line)
+
+
+def test_a_bulk_load_fits_into_little_memory(tmp_path):
+    """512 MB, two workers, and eight clients that take a million IDs at a time."""
+    limit, clients, config = 512 << 20, 8, tmp_path / "frazil.toml"
+    text = CONFIG.format(registry='registry = "sqlite:{}"', hash=hash_of("t"), quota="")
+    config.write_text(text.replace("{}", f"///{tmp_path}/claims.db"))
+    group = Group(limit)
+    command = ["sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', str(group.place)]
+    command += [sys.executable, "-c", START, "serve", "--config", str(config), "--port", "0"]
+    env = {**os.environ, "XDG_STATE_HOME": str(tmp_path)}
+    with subprocess.Popen(
+        [*command, "--workers", "2"], env=env, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        url = next(json.loads(line)["url"] for line in process.stderr if '"listening"' in line)
+        threading.Thread(target=process.stderr.read, daemon=True).start()
+
+        def take(_number: int) -> np.ndarray:
+            headers = {"Authorization": "Bearer t", "Accept": "application/octet-stream"}
+            request = Request(f"{url}/v1/default/ids?n=1000000", headers=headers, method="POST")
+            with urlopen(request, timeout=120) as reply:
+                return np.frombuffer(reply.read(), ">u8").astype(np.uint64)  # native numbers sort faster
+
+        with ThreadPoolExecutor(clients) as pool:
+            ids = np.concatenate(list(pool.map(take, range(2 * clients))))
+        process.terminate()
+        process.wait(60)
+    used = group.most()
+    assert group.kills() == 0
+    group.place.rmdir()
+    assert len(np.unique(ids)) == len(ids) == 2 * clients * 1_000_000
+    assert used < 0.75 * limit, f"{used >> 20} MB of {limit >> 20}"

@@ -99,7 +99,7 @@ def test_a_certificate_under_load(start, tmp_path):
                 client = httpx.Client(base_url=service.url, verify=trusting, timeout=20)
         client.close()
 
-    threads = [threading.Thread(target=ask, args=(at % 2,)) for at in range(8)]
+    threads = [threading.Thread(target=ask, args=(at % 2,)) for at in range(64)]
     for thread in threads:
         thread.start()
     before = certificate()
@@ -156,7 +156,7 @@ def test_a_restart_refuses_no_connection(tmp_path, workers):
                         lost.append(error)
 
         process = begin(listener, tmp_path, *options)
-        threads = [threading.Thread(target=ask) for _ in range(16)]
+        threads = [threading.Thread(target=ask) for _ in range(64)]
         for thread in threads:
             thread.start()
         for _ in range(2):
