@@ -145,7 +145,7 @@ def test_a_bulk_load_fits_into_little_memory(tmp_path):
             headers = {"Authorization": "Bearer t", "Accept": "application/octet-stream"}
             request = Request(f"{url}/v1/default/ids?n=1000000", headers=headers, method="POST")
             with urlopen(request, timeout=120) as reply:
-                return np.frombuffer(reply.read(), ">u8").astype(np.uint64)  # native numbers sort faster
+                return np.frombuffer(reply.read(), ">u8").astype(np.uint64)
 
         with ThreadPoolExecutor(clients) as pool:
             ids = np.concatenate(list(pool.map(take, range(2 * clients))))
