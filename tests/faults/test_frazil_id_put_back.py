@@ -5,7 +5,9 @@ function, its sessions go on, and the clock can be behind what the lost values w
 """
 
 import subprocess
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +24,7 @@ from tests.canary import canary
 from tests.faults.inside import set_up, trial
 from tests.faults.test_frazil_id import MANY, asked, server_with_clock
 from tests.servers.postgres import postgres, programs
+from tests.tools.waiting import until
 
 __all__: list[str] = []
 
@@ -204,6 +207,31 @@ def test_a_sequence_is_altered(one, name, how):
     go_on(one, -0.7)
     one.sql(f"ALTER SEQUENCE frazil.frazil_ids_1_{name} {how}")
     assert after(one) == 0
+
+
+@pytest.mark.parametrize("name", ["lost", "kept"])
+def test_an_alteration_beside_busy_sessions(one, name):
+    """It waits for a long statement, which waits for other sessions, which wait for neither."""
+    over = threading.Event()
+
+    def ask(count: int) -> None:
+        query = f"SELECT frazil_id('orders') FROM generate_series(1, {count})"
+        with psycopg.connect(one.url, autocommit=True) as link:
+            while not over.is_set():
+                one.take(link, query)
+
+    with ThreadPoolExecutor(4) as pool:
+        busy = [pool.submit(ask, count) for count in (1, 1, 1, 1000)]
+        try:
+            until(lambda: len(one.seen) > 5_000, "all sessions")
+            with psycopg.connect(one.url, autocommit=True) as link:
+                link.execute("SET statement_timeout = '10s'")
+                link.execute(f"ALTER SEQUENCE frazil.frazil_ids_1_{name} CACHE 64")
+        finally:
+            over.set()
+        for each in busy:
+            each.result(60)
+    assert len(set(one.seen)) == len(one.seen)
 
 
 def test_an_alteration_is_rolled_back(one):

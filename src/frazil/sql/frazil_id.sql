@@ -122,6 +122,11 @@ BEGIN
     EXCEPTION WHEN object_not_in_prerequisite_state THEN
         life := @life@; -- this session has taken none yet
     END;
+    -- This takes the locks of the sequences before that of the namespace. Else the session that
+    -- holds the latter can wait for an ALTER SEQUENCE, which waits for a statement that wants it.
+    kept := greatest(pg_sequence_last_value(c.cell), pg_sequence_last_value(c.mark),
+        pg_sequence_last_value(c.kept), pg_sequence_last_value(c.ahead),
+        pg_sequence_last_value(c.life), pg_sequence_last_value(c.lost));
     LOOP
         -- The lock ends with this block, whether it succeeds, fails or is cancelled. A lock of the
         -- session would outlive a cancelled statement, and one of the transaction would make every
@@ -197,10 +202,10 @@ BEGIN
                     FROM @schema@.frazil_namespace AS n WHERE n.name = namespace);
             END IF;
             IF gone THEN
-                RAISE EXCEPTION 'frazil_id: the record of namespace % has lost node number %',
-                    quote_literal(namespace), c.node
-                    USING ERRCODE = 'object_not_in_prerequisite_state',
-                          HINT = 'Run: frazil init postgresql://... --namespace NAME --sql';
+                RAISE EXCEPTION 'frazil_id: node number % of namespace % is not reserved any more',
+                    c.node, quote_literal(namespace)
+                    USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format(
+                        'Its record was made again, or setval() was used on %s.', c.lost), HINT = 'Run: frazil init postgresql://... --namespace NAME --sql';
             END IF;
             IF renew THEN
                 IF ahead_us > 0 THEN
