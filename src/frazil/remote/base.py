@@ -227,7 +227,7 @@ class Served(Endless, _Living[LifeT]):
     def _waited(self, long_ns: int) -> None:
         """Warn once of a long call in a thread that runs an event loop."""
         if long_ns > _SHORT_NS and not self._told:
-            self._told = warn_if_blocked(self._config.name, calls=6)
+            self._told = warn_if_blocked(self._config.name)
 
     def __call__(self) -> int:
         """Return the next ID."""

@@ -25,10 +25,10 @@ def the_loop() -> "AbstractEventLoop":
         ) from None
 
 
-def warn_if_blocked(store: str, cure: str = "", calls: int = 4) -> bool:
+def warn_if_blocked(store: str, cure: str = "") -> bool:
     """Warn if this thread runs an event loop, which a wait for a store stops. Whether it does.
 
-    The warning names the line so many calls above.
+    The warning names the line that called frazil.
     """
     asyncio = sys.modules.get("asyncio")  # without it no loop runs
     if asyncio is None or asyncio._get_running_loop() is None:  # noqa: SLF001
@@ -37,6 +37,14 @@ def warn_if_blocked(store: str, cure: str = "", calls: int = 4) -> bool:
         f"a generator of frazil.open waits for an ID of {store} and blocks the event loop; use "
         f"frazil.aio.open{cure}",
         RuntimeWarning,
-        stacklevel=calls + 1,
+        stacklevel=_callers_level(),
     )
     return True
+
+
+def _callers_level() -> int:
+    """The ``stacklevel`` of the first caller outside frazil, for a warning of this one's caller."""
+    frame, level = sys._getframe(1), 1  # noqa: SLF001
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "frazil":
+        frame, level = frame.f_back, level + 1
+    return level

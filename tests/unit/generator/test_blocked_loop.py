@@ -29,8 +29,7 @@ def test_a_wait_inside_a_loop_is_told_once(tmp_path):
     assert len(told) == 1
     assert "frazil.aio.open" in str(told[0].message)
     assert told[0].category is RuntimeWarning
-    if frazil.COMPILED:  # interpreted, a step of the walk stands between the call and its wait
-        assert told[0].filename == __file__
+    assert told[0].filename == __file__
 
 
 @pytest.mark.parametrize("method", ["take", "array"])
@@ -55,13 +54,14 @@ def test_elsewhere_nothing_is_said(tmp_path):
             assert asyncio.run(run())
 
 
+@pytest.mark.parametrize("verb", ["__call__", "ready"])
 @pytest.mark.parametrize("url", ["icicle://{}?timeout=300ms", "http://{}"])
-def test_also_for_servers_that_make_the_ids(url):
+def test_also_for_servers_that_make_the_ids(url, verb):
     """Here one that accepts connections and does not answer."""
 
     async def run():
         with pytest.raises(TryLater):
-            ids()
+            getattr(ids, verb)()
 
     with socket.create_server(("127.0.0.1", 0)) as silent:
         place = f"127.0.0.1:{silent.getsockname()[1]}"

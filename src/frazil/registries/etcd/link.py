@@ -298,6 +298,8 @@ class Link:
 
 def _cause(said: str) -> str:
     """The cause in a message of urllib3, without the names of its classes."""
+    if "Read timed out" in said:
+        return "no answer in time"
     cause = said.partition("(Caused by ")[2].removesuffix(")") or said
     return cause.partition("a new connection: ")[2].rstrip("'\")") or cause
 
