@@ -1,8 +1,10 @@
 """TLS for both protocols, and clients that verify certificates."""
 
 import shutil
+import socket
 import ssl
 import subprocess
+import time
 
 import httpx
 import pytest
@@ -108,3 +110,16 @@ def test_files_that_do_not_fit(place, tmp_path):
     for key, told in (("key", "TLS"), ("none", "No such file"), ("locked", "password")):
         with pytest.raises(ConfigError, match=told):
             Tls(str(place / "server.pem"), str(tmp_path / key)).context()
+
+
+@pytest.mark.parametrize("sent", [b"", b"\x16\x03\x01"], ids=["nothing", "half a hello"])
+def test_a_handshake_that_does_not_end(place, start, sent):
+    """``client_timeout`` bounds it, on both ports."""
+    service = start(config(place, 'client_timeout = "1s"'))
+    resp = service.wait_for("listening for redis clients")["port"]
+    for port in (int(service.url.rpartition(":")[2]), resp):
+        with socket.create_connection(("127.0.0.1", port), 20) as client:
+            began_s = time.monotonic()
+            client.sendall(sent)
+            assert client.recv(1) == b""
+            assert time.monotonic() - began_s < 10
