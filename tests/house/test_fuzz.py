@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from frazil.claims.holder import Holder
-from frazil.cli.files.writers import joined
+from frazil.cli.files.text_rows import joined
 from frazil.inputs.duration import exact_us
 from frazil.inputs.url import parse_url
 from frazil.layout.text import parse_layout

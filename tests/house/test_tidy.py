@@ -81,11 +81,10 @@ OWNED = {
 LAZY = {"numpy", "pyarrow"}
 # Load them at their top, and so are themselves imported in functions only, or by each other.
 LAZY_MODULES = (
-    "cli.files.arrow_files",
-    "cli.files.buffers",
     "cli.files.id_column",
     "cli.files.stamping",
-    "cli.files.writers",
+    "cli.files.text_rows",
+    "cli.files.typed_files",
     "cli.show.audit_report",
     "schemes.arrays",
 )

@@ -23,7 +23,7 @@ import click
 
 from frazil import COMPILED, FrazilError, __version__
 from frazil.cli import _signals
-from frazil.cli.files.standard_streams import OUTPUT, discard_output, prepare_streams
+from frazil.cli._standard_streams import OUTPUT, discard_output, prepare_streams
 from frazil.cli.show.help import HelpContext
 from frazil.errors import Misuse, Stopped, TryLater
 

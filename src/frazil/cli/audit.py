@@ -15,9 +15,8 @@ from typing import Any
 import click
 
 from frazil.cli._options import json_option, scheme_options
-from frazil.cli.files.extra import check_extra
-from frazil.cli.files.formats import FORMATS, files_of, format_of
-from frazil.cli.files.memory import Memory, memory_option
+from frazil.cli.files.formats import FORMATS, check_extra, files_of, format_of
+from frazil.cli.files.reading import Memory, memory_option
 from frazil.cli.show.progress import progress
 from frazil.cli.show.terminal import echo, facts
 from frazil.cli.stamp import charset_option, delimiter_option, header_option, skip_option

@@ -22,9 +22,8 @@ from typing import Any
 import click
 
 from frazil.cli._options import is_default, json_option, request_options
-from frazil.cli.files.extra import check_extra
-from frazil.cli.files.formats import FORMATS, files_of, format_of, same_format
-from frazil.cli.files.memory import Memory, memory_option
+from frazil.cli.files.formats import FORMATS, check_extra, files_of, format_of, same_format
+from frazil.cli.files.reading import Memory, memory_option
 from frazil.cli.files.streams import open_output
 from frazil.cli.show import terminal
 from frazil.cli.show.progress import progress

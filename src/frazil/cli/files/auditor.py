@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 
 import duckdb
 
-from frazil.cli.files.database import unreadable
-from frazil.cli.files.places import lines_of
-from frazil.cli.files.reading import Reading, printable, text_problem
-from frazil.cli.files.sources import Source, open_source
+from frazil.cli.files.database import lines_of, printable, text_problem, unreadable
+from frazil.cli.files.formats import shown
+from frazil.cli.files.reading import Reading
 from frazil.cli.files.survey import Fields, Survey
+from frazil.cli.files.tables import audited
 from frazil.errors import CodecError
 from frazil.schemes.scheme import Scheme
 
@@ -80,7 +80,7 @@ class Auditor:
         self.first_duplicates: list[Duplicate] = []
         self._database = database
         self._readings: list[Reading] = []
-        self._sources: list[Source] = []
+        self._sources: list[tuple[str, str]] = []
         self._lines: dict[int, int] = {}
         self._increasing = True
         self._last: int | None = None
@@ -114,7 +114,7 @@ class Auditor:
         """The file and line of a position."""
         file = position >> _NUMBER_BITS
         number = self._lines.get(position, position & ((1 << _NUMBER_BITS) - 1))
-        return Place(self.names[file], self._sources[file].unit or "line", number)
+        return Place(self.names[file], self._sources[file][1] or "line", number)
 
     def text(self, key: int | str) -> str:
         """The text of an ID."""
@@ -122,11 +122,9 @@ class Auditor:
 
     def _read(self, reading: Reading, column: str) -> None:
         index = len(self._sources)
-        source = open_source(reading, column, self._database, index)
-        file = reading.files[0]
-        self.names.append("standard input" if file == "-" else file)
+        self._sources.append(audited(reading, column, self._database, index))
         self._readings.append(reading)
-        self._sources.append(source)
+        self.names.append(shown(reading.files[0]))
         keys = self._keys(index)
         survey = Fields(self.scheme)
         found = self._database.execute(survey.query(keys))
@@ -164,12 +162,12 @@ class Auditor:
 
     def _keys(self, index: int) -> str:
         """The position and the key of each row of a file, and its value; null if it is invalid."""
-        source = self._sources[index]
+        query, unit = self._sources[index]
         base = index << _NUMBER_BITS
-        numbered = f"SELECT {base} + row_number() OVER () AS nr, * FROM ({source.query})"
+        numbered = f"SELECT {base} + row_number() OVER () AS nr, * FROM ({query})"
         rows = f"SELECT nr, {self._key()} AS key, n, t, raw, kind FROM ({numbered})"
         # A line of a text without anything is no row, but it has a number.
-        return f"{rows} WHERE t IS NOT NULL" if source.unit == "line" else rows
+        return f"{rows} WHERE t IS NOT NULL" if unit == "line" else rows
 
     def _key(self) -> str:
         return "coalesce(t, CAST(n AS VARCHAR))" if self.scheme is None else _key(self.scheme)
@@ -211,7 +209,7 @@ class Auditor:
         key = self._key()
         # Without positions DuckDB reads in any order, with all its threads.
         keys = " UNION ALL ".join(
-            f"SELECT {key} AS key FROM ({source.query})" for source in self._sources
+            f"SELECT {key} AS key FROM ({query})" for query, _ in self._sources
         )
         distinct = f"SELECT DISTINCT key FROM ({keys}) WHERE key IS NOT NULL"
         self.duplicates = valid - int(self._one(f"SELECT count(*) FROM ({distinct})"))
@@ -237,7 +235,7 @@ class Auditor:
         for index, reading in enumerate(self._readings):
             base = index << _NUMBER_BITS
             rows = {each - base for each in positions if each >> _NUMBER_BITS == index}
-            if rows and not self._sources[index].unit:
+            if rows and not self._sources[index][1]:
                 file = reading.files[0]
                 found = lines_of(reading, file, rows)
                 self._lines |= {base + row: line for row, line in found.items()}
@@ -291,7 +289,7 @@ def _register(database: duckdb.DuckDBPyConnection, scheme: Scheme) -> None:
     import pyarrow.compute as pc
     from duckdb.func import PythonUDFType
 
-    from frazil.cli.files.buffers import as_arrow
+    from frazil.cli.files.id_column import as_arrow
 
     def decode(texts: Any) -> Any:
         values = texts.to_pylist()

@@ -8,6 +8,7 @@ So the first lines must have equally many fields, and a first line that begins w
 ``--skip``.
 """
 
+import codecs
 import csv
 import io
 from collections.abc import Sequence
@@ -20,7 +21,6 @@ from frazil.errors import ConfigError
 
 __all__ = ["CsvHead", "read_head"]
 
-_BOM = b"\xef\xbb\xbf"
 _DELIMITERS = ",\t;|"
 _SNIFFED_LINES = 50
 _ROW_BYTES = 4 << 20
@@ -31,13 +31,12 @@ _SHOWN_CHARACTERS = 60
 class CsvHead:
     """What a CSV file begins with.
 
-    before: the bytes that are not part of the table, ``lines`` how many lines they are. end: how
-    its lines end, if it has a second one. row_bytes: about how long a row is.
+    lines: how many lines before the table are not part of it. end: how its lines end, if it has a
+    second one. row_bytes: about how long a row is.
     """
 
     delimiter: str
     names: tuple[str, ...]
-    before: int
     lines: int
     end: str
     row_bytes: int
@@ -50,8 +49,7 @@ def read_head(source: Source, *, header: bool, delimiter: str | None, skip: int 
         data += block
         if len(data) >= _ROW_BYTES:
             break
-    bom = len(_BOM) if data.startswith(_BOM) else 0
-    text = data[bom:].decode("utf-8", "surrogateescape")
+    text = data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "surrogateescape")
     lines = list(islice(io.StringIO(text, newline=""), (skip or 0) + 2 * _SNIFFED_LINES))
     at = skip or 0
     if at < len(lines) and (mark := _separator(lines[at])):
@@ -62,7 +60,6 @@ def read_head(source: Source, *, header: bool, delimiter: str | None, skip: int 
         raise ConfigError(
             f"{source.name} is empty; a CSV file needs at least a header", path=source.path
         )
-    before = "".join(lines[:at])
     rest = lines[at : at + _SNIFFED_LINES]
     delimiter = delimiter or _guess_delimiter(source.path, rest)
     names, first = _checked(source, lines, at, delimiter, skip, header=header)
@@ -70,9 +67,8 @@ def read_head(source: Source, *, header: bool, delimiter: str | None, skip: int 
     end = end if end == "\r\n" else end[-1:]
     if not header:
         names = [str(i + 1) for i in range(len(names))]
-    size = len(before.encode("utf-8", "surrogateescape"))
     row_bytes = 1 + sum(map(len, rest)) // len(rest)
-    return CsvHead(delimiter, tuple(names), bom + size if size else 0, at, end, row_bytes)
+    return CsvHead(delimiter, tuple(names), at, end, row_bytes)
 
 
 def _separator(line: str) -> str | None:

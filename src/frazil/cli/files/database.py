@@ -1,20 +1,31 @@
-"""A DuckDB in memory, within the bound, and its errors with the file and the line."""
+"""A DuckDB in memory, within the bound, and its errors with the file and the line.
 
+DuckDB counts rows and not lines, says little about bytes that are not text, and names the wrong
+line of JSON. So a file with a fault is read once more, by Python.
+"""
+
+import csv
+import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
-from frazil.cli.files.places import fault
-from frazil.cli.files.reading import Reading, printable
+from frazil.cli.files.formats import shown
+from frazil.cli.files.reading import Reading
 from frazil.errors import ConfigError
 
-__all__ = ["connect", "unreadable"]
+__all__ = ["connect", "fault", "lines_of", "printable", "text_problem", "unreadable"]
 
 _THREAD_BYTES = 96 << 20  # with less for each thread, a sort beyond the memory fails
 _INTERRUPTED = "Query interrupted"  # what DuckDB says after Ctrl-C in the main thread
+_DECODE = json.JSONDecoder().decode  # json.loads without its checks
+_FIELD_BYTES = 1 << 30
+_CHARSET = "; name the character set, like --charset latin-1"
+_FIRST, _LAST = "\udc80", "\udcff"  # the surrogates that represent bytes
 
 
 @contextmanager
@@ -45,22 +56,128 @@ def connect(memory_bytes: int, folder: Path) -> Iterator[duckdb.DuckDBPyConnecti
 
 def unreadable(reading: Reading, error: Exception) -> ConfigError:
     """The error for files that DuckDB cannot read: the line and what is wrong with it."""
-    text = str(error)
+    # Without the options of DuckDB, which frazil does not have.
+    text = " ".join(str(error).split())
+    said = re.split(r" ?(Possible|Try setting|This can happen|LINE 1:) ?", text)[0][:400]
     if "IO Error" in text and ("write" in text or "temp" in text.lower()):
-        return ConfigError(
-            f"cannot write temporary files in {reading.folder.parent}: {_short(text)}"
-        )
+        return ConfigError(f"cannot write temporary files in {reading.folder.parent}: {said}")
     if reading.kind in ("csv", "jsonl", "text") and (
         found := fault(reading, ends="state machine" in text)
     ):
         return found
-    first = printable("standard input" if reading.files[0] == "-" else reading.files[0])
+    first = printable(shown(reading.files[0]))
     if len(reading.files) > 1:
         first += f" or one of the {len(reading.files) - 1} files after it"
-    return ConfigError(f"cannot read {first}: {_short(text)}", path=reading.files[0])
+    return ConfigError(f"cannot read {first}: {said}", path=reading.files[0])
 
 
-def _short(text: str) -> str:
-    """The first sentence, without the options of DuckDB, which frazil does not have."""
-    text = " ".join(text.split())
-    return re.split(r" ?(Possible|Try setting|This can happen|LINE 1:) ?", text)[0][:400]
+def fault(reading: Reading, *, ends: bool = False) -> ConfigError | None:
+    """The error for the first row that is not text, no JSON object, or not a row of its table.
+
+    ends: whether lines must have equal ends.
+    """
+    for file in reading.files:
+        for number, problem in _problems(reading, file, ends=ends):
+            return reading.source(file).error_at(number, problem)
+    return None
+
+
+def lines_of(reading: Reading, file: str, rows: set[int]) -> dict[int, int]:
+    """On which line each of some rows begins; rows count from 1, without header and blank ones."""
+    found: dict[int, int] = {}
+    count = 0
+    rows_found: Iterator[tuple[int, Any]] = (
+        _records(reading, file)
+        if reading.kind == "csv"
+        else ((number, line.strip()) for number, line in reading.source(file).lines())
+    )
+    for number, row in rows_found:
+        count += bool(row)
+        if count in rows:
+            found.setdefault(count, number)
+            if len(found) == len(rows):
+                break
+    return found
+
+
+def _problems(reading: Reading, file: str, *, ends: bool) -> Iterator[tuple[int, str]]:
+    """The lines with a fault: first of all those whose text is wrong, then those of odd rows."""
+    first = None
+    for number, line in reading.source(file).lines():
+        text = line.decode("utf-8", "surrogateescape")
+        if problem := text_problem(text):
+            yield number, problem + ("; correct it" if "half" in problem else _CHARSET)
+        elif reading.kind == "jsonl":
+            if problem := _json_problem(text):
+                yield number, problem
+        elif ends and line.endswith(b"\r") != (
+            first := line.endswith(b"\r") if first is None else first
+        ):
+            yield number, "it has another line end than the first; make them equal, with dos2unix"
+    if reading.kind == "csv":
+        width = len(reading.head(file).names)
+        for number, row in _records(reading, file, strict=True):
+            if isinstance(row, str):
+                yield number, row
+            elif row and len(row) != width:
+                yield number, f"the row has {len(row)} fields instead of {width}"
+
+
+def _records(
+    reading: Reading, file: str, *, strict: bool = False
+) -> Iterator[tuple[int, list[str] | str]]:
+    """The rows of CSV behind the header, each with the line on which it begins.
+
+    strict: end with the text of an error where quotes are wrong.
+    """
+    head = reading.head(file)
+    lines = (line for number, line in reading.source(file).lines() if number > head.lines)
+    texts = (line.decode("utf-8", "surrogateescape") + "\n" for line in lines)
+    csv.field_size_limit(_FIELD_BYTES)
+    reader = csv.reader(texts, delimiter=head.delimiter, strict=strict)
+    begins, header = head.lines + 1, reading.header
+    try:
+        for row in reader:
+            if not (header and row):
+                yield begins, row
+            header = header and not row
+            begins = head.lines + reader.line_num + 1
+    except csv.Error as error:
+        if strict:
+            yield begins, f"not CSV ({error})"
+
+
+def _json_problem(text: str) -> str:
+    if not text.strip():
+        return ""
+    try:
+        record = _DECODE(text)
+    except (ValueError, RecursionError) as error:
+        return f"not a JSON object ({error}); JSON Lines has one per line"
+    if type(record) is not dict:
+        kind = type(record).__name__
+        return f"not a JSON object (it is a {kind}); JSON Lines has one per line"
+    problem = text_problem(json.dumps(record, ensure_ascii=False))
+    return problem and f"{problem}; correct it"
+
+
+def printable(text: str) -> str:
+    """The text with lone surrogates as escapes."""
+    try:
+        data = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        data = text.encode("utf-8", "backslashreplace")
+    return data.decode("utf-8", "backslashreplace")
+
+
+def text_problem(text: str) -> str:
+    """The first byte or surrogate that makes a text invalid, as a message; "" for a valid text."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        found = text[error.start]
+        if not _FIRST <= found <= _LAST:
+            return f"\\u{ord(found):04x} is half of a character"
+        number = len(text[: error.start].encode()) + 1
+        return f"byte {number} is not UTF-8 (0x{ord(found) & 0xFF:02X})"
+    return ""

@@ -7,18 +7,22 @@ columns. An unknown ending is an error, because a guess could write nonsense tha
 
 import glob
 from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
 
 from frazil.errors import ConfigError
+from frazil.system.extras import missing_extra
 
 __all__ = [
     "FORMATS",
+    "check_extra",
     "check_keys",
     "files_of",
     "format_of",
     "hive_keys",
     "packing_of",
     "same_format",
+    "shown",
 ]
 
 FORMATS = ("csv", "jsonl", "parquet", "arrow", "text")
@@ -35,6 +39,19 @@ _SUFFIXES = {
 }
 _PACKED = {".gz": "gzip", ".zst": "zstd"}
 _WHOLE = ("parquet", "arrow")  # compressed inside, so .gz and .zst mean nothing for them
+
+
+def check_extra() -> None:
+    """Raise ConfigError, which names the extra, if numpy, pyarrow or DuckDB is missing."""
+    for name in ("numpy", "pyarrow", "duckdb"):
+        if find_spec(name) is None:
+            error = ImportError(f"No module named {name!r}")
+            raise missing_extra("files of IDs need numpy, pyarrow and DuckDB", "files", error)
+
+
+def shown(path: str) -> str:
+    """The name of a file in messages."""
+    return "standard input" if path == "-" else path
 
 
 def packing_of(path: str) -> str | None:
@@ -66,9 +83,8 @@ def format_of(
             )
         return kind
     if default is None:
-        name = "standard input" if path == "-" else path
         raise ConfigError(
-            f"{name} has no ending that names its format; set it, like {option} csv",
+            f"{shown(path)} has no ending that names its format; set it, like {option} csv",
             path=path,
         )
     return default

@@ -1,25 +1,85 @@
-"""The options of a command about its files and the new column, and its temporary files."""
+"""The options of a command about its files: their format, the memory, temporary files.
+
+Python, numpy, pyarrow and DuckDB need some 250 MB before the first row, with the batches that are
+under way. DuckDB gets what remains of the memory; it writes to temporary files what does not fit.
+So the bound is one for the whole process, and it has a least value.
+"""
 
 import glob
-import shutil
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import click
+
+from frazil.cli.files.csv_head import CsvHead, read_head
 from frazil.cli.files.formats import hive_keys
-from frazil.cli.files.memory import Memory
-from frazil.cli.files.streams import STANDARD_INPUT, Source
+from frazil.cli.files.streams import Source, copy_of_input
 from frazil.errors import ConfigError
 
-__all__ = ["Place", "Reading", "column_exists", "printable", "temporary_in", "text_problem"]
+__all__ = ["Memory", "Place", "Reading", "column_exists", "memory_option"]
 
-_FIRST, _LAST = "\udc80", "\udcff"  # the surrogates that represent bytes
+_UNITS = {"MiB": 1 << 20, "GiB": 1 << 30}
+_LEAST_BYTES = 512 << 20
+_OWN_BYTES = 320 << 20
+_AUDIT_BYTES = 256 << 20
+_BATCH_BYTES = 16 << 20
+_BATCH_ROWS = 122_880  # a row group of DuckDB
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The bound of the process, in bytes."""
+
+    size_bytes: int
+
+    @property
+    def database_bytes(self) -> int:
+        """The bound of DuckDB."""
+        return self.size_bytes - _OWN_BYTES
+
+    @property
+    def search_bytes(self) -> int:
+        """The bound of DuckDB where it is alone."""
+        return self.size_bytes - _AUDIT_BYTES
+
+    @property
+    def buffer_bytes(self) -> int:
+        """How much of a text file DuckDB reads in one block; a row of CSV has at most a half."""
+        return 16 << 20 if self.size_bytes >= 1 << 30 else 8 << 20
+
+    def rows_for(self, size_bytes: int, rows: int) -> int:
+        """Rows of a batch, in a table of ``rows`` rows and ``size_bytes`` bytes."""
+        return max(1, min(_BATCH_ROWS, _BATCH_BYTES * rows // max(size_bytes, 1)))
+
+
+def _memory(ctx: click.Context, param: click.Parameter, value: str) -> Memory:
+    match = re.fullmatch(r"([0-9]{1,9}) ?(MiB|GiB)", value)
+    size_bytes = int(match[1]) * _UNITS[match[2]] if match else 0
+    if size_bytes < _LEAST_BYTES:
+        raise click.BadParameter(f"{value!r}; write 512MiB or more, like 4GiB", ctx, param)
+    return Memory(size_bytes)
+
+
+memory_option = click.option(
+    "--memory",
+    callback=_memory,
+    default="1GiB",
+    metavar="SIZE",
+    show_default=True,
+    help="The most memory to use; the rest is written to temporary files.",
+)
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read files: their format, and what the options say about it."""
+    """How to read files: their format, and what the options say about it.
+
+    folder: for temporary files. infer: whether to infer the types of CSV columns. skip: how many
+    lines to leave out before the header of CSV.
+    """
 
     files: list[str]
     kind: str
@@ -28,68 +88,57 @@ class Reading:
     charset: str | None
     memory: Memory
     folder: Path
-    """For temporary files."""
     infer: bool = False
-    """Whether to infer the types of CSV columns."""
     skip: int | None = None
-    """How many lines to leave out before the header of CSV."""
 
-    def open(self, file: str) -> Source:
+    def source(self, file: str) -> Source:
         """A file as bytes. Standard input is copied to a temporary file first."""
-        return (
-            Source(file, self.charset)
-            if file != "-"
-            else Source(str(self._standard_input()), self.charset, STANDARD_INPUT)
-        )
-
-    def _standard_input(self) -> Path:
+        if file != "-":
+            return Source(file, self.charset)
         copy = self.folder / "standard-input"
         if not copy.exists():
-            with temporary_in(self.folder), Source("-") as source, copy.open("wb") as target:
-                shutil.copyfileobj(source.stored, target)
-        return copy
+            with self._temporary():
+                copy_of_input(copy)
+        return Source(str(copy), self.charset, "-")
 
-    def plain(self, file: str, before: int = 0) -> str:
-        """The file, or a copy that DuckDB can read, without the first ``before`` bytes.
+    def head(self, file: str) -> CsvHead:
+        """The beginning of a CSV file. Raises ConfigError if it is not a table, or unclear."""
+        return read_head(
+            self.source(file), header=self.header, delimiter=self.delimiter, skip=self.skip
+        )
+
+    def plain(self, file: str) -> tuple[str, str]:
+        """The file, or a copy that DuckDB can read: a pattern of names, and its compression.
 
         Raises ConfigError if it cannot be read to its end.
         """
-        whole = self.charset is None and not before
-        if file == "-" and whole:
-            return str(self._standard_input())
-        if whole and Path(file).is_file():
-            with self.open(file) as source:
-                if source.packing():  # DuckDB reads truncated zstd without an error
-                    for _ in source.blocks():
-                        pass
-            if not glob.has_magic(file):
-                return file
-        copy = self.folder / f"input-{len(list(self.folder.iterdir()))}"
-        copy = copy.joinpath(
-            *(part for part in Path(file).parts[:-1] if hive_keys(f"{part}/x")), "rows"
-        )
-        with temporary_in(self.folder):
+        source = self.source(file)
+        if self.charset is None and Path(source.path).is_file():
+            packing = source.packing()
+            if packing:  # DuckDB reads truncated zstd without an error
+                for _ in source.blocks():
+                    pass
+            return glob.escape(source.path), packing or "none"
+        keys = [part for part in Path(file).parts[:-1] if hive_keys(f"{part}/x")]
+        copy = self.folder.joinpath(f"input-{len(list(self.folder.iterdir()))}", *keys, "rows")
+        with self._temporary():
             copy.parent.mkdir(parents=True)
-            if whole and Path(file).is_file():
-                copy.symlink_to(Path(file).resolve())
-                return str(copy)
-            with self.open(file) as source, copy.open("wb") as target:
-                for block in source.blocks():
-                    target.write(block[before:])
-                    before = max(before - len(block), 0)
-        return str(copy)
+            with copy.open("wb") as target:
+                target.writelines(source.blocks())
+        return glob.escape(str(copy)), "none"
 
-    def lines(self, file: str) -> Iterator[tuple[int, bytes]]:
-        """The lines of a text, by number."""
-        with self.open(file) as source:
-            rest, number = b"", 0
-            for block in source.blocks():
-                *whole, rest = (rest + block).split(b"\n")
-                for line in whole:
-                    number += 1
-                    yield number, line
-            if rest:
-                yield number + 1, rest
+    @contextmanager
+    def _temporary(self) -> Iterator[None]:
+        """A block that writes temporary files. Raises ConfigError if the disk is full."""
+        try:
+            yield
+        except OSError as error:
+            reason = error.strerror or error
+            raise ConfigError(
+                f"cannot write temporary files in {self.folder.parent}: {reason}; set TMPDIR to a "
+                "folder with more space",
+                path=str(self.folder.parent),
+            ) from error
 
 
 @dataclass(frozen=True)
@@ -105,39 +154,3 @@ def column_exists(name: str, column: str) -> ConfigError:
     return ConfigError(
         f"{name} already has a column {column!r}; name another with --column", column=column
     )
-
-
-@contextmanager
-def temporary_in(folder: Path) -> Iterator[None]:
-    """A block that writes temporary files. Raises ConfigError if the disk is full."""
-    try:
-        yield
-    except OSError as error:
-        reason = error.strerror or error
-        raise ConfigError(
-            f"cannot write temporary files in {folder.parent}: {reason}; set TMPDIR to a "
-            "folder with more space",
-            path=str(folder.parent),
-        ) from error
-
-
-def printable(text: str) -> str:
-    """The text with lone surrogates as escapes."""
-    try:
-        data = text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        data = text.encode("utf-8", "backslashreplace")
-    return data.decode("utf-8", "backslashreplace")
-
-
-def text_problem(text: str) -> str:
-    """The first byte or surrogate that makes a text invalid, as a message; "" for a valid text."""
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        found = text[error.start]
-        if not _FIRST <= found <= _LAST:
-            return f"\\u{ord(found):04x} is half of a character"
-        number = len(text[: error.start].encode()) + 1
-        return f"byte {number} is not UTF-8 (0x{ord(found) & 0xFF:02X})"
-    return ""

@@ -1,4 +1,4 @@
-"""Rows of text files, as DuckDB reads them: a query with the columns "0", "1", … and their names.
+"""Rows of files, as DuckDB reads them: a query with the columns "0", "1", … and their names.
 
 SQL takes ``id`` and ``ID`` for one column, and knows no empty name. So columns have numbers in SQL,
 and get their names back in Arrow.
@@ -11,45 +11,40 @@ fields have line ends in quotes, it loses rows that way, in silence. So a file w
 by one thread. That loses a last row whose quote is not closed, so quotes are counted before.
 """
 
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
 
 import duckdb
 
-from frazil.cli.files.csv_head import CsvHead, read_head
-from frazil.cli.files.formats import check_keys, hive_keys
-from frazil.cli.files.json_types import json_columns
-from frazil.cli.files.places import fault
-from frazil.cli.files.reading import Reading, printable
-from frazil.cli.files.streams import Source
-from frazil.cli.files.value_types import infer_types
+from frazil.cli.files.csv_head import CsvHead
+from frazil.cli.files.database import fault, printable
+from frazil.cli.files.formats import check_keys, hive_keys, shown
+from frazil.cli.files.reading import Reading
+from frazil.cli.files.value_types import infer_types, json_columns, literal, quoted
 from frazil.errors import ConfigError
 
-__all__ = [
-    "Table",
-    "column",
-    "csv_heads",
-    "csv_rows",
-    "csv_table",
-    "has_quotes",
-    "json_rows",
-    "json_table",
-    "literal",
-]
+__all__ = ["Table", "audited", "column", "json_rows", "table_of"]
 
 _LINE_BYTES = 16 << 20
 _FIELD_BYTES = 16  # of Arrow, beside its text
+_UUID_BYTES = 16
+_INTEGERS = {"tinyint", "smallint", "integer", "bigint", "hugeint"}
+_INTEGERS |= {f"u{kind}" for kind in _INTEGERS}
+_LINES = f"format = 'newline_delimited', maximum_object_size = {_LINE_BYTES}"
 
 
 class Table(NamedTuple):
     """A query, the names of its columns, and about how many bytes a row has.
 
-    plain: whether it is CSV without a quote, so that no field needs one.
+    plain: whether it is CSV without a quote, so that no field needs one. delimiter: that of CSV.
     """
 
     query: str
     names: list[str]
-    row_bytes: int
+    row_bytes: int = 1 << 10
     plain: bool = False
+    delimiter: str = ","
 
 
 def column(i: int) -> str:
@@ -57,37 +52,48 @@ def column(i: int) -> str:
     return f'"{i}"'
 
 
-def literal(text: str) -> str:
-    """A text in SQL."""
-    return "'" + text.replace("'", "''") + "'"
+def table_of(reading: Reading, database: duckdb.DuckDBPyConnection) -> Table:
+    """The rows of text files, or of Parquet whose columns differ. Raises ConfigError for others."""
+    if reading.kind == "csv":
+        return _csv_table(reading, database)
+    if reading.kind == "jsonl":
+        return _json_table(reading, database)
+    rows = _rows(reading, "read_parquet", "union_by_name = true")
+    names = database.sql(f"{rows} LIMIT 0").columns
+    return _table(rows, names, map(quoted, names))
 
 
-def _options(reading: Reading, files: list[str]) -> str:
-    """The files and what is known of all of them, as arguments of a function that reads them."""
-    packings = set()
-    for file in files:
-        with Source(file) as source:
-            packings.add(source.packing() or "none")
-    packing = packings.pop() if len(packings) == 1 else "auto"
+def _table(rows: str, names: Sequence[str], parts: Iterable[str], *others: Any) -> Table:
+    selected = ", ".join(f"{part} AS {column(i)}" for i, part in enumerate(parts))
+    return Table(f"SELECT {selected} {rows}", list(names), *others)
+
+
+def _rows(reading: Reading, function: str, options: str, skips: Sequence[int] = ()) -> str:
+    """The rows of all files. Those of another compression or begin have a call of their own."""
     hive = str(bool(hive_keys(*reading.files))).lower()
-    return (
-        f"[{', '.join(map(literal, files))}], hive_partitioning = {hive}, compression = '{packing}'"
-    )
+    calls = []
+    files = zip(map(reading.plain, reading.files), skips or [0] * len(reading.files), strict=True)
+    for (packing, skip), some in groupby(files, lambda each: (each[0][1], each[1])):
+        names = ", ".join(literal(name) for (name, _), _ in some)
+        own = f", skip = {skip}" if skip else ""
+        own += f", compression = '{packing}'" if function != "read_parquet" else ""
+        calls.append(f"FROM {function}([{names}], hive_partitioning = {hive}{own}, {options})")
+    return calls[0] if len(calls) == 1 else f"FROM ({' UNION ALL '.join(calls)})"
 
 
-def csv_heads(reading: Reading) -> list[CsvHead]:
+# --- CSV
+
+
+def _csv_heads(reading: Reading) -> list[CsvHead]:
     """The beginning of each file. Raises ConfigError if they differ."""
-    heads = []
+    heads: list[CsvHead] = []
     for file in reading.files:
-        with reading.open(file) as source:
-            head = read_head(
-                source, header=reading.header, delimiter=reading.delimiter, skip=reading.skip
-            )
+        head = reading.head(file)
         heads.append(head)
         check_keys(file, head.names)
         if (head.names, head.delimiter) != (heads[0].names, heads[0].delimiter):
             raise ConfigError(
-                f"{source.name} has another header or delimiter than the first file; stamp it by "
+                f"{shown(file)} has another header or delimiter than the first file; stamp it by "
                 "itself",
                 path=file,
             )
@@ -96,82 +102,84 @@ def csv_heads(reading: Reading) -> list[CsvHead]:
     return heads
 
 
-def csv_rows(reading: Reading, heads: list[CsvHead], files: list[str], *, quoted: bool) -> str:
-    """The rows of CSV files as a query, with the columns that the files have."""
-    count = len(heads[0].names)
-    mark = literal(heads[0].delimiter)
-    columns = ", ".join(f"{literal(str(i))}: 'VARCHAR'" for i in range(count))
-    # In a file of one column a line without anything is no row, and "" is an empty text.
-    empty = "allow_quoted_nulls = false"
-    if count > 1:
-        empty = f"force_not_null = [{', '.join(literal(str(i)) for i in range(count))}]"
-    # A line end within the header's quotes would be taken for that of all rows.
-    end = heads[0].end and f", new_line = {heads[0].end!r}"
-    rows = (
-        f"FROM read_csv({_options(reading, files)}, auto_detect = false, columns = {{{columns}}}, "
-        f"header = {str(reading.header).lower()}, delim = {mark}, quote = '\"', escape = '\"', "
-        f"{empty}{end}, parallel = {str(not quoted).lower()}, "
-        f"max_line_size = {reading.memory.line_bytes}, buffer_size = {reading.memory.buffer_bytes})"
-    )
-    return rows if count > 1 else f'{rows} WHERE "0" IS NOT NULL'
-
-
-def has_quotes(reading: Reading) -> bool:
-    """Whether there are quotes. Raises ConfigError for one that is never closed."""
-    found = odd = False
-    for file in reading.files:
-        with reading.open(file) as source:
-            count = sum(block.count(b'"') for block in source.blocks())
-        found, odd = found or count > 0, odd or count % 2 > 0
-    # An odd number may be right, because a quote within a field is a character.
-    if odd and (problem := fault(reading)):
-        raise problem
-    return found
-
-
-def csv_table(reading: Reading, database: duckdb.DuckDBPyConnection) -> Table:
-    """The rows of CSV files. Raises ConfigError if one is not a table."""
-    heads = csv_heads(reading)
-    files = [
-        reading.plain(file, head.before) for file, head in zip(reading.files, heads, strict=True)
-    ]
+def _csv_table(reading: Reading, database: duckdb.DuckDBPyConnection) -> Table:
+    heads = _csv_heads(reading)
     names = list(heads[0].names)
-    quoted = has_quotes(reading)
-    rows = csv_rows(reading, heads, files, quoted=quoted)
-    own = [column(i) for i in range(len(names))]
-    selected = own
+    quotes = _has_quotes(reading)
+    rows = _csv_rows(reading, heads, parallel=not quotes)
+    selected = own = [column(i) for i in range(len(names))]
     if reading.infer:
         types = infer_types(database, rows, own)
         selected = [
             each if kind == "VARCHAR" else f"CAST(nullif({each}, '') AS {kind})"
             for each, kind in zip(own, types, strict=True)
         ]
-    keys = database.sql(f"{rows} LIMIT 0").columns[len(names) :] if hive_keys(*files) else []
-    parts = [*selected, *(f'"{key}"' for key in keys)]
-    selection = ", ".join(f"{part} AS {column(i)}" for i, part in enumerate(parts))
-    plain = not (quoted or keys)
-    row_bytes = heads[0].row_bytes + _FIELD_BYTES * len(names)
-    return Table(f"SELECT {selection} {rows}", [*names, *keys], row_bytes, plain)
+    keys = []
+    if hive_keys(*reading.files):
+        keys = database.sql(f"{rows} LIMIT 0").columns[len(names) :]
+    return _table(
+        rows,
+        [*names, *keys],
+        [*selected, *map(quoted, keys)],
+        heads[0].row_bytes + _FIELD_BYTES * len(names),
+        not (quotes or keys),
+        heads[0].delimiter,
+    )
 
 
-def json_rows(reading: Reading, files: list[str]) -> str:
+def _csv_rows(reading: Reading, heads: list[CsvHead], *, parallel: bool) -> str:
+    head = heads[0]
+    count = len(head.names)
+    columns = ", ".join(f"{literal(str(i))}: 'VARCHAR'" for i in range(count))
+    # In a file of one column a line without anything is no row, and "" is an empty text.
+    empty = "allow_quoted_nulls = false"
+    if count > 1:
+        empty = f"force_not_null = [{', '.join(literal(str(i)) for i in range(count))}]"
+    # A line end within the header's quotes would be taken for that of all rows.
+    end = head.end and f", new_line = {head.end!r}"
+    options = (
+        f"auto_detect = false, columns = {{{columns}}}, header = {str(reading.header).lower()}, "
+        f"delim = {literal(head.delimiter)}, quote = '\"', escape = '\"', {empty}{end}, "
+        f"parallel = {str(parallel).lower()}, {_buffers(reading)}"
+    )
+    rows = _rows(reading, "read_csv", options, [each.lines for each in heads])
+    return rows if count > 1 else f'{rows} WHERE "0" IS NOT NULL'
+
+
+def _buffers(reading: Reading) -> str:
+    size = reading.memory.buffer_bytes
+    return f"max_line_size = {size // 2}, buffer_size = {size}"
+
+
+def _has_quotes(reading: Reading) -> bool:
+    """Whether there are quotes. Raises ConfigError for one that is never closed."""
+    counts = [
+        sum(block.count(b'"') for block in reading.source(file).blocks()) for file in reading.files
+    ]
+    # An odd number may be right, because a quote within a field is a character.
+    if any(count % 2 for count in counts) and (problem := fault(reading)):
+        raise problem
+    return any(counts)
+
+
+# --- JSON Lines
+
+
+def json_rows(reading: Reading) -> str:
     """The rows of JSON Lines as a query, with the column ``json``."""
-    return f"FROM read_json_objects({_options(reading, files)}, {_LINES})"
+    return _rows(reading, "read_json_objects", _LINES)
 
 
-_LINES = f"format = 'newline_delimited', maximum_object_size = {_LINE_BYTES}"
-
-
-def json_table(reading: Reading, database: duckdb.DuckDBPyConnection) -> Table:
-    """The rows of JSON Lines, with the keys of all rows. Raises ConfigError for another row."""
-    files = [reading.plain(file) for file in reading.files]
-    found = json_columns(database, f"SELECT json {json_rows(reading, files)}")
-    first = printable("standard input" if reading.files[0] == "-" else reading.files[0])
+def _json_table(reading: Reading, database: duckdb.DuckDBPyConnection) -> Table:
+    """With the keys of all rows."""
+    objects = json_rows(reading)
+    found = json_columns(database, f"SELECT json {objects}")
+    first = printable(shown(reading.files[0]))
     if found is None:
         raise fault(reading) or ConfigError(f"{first}: a row is not a JSON object")
     if not found:
-        if not database.execute(f"{json_rows(reading, files)} LIMIT 1").fetchall():
-            return Table("SELECT 1 WHERE false", [], 1)
+        if not database.execute(f"{objects} LIMIT 1").fetchall():
+            return Table("SELECT 1 WHERE false", [])
         raise ConfigError(f"{first}: no row has a key; write JSON Lines")
     seen: set[str] = set()
     for name in found:
@@ -182,13 +190,113 @@ def json_table(reading: Reading, database: duckdb.DuckDBPyConnection) -> Table:
     for file in reading.files:
         check_keys(file, found)
     columns = ", ".join(f"{literal(name)}: {literal(kind)}" for name, (kind, _) in found.items())
-    rows = f"FROM read_json({_options(reading, files)}, columns = {{{columns}}}, {_LINES})"
+    rows = _rows(reading, "read_json", f"columns = {{{columns}}}, {_LINES}")
     names = database.sql(f"{rows} LIMIT 0").columns
-    parts = [_selected(name, *found.get(name, ("", ""))) for name in names]
-    selection = ", ".join(f"{part} AS {column(i)}" for i, part in enumerate(parts))
-    return Table(f"SELECT {selection} {rows}", list(names), 1 << 10)
+    kept = {name: kind for name, (read, kind) in found.items() if read != kind}
+    parts = [
+        f"CAST({quoted(name)} AS {kept[name]})" if name in kept else quoted(name) for name in names
+    ]
+    return _table(rows, names, parts)
 
 
-def _selected(name: str, read: str, kept: str) -> str:
-    quoted = '"' + name.replace('"', '""') + '"'
-    return quoted if read == kept else f"CAST({quoted} AS {kept})"
+# --- the column of an audit
+
+
+def audited(
+    reading: Reading, name: str, database: duckdb.DuckDBPyConnection, number: int
+) -> tuple[str, str]:
+    """The column of an audit as a query, and whether its rows are ``line``, ``row``, or neither.
+
+    The query has the columns ``n`` (a number), ``t`` (a text), ``raw`` (the value as text) and
+    ``kind`` (its type, where it is neither), in the order of the file. Lines that are not those of
+    the rows are found later.
+
+    Raises ConfigError if the file has no such column, or two of them.
+    """
+    file = reading.files[0]
+    if reading.kind == "text":
+        options = (
+            "auto_detect = false, columns = {'0': 'VARCHAR'}, header = false, delim = '\x01', "
+            f"quote = '', escape = '', {_buffers(reading)}"
+        )
+        return _of_texts(column(0), _rows(reading, "read_csv", options)), "line"
+    if reading.kind == "csv":
+        table = table_of(reading, database)
+        hint = ", or use --no-header if its first line is a row"
+        return _of_texts(column(_index(table.names, name, file, hint)), f"FROM ({table.query})"), ""
+    if reading.kind == "jsonl":
+        pointer = literal("/" + name.replace("~", "~0").replace("/", "~1"))
+        query = (
+            "SELECT CASE WHEN kind <> 'VARCHAR' AND regexp_full_match(raw, '[0-9]+') THEN "
+            "TRY_CAST(raw AS UHUGEINT) END AS n, "
+            "CASE WHEN kind = 'VARCHAR' THEN raw END AS t, raw, lower(kind) AS kind FROM ("
+            "SELECT json_type(value) AS kind, CASE WHEN json_type(value) <> 'NULL' THEN "
+            "json_extract_string(value, '$') END AS raw FROM (SELECT CASE WHEN "
+            f"starts_with(json, '{{') THEN json_extract(json, {pointer}) "
+            f"ELSE error('not an object') END AS value {json_rows(reading)}))"
+        )
+        return query, ""
+    if reading.kind == "arrow":
+        from frazil.cli.files.typed_files import Numbered, direct
+
+        batches = direct(reading)
+        at = _index(batches.schema.names, name, file)
+        rows, own = f"arrow_{number}", column(0)
+        database.register(rows, Numbered(batches, at))
+        uuid = str(batches.schema.field(at).type) == "fixed_size_binary[16]"
+        rows = f"FROM {rows}"
+    else:
+        path = literal(reading.plain(file)[0])
+        try:
+            schema = database.execute(
+                f"SELECT name, num_children, type_length FROM parquet_schema({path})"
+            ).fetchall()
+        except duckdb.Error as error:
+            raise ConfigError(f"{file} is not Parquet: {error}", path=file) from None
+        columns = list(_children(schema))
+        at = _index([each for each, _ in columns], name, file)
+        rows = f"FROM read_parquet({path}, hive_partitioning = false)"
+        own = quoted(database.sql(f"{rows} LIMIT 0").columns[at])
+        uuid = columns[at][1] == _UUID_BYTES
+    (kind,) = database.sql(f"SELECT {own} {rows} LIMIT 0").types
+    return _of_type(own, kind, rows, uuid=uuid), "row"
+
+
+def _index(names: Sequence[str], name: str, file: str, hint: str = "") -> int:
+    if name not in names:
+        raise ConfigError(
+            f"{shown(file)} has no column {name!r}; choose one of "
+            f"{', '.join(map(printable, names))} with --column{hint}",
+            column=name,
+        )
+    if list(names).count(name) > 1:
+        raise ConfigError(
+            f"{shown(file)} has two columns {name!r}; rename the one without the IDs", column=name
+        )
+    return names.index(name)
+
+
+def _of_texts(name: str, rows: str) -> str:
+    return f"SELECT NULL::UBIGINT AS n, {name} AS t, {name} AS raw, '' AS kind {rows}"
+
+
+def _children(schema: Sequence[Any]) -> Iterator[tuple[str, int | None]]:
+    """The columns of Parquet and the lengths of their values, without the parts of nested ones."""
+    inside = 0
+    for name, children, length in schema[1:]:
+        if not inside:
+            yield name, None if children or length is None else int(length)
+        inside += (children or 0) - bool(inside)
+
+
+def _of_type(name: str, kind: Any, rows: str, *, uuid: bool) -> str:
+    number, text, raw = "NULL::UBIGINT", "NULL::VARCHAR", f"CAST({name} AS VARCHAR)"
+    if kind.id in _INTEGERS:
+        number = name
+    elif kind.id == "decimal" and str(kind).endswith(",0)"):
+        number = f"CAST({name} AS HUGEINT)"
+    elif kind.id in ("varchar", "enum", "uuid"):
+        text = raw
+    elif kind.id == "blob":
+        text = f"CAST(CAST(hex({name}) AS UUID) AS VARCHAR)" if uuid else f"TRY(decode({name}))"
+    return f"SELECT {number} AS n, {text} AS t, {raw} AS raw, {literal(str(kind))} AS kind {rows}"

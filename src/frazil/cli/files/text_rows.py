@@ -15,21 +15,38 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from frazil.cli.files.id_column import one_text
 from frazil.cli.files.reading import Place
-from frazil.cli.files.tables import column, literal
+from frazil.cli.files.tables import Table, column
+from frazil.cli.files.value_types import literal, quoted
 from frazil.errors import ConfigError
 
-__all__ = ["copied_json", "csv_header", "frame", "row_text"]
+__all__ = ["copied_json", "csv_header", "frame", "joined", "row_text"]
+
+_LARGE_BYTES = 1 << 30  # a row's ID is added, and 32 bits count the bytes of a batch
 
 
 def frame(kind: str, place: Place) -> tuple[str, str]:
     """What stands before and after an ID, beside the text of the row."""
     if kind == "csv":
-        return ("", "\n") if place.last else ("", "")
+        return "", "\n" if place.last else ""
     key = json.dumps(place.column, ensure_ascii=False)
-    if place.last:
-        return f'{key}: "', '"}\n'
-    return f'{{{key}: "', ""
+    return (f'{key}: "', '"}\n') if place.last else (f'{{{key}: "', "")
+
+
+def joined(rows: Any, ids: Any, around: tuple[str, str], *, last: bool) -> memoryview:
+    """The bytes of the texts of rows, each with its ID."""
+    before, after = ([one_text(text)] if text else [] for text in around)
+    parts = [rows, *before, ids, *after] if last else [*before, ids, *after, rows]
+    kind = pa.large_string() if rows.nbytes > _LARGE_BYTES else pa.string()
+    texts = pc.binary_join_element_wise(*(part.cast(kind) for part in [*parts, one_text("")]))
+    _, offsets, data = texts.buffers()
+    ends = np.frombuffer(offsets, np.int64 if kind == pa.large_string() else np.int32)
+    return memoryview(data)[: int(ends[len(texts)])] if data else memoryview(b"")
 
 
 def csv_header(names: Sequence[str], delimiter: str) -> bytes:
@@ -39,19 +56,9 @@ def csv_header(names: Sequence[str], delimiter: str) -> bytes:
     return text.getvalue().encode()
 
 
-def row_text(
-    kind: str,
-    names: Sequence[str],
-    types: Sequence[Any],
-    delimiter: str,
-    *,
-    last: bool,
-    plain: bool = False,
-) -> str:
-    """The SQL of a row's text. Raises ConfigError for a column that the format cannot hold.
-
-    plain: whether no field of CSV needs quotes.
-    """
+def row_text(kind: str, table: Table, types: Sequence[Any], *, last: bool) -> str:
+    """The SQL of a row's text. Raises ConfigError for a column that the format cannot hold."""
+    names = table.names
     for name, each in zip(names, types, strict=True):
         if _has_bytes(each):
             raise ConfigError(
@@ -59,23 +66,25 @@ def row_text(
                 "column, or write Parquet",
                 column=name,
             )
-    parts: list[str] = []
     if kind == "csv":
-        return _csv_row(types, literal(delimiter), last=last, plain=plain)
+        return _csv_row(types, literal(table.delimiter), last=last, plain=table.plain)
     doubled = next((name for i, name in enumerate(names) if name in names[:i]), None)
     if doubled is not None:
         raise ConfigError(
             f"cannot write two columns {doubled!r} to JSON; rename one of them", column=doubled
         )
+    parts: list[str] = []
     for i, (name, each) in enumerate(zip(names, types, strict=True)):
-        key = json.dumps(name, ensure_ascii=False) + ": "
-        before = ("{" if last else ", ") + key if not (last and i) else f", {key}"
-        value = f"coalesce(CAST(to_json({_json_value(column(i), each)}) AS VARCHAR), 'null')"
-        parts += [literal(before), value]
-    whole = [*parts, "', '"] if parts else ["'{'"]
+        before = "{" if last and not i else ", "
+        parts += [
+            literal(f"{before}{json.dumps(name, ensure_ascii=False)}: "),
+            f"coalesce(CAST(to_json({_json_value(column(i), each)}) AS VARCHAR), 'null')",
+        ]
     if not last:
-        whole = ["'\"'", *parts, "'}' || chr(10)"]
-    return f"concat({', '.join(whole)})"
+        parts = ["'\"'", *parts, "'}' || chr(10)"]
+    elif parts:
+        parts.append("', '")
+    return f"concat({', '.join(parts or [literal('{')])})"
 
 
 def copied_json(place: Place) -> str:
@@ -119,7 +128,7 @@ def _csv_row(types: Sequence[Any], mark: str, *, last: bool, plain: bool) -> str
 
     if plain or not texts:
         return whole(fields)
-    quoted = [
+    safe = [
         f"CASE WHEN {_odd(text, mark)} THEN "
         f"concat('\"', replace({text}, '\"', '\"\"'), '\"') ELSE {text} END"
         if text in texts
@@ -127,7 +136,7 @@ def _csv_row(types: Sequence[Any], mark: str, *, last: bool, plain: bool) -> str
         for text in fields
     ]
     row = f"concat({', '.join(texts)})"
-    return f"CASE WHEN {_odd(row, mark)} THEN {whole(quoted)} ELSE {whole(fields)} END"
+    return f"CASE WHEN {_odd(row, mark)} THEN {whole(safe)} ELSE {whole(fields)} END"
 
 
 def _odd(text: str, mark: str) -> str:
@@ -163,8 +172,7 @@ def _json_value(value: str, kind: Any, depth: int = 0) -> str:
     parts = []
     for name, each in _children(kind):
         part = _json_value(f"struct_extract({value}, {literal(name)})", each, depth + 1)
-        quoted = '"' + name.replace('"', '""') + '"'
-        parts.append(f"{quoted} := {part}")
+        parts.append(f"{quoted(name)} := {part}")
     return f"CASE WHEN {value} IS NOT NULL THEN struct_pack({', '.join(parts)}) END"
 
 

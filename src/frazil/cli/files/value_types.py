@@ -1,4 +1,4 @@
-"""The types of text columns, from all of their values: no value changes, or the column stays text.
+"""The types of columns of text, from all of their values: no value changes, or it stays text.
 
 A sample of rows, as engines take it, is not enough: one later value is then cast to the type of the
 others, and ``2.7`` becomes 3. So one pass over all rows asks, for each type, whether it holds every
@@ -9,36 +9,83 @@ value. The first type that does is the column's:
 - a number is a DOUBLE if each value has all of its digits in the shortest text of the double. An ID
   of 19 digits beside ``1.5`` or ``NaN`` does not, and such a column is text;
 - dates, and moments with or without an offset, in the form of ISO 8601.
+
+In JSON Lines a key is a column. A text stays a text, and numbers keep their digits at every depth.
+A column of mixed types, or with names that SQL cannot tell apart, keeps its JSON as a text. DuckDB
+finds the structure of each row. Its own function for all rows keeps them in memory, and its type
+for an integer beside a fraction is a double, so the structures are joined here.
 """
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator
+from functools import reduce
 from typing import Any
 
 import duckdb
 
-__all__ = ["infer_types", "number_tests", "number_type"]
+__all__ = ["infer_types", "json_columns", "literal", "quoted"]
 
 _INTEGER = "'0|-?[1-9][0-9]*'"
 _NUMBER = "'-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][-+]?[0-9]+)?|-?[Nn]a[Nn]|[-+]?[Ii]nf(inity)?'"
 _DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _TIME = f"{_DAY}[ T][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}(\\.[0-9]{{1,6}})?)?"
-_NUMBERS = ("BIGINT", "UBIGINT", "DECIMAL(38,0)", "DOUBLE")
 _FORMS = {
     "DATE": f"'{_DAY}'",
     "TIMESTAMP": f"'{_TIME}'",
     "TIMESTAMPTZ": f"'{_TIME}(Z|[-+][0-9]{{2}}(:?[0-9]{{2}})?)'",
 }
+_JSON_INTEGERS = {"BIGINT", "UBIGINT"}
+_JSON_NUMBERS = _JSON_INTEGERS | {"DOUBLE", "NUMBER"}
+# A number of this many digits may not be the one that a double holds, or a BIGINT.
+_LONG = "[0-9]{16}"
+
+Columns = dict[str, tuple[str, str]]
 
 
-def number_tests(value: str) -> list[str]:
+def literal(text: str) -> str:
+    """A text in SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def quoted(name: str) -> str:
+    """The name of a column in SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def infer_types(database: duckdb.DuckDBPyConnection, table: str, columns: list[str]) -> list[str]:
+    """The SQL types of columns of texts in a table; an empty text is no value."""
+    parts = []
+    for column in columns:
+        tests = {
+            "BOOLEAN": f"lower({column}) IN ('true', 'false')",
+            **_number_tests(column),
+            **{kind: _has_form(column, form, kind) for kind, form in _FORMS.items()},
+        }
+        parts.append(_first_that_holds(tests, f"{column} <> ''"))
+    return list(database.execute(f"SELECT {', '.join(parts)} FROM ({table})").fetchall()[0])
+
+
+def _first_that_holds(tests: dict[str, str], condition: str) -> str:
+    """The SQL of the first type whose test holds for all values, text if there is none."""
+    cases = [
+        f"WHEN bool_and({test}) FILTER ({condition}) THEN '{kind}'" for kind, test in tests.items()
+    ]
+    return f"CASE {' '.join(cases)} ELSE 'VARCHAR' END"
+
+
+def _number_tests(value: str) -> dict[str, str]:
     """For each type of numbers, the SQL condition that it holds a text without a change."""
-    integer = f"regexp_full_match({value}, {_INTEGER})"
+    integers = ("BIGINT", "UBIGINT", "DECIMAL(38,0)")
     double = f"CAST(TRY_CAST({value} AS DOUBLE) AS VARCHAR)"
     same = f"{_digits(value)} = coalesce({_digits(double)}, '-')"
-    return [
-        *(f"({integer} AND TRY_CAST({value} AS {kind}) IS NOT NULL)" for kind in _NUMBERS[:-1]),
-        f"(regexp_full_match({value}, {_NUMBER}) AND {same})",
-    ]
+    return {
+        **{kind: _has_form(value, _INTEGER, kind) for kind in integers},
+        "DOUBLE": f"(regexp_full_match({value}, {_NUMBER}) AND {same})",
+    }
+
+
+def _has_form(value: str, form: str, kind: str) -> str:
+    return f"(regexp_full_match({value}, {form}) AND TRY_CAST({value} AS {kind}) IS NOT NULL)"
 
 
 def _digits(value: str) -> str:
@@ -47,38 +94,98 @@ def _digits(value: str) -> str:
     return f"trim({plain}, '0')"
 
 
-def number_type(held: Sequence[bool]) -> str:
-    """The first type whose tests hold for all values, text if none does."""
-    return next((kind for kind, good in zip(_NUMBERS, held, strict=True) if good), "VARCHAR")
+def json_columns(database: duckdb.DuckDBPyConnection, rows: str) -> Columns | None:
+    """For each key of the rows, a SELECT of their JSON, the SQL types to read and to keep.
 
-
-def infer_types(database: duckdb.DuckDBPyConnection, table: str, columns: list[str]) -> list[str]:
-    """The SQL types of columns of texts in a table; an empty text is no value."""
-    if not columns:
-        return []
-    parts: list[str] = []
-    for column in columns:
-        tests = [f"lower({column}) IN ('true', 'false')", *number_tests(column)]
-        tests += [
-            f"(regexp_full_match({column}, {form}) AND TRY_CAST({column} AS {kind}) IS NOT NULL)"
-            for kind, form in _FORMS.items()
-        ]
-        parts.append(f"count({column})")
-        parts += [f"bool_and({column} IS NULL OR {test})" for test in tests]
-    values = ", ".join(f"nullif({column}, '') AS {column}" for column in columns)
-    (row,) = database.execute(
-        f"SELECT {', '.join(parts)} FROM (SELECT {values} FROM ({table}))"
+    They differ where JSON is kept as text. None if a row is not an object; without rows, no key.
+    """
+    found = database.execute(
+        f"SELECT structure, bool_or(long) FROM (SELECT json_structure(json) AS structure, "
+        f"regexp_matches(json, '{_LONG}') AS long, row_number() OVER () AS nr FROM ({rows})) "
+        "GROUP BY structure ORDER BY min(nr)"
     ).fetchall()
-    return [_type_of(row[at : at + 9]) for at in range(0, len(row), 9)]
+    if not found:
+        return {}
+    structure = reduce(_joined, (json.loads(text) for text, _ in found))
+    structure = {} if structure == "JSON" else structure
+    if not isinstance(structure, dict):
+        return None
+    types: dict[str, str] = {}
+    if any(long for _, long in found):
+        types = _exact(database, rows, list(_numbers(structure, "$")))
+    return {
+        name: (
+            _type(each, _path("$", name), types, "JSON"),
+            _type(each, _path("$", name), types, "VARCHAR"),
+        )
+        for name, each in structure.items()
+    }
 
 
-def _type_of(found: Sequence[Any]) -> str:
-    count, boolean, *others = found
-    if not count:
-        return "VARCHAR"
-    if boolean:
-        return "BOOLEAN"
-    numbers, moments = others[:4], others[4:]
-    if (kind := number_type(numbers)) != "VARCHAR":
-        return kind
-    return next((kind for kind, good in zip(_FORMS, moments, strict=True) if good), "VARCHAR")
+def _joined(one: Any, other: Any) -> Any:
+    """The structure of rows of two structures."""
+    if other in (one, "NULL"):
+        return one
+    if one == "NULL":
+        return other
+    one, other = (({} if each == "JSON" else each) for each in (one, other))  # an empty object
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one | {key: _joined(one.get(key, "NULL"), each) for key, each in other.items()}
+    if isinstance(one, list) and isinstance(other, list):
+        return [reduce(_joined, one + other)] if one + other else []
+    if isinstance(one, str) and isinstance(other, str) and {one, other} <= _JSON_NUMBERS:
+        return "BIGINT" if {one, other} <= _JSON_INTEGERS else "NUMBER"
+    return "MIXED"
+
+
+def _path(path: str, name: str) -> str:
+    return f'{path}."{name}"'
+
+
+def _numbers(structure: Any, path: str) -> Iterator[str]:
+    """The paths of the numbers in a structure."""
+    if isinstance(structure, dict):
+        for name, each in structure.items():
+            yield from _numbers(each, _path(path, name))
+    elif isinstance(structure, list) and structure:
+        yield from _numbers(structure[0], f"{path}[*]")
+    elif structure in _JSON_NUMBERS:
+        yield path
+
+
+def _exact(database: duckdb.DuckDBPyConnection, rows: str, paths: list[str]) -> dict[str, str]:
+    """The types that hold the numbers at some paths; a text where a name cannot be in a path."""
+    known = [path for path in paths if "\\" not in path and path.count('"') == 2 * path.count('."')]
+    types = dict.fromkeys(paths, "VARCHAR")
+    parts = []
+    for path in known:
+        text = f"json_extract_string(json, {literal(path)})"
+        values = text if "[*]" in path else f"[{text}]"
+        tests = {
+            kind: f"coalesce(list_bool_and(list_transform({values}, lambda x: x IS NULL OR {test}))"
+            ", true)"
+            for kind, test in _number_tests("x").items()
+        }
+        parts.append(_first_that_holds(tests, "true"))
+    if known:
+        (row,) = database.execute(f"SELECT {', '.join(parts)} FROM ({rows})").fetchall()
+        types |= dict(zip(known, row, strict=True))
+    return types
+
+
+def _type(structure: Any, path: str, types: dict[str, str], mixed: str) -> str:
+    """The SQL type of a structure; ``mixed`` is that of what keeps its JSON."""
+    if isinstance(structure, dict):
+        if len({name.lower() for name in structure}) < len(structure) or "" in structure:
+            return mixed
+        inner = ", ".join(
+            f"{quoted(name)} {_type(each, _path(path, name), types, mixed)}"
+            for name, each in structure.items()
+        )
+        return f"STRUCT({inner})" if inner else mixed
+    if isinstance(structure, list):
+        return f"{_type(structure[0], f'{path}[*]', types, mixed)}[]" if structure else mixed
+    if structure in _JSON_NUMBERS:
+        usual = "BIGINT" if structure in _JSON_INTEGERS else "DOUBLE"
+        return types.get(path, usual)
+    return {"NULL": "VARCHAR", "JSON": mixed, "MIXED": mixed}.get(structure, str(structure))

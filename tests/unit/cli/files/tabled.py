@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from frazil.cli.files.memory import Memory
-from frazil.cli.files.reading import Place, Reading
+from frazil.cli.files.reading import Memory, Place, Reading
 from frazil.cli.files.stamping import stamp
 
 __all__ = ["Counting", "put", "stamped"]

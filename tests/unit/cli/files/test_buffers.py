@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from frazil.cli.files.buffers import as_arrow, one_text
+from frazil.cli.files.id_column import as_arrow, one_text
 
 __all__: list[str] = []
 
@@ -45,8 +45,8 @@ def test_numbers(kind: type) -> None:
 
 
 def test_a_text_is_a_scalar() -> None:
-    assert one_text(b"a, b").as_py() == b"a, b"
-    assert one_text(b"").as_py() == b""
+    assert one_text("a, b").as_py() == "a, b"
+    assert one_text("").as_py() == ""
 
 
 def test_stamp_and_audit_do_not_import_pandas(tmp_path: Path) -> None:

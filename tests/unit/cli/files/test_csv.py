@@ -64,8 +64,7 @@ def test_csv_byte_order_mark_is_no_part_of_the_name(tmp_path):
 
 
 def head_of(path: Path, skip: int | None = None) -> CsvHead:
-    with Source(str(path)) as source:
-        return read_head(source, header=True, delimiter=None, skip=skip)
+    return read_head(Source(str(path)), header=True, delimiter=None, skip=skip)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from frazil.cli.files.extra import check_extra
+from frazil.cli.files.formats import check_extra
 
 __all__: list[str] = []
 

@@ -1,0 +1,238 @@
+"""Parquet and Arrow, as pyarrow reads and writes them: with types, metadata and compression."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.ipc
+import pyarrow.parquet
+
+from frazil.cli.files.reading import Memory, Reading
+from frazil.cli.files.streams import Output
+from frazil.errors import ConfigError
+
+__all__ = ["Batches", "Numbered", "direct", "write_typed"]
+
+_CODECS = {name: name.lower() for name in ("SNAPPY", "GZIP", "BROTLI", "ZSTD", "LZ4")} | {
+    "UNCOMPRESSED": "none",
+    "LZ4_RAW": "lz4",
+}
+_GROUP_ROWS = 491_520
+_GROUP_BYTES = 64 << 20
+_SAMPLE_ROWS, _SAMPLE_LEAST = 40_000, 10_000
+
+
+@dataclass(frozen=True)
+class Batches:
+    """Rows in record batches.
+
+    read: begins to read them. fraction: how much has been read, 0 to 1. compression: that of the
+    columns in Parquet. alike: whether all files have this schema.
+    """
+
+    schema: Any
+    read: Callable[[], Iterator[Any]]
+    fraction: Callable[[], float]
+    compression: str | dict[str, str] = "snappy"
+    alike: bool = True
+
+
+def direct(reading: Reading) -> Batches:
+    """Batches as the files have them. Raises ConfigError if one is of another format."""
+    files = [(file, _opened(reading, file)) for file in reading.files]
+    first = files[0][1]
+    total = sum(_rows(each) for _, each in files)
+    done = 0
+
+    def read() -> Iterator[Any]:
+        nonlocal done
+        for file in reading.files:
+            try:
+                for batch in _batches(_opened(reading, file), reading.memory):
+                    done += batch.num_rows
+                    yield batch
+            except (pa.ArrowException, OSError) as error:
+                raise ConfigError(f"cannot read {file} to its end: {error}", path=file) from None
+
+    parquet = reading.kind == "parquet"
+    return Batches(
+        first.schema_arrow if parquet else first.schema,
+        read,
+        lambda: done / max(total, 1),
+        _compression(first.metadata) if parquet else "snappy",
+        all(first.schema.equals(each.schema) for _, each in files),
+    )
+
+
+class Numbered:
+    """Batches for DuckDB, or one column of them, with numbers as names.
+
+    Each query reads them from the beginning.
+    """
+
+    def __init__(self, batches: Batches, only: int | None = None) -> None:
+        self._batches = batches
+        self._columns = range(len(batches.schema)) if only is None else [only]
+
+    def __arrow_c_stream__(self, requested: Any = None) -> Any:
+        """See Arrow's PyCapsule interface."""
+        fields = [self._batches.schema.field(i) for i in self._columns]
+        schema = pa.schema([each.with_name(str(i)) for i, each in enumerate(fields)])
+        batches = (
+            pa.RecordBatch.from_arrays([batch.column(i) for i in self._columns], schema=schema)
+            for batch in self._batches.read()
+        )
+        return pa.RecordBatchReader.from_batches(schema, batches).__arrow_c_stream__(requested)
+
+
+def _opened(reading: Reading, file: str) -> Any:
+    kind = reading.kind
+    source = reading.source(file)
+    _ = source.packing()  # its error names the file
+    if file == "-" or not Path(file).is_file():
+        raise ConfigError(
+            f"cannot read {kind} from {source.name}, because its index is at the end; save it "
+            "to a file first",
+            path=file,
+        )
+    try:
+        if kind == "parquet":
+            # Data that is read ahead would be kept until the end of the file.
+            return pa.parquet.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False)
+        mapped = pa.memory_map(file)
+        try:
+            return pa.ipc.open_file(mapped)
+        except pa.ArrowInvalid:
+            mapped.seek(0)
+            return pa.ipc.open_stream(mapped)
+    except (pa.ArrowException, OSError) as error:
+        raise ConfigError(f"{file} is not {kind.capitalize()}: {error}", path=file) from None
+
+
+def _rows(opened: Any) -> int:
+    metadata = getattr(opened, "metadata", None)
+    return getattr(metadata, "num_rows", 0) or 0
+
+
+def _batches(opened: Any, memory: Memory) -> Iterator[Any]:
+    if isinstance(opened, pa.parquet.ParquetFile):
+        metadata = opened.metadata
+        size = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
+        yield from opened.iter_batches(memory.rows_for(size, metadata.num_rows))
+    elif isinstance(opened, pa.ipc.RecordBatchFileReader):
+        for i in range(opened.num_record_batches):
+            yield opened.get_batch(i)
+    else:
+        yield from opened
+
+
+def _compression(metadata: Any) -> str | dict[str, str]:
+    if not metadata.num_row_groups:
+        return "snappy"
+    group = metadata.row_group(0)
+    columns = [group.column(i) for i in range(group.num_columns)]
+    found = {column.path_in_schema: _CODECS[column.compression] for column in columns}
+    codecs = set(found.values())
+    return codecs.pop() if len(codecs) == 1 else found
+
+
+# --- writing
+
+
+def write_typed(
+    kind: str,
+    file: IO[bytes],
+    schema: Any,
+    batches: Iterator[Any],
+    column: str,
+    compression: str | dict[str, str],
+) -> None:
+    """Write batches as Parquet or Arrow; ``column`` is the one with the IDs."""
+    with Output(file) as whole:
+        target = pa.PythonFile(whole, "w")
+        try:
+            if kind == "arrow":
+                writer = pa.ipc.new_file(target, schema)
+                for batch in batches:
+                    writer.write_batch(batch)
+            else:
+                writer = _write_parquet(target, schema, batches, column, compression)
+            writer.close()
+        except pa.ArrowNotImplementedError as error:
+            raise ConfigError(f"cannot write these rows to {kind.capitalize()}: {error}") from None
+
+
+def _write_parquet(
+    target: Any,
+    schema: Any,
+    batches: Iterator[Any],
+    column: str,
+    compression: str | dict[str, str],
+) -> Any:
+    if isinstance(compression, dict):
+        compression = compression | {column: max(compression.values())}
+    leaves = _leaves(schema)
+    writer = None
+    for group in _groups(batches, schema):
+        if writer is None:
+            plain = {column, *_unlike(group)}
+            names = [name for name in leaves if name not in plain]
+            writer = pa.parquet.ParquetWriter(
+                target, schema, compression=compression, use_dictionary=names
+            )
+        writer.write_table(group, group.num_rows)
+        del group  # else it stays in memory until the next one is complete
+    return writer or pa.parquet.ParquetWriter(target, schema, compression=compression)
+
+
+def _groups(batches: Iterator[Any], schema: Any) -> Iterator[Any]:
+    """Tables for row groups of some hundred thousand rows."""
+    some: list[Any] = []
+    rows = size = 0
+    for batch in batches:
+        some.append(batch)
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+        if rows >= _GROUP_ROWS or size >= _GROUP_BYTES:
+            yield pa.Table.from_batches(some, schema)
+            some, rows, size = [], 0, 0
+    if rows:
+        yield pa.Table.from_batches(some, schema)
+
+
+def _leaves(schema: Any) -> list[str]:
+    """The names of the columns in Parquet, where each part of a nested one is a column.
+
+    Raises ConfigError for a column with a type that Parquet does not have.
+    """
+    found: list[str] = []
+    for each in schema:
+        sink = pa.BufferOutputStream()
+        try:
+            with pa.parquet.ParquetWriter(sink, pa.schema([each])):
+                pass
+        except pa.ArrowException as error:
+            raise ConfigError(
+                f"cannot write the column {each.name!r} to Parquet, because it has the type "
+                f"{each.type} ({error}); cast it to another type, or write Arrow",
+                column=each.name,
+            ) from None
+        written = pa.parquet.ParquetFile(pa.BufferReader(sink.getvalue())).schema
+        found += [written.column(i).path for i in range(len(written.names))]
+    return found
+
+
+def _unlike(rows: Any) -> Iterator[str]:
+    """The columns of texts and numbers with few values that repeat: a dictionary is a waste."""
+    types = pa.types
+    for each, values in zip(rows.schema, rows.columns, strict=True):
+        if (
+            types.is_string(each.type)
+            or types.is_integer(each.type)
+            or types.is_floating(each.type)
+        ):
+            some = values[:_SAMPLE_ROWS]
+            if len(some) >= _SAMPLE_LEAST and pc.count_distinct(some).as_py() > len(some) / 2:
+                yield each.name
