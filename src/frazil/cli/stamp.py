@@ -28,7 +28,6 @@ from frazil.cli.files.streams import open_output
 from frazil.cli.show import terminal
 from frazil.cli.show.progress import progress
 from frazil.errors import ConfigError
-from frazil.generator.local import registry_of
 from frazil.generator.request import Request
 from frazil.opening import open_request
 
@@ -211,6 +210,8 @@ def _default_lead_us(request: Request) -> int:
         return 0  # the service has its own lead
     if request.url.maker == "icicle":
         return _LEAD_US
+    from frazil.generator.local import registry_of  # the audit, which has these options, needs none
+
     terms = registry_of(request).terms
     return min(_LEAD_US, terms.horizon_ticks * terms.tick_us) if terms.timed else 0
 

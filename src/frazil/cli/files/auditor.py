@@ -13,6 +13,8 @@ row number.
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 import duckdb
@@ -32,6 +34,7 @@ Progress = Callable[[float], None]
 _NUMBER_BITS = 48
 _SHOWN_CHARACTERS = 60  # of a text that is not an ID
 _POLL_S = 0.2
+_ROWS = 1 << 14  # of the result of a query that are read in one step
 
 
 class Place(NamedTuple):
@@ -68,12 +71,10 @@ class Auditor:
         self, scheme: Scheme | None, database: duckdb.DuckDBPyConnection, kept_max: int
     ) -> None:
         self.scheme = scheme
-        self.survey = None if scheme is None else Survey()
+        self.survey = Survey()
         self.kept_max = kept_max
         self.names: list[str] = []
         """The files."""
-        self.rows = 0
-        self.invalid = 0
         self.first_invalid: list[Invalid] = []
         self.duplicates = 0
         """Rows with the ID of an earlier row."""
@@ -82,16 +83,13 @@ class Auditor:
         self._readings: list[Reading] = []
         self._sources: list[tuple[str, str]] = []
         self._lines: dict[int, int] = {}
-        self._increasing = True
-        self._last: int | None = None
         if scheme is not None and not _is_plain(scheme):
             _register(database, scheme)
 
     @property
     def clean(self) -> bool:
         """Whether the audit found no invalid row, no duplicate and no foreign ID."""
-        foreign = 0 if self.survey is None else self.survey.foreign_ids
-        return not (self.invalid or self.duplicates or foreign)
+        return not (self.survey.invalid or self.duplicates or self.survey.foreign_ids)
 
     def read(self, reading: Reading, column: str, on_progress: Progress) -> None:
         """Audit a file; ``on_progress`` receives how much is done, 0 to 1."""
@@ -104,7 +102,8 @@ class Auditor:
     def finish(self) -> None:
         """Search for duplicates, and for the lines of what was found."""
         try:
-            if not self._increasing and self.rows > 1:
+            # Without a scheme, keys are texts, which seldom increase.
+            if self.survey.rows > 1 and not (self.survey.increasing and self.scheme):
                 self._search()
             self._find_lines()
         except duckdb.Error as error:
@@ -126,39 +125,15 @@ class Auditor:
         self._readings.append(reading)
         self.names.append(shown(reading.files[0]))
         keys = self._keys(index)
-        survey = Fields(self.scheme)
-        found = self._database.execute(survey.query(keys))
-        rows = valid = before = late = late_ticks = 0
-        lows: list[Any] = []
-        highs: list[Any] = []
-        while some := found.fetchmany(1 << 14):
-            for row in some:
-                rows, valid, before = rows + row[1], valid + row[2], before + row[3]
-                self._increasing &= row[4]
-                if row[2]:
-                    lows.append(row[5])
-                    highs.append(row[6])
-                late, late_ticks = late + row[9], max(late_ticks, row[10] or 0)
-                if self.survey is not None:
-                    self.survey.add(row, survey.names)
-        self.rows += rows
-        self.invalid += rows - valid
-        self._increasing &= before == max(rows - 1, 0) and self._follows(lows, highs)
-        if self.survey is not None:
-            self.survey.late += late
-            if late_ticks > self.survey.late_ticks:
-                self.survey.late_ticks = late_ticks
-                self.survey.late_at = self._one(survey.latest(keys))
-        if rows > valid and len(self.first_invalid) < self.kept_max:
+        fields = Fields(self.scheme)
+        found = self._database.execute(fields.query(keys))
+        invalid = self.survey.invalid
+        if self.survey.add(
+            chain.from_iterable(iter(partial(found.fetchmany, _ROWS), [])), fields.names
+        ):
+            self.survey.late_at = self._one(fields.latest(keys))
+        if self.survey.invalid > invalid and len(self.first_invalid) < self.kept_max:
             self._add_invalid(keys)
-
-    def _follows(self, lows: list[Any], highs: list[Any]) -> bool:
-        """Whether the IDs of a file are larger than those of the files before."""
-        if not lows or self.scheme is None:
-            return not lows
-        after = self._last is None or min(lows) > self._last
-        self._last = max(highs)
-        return after
 
     def _keys(self, index: int) -> str:
         """The position and the key of each row of a file, and its value; null if it is invalid."""
@@ -205,14 +180,13 @@ class Auditor:
 
     def _search(self) -> None:
         """Count the rows with the ID of an earlier row, and find the first of them."""
-        valid = self.rows - self.invalid
         key = self._key()
         # Without positions DuckDB reads in any order, with all its threads.
         keys = " UNION ALL ".join(
             f"SELECT {key} AS key FROM ({query})" for query, _ in self._sources
         )
         distinct = f"SELECT DISTINCT key FROM ({keys}) WHERE key IS NOT NULL"
-        self.duplicates = valid - int(self._one(f"SELECT count(*) FROM ({distinct})"))
+        self.duplicates = self.survey.valid - int(self._one(f"SELECT count(*) FROM ({distinct})"))
         if self.duplicates and self.kept_max:
             keys = " UNION ALL ".join(
                 f"SELECT nr, key FROM ({self._keys(i)})" for i in range(len(self._sources))
@@ -229,9 +203,8 @@ class Auditor:
         """Find the lines of the positions that are shown."""
         positions = {one.position for one in self.first_invalid}
         positions |= {each for one in self.first_duplicates for each in one[1:]}
-        if self.survey is not None:
-            at = self.survey.late_at, self.survey.foreign_at
-            positions |= {each for each in at if each is not None}
+        at = self.survey.late_at, self.survey.foreign_at
+        positions |= {each for each in at if each is not None}
         for index, reading in enumerate(self._readings):
             base = index << _NUMBER_BITS
             rows = {each - base for each in positions if each >> _NUMBER_BITS == index}
@@ -284,26 +257,21 @@ def _key(scheme: Scheme) -> str:
 
 def _register(database: duckdb.DuckDBPyConnection, scheme: Scheme) -> None:
     """Add the function that reads texts, a vector at a time."""
-    import numpy as np
     import pyarrow as pa
-    import pyarrow.compute as pc
     from duckdb.func import PythonUDFType
 
     from frazil.cli.files.id_column import as_arrow
 
-    def decode(texts: Any) -> Any:
-        values = texts.to_pylist()
+    def decode(column: Any) -> Any:
+        texts = [text or "" for text in column.to_pylist()]
         try:
-            found = scheme.codec.decode_array([text or "" for text in values])
-            absent = np.zeros(len(values), bool)
+            found, valid = scheme.codec.decode_array(texts), None
         except CodecError:
-            found, absent = _decode_each(scheme, values)
+            found, valid = _decode_each(scheme, texts)
         if scheme.bits <= 64:
-            numbers = as_arrow(found)
-        else:
-            halves = [as_arrow(found[half]) for half in ("hi", "lo")]
-            numbers = pa.StructArray.from_arrays(halves, ["hi", "lo"])
-        return pc.if_else(as_arrow(absent), None, numbers) if absent.any() else numbers
+            return as_arrow(found, valid)
+        halves = [as_arrow(found[half], valid) for half in ("hi", "lo")]
+        return pa.StructArray.from_arrays(halves, ["hi", "lo"])
 
     kind: Any = "UBIGINT"
     if scheme.bits > 64:
@@ -311,17 +279,14 @@ def _register(database: duckdb.DuckDBPyConnection, scheme: Scheme) -> None:
     database.create_function("frazil_decode", decode, ["VARCHAR"], kind, type=PythonUDFType.ARROW)
 
 
-def _decode_each(scheme: Scheme, texts: list[str | None]) -> tuple[Any, Any]:
-    """The IDs of texts some of which are invalid, and which are."""
+def _decode_each(scheme: Scheme, texts: list[str]) -> tuple[Any, Any]:
+    """The IDs of texts some of which are invalid, and which are valid."""
     import numpy as np
 
     from frazil.schemes import arrays
 
-    numbers, absent = [], np.zeros(len(texts), bool)
+    numbers, valid = [0] * len(texts), np.zeros(len(texts), bool)
     for i, text in enumerate(texts):
-        try:
-            numbers.append(scheme.parse(text or ""))
-        except CodecError:
-            numbers.append(0)
-            absent[i] = True
-    return arrays.from_ints(numbers, scheme.bits), absent
+        with suppress(CodecError):
+            numbers[i], valid[i] = scheme.parse(text), True
+    return arrays.from_ints(numbers, scheme.bits), valid

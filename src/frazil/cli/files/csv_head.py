@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from frazil.cli.files.formats import packing_of
+from frazil.cli.files.formats import ending_of
 from frazil.cli.files.streams import Source
 from frazil.errors import ConfigError
 
@@ -124,10 +124,7 @@ def _shown(line: str) -> str:
 
 
 def _guess_delimiter(path: str, lines: Sequence[str]) -> str:
-    name = path.lower()
-    if packing_of(name):
-        name = name.rpartition(".")[0]
-    if name.endswith(".tsv"):
+    if ending_of(path) == ".tsv":
         return "\t"
     return max(_DELIMITERS, key=lambda delimiter: _score(lines, delimiter))
 

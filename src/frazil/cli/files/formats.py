@@ -17,6 +17,7 @@ __all__ = [
     "FORMATS",
     "check_extra",
     "check_keys",
+    "ending_of",
     "files_of",
     "format_of",
     "hive_keys",
@@ -59,6 +60,12 @@ def packing_of(path: str) -> str | None:
     return _PACKED.get(Path(path).suffix.lower())
 
 
+def ending_of(path: str) -> str:
+    """The ending of the file's name in lower case, without ``.gz`` or ``.zst``; "" if none."""
+    name = Path(path)
+    return Path(name.stem if packing_of(path) else name.name).suffix.lower()
+
+
 def format_of(
     path: str, given: str | None, default: str | None = None, *, option: str = "--format"
 ) -> str:
@@ -69,15 +76,11 @@ def format_of(
     """
     if given is not None:
         return given
-    name = Path(path).name.lower()
-    if packing_of(path):
-        name = name.rpartition(".")[0]
-    _, dot, ending = name.rpartition(".")
-    if dot and ending:
-        kind = _SUFFIXES.get(f".{ending}")
+    if ending := ending_of(path):
+        kind = _SUFFIXES.get(ending)
         if kind is None or (kind in _WHOLE and packing_of(path)):
             raise ConfigError(
-                f"{path}: the ending '.{ending}' is unknown; known are {', '.join(_SUFFIXES)}, "
+                f"{path}: the ending '{ending}' is unknown; known are {', '.join(_SUFFIXES)}, "
                 f"each text format also with .gz or .zst; set the format with {option}",
                 path=path,
             )
@@ -107,7 +110,9 @@ def files_of(paths: Iterable[str]) -> list[str]:
 
 def _of(path: str, names: Iterable[str], *, known_only: bool) -> list[str]:
     files = sorted(
-        name for name in names if Path(name).is_file() and (not known_only or _is_known(name))
+        name
+        for name in names
+        if Path(name).is_file() and (not known_only or ending_of(name) in _SUFFIXES)
     )
     if not files:
         raise ConfigError(
@@ -116,12 +121,6 @@ def _of(path: str, names: Iterable[str], *, known_only: bool) -> list[str]:
             path=path,
         )
     return files
-
-
-def _is_known(name: str) -> bool:
-    path = Path(name)
-    stem = path.stem if packing_of(name) else path.name
-    return Path(stem).suffix.lower() in _SUFFIXES
 
 
 def same_format(files: list[str], given: str | None, default: str | None = None) -> str:

@@ -17,13 +17,11 @@ from frazil.schemes.scheme import Scheme
 __all__ = ["Ids", "as_arrow", "one_text"]
 
 
-def as_arrow(numbers: Any) -> Any:
-    """An array of numpy, of integers or bools, as one of Arrow over the same memory."""
-    kind = pa.from_numpy_dtype(numbers.dtype)
-    plain = np.ascontiguousarray(numbers)
-    if plain.dtype == bool:
-        plain = np.packbits(plain, bitorder="little")
-    return pa.Array.from_buffers(kind, len(numbers), [None, pa.py_buffer(plain)])
+def as_arrow(numbers: Any, valid: Any = None) -> Any:
+    """An array of numpy, of integers, as one of Arrow. valid: an array of which are not null."""
+    bits = None if valid is None else pa.py_buffer(np.packbits(valid, bitorder="little"))
+    data = pa.py_buffer(np.ascontiguousarray(numbers))
+    return pa.Array.from_buffers(pa.from_numpy_dtype(numbers.dtype), len(numbers), [bits, data])
 
 
 def one_text(text: str) -> Any:

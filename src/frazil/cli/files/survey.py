@@ -7,6 +7,7 @@ from another deployment.
 """
 
 from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,12 +23,17 @@ _WORD = (1 << 64) - 1
 
 @dataclass
 class Survey:
-    """The fields of the IDs of all files; order is judged within a file.
+    """The rows of all files, and the fields of their IDs; lateness is judged within a file.
 
-    late_ticks, late_at: the worst lateness, and the position of that ID. uncounted: IDs of nodes
-    beyond the first 131,072. foreign: IDs by the constant that differs.
+    valid: rows with an ID. increasing: whether each ID is larger than the one before. late_ticks,
+    late_at: the worst lateness, and the position of that ID. uncounted: IDs of nodes beyond the
+    first 131,072. foreign: IDs by the constant that differs.
     """
 
+    rows: int = 0
+    valid: int = 0
+    increasing: bool = True
+    last_key: Any = None
     first_tick: int | None = None
     last_tick: int | None = None
     late: int = 0
@@ -39,24 +45,51 @@ class Survey:
     foreign_ids: int = 0
     foreign_at: int | None = None
 
-    def add(self, row: tuple[Any, ...], names: list[str]) -> None:
-        """Add a row of ``Fields.query``; names: those of the constants."""
-        node, valid, first, last = row[0], row[2], row[7], row[8]
-        if first is not None:
-            self.first_tick = first if self.first_tick is None else min(first, self.first_tick)
-            self.last_tick = last if self.last_tick is None else max(last, self.last_tick)
-        if node is not None:
-            if node in self.nodes or len(self.nodes) < _NODES_MAX:
+    @property
+    def invalid(self) -> int:
+        """Rows without an ID."""
+        return self.rows - self.valid
+
+    def add(self, found: Iterable[tuple[Any, ...]], names: list[str]) -> bool:
+        """Add what ``Fields.query`` found in a file; true if it has the worst lateness so far.
+
+        names: those of the constants.
+        """
+        before, unlinked, highest = self.last_key, 0, self.last_key
+        late_ticks = self.late_ticks
+        for row in found:
+            node, rows, valid, linked, ordered, low, high, first, last, late, ticks = row[:11]
+            self.rows += rows
+            self.valid += valid
+            unlinked += rows - linked  # the first row of a file, and those after an invalid one
+            if valid:
+                self.increasing &= before is None or low > before
+                highest = high if highest is None else max(high, highest)
+            self.increasing &= ordered and unlinked <= 1
+            self.first_tick = _of(min, first, self.first_tick)
+            self.last_tick = _of(max, last, self.last_tick)
+            self.late += late
+            self.late_ticks = max(ticks or 0, self.late_ticks)
+            if node in self.nodes or (node is not None and len(self.nodes) < _NODES_MAX):
                 self.nodes[node] += valid
-            else:
+            elif node is not None:
                 self.uncounted += valid
-        foreign, at = row[11], row[12]
-        if foreign:
-            self.foreign_ids += foreign
-            self.foreign_at = at if self.foreign_at is None else min(at, self.foreign_at)
-            for name, count in zip(names, row[13:], strict=True):
-                if count:
-                    self.foreign[name] += count
+            foreign, at, *counts = row[11:]
+            if foreign:
+                self.foreign_ids += foreign
+                self.foreign_at = _of(min, at, self.foreign_at)
+                self.foreign += Counter(dict(zip(names, counts, strict=True)))
+        self.last_key = highest
+        return self.late_ticks > late_ticks
+
+
+def _of(choose: Callable[[int, int], int], one: int | None, other: int | None) -> int | None:
+    """The lesser or the greater of two numbers, of which each may be absent."""
+    return (
+        choose(one, other)
+        if one is not None and other is not None
+        else (other if one is None else one)
+    )
 
 
 class _Sql(str):

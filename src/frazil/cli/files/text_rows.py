@@ -155,32 +155,28 @@ def _csv_text(value: str, kind: Any) -> str:
 
 
 def _json_value(value: str, kind: Any, depth: int = 0) -> str:
-    """A value that ``to_json`` writes without a loss."""
-    if not _children(kind):
-        return _json_leaf(value, kind)
-    if not _changes(kind):
-        return value
+    """A value that ``to_json`` writes without a loss; the same SQL if it has no such part."""
     inner, x = dict(_children(kind)), f"x{depth}"
+    if not inner:
+        return _json_leaf(value, kind)
     if kind.id in ("list", "array"):
         child = _json_value(x, inner["child"], depth + 1)
-        return f"list_transform({value}, lambda {x}: {child})"
-    if kind.id == "map":
-        child = _json_value(f"{x}.value", inner["value"], depth + 1)
-        key = f"CAST({x}.key AS VARCHAR)"
-        entries = f"list_transform(map_entries({value}), lambda {x}: {{'k': {key}, 'v': {child}}})"
-        return f"CASE WHEN {value} IS NOT NULL THEN map_from_entries({entries}) END"
-    parts = []
-    for name, each in _children(kind):
-        part = _json_value(f"struct_extract({value}, {literal(name)})", each, depth + 1)
-        parts.append(f"{quoted(name)} := {part}")
-    return f"CASE WHEN {value} IS NOT NULL THEN struct_pack({', '.join(parts)}) END"
-
-
-def _changes(kind: Any) -> bool:
-    """Whether a value of this type has a part that ``to_json`` would change."""
-    if not _children(kind):
-        return _json_leaf("", kind) != ""
-    return any(_changes(each) for name, each in _children(kind) if name != "size")
+        return value if child == x else f"list_transform({value}, lambda {x}: {child})"
+    is_map = kind.id == "map"
+    parts = {
+        name: f"{x}.{name}" if is_map else f"struct_extract({value}, {literal(name)})"
+        for name in inner
+    }
+    made = {name: _json_value(part, inner[name], depth + 1) for name, part in parts.items()}
+    if made == parts:
+        return value
+    if is_map:
+        entry = f"{{'k': CAST({x}.key AS VARCHAR), 'v': {made['value']}}}"
+        whole = f"map_from_entries(list_transform(map_entries({value}), lambda {x}: {entry}))"
+    else:
+        fields = ", ".join(f"{quoted(name)} := {part}" for name, part in made.items())
+        whole = f"struct_pack({fields})"
+    return f"CASE WHEN {value} IS NOT NULL THEN {whole} END"
 
 
 def _json_leaf(value: str, kind: Any) -> str:

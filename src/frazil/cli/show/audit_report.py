@@ -21,9 +21,9 @@ def as_json(auditor: Auditor) -> dict[str, Any]:
         "files": auditor.names,
         "scheme": None if auditor.scheme is None else auditor.scheme.name,
         "clean": auditor.clean,
-        "rows": auditor.rows,
+        "rows": auditor.survey.rows,
         "invalid": {
-            "count": auditor.invalid,
+            "count": auditor.survey.invalid,
             "first": [
                 {"text": one.text, "reason": one.reason} | _json_place(auditor, one.position)
                 for one in auditor.first_invalid
@@ -41,7 +41,7 @@ def as_json(auditor: Auditor) -> dict[str, Any]:
             ],
         },
     }
-    if auditor.scheme is not None and auditor.survey is not None:
+    if auditor.scheme is not None:
         found |= _json_survey(auditor, auditor.scheme, auditor.survey)
     return found
 
@@ -80,17 +80,20 @@ def _json_place(auditor: Auditor, position: int | None) -> dict[str, Any]:
 def as_text(auditor: Auditor) -> Iterator[tuple[str, str]]:
     """The findings as pairs of a name and a text."""
     yield "files", ", ".join(auditor.names)
-    valid = auditor.rows - auditor.invalid
+    valid = auditor.survey.valid
     kind = "" if auditor.scheme is None else f" of scheme {auditor.scheme.name}"
-    yield "IDs", f"{valid:,} valid{kind}, in {counted(auditor.rows, 'row')}"
-    if auditor.invalid:
-        yield "invalid", counted(auditor.invalid, "row") + _more(auditor.invalid, auditor)
+    yield "IDs", f"{valid:,} valid{kind}, in {counted(auditor.survey.rows, 'row')}"
+    if auditor.survey.invalid:
+        yield (
+            "invalid",
+            counted(auditor.survey.invalid, "row") + _more(auditor.survey.invalid, auditor),
+        )
         for bad in auditor.first_invalid:
             yield "", f"{_place_text(auditor, bad.position)}: {bad.text!r}: {bad.reason}"
-        if auditor.scheme is not None and auditor.invalid == auditor.rows:
+        if auditor.scheme is not None and auditor.survey.invalid == auditor.survey.rows:
             yield "", "set the scheme of these IDs with --scheme, or compare them with --no-decode"
     yield from _duplicates(auditor)
-    if auditor.scheme is not None and auditor.survey is not None:
+    if auditor.scheme is not None:
         yield from _survey(auditor, auditor.scheme, auditor.survey)
 
 
