@@ -1,6 +1,7 @@
 """Parquet and Arrow, as pyarrow reads and writes them: with types, metadata and compression."""
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -51,7 +52,7 @@ def direct(reading: Reading) -> Batches:
         nonlocal done
         for file in reading.files:
             try:
-                for batch in _batches(_opened(reading, file), reading.memory):
+                for batch in _ahead(_batches(_opened(reading, file), reading.memory)):
                     done += batch.num_rows
                     yield batch
             except (pa.ArrowException, OSError) as error:
@@ -127,6 +128,15 @@ def _batches(opened: Any, memory: Memory) -> Iterator[Any]:
             yield opened.get_batch(i)
     else:
         yield from opened
+
+
+def _ahead(batches: Iterator[Any]) -> Iterator[Any]:
+    """The batches, each read by a thread while the one before is written."""
+    with ThreadPoolExecutor(1, "frazil-files") as reader:
+        coming = reader.submit(next, batches, None)
+        while (batch := coming.result()) is not None:
+            coming = reader.submit(next, batches, None)
+            yield batch
 
 
 def _compression(metadata: Any) -> str | dict[str, str]:
