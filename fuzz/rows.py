@@ -53,7 +53,7 @@ def check_rows(data: bytes) -> None:
         return
     mark, before, written, count = done
     ids = [f"id{number}" for number in range(count)]
-    before, after = _records(content, mark, before), _records(written, mark)
+    before, after = _records(content[before:], mark), _records(written, mark)
     if is_json:
         assert [row.pop(_COLUMN) for row in after] == ids
         assert repr(after) == repr(before)
@@ -65,25 +65,24 @@ def check_rows(data: bytes) -> None:
 
 
 def _stamped(path: Path, kind: str, *, last: bool, header: bool) -> tuple[str, int, bytes, int]:
-    """The delimiter, the lines before the table, what was written, and how many rows."""
+    """The delimiter, the bytes before the table, what was written, and how many rows."""
     output, ids = io.BytesIO(), _Ids()
     with tempfile.TemporaryDirectory(prefix="frazil-fuzz-") as folder:
         reading = Reading([str(path)], kind, header, None, None, Memory(1 << 30), Path(folder))
         mark, before = "", 0
         if kind == "csv":
             head = reading.head(str(path))
-            mark, before = head.delimiter, head.lines
+            mark, before = head.delimiter, head.before
         place: Any = Place(_COLUMN, last)
         made: Any = ids
         stamp(reading, place, kind, output, made, lambda *_: None)
     return mark, before, output.getvalue(), ids.count
 
 
-def _records(data: bytes, mark: str, before: int = 0) -> list[Any]:
-    """The rows of a file behind some lines, as the standard library reads them."""
+def _records(data: bytes, mark: str) -> list[Any]:
+    """The rows of a file, as the standard library reads them."""
     text = data.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
     if not mark:
         return [json.loads(line) for line in text.split("\n") if line and not line.isspace()]
     csv.field_size_limit(1 << 30)
-    lines = list(io.StringIO(text, newline=""))[before:]
-    return [row for row in csv.reader(lines, delimiter=mark) if row]
+    return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=mark) if row]

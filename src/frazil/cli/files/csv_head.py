@@ -31,12 +31,14 @@ _SHOWN_CHARACTERS = 60
 class CsvHead:
     """What a CSV file begins with.
 
-    lines: how many lines before the table are not part of it. end: how its lines end, if it has a
-    second one. row_bytes: about how long a row is.
+    before: the bytes that are not part of the table, ``lines`` how many lines they are; DuckDB
+    would lose rows where these lines have other ends. end: how its lines end, if it has a second
+    one. row_bytes: about how long a row is.
     """
 
     delimiter: str
     names: tuple[str, ...]
+    before: int
     lines: int
     end: str
     row_bytes: int
@@ -49,7 +51,8 @@ def read_head(source: Source, *, header: bool, delimiter: str | None, skip: int 
         data += block
         if len(data) >= _ROW_BYTES:
             break
-    text = data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "surrogateescape")
+    bom = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
+    text = data[bom:].decode("utf-8", "surrogateescape")
     lines = list(islice(io.StringIO(text, newline=""), (skip or 0) + 2 * _SNIFFED_LINES))
     at = skip or 0
     if at < len(lines) and (mark := _separator(lines[at])):
@@ -68,7 +71,8 @@ def read_head(source: Source, *, header: bool, delimiter: str | None, skip: int 
     if not header:
         names = [str(i + 1) for i in range(len(names))]
     row_bytes = 1 + sum(map(len, rest)) // len(rest)
-    return CsvHead(delimiter, tuple(names), at, end, row_bytes)
+    before = len("".join(lines[:at]).encode("utf-8", "surrogateescape"))
+    return CsvHead(delimiter, tuple(names), before and bom + before, at, end, row_bytes)
 
 
 def _separator(line: str) -> str | None:

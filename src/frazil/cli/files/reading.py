@@ -9,7 +9,7 @@ import glob
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import click
@@ -90,6 +90,7 @@ class Reading:
     folder: Path
     infer: bool = False
     skip: int | None = None
+    _plain: dict[str, tuple[str, str]] = field(default_factory=dict, init=False)
 
     def source(self, file: str) -> Source:
         """A file as bytes. Standard input is copied to a temporary file first."""
@@ -107,13 +108,19 @@ class Reading:
             self.source(file), header=self.header, delimiter=self.delimiter, skip=self.skip
         )
 
-    def plain(self, file: str) -> tuple[str, str]:
+    def plain(self, file: str, before: int = 0) -> tuple[str, str]:
         """The file, or a copy that DuckDB can read: a pattern of names, and its compression.
 
+        before: the bytes to leave out at the beginning.
         Raises ConfigError if it cannot be read to its end.
         """
+        if file not in self._plain:
+            self._plain[file] = self._checked(file, before)
+        return self._plain[file]
+
+    def _checked(self, file: str, before: int) -> tuple[str, str]:
         source = self.source(file)
-        if self.charset is None and Path(source.path).is_file():
+        if self.charset is None and not before and Path(source.path).is_file():
             packing = source.packing()
             if packing:  # DuckDB reads truncated zstd without an error
                 for _ in source.blocks():
@@ -124,7 +131,9 @@ class Reading:
         with self._temporary():
             copy.parent.mkdir(parents=True)
             with copy.open("wb") as target:
-                target.writelines(source.blocks())
+                for block in source.blocks():
+                    target.write(block[before:])
+                    before = max(before - len(block), 0)
         return glob.escape(str(copy)), "none"
 
     @contextmanager

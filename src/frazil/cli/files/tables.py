@@ -68,15 +68,14 @@ def _table(rows: str, names: Sequence[str], parts: Iterable[str], *others: Any) 
     return Table(f"SELECT {selected} {rows}", list(names), *others)
 
 
-def _rows(reading: Reading, function: str, options: str, skips: Sequence[int] = ()) -> str:
-    """The rows of all files. Those of another compression or begin have a call of their own."""
+def _rows(reading: Reading, function: str, options: str, before: Sequence[int] = ()) -> str:
+    """The rows of all files, without the bytes ``before`` of each."""
     hive = str(bool(hive_keys(*reading.files))).lower()
     calls = []
-    files = zip(map(reading.plain, reading.files), skips or [0] * len(reading.files), strict=True)
-    for (packing, skip), some in groupby(files, lambda each: (each[0][1], each[1])):
-        names = ", ".join(literal(name) for (name, _), _ in some)
-        own = f", skip = {skip}" if skip else ""
-        own += f", compression = '{packing}'" if function != "read_parquet" else ""
+    files = map(reading.plain, reading.files, before or [0] * len(reading.files))
+    for packing, some in groupby(files, lambda each: each[1]):  # DuckDB would go by their names
+        names = ", ".join(literal(name) for name, _ in some)
+        own = "" if function == "read_parquet" else f", compression = '{packing}'"
         calls.append(f"FROM {function}([{names}], hive_partitioning = {hive}{own}, {options})")
     return calls[0] if len(calls) == 1 else f"FROM ({' UNION ALL '.join(calls)})"
 
@@ -142,7 +141,7 @@ def _csv_rows(reading: Reading, heads: list[CsvHead], *, parallel: bool) -> str:
         f"delim = {literal(head.delimiter)}, quote = '\"', escape = '\"', {empty}{end}, "
         f"parallel = {str(parallel).lower()}, {_buffers(reading)}"
     )
-    rows = _rows(reading, "read_csv", options, [each.lines for each in heads])
+    rows = _rows(reading, "read_csv", options, [each.before for each in heads])
     return rows if count > 1 else f'{rows} WHERE "0" IS NOT NULL'
 
 

@@ -219,6 +219,19 @@ def test_csv_lines_before_the_header(tmp_path, to, text, skip):
     assert stamped(path, "csv", to, skip=skip) == stamped(plain, "csv", to, skip=0)
 
 
+@pytest.mark.parametrize(
+    ("before", "skip"), [("Title\n", 1), ('T "x",""\n"\n', 2), ("Title\r\n", 1), ("Title\r", 1)]
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_csv_lines_before_the_header_may_end_otherwise(tmp_path, before, skip, end):
+    """DuckDB's own option loses rows there without a word."""
+    path = put(tmp_path, f'{before}a,b{end}1,"2{end}"{end}3,4{end}')
+    assert rows_of(stamped(path, "csv", "csv", skip=skip))[1:] == [
+        ["1", "1", f"2{end}"],
+        ["2", "3", "4"],
+    ]
+
+
 def test_csv_header_that_begins_like_a_comment(tmp_path):
     path = put(tmp_path, "#chrom,pos\n1,2\n")
     with pytest.raises(ConfigError, match="--skip 1 if the first is a comment, --skip 0 if it is"):

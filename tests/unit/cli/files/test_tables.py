@@ -1,6 +1,7 @@
 """Tables of text: which rows and columns they have, and that every value is kept."""
 
 import csv
+import gzip
 import io
 
 import pyarrow as pa
@@ -118,6 +119,14 @@ def test_several_csv_files_have_one_header(tmp_path):
         stamped(paths, "csv", "csv")
 
 
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_compressed_and_plain_files_together(tmp_path, kind):
+    """DuckDB goes by the names of files, which may be wrong."""
+    text = {"csv": "a\n%d\n", "jsonl": '{"a": %d}\n'}[kind]
+    paths = [put(tmp_path, text % 1, "1"), put(tmp_path, gzip.compress((text % 2).encode()), "2")]
+    assert stamped(paths, kind, "csv") == b"id,a\n1,1\n2,2\n"
+
+
 def test_folders_and_globs_name_files(tmp_path):
     for name in ("year=2025/b.csv", "year=2026/a.csv", "year=2026/notes.md"):
         path = tmp_path / name
@@ -149,6 +158,21 @@ def test_a_folder_replaces_no_column(tmp_path, kind):
         path.write_text({"csv": "Year\n1999\n", "jsonl": '{"Year": 1999}\n'}[kind])
     with pytest.raises(ConfigError, match="has a column 'year', and the folder"):
         stamped(path, kind, "csv")
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_names_that_look_like_patterns(tmp_path, kind):
+    """DuckDB takes every name for a pattern, in which a bracket or a star means others."""
+    folder = tmp_path / "year=[2026]"
+    folder.mkdir()
+    path = folder / "a[1]*?"
+    for other in (folder / "a11x", folder / "a1*?"):
+        other.write_text("no table")
+    if kind == "parquet":
+        pq.write_table(pa.table({"a": ["1"]}), path)
+    else:
+        path.write_text({"csv": "a\n1\n", "jsonl": '{"a": "1"}\n'}[kind])
+    assert stamped(path, kind, "csv") == b"id,a,year\n1,1,[2026]\n"
 
 
 def test_hive_partitions_of_another_character_set(tmp_path):
