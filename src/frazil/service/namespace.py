@@ -22,7 +22,6 @@ import asyncio
 import shlex
 from array import array
 from collections.abc import Awaitable
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -33,6 +32,7 @@ from frazil.errors import (
     ConfigError,
     FrazilError,
     Misuse,
+    PoolExhausted,
     RegistryUnavailable,
     TryLater,
 )
@@ -44,7 +44,7 @@ from frazil.schemes.scheme import PRESETS
 from frazil.service import logs
 from frazil.service.record_cache import RecordCache
 from frazil.service.settings import Namespace
-from frazil.system.clock import boot_ns
+from frazil.system.clock import boot_ns, moment_text, to_us, wall_us
 from frazil.walk.walk import Pause
 
 __all__ = ["BATCH_MOST", "Gauge", "ServedNamespace"]
@@ -65,7 +65,10 @@ _HICCUP_S = 4  # for so long, callers wait for a registry that does not answer
 
 @dataclass(frozen=True, slots=True)
 class Gauge:
-    """The state of a namespace. Units are in the names; unknown values are None."""
+    """The state of a namespace. Units are in the names; unknown values are None.
+
+    last_error: in full, with names of hosts, so it is for admins only.
+    """
 
     issued: int
     waits: int
@@ -76,6 +79,8 @@ class Gauge:
     renew_failures: int
     clock_offset_s: float | None
     exhausted_in_s: float | None
+    last_error: str = ""
+    last_error_at: str | None = None
 
 
 class ServedNamespace:
@@ -105,6 +110,8 @@ class ServedNamespace:
         self._look_error: FrazilError | None = None  # raised by the last read
         self._claiming: asyncio.Task[None] | None = None
         self._outage: RegistryUnavailable | None = None  # known since a call that waited in vain
+        self._fault: FrazilError | None = None  # of the last call, until one succeeds
+        self._noted = ("", 0)  # the last error, and when
 
     def ready_one(self) -> int | None:
         """Return the next ID, or None if it is not available at once."""
@@ -156,8 +163,7 @@ class ServedNamespace:
             self._outage = trouble
         if self._outage is not None:
             self.get_claim()
-            self.failures += 1
-            self._refused_ns = boot_ns()
+            self._refuse(self._outage)
             raise self._outage.again()
 
     def get_claim(self) -> None:
@@ -166,9 +172,20 @@ class ServedNamespace:
             self._claiming = asyncio.create_task(self._get_claim())
 
     async def _get_claim(self) -> None:
-        with suppress(FrazilError):
+        try:
             await self._async.ready()
-            self._first, self._outage = False, None
+            self._first, self._outage, self._fault = False, None, None
+        except FrazilError as error:
+            self._note(error)
+
+    def _note(self, error: FrazilError) -> None:
+        self._fault, self._noted = error, (masked(error), wall_us())
+
+    def _refuse(self, error: FrazilError) -> None:
+        """Record that a call failed."""
+        self._note(error)
+        self.failures += 1
+        self._refused_ns = boot_ns()
 
     async def check_layout(self) -> None:
         """Compare the layout with that of the record. Raises ConfigError, which names both.
@@ -238,9 +255,19 @@ class ServedNamespace:
             return "the configuration does not match the registry; see the log"
         return "the registry cannot be used; see the log"
 
+    @property
+    def page(self) -> str:
+        """The page that says what to do about the present fault."""
+        fault = self._walk.keeper.policy.trouble or self._fault or self._look_error
+        return PoolExhausted.page if fault is None else fault.page
+
     def gauge(self) -> Gauge:
         """Return the current state."""
         status = self._walk.status()
+        at = status.last_error_at
+        error, error_us = max(
+            self._noted, (status.last_error, to_us(at) if at else 0), key=lambda noted: noted[1]
+        )
         return Gauge(
             issued=self.issued,
             waits=self.waits,
@@ -251,6 +278,8 @@ class ServedNamespace:
             renew_failures=status.store_errors,
             clock_offset_s=status.clock_offset_s,
             exhausted_in_s=status.exhausted_in_s,
+            last_error=error,
+            last_error_at=moment_text(error_us) if error else None,
         )
 
     async def close(self) -> None:
@@ -266,8 +295,7 @@ class ServedNamespace:
         except Closed:
             raise
         except FrazilError as error:
-            self.failures += 1
-            self._refused_ns = boot_ns()
+            self._refuse(error)
             if isinstance(error, RegistryUnavailable):
                 self._outage = error
             if isinstance(error, Misuse):
@@ -275,7 +303,7 @@ class ServedNamespace:
                 if isinstance(self._look_error, Misuse):
                     raise self._look_error from None  # more exact: it has the command
             raise
-        self._refused_ns = self._outage = None
+        self._refused_ns = self._outage = self._fault = None
         return found
 
     def _no_counter(self) -> ConfigError:
@@ -301,4 +329,5 @@ class ServedNamespace:
             self._look_error = None
         except FrazilError as error:
             self._look_error = error
+            self._noted = masked(error), wall_us()
         self._looked = True

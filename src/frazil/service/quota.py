@@ -48,6 +48,10 @@ class Buckets:
         """
         return inf if n > most else max(-self._add(digest, most, -n), 0.0) / most * 60
 
+    def left(self, digest: bytes, most: int) -> int:
+        """How many IDs a bucket of ``most`` holds now."""
+        return int(self._add(digest, most, 0))
+
     def give_back(self, digest: bytes, most: int, n: int) -> None:
         """Return ``n`` unused IDs to a bucket."""
         self._add(digest, most, n)

@@ -5,6 +5,7 @@ thread and on a connection of their own, so no generator waits for them.
 """
 
 import asyncio
+from typing import NamedTuple
 
 from frazil.claims.claim import Snapshot
 from frazil.errors import FrazilError, RegistryUnavailable
@@ -13,14 +14,24 @@ from frazil.generator.request import Request
 from frazil.service.side_threads import SideThreads
 from frazil.system.clock import boot_ns
 
-__all__ = ["RecordCache"]
+__all__ = ["Known", "RecordCache"]
 
 _FRESH_NS = 500_000_000
 _TIMEOUT_S = 3.0
 
 
+class Known(NamedTuple):
+    """What was read, and when."""
+
+    at_ns: int
+    snapshot: Snapshot | None
+
+
 class RecordCache:
-    """The record of one namespace. Connects at the first read."""
+    """The record of one namespace. Connects at the first read.
+
+    last: the last read that was answered; None before.
+    """
 
     def __init__(self, request: Request) -> None:
         self._registry = registry_of(request)
@@ -28,6 +39,7 @@ class RecordCache:
         self._threads = SideThreads(f"look-{request.namespace}")
         self._reading: asyncio.Task[Snapshot | FrazilError | None] | None = None
         self._began_ns = 0
+        self.last: Known | None = None
 
     async def read(self) -> Snapshot | None:
         """Return the contents of the record, or None if there is none. Raises registry errors."""
@@ -47,6 +59,8 @@ class RecordCache:
     async def _look(self) -> Snapshot | FrazilError | None:
         """Return the error instead of raising it, since no caller may be waiting for it."""
         try:
-            return await self._threads.call(self._registry.look)
+            found = await self._threads.call(self._registry.look)
         except FrazilError as error:
             return error
+        self.last = Known(boot_ns(), found)
+        return found

@@ -6,12 +6,16 @@ The endpoints import this module and never each other, so there are no import cy
 import asyncio
 from collections import Counter
 
+from frazil.claims.holder import Holder
 from frazil.errors import ConfigError
+from frazil.service.alarms import Watch
+from frazil.service.history import History
 from frazil.service.metrics import Metrics
 from frazil.service.namespace import ServedNamespace
 from frazil.service.settings import Settings
 from frazil.service.tokens import Guard
 from frazil.service.worker_stats import WorkerReport, WorkerStats
+from frazil.system.clock import boot_ns
 
 __all__ = ["State"]
 
@@ -35,11 +39,14 @@ class State:
         buckets = None if worker is None else worker[0].buckets
         self.guard = Guard(settings.tokens, buckets, without_tokens=settings.without_tokens)
         self.namespaces = {one.name: ServedNamespace(one) for one in settings.namespaces}
-        if self._stats is not None and any(
-            one.worker == self._index for one in self._stats.reports()
-        ):
-            for served in self.namespaces.values():
-                served.new = False
+        self.started_ns = boot_ns() if self._stats is None else self._stats.started_ns
+        history = History()
+        for before in [] if self._stats is None else self._stats.reports():
+            if before.worker == self._index:
+                history = before.history
+                for served in self.namespaces.values():
+                    served.new = False
+        self._watch = Watch(self.namespaces, self.started_ns, history)
         self.requests: Counter[tuple[str, int]] = Counter()
         self.metrics = Metrics(self.namespaces, self.reports)
 
@@ -92,15 +99,30 @@ class State:
 
     def _report(self, unready: dict[str, str]) -> WorkerReport:
         """Return the report of this process."""
-        gauges = {name: served.gauge() for name, served in self.namespaces.items()}
-        return WorkerReport(self._index, gauges, dict(self.requests), unready)
+        return WorkerReport(
+            self._index,
+            {name: served.gauge() for name, served in self.namespaces.items()},
+            dict(self.requests),
+            unready,
+            int(Holder.here().process),
+            boot_ns(),
+            self._watch.alarms,
+            self._watch.history,
+        )
 
     async def publish(self) -> None:
-        """Write the report of this worker each second, if there are several, until cancelled."""
-        while self._stats is not None:
-            unready = {name: served.known_unready() for name, served in self.namespaces.items()}
-            self._stats.write(self._report({name: why for name, why in unready.items() if why}))
+        """Look at the namespaces each second, and write a report for other workers."""
+        while True:
+            self.look()
+            if self._stats is not None:
+                unready = {name: served.known_unready() for name, served in self.namespaces.items()}
+                self._stats.write(self._report({name: why for name, why in unready.items() if why}))
             await asyncio.sleep(_PUBLISH_EVERY_S)
+
+    def look(self) -> None:
+        """Look at the namespaces now: at their alarms, and at the errors of HTTP."""
+        errors = sum(n for (_, status), n in self.requests.items() if status >= 400)
+        self._watch.look(errors)
 
     async def close(self) -> None:
         """Give back all claims, and publish the final report."""

@@ -15,13 +15,14 @@ Without tokens every caller is allowed. That is the default on loopback only; el
 
 import re
 import secrets
+from collections.abc import Collection
 from dataclasses import dataclass
 from hashlib import sha256
 from math import ceil, isinf
-from typing import Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 from frazil.service.quota import Buckets
-from frazil.system.clock import wall_us
+from frazil.system.clock import moment_text, wall_us
 
 __all__ = [
     "ANYWHERE",
@@ -178,6 +179,28 @@ class Guard:
         if wait_s:
             raise OverQuota(token.ids_per_minute, wait_s)
         return Charge(self._buckets, token, n)
+
+    def listed(self, namespaces: Collection[str]) -> list[dict[str, Any]]:
+        """The tokens for some of these namespaces, without anything secret; left: of the quota."""
+        found = []
+        for token in self.tokens.values():
+            most, expires_us = token.ids_per_minute, token.expires_us
+            if ANYWHERE in token.namespaces or token.namespaces & set(namespaces):
+                names = token.namespaces & {ANYWHERE, *namespaces}
+                found.append(
+                    {
+                        "name": token.name,
+                        "token_namespaces": sorted(names),
+                        "scopes": [scope for scope in SCOPES if scope in token.scopes],
+                        "expires": None if expires_us is None else moment_text(expires_us),
+                        "expires_in_s": None
+                        if expires_us is None
+                        else (expires_us - wall_us()) / 1e6,
+                        "ids_per_minute": most,
+                        "left": None if most is None else self._buckets.left(token.digest, most),
+                    }
+                )
+        return found
 
     def metered(self, secret: bytes) -> bool:
         """Return whether a token has a quota."""

@@ -14,24 +14,34 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 from zlib import crc32
 
+from frazil.service.alarms import Alarm
+from frazil.service.history import History
 from frazil.service.namespace import Gauge
 from frazil.service.quota import Buckets
+from frazil.system.clock import boot_ns
 
 __all__ = ["WorkerReport", "WorkerStats"]
 
-_SLOT = 1 << 18
+_SLOT = 1 << 20  # room for the history of some 500 namespaces
 _HEAD = 8  # bytes: checksum and length of the data
 _READS_MOST = 100
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerReport:
-    """The state of one worker. replies: by endpoint and status. unready: reasons by namespace."""
+    """The state of one worker. replies: by endpoint and status. unready: reasons by namespace.
+
+    at_ns: when it was written, by the clock since boot.
+    """
 
     worker: int = 0
     gauges: dict[str, Gauge] = field(default_factory=dict)
     replies: dict[tuple[str, int], int] = field(default_factory=dict)
     unready: dict[str, str] = field(default_factory=dict)
+    process: int = 0
+    at_ns: int = 0
+    alarms: dict[str, list[Alarm]] = field(default_factory=dict)
+    history: History = field(default_factory=History)
 
 
 class WorkerStats:
@@ -42,6 +52,7 @@ class WorkerStats:
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
+        self.started_ns = boot_ns()
         self.buckets = Buckets()
         self._memory = mmap.mmap(-1, workers * _SLOT)
 
@@ -73,9 +84,11 @@ class WorkerStats:
 
 
 def _report(fields: dict[str, Any]) -> WorkerReport:
-    return WorkerReport(
-        worker=fields["worker"],
-        gauges={name: Gauge(**values) for name, values in fields["gauges"].items()},
-        replies={(endpoint, status): count for endpoint, status, count in fields["replies"]},
-        unready=fields["unready"],
-    )
+    alarms = {name: [Alarm(**one) for one in found] for name, found in fields["alarms"].items()}
+    read = {
+        "gauges": {name: Gauge(**values) for name, values in fields["gauges"].items()},
+        "replies": {(endpoint, status): count for endpoint, status, count in fields["replies"]},
+        "alarms": alarms,
+        "history": History(**fields["history"]),
+    }
+    return WorkerReport(**{**fields, **read})

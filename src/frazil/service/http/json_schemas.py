@@ -7,7 +7,9 @@ A member has the same type in every reply. IDs and field values are strings, sin
 from typing import Any
 
 from frazil.reading.proposals import NODES_MOST, RATE_LEAST_HZ, RATE_MOST_HZ, YEAR_MOST
+from frazil.service.alarms import SHOWN
 from frazil.service.http.admin_routes import TEXT_MOST
+from frazil.service.overview import LEVELS
 
 __all__ = ["FLAG", "NAMES", "SCHEMAS", "TEXT", "a_list", "an_object", "ref"]
 
@@ -44,6 +46,8 @@ _WHOLE = {"type": "integer"}
 _NUMBER_OR_NONE = {"type": ["number", "null"]}
 _WHOLE_OR_NONE = {"type": ["integer", "null"]}
 _TEXTS = {"type": "array", "items": {"type": "string"}}
+_COUNTS = {"type": "array", "items": {"type": "integer"}}
+_LEVEL = {"enum": list(LEVELS)}
 FLAG = {"type": "boolean"}
 NAMES = {"namespace": TEXT, "scheme": TEXT}
 
@@ -97,15 +101,17 @@ _FOUND: dict[str, Any] = {
     ),
 }
 
+_FLEET: dict[str, Any] = {
+    **dict.fromkeys(("members", "hosts", "rate_hz", "unknown", "nodes"), _WHOLE),
+    "capacity_hz": _NUMBER_OR_NONE,
+}
+
 _CLAIMS: dict[str, Any] = {
     "axis": TEXT,
     "nodes": _WHOLE,
     **dict.fromkeys(("now", "now_value"), _OR_NONE),
     "fleet": {
-        **an_object(
-            **dict.fromkeys(("members", "hosts", "rate_hz", "unknown", "nodes"), _WHOLE),
-            capacity_hz=_NUMBER_OR_NONE,
-        ),
+        **an_object(**_FLEET),
         "description": "All claims that are held. unknown: claims whose rate is not known yet.",
     },
     "counts": an_object(held=_WHOLE, idle=_WHOLE, free=_WHOLE),
@@ -120,14 +126,59 @@ _CLAIMS: dict[str, Any] = {
     ),
 }
 
+_STATE: dict[str, Any] = {
+    **dict.fromkeys(("lead_s", "claim_left_s", "exhausted_in_s"), _NUMBER_OR_NONE),
+    "trouble_s": {"type": "number"},
+}
+
 _STATUS: dict[str, Any] = {
     "host": TEXT,
     "process": _WHOLE,
     "ready": FLAG,
     "why": _OR_NONE,
     **dict.fromkeys(("issued", "waits", "failures"), _WHOLE),
-    **dict.fromkeys(("lead_s", "claim_left_s", "exhausted_in_s"), _NUMBER_OR_NONE),
-    "trouble_s": {"type": "number"},
+    **_STATE,
+}
+
+_OVERVIEW: dict[str, Any] = {
+    **dict.fromkeys(("as_of", "version", "host", "started"), TEXT),
+    "part_s": {**_WHOLE, "description": "The length of a part of each history, in seconds."},
+    "http_errors": _COUNTS,
+    "overview": a_list(
+        **NAMES,
+        level=_LEVEL,
+        alarms=a_list(
+            **dict.fromkeys(("why", "page"), TEXT),
+            level=_LEVEL,
+            since=_OR_NONE,
+            of_workers=_COUNTS,
+        ),
+        workers=a_list(
+            reported={**TEXT, "description": "When the worker wrote this."},
+            silent={**FLAG, "description": "It does not report any more."},
+            last_error=TEXT,
+            **dict.fromkeys(("last_error_at",), _OR_NONE),
+            **dict.fromkeys(
+                ("worker", "process", "issued", "waits", "failures", "renew_failures"), _WHOLE
+            ),
+            clock_offset_s=_NUMBER_OR_NONE,
+            **_STATE,
+        ),
+        claims={
+            **an_object(read=TEXT, fresh=FLAG, **_FLEET),
+            "type": ["object", "null"],
+            "description": "As last read from the registry; null before.",
+        },
+        **{f"{what}_parts": _COUNTS for what in SHOWN},
+    ),
+    "replies": a_list(door=TEXT, status=_WHOLE, count=_WHOLE),
+    "tokens": a_list(
+        name=TEXT,
+        **dict.fromkeys(("token_namespaces", "scopes"), _TEXTS),
+        expires=_OR_NONE,
+        **dict.fromkeys(("ids_per_minute", "left"), _WHOLE_OR_NONE),
+        expires_in_s=_NUMBER_OR_NONE,
+    ),
 }
 
 _PROBLEM: dict[str, Any] = an_object(type=TEXT, title=TEXT, status=_WHOLE, detail=TEXT)
@@ -152,6 +203,7 @@ SCHEMAS: dict[str, Any] = {
     "Findings": an_object(**NAMES, found=a_list(**_FOUND)),
     "Claims": an_object(**NAMES, **_CLAIMS),
     "Status": an_object(**NAMES, **_STATUS),
+    "Overview": an_object(**_OVERVIEW),
     "Window": an_object(
         **NAMES,
         **{"from": TEXT, "to": TEXT},

@@ -190,6 +190,11 @@ _PATHS = {
         requestBody=_body("Question", "NeedQuestion"),
         method="post",
     ),
+    "/v1/overview": _operation(
+        "overview",
+        "Get the state of all namespaces and workers; requires scope admin.",
+        _json(ref("Overview"), "The namespaces, red first; counts since the start; tokens."),
+    ),
     "/openapi.json": _operation(
         "openapi", "Get this document.", _json({"type": "object"}, "OpenAPI 3.1."), **_OPEN
     ),

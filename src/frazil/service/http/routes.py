@@ -21,6 +21,7 @@ from frazil.service.http.admin_routes import AdminRoutes
 from frazil.service.http.openapi import document
 from frazil.service.inspection import facts_of
 from frazil.service.namespace import ServedNamespace
+from frazil.service.overview import overview
 from frazil.service.problems import Problem, misuse, refused, unknown_namespace
 from frazil.service.state import State
 from frazil.service.tokens import SCOPES, Scope
@@ -46,6 +47,7 @@ class Routes:
             *self._admin.all(),
             Route("/v1/layouts", self.layouts, methods=["GET"]),
             Route("/v1/plan", self.plan, methods=["POST"]),
+            Route("/v1/overview", self.overview, methods=["GET"]),
             Route("/openapi.json", self.openapi, methods=["GET"]),
             Route("/livez", self.livez, methods=["GET"]),
             Route("/readyz", self.readyz, methods=["GET"]),
@@ -116,6 +118,12 @@ class Routes:
             return JSONResponse(_planned(plan_of(spec, epoch, bits)))
         except Misuse as error:
             raise misuse(error) from None
+
+    async def overview(self, request: Request) -> Response:
+        """Return what is known of all namespaces that the token may administer."""
+        asgi.parameters(request.scope)
+        self._allow(request, "admin", None)
+        return JSONResponse(await overview(self.state, self._administered(request)))
 
     async def openapi(self, request: Request) -> Response:
         """Return the OpenAPI document."""

@@ -124,6 +124,7 @@ def replies(client):
         yield client.get(f"/v1/{name}/id?number=1")
         yield client.post(f"/v1/{name}/ids?n=0")
     yield client.get("/v1/layouts")
+    yield client.get("/v1/overview")
     for layout in ("icicle", "tickets", "time:33 node:2 sequence:9 @100ms", *WRONG_PLANS):
         yield client.post("/v1/plan", json={"layout": layout})
     yield client.post("/v1/plan", json={"layout": "icicle", "bits": 3})

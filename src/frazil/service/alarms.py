@@ -1,0 +1,117 @@
+"""What is wrong with a namespace in one process, since when, and the history of its counts.
+
+The thresholds are those of ``deploy/alerts.yml``, so the console and Prometheus agree. Each alarm
+has the page that says what to do.
+"""
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from frazil.errors import ClockError, LayoutExhausted, RegistryUnavailable
+from frazil.service.history import History
+from frazil.service.namespace import Gauge, ServedNamespace
+from frazil.system.clock import boot_ns
+
+__all__ = ["SHOWN", "Alarm", "Watch", "alarms_of"]
+
+SHOWN = ("issued", "waits", "failures")
+"""The counts whose history is kept."""
+
+_STORE_AWAY = RegistryUnavailable.page
+_WAITS = _STORE_AWAY.replace("store-away", "waits")
+_OFFSET_MOST_S = 5
+_LASTS_LEAST_S = 2 * 365 * 86_400
+_ERRORS_MOST = 5
+_SAMPLE_NS = 10 * 10**9
+_SAMPLES = 61  # ten minutes
+_COUNTED = (*SHOWN, "renew_failures")
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """level: red if calls fail or are about to, else amber. since_ns: by the clock since boot."""
+
+    level: str
+    why: str
+    page: str
+    since_ns: int | None = None
+
+
+def alarms_of(gauge: Gauge, why: str, page: str, grown: Mapping[str, int]) -> Iterator[Alarm]:
+    """Yield the alarms of a namespace. why, page: of a call that fails now.
+
+    grown: failures of the last minute; waits and renewals without an answer of ten minutes.
+    """
+    if why:
+        yield Alarm("red", why, page)
+    elif gauge.trouble_s:
+        left_s = gauge.claim_left_s
+        short = left_s is not None and left_s < gauge.trouble_s > 2
+        lasts = "" if left_s is None else f"; IDs last {left_s:.0f} s more"
+        yield Alarm("red" if short else "amber", f"the store does not answer{lasts}", _STORE_AWAY)
+    elif grown["failures"]:
+        yield Alarm("amber", f"{grown['failures']:,} calls got no ID in the last minute", page)
+    elif grown["renew_failures"] > _ERRORS_MOST:
+        errors = f"{grown['renew_failures']:,} renewals in ten minutes"
+        yield Alarm("amber", f"the store did not answer {errors}", _STORE_AWAY)
+    offset_s = gauge.clock_offset_s or 0.0
+    if abs(offset_s) > _OFFSET_MOST_S:
+        apart = f"{abs(offset_s):,.0f} s {'ahead of' if offset_s > 0 else 'behind'}"
+        yield Alarm("amber", f"this host's clock is {apart} the store's", ClockError.page)
+    left_s = gauge.exhausted_in_s
+    if left_s is not None and left_s < _LASTS_LEAST_S:
+        full = f"is full in {left_s / 86_400:,.0f} days" if left_s > 0 else "is full"
+        level = "amber" if left_s > 0 else "red"
+        yield Alarm(level, f"the time field {full}", LayoutExhausted.page)
+    if grown["waits"] > _SAMPLES * _SAMPLE_NS / 1e9:
+        yield Alarm("amber", f"{grown['waits']:,} calls waited in the last ten minutes", _WAITS)
+
+
+class Watch:
+    """Looks at the namespaces of this process each second.
+
+    started_ns: of the service, by the clock since boot. history: of this worker's predecessor, or
+    an empty one. alarms: by namespace, since the last look.
+    """
+
+    def __init__(
+        self, namespaces: Mapping[str, ServedNamespace], started_ns: int, history: History
+    ) -> None:
+        self._namespaces = namespaces
+        self._started_ns = started_ns
+        self.history = history
+        self.alarms: dict[str, list[Alarm]] = {}
+        self._samples: deque[tuple[int, dict[str, int]]] = deque(maxlen=_SAMPLES)
+        self._last: dict[str, int] = {}
+
+    def look(self, http_errors: int) -> None:
+        """Add what was counted since the last look, and find the alarms."""
+        now_ns = boot_ns()
+        counts = {"http errors": http_errors}
+        gauges = {name: served.gauge() for name, served in list(self._namespaces.items())}
+        for name, gauge in gauges.items():
+            counts |= {f"{what} {name}": getattr(gauge, what) for what in _COUNTED}
+        shown = {key: n for key, n in counts.items() if not key.startswith("renew")}
+        grown = {key: n - self._last.get(key, 0) for key, n in shown.items()}
+        self.history.add((now_ns - self._started_ns) / 1e9, grown)
+        self._last = counts
+        if not self._samples or now_ns - self._samples[-1][0] >= _SAMPLE_NS:
+            self._samples.append((now_ns, counts))
+        self.alarms = {name: self._found(name, gauge) for name, gauge in gauges.items()}
+
+    def _found(self, name: str, gauge: Gauge) -> list[Alarm]:
+        served = self._namespaces[name]
+        since_ns = {one.page: one.since_ns for one in self.alarms.get(name, ())}
+        grown = {
+            what: self._grown(f"{what} {name}", 60 if what == "failures" else 600)
+            for what in _COUNTED
+        }
+        found = alarms_of(gauge, served.known_unready(), served.page, grown)
+        return [replace(one, since_ns=since_ns.get(one.page) or boot_ns()) for one in found]
+
+    def _grown(self, key: str, seconds: int) -> int:
+        """How much a count grew in the last seconds, as far back as it is known."""
+        least_ns = boot_ns() - seconds * 10**9 - _SAMPLE_NS
+        before = next((counts for at_ns, counts in self._samples if at_ns >= least_ns), self._last)
+        return self._last.get(key, 0) - before.get(key, 0)
