@@ -41,7 +41,12 @@ def take(folder: Path, names: tuple[str, ...] = NAMES, seconds: int = SECONDS) -
         url = f"sqlite:///{place}/ids.db?horizon=8s"
         init = [sys.executable, "-c", START, "init", url, "--new", "--namespace", "orders"]
         subprocess.run(init, check=True, stdout=subprocess.DEVNULL)
-        config = f'[namespaces.orders]\nregistry = "{url}"\n'
+        desk = f"sqlite:///{place}/desk.db"
+        init = [*init[:4], desk, "--new", "--namespace", "desk"]
+        subprocess.run(init, check=True, stdout=subprocess.DEVNULL)
+        config = (
+            f'[namespaces.orders]\nregistry = "{url}"\n[namespaces.desk]\nregistry = "{desk}"\n'
+        )
         service = stack.enter_context(Service(Path(place), config))
         browser = launched(stack.enter_context(sync_playwright()))
         for name in names:
@@ -67,7 +72,7 @@ def opened(browser: Browser, service: Service, name: str) -> Iterator[Page]:
     )
     page = context.new_page()
     page.route("**/claims", renamed)
-    page.route("**/status", renamed)
+    page.route("**/overview", renamed)
     page.goto(service.url)
     try:
         yield page
@@ -102,8 +107,13 @@ def renamed(route: Any) -> None:
         slot.update(host=f"shop-{i % 3 + 1}", process=400 + 37 * i)
     if "fleet" in told:
         told["fleet"]["hosts"] = len({slot["host"] for slot in told["slots"]})
-    if "process" in told:
-        told.update(host="ids-1", process="412")
+    if "overview" in told:
+        told["host"] = "ids-1"
+        for one in told["overview"]:
+            if one["claims"]:
+                one["claims"]["hosts"] = min(3, one["claims"]["members"])
+            for worker in one["workers"]:
+                worker["process"] = 411 + worker["worker"]
     route.fulfill(json=told)
 
 
@@ -136,6 +146,7 @@ def plan(page: Page, _service: Service, _seconds: int) -> None:
 def watch(page: Page, service: Service, seconds: int) -> None:
     """Members with claims, and requests in waves."""
     page.get_by_role("link", name="Watch", exact=True).click()
+    page.locator(".spaces").get_by_role("button", name="orders").click()
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         wave = 1.2 + math.sin(time.monotonic() / 5)

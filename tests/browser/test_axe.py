@@ -105,7 +105,7 @@ def test_watch_with_claims(service, open_page):
     claims_of(page, {}, {"node": "6", "state": "idle"}, {"node": "9", "state": "free"})
     page.get_by_role("link", name="Watch").click()
     page.get_by_label("Show free slots").check()
-    expect(page.locator(".badge")).to_have_count(3)
+    expect(page.locator("#claims .badge")).to_have_count(3)
     nothing_found(page)
 
 

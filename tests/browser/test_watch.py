@@ -24,6 +24,11 @@ def answer(page, title):
     return page.locator(".answer").filter(has=page.get_by_role("heading", name=title, exact=True))
 
 
+def space(page, name):
+    """Return what the list says of a namespace."""
+    return page.locator(".space").filter(has=page.get_by_role("button", name=name, exact=True))
+
+
 @contextmanager
 def asking(ids):
     """Requests IDs all the time; an idle node gives its claim back."""
@@ -55,7 +60,9 @@ def test_issued_ids_are_shown(service, open_page):
     chart = answer(page, "Issued").get_by_role("img")
     expect(chart).to_have_attribute("aria-label", re.compile(r"at most [1-9]"))
     expect(answer(page, "Waits")).to_contain_text("0 got no ID")
-    expect(answer(page, "Registry")).to_contain_text("Ready")
+    expect(space(page, "default")).to_contain_text("✓ Good")
+    expect(page.locator("#as-of")).to_contain_text(re.compile(r"As of \d\d:\d\d:\d\d UTC"))
+    expect(page.locator("#as-of")).to_contain_text(f"frazil {frazil.__version__}")
 
 
 def test_a_claim_is_seen_while_it_is_held(start, open_page, tmp_path):
@@ -70,7 +77,7 @@ def test_a_claim_is_seen_while_it_is_held(start, open_page, tmp_path):
         expect(page.get_by_role("row").filter(has_text=f":{os.getpid()}")).to_contain_text("left")
         expect(page.get_by_role("status")).to_contain_text("1 of 1,024")  # it is read out
     expect(summary).to_contain_text("0 of 1,024 node numbers are held; 0 idle, 1 free.")
-    expect(page.locator("#claims table")).to_be_hidden()
+    expect(page.locator("#claims table.claims")).to_be_hidden()
 
 
 def test_bars_are_what_is_used_and_what_is_ahead(service, open_page):
@@ -161,7 +168,7 @@ def test_what_to_run_before_there_is_a_claim(start, open_page, tmp_path):
     assert subprocess.run(line.split(), capture_output=True, check=True).stdout.isascii()
     expect(lesson).to_be_hidden()
     expect(answer(page, "Members with a claim")).to_contain_text("1")
-    expect(page.locator(".badge")).to_have_text(["held"])
+    expect(page.locator("#claims .badge")).to_have_text(["held"])
 
 
 def test_values_above_what_a_number_holds_stay_exact(service, open_page):
@@ -189,7 +196,7 @@ def test_released_claims_are_shown_on_request(service, open_page):
     }
     claims_of(page, {}, idle, {"node": "7", **gone})
     page.get_by_role("link", name="Watch").click()
-    states = page.locator(".badge")
+    states = page.locator("#claims .badge")
     expect(states).to_have_text(["held", "idle"])
     expect(page.get_by_text("expired 38 seconds ago")).to_be_visible()
     page.get_by_label("Show free slots").check()
@@ -213,23 +220,82 @@ def test_an_unavailable_registry_is_shown_until_it_is_back(service, open_page):
     expect(page.locator("#watch-problem")).to_be_hidden()
 
 
-def test_claims_that_cannot_be_read_are_not_said_to_be_gone(start, open_page):
-    """Only the reading fails: IDs are still made, and the claims shown are those of a moment."""
+def test_an_outage_at_one_glance(start, open_page, tmp_path):
+    """Which namespace, why, since when, what to do; IDs are made while only the reading fails."""
     with Server() as server:
-        frazil.init(f"{server.url}?horizon=60s", new=True)
-        service = start(f'[namespaces.default]\nregistry = "{server.url}?horizon=60s"\n')
-        assert service.client.post("/v1/default/ids?n=3").status_code == 200
+        frazil.init(f"{server.url}?horizon=60s", namespace="orders", new=True)
+        service = start(
+            f'[namespaces.desk]\nregistry = "sqlite:///{tmp_path}/desk.db"\n[namespaces.orders]\n'
+            f'registry = "{server.url}?horizon=60s&timeout=500ms"\n'
+        )
+        assert service.client.post("/v1/orders/ids?n=3").status_code == 200
         page = open_page(service, "#watch")
-        expect(page.locator(".badge").first).to_have_text("held", timeout=20_000)
+        space(page, "orders").get_by_role("button").click()
+        expect(page.locator("#claims .badge").first).to_have_text("held", timeout=20_000)
+        expect(page.locator(".space").first).to_contain_text("desk")
         server.freeze()
         problem = page.locator("#watch-problem")
         expect(problem).to_contain_text("The claims are not known now", timeout=20_000)
         expect(problem).to_contain_text(re.compile(r"as of \d\d:\d\d:\d\d UTC"))
         expect(problem).not_to_contain_text("No ID")
         expect(page.locator("#claims")).to_have_class(re.compile("stale"))
-        assert service.client.get("/v1/default/id").status_code == 200
+        expect(page.locator("#workers")).not_to_have_class(re.compile("stale"))
+        assert service.client.get("/v1/orders/id").status_code == 200
+        worst = page.locator(".space").first
+        expect(worst).to_contain_text("orders", timeout=60_000)
+        expect(worst).to_contain_text("The store does not answer")
+        expect(worst).to_contain_text(re.compile(r"since \d\d:\d\d:\d\d UTC, \d"))
+        expect(worst).to_contain_text(re.compile(r"Last error \d\d:\d\d:\d\d UTC: redis://"))
+        old = re.compile(r"Not known now. As of \d\d:\d\d:\d\d UTC.*1 of 1,024 node numbers")
+        expect(worst).to_contain_text(old)
+        link = worst.get_by_role("link", name="What to do").get_attribute("href")
+        assert link.endswith("docs/how-to/alarms/store-away.md")
+        cells = page.locator("#workers tbody tr td")
+        expect(cells.last).to_contain_text(re.compile(r"^\d\d:\d\d:\d\d UTC: redis://"))
+        expect(space(page, "desk")).to_contain_text("✓ Good")
         server.thaw()
         expect(problem).to_be_hidden(timeout=20_000)
+        expect(space(page, "orders")).not_to_contain_text("Not known now")
+
+
+def test_each_level_says_so_in_words(service, open_page):
+    page = open_page(service)
+    told = service.client.get("/v1/overview").json()
+    clean, page_ = told["overview"][0], "https://docs.example/clock.md"
+    alarm = {"why": "a clock is wrong", "page": page_, "since": None, "of_workers": [0]}
+    levels = {"red": "✕ Trouble", "unknown": "? Not known", "amber": "! Warning"}
+    told["overview"] = [
+        {**clean, "namespace": level, "level": level, "alarms": [{**alarm, "level": level}]}
+        for level in levels
+    ]
+    worker = {**clean["workers"][0], "clock_offset_s": -7.0, "renew_failures": 12, "silent": True}
+    told["overview"][0]["workers"] = [worker]
+    told["tokens"] = [
+        {"name": "shop", "token_namespaces": ["a"], "scopes": ["issue"], "left": 590,
+         "expires": "2026-12-01T00:00:00Z", "expires_in_s": 86_400.0, "ids_per_minute": 600},
+    ]  # fmt: skip
+    told["replies"] = [{"door": "id", "status": 200, "count": 9}]
+    told["replies"] += [{"door": one, "status": 429, "count": 2} for one in ("id", "ids")]
+    told["http_errors"] = [0, 4]
+    page.route("**/overview", lambda route: route.fulfill(json=told))
+    claims_of(page, {}, {"node": "6", "host": "db8"})
+    page.get_by_role("link", name="Watch").click()
+    for level, words in levels.items():
+        expect(space(page, level).locator(".badge")).to_have_text(words)
+        expect(space(page, level)).to_contain_text("A clock is wrong")
+    page.get_by_label("Namespace").evaluate("s => s.append(new Option('red', 'red'))")
+    space(page, "red").get_by_role("button").click()
+    row = page.locator("#workers tbody tr")
+    expect(row.locator("[data-name='Clock offset']")).to_have_text("7 seconds behind")
+    expect(row.locator("[data-name='Failed renewals']")).to_have_text("12")
+    expect(row.locator("strong")).to_contain_text("UTC")
+    expect(page.locator("#tokens tbody tr")).to_contain_text("2026-12-01, in 1 day")
+    expect(page.locator("#tokens tbody tr")).to_contain_text("590")
+    expect(page.locator("#replies")).to_contain_text("13 replies; 4 errors since the start")
+    expect(page.locator("#replies tbody tr")).to_contain_text("id 2, ids 2")
+    hosts = page.get_by_label("Instances by host").locator("tbody tr")
+    expect(hosts).to_have_count(2)
+    expect(hosts.first).to_contain_text("4711")
 
 
 def test_a_lost_service_is_shown_and_found_again(start, open_page):
@@ -266,19 +332,22 @@ def test_a_hidden_part_sends_no_requests(service, open_page):
 
 def test_old_numbers_look_old(service, open_page):
     page = open_page(service)
-    page.route("**/status", lambda route: route.fulfill(status=503, json={"title": "x"}))
+    page.route("**/overview", lambda route: route.fulfill(status=503, json={"title": "x"}))
     page.get_by_role("link", name="Watch").click()
     stale = re.compile("stale")
-    expect(page.locator("#rates")).to_have_class(stale)
+    for part in ("#overview", "#workers", "#tokens"):
+        expect(page.locator(part)).to_have_class(stale)
     expect(page.locator("#claims")).not_to_have_class(stale)
-    page.unroute("**/status")
-    expect(page.locator("#rates")).not_to_have_class(stale)
+    page.unroute("**/overview")
+    expect(page.locator("#overview")).not_to_have_class(stale)
 
 
 def test_a_layout_whose_time_is_full(service, open_page):
     page = open_page(service)
-    status = service.client.get("/v1/default/status").json()
-    page.route("**/status", lambda route: route.fulfill(json={**status, "exhausted_in_s": -1e8}))
+    told = service.client.get("/v1/overview").json()
+    for one in told["overview"]:
+        one["workers"][0]["exhausted_in_s"] = -1e8
+    page.route("**/overview", lambda route: route.fulfill(json=told))
     page.get_by_role("link", name="Watch").click()
     expect(answer(page, "Layout lifetime")).to_contain_text("expired")
     expect(answer(page, "Layout lifetime")).to_contain_text("the time field is full")

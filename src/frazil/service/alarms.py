@@ -43,15 +43,18 @@ def alarms_of(gauge: Gauge, why: str, page: str, grown: Mapping[str, int]) -> It
 
     grown: failures of the last minute; waits and renewals without an answer of ten minutes.
     """
-    if why:
-        yield Alarm("red", why, page)
-    elif gauge.trouble_s:
-        left_s = gauge.claim_left_s
-        short = left_s is not None and left_s < gauge.trouble_s > 2
+    left_s = gauge.claim_left_s
+    if gauge.trouble_s:
+        red = why or (left_s is not None and left_s < gauge.trouble_s > 2)
         lasts = "" if left_s is None else f"; IDs last {left_s:.0f} s more"
-        yield Alarm("red" if short else "amber", f"the store does not answer{lasts}", _STORE_AWAY)
+        lasts = "; no IDs are left, calls fail" if left_s == 0 else lasts
+        yield Alarm("red" if red else "amber", f"the store does not answer{lasts}", _STORE_AWAY)
+    elif why:
+        yield Alarm("red", why, page)
     elif grown["failures"]:
-        yield Alarm("amber", f"{grown['failures']:,} calls got no ID in the last minute", page)
+        yield Alarm(
+            "amber", f"calls that got no ID in the last minute: {grown['failures']:,}", page
+        )
     elif grown["renew_failures"] > _ERRORS_MOST:
         errors = f"{grown['renew_failures']:,} renewals in ten minutes"
         yield Alarm("amber", f"the store did not answer {errors}", _STORE_AWAY)
@@ -59,10 +62,10 @@ def alarms_of(gauge: Gauge, why: str, page: str, grown: Mapping[str, int]) -> It
     if abs(offset_s) > _OFFSET_MOST_S:
         apart = f"{abs(offset_s):,.0f} s {'ahead of' if offset_s > 0 else 'behind'}"
         yield Alarm("amber", f"this host's clock is {apart} the store's", ClockError.page)
-    left_s = gauge.exhausted_in_s
-    if left_s is not None and left_s < _LASTS_LEAST_S:
-        full = f"is full in {left_s / 86_400:,.0f} days" if left_s > 0 else "is full"
-        level = "amber" if left_s > 0 else "red"
+    lasts_s = gauge.exhausted_in_s
+    if lasts_s is not None and lasts_s < _LASTS_LEAST_S:
+        full = f"is full in {lasts_s / 86_400:,.0f} days" if lasts_s > 0 else "is full"
+        level = "amber" if lasts_s > 0 else "red"
         yield Alarm(level, f"the time field {full}", LayoutExhausted.page)
     if grown["waits"] > _SAMPLES * _SAMPLE_NS / 1e9:
         yield Alarm("amber", f"{grown['waits']:,} calls waited in the last ten minutes", _WAITS)

@@ -96,4 +96,4 @@ def test_fields_have_the_colours_of_drawings():
     for role in (*ROLES, "fixed"):
         assert f"--field-{role}: {COLOURS[role][0]};" in light
         assert f"--field-{role}: {COLOURS[role][1]};" in dark
-        assert f"var(--field-{role})" in TEXTS["/console/fields.css"]
+        assert f"var(--field-{role})" in TEXTS["/console/colours.css"]

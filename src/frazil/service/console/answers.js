@@ -1,13 +1,12 @@
 // Shows a plan of the service as cards, and as one sentence for screen readers.
 
-import { el } from "./dom.js";
 import { bits, count, large, lapse, moment } from "./format.js";
 
 const FEW_YEARS_S = 5 * 31_556_952;
 const SHORT_S = 172_800; // show the end of shorter periods with the time of day
 
-/** The cards of a plan. */
-export function cards(plan) {
+/** Show a plan in `cards`. */
+export function showPlan(plan, cards) {
   const timed = plan.lasts_s !== null;
   const yes = (good, words, bad) => [good ? "Yes" : "No", good ? words : bad, good];
   const [each, all] = [plan.ids_per_second, plan.ids_per_second_in_all];
@@ -26,10 +25,10 @@ export function cards(plan) {
       plan.unsorted)],
   ];
   const letters = Object.entries(plan.characters).map(([name, n]) => `${name} ${n}`).join(" · ");
-  return [
-    ...shown.map(([title, value, words, good]) => card(title, value, words, good)),
-    card("Characters", letters, `at most; the largest ID is ${count(plan.highest)}`, null, "long"),
-  ];
+  shown.push(["Characters", letters, `at most; the largest ID is ${count(plan.highest)}`, "long"]);
+  for (const [title, value, words, mark] of shown) {
+    cards.show(title, value, words, { true: "good", false: "bad" }[mark] ?? mark ?? "");
+  }
 }
 
 /** The remaining lifetime, and the whole lifetime since the epoch. */
@@ -43,17 +42,6 @@ function lasting({ lasts_s: lasts, left_s: left, exhausted }) {
   }
   const words = `of ${lapse(lasts)}, until ${end}`;
   return ["Lifetime", `${lapse(left)} left`, words, left > FEW_YEARS_S];
-}
-
-function card(title, value, words, good, more = "") {
-  const mark = good === true ? "good" : good === false ? "bad" : "";
-  return el(
-    "div",
-    { class: `answer ${mark} ${more}` },
-    el("h3", { text: title }),
-    el("div", { class: "value", text: value }),
-    el("p", { class: "quiet", text: words }),
-  );
 }
 
 /** A plan in one sentence. */

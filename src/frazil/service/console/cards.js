@@ -4,8 +4,8 @@
 import { el } from "./dom.js";
 
 export class Cards {
-  constructor() {
-    this.node = el("div", { class: "rates" });
+  constructor(props = {}) {
+    this.node = el("div", { class: "answers", ...props });
     this.clear();
   }
 

@@ -1,67 +1,69 @@
-// A line chart of the last two minutes, with labelled axes: IDs per second upward, minutes and
-// seconds ago to the left.
+// Line charts: values upward, time to the right until now.
 
 import { el, svg } from "./dom.js";
-import { large } from "./format.js";
+import { clockSpan, duration, large } from "./format.js";
 
 const [WIDTH, HEIGHT] = [240, 48];
 const SPAN_S = 120;
-const TICKS_S = [SPAN_S, SPAN_S / 2, 0];
 
-/** Values with the time of each, as far as the chart shows them. */
+/** Values with the time of each, of the last two minutes. */
 export class Series {
   constructor() {
-    this.points = [];
+    this.values = [];
   }
 
-  add(value, at = performance.now()) {
-    this.points.push({ value, at });
-    this.points = this.points.filter((point) => at - point.at <= SPAN_S * 1000);
+  add(value, at = performance.now() / 1000) {
+    this.values.push({ value, at });
+    this.values = this.values.filter((one) => at - one.at <= SPAN_S);
   }
 
-  get last() {
-    return this.points.at(-1)?.value ?? 0;
-  }
-
-  get most() {
-    return Math.max(0, ...this.points.map(({ value }) => value));
+  get points() {
+    const now = this.values.at(-1)?.at ?? 0;
+    return this.values.map(({ value, at }) => ({ value, ago: now - at }));
   }
 }
 
-/** A chart inside `node`; returns a function that draws a series. `unit`: of its values. */
-export function chartIn(node, role, title, unit) {
+/** Counts since the start, in parts of equal length, as rates; the last part has not ended. */
+export function ratesOf(counts, part_s) {
+  const whole = counts.length > 1 ? counts.slice(0, -1) : counts;
+  return whole.map((n, i) => ({ value: n / part_s, ago: (whole.length - 1 - i) * part_s }));
+}
+
+/** A line over points, `{value, ago}` with seconds ago, inside an SVG; returns a function. */
+export function line(role) {
   const area = svg("path", { class: `area stroke-${role}` });
   const stroke = svg("path", { class: `stroke stroke-${role}` });
-  const picture = svg("svg", {
+  const node = svg("svg", {
     class: "chart",
     viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
     preserveAspectRatio: "none",
     role: "img",
   }, area, stroke);
-  const most = el("span", {});
-  const zero = el("span", { text: "0" });
-  const up = el("div", { class: "axis up", "aria-hidden": "true" }, most, zero);
-  const back = el("div", { class: "axis back", "aria-hidden": "true" },
-    TICKS_S.map((seconds) => el("span", { text: ago(seconds) })));
-  node.append(el("div", { class: "plot" }, up, picture, back));
-  return (series) => {
-    const top = Math.max(series.most, 1);
-    const now = series.points.at(-1)?.at ?? 0;
-    const x = ({ at }) => WIDTH - ((now - at) / 1000 / SPAN_S) * WIDTH;
-    const y = ({ value }) => HEIGHT - (value / top) * (HEIGHT - 2);
-    const points = series.points.map((point) => `${x(point).toFixed(1)},${y(point).toFixed(1)}`);
-    const path = points.length ? `M${points.join("L")}` : "";
-    const start = points.length ? x(series.points[0]).toFixed(1) : 0;
+  const draw = (points, span, label) => {
+    const top = Math.max(1e-9, ...points.map(({ value }) => value));
+    const x = ({ ago }) => (WIDTH - (ago / span) * WIDTH).toFixed(1);
+    const y = ({ value }) => (HEIGHT - (value / top) * (HEIGHT - 2)).toFixed(1);
+    const path = points.length ? `M${points.map((one) => `${x(one)},${y(one)}`).join("L")}` : "";
     stroke.setAttribute("d", path);
-    area.setAttribute("d", path && `${path}L${WIDTH},${HEIGHT}L${start},${HEIGHT}Z`);
-    most.textContent = `${large(top)} ${unit}`;
-    picture.setAttribute("aria-label", `${title}, ${unit}, over the last two minutes: ` +
-      `now ${large(series.last)}, at most ${large(series.most)}`);
+    area.setAttribute("d", path && `${path}L${WIDTH},${HEIGHT}L${x(points[0])},${HEIGHT}Z`);
+    const now = points.at(-1)?.value ?? 0;
+    node.setAttribute("aria-label", `${label}: now ${large(now)}, at most ` +
+      large(Math.max(0, ...points.map(({ value }) => value))));
   };
+  return { node, draw };
 }
 
-/** Seconds as minutes:seconds. */
-function ago(seconds) {
-  const text = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
-  return seconds ? `${text} ago` : "now";
+/** A chart with axes inside `node`; returns a function that draws points. `unit`: of values. */
+export function chartIn(node, role, title, unit) {
+  const { node: picture, draw } = line(role);
+  const [most, zero] = [el("span", {}), el("span", { text: "0" })];
+  const back = [el("span", {}), el("span", {}), el("span", { text: "now" })];
+  const up = el("div", { class: "axis up", "aria-hidden": "true" }, most, zero);
+  node.append(el("div", { class: "plot" }, up, picture,
+    el("div", { class: "axis back", "aria-hidden": "true" }, back)));
+  return (points, span = SPAN_S) => {
+    most.textContent = `${large(Math.max(0, ...points.map(({ value }) => value)))} ${unit}`;
+    [1, 2].forEach((part, i) => (back[i].textContent = `${clockSpan(span / part)} ago`));
+    draw(points, span, `${title}, ${unit}, over the last ${duration(span)}`);
+  };
 }

@@ -3,7 +3,7 @@
 // If the axis is time, the middle of a bar is the time of the registry, and a claim expires at the
 // end of its bar. Otherwise a bar shows the claimed part of all numbers given out so far.
 
-import { el, say } from "./dom.js";
+import { el, say, table } from "./dom.js";
 import { count, duration, moment } from "./format.js";
 
 const SHOWN = 200;
@@ -16,24 +16,20 @@ export class Claims {
     this.head = el("h2", { text: "Claims" });
     this.summary = el("p", { class: "summary" });
     this.legend = el("p", { class: "quiet legend" });
-    this.body = el("tbody", {});
     this.more = el("p", { class: "quiet" });
-    const names = ["Node", "State", "IDs/s", "Claim", "Holder", "Since (UTC)"];
-    const head = names.map((text, i) =>
-      el("th", { scope: "col", text, class: i === 2 ? "number" : null }),
-    );
     this.free = el("input", { type: "checkbox", id: "claims-free" });
     this.free.addEventListener("change", () => this.last && this.show(this.last));
-    this.table = el(
-      "div",
-      { class: "scroll", tabindex: "0", role: "region", "aria-label": "Claims by node" },
-      el("table", { class: "claims" }, el("thead", {}, el("tr", {}, head)), this.body),
-    );
+    this.table = table("Claims by node", "stack claims",
+      ["Node", "State", "#IDs/s", "Claim", "Holder", "Since (UTC)"]);
+    this.body = this.table.body;
+    this.hosts = table("Instances by host", "stack",
+      ["Host", "Processes", "#Nodes", "#IDs/s", "Longest claim until"]);
     place.append(
       el("div", { class: "row between" }, this.head,
         el("label", { class: "inline" }, this.free, "Show free slots")),
       this.summary,
-      this.table,
+      this.hosts.node,
+      this.table.node,
       this.legend,
       this.more,
     );
@@ -46,7 +42,7 @@ export class Claims {
     this.told = "";
     this.body.replaceChildren();
     this.summary.textContent = "Reading the registry…";
-    this.table.hidden = true;
+    this.table.node.hidden = this.hosts.node.hidden = true;
     this.legend.textContent = this.more.textContent = "";
   }
 
@@ -59,7 +55,7 @@ export class Claims {
     this.rows = new Map();
     for (const slot of shown) {
       const key = `${slot.node} ${JSON.stringify(slot.constants)}`;
-      const row = before.get(key) ?? new Row();
+      const row = before.get(key) ?? new Row(this.table);
       row.show(slot, scale);
       this.rows.set(key, row);
     }
@@ -68,7 +64,10 @@ export class Claims {
     if (lines.length !== there.length || lines.some((line, i) => line !== there[i])) {
       this.body.replaceChildren(...lines);
     }
-    this.table.hidden = shown.length === 0;
+    this.table.node.hidden = shown.length === 0;
+    const held = found.slots.filter(({ state }) => state === "held");
+    this.hosts.node.hidden = held.length === 0;
+    this.hosts.show([...Map.groupBy(held, ({ host }) => host)].map(instances));
     this.legend.textContent = shown.length ? scale.words : "";
     const left = wanted.length - shown.length;
     this.more.textContent = left > 0 ? `${count(left)} more are not shown.` : "";
@@ -88,19 +87,26 @@ export class Claims {
   }
 }
 
+/** What a host holds. */
+function instances([host, slots]) {
+  const processes = slots.map(({ process }) => process ?? "–").sort((a, b) => a - b);
+  const rates = slots.map(({ rate_hz: rate }) => rate ?? 0);
+  const end = (slot) => BigInt(slot.until_value);
+  const { until } = slots.reduce((a, b) => (end(a) > end(b) ? a : b));
+  return [host ?? "–", [...new Set(processes)].join(", "), count(slots.length),
+    count(rates.reduce((sum, rate) => sum + rate, 0)), moment(until).slice(0, 19)];
+}
+
 /** A row of the table; it is reused while its slot is shown, so that its bar can move. */
 class Row {
-  constructor() {
-    this.cells = [0, 1, 2, 3, 4, 5].map((i) => el(i ? "td" : "th", i ? {} : { scope: "row" }));
+  constructor({ row }) {
     this.used = el("i", { class: "used" });
     this.ahead = el("i", { class: "ahead" });
     this.bar = el("div", { class: "claim", role: "img" }, this.used, this.ahead);
     this.left = el("span", { class: "quiet left" });
     this.badge = el("span", {});
-    this.cells[1].append(this.badge);
-    this.cells[3].append(this.bar, this.left);
-    this.cells[2].className = "number";
-    this.node = el("tr", {}, ...this.cells);
+    this.node = row(["", this.badge, "", [this.bar, this.left], "", ""]);
+    this.cells = this.node.children;
   }
 
   show(slot, scale) {

@@ -42,17 +42,37 @@ export function showProblem(place, problem) {
   }
 }
 
+/**
+ * A table with these columns; `#` begins one of numbers. `row` makes a row of nodes or texts. In a
+ * narrow window a row is a list of its cells, each after the name of its column.
+ */
+export function table(label, kind, columns) {
+  const names = columns.map((name) => name.replace("#", ""));
+  const numeric = columns.map((name) => (name.startsWith("#") ? "number" : null));
+  const body = el("tbody", {});
+  const head = names.map((text, i) => el("th", { scope: "col", text, class: numeric[i] }));
+  const node = el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
+    el("table", { class: kind }, el("thead", {}, el("tr", {}, head)), body));
+  const row = (cells, props = {}) => el("tr", props, cells.map((cell, i) => i === 0
+    ? el("th", { scope: "row", "data-name": names[0] }, cell)
+    : el("td", { class: numeric[i], "data-name": names[i] }, cell)));
+  return { node, body, row, show: (rows) => body.replaceChildren(...rows.map((one) => row(one))) };
+}
+
+/** A button that does `act`. */
+export function button(text, act, props = {}) {
+  return el("button", { type: "button", text, on: { click: act }, ...props });
+}
+
 /** A button that copies a text. `what` describes the text for screen readers. */
 export function copier(text, what) {
-  const button = el("button", { type: "button", class: "copy", "aria-label": `Copy ${what}` });
-  button.textContent = "Copy";
-  button.addEventListener("click", async () => {
+  const node = button("Copy", async () => {
     const worked = await copied(typeof text === "function" ? text() : text);
-    button.textContent = worked ? "Copied" : "Copy failed";
+    node.textContent = worked ? "Copied" : "Copy failed";
     say(worked ? `Copied ${what}` : `The browser did not allow copying ${what}`);
-    setTimeout(() => (button.textContent = "Copy"), 1500);
-  });
-  return button;
+    setTimeout(() => (node.textContent = "Copy"), 1500);
+  }, { class: "copy", "aria-label": `Copy ${what}` });
+  return node;
 }
 
 async function copied(text) {

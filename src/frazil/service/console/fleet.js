@@ -37,7 +37,7 @@ export class Fleet {
     const words = `the sum of the last renewals${late}`;
     const card = this.cards.show("Total rate", `${large(rate)} IDs/s`, words, "wide");
     card.draw ??= chartIn(card.node, "time", "Total rate", "IDs/s");
-    card.draw(this.series);
+    card.draw(this.series.points);
     const places = `on ${count(hosts)} host${hosts === 1 ? "" : "s"}`;
     const rests = "by default a node keeps its claim for a minute after its last ID";
     const holding = members ? places : rests;

@@ -38,6 +38,12 @@ export function duration(seconds) {
   return `${COUNT.format(shown)} ${name}${shown === 1 ? "" : "s"}`;
 }
 
+/** Seconds as minutes:seconds, or the largest unit of longer times: short, for an axis. */
+export function clockSpan(seconds) {
+  if (seconds >= 3_600) return duration(seconds);
+  return `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, "0")}`;
+}
+
 /** Seconds, up to many years. */
 export function lapse(seconds) {
   const years = seconds / 31_556_952;
@@ -47,6 +53,11 @@ export function lapse(seconds) {
 /** An ISO time in UTC, for tables. */
 export function moment(text) {
   return text.replace("T", " ").replace(/Z$/, " UTC");
+}
+
+/** The time of day of an ISO time, in UTC. */
+export function clock(text) {
+  return `${text.slice(11, 19)} UTC`;
 }
 
 /** The same time in the local time zone; "" if that is UTC, or the date is out of range. */

@@ -1,7 +1,7 @@
 // Inspects an ID: bits in the colours of their fields, neighbours, and ranges of time.
 
 import { ask, within } from "./api.js";
-import { byId, copier, el, say, showProblem } from "./dom.js";
+import { button, byId, copier, el, say, showProblem, table } from "./dom.js";
 import { bits, count, localMoment, moment } from "./format.js";
 
 const JAVASCRIPT_END = 1n << 53n;
@@ -102,17 +102,13 @@ export class Inspector {
   }
 
   finding(one) {
-    return el(
-      "article",
-      { class: "card finding", "aria-label": `ID ${one.text}` },
+    return el("article", { class: "card finding", "aria-label": `ID ${one.text}` },
       this.head(one),
       one.note && el("p", { class: "quiet", text: `Note: ${one.note}.` }),
       one.doubt && el("p", { class: "doubt", text: `Possibly not ${one.scheme}: ${one.doubt}.` }),
       drawing(one),
       fields(one),
-      el(
-        "div",
-        { class: "columns" },
+      el("div", { class: "columns" },
         one.neighbours.length ? this.neighbours(one) : null,
         texts(one),
       ),
@@ -123,25 +119,13 @@ export class Inspector {
   head(one) {
     const width = one.spans.reduce((sum, { digits }) => sum + digits.length, 0);
     const others = one.others.map((scheme) =>
-      el("button", {
-        type: "button",
-        class: "link",
-        text: scheme,
-        on: { click: () => this.open(one.text, scheme) },
-      }),
-    );
-    return el(
-      "header",
-      {},
-      el(
-        "div",
-        { class: "row" },
+      button(scheme, () => this.open(one.text, scheme), { class: "link" }));
+    return el("header", {},
+      el("div", { class: "row" },
         el("h2", { class: "id", text: one.text }),
         copier(one.text, "the ID"),
       ),
-      el(
-        "p",
-        {},
+      el("p", {},
         el("strong", { text: one.scheme }),
         `, ${one.written}, ${bits(width)}${one.shuffled ? ", shown unshuffled" : ""}`,
         one.moment && el("span", { class: "when", text: `${moment(one.moment)}, ${one.said}` }),
@@ -156,26 +140,16 @@ export class Inspector {
 
   neighbours(one) {
     const row = (text, words, mine) =>
-      el(
-        "li",
-        { class: mine && "mine" },
+      el("li", { class: mine && "mine" },
         el("span", { class: "quiet", text: words }),
-        mine
-          ? el("code", { text })
-          : el("button", {
-              type: "button",
-              class: "link id",
-              text,
-              on: { click: () => this.open(text, this.scheme || one.scheme) },
-            }),
+        mine ? el("code", { text })
+          : button(text, () => this.open(text, this.scheme || one.scheme), { class: "link id" }),
       );
     const rows = one.neighbours.map(({ step, id }) => [step, row(id, beside(step))]);
     rows.push([0, row(one.id, "this ID", true)]);
     rows.sort(([a], [b]) => a - b);
     const node = one.node === null ? "" : ` of node ${count(one.node)}`;
-    return el(
-      "section",
-      {},
+    return el("section", {},
       el("h3", { text: `Neighbouring IDs${node}` }),
       el("ol", { class: "neighbours" }, ...rows.map(([, item]) => item)),
     );
@@ -211,31 +185,17 @@ function drawing(one) {
 }
 
 function fields(one) {
-  const rows = one.fields.map((field) => {
+  const { node, body, row } = table(`Fields of ${one.text}`, "fields",
+    ["Field", "#Width", "#Value", "Meaning"]);
+  body.append(...one.fields.map((field) => {
     const taken = one.spans.filter(({ name }) => name === field.name);
     const width = taken.reduce((sum, span) => sum + span.digits.length, 0);
-    return el(
-      "tr",
-      { on: { mouseenter: () => light(field.name), mouseleave: () => light("") } },
-      el(
-        "th",
-        { scope: "row" },
-        el("span", { class: `chip role-${field.role}`, "aria-hidden": "true" }),
-        field.name,
-      ),
-      el("td", { class: "number", text: bits(width) }),
-      el("td", { class: "number value", text: field.hex ?? count(field.value) }),
-      el("td", {}, meaning(one, field)),
-    );
-  });
-  const head = ["Field", "Width", "Value", "Meaning"].map((text, i) =>
-    el("th", { scope: "col", text, class: i === 1 || i === 2 ? "number" : null }),
-  );
-  return el(
-    "div",
-    { class: "scroll", tabindex: "0", role: "region", "aria-label": `Fields of ${one.text}` },
-    el("table", { class: "fields" }, el("thead", {}, el("tr", {}, head)), el("tbody", {}, rows)),
-  );
+    const chip = el("span", { class: `chip role-${field.role}`, "aria-hidden": "true" });
+    const value = el("code", { class: "value", text: field.hex ?? count(field.value) });
+    return row([[chip, field.name], bits(width), value, meaning(one, field)],
+      { on: { mouseenter: () => light(field.name), mouseleave: () => light("") } });
+  }));
+  return node;
 }
 
 function meaning(one, field) {
@@ -269,9 +229,7 @@ function texts(one) {
     el("dt", { text: name }),
     el("dd", {}, el("code", { text }), copier(text, `the ID in ${name}`)),
   ]);
-  return el(
-    "section",
-    {},
+  return el("section", {},
     el("h3", { text: "Written as" }),
     el("dl", { class: "texts" }, rows),
     warnings.map((text) => el("p", { class: "quiet", text })),
@@ -279,52 +237,28 @@ function texts(one) {
 }
 
 function stretches(one) {
-  const rows = one.stretches.map((stretch, i) => {
+  const { node, show } = table(`Periods of ${one.text}`, "stretches",
+    ["Period", "Start", "IDs", "Copy"]);
+  show(one.stretches.map((stretch, i) => {
     const what = i === 0 && !LENGTHS[stretch.length] ? "tick" : LENGTHS[stretch.length.slice(1)];
     const name = i === 0 ? `Tick of ${stretch.length}` : `Same ${what}`;
     const range = stretch.first && `BETWEEN ${stretch.first} AND ${stretch.last}`;
-    return el(
-      "tr",
-      {},
-      el("th", { scope: "row", text: name }),
-      el(
-        "td",
-        { class: "place" },
-        el(
-          "div",
-          { class: "line", "aria-hidden": "true" },
-          el("i", { style: { left: `${stretch.at * 100}%` } }),
-        ),
-        el("span", { class: "quiet", text: moment(stretch.from) }),
-      ),
-      el(
-        "td",
-        {},
-        range
-          ? [el("code", { text: stretch.first }), " to ", el("code", { text: stretch.last })]
-          : el("span", { class: "quiet", text: "–" }),
-      ),
-      el("td", {}, range ? copier(range, `the SQL range: ${name.toLowerCase()}`) : null),
-    );
-  });
-  const head = ["Period", "Start", "IDs", ""].map((text) => el("th", { scope: "col", text }));
-  head[3].append(el("span", { class: "unseen", text: "Copy" }));
-  return el(
-    "section",
-    {},
+    const mark = el("i", { style: { left: `${stretch.at * 100}%` } });
+    return [
+      name,
+      [el("div", { class: "line", "aria-hidden": "true" }, mark),
+        el("span", { class: "quiet", text: moment(stretch.from) })],
+      range
+        ? [el("code", { text: stretch.first }), " to ", el("code", { text: stretch.last })]
+        : el("span", { class: "quiet", text: "–" }),
+      range && copier(range, `the SQL range: ${name.toLowerCase()}`),
+    ];
+  }));
+  return el("section", {},
     el("h3", { text: "IDs of the same period" }),
     one.unsorted &&
       el("p", { class: "quiet", text: `IDs of a period do not form one range: ${one.unsorted}.` }),
-    el(
-      "div",
-      { class: "scroll", tabindex: "0", role: "region", "aria-label": `Periods of ${one.text}` },
-      el(
-        "table",
-        { class: "stretches" },
-        el("thead", {}, el("tr", {}, head)),
-        el("tbody", {}, rows),
-      ),
-    ),
+    node,
   );
 }
 

@@ -15,7 +15,10 @@ const current = () => select.value;
 const parts = {
   inspect: new Inspector(current),
   plan: new Planner(byId("planner")),
-  watch: new Watch(current),
+  watch: new Watch(current, (namespace) => {
+    select.value = namespace;
+    select.dispatchEvent(new Event("change"));
+  }),
 };
 let shown = "";
 

@@ -2,7 +2,7 @@
 // proposes layouts, and one of them is taken with a click.
 
 import { ask } from "./api.js";
-import { el, say, showProblem } from "./dom.js";
+import { button, el, say, showProblem } from "./dom.js";
 import { bits, count, large, lapse } from "./format.js";
 
 const NEED = { nodes: 200, rate_hz: 5_000, year: new Date().getUTCFullYear() + 35 };
@@ -30,9 +30,7 @@ export class Needs {
     );
     this.problem = el("div", { id: "need-problem", class: "problem", role: "alert", hidden: true });
     this.list = el("div", { class: "proposals" });
-    const form = el(
-      "form",
-      { class: "row needs", on: { submit: (event) => this.ask(event) } },
+    const form = el("form", { class: "row needs", on: { submit: (event) => this.ask(event) } },
       fields,
       el("button", { type: "submit", class: "first", text: "Propose layouts" }),
     );
@@ -64,19 +62,12 @@ export class Needs {
       [bits(plan.bits), `${fits}; ${count(plan.characters[plan.encoding])} characters of ` +
         plan.encoding],
     ];
-    return el(
-      "section",
-      { class: "proposal", "aria-labelledby": id },
+    return el("section", { class: "answer proposal", "aria-labelledby": id },
       el("h3", { id, text: plan.scheme === plan.layout ? `${plan.bits} bits` : plan.scheme }),
       el("code", { text: plan.layout }),
       el("ul", {}, rows.map(([strong, rest]) =>
         el("li", {}, el("strong", { text: strong }), `, ${rest}`))),
-      el("button", {
-        type: "button",
-        text: "Take this layout",
-        "aria-describedby": id,
-        on: { click: () => this.take(plan) },
-      }),
+      button("Take this layout", () => this.take(plan), { "aria-describedby": id }),
     );
   }
 }

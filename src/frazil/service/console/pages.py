@@ -92,8 +92,9 @@ def pages() -> Mapping[str, Page]:
 
 
 def _colours() -> str:
-    """Return the field colours of the drawings as CSS variables."""
+    """Return the field colours of the drawings as CSS variables, and a class for each role."""
     light, dark = (
         "\n".join(f"  --field-{name}: {pair[i]};" for name, pair in COLOURS.items()) for i in (0, 1)
     )
-    return f':root {{\n{light}\n}}\n:root[data-theme="dark"] {{\n{dark}\n}}\n'
+    roles = "".join(f".role-{name} {{ --field: var(--field-{name}); }}\n" for name in COLOURS)
+    return f':root {{\n{light}\n}}\n:root[data-theme="dark"] {{\n{dark}\n}}\n{roles}'

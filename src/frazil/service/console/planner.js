@@ -1,8 +1,9 @@
 // The planner: the page moves bits, and the service computes the capacity.
 
 import { ask } from "./api.js";
-import { cards, spoken } from "./answers.js";
-import { copier, el, say, showProblem } from "./dom.js";
+import { showPlan, spoken } from "./answers.js";
+import { Cards } from "./cards.js";
+import { button, copier, el, say, showProblem } from "./dom.js";
 import { bits } from "./format.js";
 import { Cut } from "./layout.js";
 import { Needs } from "./needs.js";
@@ -110,8 +111,8 @@ export class Planner {
     const { problem: place, answers, text } = this.parts;
     showProblem(place, problem);
     text.setAttribute("aria-invalid", String(Boolean(problem)));
-    answers.classList.toggle("stale", Boolean(problem));
-    if (plan) answers.replaceChildren(...cards(plan));
+    answers.node.classList.toggle("stale", Boolean(problem));
+    if (plan) showPlan(plan, answers);
     if (plan && this.seen) say(spoken(plan));
   }
 
@@ -141,46 +142,28 @@ export class Planner {
 
 /** The permanent elements of the part, by name. */
 function controls(planner) {
-  const listen = (event, act) => ({ on: { [event]: act } });
-  const preset = el("select", {
-    id: "plan-preset",
-    ...listen("change", () => planner.choose(preset.value)),
-  });
+  const input = (tag, name, event, act, props = {}) => {
+    const node = el(tag, { id: `plan-${name}`, on: { [event]: () => act(node) }, ...props });
+    return node;
+  };
+  const typed = { type: "text", spellcheck: "false" };
+  const preset = input("select", "preset", "change", ({ value }) => planner.choose(value));
   let waiting = 0;
-  const text = el("input", {
-    id: "plan-text",
-    type: "text",
-    spellcheck: "false",
-    autocomplete: "off",
-    "aria-describedby": "plan-problem",
-    ...listen("input", () => {
-      clearTimeout(waiting);
-      waiting = setTimeout(() => planner.ask(text.value.trim()), PAUSE_MS);
-    }),
-  });
-  const tick = el("select", {
-    id: "plan-tick",
-    ...listen("change", () => {
-      planner.cut.tick = tick.value;
-      planner.moved();
-    }),
+  const text = input("input", "text", "input", ({ value }) => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => planner.ask(value.trim()), PAUSE_MS);
+  }, { ...typed, autocomplete: "off", "aria-describedby": "plan-problem" });
+  const tick = input("select", "tick", "change", ({ value }) => {
+    planner.cut.tick = value;
+    planner.moved();
   });
   tick.append(...TICKS.map((one) => el("option", { value: one, text: one })));
-  const epoch = el("input", {
-    id: "plan-epoch",
-    type: "text",
-    spellcheck: "false",
-    ...listen("change", () => {
-      planner.cut.epoch = epoch.value.trim();
-      planner.moved();
-    }),
-  });
-  const keep = el("input", {
-    id: "plan-keep",
-    type: "checkbox",
-    checked: true,
-    ...listen("change", () => planner.draw()),
-  });
+  const epoch = input("input", "epoch", "change", ({ value }) => {
+    planner.cut.epoch = value.trim();
+    planner.moved();
+  }, typed);
+  const keep = input("input", "keep", "change", () => planner.draw(),
+    { type: "checkbox", checked: true });
   const field = (label, input, more) =>
     el("div", { class: "field" }, el("label", { for: input.id, text: label }), input, more);
   const bar = el("div", { class: "bar" });
@@ -188,39 +171,28 @@ function controls(planner) {
   const sum = el("strong", {});
   const adders = el("span", { class: "row" });
   const problem = el("div", { id: "plan-problem", class: "problem", role: "alert", hidden: true });
-  const answers = el("div", { class: "answers", "aria-label": "Plan", role: "group" });
+  const answers = new Cards({ "aria-label": "Plan", role: "group" });
   const time = el("div", { class: "row" }, field("Tick", tick), field("Epoch", epoch));
   const copy = copier(() => text.value, "the layout string");
-  const form = el(
-    "div",
-    { class: "row wide" },
+  const form = el("div", { class: "row wide" },
     field("Start with", preset),
     el("div", { class: "field grows" }, el("label", { for: text.id, text: "Layout string" }),
       el("div", { class: "joined" }, text, copy)),
   );
-  const below = el(
-    "div",
-    { class: "row between" },
+  const below = el("div", { class: "row between" },
     el("span", { class: "row" }, sum, el("label", { class: "inline" }, keep, "Keep the total")),
     adders,
   );
   const card = el("div", { class: "card" }, form, problem, bar, rows, below, time);
   const title = el("h2", { text: "What the layout holds" });
-  return { all: [card, title, answers], preset, text, tick, epoch, keep, bar, rows, sum, adders,
-    problem, answers, time };
+  const all = [card, title, answers.node];
+  return { all, preset, text, tick, epoch, keep, bar, rows, sum, adders, problem, answers, time };
 }
 
 function adder(planner, role) {
-  return el("button", {
-    type: "button",
-    class: "small",
-    text: `Add ${ADDED[role].toLowerCase()}`,
-    on: {
-      click: () => {
-        const at = planner.cut.add(role, planner.kept);
-        planner.moved();
-        planner.parts.rows.querySelectorAll("input")[at]?.focus(); // the button is gone
-      },
-    },
-  });
+  return button(`Add ${ADDED[role].toLowerCase()}`, () => {
+    const at = planner.cut.add(role, planner.kept);
+    planner.moved();
+    planner.parts.rows.querySelectorAll("input")[at]?.focus(); // the button is gone
+  }, { class: "small" });
 }

@@ -1,7 +1,7 @@
 // The controls of a layout: a bar with movable borders, and a slider for each field. They are
 // created once per layout and then updated, so that a drag is not interrupted.
 
-import { el } from "./dom.js";
+import { button, el } from "./dom.js";
 import { bits } from "./format.js";
 
 const STEPS = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -4, PageUp: 4 };
@@ -12,9 +12,7 @@ export function barOf(planner, bar) {
   const updates = [];
   const parts = planner.cut.pieces.flatMap((piece, i) => {
     const width = el("b", {});
-    const segment = el(
-      "div",
-      { class: `segment role-${piece.role}` },
+    const segment = el("div", { class: `segment role-${piece.role}` },
       el("span", { text: piece.label }),
       width,
     );
@@ -98,26 +96,17 @@ function row(planner, i) {
     },
   });
   const out = el("output", { for: id });
-  const remove = el("button", {
-    type: "button",
+  const remove = button("Remove", () => {
+    planner.cut.remove(i, planner.kept);
+    planner.moved();
+    planner.parts.rows.querySelector("input").focus(); // the button is gone
+  }, {
     class: "small",
-    text: "Remove",
     "aria-label": `Remove ${piece.label}`,
     disabled: planner.cut.pieces.length < 2,
-    on: {
-      click: () => {
-        planner.cut.remove(i, planner.kept);
-        planner.moved();
-        planner.parts.rows.querySelector("input").focus(); // the button is gone
-      },
-    },
   });
-  const node = el(
-    "div",
-    { class: "slider" },
-    el(
-      "label",
-      { for: id },
+  const node = el("div", { class: "slider" },
+    el("label", { for: id },
       el("span", { class: `chip role-${piece.role}`, "aria-hidden": "true" }),
       piece.value === null ? piece.label : `${piece.label} = ${piece.value}`,
     ),

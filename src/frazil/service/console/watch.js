@@ -1,21 +1,22 @@
-// The part `Watch`: requests status and claims each second while it is visible.
+// The part `Watch`: requests the overview and the claims each second while it is visible.
 
 import { ask, within } from "./api.js";
 import { Claims } from "./claims.js";
 import { byId, showProblem } from "./dom.js";
 import { Fleet } from "./fleet.js";
-import { Rates } from "./rates.js";
+import { clock } from "./format.js";
+import { Overview } from "./overview.js";
 
 const EVERY_MS = 1_000;
 
-/** The part `Watch`. `namespace` returns the selected namespace. */
+/** The part `Watch`. `namespace` returns the selected namespace; `choose` selects another one. */
 export class Watch {
-  constructor(namespace) {
+  constructor(namespace, choose) {
     this.namespace = namespace;
     this.round = 0;
+    this.overview = new Overview(choose);
     this.fleet = new Fleet(byId("fleet"), namespace);
     this.claims = new Claims(byId("claims"));
-    this.rates = new Rates(byId("rates"));
     this.seen = false;
     this.readAt = null; // when the claims were read last
     document.addEventListener("visibilitychange", () => this.start());
@@ -38,7 +39,6 @@ export class Watch {
     this.readAt = null;
     this.fleet.clear();
     this.claims.clear();
-    this.rates.clear();
     this.start();
   }
 
@@ -46,17 +46,19 @@ export class Watch {
     const round = ++this.round;
     while (this.seen && !document.hidden && round === this.round && this.namespace()) {
       const namespace = this.namespace();
-      const asked = ["status", "claims"].map((what) => ask(within(namespace, what)));
-      const [status, claims] = await Promise.allSettled(asked);
+      const [told, claims] = await Promise.allSettled(
+        ["v1/overview", within(namespace, "claims")].map((path) => ask(path)));
       if (round !== this.round) return;
-      if (status.status === "fulfilled") this.rates.show(status.value);
-      if (claims.status === "fulfilled") this.readAt = new Date();
-      if (claims.status === "fulfilled") {
+      if (told.value) this.overview.show(told.value, namespace);
+      if (claims.value) {
+        this.readAt = told.value?.as_of ?? new Date().toISOString();
         this.fleet.show(claims.value);
         this.claims.show(claims.value);
       }
-      const failed = [status, claims].find((one) => one.status === "rejected")?.reason;
-      byId("rates").classList.toggle("stale", status.status === "rejected");
+      const failed = [told, claims].find((one) => one.status === "rejected")?.reason;
+      for (const id of ["overview", "workers", "replies", "tokens"]) {
+        byId(id).classList.toggle("stale", told.status === "rejected");
+      }
       for (const id of ["fleet", "claims"]) {
         byId(id).classList.toggle("stale", claims.status === "rejected");
       }
@@ -71,7 +73,7 @@ export class Watch {
   /** Only the reading failed: processes make IDs as long as their claims last. */
   unknown(problem) {
     const asOf = this.readAt
-      ? `The claims below are as of ${this.readAt.toISOString().slice(11, 19)} UTC.`
+      ? `The claims below are as of ${clock(this.readAt)}.`
       : "They were not read yet.";
     const rest = "Processes go on until the end of their claims.";
     return {
