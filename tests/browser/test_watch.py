@@ -291,7 +291,7 @@ def test_each_level_says_so_in_words(service, open_page):
     expect(row.locator("strong")).to_contain_text("UTC")
     expect(page.locator("#tokens tbody tr")).to_contain_text("2026-12-01, in 1 day")
     expect(page.locator("#tokens tbody tr")).to_contain_text("590")
-    expect(page.locator("#replies")).to_contain_text("13 replies; 4 errors since the start")
+    expect(page.locator("#replies")).to_contain_text("13 replies; errors since the start: 4")
     expect(page.locator("#replies tbody tr")).to_contain_text("id 2, ids 2")
     hosts = page.get_by_label("Instances by host").locator("tbody tr")
     expect(hosts).to_have_count(2)

@@ -75,7 +75,7 @@ class Watch:
     """Looks at the namespaces of this process each second.
 
     started_ns: of the service, by the clock since boot. history: of this worker's predecessor, or
-    an empty one. alarms: by namespace, since the last look.
+    an empty one. alarms, unready (the reasons): by namespace, since the last look.
     """
 
     def __init__(
@@ -85,6 +85,7 @@ class Watch:
         self._started_ns = started_ns
         self.history = history
         self.alarms: dict[str, list[Alarm]] = {}
+        self.unready: dict[str, str] = {}
         self._samples: deque[tuple[int, dict[str, int]]] = deque(maxlen=_SAMPLES)
         self._last: dict[str, int] = {}
 
@@ -101,6 +102,8 @@ class Watch:
         self._last = counts
         if not self._samples or now_ns - self._samples[-1][0] >= _SAMPLE_NS:
             self._samples.append((now_ns, counts))
+        whys = {name: self._namespaces[name].known_unready() for name in gauges}
+        self.unready = {name: why for name, why in whys.items() if why}
         self.alarms = {name: self._found(name, gauge) for name, gauge in gauges.items()}
 
     def _found(self, name: str, gauge: Gauge) -> list[Alarm]:
@@ -110,7 +113,7 @@ class Watch:
             what: self._grown(f"{what} {name}", 60 if what == "failures" else 600)
             for what in _COUNTED
         }
-        found = alarms_of(gauge, served.known_unready(), served.page, grown)
+        found = alarms_of(gauge, self.unready.get(name, ""), served.page, grown)
         return [replace(one, since_ns=since_ns.get(one.page) or boot_ns()) for one in found]
 
     def _grown(self, key: str, seconds: int) -> int:

@@ -115,8 +115,7 @@ class State:
         while True:
             self.look()
             if self._stats is not None:
-                unready = {name: served.known_unready() for name, served in self.namespaces.items()}
-                self._stats.write(self._report({name: why for name, why in unready.items() if why}))
+                self._stats.write(self._report(self._watch.unready))
             await asyncio.sleep(_PUBLISH_EVERY_S)
 
     def look(self) -> None:

@@ -27,12 +27,7 @@ export class Claims {
     place.append(
       el("div", { class: "row between" }, this.head,
         el("label", { class: "inline" }, this.free, "Show free slots")),
-      this.summary,
-      this.hosts.node,
-      this.table.node,
-      this.legend,
-      this.more,
-    );
+      this.summary, this.hosts.node, this.table.node, this.legend, this.more);
     this.clear();
   }
 

@@ -109,11 +109,8 @@ export class Inspector {
       drawing(one),
       fields(one),
       el("div", { class: "columns" },
-        one.neighbours.length ? this.neighbours(one) : null,
-        texts(one),
-      ),
-      one.stretches.length ? stretches(one) : null,
-    );
+        one.neighbours.length > 0 && this.neighbours(one), texts(one)),
+      one.stretches.length > 0 && stretches(one));
   }
 
   head(one) {
@@ -121,10 +118,8 @@ export class Inspector {
     const others = one.others.map((scheme) =>
       button(scheme, () => this.open(one.text, scheme), { class: "link" }));
     return el("header", {},
-      el("div", { class: "row" },
-        el("h2", { class: "id", text: one.text }),
-        copier(one.text, "the ID"),
-      ),
+      el("div", { class: "row" }, el("h2", { class: "id", text: one.text }),
+        copier(one.text, "the ID")),
       el("p", {},
         el("strong", { text: one.scheme }),
         `, ${one.written}, ${bits(width)}${one.shuffled ? ", shown unshuffled" : ""}`,
@@ -132,10 +127,8 @@ export class Inspector {
       ),
       one.guessed &&
         el("p", { class: "quiet", text: `The scheme is a guess: ${one.reasons.join(", ")}.` }),
-      others.length
-        ? el("p", { class: "quiet" }, "Other possible schemes: ", ...listed(others), ".")
-        : null,
-    );
+      others.length > 0 &&
+        el("p", { class: "quiet" }, "Other possible schemes: ", ...listed(others), "."));
   }
 
   neighbours(one) {
@@ -143,16 +136,14 @@ export class Inspector {
       el("li", { class: mine && "mine" },
         el("span", { class: "quiet", text: words }),
         mine ? el("code", { text })
-          : button(text, () => this.open(text, this.scheme || one.scheme), { class: "link id" }),
-      );
+          : button(text, () => this.open(text, this.scheme || one.scheme), { class: "link id" }));
     const rows = one.neighbours.map(({ step, id }) => [step, row(id, beside(step))]);
     rows.push([0, row(one.id, "this ID", true)]);
     rows.sort(([a], [b]) => a - b);
     const node = one.node === null ? "" : ` of node ${count(one.node)}`;
     return el("section", {},
       el("h3", { text: `Neighbouring IDs${node}` }),
-      el("ol", { class: "neighbours" }, ...rows.map(([, item]) => item)),
-    );
+      el("ol", { class: "neighbours" }, ...rows.map(([, item]) => item)));
   }
 }
 
@@ -164,18 +155,11 @@ function drawing(one) {
   for (const span of one.spans) {
     [...span.digits].forEach((bit, i) => {
       const named = i === 0 && span.name.length <= span.digits.length * 1.5;
-      cells.push(
-        el(
-          "span",
-          {
-            class: `bit role-${span.role}${i === 0 ? " starts" : ""}`,
-            "data-field": span.name,
-            title: `bit ${top}: ${span.name}`,
-          },
-          named ? el("b", { text: span.name }) : null,
-          bit,
-        ),
-      );
+      cells.push(el("span", {
+        class: `bit role-${span.role}${i === 0 ? " starts" : ""}`,
+        "data-field": span.name,
+        title: `bit ${top}: ${span.name}`,
+      }, named && el("b", { text: span.name }), bit));
       top -= 1;
     });
   }
@@ -232,8 +216,7 @@ function texts(one) {
   return el("section", {},
     el("h3", { text: "Written as" }),
     el("dl", { class: "texts" }, rows),
-    warnings.map((text) => el("p", { class: "quiet", text })),
-  );
+    warnings.map((text) => el("p", { class: "quiet", text })));
 }
 
 function stretches(one) {
@@ -258,8 +241,7 @@ function stretches(one) {
     el("h3", { text: "IDs of the same period" }),
     one.unsorted &&
       el("p", { class: "quiet", text: `IDs of a period do not form one range: ${one.unsorted}.` }),
-    node,
-  );
+    node);
 }
 
 function hints() {

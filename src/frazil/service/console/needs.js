@@ -22,18 +22,15 @@ export class Needs {
         required: true,
         value,
         "aria-describedby": "need-problem",
-      }),
-    );
+      }));
     const fields = this.inputs.map((input) =>
       el("div", { class: "field" },
-        el("label", { for: input.id, text: WORDS[input.name] }), input),
-    );
+        el("label", { for: input.id, text: WORDS[input.name] }), input));
     this.problem = el("div", { id: "need-problem", class: "problem", role: "alert", hidden: true });
     this.list = el("div", { class: "proposals" });
     const form = el("form", { class: "row needs", on: { submit: (event) => this.ask(event) } },
       fields,
-      el("button", { type: "submit", class: "first", text: "Propose layouts" }),
-    );
+      el("button", { type: "submit", class: "first", text: "Propose layouts" }));
     const title = el("h2", { text: "What do you need?" });
     place.append(el("div", { class: "card" }, title, form, this.problem, this.list));
   }
@@ -67,7 +64,6 @@ export class Needs {
       el("code", { text: plan.layout }),
       el("ul", {}, rows.map(([strong, rest]) =>
         el("li", {}, el("strong", { text: strong }), `, ${rest}`))),
-      button("Take this layout", () => this.take(plan), { "aria-describedby": id }),
-    );
+      button("Take this layout", () => this.take(plan), { "aria-describedby": id }));
   }
 }

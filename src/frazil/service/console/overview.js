@@ -69,8 +69,7 @@ export class Overview {
       known(claims, now),
       el("div", { class: "spark" }, picture.node,
         el("span", { class: "quiet" }, `${large(this.rate(one, now))} IDs/s here`,
-          failed > 0 && `, ${count(failed)} call${failed === 1 ? "" : "s"} got none`)),
-    );
+          failed > 0 && `, ${count(failed)} call${failed === 1 ? "" : "s"} got none`)));
   }
 
   /** What this service counted since its start, and what each worker knows. */
@@ -109,7 +108,7 @@ export class Overview {
   showReplies({ replies, http_errors: errors, part_s: part }) {
     const all = sum(replies.map(({ count: n }) => n));
     const bad = Map.groupBy(replies.filter(({ status }) => status >= 400), ({ status }) => status);
-    this.sum.textContent = `${count(all)} replies; ${count(sum(errors))} errors since the start.`;
+    this.sum.textContent = `${count(all)} replies; errors since the start: ${count(sum(errors))}.`;
     this.errors.draw(ratesOf(errors, part), Math.max(1, errors.length) * part, "HTTP errors/s");
     this.errors.node.toggleAttribute("hidden", !sum(errors));
     this.reply.node.hidden = bad.size === 0;

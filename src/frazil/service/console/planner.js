@@ -177,12 +177,10 @@ function controls(planner) {
   const form = el("div", { class: "row wide" },
     field("Start with", preset),
     el("div", { class: "field grows" }, el("label", { for: text.id, text: "Layout string" }),
-      el("div", { class: "joined" }, text, copy)),
-  );
+      el("div", { class: "joined" }, text, copy)));
   const below = el("div", { class: "row between" },
     el("span", { class: "row" }, sum, el("label", { class: "inline" }, keep, "Keep the total")),
-    adders,
-  );
+    adders);
   const card = el("div", { class: "card" }, form, problem, bar, rows, below, time);
   const title = el("h2", { text: "What the layout holds" });
   const all = [card, title, answers.node];

@@ -13,9 +13,7 @@ export function barOf(planner, bar) {
   const parts = planner.cut.pieces.flatMap((piece, i) => {
     const width = el("b", {});
     const segment = el("div", { class: `segment role-${piece.role}` },
-      el("span", { text: piece.label }),
-      width,
-    );
+      el("span", { text: piece.label }), width);
     updates.push(() => {
       const { bits: now } = planner.cut.pieces[i];
       segment.style.setProperty("flex-grow", now);
@@ -88,12 +86,10 @@ function row(planner, i) {
     id,
     type: "range",
     min: 1,
-    on: {
-      input: () => {
-        planner.cut.resize(i, Number(slider.value), planner.kept);
-        planner.moved();
-      },
-    },
+    on: { input: () => {
+      planner.cut.resize(i, Number(slider.value), planner.kept);
+      planner.moved();
+    } },
   });
   const out = el("output", { for: id });
   const remove = button("Remove", () => {
@@ -108,12 +104,8 @@ function row(planner, i) {
   const node = el("div", { class: "slider" },
     el("label", { for: id },
       el("span", { class: `chip role-${piece.role}`, "aria-hidden": "true" }),
-      piece.value === null ? piece.label : `${piece.label} = ${piece.value}`,
-    ),
-    slider,
-    out,
-    remove,
-  );
+      piece.value === null ? piece.label : `${piece.label} = ${piece.value}`),
+    slider, out, remove);
   const update = () => {
     const { bits: now } = planner.cut.pieces[i];
     slider.max = planner.cut.most(i, planner.kept);
