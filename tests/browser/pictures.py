@@ -102,7 +102,8 @@ def member(url: str, rate_hz: int) -> Iterator[None]:
 
 def renamed(route: Any) -> None:
     """Return the service's reply with other host names."""
-    told: dict[str, Any] = route.fetch().json()
+    same = {**route.request.headers, "sec-fetch-site": "same-origin"}  # Playwright leaves it out
+    told: dict[str, Any] = route.fetch(headers=same).json()
     for i, slot in enumerate(sorted(told.get("slots", ()), key=lambda slot: int(slot["node"]))):
         slot.update(host=f"shop-{i % 3 + 1}", process=400 + 37 * i)
     if "fleet" in told:

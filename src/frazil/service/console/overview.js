@@ -36,7 +36,8 @@ export class Overview {
       ` · frazil ${told.version} on ${told.host} · started ${moment(started).slice(0, 16)} UTC, ` +
       `${age(started, now)} ago`);
     const focused = document.activeElement?.dataset?.space;
-    this.list.replaceChildren(...told.overview.map((one) => this.space(one, now, part, selected)));
+    const spaces = told.overview.map((one) => this.space(one, now, part, selected));
+    if (!this.list.matches(":active")) this.list.replaceChildren(...spaces); // else a click is lost
     if (focused) this.list.querySelector(`[data-space="${focused}"]`)?.focus();
     const mine = told.overview.find(({ namespace }) => namespace === selected);
     byId("workers").hidden = !mine;

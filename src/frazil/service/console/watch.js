@@ -74,7 +74,7 @@ export class Watch {
   unknown(problem) {
     const asOf = this.readAt
       ? `The claims below are as of ${clock(this.readAt)}.`
-      : "They were not read yet.";
+      : "This page has not read them yet.";
     const rest = "Processes go on until the end of their claims.";
     return {
       title: "The claims are not known now",
