@@ -24,6 +24,7 @@ Report: TypeAlias = Callable[..., None]
 """Takes an event's name, which is a method of ``Journal``, and its facts."""
 
 _LATE_S = 1.0
+_NO_DIGITS = str.maketrans("", "", "0123456789")
 
 
 def ignored(_event: str, **_facts: Any) -> None:
@@ -57,11 +58,12 @@ class StoreJournal:
         self._tell(WARNING, "store back", text, away_s=away_s)
 
     def refused(self, error: FrazilError) -> None:
-        """The store refuses a verb. Told once until the next grant."""
+        """The store refuses a verb. Told once until the next grant, whatever times it names."""
         self._note(error)
-        if self._refused == self.last_error:
+        reason = self.last_error.translate(_NO_DIGITS)
+        if self._refused == reason:
             return
-        self._refused = self.last_error
+        self._refused = reason
         event = "clock refused" if isinstance(error, ClockError) else "claim refused"
         self._tell(WARNING, event, f"{event}: {self._here}: {self.last_error}")
 

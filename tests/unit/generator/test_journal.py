@@ -189,7 +189,7 @@ def test_a_claim_is_lost_before_or_after_its_end(records, journal):
 
 def test_a_refusal_is_told_once_until_the_next_grant(records, journal):
     clock, other = ClockError("the registry's clock shows 1970"), ConfigError("other layout")
-    for error in (clock, clock, other, other):
+    for error in (clock, ClockError("the registry's clock shows 1971"), other, other):
         journal("refused", error=error)
     journal("granted", claim=CLAIM)
     journal("refused", error=other)
