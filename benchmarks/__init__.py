@@ -26,5 +26,3 @@ is kept until the end. If one repeats in its namespace, the run fails and writes
     runner     the rounds
     report     the table
 """
-
-__all__: list[str] = []

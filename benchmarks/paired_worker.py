@@ -15,8 +15,6 @@ from frazil.claims.claim import Claim, LastSeen
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 
-__all__: list[str] = []
-
 _HORIZON_S = 3600
 
 

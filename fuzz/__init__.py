@@ -6,5 +6,3 @@ second, slow reader, or its own text parses to the same value. Hypothesis calls 
 texts near valid ones (tests/property), and ``python -m fuzz`` with inputs that atheris develops
 towards lines of the parser that no input has reached.
 """
-
-__all__: list[str] = []

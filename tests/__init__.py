@@ -1,3 +1,1 @@
 """The tests; a package, so that no ``tests`` of an installed package is taken for it."""
-
-__all__: list[str] = []

@@ -5,5 +5,3 @@ and so can never be out of date: pictures of layouts and claims, charts of BENCH
 reference of the command and of the HTTP API, and llms.txt. `hooks` is what MkDocs calls; each other
 module makes one thing from the sources.
 """
-
-__all__: list[str] = []

@@ -1,3 +1,1 @@
 """An example: orders in FastAPI, SQLAlchemy and PostgreSQL, with one kind of ID through all."""
-
-__all__: list[str] = []

@@ -11,8 +11,6 @@ import pytest
 from frazil.service.tokens import hash_of
 from tests.browser.window import ID, LINE, claims_of, expect
 
-__all__: list[str] = []
-
 AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 WIDTHS = (390, 768, 1280)
 THEMES = ("light", "dark")

@@ -20,8 +20,6 @@ from tests.tools.site import build
 if TYPE_CHECKING:
     from tests.browser.window import Browser, Page
 
-__all__: list[str] = []
-
 WAYS = [(scheme, width) for scheme in ("light", "dark") for width in (390, 820, 1440)]
 IN_ALL_WAYS = {
     "index.html",

@@ -12,8 +12,6 @@ from frazil.reading.search import Search
 from frazil.system.clock import moment_text, wall_us
 from tests.browser.window import ID, LINE, expect
 
-__all__: list[str] = []
-
 
 def inspect(page, text):
     page.get_by_label("Paste an ID").fill(text)

@@ -8,8 +8,6 @@ from frazil.service.console import pages
 from frazil.service.tokens import hash_of
 from tests.browser.window import ID, LINE, claims_of, expect, strays
 
-__all__: list[str] = []
-
 PARTS = ["inspect", "plan", "watch"]
 TOKEN = "frazil_for_this_test"
 GUARDED = f"""

@@ -7,8 +7,6 @@ import pytest
 
 from tests.browser.pictures import FOLDER, NAMES, take
 
-__all__: list[str] = []
-
 PAGE = (FOLDER.parent / "service.md").read_text(encoding="utf-8")
 PNG = b"\x89PNG\r\n\x1a\n"
 MOST_BYTES = 250_000

@@ -8,8 +8,6 @@ from frazil.reading.capacity import plan_of
 from frazil.reading.proposals import Need, proposals
 from tests.browser.window import expect
 
-__all__: list[str] = []
-
 ICICLE = "sign:1=0 time:41 node:10 sequence:12 @1ms since 2016-02-18T09:43:20.316Z"
 
 

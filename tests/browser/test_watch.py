@@ -17,8 +17,6 @@ import frazil
 from tests.browser.window import CONFIG, START, claims_of, expect
 from tests.servers.redis import Server
 
-__all__: list[str] = []
-
 
 def answer(page, title):
     return page.locator(".answer").filter(has=page.get_by_role("heading", name=title, exact=True))

@@ -13,8 +13,6 @@ from tests.conformance.adapters import UrlStore, applied
 from tests.servers.etcd import etcd
 from tests.tools.proxy import Proxy
 
-__all__: list[str] = []
-
 
 class EtcdStore(UrlStore):
     """Its own cluster. The clock is that of the members, stepped for the registry alone."""

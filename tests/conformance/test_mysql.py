@@ -8,8 +8,6 @@ from tests.servers.clock import SteppedClock
 from tests.servers.mariadb import mariadb
 from tests.tools.proxy import Proxy
 
-__all__: list[str] = []
-
 
 class MysqlStore(UrlStore):
     """Its own server, whose clock is a file, and whose rows can be overwritten."""

@@ -12,8 +12,6 @@ from tests.servers.clock import SteppedClock
 from tests.servers.postgres import postgres, programs
 from tests.tools.proxy import Proxy
 
-__all__: list[str] = []
-
 
 class PostgresStore(UrlStore):
     """Its own server, whose clock is a file, and whose rows can be overwritten."""

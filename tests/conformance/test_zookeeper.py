@@ -9,8 +9,6 @@ from tests.servers.clock import WallClock
 from tests.servers.zookeeper import zookeeper
 from tests.tools.proxy import Proxy
 
-__all__: list[str] = []
-
 
 class ZookeeperStore(UrlStore):
     """Its own servers, whose clock is a file, and whose nodes can be overwritten."""

@@ -5,8 +5,6 @@ import time
 
 from tests.servers.etcd import etcd
 
-__all__: list[str] = []
-
 
 def test_leader_killed(fleet):
     with etcd(3) as cluster:

@@ -5,8 +5,6 @@ import time
 from tests.canary import canary
 from tests.servers.etcd import etcd
 
-__all__: list[str] = []
-
 KEY = {"key": "eA=="}
 
 

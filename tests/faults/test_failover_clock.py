@@ -8,8 +8,6 @@ import pytest
 from tests.canary import canary
 from tests.faults.failovers import repeats
 
-__all__: list[str] = []
-
 CASES = [("confirmed", 4, "any"), ("postgresql", 4, "new"), ("confirmed", 4, "stopped")]
 
 

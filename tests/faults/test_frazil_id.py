@@ -19,8 +19,6 @@ from tests.servers.clock import SteppedClock
 from tests.servers.postgres import postgres, programs
 from tests.tools.waiting import until
 
-__all__: list[str] = []
-
 
 def test_killed_with_a_clock_that_steps():
     with trial(8) as running:

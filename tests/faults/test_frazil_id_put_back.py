@@ -26,8 +26,6 @@ from tests.faults.test_frazil_id import MANY, asked, server_with_clock
 from tests.servers.postgres import postgres, programs
 from tests.tools.waiting import until
 
-__all__: list[str] = []
-
 pytestmark = pytest.mark.long
 
 HORIZON_S = 1

@@ -13,8 +13,6 @@ from tests.servers.mariadb import mariadb
 from tests.servers.postgres import postgres
 from tests.servers.zookeeper import zookeeper
 
-__all__: list[str] = []
-
 IN_TIME_S = 2.5  # the stores' own limits are longer
 
 

@@ -21,8 +21,6 @@ from tests.processes.harness import Processes, count
 from tests.servers.redis import Server
 from tests.tools.waiting import until
 
-__all__: list[str] = []
-
 WORKER = Path(__file__).parent / "workers" / "icicle.py"
 
 

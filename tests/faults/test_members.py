@@ -14,8 +14,6 @@ from tests.servers.postgres import postgres
 from tests.servers.redis import Server
 from tests.tools.waiting import until
 
-__all__: list[str] = []
-
 
 @contextmanager
 def valkey():

@@ -16,8 +16,6 @@ from tests.servers.mariadb import mariadb
 from tests.tools.proxy import Proxy
 from tests.tools.waiting import until
 
-__all__: list[str] = []
-
 
 def test_killed_frozen_and_without_its_table(fleet):
     with mariadb() as server:

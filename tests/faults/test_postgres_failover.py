@@ -6,8 +6,6 @@ from tests.canary import canary
 from tests.servers.postgres import postgres
 from tests.tools.waiting import until
 
-__all__: list[str] = []
-
 
 def failover(fleet, broken=""):
     with postgres() as server:

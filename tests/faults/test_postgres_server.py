@@ -14,8 +14,6 @@ from tests.servers.clock import SteppedClock
 from tests.servers.postgres import postgres
 from tests.tools.waiting import until
 
-__all__: list[str] = []
-
 
 @contextmanager
 def stepped():

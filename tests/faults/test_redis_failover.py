@@ -14,8 +14,6 @@ from tests.faults.fleet import UNHURRIED
 from tests.servers.redis import FLAVOURS, Cluster, Server, free_port, until
 from tests.tools.proxy import Proxy
 
-__all__: list[str] = []
-
 FOUR = "sign:1=0 time:41 node:2 sequence:20 @10ms since 2025-01-01T00:00:00Z"  # 1 + 1 + 2 numbers
 
 

@@ -9,8 +9,6 @@ from tests.canary import canary
 from tests.faults.fleet import UNHURRIED
 from tests.servers.redis import FLAVOURS, Server
 
-__all__: list[str] = []
-
 HORIZON = "?horizon=3s&timeout=500ms"
 
 

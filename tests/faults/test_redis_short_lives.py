@@ -7,8 +7,6 @@ import pytest
 from tests.processes.harness import Processes, count, errors, initialise
 from tests.servers.redis import FLAVOURS, Server
 
-__all__: list[str] = []
-
 POOL = "sign:1=0 time:41 node:6 sequence:16 @1ms since 2025-01-01T00:00:00Z"
 WORKER = Path(__file__).parent / "workers" / "lives"
 

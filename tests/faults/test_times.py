@@ -19,8 +19,6 @@ from tests.servers.postgres import postgres
 from tests.servers.redis import Server, three
 from tests.servers.zookeeper import zookeeper
 
-__all__: list[str] = []
-
 ICICLE = frazil.scheme("icicle")
 TICK_US = 1000
 MEMBERS, SECONDS = 8, 10

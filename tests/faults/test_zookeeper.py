@@ -15,8 +15,6 @@ from tests.faults.fleet import TIGHT
 from tests.servers.zookeeper import zookeeper
 from tests.tools.waiting import until
 
-__all__: list[str] = []
-
 
 def test_killed_frozen_and_without_its_node(fleet):
     with zookeeper() as servers:

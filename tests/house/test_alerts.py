@@ -11,8 +11,6 @@ import yaml
 from frazil.metrics import COUNTERS, GAUGES
 from tests.needs import needs
 
-__all__: list[str] = []
-
 ROOT = Path(__file__).resolve().parents[2]
 PATH = ROOT / "deploy" / "alerts.yml"
 RULES = yaml.safe_load(PATH.read_text(encoding="utf-8"))

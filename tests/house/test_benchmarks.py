@@ -28,8 +28,6 @@ from benchmarks.worker import run_round
 from frazil.cli import bench
 from frazil.errors import InternalError
 
-__all__: list[str] = []
-
 ROOT = Path(__file__).resolve().parents[2]
 FEW = ["--rounds", "1", "--scale", "0.01", "--seed", "1"]
 

@@ -9,8 +9,6 @@ import frazil
 from frazil.inputs.kinds import KINDS
 from frazil.service.settings import read_settings
 
-__all__: list[str] = []
-
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "reference" / "configuration.md").read_text(encoding="utf-8")
 TLS = {"ca", "cert", "key"}

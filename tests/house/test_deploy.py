@@ -27,8 +27,6 @@ from tests.needs import needs
 from tests.servers.redis import until
 from tests.unit.service.conftest import Service
 
-__all__: list[str] = []
-
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
 MANIFESTS = sorted((DEPLOY / "kubernetes").glob("*.yaml"))

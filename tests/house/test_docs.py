@@ -19,8 +19,6 @@ from tests.house import docblocks
 from tests.house.docblocks import Block, blocks, commands, matches
 from tests.servers.postgres import postgres
 
-__all__: list[str] = []
-
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # These start programs again and again, for ten seconds of a processor or more.

@@ -16,8 +16,6 @@ import pytest
 
 from tests.tools.site import ROOT
 
-__all__: list[str] = []
-
 USUAL = {
     r"anew": "again",
     r"in turns": "alternately",

@@ -21,8 +21,6 @@ import pytest
 
 import frazil
 
-__all__: list[str] = []
-
 MODULES = ["frazil", *(info.name for info in pkgutil.walk_packages(frazil.__path__, "frazil."))]
 COMPILED_ONLY = {"frazil.system._process"}
 # Compiled code keeps its shared types in modules made in memory; there is no package behind them.

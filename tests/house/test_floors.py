@@ -12,8 +12,6 @@ from pathlib import Path
 
 import pytest
 
-__all__: list[str] = []
-
 ROOT = Path(__file__).resolve().parents[2]
 LINT = (
     "import sys; from importlinter.cli import lint_imports;"

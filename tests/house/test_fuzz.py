@@ -17,8 +17,6 @@ from frazil.system.clock import to_us
 from fuzz import __main__ as command
 from fuzz.targets import TARGETS
 
-__all__: list[str] = []
-
 WORDS = Parser._words
 JOINED = joined
 

@@ -9,8 +9,6 @@ import pytest
 
 from tests.house.docblocks import blocks
 
-__all__: list[str] = []
-
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted((ROOT / "docs" / "how-to").glob("*.md"))
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][

@@ -6,8 +6,6 @@ import pytest
 
 from tests.markers import BUILT_ON_WALKS, INTERPRETED, LONG, WALKS, is_in, marks
 
-__all__: list[str] = []
-
 TESTS = Path(__file__).parents[1]
 FILES = sorted(TESTS.rglob("test_*.py"))
 

@@ -11,8 +11,6 @@ import pytest
 
 from mutation.__main__ import Subject, main
 
-__all__: list[str] = []
-
 ROOT = Path(__file__).parents[2]
 SUITE = """
 import copied, os, time

@@ -9,8 +9,6 @@ from frazil.cli import main
 from frazil.torture.faults import FAULTS
 from simulator import KINDS
 
-__all__: list[str] = []
-
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 LAYOUTS = (ROOT / "docs" / "start" / "layout.md").read_text(encoding="utf-8")

@@ -16,8 +16,6 @@ import yaml
 import frazil
 from frazil.cli import COMMANDS
 
-__all__: list[str] = []
-
 ROOT = Path(__file__).resolve().parents[2]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

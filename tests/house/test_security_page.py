@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-__all__: list[str] = []
-
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "how-to" / "security.md"
 NAMED = re.compile(r"`(tests/[\w/]+\.py)::([\w:]+)`")

@@ -14,8 +14,6 @@ from tests.needs import needs
 from tests.tools.site import ROOT, Page, build, dead_links
 from website import charts, command, http, layouts, llms, pages, timeline, tree
 
-__all__: list[str] = []
-
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:

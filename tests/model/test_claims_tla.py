@@ -21,8 +21,6 @@ from frazil.claims.slots import Slot
 from frazil.registries.base import Registry
 from tests.needs import needs
 
-__all__: list[str] = []
-
 SPEC = Path(__file__).resolve().parents[2] / "spec"
 MODEL = (SPEC / "claims.tla").read_text(encoding="utf-8")
 SMALL = (SPEC / "claims.cfg").read_text(encoding="utf-8")

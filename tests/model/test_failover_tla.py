@@ -6,8 +6,6 @@ import pytest
 
 from tests.model.test_claims_tla import SPEC, run
 
-__all__: list[str] = []
-
 SMALL = (SPEC / "failover.cfg").read_text(encoding="utf-8")
 
 LATER = {"end": 8, "behind": 3}

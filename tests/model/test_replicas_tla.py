@@ -4,8 +4,6 @@ import pytest
 
 from tests.model.test_claims_tla import SPEC, canaries_of, run
 
-__all__: list[str] = []
-
 MODEL = (SPEC / "replicas.tla").read_text(encoding="utf-8")
 SMALL = (SPEC / "replicas.cfg").read_text(encoding="utf-8")
 

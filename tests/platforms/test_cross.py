@@ -5,8 +5,6 @@ import pytest
 from tests.needs import needs
 from tests.platforms import cross
 
-__all__: list[str] = []
-
 
 @pytest.fixture(autouse=True)
 def compiler():

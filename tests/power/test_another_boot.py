@@ -17,8 +17,6 @@ from tests.power import breakage
 from tests.power.alone import alone
 from tests.tools.waiting import granted
 
-__all__: list[str] = []
-
 LAYOUT = "time:41 node:2 sequence:8 @1ms since 2025-01-01T00:00:00Z"
 NOW_US = 1_800_000_000_000_000
 

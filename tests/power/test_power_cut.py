@@ -27,8 +27,6 @@ from typing import Any
 
 import pytest
 
-__all__: list[str] = []
-
 HERE = Path(__file__).parent
 PROCESSES, GENERATIONS, VERBS = 3, 2, 30
 PATIENCE_S = 300

@@ -30,8 +30,6 @@ from tests.power.mint import COUNTED, TIMED
 from tests.processes.harness import count
 from tests.tools.waiting import until
 
-__all__: list[str] = []
-
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux") or os.geteuid() != 0,
     reason="cutting a file system off its disk: needs root on Linux",

@@ -5,8 +5,6 @@ import json
 from tests.canary import canary
 from tests.processes.harness import count
 
-__all__: list[str] = []
-
 
 def run(crew, place, broken=""):
     """50 tasks on a namespace whose first claim takes a second to come."""

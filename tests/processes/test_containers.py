@@ -11,8 +11,6 @@ import pytest
 from tests.needs import needs
 from tests.processes.harness import WORKERS
 
-__all__: list[str] = []
-
 ROOT = Path(__file__).resolve().parents[2]
 APART = ["unshare", "--mount", "--pid", "--uts", "--ipc", "--fork"]
 MINT = (

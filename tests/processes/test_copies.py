@@ -4,8 +4,6 @@ import json
 
 from tests.processes.harness import NARROW, count, initialise, seen
 
-__all__: list[str] = []
-
 
 def test_a_copy_has_a_claim_of_its_own(crew, place):
     url = initialise(f"sqlite:{place}/claims.db?horizon=5s", NARROW)

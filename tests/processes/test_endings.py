@@ -7,8 +7,6 @@ import pytest
 from tests.canary import canary
 from tests.processes.harness import ONE_SLOT, count, held, initialise
 
-__all__: list[str] = []
-
 
 @pytest.fixture
 def url(place):

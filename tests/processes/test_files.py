@@ -22,8 +22,6 @@ from tests.processes.harness import (
 )
 from tests.tools.waiting import until
 
-__all__: list[str] = []
-
 NOBODY, DAEMON, GROUP = 65534, 1, 54321
 
 only_root = pytest.mark.skipif(os.geteuid() != 0, reason="becoming other users needs root")

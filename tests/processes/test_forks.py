@@ -17,8 +17,6 @@ from frazil.registries import connect
 from tests.canary import canary
 from tests.processes.harness import NARROW, ONE_SLOT, count, errors, initialise
 
-__all__: list[str] = []
-
 WAYS = [
     ("by_python", 1, "", "blind"),
     ("by_python", 3, "", "blind"),

@@ -6,8 +6,6 @@ import frazil
 from tests.canary import canary
 from tests.processes.harness import count
 
-__all__: list[str] = []
-
 
 def test_1024_generators(crew, place):
     requests = 50_000 if frazil.COMPILED else 10_000

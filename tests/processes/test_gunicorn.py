@@ -14,8 +14,6 @@ from tests.needs import needs
 from tests.processes.harness import WORKERS, initialise
 from tests.tools.waiting import until
 
-__all__: list[str] = []
-
 # 64 IDs a millisecond: what the master makes reaches 8 s ahead, and its claim with it.
 SLOW = "sign:1=0 time:41 node:8 sequence:6 @1ms since 2025-01-01T00:00:00Z"
 FIRST = 512_000

@@ -15,8 +15,6 @@ import frazil
 from tests.needs import needs
 from tests.servers.redis import Server
 
-__all__: list[str] = []
-
 SCHEME = "sign:1=0 time:41 node:4 sequence:18 @1ms since 2025-01-01T00:00:00Z"
 PROCESSES = 20
 MAKER = """

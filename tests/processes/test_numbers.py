@@ -13,8 +13,6 @@ import pytest
 from tests.processes.harness import WORKERS
 from tests.tools.waiting import until
 
-__all__: list[str] = []
-
 WIDE = "sign:1=0 time:41 node:8 sequence:14 @1ms since 2025-01-01T00:00:00Z"
 SLOW = WIDE.replace("sequence:14", "sequence:4")
 BARE = "static:7?state=none&horizon=100ms"

@@ -11,8 +11,6 @@ from tests.canary import canary
 from tests.processes.harness import ONE_SLOT, count, errors, held, initialise, issued
 from tests.tools.waiting import until
 
-__all__: list[str] = []
-
 
 def size(place, name):
     path = place / f"{name}.u64"

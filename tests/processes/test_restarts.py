@@ -11,8 +11,6 @@ from tests.needs import needs
 from tests.processes.harness import WIDE, clock_set_to, count, errors, initialise
 from tests.tools.waiting import until
 
-__all__: list[str] = []
-
 # The clock stands at one of these when a process starts: each second start finds it an hour back,
 # and every moment of the hour before comes again.
 CLOCKS = ["2026-03-01 13:00:00", "2026-03-01 12:00:00"]

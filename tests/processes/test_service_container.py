@@ -25,8 +25,6 @@ from frazil.service.tokens import hash_of
 from tests.needs import needs
 from tests.servers.redis import Server
 
-__all__: list[str] = []
-
 MANIFESTS = Path(__file__).resolve().parents[2] / "deploy" / "kubernetes"
 START = "from frazil.cli import main; main(prog_name='frazil')"
 # Only the state directory is writable. The interpreter of root may lie where nobody else can read,

@@ -14,8 +14,6 @@ import pytest
 
 from tests.needs import needs
 
-__all__: list[str] = []
-
 FRAZIL = "from frazil.cli import main; main(prog_name='frazil')"
 SHARED = Path("/var/lib/frazil-shared")
 NOBODY, DAEMON = 65534, 1

@@ -11,8 +11,6 @@ from tests.servers.postgres import postgres
 from tests.servers.redis import Server
 from tests.tools.waiting import until
 
-__all__: list[str] = []
-
 MINT = "import sys, frazil; print(*frazil.mint(1, sys.argv[1], timeout=0.2))"
 OPEN = """
 import sys, frazil

@@ -12,8 +12,6 @@ import frazil
 from tests.canary import canary
 from tests.processes.harness import INTERPRETED, NARROW, WIDE, count, initialise, issued
 
-__all__: list[str] = []
-
 BOTH = pytest.mark.parametrize("pure", [False, True], ids=["default", "interpreted"])
 SLACK_MS = 20_000
 

@@ -5,8 +5,6 @@ import json
 from tests.canary import canary
 from tests.processes.harness import WIDE, count, errors, initialise
 
-__all__: list[str] = []
-
 
 def start(crew, quick, rounds, broken=""):
     url = initialise(f"sqlite:{quick}/claims.db?busy=60s", WIDE)

@@ -12,8 +12,6 @@ import pytest
 from tests.processes.harness import WIDE, count, errors, initialise
 from tests.tools.waiting import until
 
-__all__: list[str] = []
-
 COUNTER = "sign:1=0 sequence:63"
 STRIDE = 41  # each run strikes every so many bytecodes
 

@@ -7,8 +7,6 @@ import pytest
 import frazil
 from tests.processes.harness import INTERPRETED, NARROW, count, errors, seen
 
-__all__: list[str] = []
-
 
 def test_eight_threads(crew, place):
     n = 1_000_000 if frazil.COMPILED else 150_000

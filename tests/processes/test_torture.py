@@ -17,8 +17,6 @@ from frazil.torture.schedule import schedule
 from tests.needs import needs
 from tests.processes.harness import WORKERS
 
-__all__: list[str] = []
-
 START = "from frazil.cli import main; main(prog_name='frazil')"
 SECONDS = 0.5  # of each fault
 

@@ -7,8 +7,6 @@ import pytest
 import frazil
 from tests.canary import canary
 
-__all__: list[str] = []
-
 # So few IDs a millisecond that making them takes next to nothing, on both engines.
 FEW = "sign:1=0 time:41 node:8 sequence:4 @1ms since 2025-01-01T00:00:00Z"
 

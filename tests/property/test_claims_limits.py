@@ -11,8 +11,6 @@ from frazil.registries.redis.registry import RedisRegistry
 from tests.property.test_claims_lua import Pair
 from tests.servers.redis import Server
 
-__all__: list[str] = []
-
 S = 1_000_000
 
 

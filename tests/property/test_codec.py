@@ -11,8 +11,6 @@ from frazil.schemes.arrays import ints
 from frazil.schemes.codec import Codec
 from fuzz.codecs import slow_number, slow_text
 
-__all__: list[str] = []
-
 
 @st.composite
 def codecs(draw: st.DrawFn) -> Codec:

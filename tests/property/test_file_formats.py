@@ -26,8 +26,6 @@ from frazil.errors import ConfigError
 from tests.property.file_values import UNIT_NS, listed, same
 from tests.unit.cli.files.tabled import stamped
 
-__all__: list[str] = []
-
 FORMATS = ["csv", "jsonl", "parquet", "arrow"]
 slow = settings(
     max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True

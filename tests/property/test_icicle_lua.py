@@ -16,8 +16,6 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_s
 from frazil.remote.icicle.script import icicle_script
 from tests.servers.redis import Server
 
-__all__: list[str] = []
-
 BEGIN_US = 1_800_000_000_000_000
 CLOCK = "local clock = redis.call('TIME')"
 INCARNATION = "local plain_length, connected = #incarnation, 0"

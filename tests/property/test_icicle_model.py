@@ -14,8 +14,6 @@ from tests.property.icicle_model import EPOCH_US, LAYOUT, Model, Refused
 from tests.property.test_icicle_lua import told
 from tests.servers.redis import Server
 
-__all__: list[str] = []
-
 BEGIN_US = 1_800_000_000_000_000
 S = 1_000_000
 NUMBERS = ("shard", "tick", "next", "guard", "last", "offset", "top")

@@ -20,8 +20,6 @@ from frazil.service.tokens import hash_of
 from tests.needs import needs
 from tests.unit.service.conftest import Service
 
-__all__: list[str] = []
-
 needs("schemathesis", "the OpenAPI document against the live service")
 
 TOKEN = "frazil_all"

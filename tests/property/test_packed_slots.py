@@ -6,8 +6,6 @@ from hypothesis import strategies as st
 from frazil.claims.packed_slots import PackedSlots
 from frazil.claims.slots import Slot, SlotTable
 
-__all__: list[str] = []
-
 TICKS = st.integers(0, 12)
 NUMBERS = st.integers(0, 9)
 TOKENS = st.sampled_from(["", "t", "0" * 16, "f" * 16, "0123456789abcdef", "ü\n,"])

@@ -12,8 +12,6 @@ from frazil.service.redis.parser import (
     ProtocolError,
 )
 
-__all__: list[str] = []
-
 COMMANDS = st.lists(st.binary(max_size=BULK_MOST), min_size=1, max_size=ARGUMENTS_MOST)
 # Whatever comes: bytes at random, and bytes that look like the protocol.
 PIECES = st.one_of(

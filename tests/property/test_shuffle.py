@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 
 from frazil.schemes.shuffle import Shuffle
 
-__all__: list[str] = []
-
 
 def slow_apply(table: tuple[int, ...], n: int) -> int:
     """Output bit i from the top is input bit ``table[i]`` from the top, in characters."""

@@ -12,8 +12,6 @@ from frazil.system.clock import to_us
 from tests.property.sql_cases import other_texts, schemes, some_ids
 from tests.servers.mariadb import mariadb
 
-__all__: list[str] = []
-
 pytestmark = pytest.mark.long
 
 ALL = schemes()

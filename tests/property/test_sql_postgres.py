@@ -12,8 +12,6 @@ from frazil.sql.postgres import drop_functions, functions
 from tests.property.sql_cases import other_texts, schemes, some_ids
 from tests.servers.postgres import postgres
 
-__all__: list[str] = []
-
 pytestmark = pytest.mark.long
 
 MOST_US = (1 << 63) - 1

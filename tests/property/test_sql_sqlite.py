@@ -11,8 +11,6 @@ from frazil.sql.sqlite import drop_view, expressions, view
 from frazil.system.clock import to_us
 from tests.property.sql_cases import other_texts, schemes, some_ids
 
-__all__: list[str] = []
-
 HELD = {name: scheme for name, scheme in schemes().items() if scheme.signed_safe}
 REFUSED = {name: scheme for name, scheme in schemes().items() if name not in HELD}
 

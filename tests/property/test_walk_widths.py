@@ -15,8 +15,6 @@ from frazil.generator.kept_walk import walk_arguments
 from frazil.walk import walk as walk_in_use
 from tests.unit.walk.test_walk import MS, interpreted, manual_identity
 
-__all__: list[str] = []
-
 SINCE = "@1ms since 2025-01-01T00:00:00Z"
 CORES = [walk_in_use, interpreted()]
 WIDTHS = st.one_of(st.integers(0, 12), st.sampled_from([30, 31, 32, 33, 61, 62, 63, 64, 65, 66]))

@@ -10,8 +10,6 @@ from simulator.fleet import Fleet, Plan, main
 from simulator.indexed import IndexedSlots
 from simulator.violation import Violation
 
-__all__: list[str] = []
-
 ALL = range(8)
 
 

@@ -9,8 +9,6 @@ from simulator.clock import SMEAR_PPM, BootClock, WrongClock
 from simulator.ledger import Ledger
 from simulator.violation import Violation
 
-__all__: list[str] = []
-
 TERMS = Terms("toy", "", range(2), 2, 1 << 20, 1000, 0, 10)
 
 

@@ -7,8 +7,6 @@ from frazil.claims.record import Record
 from simulator.order import Base, Order
 from simulator.violation import Violation
 
-__all__: list[str] = []
-
 MS = 1000
 S = 1_000_000
 LEAD = 5 * MS

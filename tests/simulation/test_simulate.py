@@ -28,8 +28,6 @@ from tests.simulation.canaries import CANARIES
 from tests.simulation.failovers import FAILOVERS, TRACES
 from tests.simulation.found import FOUND
 
-__all__: list[str] = []
-
 AT_ONCE = 200  # in one test, so that workers share them
 SHORT = 400
 SEEDS = 200

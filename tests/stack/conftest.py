@@ -7,8 +7,6 @@ import pytest
 
 from tests.servers.postgres import Postgres, postgres
 
-__all__: list[str] = []
-
 NUMBERS = count(1)
 
 

@@ -11,8 +11,6 @@ import frazil
 from frazil.alembic import include_name
 from tests.servers.mariadb import mariadb
 
-__all__: list[str] = []
-
 MODELS = """
 import frazil
 from frazil.sqlalchemy import Id

@@ -16,8 +16,6 @@ from tests.needs import needs
 from tests.servers.redis import Server
 from tests.stack.engines import ROWS, stamped_with_a_death
 
-__all__: list[str] = []
-
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the loss of a worker, in many ways
 
 

@@ -15,8 +15,6 @@ from tests.needs import needs
 from tests.servers.postgres import postgres
 from tests.tools.waiting import until
 
-__all__: list[str] = []
-
 needs("gunicorn", "old and new workers of a real server")
 
 ROWS = 50_000

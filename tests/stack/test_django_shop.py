@@ -25,8 +25,6 @@ from tests.needs import needs
 from tests.servers.postgres import Postgres, postgres
 from tests.tools.waiting import until
 
-__all__: list[str] = []
-
 SHOP = Path(__file__).resolve().parents[2] / "examples" / "django_shop"
 ORDER = frazil.scheme("icicle", prefix="order_", encoding="base62")
 BULK = 10_000

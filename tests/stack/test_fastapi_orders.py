@@ -21,8 +21,6 @@ from tests.servers.postgres import free_port
 from tests.servers.redis import Server as Store
 from tests.tools.waiting import until
 
-__all__: list[str] = []
-
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CODE = EXAMPLES / "fastapi_orders"
 ORDER = frazil.scheme("icicle", prefix="order_", encoding="base62")

@@ -11,8 +11,6 @@ import frazil
 from tests.house.docblocks import blocks
 from tests.servers.mariadb import mariadb
 
-__all__: list[str] = []
-
 SQLITE_KEYS = ["INTEGER PRIMARY KEY", "INTEGER PRIMARY KEY AUTOINCREMENT"]
 REFERENCES = [
     "REFERENCES orders ON DELETE CASCADE",

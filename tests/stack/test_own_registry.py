@@ -18,8 +18,6 @@ from tests.house.docblocks import blocks
 from tests.servers.postgres import free_port
 from tests.tools.waiting import until
 
-__all__: list[str] = []
-
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "frazil-jsonfile"
 

@@ -14,8 +14,6 @@ from tests.servers.redis import Server, free_port
 from tests.tools.waiting import until
 from tests.unit.service.conftest import Service
 
-__all__: list[str] = []
-
 CONF = Path(__file__).resolve().parents[2] / "deploy" / "proxy" / "nginx.conf"
 FOLDERS = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 

@@ -13,8 +13,6 @@ from tests.needs import needs
 from tests.servers.redis import Server
 from tests.stack.engines import ROWS, stamped_with_a_death
 
-__all__: list[str] = []
-
 pytestmark = pytest.mark.filterwarnings("ignore")  # Ray leaves files and sockets to the collector
 
 

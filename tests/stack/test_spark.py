@@ -14,8 +14,6 @@ from tests.needs import needs
 from tests.servers.redis import Server
 from tests.stack.engines import ROWS, stamped_with_a_death
 
-__all__: list[str] = []
-
 # pyspark says that it was not tried with pandas 3, of which nothing is used here.
 pytestmark = pytest.mark.filterwarnings("ignore:.*[Pp]andas.*3")
 

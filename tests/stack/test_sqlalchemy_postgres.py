@@ -30,8 +30,6 @@ import frazil
 from frazil.sqlalchemy import Id, within
 from tests.tools.loop_watch import LoopWatch
 
-__all__: list[str] = []
-
 ROWS = 10_000
 ORDER = frazil.scheme("icicle", prefix="order_", encoding="base62")
 

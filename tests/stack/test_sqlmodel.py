@@ -14,8 +14,6 @@ import frazil
 import frazil.pydantic
 from frazil.sqlalchemy import Id
 
-__all__: list[str] = []
-
 ORDER = frazil.scheme("icicle", prefix="order_", encoding="base62")
 IDS = frazil.open("memory:sqlmodel", scheme=ORDER)
 OrderId = Annotated[int, frazil.pydantic.Id(ORDER)]

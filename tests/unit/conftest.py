@@ -7,8 +7,6 @@ from tests.servers.etcd import etcd
 from tests.servers.icicle import Caller
 from tests.servers.redis import FLAVOURS, Server
 
-__all__: list[str] = []
-
 
 @pytest.fixture
 def url(request):

@@ -27,8 +27,6 @@ from tests.unit.service.conftest import Service
 
 needs("httpx", "the client of a service")
 
-__all__: list[str] = []
-
 CONFIG = """
 [namespaces.a]
 registry = "memory:"

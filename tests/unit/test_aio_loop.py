@@ -17,8 +17,6 @@ from tests.servers.zookeeper import zookeeper
 from tests.tools.loop_watch import VARIANTS
 from tests.unit.service.conftest import Service
 
-__all__: list[str] = []
-
 ROOT = Path(__file__).parents[2]
 
 

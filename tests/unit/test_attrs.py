@@ -7,8 +7,6 @@ import frazil
 from frazil.attrs import converter, validator
 from frazil.errors import CodecError
 
-__all__: list[str] = []
-
 ORDER = frazil.scheme("icicle", prefix="order_", encoding="base62")
 N = 1423871704681156721
 WRONG = [-1, 2**63, 2**70, "1", "user_1hDvWfhIVbE", True, 1.0, None]

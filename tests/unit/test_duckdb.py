@@ -10,8 +10,6 @@ import frazil
 from frazil.duckdb import register
 from frazil.errors import ConfigError
 
-__all__: list[str] = []
-
 
 @pytest.fixture
 def con() -> Iterator[duckdb.DuckDBPyConnection]:

@@ -9,8 +9,6 @@ import pytest
 import frazil
 from frazil import errors
 
-__all__: list[str] = []
-
 ROOT = Path(__file__).resolve().parents[2]
 KINDS = [each for name in errors.__all__ if isinstance(each := getattr(errors, name), type)]
 QUIET = {"CodecError", "FrazilError", "LayoutError", "Misuse", "Stopped", "TryLater"}

@@ -13,8 +13,6 @@ from tests.needs import needs
 
 needs("redis", "one of the modules that are imported")
 
-__all__: list[str] = []
-
 INTERRUPTED = """
 import os, signal, sys
 from importlib.abc import MetaPathFinder

@@ -7,8 +7,6 @@ import pytest
 import frazil
 from frazil.errors import ConfigError
 
-__all__: list[str] = []
-
 INVOICES = {"scheme": "tickets", "namespace": "invoices"}
 
 

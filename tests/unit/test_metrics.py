@@ -13,8 +13,6 @@ from prometheus_client.parser import text_string_to_metric_families
 import frazil
 from frazil.errors import ConfigError, RegistryUnavailable
 
-__all__: list[str] = []
-
 
 @pytest.fixture
 def name():

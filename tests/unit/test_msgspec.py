@@ -11,8 +11,6 @@ import frazil
 from frazil.errors import CodecError, Misuse
 from frazil.msgspec import Id, dec_hook, enc_hook, schema_hook
 
-__all__: list[str] = []
-
 ORDER = frazil.scheme("icicle", prefix="order_", encoding="base62")
 N = 1423871704681156721  # JavaScript makes ...700 of it
 TEXT = ORDER.format(N)

@@ -8,8 +8,6 @@ import frazil
 from frazil.errors import ConfigError, LayoutError, Misuse
 from frazil.pandas import stamp, unpack
 
-__all__: list[str] = []
-
 
 def test_stamp() -> None:
     frame = pd.DataFrame({"a": range(5000)}, index=range(7, 5007))

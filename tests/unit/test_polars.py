@@ -7,8 +7,6 @@ import frazil
 from frazil.errors import ConfigError, LayoutError
 from frazil.polars import stamp
 
-__all__: list[str] = []
-
 FRAME = pl.DataFrame({"a": range(5000)})
 
 

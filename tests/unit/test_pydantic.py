@@ -25,8 +25,6 @@ import frazil
 from frazil.errors import ConfigError, Misuse
 from frazil.pydantic import Id
 
-__all__: list[str] = []
-
 ORDER = frazil.scheme("icicle", prefix="order_", encoding="base62")
 USER = frazil.scheme("icicle", prefix="user_", encoding="base62")
 N = 1423871704681156721  # JavaScript makes ...700 of it

@@ -11,8 +11,6 @@ import pytest
 import frazil
 from frazil.errors import LayoutError
 
-__all__: list[str] = []
-
 ORDER = frazil.scheme("icicle", prefix="order_", encoding="base62")
 BEFORE = frazil.open("memory:before", scheme=ORDER)
 FIRST = ORDER.pack(moment=datetime(2026, 1, 1, tzinfo=UTC))

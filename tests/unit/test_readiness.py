@@ -13,8 +13,6 @@ from frazil.errors import ConfigError, RegistryUnavailable
 from frazil.readiness import ReadyApp, why_unready, why_unready_async
 from tests.servers.redis import Server
 
-__all__: list[str] = []
-
 DEAD = "redis://127.0.0.1:1?timeout=100ms"
 
 

@@ -29,8 +29,6 @@ import frazil
 from frazil.errors import CodecError, ConfigError, LayoutError, Misuse
 from frazil.sqlalchemy import Id, within
 
-__all__: list[str] = []
-
 ORDER = frazil.scheme("icicle", prefix="order_", encoding="base62")
 DIALECTS = {"postgresql": postgresql, "mysql": mysql, "sqlite": sqlite}
 

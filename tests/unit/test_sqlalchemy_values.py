@@ -11,8 +11,6 @@ import frazil
 from frazil.errors import CodecError
 from frazil.sqlalchemy import Id
 
-__all__: list[str] = []
-
 ORDER = frazil.scheme("icicle", prefix="order_", encoding="base62")
 WIDE = frazil.scheme("globalid-128")
 SCHEMES = {"text": ORDER, "js53": frazil.scheme("js53"), "uuid": WIDE, "wide text": WIDE}

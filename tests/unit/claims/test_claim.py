@@ -6,8 +6,6 @@ import pytest
 
 from frazil.claims.claim import Claim, Holding, LastSeen, Lost, Snapshot, Terms, VerbRequest, Wait
 
-__all__: list[str] = []
-
 TERMS = Terms("d41d8cd9", "time:41 node:4 sequence:18 @1ms", range(16), 16, 1 << 41, 1000, 0, 5000)
 
 

@@ -5,8 +5,6 @@ from frazil.claims.fleet import fleet_of
 from frazil.claims.holding import node_holdings
 from frazil.layout.layout import Layout
 
-__all__: list[str] = []
-
 TIMED = "cluster:2=0 time:40 node:10 sequence:12 @1ms since 2025-01-01T00:00:00Z"
 
 

@@ -9,8 +9,6 @@ from frazil.claims.claim import Claim, Lost, Terms
 from frazil.errors import ConfigError, LayoutExhausted
 from tests.unit.claims.test_record import World, region
 
-__all__: list[str] = []
-
 TERMS = Terms("count", "run:30 sequence:14", range(1), 1, 1 << 30, 0, 0, 64)
 
 

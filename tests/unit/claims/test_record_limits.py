@@ -11,8 +11,6 @@ from frazil.errors import ClockError, ConfigError, LayoutExhausted
 from tests.unit.claims.test_record import NOW, TERMS, World, region
 from tests.unit.claims.test_record_counters import TERMS as COUNTER
 
-__all__: list[str] = []
-
 
 def test_an_untouched_slot_has_a_floor_of_zero():
     assert Slot() == Slot(0, 0, "", "", 0)

@@ -7,8 +7,6 @@ from frazil.claims.record import Record
 from frazil.errors import ConfigError, LayoutExhausted, PoolExhausted
 from tests.unit.claims.test_record import NOW, TERMS, World, region
 
-__all__: list[str] = []
-
 
 def reserve(world):
     return world.record.reserve(world.terms, world.ask(), world.us, world.incarnation)

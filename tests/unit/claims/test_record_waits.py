@@ -14,8 +14,6 @@ from frazil.claims.record import Record
 from frazil.errors import ConfigError, PoolExhausted
 from tests.unit.claims.test_record import NOW, T0, TERMS
 
-__all__: list[str] = []
-
 HORIZON = TERMS.horizon_ticks
 WAIT = TERMS.wait_ticks
 

@@ -12,8 +12,6 @@ from frazil.cli import main
 from frazil.schemes.scheme import Scheme
 from tests.needs import needs
 
-__all__: list[str] = []
-
 ROWS = 30_000
 ICICLE = frazil.scheme()
 

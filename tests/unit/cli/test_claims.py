@@ -14,8 +14,6 @@ from frazil.registries import connect
 from frazil.schemes.scheme import scheme
 from frazil.system.clock import moment_text
 
-__all__: list[str] = []
-
 
 def test_missing_registry(call, own_state_directory: Path):
     result = call("claims")

@@ -11,8 +11,6 @@ import frazil
 from frazil import errors
 from frazil.cli import COMMANDS, Failure, main
 
-__all__: list[str] = []
-
 LOADED = """
 import json, sys
 from frazil.cli import main

@@ -11,8 +11,6 @@ from frazil.cli import COMMANDS
 from frazil.cli.completion import SHELLS
 from frazil.torture import SYSTEMS
 
-__all__: list[str] = []
-
 PROGRAM = str(Path(sys.executable).with_name("frazil"))
 
 

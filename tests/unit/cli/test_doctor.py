@@ -13,8 +13,6 @@ from frazil.registries import connect
 from tests.servers import etcd, mariadb, postgres
 from tests.servers.redis import FLAVOURS, Server
 
-__all__: list[str] = []
-
 
 @pytest.fixture(scope="module", params=FLAVOURS)
 def server(request):

@@ -10,8 +10,6 @@ from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from tests.servers.redis import Server
 
-__all__: list[str] = []
-
 
 def test_namespace_is_set_up_once(call):
     result = call("init", "--new")

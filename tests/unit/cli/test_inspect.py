@@ -11,8 +11,6 @@ from frazil.cli import inspect
 from frazil.layout.drawing import draw
 from frazil.schemes.scheme import scheme
 
-__all__: list[str] = []
-
 
 def test_a_negative_number_is_passed_after_two_dashes(call):
     result = call("inspect", "-5")

@@ -6,8 +6,6 @@ import sys
 import frazil
 from tests.servers.redis import Server
 
-__all__: list[str] = []
-
 LAYOUT = "sign:1=0 time:41 node:4 sequence:18 @1ms since 2025-01-01T00:00:00Z"
 MEMBER = """
 import logging, sys, frazil

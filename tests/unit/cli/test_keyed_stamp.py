@@ -2,8 +2,6 @@
 
 from frazil.schemes.scheme import scheme
 
-__all__: list[str] = []
-
 KEY = "2b7e151628aed2a6abf7158809cf4f3c"
 
 

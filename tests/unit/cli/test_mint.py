@@ -12,8 +12,6 @@ import pytest
 from frazil.cli import mint
 from frazil.schemes.scheme import scheme
 
-__all__: list[str] = []
-
 
 def test_a_count_is_a_whole_number(call):
     result = call("mint", "-n", "ten")

@@ -11,8 +11,6 @@ from frazil.errors import ConfigError
 from frazil.generator.request import Request
 from frazil.schemes.scheme import Scheme, scheme
 
-__all__: list[str] = []
-
 
 @click.command
 @scheme_options

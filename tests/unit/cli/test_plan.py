@@ -10,8 +10,6 @@ from frazil.layout.layout import Layout
 from frazil.reading.capacity import Plan, span_text
 from frazil.schemes.scheme import names
 
-__all__: list[str] = []
-
 
 def planned(call, *args):
     result = call("plan", *args, "--json")

@@ -7,8 +7,6 @@ import time
 
 import pytest
 
-__all__: list[str] = []
-
 termios, fcntl = pytest.importorskip("termios"), pytest.importorskip("fcntl")
 
 FULL_BYTES = 60_000  # a pipe of Linux and macOS holds 65,536

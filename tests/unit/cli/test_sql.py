@@ -6,8 +6,6 @@ import pytest
 
 import frazil
 
-__all__: list[str] = []
-
 
 def test_postgresql(call):
     text = call("sql", "postgresql", "--name", "order", "--schema", "app").stdout

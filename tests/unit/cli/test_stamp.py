@@ -21,8 +21,6 @@ from frazil.cli import main
 from frazil.opening import open_request
 from tests.needs import needs
 
-__all__: list[str] = []
-
 CSV = 'name,note\nAda,"two\nlines"\nBob,"a ""b"""\n'
 
 

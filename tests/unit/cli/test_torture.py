@@ -6,8 +6,6 @@ import pytest
 
 from tests.servers.redis import free_port
 
-__all__: list[str] = []
-
 
 def test_a_page_that_cannot_be_written_is_an_error_before_the_run(call, tmp_path):
     begun_s = time.monotonic()

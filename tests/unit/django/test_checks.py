@@ -4,8 +4,6 @@ import pytest
 
 import frazil
 
-__all__: list[str] = []
-
 SCHEMES = {"order": {"prefix": "order_"}, "payment": "sonyflake"}
 
 

@@ -4,8 +4,6 @@ from io import StringIO
 
 import pytest
 
-__all__: list[str] = []
-
 
 def run(*arguments):
     from django.core.management import call_command

@@ -7,8 +7,6 @@ import pytest
 import frazil
 from frazil.errors import ConfigError
 
-__all__: list[str] = []
-
 
 def test_arguments_reach_open_and_scheme(site):
     from django.test import override_settings

@@ -13,8 +13,6 @@ import frazil
 from frazil.errors import CodecError, ConfigError
 from tests.needs import needs
 
-__all__: list[str] = []
-
 ORDER = frazil.scheme("icicle", prefix="order_", encoding="base62")
 
 

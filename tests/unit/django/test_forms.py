@@ -4,8 +4,6 @@ import pytest
 
 import frazil
 
-__all__: list[str] = []
-
 
 def test_a_choice_of_rows_shows_and_takes_the_text(site):
     from django.forms import modelform_factory

@@ -7,8 +7,6 @@ import pytest
 import frazil
 from frazil.errors import ConfigError, LayoutError
 
-__all__: list[str] = []
-
 ORDER = frazil.scheme("icicle")
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -6,8 +6,6 @@ import pytest
 
 from frazil.errors import CodecError, ConfigError
 
-__all__: list[str] = []
-
 OLD = 17
 
 

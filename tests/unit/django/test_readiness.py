@@ -4,8 +4,6 @@ from django.test import RequestFactory, override_settings
 
 from tests.tools.waiting import until
 
-__all__: list[str] = []
-
 
 def answer():
     from frazil.django.readiness import readyz

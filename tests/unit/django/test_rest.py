@@ -4,8 +4,6 @@ import json
 
 import pytest
 
-__all__: list[str] = []
-
 
 def serializer_of(model, **options):
     from rest_framework import serializers

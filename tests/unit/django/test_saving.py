@@ -5,8 +5,6 @@ import json
 import pytest
 import yaml
 
-__all__: list[str] = []
-
 
 def queries(run):
     from django.db import connection

@@ -4,8 +4,6 @@ import pytest
 
 from frazil.errors import CodecError
 
-__all__: list[str] = []
-
 
 def test_a_url_holds_the_text_and_a_view_gets_the_id(site):
     from django.urls import resolve, reverse

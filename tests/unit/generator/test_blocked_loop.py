@@ -9,8 +9,6 @@ import pytest
 import frazil
 from frazil.errors import TryLater
 
-__all__: list[str] = []
-
 
 def new(tmp_path, **options):
     """A generator whose first ID waits for one horizon."""

@@ -20,8 +20,6 @@ from frazil.generator.verb_requests import ask_of
 from tests.servers.redis import free_port
 from tests.tools.strikes import Struck, every, raise_struck, strike
 
-__all__: list[str] = []
-
 NAMES = ("awaiting", "calls", "complaints", "keeper", "keeper_thread", "kept_walk", "local")
 CALLERS = (
     "aio",

@@ -11,8 +11,6 @@ import pytest
 import frazil
 from frazil.errors import ConfigError
 
-__all__: list[str] = []
-
 TRAPS = {
     "set": set,
     "list": list,

@@ -18,8 +18,6 @@ from tests.unit.service.conftest import Service
 
 needs("httpx", "the client of a service")
 
-__all__: list[str] = []
-
 BEGIN = """
 import asyncio, json, os, sys, threading, time
 from dis import opname

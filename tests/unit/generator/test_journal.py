@@ -17,8 +17,6 @@ from frazil.system.event_log import flush
 from tests.servers.redis import Server
 from tests.tools.waiting import until
 
-__all__: list[str] = []
-
 REGION = ["node", "start", "end", "first", "last"]
 EACH = ["namespace", "store", "process"]
 

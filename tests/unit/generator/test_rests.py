@@ -7,8 +7,6 @@ import pytest
 
 import frazil
 
-__all__: list[str] = []
-
 
 @pytest.mark.skipif(not frazil.COMPILED, reason="the interpreted walk is Python code")
 def test_the_first_id_of_a_later_tick_runs_no_python_code(url):

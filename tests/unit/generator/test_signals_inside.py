@@ -12,8 +12,6 @@ import pytest
 import frazil
 from frazil.walk.walk import Walk
 
-__all__: list[str] = []
-
 pytestmark = pytest.mark.skipif(
     not frazil.COMPILED, reason="interpreted, a handler runs between any two bytecodes"
 )

@@ -15,8 +15,6 @@ from frazil.remote.icicle.script import icicle_script
 from tests.servers.redis import Server
 from tests.tools.forks import child
 
-__all__: list[str] = []
-
 
 @pytest.fixture(scope="module")
 def own():

@@ -17,8 +17,6 @@ from frazil.system.process import ProcessIdentity
 from tests.servers.redis import Server
 from tests.tools.waiting import until
 
-__all__: list[str] = []
-
 
 class Kept:
     """A keeper with a list of what its rounds answer."""

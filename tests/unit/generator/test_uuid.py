@@ -15,8 +15,6 @@ from frazil.errors import ConfigError
 from tests.needs import needs
 from tests.servers.postgres import postgres, programs
 
-__all__: list[str] = []
-
 JAVA = """
 import java.util.UUID;
 public class Main {

@@ -6,8 +6,6 @@ import frazil
 import frazil.aio
 from frazil.errors import ConfigError, LayoutError
 
-__all__: list[str] = []
-
 TARGETS = ["memory:", "icicle://localhost:1", "http://localhost:1/a"]
 CALLS = {"open": frazil.open, "aio.open": frazil.aio.open, "mint": lambda **k: frazil.mint(1, **k)}
 WRONG = {

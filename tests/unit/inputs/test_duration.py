@@ -8,8 +8,6 @@ import frazil
 from frazil.errors import ConfigError
 from frazil.inputs.duration import ago, duration_text, duration_us, wait_text
 
-__all__: list[str] = []
-
 YEARS_US = 36_525 * 86_400_000_000
 
 

@@ -12,8 +12,6 @@ from frazil.errors import ConfigError, FrazilError
 from frazil.inputs.keys import read_keys
 from frazil.schemes.scheme import scheme
 
-__all__: list[str] = []
-
 KEY = bytes(range(240, 256))
 TEXT = b64encode(KEY).decode()
 

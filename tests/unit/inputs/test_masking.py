@@ -9,8 +9,6 @@ import frazil.aio
 from frazil.errors import ConfigError
 from frazil.inputs.masking import masked
 
-__all__: list[str] = []
-
 SECRET = "hunter2"
 
 

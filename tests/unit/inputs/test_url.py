@@ -9,8 +9,6 @@ from frazil.errors import ConfigError
 from frazil.generator.request import make_request
 from frazil.inputs.url import parse_url
 
-__all__: list[str] = []
-
 
 # "lite" and "s" are also parts of the kind.
 @pytest.mark.parametrize("name", ["claims.db", "lite", "s", "a/sqlite:b", "c d?horizon=2s"])

@@ -9,8 +9,6 @@ from frazil.layout.layout import Layout
 from frazil.reading.fleet_limits import COSTS, StepCost, limits_of
 from frazil.schemes.presets import PRESETS
 
-__all__: list[str] = []
-
 ICICLE = Layout.parse(PRESETS["icicle"].layout)
 WIDE = Layout.parse("time:41 region:3=0 node:17 sequence:2 @1ms since 2025-01-01")
 

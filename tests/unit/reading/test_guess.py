@@ -10,8 +10,6 @@ from frazil.reading.spelling import Reading
 from frazil.schemes.scheme import names, scheme
 from frazil.system.clock import to_us
 
-__all__: list[str] = []
-
 NOW_US = to_us(datetime(2026, 7, 10, 12, tzinfo=UTC))
 TIMED = [s.name for s in presets() if s.layout.axis == "time"]
 

@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 from frazil.errors import ConfigError
 from frazil.reading.proposals import NODES_MOST, RATE_LEAST_HZ, RATE_MOST_HZ, Need, proposals
 
-__all__: list[str] = []
-
 NOW_US = 1_780_000_000_000_000  # 2026-05-28
 YEAR_US = 31_556_952_000_000
 

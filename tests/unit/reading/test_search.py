@@ -8,8 +8,6 @@ from frazil.reading.search import Search
 from frazil.schemes.scheme import scheme
 from frazil.system.clock import to_us
 
-__all__: list[str] = []
-
 NOW_US = to_us(datetime(2026, 7, 10, 12, tzinfo=UTC))
 NOISE = (
     "2026-07-10T12:00:00.123Z INFO web-7 [4bf92f3577b34da6] 10.0.0.12:8080 application connection1 "

@@ -9,8 +9,6 @@ from frazil.schemes.alphabet import DIGITS
 from frazil.schemes.codec import Codec
 from frazil.schemes.scheme import scheme
 
-__all__: list[str] = []
-
 N = 0x13C2938275400000
 
 

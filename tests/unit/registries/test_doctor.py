@@ -6,8 +6,6 @@ import frazil
 from frazil.registries import connect
 from frazil.registries.doctor import clock_offset, restart
 
-__all__: list[str] = []
-
 
 @pytest.mark.parametrize(
     ("scheme", "found", "meaning"),

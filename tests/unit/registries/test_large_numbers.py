@@ -10,8 +10,6 @@ from frazil.registries import connect
 from tests.servers import etcd, postgres
 from tests.servers.redis import Server
 
-__all__: list[str] = []
-
 EPOCH = "@1ms since 2025-01-01T00:00:00Z"
 SITES = f"time:41 site:64=0 node:10 sequence:12 {EPOCH}"
 NODES = f"time:41 node:64 sequence:12 {EPOCH}"

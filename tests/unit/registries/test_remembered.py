@@ -15,8 +15,6 @@ from frazil.registries.base import terms_of
 from frazil.registries.remembered import remembered
 from tests.servers.redis import Server
 
-__all__: list[str] = []
-
 HORIZON_S = 4
 MINT = "import frazil, sys; print(frazil.mint(1, sys.argv[1], timeout=1))"
 OPEN = "import frazil, sys\nwith frazil.open(sys.argv[1], timeout=1) as ids: print(ids())"

@@ -8,8 +8,6 @@ import pytest
 
 from frazil.registries.shared_links import SharedLinks
 
-__all__: list[str] = []
-
 
 class Link:
     """A link that notes what happens to it."""

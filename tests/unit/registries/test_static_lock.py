@@ -2,8 +2,6 @@
 
 from frazil.registries import static_lock
 
-__all__: list[str] = []
-
 
 def test_a_file_that_was_deleted_holds_nothing(tmp_path, monkeypatch):
     """The next process would create and lock another file, so both would own the number."""

@@ -19,8 +19,6 @@ from tests.servers.icicle import Caller
 from tests.servers.redis import Server
 from tests.unit.service.conftest import Service
 
-__all__: list[str] = []
-
 SYNC = """
 ids = frazil.open(url, timeout=12)
 ids.take(2)

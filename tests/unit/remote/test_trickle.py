@@ -33,8 +33,6 @@ from tests.unit.service.conftest import Service
 
 needs("httpx", "the client of a service")
 
-__all__: list[str] = []
-
 ICICLE = frazil.scheme("icicle")
 LITTLE_S = 3.0  # for a machine that has other things to do
 

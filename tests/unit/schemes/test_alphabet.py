@@ -4,8 +4,6 @@ import pytest
 
 from frazil.schemes.alphabet import CHECKS, DIGITS, digit_values
 
-__all__: list[str] = []
-
 
 def test_published_alphabets() -> None:
     assert DIGITS["base32"] == "0123456789ABCDEFGHJKMNPQRSTVWXYZ"

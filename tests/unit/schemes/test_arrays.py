@@ -9,8 +9,6 @@ from frazil.schemes.arrays import WIDE
 from frazil.schemes.codec import Codec
 from frazil.schemes.shuffle import Shuffle
 
-__all__: list[str] = []
-
 
 @pytest.mark.parametrize("encoding", DIGITS)
 def test_a_column_equals_its_elements(encoding: str) -> None:

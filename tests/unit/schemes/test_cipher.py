@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 
 from frazil.schemes.cipher import NumberCipher
 
-__all__: list[str] = []
-
 SAMPLES = json.loads((Path(__file__).parents[2] / "vectors" / "ff1.json").read_text())["samples"]
 KEYS = st.sampled_from([16, 24, 32]).flatmap(lambda size: st.binary(min_size=size, max_size=size))
 

@@ -13,8 +13,6 @@ from frazil.errors import CodecError, ConfigError
 from frazil.schemes.alphabet import DIGITS
 from frazil.schemes.codec import Codec
 
-__all__: list[str] = []
-
 LARGEST = {
     "decimal": "18446744073709551615",
     "hex": "ffffffffffffffff",

@@ -12,8 +12,6 @@ from frazil.errors import CodecError, ConfigError, LayoutError, Misuse
 from frazil.schemes.arrays import from_ints
 from frazil.schemes.scheme import Scheme, names, scheme
 
-__all__: list[str] = []
-
 
 def preset(name: str) -> Scheme:
     return scheme(name, epoch="2020-01-01" if name == "chibrary-time" else None)

@@ -20,8 +20,6 @@ from frazil.schemes.keyed import KeyedCodec
 from frazil.schemes.scheme import Scheme, scheme
 from frazil.schemes.shuffle import Shuffle
 
-__all__: list[str] = []
-
 OLD, NEW = bytes(range(16)), bytes(range(100, 132))
 VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "keyed.json").read_text())
 VALUES = 60_000

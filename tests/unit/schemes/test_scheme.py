@@ -15,8 +15,6 @@ from frazil.layout.layout import Layout
 from frazil.schemes.scheme import PRESETS, Scheme, names, scheme
 from frazil.schemes.shuffle import Shuffle
 
-__all__: list[str] = []
-
 VECTORS = Path(__file__).parents[2] / "vectors"
 SINCE = "2015-01-01T00:00:00Z"
 NAIVE = datetime(2025, 1, 1, tzinfo=UTC).replace(tzinfo=None)

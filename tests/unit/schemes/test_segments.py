@@ -8,8 +8,6 @@ from frazil.errors import LayoutError
 from frazil.schemes.scheme import names, scheme
 from frazil.schemes.segments import assembled, segments_of
 
-__all__: list[str] = []
-
 
 def test_neighbours_are_one_segment_up_to_a_word() -> None:
     assert segments_of(range(12, 22)) == ((12, 0, 10),)

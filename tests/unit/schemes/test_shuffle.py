@@ -10,8 +10,6 @@ import pytest
 from frazil.errors import ConfigError, LayoutError
 from frazil.schemes.shuffle import METHODS, Shuffle
 
-__all__: list[str] = []
-
 VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "chibrary.json").read_text())
 HELLO_8 = (3, 2, 7, 1, 6, 4, 5, 0)
 HELLO_128 = "ce7afb42d6ddcb92"

@@ -8,8 +8,6 @@ import pytest
 from frazil.errors import CodecError, ConfigError
 from frazil.schemes.scheme import scheme
 
-__all__: list[str] = []
-
 
 @pytest.mark.parametrize("version", [7, 8])
 def test_uuids(version: int) -> None:

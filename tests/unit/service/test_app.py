@@ -13,8 +13,6 @@ from frazil.service.http.openapi import DOCUMENT
 from frazil.service.namespace import BATCH_MOST
 from tests.unit.service.conftest import Service
 
-__all__: list[str] = []
-
 CONFIG = """
 [namespaces.plain]
 [namespaces.short]

@@ -9,8 +9,6 @@ from frazil.layout.field import ROLES
 from frazil.service.console import pages
 from tests.unit.service.conftest import Service
 
-__all__: list[str] = []
-
 FILES = sorted(pages())
 TEXTS = {path: page.body.decode() for path, page in pages().items()}
 LINKS = re.compile(r"""(?:href|src)="(console/[^"]+)"|from "\./([^"]+)";""")

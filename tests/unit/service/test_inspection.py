@@ -6,8 +6,6 @@ import frazil
 from frazil.schemes.scheme import PRESETS
 from frazil.service.inspection import neighbours, stretches
 
-__all__: list[str] = []
-
 NAMES = [name for name in PRESETS if not PRESETS[name].layout.endswith("since ?")]
 WORDS = {"time": 1_000_000_000, "run": 77, "node": 3}
 

@@ -14,8 +14,6 @@ from frazil.schemes.scheme import scheme
 from frazil.service.http.formats import Json, Lines
 from frazil.service.settings import read_settings
 
-__all__: list[str] = []
-
 
 def test_keyed_text_over_http(start: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     key = secrets.token_bytes(32)

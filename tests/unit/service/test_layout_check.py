@@ -14,8 +14,6 @@ from frazil.service.app import App
 from tests.servers.redis import Server, until
 from tests.unit.service.conftest import START
 
-__all__: list[str] = []
-
 CONFIG = """
 [namespaces.fine]
 registry = "sqlite:///{folder}/fine.db"

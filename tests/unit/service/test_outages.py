@@ -8,8 +8,6 @@ from tests.servers.redis import Server, until
 from tests.tools.proxy import Proxy
 from tests.unit.service.conftest import Service
 
-__all__: list[str] = []
-
 CONFIG = '[namespaces.a]\nregistry = "redis://127.0.0.1:{}?timeout=300ms&horizon=3s"\n'
 
 

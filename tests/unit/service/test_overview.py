@@ -14,8 +14,6 @@ from frazil.service.tokens import hash_of
 from tests.servers.redis import Server, until
 from tests.tools.proxy import Proxy
 
-__all__: list[str] = []
-
 PAGES = "https://github.com/frazil/frazil/blob/main/docs/how-to/"
 A_SECOND = timedelta(seconds=1)
 

@@ -14,8 +14,6 @@ from frazil.service.tokens import hash_of
 from frazil.system import clock
 from tests.unit.service.conftest import Service
 
-__all__: list[str] = []
-
 SOME, MORE = "frazil_some", "frazil_more"
 CONFIG = f"""
 [server]

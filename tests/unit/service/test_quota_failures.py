@@ -16,8 +16,6 @@ from frazil.service.tokens import hash_of
 from tests.servers.redis import Server, until
 from tests.unit.service.conftest import Service
 
-__all__: list[str] = []
-
 MOST = 100
 HORIZON_S = 1
 PLACES = [f"place{i}" for i in range(8)]

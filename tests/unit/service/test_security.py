@@ -10,8 +10,6 @@ import pytest
 from frazil.service.tokens import hash_of
 from tests.unit.service.conftest import Service
 
-__all__: list[str] = []
-
 ALL, ISSUE, OTHER, OLD = (f"frazil_{name}" for name in ("all", "issue", "other", "old"))
 CONFIG = f"""
 [namespaces.a]

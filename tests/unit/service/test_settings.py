@@ -8,8 +8,6 @@ from frazil.errors import ConfigError
 from frazil.service.settings import Settings, is_loopback, read_settings
 from frazil.service.tokens import hash_of
 
-__all__: list[str] = []
-
 HASH = hash_of("frazil_x")
 TOKEN = f"""
 [namespaces.a]

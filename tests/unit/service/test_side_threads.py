@@ -7,8 +7,6 @@ import pytest
 
 from frazil.service.side_threads import BusyError, SideThreads
 
-__all__: list[str] = []
-
 
 def test_one_more_than_the_queue_holds_fails():
     gate = Event()

@@ -19,8 +19,6 @@ from tests.unit.service.conftest import Service
 
 needs("openssl", "certificates")
 
-__all__: list[str] = []
-
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):

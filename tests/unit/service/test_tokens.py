@@ -5,8 +5,6 @@ import pytest
 from frazil.service import tokens
 from frazil.service.tokens import Guard, Token, hash_of, is_hash, new_token
 
-__all__: list[str] = []
-
 
 def token(secret, *, name="t", namespaces=("a",), scopes=("issue",), expires_us=None):
     digest = bytes.fromhex(hash_of(secret).removeprefix("sha256:"))

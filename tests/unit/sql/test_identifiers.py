@@ -5,8 +5,6 @@ import pytest
 from frazil.errors import ConfigError
 from frazil.sql.identifiers import checked_name, quoted
 
-__all__: list[str] = []
-
 
 @pytest.mark.parametrize("name", ["order", "_x", "A1", "x" * 40])
 def test_names(name):

@@ -6,8 +6,6 @@ import frazil
 from frazil.errors import ConfigError
 from frazil.sql.ids import cut_of, drop_ids, ids_sql
 
-__all__: list[str] = []
-
 
 @pytest.mark.parametrize("name", ["icicle", "snowflake", "sonyflake", "js53"])
 def test_the_cut_makes_the_schemes_ids(name):

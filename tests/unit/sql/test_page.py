@@ -11,8 +11,6 @@ import pytest
 from tests.house.docblocks import blocks, matches, run_console
 from tests.servers.postgres import postgres, programs
 
-__all__: list[str] = []
-
 pytestmark = pytest.mark.long
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "how-to" / "sql.md"

@@ -8,8 +8,6 @@ import frazil
 from frazil.errors import ConfigError, LayoutError
 from frazil.sql.parts import Run, fixed_of, parts_of, runs, window
 
-__all__: list[str] = []
-
 
 def test_neighbours_are_one_run():
     assert runs((5, 6, 7)) == [Run(0, 3, 5)]

@@ -6,8 +6,6 @@ from pathlib import Path
 
 from frazil.system.cut_sockets import cut_in_children
 
-__all__: list[str] = []
-
 
 class Owner:
     """What a connection belongs to."""

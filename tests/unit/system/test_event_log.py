@@ -15,8 +15,6 @@ from frazil.system.event_log import INFO, WARNING, flush, tell
 from tests.tools.forks import child
 from tests.tools.waiting import until
 
-__all__: list[str] = []
-
 
 class Kept(logging.Handler):
     """Keeps the records."""

@@ -3,8 +3,6 @@
 from frazil.errors import ConfigError
 from frazil.system.extras import missing_extra
 
-__all__: list[str] = []
-
 STEP = 'arrays need numpy; run: pip install "frazil[numpy]"'
 
 

@@ -10,8 +10,6 @@ import pytest
 
 from frazil.system import fork_gate
 
-__all__: list[str] = []
-
 GATES = {"python": fork_gate._PureGate}
 if not isinstance(fork_gate._the, fork_gate._PureGate):
     GATES["c"] = lambda: fork_gate._the

@@ -9,8 +9,6 @@ import frazil.aio
 from frazil.errors import ConfigError
 from frazil.service import read_settings
 
-__all__: list[str] = []
-
 FIRST = {"pid": 4026531836, "uts": 4026531838, "ipc": 4026531839, "cgroup": 4026531835}
 ELSEWHERE = "12:memory:/user.slice\n0::/init.scope\n"
 COMMANDS = [["mint"], ["claims"], ["doctor"], ["init"], ["serve", "--workers", "2"]]

@@ -7,8 +7,6 @@ import pytest
 
 from frazil.system.idle_sockets import is_quiet
 
-__all__: list[str] = []
-
 
 @pytest.fixture(params=["poll", "select"])
 def pair(request, monkeypatch):

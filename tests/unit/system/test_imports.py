@@ -7,8 +7,6 @@ import pytest
 
 from frazil.system.imports import load
 
-__all__: list[str] = []
-
 FORKS = """
 import os, sys, threading, time
 sys.path.insert(0, sys.argv[1])

@@ -8,8 +8,6 @@ import pytest
 
 import frazil
 
-__all__: list[str] = []
-
 TAKE = """
 import asyncio, subprocess  # they know for themselves which system it is
 import mmap, os, signal, sys, time

@@ -13,8 +13,6 @@ from frazil.registries import connect
 from frazil.registries.sqlite import lock
 from tests.servers.redis import Server
 
-__all__: list[str] = []
-
 ICICLE = frazil.scheme("icicle")
 NEAR_US = 3_000_000
 FREEZES = {

@@ -7,8 +7,6 @@ import pytest
 
 from frazil.system.steps import run, run_async
 
-__all__: list[str] = []
-
 
 def in_a_thread(call):
     return run(call(lambda answer: answer))

@@ -10,8 +10,6 @@ import pytest
 from frazil.errors import ClaimLost
 from frazil.tables.attempt import Attempt, make_attempt
 
-__all__: list[str] = []
-
 
 def attempt_of(path: Path, scheme: str = "icicle", *, text: bool = False) -> Attempt:
     made = make_attempt("id", path / "a.db", scheme, "x", one_host=True, text=text, unsigned=True)

@@ -9,8 +9,6 @@ from frazil.errors import ConfigError
 from frazil.schemes.scheme import scheme
 from frazil.tables.audit import Audit, check_audited, counted, joined
 
-__all__: list[str] = []
-
 
 def test_what_is_counted() -> None:
     of = scheme("icicle")

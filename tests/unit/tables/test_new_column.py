@@ -5,8 +5,6 @@ import pytest
 from frazil.errors import ConfigError
 from frazil.tables.new_column import check_kept, check_new
 
-__all__: list[str] = []
-
 
 def test_rows_are_kept_in_one_way() -> None:
     check_kept(None, once=True)

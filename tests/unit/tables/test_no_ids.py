@@ -13,8 +13,6 @@ from frazil.duckdb import register
 from frazil.pandas import unpack
 from frazil.schemes.scheme import Scheme
 
-__all__: list[str] = []
-
 SCHEMES = ["icicle", "tsid", "sonyflake", "uniqueid-sequential", "js53"]
 
 

@@ -9,8 +9,6 @@ from pyarrow import parquet
 from frazil.errors import ConfigError
 from frazil.tables.parts import make_parts
 
-__all__: list[str] = []
-
 
 def test_a_late_attempt_changes_nothing(tmp_path: Path) -> None:
     parts = make_parts(tmp_path / "table")

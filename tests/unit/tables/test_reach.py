@@ -7,8 +7,6 @@ from frazil.generator.request import make_request
 from frazil.tables.attempt import make_attempt
 from frazil.tables.reach import check_reach, is_loopback
 
-__all__: list[str] = []
-
 LOCAL = [
     "sqlite:",
     "sqlite:///tmp/a.db",

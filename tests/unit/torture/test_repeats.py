@@ -9,8 +9,6 @@ import pytest
 
 from frazil.torture.repeats import Repeat, Repeats
 
-__all__: list[str] = []
-
 SEARCH = """
 import re, sys
 from pathlib import Path

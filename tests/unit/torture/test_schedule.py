@@ -4,8 +4,6 @@ from frazil.torture import MIXED
 from frazil.torture.file import WAYS
 from frazil.torture.schedule import schedule
 
-__all__: list[str] = []
-
 
 def test_a_seed_determines_its_schedule():
     assert len({str(schedule(seed, 3, WAYS)) for seed in range(50)}) == 50

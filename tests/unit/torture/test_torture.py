@@ -30,8 +30,6 @@ from frazil.torture.run import rounds
 from frazil.torture.system import FieldReader, Setting
 from frazil.torture.trial import Mark
 
-__all__: list[str] = []
-
 READER = FieldReader(22, 1000, 0, 12, 10)
 
 

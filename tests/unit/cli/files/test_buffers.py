@@ -10,8 +10,6 @@ import pytest
 
 from frazil.cli.files.id_column import as_arrow, one_text
 
-__all__: list[str] = []
-
 COMMANDS = """
 import sys
 

@@ -16,8 +16,6 @@ from frazil.cli.files.streams import Source
 from frazil.errors import ConfigError
 from tests.unit.cli.files.tabled import put, stamped
 
-__all__: list[str] = []
-
 ODD = (
     'name,"note, long",n\r\n'
     '"Ada","two\nlines",1\r\n'

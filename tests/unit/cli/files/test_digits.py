@@ -10,8 +10,6 @@ import pytest
 
 from tests.unit.cli.files.tabled import put, stamped
 
-__all__: list[str] = []
-
 ID = 1425150623912820737
 FAR = 30_000  # rows; an engine's sample is 20,480
 

@@ -12,8 +12,6 @@ import pytest
 
 from frazil.cli.files.formats import check_extra
 
-__all__: list[str] = []
-
 ROWS = 40_000
 
 

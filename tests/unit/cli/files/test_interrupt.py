@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-__all__: list[str] = []
-
 # A shell may start its children with this signal ignored.
 START = (
     "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"

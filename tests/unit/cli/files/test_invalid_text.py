@@ -2,8 +2,6 @@
 
 import pytest
 
-__all__: list[str] = []
-
 LATIN = {
     "csv": b'id,name\n1,a\n2,"b\nM\xfcller"\n',
     "jsonl": b'{"x": 1, "name": "a"}\n\n{"x": 1, "name": "M\xfcller"}\n',

@@ -11,8 +11,6 @@ from frazil.errors import ConfigError
 from tests.needs import needs
 from tests.unit.cli.files.tabled import put, stamped
 
-__all__: list[str] = []
-
 
 @pytest.fixture
 def arrow() -> Any:

@@ -6,8 +6,6 @@ import sys
 
 import pytest
 
-__all__: list[str] = []
-
 START = "from frazil.cli import main; main(prog_name='frazil')"
 ID = "1375354384404488193"
 TELLING = {

@@ -15,8 +15,6 @@ from frazil.cli.files.typed_files import write_typed
 from frazil.errors import ConfigError
 from tests.unit.cli.files.tabled import put, stamped
 
-__all__: list[str] = []
-
 
 def test_a_file_that_may_not_be_read_has_a_next_step(monkeypatch):
     def refuse(self, mode):

@@ -13,9 +13,6 @@ from frazil.cli.files.formats import files_of, format_of
 from frazil.errors import ConfigError
 from tests.unit.cli.files.tabled import put, stamped
 
-__all__: list[str] = []
-
-
 # --- formats
 
 

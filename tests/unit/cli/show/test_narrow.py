@@ -9,8 +9,6 @@ from rich.text import Text
 from frazil.cli import COMMANDS as SUBCOMMANDS
 from frazil.cli.show import terminal
 
-__all__: list[str] = []
-
 COMMANDS = {
     "plan": (),
     "plan icicle": ("icicle",),

@@ -8,8 +8,6 @@ import pytest
 from frazil.cli.show.terminal import echo, echo_json, facts, local_text, table
 from frazil.inputs.duration import ago
 
-__all__: list[str] = []
-
 S = 1_000_000
 
 

@@ -11,8 +11,6 @@ from tests.needs import needs
 from tests.servers.icicle import Caller
 from tests.servers.redis import FLAVOURS, Server, free_port
 
-__all__: list[str] = []
-
 
 @pytest.fixture(scope="module", params=FLAVOURS)
 def servers(request):

@@ -11,8 +11,6 @@ from frazil.generator.request import make_request
 from frazil.generator.verb_requests import ask_of
 from frazil.schemes.scheme import scheme
 
-__all__: list[str] = []
-
 
 def request(path, scheme="icicle", **options):
     return make_request(f"sqlite://{path}", scheme, **options)

@@ -9,8 +9,6 @@ from frazil.reading.search import Search
 from frazil.schemes.scheme import scheme
 from frazil.system.clock import moment_text
 
-__all__: list[str] = []
-
 NOW_US = 1_795_000_000_000_000
 
 # RFC 9562, appendices A and B.

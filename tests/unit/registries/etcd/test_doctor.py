@@ -4,8 +4,6 @@ import frazil
 from frazil.registries.base import terms_of
 from frazil.registries.etcd.doctor import examine
 
-__all__: list[str] = []
-
 TERMS = terms_of(frazil.scheme("icicle"), 5_000_000)
 
 

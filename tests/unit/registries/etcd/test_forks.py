@@ -21,8 +21,6 @@ from frazil.registries import connect
 from frazil.registries.doctor import StoreReport
 from tests.tools.proxy import Proxy
 
-__all__: list[str] = []
-
 ICICLE = frazil.scheme("icicle")
 
 

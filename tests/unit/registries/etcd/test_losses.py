@@ -16,8 +16,6 @@ from tests.servers import etcd as servers
 from tests.tools.proxy import Proxy
 from tests.tools.waiting import granted
 
-__all__: list[str] = []
-
 ICICLE = frazil.scheme("icicle")
 TICKETS = frazil.scheme("tickets")
 

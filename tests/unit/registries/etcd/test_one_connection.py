@@ -18,8 +18,6 @@ from tests.tools.forks import child
 from tests.tools.proxy import Proxy
 from tests.tools.waiting import until
 
-__all__: list[str] = []
-
 ICICLE = frazil.scheme("icicle")
 TICKETS = frazil.scheme("tickets")
 

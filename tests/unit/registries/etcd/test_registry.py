@@ -25,8 +25,6 @@ from tests.needs import needs
 from tests.servers import etcd as servers
 from tests.servers.postgres import free_port
 
-__all__: list[str] = []
-
 ICICLE = frazil.scheme("icicle")
 
 

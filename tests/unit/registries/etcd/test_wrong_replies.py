@@ -19,8 +19,6 @@ from frazil.registries import connect
 from frazil.registries.etcd import registry as etcd
 from tests.tools.proxy import Proxy
 
-__all__: list[str] = []
-
 ICICLE = frazil.scheme("icicle")
 NOT_AN_ANSWER = "the answer does not match the request"
 

@@ -25,8 +25,6 @@ from tests.servers.postgres import free_port
 from tests.tools.trickle import Trickle
 from tests.tools.waiting import granted
 
-__all__: list[str] = []
-
 pytestmark = pytest.mark.long  # MariaDB comes in no wheel
 
 ICICLE = frazil.scheme("icicle")

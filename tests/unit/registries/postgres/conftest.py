@@ -5,8 +5,6 @@ from click.testing import CliRunner
 
 from frazil.cli import main
 
-__all__: list[str] = []
-
 
 @pytest.fixture
 def call_main():

@@ -15,8 +15,6 @@ from frazil.sql.ids import drop_ids
 from tests.faults.inside import set_up
 from tests.servers.postgres import postgres, programs
 
-__all__: list[str] = []
-
 pytestmark = pytest.mark.long
 
 SCHEME = frazil.scheme()

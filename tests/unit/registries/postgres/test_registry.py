@@ -17,8 +17,6 @@ from frazil.registries.postgres import registry as postgres
 from frazil.registries.postgres.registry import schema
 from tests.servers import postgres as servers
 
-__all__: list[str] = []
-
 ICICLE = frazil.scheme("icicle")
 APP = "SELECT, INSERT, UPDATE"
 

@@ -12,8 +12,6 @@ from frazil.registries.postgres.registry import schema
 from tests.servers import postgres as servers
 from tests.tools.waiting import granted
 
-__all__: list[str] = []
-
 ICICLE = frazil.scheme("icicle")
 TICKETS = frazil.scheme("tickets")
 HOUR_US = 3_600_000_000

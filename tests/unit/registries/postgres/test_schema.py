@@ -13,8 +13,6 @@ from frazil.registries import connect
 from frazil.registries.postgres.registry import schema
 from tests.servers.postgres import postgres
 
-__all__: list[str] = []
-
 ICICLE = frazil.scheme("icicle")
 PLACES = "SELECT schemaname, tablename FROM pg_tables WHERE tablename LIKE 'frazil%' ORDER BY 2"
 ID = "SELECT frazil_id('orders')"

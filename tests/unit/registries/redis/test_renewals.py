@@ -10,8 +10,6 @@ from frazil.errors import ConfigError
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 
-__all__: list[str] = []
-
 ICICLE = frazil.scheme("icicle")
 MEMBERS = 70  # on three pages of 32
 SHORT = {"evalsha": 1, "hmget": 1, "hset": 1, "info": 2, "time": 1}

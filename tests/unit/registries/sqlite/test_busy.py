@@ -18,8 +18,6 @@ from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 from frazil.registries.sqlite.registry import SqliteRegistry
 
-__all__: list[str] = []
-
 
 def test_minting_keeps_its_own_timeout(tmp_path):
     """It is shorter than ``?busy=``, after which the registry itself would give up."""

@@ -11,8 +11,6 @@ from frazil.registries.sqlite.files import LOCAL_FILESYSTEMS
 from frazil.system import mounts
 from frazil.system.mounts import filesystem_of
 
-__all__: list[str] = []
-
 ICICLE = frazil.scheme("icicle")
 SHARED = {
     *("9p", "acfs", "afs", "beegfs", "ceph", "cifs", "coda", "cvfs", "fuse", "fuse.beegfs"),

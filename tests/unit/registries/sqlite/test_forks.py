@@ -16,8 +16,6 @@ from frazil.registries.sqlite import forks
 from frazil.registries.sqlite.lock import RevisionFile
 from frazil.system import fork_gate
 
-__all__: list[str] = []
-
 
 def test_the_lock_is_not_kept_while_a_fork_is_waited_for(tmp_path, monkeypatch):
     """Another at-fork hook may take long, and other processes continue meanwhile."""

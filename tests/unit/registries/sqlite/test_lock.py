@@ -11,8 +11,6 @@ import pytest
 from frazil.errors import RegistryUnavailable
 from frazil.registries.sqlite import forks, lock
 
-__all__: list[str] = []
-
 
 def test_a_long_waiter_retries_more_often(tmp_path, monkeypatch):
     path = tmp_path / "claims.db"

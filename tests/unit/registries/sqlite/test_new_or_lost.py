@@ -7,8 +7,6 @@ from frazil.claims.claim import LastSeen, Wait
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
 
-__all__: list[str] = []
-
 
 def test_a_folder_that_a_step_has_just_made_may_be_a_lost_one(tmp_path, monkeypatch):
     """The member goes on inside its claim, and the newcomer must come after all of it."""

@@ -18,8 +18,6 @@ from frazil.registries import connect
 from frazil.registries.base import reading_ns
 from frazil.system.clock import boot_ns
 
-__all__: list[str] = []
-
 HELD_S = 1.0
 
 

@@ -20,8 +20,6 @@ from tests.tools.forks import child
 from tests.tools.proxy import Proxy
 from tests.tools.waiting import until
 
-__all__: list[str] = []
-
 pytestmark = pytest.mark.long  # ZooKeeper comes in no wheel
 
 ICICLE = frazil.scheme("icicle")

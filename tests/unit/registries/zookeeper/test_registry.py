@@ -16,8 +16,6 @@ from tests.servers.postgres import free_port
 from tests.servers.zookeeper import zookeeper
 from tests.tools.waiting import until
 
-__all__: list[str] = []
-
 pytestmark = pytest.mark.long  # ZooKeeper comes in no wheel
 
 ICICLE = frazil.scheme("icicle")

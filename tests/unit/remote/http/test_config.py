@@ -9,8 +9,6 @@ from tests.needs import needs
 
 needs("httpx", "the client of a service")
 
-__all__: list[str] = []
-
 
 @pytest.mark.parametrize(
     ("url", "how", "told"),

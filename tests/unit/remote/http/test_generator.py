@@ -25,8 +25,6 @@ from tests.unit.service.conftest import Service
 
 needs("httpx", "the client of a service")
 
-__all__: list[str] = []
-
 TOKEN = "frazil_right"
 CONFIG = f"""
 [namespaces.a]

@@ -22,8 +22,6 @@ from tests.unit.service.conftest import Service
 
 needs("httpx", "the client of a service")
 
-__all__: list[str] = []
-
 CONFIG = '[namespaces.a]\nregistry = "memory:"\n'
 FDS = Path("/proc/self/fd")
 LITTLE = 12  # connections that are kept: fewer than are lost by old drivers

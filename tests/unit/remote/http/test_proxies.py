@@ -12,8 +12,6 @@ from frazil.errors import ConfigError
 from tests.servers.certificates import make_certificates
 from tests.unit.service.conftest import Service
 
-__all__: list[str] = []
-
 CONFIG = '[namespaces.a]\nregistry = "memory:"\n'
 
 

@@ -19,8 +19,6 @@ from tests.needs import needs
 
 needs("httpx", "the client of a service")
 
-__all__: list[str] = []
-
 
 class Impostor(BaseHTTPRequestHandler):
     """Sends the replies of its server, and counts the requests."""

@@ -15,8 +15,6 @@ from frazil.remote.icicle.async_generator import AsyncIcicle
 from tests.servers.icicle import Caller
 from tests.servers.redis import FLAVOURS, Cluster, Server, free_port
 
-__all__: list[str] = []
-
 
 @pytest.fixture(scope="module", params=FLAVOURS)
 def servers(request):

@@ -28,8 +28,6 @@ from tests.servers.icicle import Caller
 from tests.servers.redis import FLAVOURS, Cluster, Server, free_port
 from tests.tools.proxy import Proxy
 
-__all__: list[str] = []
-
 
 @pytest.fixture(scope="module", params=FLAVOURS)
 def servers(request):

@@ -16,8 +16,6 @@ from tests.needs import needs
 from tests.servers.icicle import Caller
 from tests.servers.redis import FLAVOURS, Server
 
-__all__: list[str] = []
-
 PAGE = Path(__file__).resolve().parents[4] / "docs" / "how-to" / "icicle.md"
 BLOCKS = [block for block in docblocks.blocks(PAGE) if "redis-a" in block.text]
 ICICLE = frazil.scheme("icicle")

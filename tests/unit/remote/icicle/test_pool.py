@@ -11,8 +11,6 @@ from frazil.errors import (
 from frazil.remote.icicle.pool import ATTEMPTS, Asking, Pool
 from frazil.remote.icicle.server import Issued
 
-__all__: list[str] = []
-
 AWAY = RegistryUnavailable("away", outcome_known=True)
 
 

@@ -16,8 +16,6 @@ from tests.needs import needs
 from tests.servers.icicle import EPOCH_US, Caller, cells, ticks
 from tests.servers.redis import Server
 
-__all__: list[str] = []
-
 ICICLE = frazil.scheme("icicle")
 GOLDEN = json.loads(
     (Path(__file__).parents[3] / "vectors" / "icicle.json").read_text(encoding="utf-8")

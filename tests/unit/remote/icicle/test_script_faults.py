@@ -15,8 +15,6 @@ from frazil.remote.icicle.server import IcicleServer
 from tests.servers.icicle import Caller, cells
 from tests.servers.redis import FLAVOURS, Cluster, Server
 
-__all__: list[str] = []
-
 
 def served(server):
     """A caller as frazil has it, with a memory."""

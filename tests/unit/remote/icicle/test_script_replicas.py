@@ -5,8 +5,6 @@ import pytest
 from tests.servers.icicle import Caller
 from tests.servers.redis import FLAVOURS, Server, until
 
-__all__: list[str] = []
-
 
 @pytest.fixture(scope="module", params=FLAVOURS)
 def trio(request):

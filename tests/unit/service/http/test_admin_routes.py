@@ -11,8 +11,6 @@ from frazil.service.tokens import hash_of
 from frazil.system.clock import wall_us
 from tests.unit.service.conftest import START, Service
 
-__all__: list[str] = []
-
 ID = "1375354384404488193"
 CONFIG = """
 [namespaces.plain]

@@ -10,8 +10,6 @@ import pytest
 
 from frazil.service.tokens import hash_of
 
-__all__: list[str] = []
-
 CONFIG = '[namespaces.a]\nregistry = "memory:"\nlead = "900ms"\n'
 HOST = b" HTTP/1.1\r\nHost: localhost\r\n"
 LIVE = b"GET /livez" + HOST + b"\r\n"

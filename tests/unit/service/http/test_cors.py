@@ -4,8 +4,6 @@ import pytest
 
 from tests.unit.service.conftest import Service
 
-__all__: list[str] = []
-
 PAGE = "https://app.example"
 
 

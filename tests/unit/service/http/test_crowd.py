@@ -8,8 +8,6 @@ import pytest
 
 from tests.unit.service.conftest import Service
 
-__all__: list[str] = []
-
 MANY = 60
 CONFIG = """
 [namespaces.a]

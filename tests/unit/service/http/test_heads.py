@@ -10,8 +10,6 @@ import pytest
 from frazil.service.http.timeouts import HEAD_MOST
 from tests.unit.service.conftest import Service
 
-__all__: list[str] = []
-
 CONFIG = """
 [server]
 client_timeout = "20s"

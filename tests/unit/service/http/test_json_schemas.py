@@ -7,8 +7,6 @@ import pytest
 from frazil.service.http.openapi import DOCUMENT
 from tests.unit.service.conftest import Service
 
-__all__: list[str] = []
-
 CONFIG = """
 [namespaces.a]
 registry = "memory:"

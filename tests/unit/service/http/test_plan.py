@@ -5,8 +5,6 @@ import pytest
 from frazil.reading.proposals import Need, proposals
 from tests.unit.service.conftest import Service
 
-__all__: list[str] = []
-
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory):

@@ -8,8 +8,6 @@ import pytest
 from frazil.service.tokens import hash_of
 from tests.unit.service.conftest import Service
 
-__all__: list[str] = []
-
 CONFIG = """
 [namespaces.a]
 registry = "memory:"

@@ -11,8 +11,6 @@ import redis
 from frazil.service.tokens import hash_of
 from tests.unit.service.conftest import Service
 
-__all__: list[str] = []
-
 TOKEN = "frazil_all"
 CONFIG = f"""
 [server]

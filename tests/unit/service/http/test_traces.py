@@ -12,8 +12,6 @@ from tests.needs import needs
 
 needs("opentelemetry", "traces")
 
-__all__: list[str] = []
-
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 

@@ -6,8 +6,6 @@ import pytest
 
 from frazil.service.process.held_signals import SIGNALS, hold_signals, release_signals
 
-__all__: list[str] = []
-
 
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_held_signal_arrives_later(number):

@@ -18,8 +18,6 @@ from tests.servers.certificates import make_certificates
 from tests.servers.redis import until
 from tests.unit.service.conftest import START
 
-__all__: list[str] = []
-
 NAMESPACE = '[namespaces.{0}]\nregistry = "sqlite:///{1}/{0}.db?horizon=2s"\n'
 TOKEN = '[[tokens]]\nname = "{0}"\nhash = "{1}"\nnamespaces = ["*"]\nscopes = ["issue"]\n{2}\n'
 

@@ -17,8 +17,6 @@ from tests.servers.redis import Server, free_port, until
 from tests.tools.proxy import Proxy
 from tests.unit.service.conftest import START
 
-__all__: list[str] = []
-
 
 def test_the_first_run_needs_nothing(start):
     service = start("")

@@ -7,8 +7,6 @@ import socket
 import threading
 import time
 
-__all__: list[str] = []
-
 PLAIN = '[namespaces.a]\nregistry = "memory:"\n'
 SHARED = '[namespaces.a]\nregistry = "sqlite:///{}/claims.db?horizon=2s"\n'
 ASKING = b"GET /v1/a/id HTTP/1.1\r\nhost: localhost\r\n\r\n"

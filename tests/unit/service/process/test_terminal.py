@@ -19,8 +19,6 @@ from frazil.service.settings import read_settings
 from frazil.service.tls import Tls
 from tests.unit.service.conftest import PATIENCE_S, START
 
-__all__: list[str] = []
-
 
 class Terminal:
     """A service whose standard error is a terminal; ``text`` is what it shows."""

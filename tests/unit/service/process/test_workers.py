@@ -25,8 +25,6 @@ from frazil.system.clock import boot_ns
 from tests.servers.redis import Server
 from tests.tools.proxy import Proxy
 
-__all__: list[str] = []
-
 SCHEME = frazil.scheme()
 AWAY_S = 20
 PACKED = {"Accept": "application/octet-stream"}

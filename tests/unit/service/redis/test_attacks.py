@@ -19,8 +19,6 @@ from frazil.service.state import State
 from tests.unit.service.conftest import Service
 from tests.unit.service.redis.test_commands import CONFIG, resident
 
-__all__: list[str] = []
-
 END = b"$3\r\nend\r\n"
 TINY = [b"PING\r\n", b"\r\n", b"*0\r\n", b"*1\r\n$4\r\nPING\r\n", b"GET a\r\n", b"INCR a\r\n"]
 

@@ -13,8 +13,6 @@ from frazil.service.tokens import hash_of
 from tests.needs import needs
 from tests.unit.service.conftest import Service
 
-__all__: list[str] = []
-
 CONFIG = """
 [server]
 resp_port = 0

@@ -19,8 +19,6 @@ from frazil.service.redis.commands import IDS_MOST
 from frazil.service.tokens import hash_of
 from tests.unit.service.conftest import Service
 
-__all__: list[str] = []
-
 KEY = bytes(range(16))
 
 CONFIG = """

@@ -15,8 +15,6 @@ from frazil.service.redis.commands import IDS_MOST
 from tests.unit.service.conftest import Service
 from tests.unit.service.redis.test_commands import CONFIG, resident
 
-__all__: list[str] = []
-
 MORE_MOST = 48 << 20
 COUNT = 400  # connections
 WORDS = [b"INCR", b"INCRBY", b"FRAZIL.ID", b"FRAZIL.IDS", b"FRAZIL.INSPECT", b"PING", b"AUTH"]
