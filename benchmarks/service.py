@@ -57,7 +57,7 @@ lead = "900ms"
 _SCRIPT = Path(__file__).with_name("load.lua")
 _SECONDS = 2  # that wrk asks at a time
 _COMMANDS = 200_000  # of redis-benchmark at a time
-_ID = re.compile(rb'"id": "(\d+)"')
+_ID = re.compile(rb'"id": ?"(\d+)"')
 
 
 async def _nothing(scope: object, receive: object, send: uvicorn._types.ASGISendCallable) -> None:
