@@ -50,7 +50,8 @@ def test_the_search_finds_the_process(tmp_path):
         ]
         codes = [maker.wait(120) for maker in makers]
     assert sorted(set(codes)) == [-9, 0]
-    lines = [line.split() for file in tmp_path.glob("*.ids") for line in file.open()]
+    texts = [file.read_text() for file in tmp_path.glob("*.ids")]
+    lines = [line.split() for text in texts for line in text.splitlines()]
     makers_of = {int(number): pid for number, pid in lines}
     assert len(makers_of) == len(lines) > 300
     scheme = frazil.scheme(SCHEME)

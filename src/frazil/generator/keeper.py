@@ -285,7 +285,8 @@ class KeeperPolicy:
 
         For an idle walk request the whole horizon, so that the next request is far away.
 
-        A claim that is lost, or is at the end of a counter, is only used to its end.
+        A claim that is lost, or is at the end of a counter or of the time field, is only used to
+        its end.
         """
         claim = self.claim
         assert claim is not None
@@ -303,20 +304,24 @@ class KeeperPolicy:
         request = self.request(self._seen, claim, self._rate_hz(walk))
         reply: Claim | Lost = yield lambda registry: registry.renew(request, target)
         read_ns = yield from self._note_reply(request, reply, sent_ns)
-        if isinstance(reply, Lost) or not (self.terms.timed or reply.until > claim.until):
-            self._renewable = False
+        if isinstance(reply, Lost) or (reply.until == claim.until and self._is_last(claim)):
+            lost, self._renewable = isinstance(reply, Lost), False
             ended = self.terms.timed and claim.until <= walk.due(sent_ns)
-            if self.terms.timed:
+            if self.terms.timed and lost:
                 self.report("lost", claim=claim, ended=ended)
             if not idle:
                 self._want = want
-            elif not ended:
+            elif lost and not ended:
                 self._scarce_until_ns = self.identity.now_ns() + self._keep_ns
             return
         late = walk.due(self.identity.now_ns()) - claim.until if self.terms.timed else 0
         self.report("renewed", claim=reply, late_ticks=late)
         self.claim, self._want, self._block_requested = reply, want, False
         walk.prolong(reply.until, *reply.time(self.terms), read_ns, self.identity.era)
+
+    def _is_last(self, claim: Claim) -> bool:
+        """Whether a renewal that reached nothing will never reach more."""
+        return not self.terms.timed or claim.until >= self.terms.end
 
     def _rate_hz(self, walk: Walk) -> int:
         """IDs per second since the last call."""

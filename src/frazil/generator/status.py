@@ -58,6 +58,8 @@ class Status:
         margin_s = self.margin_s if margin_s is None else margin_s
         if self.closed:
             return "the generator is closed"
+        if self.exhausted_in_s is not None and self.exhausted_in_s <= 0:
+            return "the time field of the layout is full; choose another layout"
         if self.blocked:
             return "the store grants nothing now: no node number is free, or it lost its claims"
         left_s = self.seconds_left

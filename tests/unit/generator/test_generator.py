@@ -4,6 +4,7 @@ import copy
 import pickle
 import threading
 import time
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
@@ -11,10 +12,11 @@ import pytest
 import frazil
 from frazil import aio
 from frazil.claims.claim import LastSeen, Wait
-from frazil.errors import Closed, ConfigError, LayoutError, PoolExhausted
+from frazil.errors import Closed, ConfigError, LayoutError, LayoutExhausted, PoolExhausted
 from frazil.generator.local import LocalGenerator, registry_of
 from frazil.generator.mint import mint
 from frazil.generator.request import make_request
+from frazil.system.event_log import flush
 from tests.unit.walk.test_walk import LAYOUTS
 
 WIDE = "sign:1=0 time:39 node:4 sequence:20 @1ms since 2025-01-01T00:00:00Z"
@@ -179,6 +181,24 @@ def test_copies_and_pickles_carry_the_configuration_only(url):
         assert len(slots) == 2
         other.close()
     ids.close()
+
+
+def test_a_time_field_that_becomes_full_under_a_generator(caplog):
+    """The last ticks are used; then the error, the status and the log name the cause, once."""
+    ends = datetime.now(UTC) + timedelta(seconds=1)
+    epoch = f"{ends - timedelta(milliseconds=1 << 20):%Y-%m-%dT%H:%M:%S.%f}"[:-3]
+    layout = f"sign:1=0 time:20 node:4 sequence:12 @1ms since {epoch}Z"
+    caplog.set_level("INFO", "frazil")
+    with frazil.open("memory:", layout, timeout=2) as ids:
+        assert len(ids.take(10)) == 10
+        with pytest.raises(LayoutExhausted, match="choose a wider layout"):
+            all(ids)
+        with pytest.raises(LayoutExhausted):
+            ids()
+        assert "time field" in ids.status().why_unready()
+    flush(10)
+    events = [record.frazil_event for record in caplog.records]
+    assert events == ["claim granted", "claim refused", "generator closed"]
 
 
 def test_generators_of_one_process_never_meet(url):
