@@ -192,7 +192,7 @@ def test_a_time_field_that_becomes_full_under_a_generator(caplog):
     with frazil.open("memory:", layout, timeout=2) as ids:
         assert len(ids.take(10)) == 10
         with pytest.raises(LayoutExhausted, match="choose a wider layout"):
-            all(ids)
+            all(iter(ids, None))
         with pytest.raises(LayoutExhausted):
             ids()
         assert "time field" in ids.status().why_unready()
