@@ -67,6 +67,7 @@ def add_import(copy: Path, module: str, imported: str) -> str:
         ("walk.walk", "frazil.registries.base"),
         ("walk.walk", "frazil.layout.field"),
         ("registries.memory", "frazil.walk.walk"),
+        ("registries.memory", "frazil.registries.sqlite.registry"),
         ("registries.sqlite.registry", "frazil.generator.keeper"),
         ("generator.keeper", "threading"),
         ("generator.mint", "frazil.cli"),

@@ -205,7 +205,8 @@ BEGIN
                 RAISE EXCEPTION 'frazil_id: node number % of namespace % is not reserved any more',
                     c.node, quote_literal(namespace)
                     USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format(
-                        'Its record was made again, or setval() was used on %s.', c.lost), HINT = 'Run: frazil init postgresql://... --namespace NAME --sql';
+                            'Its record was made again, or setval() was used on %s.', c.lost),
+                          HINT = 'Run: frazil init postgresql://... --namespace NAME --sql';
             END IF;
             IF renew THEN
                 IF ahead_us > 0 THEN
