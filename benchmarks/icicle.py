@@ -1,12 +1,13 @@
 """Servers that issue IDs, and the published algorithm: ``python -m benchmarks.icicle``.
 
-Starts three servers (as the tests do) on this machine. The published algorithm increments a
-sequence, sets a lock of one millisecond when that is used up, refuses while the lock exists, and
-then reads the time. Both are driven the same way: one connection of the driver, one call after the
-other. A refused call is repeated at once, or after the wait that the reply names. The cases take
-turns in short rounds, so a noisy machine disturbs all alike. The tables show the median of the
-rounds, and the median of the ratio of two cases in each round. Batches may be 20 ms ahead of the
-clock, and the IDs available in that lead are taken before the measurement.
+Needs ``pip install ./evidence/torture``. Starts three servers (as the tests do) on this machine.
+The published algorithm increments a sequence, sets a lock of one millisecond when that is used up,
+refuses while the lock exists, and then reads the time. Both are driven the same way: one connection
+of the driver, one call after the other. A refused call is repeated at once, or after the wait that
+the reply names. The cases take turns in short rounds, so a noisy machine disturbs all alike. The
+tables show the median of the rounds, and the median of the ratio of two cases in each round.
+Batches may be 20 ms ahead of the clock, and the IDs available in that lead are taken before the
+measurement.
 
 The exit code is 1 if an ID of frazil repeats.
 """
@@ -28,7 +29,7 @@ from benchmarks.report import setting
 from frazil.redis_link.access import Access
 from frazil.remote.icicle.script import icicle_script
 from frazil.remote.icicle.server import IcicleServer
-from frazil.torture.original_icicle import SCRIPT
+from frazil_torture.original_icicle import SCRIPT
 from tests.servers.redis import FLAVOURS, Server
 
 __all__ = ["main"]

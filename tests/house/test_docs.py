@@ -33,7 +33,8 @@ LONG = {
     "docs/evidence/torture.md",
 }
 PATH = re.compile(
-    r"`((?:src|tests|docs|spec|deploy|simulator|fuzz|mutation|benchmarks)/[\w./-]*[\w/])[`:]"
+    r"`((?:src|tests|docs|evidence|spec|deploy|simulator|fuzz|mutation|benchmarks)/"
+    r"[\w./-]*[\w/])[`:]"
 )
 LINK = re.compile(r"\]\(([^)\s:#]+)(?:#[^)\s]*)?\)")
 NOT_RUN = [block for page in PAGES if page.exists() for block in blocks(page) if block.not_run]

@@ -76,8 +76,6 @@ def add_import(copy: Path, module: str, imported: str) -> str:
         ("aio", "frazil.cli"),
         ("service.app", "frazil.cli"),
         ("generator.generator", "frazil.service"),
-        ("generator.generator", "frazil.torture"),
-        ("torture.run", "frazil.cli"),
         ("layout.layout", "click"),
         ("generator.generator", "rich.table"),
     ],

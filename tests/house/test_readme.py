@@ -6,7 +6,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from frazil.cli import main
-from frazil.torture.faults import FAULTS
+from frazil_torture.faults import FAULTS
 from simulator import KINDS
 
 ROOT = Path(__file__).parents[2]

@@ -44,7 +44,6 @@ SYSTEM_PLACES = (
     "system",
     "tables.parts",  # files of attempts
     "testing",
-    "torture",
 )
 TERMINAL = {"click", "rich"}
 # Loaded by the registry that is asked for, and by no other module.
@@ -95,6 +94,7 @@ def sources() -> list[Path]:
         "src",
         "tests",
         "benchmarks",
+        "evidence",
         "examples",
         "fuzz",
         "mutation",

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from frazil.torture import FAULTS, MIXED
-from frazil.torture.file import WAYS
-from frazil.torture.schedule import schedule
+from frazil_torture import FAULTS, MIXED
+from frazil_torture.file import WAYS
+from frazil_torture.schedule import schedule
 from tests.needs import needs
 from tests.processes.harness import WORKERS
 

@@ -23,7 +23,7 @@ from typing import Any, Self
 import pytest
 import redis
 
-from frazil.torture.clock import sweep
+from frazil_torture.clock import sweep
 from tests.needs import needs
 from tests.servers.clock import SteppedClock
 from tests.tools import waiting

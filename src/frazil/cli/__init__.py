@@ -4,6 +4,9 @@
 name and a line of help for each subcommand, and imports its module when it is called;
 ``frazil --help`` imports none. Each module names its click command ``command``.
 
+Another package adds a command by an entry point of the group ``frazil.commands``: its name, and the
+click command. Its line in ``frazil --help`` is the summary of the package.
+
 An error is shown as a message with the next step, without a traceback. Its exit code tells a script
 whether to fix the call, try again or stop. Ctrl-C, SIGTERM and a closed pipe are not errors, and
 have the exit codes that shells use for them. After a signal, a line says what the command has
@@ -16,6 +19,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -41,11 +45,10 @@ COMMANDS = {
     "stamp": "Add a column of IDs to a file.",
     "audit": "Find duplicates and disorder in files of IDs.",
     "serve": "Issue IDs over HTTP to programs in any language.",
-    "torture": "Test an ID system with forks, kills and wrong clocks.",
     "bench": "Measure the speed of frazil on this machine.",
     "completion": "Print the script that completes commands in a shell.",
 }
-"""Each subcommand with its help line, in the order of ``frazil --help``."""
+"""Each subcommand of frazil with its help line, in the order of ``frazil --help``."""
 
 _HINTS = {
     errno.EACCES: "; name another file, or get permission to use this one",
@@ -60,7 +63,25 @@ _NUMBERS = {
     "is not a valid float": "is not a number",
 }
 _PIPE_CLOSED = 141
-_OWN_SIGNALS = ("serve", "torture")  # they first end their processes
+_ELSEWHERE = {
+    "torture": "frazil torture is a package of its own; in a checkout of frazil, run: pip install "
+    "./evidence/torture"
+}
+
+
+@cache  # it reads the metadata of every package
+def _further() -> dict[str, Any]:
+    """The commands of other installed packages: their entry points, by name."""
+    from importlib.metadata import entry_points  # slow to load
+
+    found = entry_points(group="frazil.commands")
+    return {point.name: point for point in found if point.name not in COMMANDS}
+
+
+def _help_lines() -> dict[str, str]:
+    """Every command with its help line."""
+    further = {name: point.dist.metadata["Summary"] for name, point in _further().items()}
+    return COMMANDS | further
 
 
 def _after_error(message: str) -> str:
@@ -93,12 +114,16 @@ class _Commands(click.Group):
     context_class = HelpContext
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return list(_help_lines())
 
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
+        command: click.Command
+        if cmd_name in COMMANDS:
+            command = import_module(f"frazil.cli.{cmd_name}").command
+        elif cmd_name in _further():
+            command = _further()[cmd_name].load()
+        else:
             return None
-        command: click.Command = import_module(f"frazil.cli.{cmd_name}").command
         command.context_class = HelpContext
         return command
 
@@ -106,24 +131,24 @@ class _Commands(click.Group):
         """See click.Group. Here the help lines need no import of the commands."""
         from click.shell_completion import CompletionItem
 
-        names = [name for name in COMMANDS if name.startswith(incomplete)]
-        own = [CompletionItem(name, help=COMMANDS[name]) for name in names]
+        lines = _help_lines()
+        names = [name for name in lines if name.startswith(incomplete)]
+        own = [CompletionItem(name, help=lines[name]) for name in names]
         return own + click.Command.shell_complete(self, ctx, incomplete)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] not in COMMANDS and not args[0].startswith("-"):
-            near = get_close_matches(args[0], COMMANDS, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"commands: {', '.join(COMMANDS)}"
-            ctx.fail(f"unknown command {args[0]!r}; {hint}")
-        if args[0] not in _OWN_SIGNALS:
+        name = args[0]
+        if name not in COMMANDS and name not in _further() and not name.startswith("-"):
+            ctx.fail(_ELSEWHERE.get(name) or f"unknown command {name!r}; {_hint(name)}")
+        if name in COMMANDS and name != "serve":  # others handle signals themselves
             ctx.with_resource(_signals.handled())
         return super().resolve_command(ctx, args)
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl(list(_help_lines().items()))
 
     def make_context(self, *args: Any, **options: Any) -> click.Context:
         with _exit_codes():
@@ -138,6 +163,12 @@ class _Commands(click.Group):
     def main(self, *args: Any, **options: Any) -> Any:
         prepare_streams()
         return super().main(*args, **options)
+
+
+def _hint(name: str) -> str:
+    """What may be meant by an unknown command."""
+    near = get_close_matches(name, _help_lines(), n=1)
+    return f"did you mean {near[0]!r}?" if near else f"commands: {', '.join(_help_lines())}"
 
 
 @contextmanager

@@ -19,7 +19,7 @@ import frazil
 from frazil.claims.claim import LastSeen
 from frazil.generator.verb_requests import ask_of
 from frazil.registries import connect
-from frazil.torture.original_icicle import say
+from frazil_torture.original_icicle import say
 
 _RACE_S = 2e-6
 BLOCK = 1000

@@ -8,7 +8,7 @@ import click
 import pytest
 
 import frazil
-from frazil import errors
+from frazil import cli, errors
 from frazil.cli import COMMANDS, Failure, main
 
 LOADED = """
@@ -71,6 +71,22 @@ def test_misspelt_command(call):
     assert "unknown command 'mnt'; did you mean 'mint'?" in result.output
 
 
+def test_a_command_of_another_package(call):
+    assert "  torture     Test an ID system with forks" in call("--help").stdout
+    assert "did you mean 'torture'?" in call("tortur").output
+    assert "Usage: main torture" in call("torture", "--help").stdout
+
+
+def test_a_command_of_a_package_that_is_not_installed(call, monkeypatch):
+    """Without the entry point it says how to install the package."""
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **_group: ())
+    cli._further.cache_clear()
+    result = call("torture", "--help")
+    cli._further.cache_clear()
+    assert result.exit_code == 2
+    assert "run: pip install ./evidence/torture" in " ".join(result.output.split())
+
+
 @pytest.mark.parametrize("url", ["redis://somebody:secret@here:6379", "sqlite:ids.db", "static:7"])
 def test_url_without_its_option(call, url):
     result = call("mint", url)
@@ -126,7 +142,7 @@ def test_unexpected_exception_is_not_hidden(call, monkeypatch):
 
 def test_main_is_the_group_of_all_commands():
     assert isinstance(main, click.Group)
-    assert main.list_commands(click.Context(main)) == list(COMMANDS)
+    assert main.list_commands(click.Context(main)) == [*COMMANDS, "torture"]
 
 
 def test_closed_pipe_shows_no_message(call, process):

@@ -47,7 +47,7 @@ def test_a_fork_in_c(tmp_path):
     """No hook runs before it, and nothing is written about the hook in the child."""
     script = (
         "from frazil.system.imports import load\n"
-        "from frazil.torture.life import fork_c\n"
+        "from frazil_torture.life import fork_c\n"
         "import os\n"
         "child = fork_c()\n"
         "load('json')\n"

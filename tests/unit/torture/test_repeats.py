@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from frazil.torture.repeats import Repeat, Repeats
+from frazil_torture.repeats import Repeat, Repeats
 
 SEARCH = """
 import re, sys
 from pathlib import Path
-from frazil.torture.repeats import Repeats
+from frazil_torture.repeats import Repeats
 
 engine = Repeats(Path(sys.argv[1]))
 for at in range(0, 3_000_000, 4096):

@@ -1,8 +1,8 @@
 """The schedule of a mix: the faults, their targets and times, from a seed."""
 
-from frazil.torture import MIXED
-from frazil.torture.file import WAYS
-from frazil.torture.schedule import schedule
+from frazil_torture import MIXED
+from frazil_torture.file import WAYS
+from frazil_torture.schedule import schedule
 
 
 def test_a_seed_determines_its_schedule():

@@ -15,20 +15,20 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import frazil
-from frazil.torture import FAULTS, MIXED, Plan, Result, known
-from frazil.torture.evidence import Claimed, Examiner, Found, Generated
-from frazil.torture.file import WAYS, File
-from frazil.torture.id_log import IdLog, bursts, complete_bytes, number_of
-from frazil.torture.job import Job
-from frazil.torture.life import Life
-from frazil.torture.page import page
-from frazil.torture.peers import Row, markdown
-from frazil.torture.prefilter import Prefilter
-from frazil.torture.repeats import Repeats
-from frazil.torture.report import again, as_json, failed
-from frazil.torture.run import rounds
-from frazil.torture.system import FieldReader, Setting
-from frazil.torture.trial import Mark
+from frazil_torture import FAULTS, MIXED, Plan, Result, known
+from frazil_torture.evidence import Claimed, Examiner, Found, Generated
+from frazil_torture.file import WAYS, File
+from frazil_torture.id_log import IdLog, bursts, complete_bytes, number_of
+from frazil_torture.job import Job
+from frazil_torture.life import Life
+from frazil_torture.page import page
+from frazil_torture.peers import Row, markdown
+from frazil_torture.prefilter import Prefilter
+from frazil_torture.repeats import Repeats
+from frazil_torture.report import again, as_json, failed
+from frazil_torture.run import rounds
+from frazil_torture.system import FieldReader, Setting
+from frazil_torture.trial import Mark
 
 READER = FieldReader(22, 1000, 0, 12, 10)
 

@@ -41,7 +41,7 @@ if child:
     assert os.waitpid(child, 0)[1] == 0
 """,
     "forked in C": """
-from frazil.torture.life import fork_c
+from frazil_torture.life import fork_c
 child = fork_c()
 ids()
 if child:
