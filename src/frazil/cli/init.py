@@ -180,7 +180,7 @@ def _set_up(_registry: Registry, request: Request, how: HowToBegin) -> None:
 
 def _in_postgres(registry: Registry, request: Request, option: str) -> "PostgresRegistry":
     """The registry, for an option that only PostgreSQL has."""
-    if request.url.kind not in ("postgresql", "postgres"):
+    if request.url.opened_by.family != "postgresql":
         raise click.UsageError(f"{option} is for postgresql: URLs")
     from frazil.registries.postgres.registry import PostgresRegistry
 

@@ -21,39 +21,43 @@ GROUP = "frazil.registries"
 class Kind(NamedTuple):
     """A kind of URL.
 
+    family: the name that stands for all kinds of the same store, like ``redis`` for ``valkeys``.
     maker: ``"registry"`` for a store of claims, where a generator in this process makes the IDs;
     else what makes them, ``"icicle"`` or ``"service"``.
     home: ``module:name`` of a registry's callable, which takes a Url, a namespace and a Scheme and
     returns a ``frazil.registries.base.Registry``. Else a module with ``open_generator(request)``
     and ``open_async_generator(request)``.
+    horizon_us: the horizon of a URL without ``?horizon=``.
     """
 
+    family: str
     maker: str
     home: str
+    horizon_us: int = 5_000_000
 
     def load(self) -> Any:
         """Import the home. Raises ImportError if its driver is missing; see ``imports.load``."""
         return load(self.home)
 
 
-def _registry(home: str) -> Kind:
-    return Kind("registry", f"frazil.registries.{home}")
+def _registry(family: str, home: str, *others: str, horizon_us: int = 5_000_000) -> dict[str, Kind]:
+    kind = Kind(family, "registry", f"frazil.registries.{home}", horizon_us)
+    return dict.fromkeys((family, *others), kind)
 
-
-_MYSQL = _registry("mysql.registry:MysqlRegistry")
-_REDIS = _registry("redis.registry:connect_redis")
 
 KINDS: dict[str, Kind] = {
-    "memory": _registry("memory:MemoryRegistry"),
-    "sqlite": _registry("sqlite.registry:SqliteRegistry"),
-    "static": _registry("static:connect_static"),
-    **dict.fromkeys(("postgresql", "postgres"), _registry("postgres.registry:PostgresRegistry")),
-    **dict.fromkeys(("mysql", "mysqls", "mariadb", "mariadbs"), _MYSQL),
-    **dict.fromkeys(("zookeeper", "zookeepers"), _registry("zookeeper.registry:ZookeeperRegistry")),
-    **dict.fromkeys(("etcd", "etcds"), _registry("etcd.registry:EtcdRegistry")),
-    **dict.fromkeys(("redis", "rediss", "valkey", "valkeys", "unix"), _REDIS),
-    **dict.fromkeys(("icicle", "icicles"), Kind("icicle", "frazil.remote.icicle.opening")),
-    **dict.fromkeys(("http", "https"), Kind("service", "frazil.remote.http.opening")),
+    **_registry("memory", "memory:MemoryRegistry", horizon_us=1_000_000),
+    **_registry("sqlite", "sqlite.registry:SqliteRegistry", horizon_us=1_000_000),
+    **_registry("static", "static:connect_static", horizon_us=1_000_000),
+    **_registry("postgresql", "postgres.registry:PostgresRegistry", "postgres"),
+    **_registry("mysql", "mysql.registry:MysqlRegistry", "mysqls", "mariadb", "mariadbs"),
+    **_registry("zookeeper", "zookeeper.registry:ZookeeperRegistry", "zookeepers"),
+    **_registry("etcd", "etcd.registry:EtcdRegistry", "etcds"),
+    **_registry("redis", "redis.registry:connect_redis", "rediss", "valkey", "valkeys", "unix"),
+    **dict.fromkeys(
+        ("icicle", "icicles"), Kind("icicle", "icicle", "frazil.remote.icicle.opening")
+    ),
+    **dict.fromkeys(("http", "https"), Kind("http", "service", "frazil.remote.http.opening")),
 }
 """The kinds of frazil, by the part of the URL before its colon."""
 
@@ -64,7 +68,7 @@ GIVEN = ""
 def kind_of(name: str) -> Kind | None:
     """The kind of that name, of frazil or of an installed package; None if there is none."""
     if name == GIVEN:
-        return Kind("registry", "")
+        return Kind("", "registry", "")
     return KINDS.get(name) or _installed().get(name)
 
 
@@ -80,7 +84,7 @@ def _installed() -> dict[str, Kind]:
 
     found: dict[str, Kind] = {}
     for point in entry_points(group=GROUP):
-        kind = Kind("registry", point.value)
+        kind = Kind(point.name, "registry", point.value)
         if found.setdefault(point.name, kind) != kind:
             raise ConfigError(
                 f"two installed packages have a registry {point.name}: ({found[point.name].home} "

@@ -116,7 +116,7 @@ class Url:
 
     def options(self) -> "Options":
         """Its options, to be read by name."""
-        return Options(self.shown, self.query)
+        return Options(self)
 
     def anchored(self) -> "Url":
         """The same URL with the absolute path of its file, with links resolved.
@@ -173,9 +173,10 @@ def parse_url(text: str) -> Url:
 class Options:
     """The ``?name=value`` part of a URL; each option is read once, by name and type."""
 
-    def __init__(self, url: str, pairs: tuple[tuple[str, str], ...]) -> None:
-        self.url = url
-        self._left: dict[str, str] = dict(pairs)
+    def __init__(self, url: Url) -> None:
+        self.url = url.shown
+        self._usual_horizon_us = url.opened_by.horizon_us
+        self._left: dict[str, str] = dict(url.query)
         self._known: list[str] = []
 
     def text(self, name: str, default: str | None = None) -> str | None:
@@ -204,6 +205,10 @@ class Options:
         """The option as a duration, in µs."""
         text = self.text(name)
         return default_us if text is None else duration_us(text, name=f"?{name}=")
+
+    def horizon_us(self) -> int:
+        """The option ``horizon``, in µs; the default is that of the kind."""
+        return self.duration_us("horizon", self._usual_horizon_us)
 
     def finish(self) -> None:
         """Raise ConfigError for an option that was not read: it may be misspelt."""

@@ -60,19 +60,6 @@ COSTS = {
 }
 """Measured by ``python -m benchmarks.claims``; docs/how-to/capacity.md has the table."""
 
-_SAME = {
-    "postgres": "postgresql",
-    "mysqls": "mysql",
-    "mariadb": "mysql",
-    "mariadbs": "mysql",
-    "zookeepers": "zookeeper",
-    "etcds": "etcd",
-    "rediss": "redis",
-    "valkey": "redis",
-    "valkeys": "redis",
-    "unix": "redis",
-    "icicles": "icicle",
-}
 _ICICLE_CALL_HZ = 3_687  # single IDs a second, one client, one server: docs/how-to/icicle.md
 
 
@@ -175,7 +162,7 @@ def limits_of(layout: Layout, url: str) -> FleetLimits:
     Raises ConfigError for a registry without measured costs, and for a layout without time.
     """
     where = parse_url(url if ":" in url else f"{url}:")
-    kind = _SAME.get(where.kind, where.kind)
+    kind = where.opened_by.family
     if kind not in COSTS and kind != "icicle":
         known = ", ".join([*COSTS, "icicle"])
         raise ConfigError(f"no measured costs for {where.kind!r}; there are those of {known}")
@@ -184,8 +171,7 @@ def limits_of(layout: Layout, url: str) -> FleetLimits:
             "a layout without time has no limit of this kind; see docs/start/stores/counters.md"
         )
     options = where.options()
-    usual_us = 1_000_000 if kind == "sqlite" else 5_000_000
-    horizon_us = options.duration_us("horizon", usual_us)
+    horizon_us = options.horizon_us()
     together = kind in {"etcd", "zookeeper"} or dict(where.query).get("cluster") == "1"
     servers = 1 if together else max(1, len(where.hosts))
     return FleetLimits(layout, kind, servers, horizon_us / 1e6)

@@ -27,8 +27,6 @@ from frazil.system.process import ProcessIdentity
 
 __all__ = ["MemoryRegistry"]
 
-HORIZON_US = 1_000_000
-
 _records: dict[tuple[str, str], Record] = {}
 _had: set[tuple[str, str]] = set()  # the records that were ever in this process
 _lock = Lock()
@@ -45,7 +43,7 @@ class MemoryRegistry(RecordRegistry):
 
     def __init__(self, url: Url, namespace: str, scheme: Scheme) -> None:
         options = url.options()
-        horizon_us = options.duration_us("horizon", HORIZON_US)
+        horizon_us = options.horizon_us()
         node, name = self._place(url, options)
         options.finish()
         terms = replace(terms_of(scheme, horizon_us, node), shared=False)

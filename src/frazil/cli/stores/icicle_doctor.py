@@ -11,6 +11,7 @@ from frazil.cli.show.doctor_report import Report, round_trip, show_reports
 from frazil.cli.stores.icicle import ShardState, duplicate_shards, shard_states
 from frazil.generator.request import Request
 from frazil.inputs.duration import duration_text
+from frazil.inputs.kinds import KINDS
 from frazil.registries.base import terms_of
 from frazil.registries.doctor import Finding, clock_offset
 from frazil.registries.redis.doctor import examine
@@ -20,8 +21,6 @@ from frazil.schemes.scheme import Scheme
 from frazil.system.clock import wall_us
 
 __all__ = ["examine_pool"]
-
-HORIZON_US = 5_000_000
 
 
 def examine_pool(request: Request, *, as_json: bool) -> None:
@@ -42,7 +41,7 @@ def _report(
     before_us = wall_us()
     state = server.look()
     ahead_us = state.now_us - state.offset_us - (before_us + wall_us()) // 2
-    terms = terms_of(scheme, HORIZON_US)
+    terms = terms_of(scheme, KINDS["icicle"].horizon_us)
     report = examine(server.link, key_of(server.namespace), terms, ahead_us)
     facts = [round_trip(server.look), clock_offset(ahead_us), *report.facts]
     facts += [_shard(found), *duplicates]
@@ -66,7 +65,7 @@ def _shard(found: ShardState) -> Finding:
 
 
 def _events(server: IcicleServer, *, alone: bool, risky: bool) -> Iterable[Finding]:
-    wait = duration_text(HORIZON_US)
+    wait = duration_text(KINDS["icicle"].horizon_us)
     rest = "" if alone else "; the other servers continue"
     late = f"the server detects it and issues nothing for {wait}{rest}"
     yield Finding("a caller crashes, pauses or forks", "good", "survived", "callers hold nothing")

@@ -81,7 +81,6 @@ from frazil.system.clock import boot_ns, boot_s
 
 __all__ = ["EtcdRegistry"]
 
-HORIZON_US = 5_000_000
 _PORT = 2379
 _PATIENCE_S = 6.0  # while no endpoint answers
 _CROWD_S = 12.0  # while other members cause conflicts
@@ -103,7 +102,7 @@ class EtcdRegistry(RecordRegistry):
 
     def __init__(self, url: Url, namespace: str, scheme: Scheme) -> None:
         options = url.options()
-        terms = terms_of(scheme, options.duration_us("horizon", HORIZON_US))
+        terms = terms_of(scheme, options.horizon_us())
         files = {"ca_cert": "ca", "cert_cert": "cert", "cert_key": "key"}
         tls = {argument: options.text(name) for argument, name in files.items()}
         options.finish()

@@ -58,7 +58,6 @@ from frazil.system.data_file import text_beside
 
 __all__ = ["MysqlRegistry", "statements"]
 
-HORIZON_US = 5_000_000
 _IDLE_S = 5
 _PORT = 3306
 _WORD = 1 << 64
@@ -109,7 +108,7 @@ class MysqlRegistry(TableRegistry):
 
     def __init__(self, url: Url, namespace: str, scheme: Scheme) -> None:
         options = url.options()
-        terms = terms_of(scheme, options.duration_us("horizon", HORIZON_US))
+        terms = terms_of(scheme, options.horizon_us())
         super().__init__(url, namespace, scheme, terms)
         make = partial(Link, self.url, _driver_options(url, options))
         self._links = SharedLinks(make, "mysql", url.text)

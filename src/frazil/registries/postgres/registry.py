@@ -67,7 +67,6 @@ from frazil.system.data_file import text_beside
 
 __all__ = ["PostgresRegistry", "schema"]
 
-HORIZON_US = 5_000_000
 _IDLE_S = 2  # how long an idle member may keep the row locked
 _COLLISIONS = ("40001", "40P01")  # serialisation failure, deadlock
 _COLUMNS = ", ".join(RECORD_COLUMNS)
@@ -119,7 +118,7 @@ class PostgresRegistry(TableRegistry):
 
     def __init__(self, url: Url, namespace: str, scheme: Scheme) -> None:
         options = url.options()
-        terms = terms_of(scheme, options.duration_us("horizon", HORIZON_US))
+        terms = terms_of(scheme, options.horizon_us())
         super().__init__(url, namespace, scheme, terms)
         conninfo = full_conninfo(self.url, url.without("horizon"))
         # libpq also reads the environment, which may change between two registries.

@@ -47,7 +47,6 @@ from frazil.system.data_file import text_beside
 
 __all__ = ["RedisRegistry", "claims_script", "connect_redis"]
 
-HORIZON_US = 5_000_000
 TIMEOUT_US = 2_000_000
 _links: WeakValueDictionary[int, Link] = WeakValueDictionary()  # each keeps its access alive
 _EXACT = 1 << 53  # the largest exact Lua number
@@ -104,7 +103,7 @@ def _read(url: Url) -> tuple[Access, int, bool]:
     options = url.options()
     access = access_of(url, options, TIMEOUT_US)
     whole = bool(access.cluster) or len(access.places) == 1
-    horizon_us = options.duration_us("horizon", HORIZON_US)
+    horizon_us = options.horizon_us()
     access = replace(
         access,
         durable=options.number("durable") > 0,

@@ -39,7 +39,6 @@ from frazil.system.uninterrupted import apart
 
 __all__ = ["SqliteRegistry", "default_path"]
 
-HORIZON_US = 1_000_000
 BUSY_US = 10_000_000
 _PASSING = {
     errno.ENOSPC: "the disk is full; free some space",
@@ -72,7 +71,7 @@ class SqliteRegistry(RecordRegistry):
 
     def __init__(self, url: Url, namespace: str, scheme: Scheme) -> None:
         options = url.options()
-        horizon_us = options.duration_us("horizon", HORIZON_US)
+        horizon_us = options.horizon_us()
         busy_us = options.duration_us("busy", BUSY_US)
         self._is_local = options.yes("local")
         node, path = self._place(url, options)

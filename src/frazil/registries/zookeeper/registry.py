@@ -43,7 +43,6 @@ from frazil.system.clock import boot_ns, boot_s, wall_us
 
 __all__ = ["ZookeeperRegistry"]
 
-HORIZON_US = 5_000_000
 _CROWD_S = 10.0
 _PORT = 2181
 _SAME_START_MS = 256
@@ -58,7 +57,7 @@ class ZookeeperRegistry(RecordRegistry):
 
     def __init__(self, url: Url, namespace: str, scheme: Scheme) -> None:
         options = url.options()
-        terms = terms_of(scheme, options.duration_us("horizon", HORIZON_US))
+        terms = terms_of(scheme, options.horizon_us())
         super().__init__(url, namespace, terms)
         driver = _driver_options(url, options)
         options.finish()
